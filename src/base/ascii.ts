@@ -1,0 +1,86 @@
+// Which bytes may stand where. One table of bit flags a byte: a class test is one load and one AND.
+//
+// Classes are those of RFC 9110 §5.5, §5.6.2 and RFC 3986; what they leave out is refused by whoever asks.
+
+export const TAB = 0x09
+export const LF = 0x0a
+export const CR = 0x0d
+export const SP = 0x20
+export const DQUOTE = 0x22
+export const PERCENT = 0x25
+export const ASTERISK = 0x2a
+export const COMMA = 0x2c
+export const DASH = 0x2d
+export const SLASH = 0x2f
+export const COLON = 0x3a
+export const SEMICOLON = 0x3b
+export const EQUALS = 0x3d
+export const QUESTION = 0x3f
+export const BACKSLASH = 0x5c
+
+/** `tchar`: method and field names (RFC 9110 §5.6.2). */
+export const TOKEN = 1
+/** What a field value may hold: HTAB, SP, VCHAR and obs-text (RFC 9110 §5.5). CR, LF, NUL, other controls and DEL are out. */
+export const FIELD_VALUE = 2
+/** What a request target may hold: printable ASCII without space and `#` (RFC 9112 §3.2). Raw bytes above 0x7E must be percent-encoded. */
+export const TARGET = 4
+
+/** One byte of flags for each byte value: `TOKEN | FIELD_VALUE | TARGET`. */
+export const CLASS: Uint8Array = buildClasses()
+
+/** Value of a hexadecimal digit, or `NOT_HEX`. */
+export const HEX: Uint8Array = buildHex()
+export const NOT_HEX = 0xff
+
+function buildClasses(): Uint8Array {
+  const table = new Uint8Array(256)
+  const tchars = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+  for (let i = 0; i < tchars.length; i++) table[tchars.charCodeAt(i)]! |= TOKEN
+  for (let byte = 0; byte < 256; byte++) {
+    if (byte === TAB || (byte >= SP && byte !== 0x7f)) table[byte]! |= FIELD_VALUE
+    if (byte > SP && byte < 0x7f && byte !== 0x23) table[byte]! |= TARGET
+  }
+  return table
+}
+
+function buildHex(): Uint8Array {
+  const table = new Uint8Array(256).fill(NOT_HEX)
+  for (let digit = 0; digit < 16; digit++) {
+    const char = digit.toString(16)
+    table[char.charCodeAt(0)] = digit
+    table[char.toUpperCase().charCodeAt(0)] = digit
+  }
+  return table
+}
+
+/** Whether every character of `text` is a `tchar` and there is at least one (RFC 9110 §5.6.2). */
+export function isToken(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code > 0x7e || (CLASS[code]! & TOKEN) === 0) return false
+  }
+  return text.length > 0
+}
+
+/** Whether `text` may be sent as a field value: latin1, no CR, LF, NUL or other control but HTAB (RFC 9110 §5.5). */
+export function isFieldValue(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code > 0xff || (CLASS[code]! & FIELD_VALUE) === 0) return false
+  }
+  return true
+}
+
+/** `text` without the SP and HTAB around it. Not `trim()`, which also eats U+00A0 and so lets `chunked\xa0` pass for `chunked`. */
+export function trimBlanks(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isBlank(text.charCodeAt(start))) start++
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
+  return start === 0 && end === text.length ? text : text.slice(start, end)
+}
+
+/** SP or HTAB. */
+export function isBlank(code: number): boolean {
+  return code === SP || code === TAB
+}

@@ -1,0 +1,17 @@
+// Time, as weir sees it: a thing that is given, so that a test can hold it still.
+
+export interface Clock {
+  /** Milliseconds from some fixed moment, never running backwards. */
+  now(): number
+  /** Calls `tick` about every `periodMs` until the returned function is called. Never keeps the process alive. */
+  every(periodMs: number, tick: () => void): () => void
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  every(periodMs, tick) {
+    const timer = setInterval(tick, periodMs)
+    timer.unref()
+    return () => clearInterval(timer)
+  },
+}
