@@ -89,7 +89,7 @@ export function resolveTimeouts(given: Partial<Timeouts> = {}): Timeouts {
 }
 
 function resolve<T extends object>(group: string, defaults: T, given: Partial<T>): T {
-  const settings: Record<string, unknown> = { ...defaults }
+  const settings = { ...defaults } as Record<string, unknown>
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue
     if (!Object.hasOwn(defaults, name)) throw new WeirError('WEIR_OPTION_INVALID', `${group} has no "${name}"`)
