@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { serialize } from 'cookie'
+import fc from 'fast-check'
+
+import { parseCookies } from './cookie.ts'
+
+const CASES: readonly (readonly [says: string, header: string, cookies: readonly string[]])[] = [
+  ['cookies keep their order and their duplicates', 'b=2; a=1; b=3', ['b', '2', 'a', '1', 'b', '3']],
+  ['the space after a semicolon may be missing', 'a=1;b=2', ['a', '1', 'b', '2']],
+  ['only SP and HTAB are trimmed', ' \ta =\t1 ;\xa0b\xa0=\xa02\xa0', ['a', '1', '\xa0b\xa0', '\xa02\xa0']],
+  ['the first equals sign splits', 'a=b=c==', ['a', 'b=c==']],
+  ['a value may be empty', 'a=; b=""', ['a', '', 'b', '']],
+  ['a piece without equals sign or without name is skipped', 'a; =b; c=d;; ; e', ['c', 'd']],
+  ['an equals sign belongs to its own piece', 'a; b=1', ['b', '1']],
+  ['one pair of quotes is dropped', 'a="x"; b=""y""; c="; d="z; e=z"', ['a', 'x', 'b', '"y"', 'c', '"', 'd', '"z', 'e', 'z"']],
+  ['a quoted semicolon splits as well: RFC 6265 knows no quoting of it', 'a="x;y=1"', ['a', '"x', 'y', '1"']],
+  ['valid percent-encoded UTF-8 is decoded', 'a=%C3%A9%20%3D%3b; b="%22"', ['a', 'é =;', 'b', '"']],
+  ['a value with a malformed escape is given as it was sent', 'a=100%; b=%zz%41; c=%4', ['a', '100%', 'b', '%zz%41', 'c', '%4']],
+  [
+    'a value whose escapes are not UTF-8 is given as it was sent',
+    'a=%C3; b=%C0%80; c=%ED%A0%80',
+    ['a', '%C3', 'b', '%C0%80', 'c', '%ED%A0%80'],
+  ],
+  ['a plus stays a plus', 'a=1+1', ['a', '1+1']],
+  ['names are not decoded', '%61=1', ['%61', '1']],
+  ['names are case-sensitive and may be anything', '__proto__=1; A=2; a=3', ['__proto__', '1', 'A', '2', 'a', '3']],
+  ['an empty header has no cookies', '', []],
+]
+
+for (const [says, header, cookies] of CASES) {
+  test(`${says}: ${JSON.stringify(header)}`, () => assert.deepEqual(parseCookies(header), cookies))
+}
+
+test('what a response sets comes back', () => {
+  const name = fc.stringMatching(/^[A-Za-z0-9_-]+$/)
+  fc.assert(
+    fc.property(fc.array(fc.tuple(name, fc.string({ unit: 'binary' }))), (pairs) => {
+      const header = pairs.map(([key, value]) => serialize(key, value)).join('; ')
+      assert.deepEqual(parseCookies(header), pairs.flat())
+    }),
+  )
+})
+
+test('any header gives pairs whose names are not empty', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('a', '=', ';', ' ', '"', '%', '4', '\t', 'é') }), (header) => {
+      const cookies = parseCookies(header)
+      assert.equal(cookies.length % 2, 0)
+      for (let i = 0; i < cookies.length; i += 2) assert.match(cookies[i]!, /^[^=;\s].*/)
+    }),
+  )
+})

@@ -1,0 +1,24 @@
+// Entity tags (RFC 9110 §8.8.3).
+
+import { WeirError } from '../base/errors.ts'
+
+// etagc: %x21, %x23-7E and obs-text.
+const OPAQUE = /^[\x21\x23-\x7e\x80-\xff]*$/
+
+/**
+ * The field value for `opaque`: `"opaque"`, or `W/"opaque"` when bytes may differ between two answers that carry it.
+ *
+ * @throws WEIR_RESPONSE_HEADER_SYNTAX when `opaque` holds a quote, a blank or a control character
+ */
+export function entityTag(opaque: string, weak: boolean = false): string {
+  if (!OPAQUE.test(opaque)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(opaque)} cannot be an entity tag`)
+  return weak ? `W/"${opaque}"` : `"${opaque}"`
+}
+
+/**
+ * A weak tag of a file's size in bytes and its time of change in milliseconds. Weak, because a file may be written twice within the
+ * grain of its clock.
+ */
+export function fileTag(size: number, mtimeMs: number): string {
+  return `W/"${size.toString(16)}-${Math.floor(mtimeMs).toString(16)}"`
+}

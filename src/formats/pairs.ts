@@ -1,0 +1,66 @@
+// A read-only collection of names and values in the order in which they came: the query, and the fields of a form.
+
+/** Names are case-sensitive and may repeat. Nothing here changes after construction. */
+export class Pairs implements Iterable<[name: string, value: string]> {
+  /** Name, value, name, value. */
+  readonly #list: readonly string[]
+
+  /** @param list name, value, name, value, as `parseForm` gives it. It is kept, not copied: whoever made it lets go of it. */
+  constructor(list: readonly string[]) {
+    this.#list = list
+  }
+
+  /** How many pairs there are; a repeated name counts each time. */
+  get size(): number {
+    return this.#list.length / 2
+  }
+
+  /** The first value of `name`, or null. */
+  get(name: string): string | null {
+    const list = this.#list
+    for (let i = 0; i < list.length; i += 2) if (list[i] === name) return list[i + 1]!
+    return null
+  }
+
+  has(name: string): boolean {
+    return this.get(name) !== null
+  }
+
+  /** All values of `name` in their order; empty when there is none. */
+  getAll(name: string): string[] {
+    const list = this.#list
+    const values: string[] = []
+    for (let i = 0; i < list.length; i += 2) if (list[i] === name) values.push(list[i + 1]!)
+    return values
+  }
+
+  /** Every pair in its order, repeated names included. */
+  *entries(): IterableIterator<[name: string, value: string]> {
+    const list = this.#list
+    for (let i = 0; i < list.length; i += 2) yield [list[i]!, list[i + 1]!]
+  }
+
+  [Symbol.iterator](): IterableIterator<[name: string, value: string]> {
+    return this.entries()
+  }
+
+  /** A record without prototype: name to value, or to the list of values where a name repeats. Names are as they came, `[]` included. */
+  toJSON(): Record<string, string | string[]> {
+    const record: Record<string, string | string[]> = Object.create(null)
+    for (const [name, value] of this) {
+      const present = record[name]
+      if (present === undefined) record[name] = value
+      else if (typeof present === 'string') record[name] = [present, value]
+      else present.push(value)
+    }
+    return record
+  }
+
+  /** So that `console.log(request.query)` shows what is in it. */
+  [Symbol.for('nodejs.util.inspect.custom')](): Record<string, string | string[]> {
+    return this.toJSON()
+  }
+}
+
+/** No pairs. */
+export const NO_PAIRS: Pairs = new Pairs([])
