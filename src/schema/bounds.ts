@@ -1,0 +1,53 @@
+// From where to where: the `.min`, `.max` and `.length` of numbers, texts and arrays, and how they are said.
+
+import { WeirError } from '../base/errors.ts'
+
+/** Both ends belong to it; infinite where there is no end. */
+export interface Bounds {
+  readonly min: number
+  readonly max: number
+}
+
+export const ANY_NUMBER: Bounds = { min: -Infinity, max: Infinity }
+export const ANY_COUNT: Bounds = { min: 0, max: Infinity }
+
+/** `bounds` with other ends. @throws WEIR_OPTION_INVALID if an end is NaN or nothing lies between them. */
+export function withNumbers(bounds: Bounds, change: Partial<Bounds>): Bounds {
+  const changed = { ...bounds, ...change }
+  if (!(changed.min <= changed.max)) throw new WeirError('WEIR_OPTION_INVALID', `nothing lies between ${changed.min} and ${changed.max}`)
+  return changed
+}
+
+/** The same for counts. @throws WEIR_OPTION_INVALID if an end is no count. */
+export function withCounts(bounds: Bounds, change: Partial<Bounds>): Bounds {
+  for (const end of Object.values(change)) {
+    if (!Number.isSafeInteger(end) || end < 0) throw new WeirError('WEIR_OPTION_INVALID', `${end} is no count`)
+  }
+  return withNumbers(bounds, change)
+}
+
+/** ` from 1 to 10`, ` of at least 1`; empty when there is no end. */
+export function saysNumbers({ min, max }: Bounds): string {
+  if (min === max) return ` equal to ${min}`
+  if (min !== -Infinity) return max === Infinity ? ` of at least ${min}` : ` from ${min} to ${max}`
+  return max === Infinity ? '' : ` of at most ${max}`
+}
+
+/** ` of 1 to 10 characters`, ` of exactly 1 character`; empty when any count will do. */
+export function saysCount({ min, max }: Bounds, unit: string): string {
+  if (min === max) return ` of exactly ${plural(min, unit)}`
+  if (min > 0) return max === Infinity ? ` of at least ${plural(min, unit)}` : ` of ${min} to ${plural(max, unit)}`
+  return max === Infinity ? '' : ` of at most ${plural(max, unit)}`
+}
+
+function plural(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? '' : 's'}`
+}
+
+/** The bounds under the keywords that JSON Schema has for them; without those that are not set. */
+export function boundKeywords({ min, max }: Bounds, minWord: string, maxWord: string): Record<string, number> {
+  const keywords: Record<string, number> = {}
+  if (min > (minWord === 'minimum' ? -Infinity : 0)) keywords[minWord] = min
+  if (max < Infinity) keywords[maxWord] = max
+  return keywords
+}

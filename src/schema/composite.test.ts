@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { MAX_MISMATCHES, Mismatch } from './mismatch.ts'
+import { t } from './t.ts'
+
+test('an array reads every element by its schema', () => {
+  assert.deepEqual(t.array(t.int).fromValue([1, 2]), [1, 2])
+  assert.deepEqual(t.array(t.int).fromTexts(['1', '2']), [1, 2])
+  assert.deepEqual(t.array(t.int).fromText('1'), [1])
+  assert.deepEqual(t.array(t.array(t.bool)).fromValue([[true], []]), [[true], []])
+})
+
+test('an array is a new one', () => {
+  const sent = ['x']
+  assert.notEqual(t.array(t.string).fromValue(sent), sent)
+})
+
+test('what is no array is refused', () => {
+  for (const value of ['x', 5, null, {}, { length: 0 }, new Uint8Array(1)])
+    assert.ok(t.array(t.string).fromValue(value) instanceof Mismatch)
+})
+
+test('every wrong element is named', () => {
+  const result = t.array(t.int).fromValue([1, 'x', 2, null])
+  assert.ok(result instanceof Mismatch)
+  assert.deepEqual(result.failures('ids', 'body'), [
+    { name: 'ids[1]', in: 'body', expected: 'a whole number', actual: '"x"' },
+    { name: 'ids[3]', in: 'body', expected: 'a whole number', actual: 'null' },
+  ])
+})
+
+test('a million wrong elements make a hundred mismatches', () => {
+  const result = t.array(t.int).fromValue(new Array(1_000_000).fill('x'))
+  assert.ok(result instanceof Mismatch)
+  assert.equal(result.all().length, MAX_MISMATCHES)
+  const nested = t.object({ a: t.array(t.int), b: t.array(t.int) }).fromValue({ a: new Array(150).fill(''), b: [''] })
+  assert.ok(nested instanceof Mismatch)
+  assert.equal(nested.all().length, MAX_MISMATCHES)
+})
+
+test('the number of elements is checked before the elements', () => {
+  const pair = t.array(t.int).length(2)
+  assert.deepEqual(pair.fromValue([1, 2]), [1, 2])
+  assert.deepEqual(pair.fromValue(['x']), new Mismatch('an array of exactly 2 elements, each a whole number', 'an array of 1'))
+  assert.deepEqual(
+    t.array(t.int).max(1).fromTexts(['x', 'y']),
+    new Mismatch('an array of at most 1 element, each a whole number', '2 values'),
+  )
+  assert.ok(t.array(t.int).min(1).fromValue([]) instanceof Mismatch)
+  assert.deepEqual(t.array(t.int).min(1).max(2).jsonSchema(), { type: 'array', items: { type: 'integer' }, minItems: 1, maxItems: 2 })
+})
+
+test('no texts at all are an absent array, not an empty one', () => {
+  assert.ok(t.array(t.int).fromTexts([]) instanceof Mismatch)
+  assert.deepEqual(t.array(t.int).default([]).fromTexts([]), [])
+  assert.equal(t.array(t.int).optional().fromTexts([]), undefined)
+})
+
+test('a schema says whether it reads one text, many, or only JSON', () => {
+  assert.equal(t.int.reads, 'text')
+  assert.equal(t.array(t.int).reads, 'texts')
+  assert.equal(t.array(t.array(t.int)).reads, 'json')
+  assert.equal(t.object({}).reads, 'json')
+  assert.equal(t.array(t.object({})).reads, 'json')
+  assert.ok(t.object({}).fromText('{}') instanceof Mismatch)
+  assert.ok(t.array(t.array(t.int)).fromTexts(['1']) instanceof Mismatch)
+})
+
+const address = t.object({ city: t.string, zip: t.int.optional(), country: t.string.default('AT') })
+
+test('an object has its declared properties and no others', () => {
+  assert.deepEqual(address.fromValue({ city: 'Graz', zip: 8010, planet: 'Earth' }), { city: 'Graz', zip: 8010, country: 'AT' })
+})
+
+test('an optional property that is absent is not there', () => {
+  assert.deepEqual(Object.keys(address.fromValue({ city: 'Graz' }) as object), ['city', 'country'])
+  assert.deepEqual(Object.keys(address.fromValue({ city: 'Graz', zip: undefined }) as object), ['city', 'country'])
+})
+
+test('the result is an ordinary object, whatever came', () => {
+  const result = address.fromValue(Object.assign(Object.create(null), { city: 'Graz' }))
+  assert.equal(Object.getPrototypeOf(result), Object.prototype)
+})
+
+test('what a prototype carries was not sent', () => {
+  assert.ok(address.fromValue(Object.create({ city: 'Graz' })) instanceof Mismatch)
+  assert.ok(t.object({ constructor: t.string, toString: t.string }).fromValue({}) instanceof Mismatch)
+  assert.deepEqual(t.object({ toString: t.string }).fromValue({ toString: 'x' }), { toString: 'x' })
+})
+
+test('__proto__ never reaches a prototype', () => {
+  const result = address.fromValue(JSON.parse('{"city":"Graz","__proto__":{"admin":true}}'))
+  assert.equal((result as { admin?: boolean }).admin, undefined)
+  assert.throws(() => t.object({ ['__proto__']: t.string }), { code: 'WEIR_OPTION_INVALID' })
+})
+
+test('only plain objects are read', () => {
+  for (const value of ['x', 5, null, [], new Date(), new Map(), /x/, new (class {})()])
+    assert.ok(t.object({}).fromValue(value) instanceof Mismatch)
+  assert.deepEqual(t.object({}).fromValue(Object.create(null)), {})
+})
+
+test('every wrong property is named by its path', () => {
+  const result = t
+    .object({ name: t.string, address, tags: t.array(t.string) })
+    .fromValue({ name: 5, address: { zip: '8010' }, tags: [true] })
+  assert.ok(result instanceof Mismatch)
+  assert.deepEqual(result.failures('', 'body'), [
+    { name: 'name', in: 'body', expected: 'a text', actual: '5' },
+    { name: 'address.city', in: 'body', expected: 'a text' },
+    { name: 'address.zip', in: 'body', expected: 'a whole number', actual: '"8010"' },
+    { name: 'tags[0]', in: 'body', expected: 'a text', actual: 'true' },
+  ])
+})
+
+test('the context may refuse unknown properties, also deep down', () => {
+  const result = t.object({ address }).fromValue({ address: { city: 'Graz', planet: 'Earth' } }, { unknownProperties: 'error' })
+  assert.ok(result instanceof Mismatch)
+  assert.deepEqual(result.failures('', 'body'), [
+    { name: 'address.planet', in: 'body', expected: 'no property of this name', actual: '"Earth"' },
+  ])
+})
+
+test('the context reaches the parts', () => {
+  const text = '2024-01-31T12:00:00'
+  assert.deepEqual(t.object({ at: t.array(t.dateTime) }).fromValue({ at: [text] }, { zoneless: 'local' }), { at: [new Date(text)] })
+  assert.deepEqual(t.array(t.dateTime).fromTexts([text], { zoneless: 'local' }), [new Date(text)])
+})
+
+test('an object says what it is, in words and as JSON Schema', () => {
+  assert.equal(address.describe(), 'an object with city, zip, country')
+  assert.equal(t.object({}).describe(), 'an object')
+  assert.deepEqual(address.jsonSchema(), {
+    type: 'object',
+    properties: { city: { type: 'string' }, zip: { type: 'integer' }, country: { type: 'string', default: 'AT' } },
+    required: ['city'],
+  })
+  assert.deepEqual(
+    t
+      .object({ at: t.date })
+      .default({ at: new Date('2024-01-31') })
+      .jsonSchema()['default'],
+    { at: '2024-01-31' },
+  )
+  assert.deepEqual(t.array(t.bigint).default([1n]).jsonSchema()['default'], ['1'])
+})

@@ -1,0 +1,144 @@
+// Moments, days and wall-clock times. The grammar is in iso.ts.
+
+import { WeirError } from '../base/errors.ts'
+
+import { dateMs, dateTimeMs, hasZone } from './iso.ts'
+import type { Mismatch } from './mismatch.ts'
+import { type JsonSchema, type Presence, REQUIRED, type ReadContext, Schema } from './schema.ts'
+
+const DAY_MS = 86_400_000
+
+type Precision = 'date' | 'date-time'
+
+/** Milliseconds since 1970. */
+interface Range {
+  readonly earliest: number
+  readonly latest: number
+}
+
+/**
+ * A Date. `date-time` reads RFC 3339 and ISO 8601, where a time without zone is UTC unless the context says `local`; `date` reads
+ * `YYYY-MM-DD` as midnight UTC. A Date that a reviver has already made is taken as it is.
+ */
+export class DateSchema<T = Date> extends Schema<T> {
+  readonly #precision: Precision
+  readonly #range: Range
+
+  constructor(precision: Precision, range: Range = { earliest: -Infinity, latest: Infinity }, presence: Presence = REQUIRED) {
+    super(presence)
+    this.#precision = precision
+    this.#range = range
+  }
+
+  /** `earliest` or later. */
+  min(earliest: Date): DateSchema<T> {
+    return this.#with({ ...this.#range, earliest: earliest.getTime() })
+  }
+
+  /** `latest` or earlier. */
+  max(latest: Date): DateSchema<T> {
+    return this.#with({ ...this.#range, latest: latest.getTime() })
+  }
+
+  override optional(): DateSchema<T | undefined> {
+    return super.optional() as DateSchema<T | undefined>
+  }
+
+  override nullable(): DateSchema<T | null> {
+    return super.nullable() as DateSchema<T | null>
+  }
+
+  override default(value: Exclude<T, undefined>): DateSchema<Exclude<T, undefined>> {
+    return super.default(value) as DateSchema<Exclude<T, undefined>>
+  }
+
+  override describe(): string {
+    const { earliest, latest } = this.#range
+    const what = this.#precision === 'date' ? 'a date like 2024-01-31' : 'a date and time like 2024-01-31T09:30:00Z'
+    const from = earliest === -Infinity ? '' : `, not before ${this.#write(earliest)}`
+    return latest === Infinity ? what + from : `${what}${from}, not after ${this.#write(latest)}`
+  }
+
+  override toJson(value: unknown): unknown {
+    return value instanceof Date ? this.#write(value.getTime()) : value
+  }
+
+  protected override readText(text: string, context: ReadContext | undefined): Date | Mismatch {
+    const ms = this.#parse(text, context)
+    return this.#fits(ms) ? new Date(ms) : this.textMismatch(text)
+  }
+
+  protected override readValue(value: unknown, context: ReadContext | undefined): Date | Mismatch {
+    if (typeof value === 'string') {
+      const ms = this.#parse(value, context)
+      return this.#fits(ms) ? new Date(ms) : this.mismatch(value)
+    }
+    return value instanceof Date && this.#holds(value.getTime()) ? value : this.mismatch(value)
+  }
+
+  protected override again(presence: Presence): DateSchema<unknown> {
+    return new DateSchema(this.#precision, this.#range, presence)
+  }
+
+  protected override keywords(): JsonSchema {
+    const keywords = { type: 'string', format: this.#precision }
+    const { earliest, latest } = this.#range
+    return earliest === -Infinity && latest === Infinity ? keywords : { ...keywords, description: this.describe() }
+  }
+
+  #with(range: Range): DateSchema<T> {
+    if (!(range.earliest <= range.latest)) throw new WeirError('WEIR_OPTION_INVALID', 'no date lies between .min and .max')
+    return new DateSchema(this.#precision, range, this.presence)
+  }
+
+  #parse(text: string, context: ReadContext | undefined): number {
+    return this.#precision === 'date' ? dateMs(text) : dateTimeMs(text, context?.zoneless)
+  }
+
+  #fits(ms: number): boolean {
+    return ms >= this.#range.earliest && ms <= this.#range.latest
+  }
+
+  #holds(ms: number): boolean {
+    return this.#fits(ms) && (this.#precision === 'date-time' || ms % DAY_MS === 0)
+  }
+
+  #write(ms: number): string {
+    const iso = new Date(ms).toISOString()
+    return this.#precision === 'date' ? iso.slice(0, iso.indexOf('T')) : iso
+  }
+}
+
+/** A wall-clock date and time without a zone. It stays text, checked: no Date can hold one without inventing a zone. */
+export class LocalDateTimeSchema<T = string> extends Schema<T> {
+  constructor(presence: Presence = REQUIRED) {
+    super(presence)
+  }
+
+  override describe(): string {
+    return 'a date and time without a zone like 2024-01-31T09:30:00'
+  }
+
+  protected override readText(text: string): string | Mismatch {
+    return isLocalDateTime(text) ? text : this.textMismatch(text)
+  }
+
+  protected override readValue(value: unknown): string | Mismatch {
+    return typeof value === 'string' && isLocalDateTime(value) ? value : this.mismatch(value)
+  }
+
+  protected override again(presence: Presence): LocalDateTimeSchema<unknown> {
+    return new LocalDateTimeSchema(presence)
+  }
+
+  protected override keywords(): JsonSchema {
+    // Not `format: date-time`, which demands a zone.
+    return { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,9})?)?$', description: this.describe() }
+  }
+}
+
+const DATE_CHARACTERS = 10
+
+function isLocalDateTime(text: string): boolean {
+  return text.length > DATE_CHARACTERS && !Number.isNaN(dateTimeMs(text)) && !hasZone(text)
+}

@@ -1,0 +1,98 @@
+// What is wrong with a value that could not be converted. Returned, never thrown: a refused value costs no stack trace,
+// and whoever asked decides whether it becomes a 400, a false or an error.
+
+import type { BindingFailure } from '../base/errors.ts'
+
+/** One step from a value to a part of it: a property's name or an element's index. */
+export type PathPart = string | number
+
+/** How many wrong parts of one value are reported. A hostile body with a million wrong elements must not become a million objects. */
+export const MAX_MISMATCHES = 100
+
+const SHOWN_CHARACTERS = 100
+const NO_PATH: readonly PathPart[] = Object.freeze([])
+const NO_OTHERS: readonly Mismatch[] = Object.freeze([])
+
+/** A value, or a part of it, that does not fit its schema. */
+export class Mismatch {
+  /** What would have been right, in plain words: `a whole number of at least 1`. */
+  readonly expected: string
+  /** What came, at most 100 characters of it; absent when nothing came. A text out of JSON is shown in quotes, so that `"5"` is not taken for `5`. */
+  declare readonly actual?: string
+  /** From the value that was read to the part that is wrong; empty when it is the value itself. */
+  readonly path: readonly PathPart[]
+  /** What else is wrong with the same value, in order; at most 99 more. */
+  readonly others: readonly Mismatch[]
+
+  constructor(expected: string, actual?: string, path: readonly PathPart[] = NO_PATH, others: readonly Mismatch[] = NO_OTHERS) {
+    this.expected = expected
+    if (actual !== undefined) this.actual = shorten(actual)
+    this.path = path
+    this.others = others
+  }
+
+  /** One mismatch that stands for all of `found`, which is not empty. */
+  static ofAll(found: readonly Mismatch[]): Mismatch {
+    const first = found[0]!
+    return found.length === 1 ? first : new Mismatch(first.expected, first.actual, first.path, found.slice(1))
+  }
+
+  get message(): string {
+    return `expected ${this.expected}, ${this.actual === undefined ? 'nothing came' : `got ${this.actual}`}`
+  }
+
+  /** This one and the others. */
+  all(): readonly Mismatch[] {
+    return this.others.length === 0 ? [this] : [this, ...this.others]
+  }
+
+  /** Adds this one and the others to `found`, seen from a value that holds this one at `key`. @returns whether `found` is full. */
+  addTo(found: Mismatch[], key: PathPart): boolean {
+    for (const one of this.all()) {
+      if (found.length >= MAX_MISMATCHES) return true
+      found.push(new Mismatch(one.expected, one.actual, [key, ...one.path]))
+    }
+    return found.length >= MAX_MISMATCHES
+  }
+
+  /** As the failures of a `BindingError`: `name` is that of the parameter, or empty for a whole body. */
+  failures(name: string, place: BindingFailure['in']): BindingFailure[] {
+    return this.all().map((one) => {
+      const failure = { name: nameOf(name, one.path), in: place, expected: one.expected }
+      return one.actual === undefined ? failure : { ...failure, actual: one.actual }
+    })
+  }
+}
+
+/** `address.city`, `tags[2]`: how a person would write the way from `root` along `path`. */
+export function nameOf(root: string, path: readonly PathPart[]): string {
+  let name = root
+  for (const part of path) name += typeof part === 'number' ? `[${part}]` : name === '' ? part : `.${part}`
+  return name
+}
+
+/** At most 100 characters of `text`, never half of a surrogate pair. */
+export function shorten(text: string): string {
+  if (text.length <= SHOWN_CHARACTERS) return text
+  const last = text.charCodeAt(SHOWN_CHARACTERS - 1)
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? SHOWN_CHARACTERS - 1 : SHOWN_CHARACTERS)
+}
+
+/** What a JSON value looks like to a person. Its cost does not grow with the value: of objects and arrays only the kind is said. */
+export function show(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'undefined':
+      return undefined
+    case 'string':
+      return shorten(`"${shorten(value)}"`)
+    case 'number':
+    case 'boolean':
+    case 'bigint':
+      return String(value)
+    case 'object':
+      if (value === null) return 'null'
+      return Array.isArray(value) ? `an array of ${value.length}` : 'an object'
+    default:
+      return `a ${typeof value}`
+  }
+}

@@ -1,0 +1,184 @@
+// Numbers: whole and any, and whole ones beyond 2^53.
+//
+// Text is read by the grammar of JSON numbers and nothing else: no blanks, no `+`, no leading zeros, no hexadecimal, no Infinity.
+// `Number()` and `parseInt` take all of those.
+
+import { WeirError } from '../base/errors.ts'
+
+import { ANY_NUMBER, type Bounds, boundKeywords, saysNumbers, withNumbers } from './bounds.ts'
+import type { Mismatch } from './mismatch.ts'
+import { type JsonSchema, type Presence, REQUIRED, Schema } from './schema.ts'
+
+const MINUS = 0x2d
+const ZERO = 0x30
+
+/** `Number.MAX_SAFE_INTEGER` has 16 digits. */
+const SAFE_DIGITS = 16
+
+/** Beyond it, reading digits costs more than linear time. */
+const MAX_BIGINT_DIGITS = 1_000
+
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+const JSON_INTEGER = /^-?(?:0|[1-9]\d*)$/
+
+/** A number, whole (and safe, that is within ±2^53) or any finite one. */
+export class NumberSchema<T = number> extends Schema<T> {
+  readonly #whole: boolean
+  readonly #bounds: Bounds
+
+  constructor(whole: boolean, bounds: Bounds = ANY_NUMBER, presence: Presence = REQUIRED) {
+    super(presence)
+    this.#whole = whole
+    this.#bounds = bounds
+  }
+
+  /** `least` or more. */
+  min(least: number): NumberSchema<T> {
+    return new NumberSchema(this.#whole, withNumbers(this.#bounds, { min: least }), this.presence)
+  }
+
+  /** `most` or less. */
+  max(most: number): NumberSchema<T> {
+    return new NumberSchema(this.#whole, withNumbers(this.#bounds, { max: most }), this.presence)
+  }
+
+  override optional(): NumberSchema<T | undefined> {
+    return super.optional() as NumberSchema<T | undefined>
+  }
+
+  override nullable(): NumberSchema<T | null> {
+    return super.nullable() as NumberSchema<T | null>
+  }
+
+  override default(value: Exclude<T, undefined>): NumberSchema<Exclude<T, undefined>> {
+    return super.default(value) as NumberSchema<Exclude<T, undefined>>
+  }
+
+  override describe(): string {
+    return `a ${this.#whole ? 'whole number' : 'number'}${saysNumbers(this.#bounds)}`
+  }
+
+  protected override readText(text: string): number | Mismatch {
+    const value = this.#whole ? integerOf(text) : JSON_NUMBER.test(text) ? Number(text) : Number.NaN
+    return this.#fits(value) ? value : this.textMismatch(text)
+  }
+
+  protected override readValue(value: unknown): number | Mismatch {
+    // -0 is no whole number of its own: it would compare equal to 0 and print as 0, yet divide differently.
+    return typeof value === 'number' && this.#fits(value) ? (this.#whole ? value + 0 : value) : this.mismatch(value)
+  }
+
+  protected override again(presence: Presence): NumberSchema<unknown> {
+    return new NumberSchema(this.#whole, this.#bounds, presence)
+  }
+
+  protected override keywords(): JsonSchema {
+    return { type: this.#whole ? 'integer' : 'number', ...boundKeywords(this.#bounds, 'minimum', 'maximum') }
+  }
+
+  #fits(value: number): boolean {
+    return (this.#whole ? Number.isSafeInteger(value) : Number.isFinite(value)) && value >= this.#bounds.min && value <= this.#bounds.max
+  }
+}
+
+interface BigIntBounds {
+  readonly min: bigint | null
+  readonly max: bigint | null
+}
+
+/** A whole number of up to 1,000 digits: from text, from a JSON string, or from a JSON number that is whole and safe. */
+export class BigIntSchema<T = bigint> extends Schema<T> {
+  readonly #bounds: BigIntBounds
+
+  constructor(bounds: BigIntBounds = { min: null, max: null }, presence: Presence = REQUIRED) {
+    super(presence)
+    this.#bounds = bounds
+  }
+
+  /** `least` or more. */
+  min(least: bigint): BigIntSchema<T> {
+    return this.#with({ ...this.#bounds, min: least })
+  }
+
+  /** `most` or less. */
+  max(most: bigint): BigIntSchema<T> {
+    return this.#with({ ...this.#bounds, max: most })
+  }
+
+  override optional(): BigIntSchema<T | undefined> {
+    return super.optional() as BigIntSchema<T | undefined>
+  }
+
+  override nullable(): BigIntSchema<T | null> {
+    return super.nullable() as BigIntSchema<T | null>
+  }
+
+  override default(value: Exclude<T, undefined>): BigIntSchema<Exclude<T, undefined>> {
+    return super.default(value) as BigIntSchema<Exclude<T, undefined>>
+  }
+
+  override describe(): string {
+    const { min, max } = this.#bounds
+    if (min === null && max === null) return `a whole number of at most ${MAX_BIGINT_DIGITS} digits`
+    if (min === null) return `a whole number of at most ${max}`
+    return max === null ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`
+  }
+
+  override toJson(value: unknown): unknown {
+    return String(value)
+  }
+
+  protected override readText(text: string): bigint | Mismatch {
+    const value = bigIntOf(text)
+    return value !== null && this.#fits(value) ? value : this.textMismatch(text)
+  }
+
+  protected override readValue(value: unknown): bigint | Mismatch {
+    const read = typeof value === 'string' ? bigIntOf(value) : isWhole(value) ? BigInt(value) : null
+    return read !== null && this.#fits(read) ? read : this.mismatch(value)
+  }
+
+  protected override again(presence: Presence): BigIntSchema<unknown> {
+    return new BigIntSchema(this.#bounds, presence)
+  }
+
+  protected override keywords(): JsonSchema {
+    // JSON Schema's `minimum` would speak of the number alone, and a double cannot say where most of these bounds are.
+    return { type: ['string', 'integer'], pattern: JSON_INTEGER.source, description: this.describe() }
+  }
+
+  #with(bounds: BigIntBounds): BigIntSchema<T> {
+    const { min, max } = bounds
+    if (min !== null && max !== null && min > max) throw new WeirError('WEIR_OPTION_INVALID', `nothing lies between ${min} and ${max}`)
+    return new BigIntSchema(bounds, this.presence)
+  }
+
+  #fits(value: bigint): boolean {
+    const { min, max } = this.#bounds
+    return (min === null || value >= min) && (max === null || value <= max)
+  }
+}
+
+/** The whole number that `text` is, or NaN. One pass over the digits; `Number()` after a regular expression would make three. */
+function integerOf(text: string): number {
+  const isNegative = text.charCodeAt(0) === MINUS
+  const start = isNegative ? 1 : 0
+  const digits = text.length - start
+  if (digits < 1 || digits > SAFE_DIGITS) return Number.NaN
+  if (digits > 1 && text.charCodeAt(start) === ZERO) return Number.NaN
+  let value = 0
+  for (let at = start; at < text.length; at++) {
+    const digit = text.charCodeAt(at) - ZERO
+    if (digit < 0 || digit > 9) return Number.NaN
+    value = value * 10 + digit
+  }
+  return isNegative && value !== 0 ? -value : value
+}
+
+function bigIntOf(text: string): bigint | null {
+  return text.length <= MAX_BIGINT_DIGITS + 1 && JSON_INTEGER.test(text) ? BigInt(text) : null
+}
+
+function isWhole(value: unknown): value is number | bigint {
+  return typeof value === 'bigint' || Number.isSafeInteger(value)
+}

@@ -1,0 +1,77 @@
+// Standard Schema v1 (https://standardschema.dev), spelled by us: how a validator of any library is asked, and what it answers.
+
+import { MAX_MISMATCHES, Mismatch, type PathPart, shorten, show } from './mismatch.ts'
+
+/** Anything that validates: weir's own `t`, or a schema of Zod, Valibot, ArkType and others. */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': StandardProps<Input, Output>
+}
+
+export interface StandardProps<Input = unknown, Output = Input> {
+  readonly version: 1
+  /** Name of the library. */
+  readonly vendor: string
+  readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+  /** For the compiler only. */
+  readonly types?: { readonly input: Input; readonly output: Output } | undefined
+}
+
+/** It is a failure exactly when `issues` is there. */
+export type StandardResult<Output> = { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] }
+
+export interface StandardIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** Any Standard Schema, whatever it takes and gives. */
+export type AnySchema = StandardSchema<unknown, unknown>
+
+/** What a schema gives: `OutputOf<typeof t.int>` is `number`. */
+export type OutputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['output']
+
+/** Whether `value` is a Standard Schema. Some libraries make them functions. */
+export function isSchema(value: unknown): value is AnySchema {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null || !('~standard' in value)) return false
+  const props = value['~standard']
+  return typeof props === 'object' && props !== null && 'validate' in props && typeof props.validate === 'function'
+}
+
+/**
+ * Runs any Standard Schema over `value`. The answer is a promise exactly when the schema's own is.
+ * What the schema throws is thrown, or rejects.
+ */
+export function runSchema<S extends AnySchema>(schema: S, value: unknown): OutputOf<S> | Mismatch | Promise<OutputOf<S> | Mismatch> {
+  const result = schema['~standard'].validate(value)
+  return isPromise(result) ? result.then((settled) => resultOf<S>(settled, value)) : resultOf<S>(result, value)
+}
+
+export function isPromise(value: unknown): value is Promise<unknown> {
+  return value instanceof Promise || (typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function')
+}
+
+function resultOf<S extends AnySchema>(result: StandardResult<unknown>, value: unknown): OutputOf<S> | Mismatch {
+  if (result.issues === undefined) return result.value as OutputOf<S>
+  if (result.issues.length === 0) return new Mismatch('a value that passes its schema', show(value))
+  return Mismatch.ofAll(result.issues.slice(0, MAX_MISMATCHES).map((issue) => mismatchOf(issue, value)))
+}
+
+function mismatchOf(issue: StandardIssue, value: unknown): Mismatch {
+  const path = (issue.path ?? []).map(partOf)
+  return new Mismatch(`a value that passes its schema (${shorten(issue.message)})`, show(partAt(value, path)), path)
+}
+
+function partOf(step: PropertyKey | { readonly key: PropertyKey }): PathPart {
+  const key = typeof step === 'object' ? step.key : step
+  return typeof key === 'number' ? key : shorten(String(key))
+}
+
+/** What stands at `path` in what came; own properties only, for the path is made of names that a client may have chosen. */
+function partAt(value: unknown, path: readonly PathPart[]): unknown {
+  let part = value
+  for (const key of path) {
+    if (typeof part !== 'object' || part === null || !Object.hasOwn(part, key)) return undefined
+    part = (part as Record<PathPart, unknown>)[key]
+  }
+  return part
+}

@@ -1,0 +1,145 @@
+// Values that stay text: any text, and UUIDs.
+
+import { WeirError } from '../base/errors.ts'
+
+import { ANY_COUNT, type Bounds, boundKeywords, saysCount, withCounts } from './bounds.ts'
+import type { Mismatch } from './mismatch.ts'
+import { type JsonSchema, type Presence, REQUIRED, Schema } from './schema.ts'
+
+interface TextRules extends Bounds {
+  readonly pattern: RegExp | null
+}
+
+/** A text. Its length is counted in characters (code points), as JSON Schema counts: an emoji is one. */
+export class TextSchema<T = string> extends Schema<T> {
+  readonly #rules: TextRules
+
+  constructor(rules: TextRules = { ...ANY_COUNT, pattern: null }, presence: Presence = REQUIRED) {
+    super(presence)
+    this.#rules = rules
+  }
+
+  /** At least `characters`. */
+  min(characters: number): TextSchema<T> {
+    return this.#with(withCounts(this.#rules, { min: characters }))
+  }
+
+  /** At most `characters`. */
+  max(characters: number): TextSchema<T> {
+    return this.#with(withCounts(this.#rules, { max: characters }))
+  }
+
+  /** Exactly `characters`. */
+  length(characters: number): TextSchema<T> {
+    return this.#with(withCounts(this.#rules, { min: characters, max: characters }))
+  }
+
+  /**
+   * Matched by `pattern`, anywhere in the text unless it has `^` and `$`; a later pattern replaces an earlier one. It runs only on texts
+   * whose length is right: put a `.max()` beside an expression that backtracks.
+   */
+  pattern(pattern: RegExp): TextSchema<T> {
+    if (!(pattern instanceof RegExp)) throw new WeirError('WEIR_OPTION_INVALID', 'a pattern that is no RegExp')
+    // g and y would make the answer depend on the text before.
+    return this.#with({ pattern: new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, '')) })
+  }
+
+  override optional(): TextSchema<T | undefined> {
+    return super.optional() as TextSchema<T | undefined>
+  }
+
+  override nullable(): TextSchema<T | null> {
+    return super.nullable() as TextSchema<T | null>
+  }
+
+  override default(value: Exclude<T, undefined>): TextSchema<Exclude<T, undefined>> {
+    return super.default(value) as TextSchema<Exclude<T, undefined>>
+  }
+
+  override describe(): string {
+    const { pattern } = this.#rules
+    return `a text${saysCount(this.#rules, 'character')}${pattern === null ? '' : ` that matches ${pattern}`}`
+  }
+
+  protected override readText(text: string): string | Mismatch {
+    return this.#fits(text) ? text : this.textMismatch(text)
+  }
+
+  protected override readValue(value: unknown): string | Mismatch {
+    return typeof value === 'string' && this.#fits(value) ? value : this.mismatch(value)
+  }
+
+  protected override again(presence: Presence): TextSchema<unknown> {
+    return new TextSchema(this.#rules, presence)
+  }
+
+  protected override keywords(): JsonSchema {
+    const { pattern } = this.#rules
+    const keywords = { type: 'string', ...boundKeywords(this.#rules, 'minLength', 'maxLength') }
+    // JSON Schema has no flags; an expression that means something else without them is better left out.
+    return pattern === null || /[ims]/.test(pattern.flags) ? keywords : { ...keywords, pattern: pattern.source }
+  }
+
+  #with(change: Partial<TextRules>): TextSchema<T> {
+    return new TextSchema({ ...this.#rules, ...change }, this.presence)
+  }
+
+  #fits(text: string): boolean {
+    const { min, max, pattern } = this.#rules
+    return hasCharacters(text, min, max) && (pattern === null || pattern.test(text))
+  }
+}
+
+/** A UUID of any version, as RFC 9562 writes it: 8-4-4-4-12 hexadecimal digits. Kept as it was sent, case included. */
+export class UuidSchema<T = string> extends Schema<T> {
+  constructor(presence: Presence = REQUIRED) {
+    super(presence)
+  }
+
+  override describe(): string {
+    return 'a UUID'
+  }
+
+  protected override readText(text: string): string | Mismatch {
+    return isUuid(text) ? text : this.textMismatch(text)
+  }
+
+  protected override readValue(value: unknown): string | Mismatch {
+    return typeof value === 'string' && isUuid(value) ? value : this.mismatch(value)
+  }
+
+  protected override again(presence: Presence): UuidSchema<unknown> {
+    return new UuidSchema(presence)
+  }
+
+  protected override keywords(): JsonSchema {
+    return { type: 'string', format: 'uuid' }
+  }
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+const UUID_CHARACTERS = 36
+
+function isUuid(text: string): boolean {
+  return text.length === UUID_CHARACTERS && UUID.test(text)
+}
+
+/** A character takes one or two code units, so that most texts are judged without a count. */
+function hasCharacters(text: string, min: number, max: number): boolean {
+  if (text.length < min || text.length > max * 2) return false
+  if (text.length <= max && text.length >= min * 2) return true
+  const count = countCharacters(text)
+  return count >= min && count <= max
+}
+
+function countCharacters(text: string): number {
+  let count = text.length
+  for (let i = 1; i < text.length; i++) {
+    if (isBetween(text.charCodeAt(i), 0xdc00, 0xdfff) && isBetween(text.charCodeAt(i - 1), 0xd800, 0xdbff)) count--
+  }
+  return count
+}
+
+function isBetween(code: number, low: number, high: number): boolean {
+  return code >= low && code <= high
+}
