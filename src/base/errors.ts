@@ -288,6 +288,48 @@ export const ERRORS = {
     text: 'the server is not in a state for this call',
     see: 'docs/guide/lifecycle.md',
   },
+  WEIR_MULTIPART_BOUNDARY: {
+    fault: 'peer',
+    status: 400,
+    closes: false,
+    text: 'multipart/form-data has no boundary, or one that it may not have',
+    see: 'RFC 2046 §5.1.1',
+  },
+  WEIR_MULTIPART_DELIMITER: {
+    fault: 'peer',
+    status: 400,
+    closes: false,
+    text: 'a line begins with the boundary but is no delimiter',
+    see: 'RFC 2046 §5.1.1',
+  },
+  WEIR_MULTIPART_HEADER_SYNTAX: {
+    fault: 'peer',
+    status: 400,
+    closes: false,
+    text: 'the head of a part does not follow its grammar',
+    see: 'RFC 7578 §4',
+  },
+  WEIR_MULTIPART_PART_NAME: {
+    fault: 'peer',
+    status: 400,
+    closes: false,
+    text: 'a part is not form-data with a name',
+    see: 'RFC 7578 §4.2',
+  },
+  WEIR_MULTIPART_ENCODING: {
+    fault: 'peer',
+    status: 400,
+    closes: false,
+    text: 'a part has a transfer encoding that is not supported',
+    see: 'RFC 7578 §4.7',
+  },
+  WEIR_MULTIPART_TRUNCATED: {
+    fault: 'peer',
+    status: 400,
+    closes: false,
+    text: 'the body ended before its close delimiter',
+    see: 'RFC 2046 §5.1.1',
+  },
 } as const satisfies Record<string, ErrorSpec>
 
 /** A code of weir's own catalogue. Stable: switch on it. */
