@@ -1,1 +1,46 @@
-export {}
+// The public face of weir.
+
+export { Controller, type ControllerClass } from './app/controller.ts'
+export type { ArgsOf, Declaration, Method, RouteOptions } from './app/declaration.ts'
+export { type MethodDecorator, type PathDecorator, Route, type RouteEntry, type RoutesDeclared, routes } from './app/decorators.ts'
+export type { Logger, OnError } from './app/dispatch.ts'
+export type { MapOptions } from './app/mapping.ts'
+export type { Middleware, Next } from './app/middleware.ts'
+export type { RouteListing } from './app/route-table.ts'
+export {
+  BindingError,
+  type BindingFailure,
+  BodyAlreadyReadError,
+  BodyNotBufferedError,
+  type ErrorCode,
+  type Fault,
+  HttpError,
+  LimitError,
+  PayloadTooLargeError,
+  ProtocolError,
+  RequestExpiredError,
+  WeirError,
+} from './base/errors.ts'
+export type { Limits, Timeouts } from './base/limits.ts'
+export type { FileOptions } from './http/file-options.ts'
+export type { RequestHeaders } from './http/headers.ts'
+export type { Problem } from './http/problem.ts'
+export type { HttpRequest, RouteValues } from './http/request.ts'
+export { type ByteSource, type CookieOptions, HttpResponse } from './http/response.ts'
+export type { RouteMetadata } from './http/route-info.ts'
+export { Bag, type BagKey, bagKey, type HttpSession, type ServerHandle } from './http/session.ts'
+export type { InjectRequest, InjectResponse } from './net/inject.ts'
+export { href } from './routing/href.ts'
+export type { ParamsOf } from './routing/template.ts'
+export { Schema } from './schema/schema.ts'
+export type { AnySchema, OutputOf, StandardSchema } from './schema/standard.ts'
+export { t } from './schema/t.ts'
+export {
+  HttpServer,
+  type JsonEngine,
+  type Module,
+  type RunOptions,
+  type ServerOptions,
+  type StopOptions,
+  type StopReport,
+} from './server.ts'

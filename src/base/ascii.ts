@@ -25,12 +25,14 @@ export const FIELD_VALUE = 2
 /** What a request target may hold: printable ASCII without space and `#` (RFC 9112 §3.2). Raw bytes above 0x7E must be percent-encoded. */
 export const TARGET = 4
 
+/** What `HEX` says of a byte that is no hexadecimal digit. */
+export const NOT_HEX = 0xff
+
 /** One byte of flags for each byte value: `TOKEN | FIELD_VALUE | TARGET`. */
 export const CLASS: Uint8Array = buildClasses()
 
 /** Value of a hexadecimal digit, or `NOT_HEX`. */
 export const HEX: Uint8Array = buildHex()
-export const NOT_HEX = 0xff
 
 function buildClasses(): Uint8Array {
   const table = new Uint8Array(256)

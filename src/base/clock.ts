@@ -3,12 +3,15 @@
 export interface Clock {
   /** Milliseconds from some fixed moment, never running backwards. */
   now(): number
+  /** Milliseconds since 1970, for dates that people and caches read. */
+  wallTime(): number
   /** Calls `tick` about every `periodMs` until the returned function is called. Never keeps the process alive. */
   every(periodMs: number, tick: () => void): () => void
 }
 
 export const systemClock: Clock = {
   now: () => performance.now(),
+  wallTime: () => Date.now(),
   every(periodMs, tick) {
     const timer = setInterval(tick, periodMs)
     timer.unref()

@@ -1,0 +1,92 @@
+// From a request to a handler's arguments: which value each name takes, how it is converted, and everything that is wrong with them.
+
+import { BindingError, type BindingFailure } from '../base/errors.ts'
+import type { HttpRequest } from '../http/request.ts'
+import type { Template } from '../routing/template.ts'
+import { Mismatch } from '../schema/mismatch.ts'
+import { Schema } from '../schema/schema.ts'
+import { type AnySchema, isPromise, runSchema } from '../schema/standard.ts'
+
+/** Arguments by name. Without a prototype: `constructor` is a name like any other. */
+export type Args = Record<string, unknown>
+
+interface Step {
+  readonly name: string
+  /** Place among the template's parameters; -1 for a query parameter. */
+  readonly index: number
+  /** Null: the text as it is. */
+  readonly schema: AnySchema | null
+}
+
+/** A route's plan, made once: the steps to its arguments. */
+export class Binder {
+  readonly #steps: readonly Step[]
+  /** One shape for the arguments of one route. A constructor makes them several times faster than `Object.create(null)`. */
+  readonly #Record: new () => Args
+
+  constructor(template: Template, bindings: Readonly<Record<string, AnySchema>>) {
+    const inPath = template.parameters.map(({ name }, index) => ({ name, index, schema: bindings[name] ?? null }))
+    const names = new Set(template.parameters.map(({ name }) => name))
+    const inQuery = Object.keys(bindings).filter((name) => !names.has(name))
+    this.#steps = [...inPath, ...inQuery.map((name) => ({ name, index: -1, schema: bindings[name]! }))]
+    this.#Record = recordConstructor()
+  }
+
+  /**
+   * @param values of the template's parameters, decoded
+   * @returns the arguments; a promise only when a foreign schema answers with one
+   * @throws BindingError with every value that does not fit, thrown or rejected
+   */
+  bind(request: HttpRequest, values: readonly string[]): Args | Promise<Args> {
+    const args = new this.#Record()
+    let failures: BindingFailure[] | null = null
+    let pending: Promise<void>[] | null = null
+    for (const step of this.#steps) {
+      const value = read(step, request, values)
+      if (value instanceof Mismatch) {
+        failures ??= []
+        failures.push(...value.failures(step.name, step.index === -1 ? 'query' : 'route'))
+      } else if (step.schema !== null && !(step.schema instanceof Schema) && isPromise(value)) {
+        pending ??= []
+        pending.push(this.#await(step, value, args))
+      } else args[step.name] = value
+    }
+    if (pending !== null) return this.#join(pending, args, failures ?? [])
+    if (failures !== null) throw new BindingError(failures)
+    return args
+  }
+
+  async #await(step: Step, value: Promise<unknown>, args: Args): Promise<void> {
+    args[step.name] = await value
+  }
+
+  async #join(pending: readonly Promise<void>[], args: Args, failures: BindingFailure[]): Promise<Args> {
+    await Promise.all(pending)
+    for (const step of this.#steps) {
+      const value = args[step.name]
+      if (value instanceof Mismatch) failures.push(...value.failures(step.name, step.index === -1 ? 'query' : 'route'))
+    }
+    if (failures.length > 0) throw new BindingError(failures)
+    return args
+  }
+}
+
+function read(step: Step, request: HttpRequest, values: readonly string[]): unknown {
+  const { schema, index } = step
+  if (index !== -1) {
+    const text = values[index]!
+    if (schema === null) return text
+    return schema instanceof Schema ? schema.fromText(text) : runSchema(schema, text)
+  }
+  const texts = request.query.getAll(step.name)
+  if (schema instanceof Schema) return schema.fromTexts(texts)
+  return runSchema(schema!, texts.length > 1 ? texts : texts[0])
+}
+
+function recordConstructor(): new () => Args {
+  const Record = class {} as new () => Args
+  Object.setPrototypeOf(Record.prototype, null)
+  // Without this, `args.constructor` would be found on the prototype.
+  delete (Record.prototype as { constructor?: unknown }).constructor
+  return Record
+}

@@ -1,0 +1,122 @@
+// The two spellings of a routed controller: `@Route`, and `static routes = routes(this, …)` where decorators cannot be compiled.
+// Same types, same metadata.
+
+import { WeirError } from '../base/errors.ts'
+import type { HttpSession } from '../http/session.ts'
+
+import type { Controller } from './controller.ts'
+import type { ArgsOf, Declaration, Method } from './declaration.ts'
+import { type DeclaredRoute, declareOnClass, declareOnMethod, declareTable } from './routed.ts'
+
+type ControllerType = abstract new (...args: never[]) => Controller
+
+/** Decorates a method whose argument takes what the route gives. */
+export type MethodDecorator<A> = <This extends Controller>(
+  method: (this: This, args: A, session: HttpSession) => unknown,
+  context: ClassMethodDecoratorContext<This>,
+) => void
+
+/** Decorates a class, whose routes get the path as prefix, or a method, which then answers any HTTP method. */
+export interface PathDecorator<A> {
+  <C extends ControllerType>(target: C, context: ClassDecoratorContext<C>): void
+  <This extends Controller>(
+    method: (this: This, args: A, session: HttpSession) => unknown,
+    context: ClassMethodDecoratorContext<This>,
+  ): void
+}
+
+/**
+ * `@Route('/user')` on a class: the prefix of its routes. `@Route('GET', '/:id', { id: t.int })` on a method: a route with what it binds.
+ * `@Route('/path')` on a method: any HTTP method. Several may stand on one method. Where a declared argument does not fit what the
+ * template and the bindings give, the decorator does not compile.
+ */
+export function Route<const P extends string, const D extends Declaration<D> = Record<never, never>>(
+  method: Method,
+  path: P,
+  declaration?: D,
+): MethodDecorator<ArgsOf<P, D>>
+export function Route<const P extends string, const D extends Declaration<D> = Record<never, never>>(
+  path: P,
+  declaration?: D,
+): PathDecorator<ArgsOf<P, D>>
+export function Route(first: string, second?: string | object, third?: object): (target: never, context: never) => void {
+  const hasMethod = typeof second === 'string'
+  const path = hasMethod ? second : first
+  const declaration = (hasMethod ? third : (second as object | undefined)) ?? {}
+  return (target: unknown, context: DecoratorContext): void => {
+    if (context.kind === 'class' && !hasMethod && second === undefined) {
+      declareOnClass(target as ControllerType, path)
+    } else if (context.kind === 'method' && !context.static && !context.private) {
+      declareOnMethod(target as (...args: never[]) => unknown, { method: hasMethod ? first : null, path, declaration })
+    } else {
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `@Route(${JSON.stringify(first)}) cannot stand on this ${context.kind}`)
+    }
+  }
+}
+
+/** A route in a table: method, path and perhaps a declaration; or a path alone for any method. */
+export type RouteEntry =
+  | readonly [path: string]
+  | readonly [method: Method, path: string]
+  | readonly [method: Method, path: string, declaration: object]
+
+type ArgsOfEntry<E> = E extends readonly [string, infer P extends string, infer D]
+  ? ArgsOf<P, D>
+  : E extends readonly [string, infer P extends string]
+    ? ArgsOf<P>
+    : E extends readonly [infer P extends string]
+      ? ArgsOf<P>
+      : never
+
+/** What an entry must look like for the method that it stands for: the entry itself where its arguments fit. */
+type Fitting<M, E> = M extends (args: infer A, ...rest: never[]) => unknown
+  ? E extends readonly (readonly unknown[])[]
+    ? { readonly [I in keyof E]: FittingOne<A, E[I]> }
+    : FittingOne<A, E>
+  : never
+type FittingOne<A, E> = unknown extends A
+  ? WellFormed<E>
+  : ArgsOfEntry<E> extends A
+    ? WellFormed<E>
+    : { readonly 'arguments do not fit': A; given: ArgsOfEntry<E> }
+type WellFormed<E> = E extends readonly [infer M, infer P, infer D] ? readonly [M, P, D & Declaration<D>] : E
+
+/** A table of routes: `prefix`, and for each method of the controller its route or routes. */
+export type RoutesOf<I, T> = { readonly [K in keyof T]: K extends 'prefix' ? string : K extends keyof I ? Fitting<I[K], T[K]> : never }
+
+/** What `routes` gives: proof that the table was read. */
+export interface RoutesDeclared {
+  readonly prefix: string
+}
+
+/**
+ * The routes of a controller without decorators, for tool chains that only erase types:
+ * `static routes = routes(this, { prefix: '/user', show: ['GET', '/:id', { id: t.int }] })`.
+ * @throws WEIR_ROUTE_DECLARATION for a name that is no method of the class
+ */
+export function routes<C extends ControllerType, const T extends { readonly [name: string]: string | RouteEntry | readonly RouteEntry[] }>(
+  controller: C,
+  table: T & RoutesOf<InstanceType<C>, T>,
+): RoutesDeclared {
+  const declared = new Map<string, readonly DeclaredRoute[]>()
+  let prefix = ''
+  for (const [name, entry] of Object.entries(table as Record<string, string | RouteEntry | readonly RouteEntry[]>)) {
+    if (typeof entry === 'string') {
+      if (name !== 'prefix') throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${controller.name} is text, not a route`)
+      prefix = entry
+      continue
+    }
+    if (typeof (controller.prototype as unknown as Record<string, unknown>)[name] !== 'function') {
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `${controller.name} has no method "${name}"`)
+    }
+    const entries = (typeof entry[0] === 'string' ? [entry] : entry) as readonly RouteEntry[]
+    declared.set(name, entries.map(readEntry))
+  }
+  declareTable(controller, prefix, declared)
+  return Object.freeze({ prefix })
+}
+
+function readEntry(entry: RouteEntry): DeclaredRoute {
+  if (entry.length === 1) return { method: null, path: entry[0], declaration: {} }
+  return { method: entry[0], path: entry[1], declaration: entry[2] ?? {} }
+}

@@ -1,0 +1,153 @@
+// From a request to its answer: middleware, route, handler, reply; and from an error to its answer. Nothing thrown gets past here.
+
+import { type ErrorCode, WeirError } from '../base/errors.ts'
+import type { Limits } from '../base/limits.ts'
+import type { Application, RequestHead, RouteMatch } from '../http/application.ts'
+import type { RequestBody } from '../http/body.ts'
+import type { ConnectionInfo } from '../http/connection-info.ts'
+import { problemFor } from '../http/problem.ts'
+import { HttpRequest } from '../http/request.ts'
+import type { HttpResponse, Serialize } from '../http/response.ts'
+import { HttpSession, type ServerHandle } from '../http/session.ts'
+import { isPromise } from '../schema/standard.ts'
+
+import { compose, type Middleware, type Pipeline } from './middleware.ts'
+import { reply } from './reply.ts'
+import type { Route } from './route.ts'
+import type { RouteTable } from './route-table.ts'
+
+/**
+ * Answers an error that nobody caught: returns what a handler may return, or nothing for the problem document that would have been sent.
+ * Sees every refusal of a request that has a valid head, 404 and 405 included.
+ */
+export type OnError = (error: unknown, session: HttpSession) => unknown
+
+/** Where the server says what went wrong. `console` is one. */
+export interface Logger {
+  error(message: string, detail?: unknown): void
+}
+
+export interface DispatcherOptions {
+  readonly server: ServerHandle
+  readonly routes: RouteTable
+  readonly limits: Limits
+  readonly serialize: Serialize
+  readonly onError: OnError | null
+  readonly logger: Logger | null
+  readonly debug: boolean
+}
+
+/** A session with the route that was found for it. */
+class RoutedSession extends HttpSession {
+  readonly found: Route | null
+  readonly values: readonly string[]
+  readonly head: RequestHead
+
+  constructor(options: DispatcherOptions, head: RequestHead, connection: ConnectionInfo, request: HttpRequest, match: RouteMatch) {
+    super(options.server, connection, request, match.route, options.serialize)
+    this.found = match.route as Route | null
+    this.values = match.values
+    this.head = head
+  }
+}
+
+export class Dispatcher implements Application<RoutedSession> {
+  readonly #options: DispatcherOptions
+  readonly #middlewares: Middleware[] = []
+  readonly #runRoute: Pipeline = (session) => this.#route(session as RoutedSession)
+  #pipeline: Pipeline = this.#runRoute
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options
+  }
+
+  use(middleware: Middleware): void {
+    this.#middlewares.push(middleware)
+    this.#pipeline = compose(this.#middlewares, this.#runRoute)
+  }
+
+  match(head: RequestHead): RouteMatch {
+    return this.#options.routes.find(head)
+  }
+
+  open(head: RequestHead, body: RequestBody, connection: ConnectionInfo, match: RouteMatch): RoutedSession {
+    const { limits } = this.#options
+    const maxBody = match.route?.maxRequestBodySize === undefined ? limits.maxRequestBodySize : match.route.maxRequestBodySize
+    const request = new HttpRequest(head, body, connection, match.route, match.values, limits.maxRequestHeaderSize, maxBody)
+    return new RoutedSession(this.#options, head, connection, request, match)
+  }
+
+  handle(session: RoutedSession): HttpResponse | Promise<HttpResponse> {
+    try {
+      const answer = this.#pipeline(session)
+      return isPromise(answer) ? answer.catch((error: unknown) => this.#answerError(session, error)) : answer
+    } catch (error) {
+      return this.#answerError(session, error)
+    }
+  }
+
+  refuse(session: RoutedSession, error: Error): HttpResponse | Promise<HttpResponse> {
+    return this.#answerError(session, error)
+  }
+
+  #route(session: RoutedSession): HttpResponse | Promise<HttpResponse> {
+    const route = session.found
+    if (route === null) return this.#answerWithoutRoute(session)
+    return reply(session, route.run(session, session.request, session.values))
+  }
+
+  /** RFC 9110 §9.3.7, §15.5.6: OPTIONS is answered for every path that is known, 405 says which methods are. */
+  #answerWithoutRoute(session: RoutedSession): HttpResponse | Promise<HttpResponse> {
+    const { head } = session
+    const methods = this.#options.routes.methodsFor(head.path, head.host)
+    if (methods.length === 0) return this.#answerCode(session, 'WEIR_ROUTE_NOT_FOUND')
+    session.response.header('Allow', methods.join(', '))
+    return head.method === 'OPTIONS' ? session.response.noContent() : this.#answerCode(session, 'WEIR_METHOD_NOT_ALLOWED')
+  }
+
+  #answerCode(session: RoutedSession, code: ErrorCode): HttpResponse | Promise<HttpResponse> {
+    return this.#answerError(session, new WeirError(code))
+  }
+
+  #answerError(session: RoutedSession, error: unknown): HttpResponse | Promise<HttpResponse> {
+    const { onError } = this.#options
+    this.#log(session, error)
+    if (onError === null) return this.#sendProblem(session, error)
+    try {
+      session.response.clearRepresentation()
+      const result = onError(error, session)
+      if (isPromise(result)) {
+        return result
+          .then((settled) => this.#replyToError(session, error, settled))
+          .catch((second: unknown) => this.#failTwice(session, second))
+      }
+      return this.#replyToError(session, error, result)
+    } catch (second) {
+      return this.#failTwice(session, second)
+    }
+  }
+
+  #replyToError(session: RoutedSession, error: unknown, result: unknown): HttpResponse | Promise<HttpResponse> {
+    return result === undefined && !session.response.isAnswered ? this.#sendProblem(session, error) : reply(session, result)
+  }
+
+  /** The error handler failed too. */
+  #failTwice(session: RoutedSession, error: unknown): HttpResponse {
+    this.#log(session, error)
+    return this.#sendProblem(session, error)
+  }
+
+  #sendProblem(session: RoutedSession, error: unknown): HttpResponse {
+    const { response } = session
+    response.clearRepresentation()
+    return response.sendProblem(problemFor(error, this.#options.debug))
+  }
+
+  /** Only what the host program must know: clients make mistakes all day. */
+  #log(session: RoutedSession, error: unknown): void {
+    const isClients =
+      typeof error === 'object' && error !== null && 'status' in error && typeof error.status === 'number' && error.status < 500
+    if (isClients) return
+    this.#options.logger?.error(`weir: ${session.request.method} ${session.request.url} failed`, error)
+  }
+}

@@ -1,0 +1,56 @@
+// From controllers to routes: prefixes joined, methods turned into handlers.
+
+import { WeirError } from '../base/errors.ts'
+import type { HttpSession } from '../http/session.ts'
+import { joinPaths } from '../routing/template.ts'
+
+import type { Args } from './binder.ts'
+import { Controller, type ControllerClass } from './controller.ts'
+import { Route, splitDeclaration } from './route.ts'
+import { type DeclaredRoute, prefixOf, routedSubclasses, routesOf } from './routed.ts'
+
+export interface MapOptions<T extends Controller = Controller> {
+  /** Classes to leave out. */
+  readonly exclude?: readonly ControllerClass[]
+  /** Makes the instance for a request, for instance with what its constructor wants. It must give a new one each time. */
+  readonly create?: (Class: ControllerClass<T>, session: HttpSession) => T
+}
+
+/** The routes of one class under `mount`. @throws WEIR_ROUTE_DECLARATION when it has none */
+export function routesOfController<T extends Controller>(Class: ControllerClass<T>, mount: string, options: MapOptions<T>): Route[] {
+  const declared = routesOf(Class)
+  if (declared.size === 0) throw new WeirError('WEIR_ROUTE_DECLARATION', `${Class.name} has no routes`)
+  const { create } = options
+  const make = create === undefined ? () => new Class() : (session: HttpSession) => create(Class, session)
+  const routes: Route[] = []
+  for (const [name, entries] of declared) {
+    for (const entry of entries) routes.push(toRoute(Class, name, entry, mount, make))
+  }
+  return routes
+}
+
+/** The classes that `mapControllers` means: those given, or every routed subclass of a base class. */
+export function classesOf(
+  selection: readonly ControllerClass[] | (abstract new (...args: never[]) => Controller),
+  exclude: readonly ControllerClass[],
+): ControllerClass[] {
+  const classes = Array.isArray(selection)
+    ? [...(selection as readonly ControllerClass[])]
+    : (routedSubclasses(selection as typeof Controller) as ControllerClass[])
+  return classes.filter((Class) => !exclude.includes(Class))
+}
+
+function toRoute<T extends Controller>(
+  Class: ControllerClass<T>,
+  name: string,
+  entry: DeclaredRoute,
+  mount: string,
+  make: (session: HttpSession) => T,
+): Route {
+  const { options } = splitDeclaration(entry.declaration, `${Class.name}.${name}`)
+  const path = joinPaths(mount, options.absolute === true ? '' : prefixOf(Class), entry.path)
+  return new Route(entry.method, path, entry.declaration, (args, session) => {
+    const controller = Controller.forSession(session, make) as unknown as Record<string, (args: Args, session: HttpSession) => unknown>
+    return controller[name]!(args, session)
+  })
+}

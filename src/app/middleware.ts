@@ -1,0 +1,48 @@
+// Middleware: what runs around every request, the first one added outermost. Composed once, not for each request.
+
+import { WeirError } from '../base/errors.ts'
+import type { HttpResponse } from '../http/response.ts'
+import type { HttpSession } from '../http/session.ts'
+import { isPromise } from '../schema/standard.ts'
+
+import { reply } from './reply.ts'
+
+/** Runs the rest: later middleware, then the route. Gives the answer, a promise of it, or throws what they threw. Once. */
+export type Next = () => HttpResponse | Promise<HttpResponse>
+
+/**
+ * Sees every request, those without a route included. Returns nothing to let the answer of `next()` pass, or what a handler may
+ * return to answer itself, with or without having called `next`.
+ */
+export type Middleware = (session: HttpSession, next: Next) => unknown
+
+export type Pipeline = (session: HttpSession) => HttpResponse | Promise<HttpResponse>
+
+/** One function that runs `middlewares` around `route`. */
+export function compose(middlewares: readonly Middleware[], route: Pipeline): Pipeline {
+  return middlewares.reduceRight(wrap, route)
+}
+
+function wrap(inner: Pipeline, middleware: Middleware): Pipeline {
+  return (session) => {
+    let answer: HttpResponse | Promise<HttpResponse> | null = null
+    const next: Next = () => {
+      if (answer !== null) throw new WeirError('WEIR_MIDDLEWARE_NEXT_TWICE')
+      answer = inner(session)
+      // A middleware that answers without waiting must not leave a rejection that nobody handles.
+      if (isPromise(answer)) answer.catch(() => {})
+      return answer
+    }
+    const result = middleware(session, next)
+    if (isPromise(result)) return result.then((settled) => finish(session, settled, answer))
+    return finish(session, result, answer)
+  }
+}
+
+function finish(
+  session: HttpSession,
+  result: unknown,
+  answer: HttpResponse | Promise<HttpResponse> | null,
+): HttpResponse | Promise<HttpResponse> {
+  return result === undefined && answer !== null ? answer : reply(session, result)
+}

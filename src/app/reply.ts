@@ -1,0 +1,73 @@
+// What a handler returned becomes an answer. The rule is one table, from the plainest case to the rarest.
+
+import { WeirError } from '../base/errors.ts'
+import type { ByteSource, HttpResponse } from '../http/response.ts'
+import { HttpResponse as ResponseClass } from '../http/response.ts'
+import type { HttpSession } from '../http/session.ts'
+
+/**
+ * Undefined: what the handler made of `session.response`, 204 if nothing. A response: itself. A string: text/plain. Bytes: themselves.
+ * A stream or an async iterable: streamed. A Web `Response`: copied. A promise: what it resolves to. Anything else that has a JSON
+ * form: JSON.
+ * @returns a promise only where there is something to wait for
+ * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol or a bigint
+ */
+export function reply(session: HttpSession, result: unknown): HttpResponse | Promise<HttpResponse> {
+  if (typeof result === 'object' && result !== null) return replyWithObject(session, result)
+  const response = session.response
+  switch (typeof result) {
+    case 'string':
+      return response.text(result)
+    case 'undefined':
+      return complete(session, response.isAnswered ? response : response.noContent())
+    case 'number':
+    case 'boolean':
+    case 'object':
+      return response.json(result)
+    default:
+      throw new WeirError('WEIR_RESULT_UNSENDABLE', `a ${typeof result}`)
+  }
+}
+
+function replyWithObject(session: HttpSession, result: object): HttpResponse | Promise<HttpResponse> {
+  if (result instanceof ResponseClass) return complete(session, result)
+  const prototype: unknown = Object.getPrototypeOf(result)
+  if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) {
+    if (!('then' in result) || typeof result.then !== 'function') return session.response.json(result)
+  }
+  if ('then' in result && typeof result.then === 'function') return (result as Promise<unknown>).then((settled) => reply(session, settled))
+  const response = session.response
+  if (result instanceof Uint8Array) return response.body(result)
+  if (result instanceof ArrayBuffer) return response.body(new Uint8Array(result))
+  if (ArrayBuffer.isView(result)) return response.body(new Uint8Array(result.buffer, result.byteOffset, result.byteLength))
+  if (Symbol.asyncIterator in result) return response.stream(result as ByteSource)
+  if (isWebResponse(result)) return copyWebResponse(response, result)
+  return response.json(result)
+}
+
+/** A file is opened before the answer begins, so that it can still become a 404. */
+function complete(session: HttpSession, response: HttpResponse): HttpResponse | Promise<HttpResponse> {
+  const content = response.content
+  return content.kind === 'file' ? openFile(session, response) : response
+}
+
+async function openFile(session: HttpSession, response: HttpResponse): Promise<HttpResponse> {
+  const { prepareFile } = await import('../http/file.ts')
+  const content = response.content
+  if (content.kind === 'file') await prepareFile(session.request, response, content.file)
+  return response
+}
+
+/** Asked by its tag: touching the global `Response` would load Node's whole fetch. */
+function isWebResponse(result: object): result is Response {
+  return Object.prototype.toString.call(result) === '[object Response]' && 'headers' in result && 'body' in result
+}
+
+function copyWebResponse(response: HttpResponse, web: Response): HttpResponse {
+  response.status(web.status === 0 ? 500 : web.status, web.statusText)
+  for (const [name, value] of web.headers) {
+    if (name === 'set-cookie') response.appendHeader(name, value)
+    else if (!/^(?:connection|transfer-encoding|keep-alive|content-length)$/.test(name)) response.header(name, value)
+  }
+  return web.body === null ? response : response.stream(web.body as unknown as ByteSource, web.headers.get('content-type') ?? undefined)
+}

@@ -1,0 +1,71 @@
+// All routes of a server: finding the one that answers, and saying what is there.
+
+import type { RequestHead, RouteMatch } from '../http/application.ts'
+import { Matcher } from '../routing/matcher.ts'
+import type { AnySchema } from '../schema/standard.ts'
+
+import type { Route } from './route.ts'
+
+/** A route, as `server.routes` lists it: for documents and for people. */
+export interface RouteListing {
+  /** Null: any method. */
+  readonly method: string | null
+  /** The full template: `/api/user/:id`. */
+  readonly path: string
+  readonly host: string | null
+  readonly bindings: Readonly<Record<string, AnySchema>>
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+const NO_ROUTE: RouteMatch = Object.freeze({ route: null, values: Object.freeze([]) })
+
+export class RouteTable {
+  readonly #matcher = new Matcher<Route>()
+  readonly #routes: Route[] = []
+
+  /** @throws WEIR_ROUTE_CLASH when another route claims the same requests */
+  add(route: Route): void {
+    this.#matcher.add(route.method, route.template, route.host, route)
+    this.#routes.push(route)
+  }
+
+  find(head: RequestHead): RouteMatch {
+    const match = this.#matcher.find(head.method, head.path, hostName(head.host))
+    if (match === null) return NO_ROUTE
+    // The path keeps `%2F`, so that it has the segments of the URL; a value is decoded to its end.
+    if (match.values.length === 0 || !/%2f/i.test(head.rawPath)) return match
+    return { route: match.route, values: rawValues(match.route, match.values, head.rawPath) }
+  }
+
+  /** Methods that the path answers to, OPTIONS and an implied HEAD included; empty when nothing is there. For `*`: those of the whole server. */
+  methodsFor(path: string, host: string): string[] {
+    const methods = new Set(path === '*' ? this.#routes.map((route) => route.method ?? '') : this.#matcher.methodsFor(path, hostName(host)))
+    if (methods.size === 0 && path !== '*') return []
+    if (methods.has('GET')) methods.add('HEAD')
+    methods.add('OPTIONS')
+    methods.delete('')
+    return [...methods].sort()
+  }
+
+  list(): RouteListing[] {
+    return this.#routes.map(({ method, template, host, bindings, metadata }) => ({
+      method,
+      path: template.text,
+      host,
+      bindings,
+      metadata,
+    }))
+  }
+}
+
+/** Host without its port, in lower case. */
+function hostName(host: string): string {
+  const colon = host.lastIndexOf(':')
+  return (colon === -1 || host.endsWith(']') ? host : host.slice(0, colon)).toLowerCase()
+}
+
+/** Values of single segments, read again from the raw path; a rest keeps its `%2F`, because it is a path itself. */
+function rawValues(route: Route, values: readonly string[], rawPath: string): readonly string[] {
+  const segments = rawPath.split('/').slice(1)
+  return route.template.parameters.map(({ rest, segmentIndex }, i) => (rest ? values[i]! : decodeURIComponent(segments[segmentIndex]!)))
+}

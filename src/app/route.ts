@@ -1,0 +1,92 @@
+// One route: what it answers to, what it binds, and whom it calls.
+
+import { isToken } from '../base/ascii.ts'
+import { WeirError } from '../base/errors.ts'
+import type { HttpRequest } from '../http/request.ts'
+import type { RouteInfo, RouteMetadata } from '../http/route-info.ts'
+import type { HttpSession } from '../http/session.ts'
+import { Template } from '../routing/template.ts'
+import { type AnySchema, isSchema } from '../schema/standard.ts'
+
+import { type Args, Binder } from './binder.ts'
+import type { RouteOptions } from './declaration.ts'
+
+/** What a handler may return: see `reply.ts`. */
+export type Handler = (args: Args, session: HttpSession) => unknown
+
+const OPTION_NAMES: ReadonlySet<string> = new Set([
+  'host',
+  'absolute',
+  'body',
+  'maxRequestBodySize',
+  'metadata',
+] satisfies (keyof RouteOptions)[])
+const NO_METADATA: RouteMetadata = Object.freeze({})
+
+export class Route implements RouteInfo {
+  /** Null: any method. */
+  readonly method: string | null
+  readonly template: Template
+  readonly host: string | null
+  readonly bindings: Readonly<Record<string, AnySchema>>
+  readonly metadata: RouteMetadata
+  readonly bodyMode: 'auto' | 'buffer' | 'stream'
+  readonly maxRequestBodySize: number | null | undefined
+  readonly parameterNames: readonly string[]
+  readonly label: string
+  readonly #handler: Handler
+  /** Null when there is nothing to bind. */
+  readonly #binder: Binder | null
+
+  constructor(method: string | null, path: string, declaration: object, handler: Handler) {
+    if (method !== null && !isToken(method)) throw new WeirError('WEIR_ROUTE_DECLARATION', `${JSON.stringify(method)} is no method`)
+    const { bindings, options } = splitDeclaration(declaration, path)
+    this.method = method
+    this.template = new Template(path)
+    this.host = options.host?.toLowerCase() ?? null
+    this.bindings = bindings
+    this.metadata = options.metadata === undefined ? NO_METADATA : Object.freeze({ ...options.metadata })
+    this.bodyMode = options.body ?? 'auto'
+    this.maxRequestBodySize = options.maxRequestBodySize
+    this.parameterNames = this.template.parameters.map(({ name }) => name)
+    this.label = `${method ?? 'ANY'} ${this.host ?? ''}${path}`
+    this.#handler = handler
+    this.#binder = this.parameterNames.length === 0 && Object.keys(bindings).length === 0 ? null : new Binder(this.template, bindings)
+  }
+
+  /** Calls the handler with what the request gives. @throws BindingError, and whatever the handler throws */
+  run(session: HttpSession, request: HttpRequest, values: readonly string[]): unknown {
+    if (this.#binder === null) return this.#handler({}, session)
+    const args = this.#binder.bind(request, values)
+    if (!(args instanceof Promise)) return this.#handler(args, session)
+    return args.then((bound) => this.#handler(bound, session))
+  }
+}
+
+/** Schemas on one side, options on the other. @throws WEIR_ROUTE_DECLARATION for what is neither */
+export function splitDeclaration(
+  declaration: object,
+  where: string,
+): { bindings: Readonly<Record<string, AnySchema>>; options: RouteOptions } {
+  const bindings: Record<string, AnySchema> = Object.create(null)
+  const options: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(declaration)) {
+    if (value === undefined) continue
+    if (isSchema(value)) bindings[name] = value
+    else if (OPTION_NAMES.has(name)) options[name] = value
+    else throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${where} is neither a schema nor an option of a route`)
+  }
+  checkOptions(options, where)
+  return { bindings, options: options as RouteOptions }
+}
+
+function checkOptions(options: RouteOptions, where: string): void {
+  const refuse = (name: string): never => {
+    throw new WeirError('WEIR_ROUTE_DECLARATION', `option "${name}" of ${where} has a value that it may not have`)
+  }
+  const { host, body, maxRequestBodySize: size } = options
+  if (host !== undefined && !/^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(host)) refuse('host')
+  if (body !== undefined && body !== 'buffer' && body !== 'stream') refuse('body')
+  if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0)) refuse('maxRequestBodySize')
+  if (options.metadata !== undefined && typeof options.metadata !== 'object') refuse('metadata')
+}

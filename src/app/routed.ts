@@ -1,0 +1,74 @@
+// What `@Route` and `routes` write down, until a server maps the class. Kept beside the classes, in weak maps: no release of Node
+// has `Symbol.metadata`, and a method may be inherited or overridden.
+
+import type { Controller } from './controller.ts'
+
+/** A route as it was declared on a method, before any prefix. */
+export interface DeclaredRoute {
+  /** Null: any method. */
+  readonly method: string | null
+  readonly path: string
+  readonly declaration: object
+}
+
+type AnyMethod = (...args: never[]) => unknown
+type AnyClass = abstract new (...args: never[]) => Controller
+
+const byMethod = new WeakMap<AnyMethod, DeclaredRoute[]>()
+const byTable = new WeakMap<AnyClass, ReadonlyMap<string, readonly DeclaredRoute[]>>()
+const prefixes = new WeakMap<AnyClass, string>()
+const routedClasses = new Set<AnyClass>()
+
+/** Notes a route on a method. Decorators run from the last to the first, so each is put in front. */
+export function declareOnMethod(method: AnyMethod, route: DeclaredRoute): void {
+  const routes = byMethod.get(method)
+  if (routes === undefined) byMethod.set(method, [route])
+  else routes.unshift(route)
+}
+
+export function declareOnClass(target: AnyClass, prefix: string): void {
+  prefixes.set(target, prefix)
+  routedClasses.add(target)
+}
+
+export function declareTable(target: AnyClass, prefix: string, table: ReadonlyMap<string, readonly DeclaredRoute[]>): void {
+  byTable.set(target, table)
+  declareOnClass(target, prefix)
+}
+
+/** The routed classes that derive from `base`, or are it, in the order in which they were declared. */
+export function routedSubclasses(base: AnyClass): AnyClass[] {
+  return [...routedClasses].filter((one) => one === base || one.prototype instanceof base)
+}
+
+/** The prefix of the class, or the nearest one that it inherits. */
+export function prefixOf(target: AnyClass): string {
+  for (const one of lineage(target)) {
+    const prefix = prefixes.get(one)
+    if (prefix !== undefined) return prefix
+  }
+  return ''
+}
+
+/**
+ * The routes of a class by the name of their method, inherited ones included. A method that is overridden keeps the routes of the
+ * one that it overrides, unless it declares its own.
+ */
+export function routesOf(target: AnyClass): ReadonlyMap<string, readonly DeclaredRoute[]> {
+  const found = new Map<string, readonly DeclaredRoute[]>()
+  for (const one of lineage(target)) {
+    for (const [name, routes] of byTable.get(one) ?? []) if (!found.has(name)) found.set(name, routes)
+    for (const name of Object.getOwnPropertyNames(one.prototype)) {
+      const member: unknown = Object.getOwnPropertyDescriptor(one.prototype, name)?.value
+      const routes = typeof member === 'function' ? byMethod.get(member as AnyMethod) : undefined
+      if (routes !== undefined && !found.has(name)) found.set(name, routes)
+    }
+  }
+  return found
+}
+
+/** The class and those that it extends, the nearest first. */
+function* lineage(target: AnyClass): Generator<AnyClass> {
+  for (let one: unknown = target; typeof one === 'function' && one.prototype !== undefined; one = Object.getPrototypeOf(one))
+    yield one as AnyClass
+}

@@ -1,0 +1,34 @@
+// What the network needs of the application, and nothing else: the one seam between net/ and app/.
+
+import type { Head } from '../wire/head.ts'
+
+import type { RequestBody } from './body.ts'
+import type { ConnectionInfo } from './connection-info.ts'
+import type { HttpRequest } from './request.ts'
+import type { HttpResponse } from './response.ts'
+import type { RouteInfo } from './route-info.ts'
+
+/** A complete request head. */
+export type RequestHead = Head
+
+/** A request on its way through the application. */
+export interface Exchange {
+  readonly request: HttpRequest
+}
+
+/** A found route and the values of its parameters; the route is null where none matches. */
+export interface RouteMatch {
+  readonly route: RouteInfo | null
+  readonly values: readonly string[]
+}
+
+export interface Application<E extends Exchange = Exchange> {
+  /** Which route answers: asked as soon as the head is in, because the route decides what becomes of the body. Never throws. */
+  match(head: Head): RouteMatch
+  /** Begins the exchange. Never throws. */
+  open(head: Head, body: RequestBody, connection: ConnectionInfo, match: RouteMatch): E
+  /** Runs middleware and handler. Never throws and never rejects: what goes wrong is an answer too. No promise unless a handler needs one. */
+  handle(exchange: E): HttpResponse | Promise<HttpResponse>
+  /** Answers for the engine when a request cannot reach its handler: its body is too large, too slow or malformed. Never throws. */
+  refuse(exchange: E, error: Error): HttpResponse | Promise<HttpResponse>
+}

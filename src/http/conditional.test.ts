@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { evaluatePreconditions, rangeApplies, type Validators, type Verdict } from './conditional.ts'
+
+const NOW = Date.UTC(2024, 5, 15)
+const CHANGED = 'Sun, 06 Nov 1994 08:49:37 GMT'
+const BEFORE = 'Sun, 06 Nov 1994 08:49:36 GMT'
+const AFTER = 'Sun, 06 Nov 1994 08:49:38 GMT'
+const STRONG: Validators = { etag: '"a"', lastModified: Date.parse(CHANGED), isSettled: true }
+const WEAK: Validators = { ...STRONG, etag: 'W/"a"', isSettled: false }
+const NOTHING: Validators = { etag: null, lastModified: null, isSettled: true }
+
+type Fields = Readonly<Record<string, string>>
+
+function reader(fields: Fields): (name: string) => string | null {
+  return (name) => fields[name] ?? null
+}
+
+const CASES: readonly (readonly [says: string, current: Validators, fields: Fields, verdict: Verdict])[] = [
+  ['without conditions the file is sent', STRONG, {}, 'send'],
+
+  ['If-Match holds for the current tag', STRONG, { 'if-match': '"b", "a"' }, 'send'],
+  ['If-Match holds for any state', NOTHING, { 'if-match': '*' }, 'send'],
+  ['If-Match fails for other tags', STRONG, { 'if-match': '"b", "aa", ""' }, 'failed'],
+  ['If-Match fails for a weak tag that was sent', STRONG, { 'if-match': 'W/"a"' }, 'failed'],
+  ['If-Match fails for a weak tag that is current', WEAK, { 'if-match': '"a", W/"a"' }, 'failed'],
+  ['If-Match fails when there is no tag', NOTHING, { 'if-match': '"a"' }, 'failed'],
+  ['If-Match that is no list of tags fails', STRONG, { 'if-match': 'a' }, 'failed'],
+  ['a comma within a tag does not split it', { ...STRONG, etag: '"a,b"' }, { 'if-match': '"x","a,b"' }, 'send'],
+
+  ['If-Unmodified-Since holds at the time of the change', STRONG, { 'if-unmodified-since': CHANGED }, 'send'],
+  ['If-Unmodified-Since fails before it', STRONG, { 'if-unmodified-since': BEFORE }, 'failed'],
+  ['If-Unmodified-Since that is no date is ignored', STRONG, { 'if-unmodified-since': '1990' }, 'send'],
+  ['If-Unmodified-Since is ignored when no date is known', NOTHING, { 'if-unmodified-since': BEFORE }, 'send'],
+  ['If-Unmodified-Since is ignored beside If-Match', STRONG, { 'if-match': '"a"', 'if-unmodified-since': BEFORE }, 'send'],
+
+  ['If-None-Match knows the current tag', STRONG, { 'if-none-match': '"b", "a"' }, 'not modified'],
+  ['If-None-Match compares weakly: weak in the request', STRONG, { 'if-none-match': 'W/"a"' }, 'not modified'],
+  ['If-None-Match compares weakly: weak in the answer', WEAK, { 'if-none-match': '"a"' }, 'not modified'],
+  ['If-None-Match knows any state', STRONG, { 'if-none-match': '*' }, 'not modified'],
+  ['If-None-Match does not know another tag', STRONG, { 'if-none-match': '"b"' }, 'send'],
+  ['If-None-Match knows nothing when there is no tag', NOTHING, { 'if-none-match': '"a"' }, 'send'],
+  ['Cache-Control of the request changes nothing', STRONG, { 'if-none-match': '"a"', 'cache-control': 'no-cache' }, 'not modified'],
+
+  ['If-Modified-Since at the time of the change', STRONG, { 'if-modified-since': CHANGED }, 'not modified'],
+  ['If-Modified-Since after it', STRONG, { 'if-modified-since': AFTER }, 'not modified'],
+  ['If-Modified-Since before it', STRONG, { 'if-modified-since': BEFORE }, 'send'],
+  ['If-Modified-Since reads old forms', STRONG, { 'if-modified-since': 'Sunday, 06-Nov-94 08:49:37 GMT' }, 'not modified'],
+  ['If-Modified-Since that is no date is ignored, though JavaScript reads it', STRONG, { 'if-modified-since': '2030' }, 'send'],
+  ['If-Modified-Since is ignored when no date is known', NOTHING, { 'if-modified-since': AFTER }, 'send'],
+  ['If-Modified-Since is ignored beside If-None-Match', STRONG, { 'if-none-match': '"b"', 'if-modified-since': AFTER }, 'send'],
+  ['If-Modified-Since is ignored beside an empty If-None-Match', STRONG, { 'if-none-match': '', 'if-modified-since': AFTER }, 'send'],
+
+  ['a failed If-Match comes before If-None-Match', STRONG, { 'if-match': '"b"', 'if-none-match': '"a"' }, 'failed'],
+  ['after If-Match comes If-None-Match', STRONG, { 'if-match': '"a"', 'if-none-match': '"a"' }, 'not modified'],
+  [
+    'after If-Unmodified-Since comes If-Modified-Since',
+    STRONG,
+    { 'if-unmodified-since': AFTER, 'if-modified-since': AFTER },
+    'not modified',
+  ],
+]
+
+for (const [says, current, fields, verdict] of CASES) {
+  test(`preconditions: ${says}`, async () => assert.equal(await evaluatePreconditions(reader(fields), current, NOW), verdict))
+}
+
+const RANGE_CASES: readonly (readonly [says: string, current: Validators, ifRange: string, applies: boolean])[] = [
+  ['the current strong tag', STRONG, '"a"', true],
+  ['another tag', STRONG, '"b"', false],
+  ['a weak tag, though it is the current one', WEAK, 'W/"a"', false],
+  ['a strong tag while the current one is weak', WEAK, '"a"', false],
+  ['a tag while there is none', NOTHING, '"a"', false],
+  ['the exact date', STRONG, CHANGED, true],
+  ['the exact date of a file that may still change within that second', WEAK, CHANGED, false],
+  ['a later date', STRONG, AFTER, false],
+  ['a date while there is none', NOTHING, CHANGED, false],
+  ['no date at all', NOTHING, 'yesterday', false],
+]
+
+for (const [says, current, ifRange, applies] of RANGE_CASES) {
+  test(`If-Range: ${says} ${applies ? 'lets the range through' : 'asks for the whole'}`, () => {
+    assert.equal(rangeApplies(reader({ 'if-range': ifRange }), current, NOW), applies)
+  })
+}
+
+test('If-Range: without it every range goes through', () => assert.equal(rangeApplies(reader({}), NOTHING, NOW), true))

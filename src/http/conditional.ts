@@ -1,0 +1,72 @@
+// Does the client have it already, and is it what the client thinks it is? Preconditions of RFC 9110 §13, in the order of §13.2.2.
+//
+// Only for GET and HEAD, where evaluating them after the handler has run changes nothing.
+
+import { formatHttpDate, parseHttpDate } from '../formats/http-date.ts'
+
+/** What tells one state of a resource from another (RFC 9110 §8.8). */
+export interface Validators {
+  /** The ETag field, or null. */
+  readonly etag: string | null
+  /** The time that Last-Modified says, in milliseconds since 1970, whole seconds; null without one. */
+  readonly lastModified: number | null
+  /** Whether the last change is so long ago that another within the same second would show (RFC 9110 §8.8.2.2). */
+  readonly isSettled: boolean
+}
+
+/** Value of a request field, or null. */
+export type ReadField = (name: string) => string | null
+
+export type Verdict = 'send' | 'not modified' | 'failed'
+
+let isFresh: typeof import('fresh') | undefined
+
+/** @param now milliseconds since 1970 */
+export async function evaluatePreconditions(field: ReadField, current: Validators, now: number): Promise<Verdict> {
+  const match = field('if-match')
+  if (match !== null) {
+    if (!matchesStrongly(match, current.etag)) return 'failed'
+  } else {
+    const unmodifiedSince = readDate(field('if-unmodified-since'), now)
+    if (unmodifiedSince !== null && current.lastModified !== null && current.lastModified > unmodifiedSince) return 'failed'
+  }
+  const noneMatch = field('if-none-match')
+  // If-Modified-Since counts only without If-None-Match, and only when it is a date. `fresh` would take it for one if Date.parse does.
+  const modifiedSince = noneMatch === null ? readDate(field('if-modified-since'), now) : null
+  const asked: Record<string, string> = {}
+  if (noneMatch !== null) asked['if-none-match'] = noneMatch
+  else if (modifiedSince !== null && current.lastModified !== null) asked['if-modified-since'] = formatHttpDate(modifiedSince)
+  else return 'send'
+  const held: Record<string, string> = {}
+  if (current.etag !== null) held['etag'] = current.etag
+  if (current.lastModified !== null) held['last-modified'] = formatHttpDate(current.lastModified)
+  isFresh ??= (await import('fresh')).default
+  // Cache-Control of the request is not passed on: RFC 9110 §13.1.2 knows no exception for it.
+  return isFresh(asked, held) ? 'not modified' : 'send'
+}
+
+/**
+ * Whether a Range field may be applied: there is no If-Range, or it names the current state by a strong validator (RFC 9110 §13.1.5). A
+ * date must be that of Last-Modified exactly, and is strong only once the file is settled.
+ *
+ * @param now milliseconds since 1970
+ */
+export function rangeApplies(field: ReadField, current: Validators, now: number): boolean {
+  const condition = field('if-range')
+  if (condition === null) return true
+  if (condition.endsWith('"')) return condition.startsWith('"') && condition === current.etag
+  return current.isSettled && current.lastModified !== null && readDate(condition, now) === current.lastModified
+}
+
+/** RFC 9110 §13.1.1: `*`, or one of the tags is the current one, and neither is weak. */
+function matchesStrongly(list: string, etag: string | null): boolean {
+  if (list === '*') return true
+  if (etag === null || etag.startsWith('W/')) return false
+  for (const [tag] of list.matchAll(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g)) if (tag === etag) return true
+  return false
+}
+
+/** A date that is none is as good as absent (RFC 9110 §13.1.3, §13.1.4). */
+function readDate(text: string | null, now: number): number | null {
+  return text === null ? null : parseHttpDate(text, now)
+}

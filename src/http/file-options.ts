@@ -1,0 +1,20 @@
+// What a handler may say about a file that it sends.
+
+/** How `response.file(path, options)` sends a file. Fields that the handler has set itself are kept and count in conditions. */
+export interface FileOptions {
+  /** Content-Type. Default: the one that the response has, else by the file's extension, else `application/octet-stream`. */
+  readonly contentType?: string
+  /**
+   * Asks the client to save the file instead of showing it (RFC 6266): under this name, or with `true` under the file's own. Control
+   * characters are removed from the name, and slashes become `_`. Default `false`.
+   */
+  readonly download?: boolean | string
+  /** Cache-Control, such as `public, max-age=3600` (RFC 9111 §5.2; its ages are seconds). Default: none. A 304 carries it too. */
+  readonly cacheControl?: string
+  /** Whether to send an ETag, made of size and time of change. It is weak for the first 2 seconds after a change. Default `true`. */
+  readonly etag?: boolean
+  /** Whether to send Last-Modified. Default `true`. */
+  readonly lastModified?: boolean
+  /** Whether parts of the file may be asked for (RFC 9110 §14). Otherwise Range is ignored. Default `true`. */
+  readonly acceptRanges?: boolean
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { after, test } from 'node:test'
+
+import { type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'weir-file-source-'))
+after(() => rmSync(folder, { recursive: true }))
+
+const CONTENT = Buffer.from(Array.from({ length: 2 * READ_SIZE + 1000 }, (_, i) => (i * 31) >> 3))
+const WHOLE = { start: 0, end: CONTENT.length - 1 }
+let files = 0
+
+async function opened(pieces: readonly FilePiece[]): Promise<{ path: string; handle: FileHandle; source: FileSource }> {
+  const path = join(folder, `${++files}`)
+  writeFileSync(path, CONTENT)
+  const handle = await open(path, 'r')
+  return { path, handle, source: new FileSource(handle, pieces) }
+}
+
+/** Whether this process still has `path` open; by the handle alone where there is no /proc. */
+function isOpen(path: string, handle: FileHandle): boolean {
+  if (process.platform !== 'linux') return handle.fd !== -1
+  return readdirSync('/proc/self/fd').some((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === path
+    } catch {
+      return false
+    }
+  })
+}
+
+/** The handle is closed now or soon: closing goes through the thread pool. */
+async function closed(path: string, handle: FileHandle): Promise<void> {
+  for (let i = 0; i < 1_000 && isOpen(path, handle); i++) await new Promise((resolve) => setTimeout(resolve, 1))
+  assert.equal(isOpen(path, handle), false)
+}
+
+test('a source gives all bytes, in order, in pieces of at most 64 KiB, and closes the file', async () => {
+  const { path, handle, source } = await opened([WHOLE])
+  const chunks: Uint8Array[] = []
+  for await (const chunk of source) chunks.push(chunk)
+  assert.deepEqual(
+    chunks.map((chunk) => chunk.length),
+    [READ_SIZE, READ_SIZE, 1000],
+  )
+  assert.ok(Buffer.concat(chunks).equals(CONTENT))
+  assert.equal(isOpen(path, handle), false)
+})
+
+test('a source gives ranges and the bytes between them as they stand', async () => {
+  const ranges: FilePiece[] = [Buffer.from('<'), { start: 70_000, end: 70_009 }, Buffer.from('>'), { start: 5, end: 5 }]
+  const { source } = await opened(ranges)
+  const expected = Buffer.concat([Buffer.from('<'), CONTENT.subarray(70_000, 70_010), Buffer.from('>'), CONTENT.subarray(5, 6)])
+  assert.ok(expected.equals(await source.collect()))
+})
+
+test('each chunk has memory of its own', async () => {
+  const { source } = await opened([WHOLE])
+  const first = (await source.next()).value!
+  const copy = Buffer.from(first)
+  const second = (await source.next()).value!
+  assert.notEqual(first.buffer, second.buffer)
+  assert.ok(copy.equals(first))
+  source.destroy()
+})
+
+test('the file is closed after the last byte, also when nobody asks for more', async () => {
+  const { path, handle, source } = await opened([{ start: 0, end: 9 }])
+  assert.equal((await source.next()).value!.length, 10)
+  await closed(path, handle)
+  assert.equal((await source.next()).done, true)
+})
+
+test('the file is closed when the reader leaves', async () => {
+  const { path, handle, source } = await opened([WHOLE])
+  for await (const chunk of source) {
+    assert.equal(chunk.length, READ_SIZE)
+    break
+  }
+  assert.equal(isOpen(path, handle), false)
+  assert.equal((await source.next()).done, true)
+})
+
+test('the file is closed when the reader leaves before the first byte', async () => {
+  const { path, handle, source } = await opened([WHOLE])
+  await source[Symbol.asyncIterator]().return()
+  assert.equal(isOpen(path, handle), false)
+})
+
+test('the file is closed when the source is destroyed unread', async () => {
+  const { path, handle, source } = await opened([WHOLE])
+  source.destroy()
+  source.destroy()
+  await closed(path, handle)
+  await assert.rejects(source.next(), /closed before all of it was read/)
+})
+
+test('a source that is destroyed while it reads closes the file after that read, and never ends as if it were whole', async () => {
+  const { path, handle, source } = await opened([WHOLE])
+  const read = source.next()
+  source.destroy()
+  assert.equal((await read).value!.length, READ_SIZE)
+  await closed(path, handle)
+  await assert.rejects(source.next(), /closed before all of it was read/)
+})
+
+test('a file that became shorter fails the source, closes the file, and fails it again', async () => {
+  const { path, handle, source } = await opened([WHOLE])
+  await source.next()
+  truncateSync(path, READ_SIZE + 10)
+  await assert.rejects(source.next(), { code: 'WEIR_RESPONSE_LENGTH' })
+  assert.equal(isOpen(path, handle), false)
+  await assert.rejects(source.next())
+})
+
+test('a failure in the last read is no end either', async () => {
+  const { path, source } = await opened([{ start: 0, end: 9 }])
+  truncateSync(path, 5)
+  await assert.rejects(source.next(), { code: 'WEIR_RESPONSE_LENGTH' })
+  await assert.rejects(source.next())
+})
+
+test('a read that fails fails the source', async () => {
+  const handle = await open(folder, 'r') // reading a directory: EISDIR
+  const source = new FileSource(handle, [{ start: 0, end: 9 }])
+  await assert.rejects(source.collect(), { code: 'EISDIR' })
+  assert.equal(handle.fd, -1)
+})
+
+test('reads that give less than was asked for are put together', async () => {
+  let closes = 0
+  const handle = {
+    read: async (buffer: Buffer, offset: number, length: number, position: number) => {
+      const bytesRead = Math.min(7, length)
+      CONTENT.copy(buffer, offset, position, position + bytesRead)
+      return { bytesRead, buffer }
+    },
+    close: async () => {
+      closes++
+    },
+  } as unknown as FileHandle
+  const bytes = await new FileSource(handle, [{ start: 3, end: 102 }]).collect()
+  assert.ok(CONTENT.subarray(3, 103).equals(bytes))
+  assert.equal(closes, 1)
+})
+
+test('a source is what Node makes a Readable of, and destroying that closes the file', async () => {
+  const { path, handle, source } = await opened([WHOLE])
+  const readable = Readable.from(source)
+  for await (const chunk of readable) {
+    assert.equal(chunk.length, READ_SIZE)
+    break
+  }
+  await closed(path, handle)
+})

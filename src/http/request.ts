@@ -1,0 +1,219 @@
+// What a handler sees of a request: a read-only snapshot. Nothing is parsed before somebody asks for it, and nothing twice.
+
+import type { Readable } from 'node:stream'
+
+import { parseCookies } from '../formats/cookie.ts'
+import { parseForm } from '../formats/form.ts'
+import { NO_PAIRS, Pairs } from '../formats/pairs.ts'
+import type { Head } from '../wire/head.ts'
+
+import type { RequestBody } from './body.ts'
+import { streamOf } from './body-stream.ts'
+import type { ConnectionInfo } from './connection-info.ts'
+import { RequestHeaders } from './headers.ts'
+import type { RouteInfo } from './route-info.ts'
+
+/** Values of the route's parameters by name. Without a prototype: `constructor` is a name like any other. */
+export type RouteValues = Readonly<Record<string, string>>
+
+/**
+ * A request, as the client sent it. Everything is read-only.
+ *
+ * Head members (`method` to `routeValues`) may be kept. Body members are valid while the handler runs, and throw
+ * `RequestExpiredError` once it has settled and its answer has been taken; copy what must live longer.
+ */
+export class HttpRequest {
+  readonly #head: Head
+  readonly #body: RequestBody
+  readonly #connection: ConnectionInfo
+  readonly #route: RouteInfo | null
+  readonly #values: readonly string[]
+  #headers: RequestHeaders | null = null
+  #query: Pairs | null = null
+  #cookies: readonly string[] | null = null
+  #routeValues: RouteValues | null = null
+  #abort: AbortController | null = null
+  #abortReason: Error | null = null
+  /** Largest head that the server takes, in bytes. */
+  readonly maxRequestHeaderSize: number
+  /** Largest body that this request may have, in bytes; `Infinity` without a limit. */
+  readonly maxRequestBodySize: number
+
+  /** @internal */
+  constructor(
+    head: Head,
+    body: RequestBody,
+    connection: ConnectionInfo,
+    route: RouteInfo | null,
+    values: readonly string[],
+    maxRequestHeaderSize: number,
+    maxRequestBodySize: number | null,
+  ) {
+    this.#head = head
+    this.#body = body
+    this.#connection = connection
+    this.#route = route
+    this.#values = values
+    this.maxRequestHeaderSize = maxRequestHeaderSize
+    this.maxRequestBodySize = maxRequestBodySize ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Request method, case as sent: `GET`. */
+  get method(): string {
+    return this.#head.method
+  }
+
+  /** Path and query as sent: `/users/J%C3%BCrgen?active=true`. */
+  get url(): string {
+    return this.#head.url
+  }
+
+  /** The path, percent-decoded once: `/users/Jürgen`. `%2F` stays as it is, so that the segments are those of the URL. */
+  get path(): string {
+    return this.#head.path
+  }
+
+  /** The request target exactly as it stood in the request line (RFC 9112 §3.2), also in absolute form. */
+  get rawTarget(): string {
+    return this.#head.target
+  }
+
+  /** `HTTP/1.1` or `HTTP/1.0`. A client that speaks a higher minor version is answered as 1.1. */
+  get protocol(): string {
+    return this.#head.minorVersion === 0 ? 'HTTP/1.0' : 'HTTP/1.1'
+  }
+
+  /** What follows the `?`, without it and undecoded. Empty when there is none. */
+  get queryString(): string {
+    return this.#head.queryString
+  }
+
+  /** The query, decoded as WHATWG urlencoded: `+` is a space. */
+  get query(): Pairs {
+    if (this.#query === null) {
+      const text = this.#head.queryString
+      // The head's own limit bounds the number of pairs.
+      this.#query = text === '' ? NO_PAIRS : new Pairs(parseForm(text, Number.POSITIVE_INFINITY))
+    }
+    return this.#query
+  }
+
+  /** The values that the route's template found in the path, decoded; null when the route has no parameters. */
+  get routeValues(): RouteValues | null {
+    if (this.#routeValues === null && this.#values.length > 0) {
+      const record: Record<string, string> = Object.create(null)
+      const names = this.#route!.parameterNames
+      for (let i = 0; i < names.length; i++) record[names[i]!] = this.#values[i]!
+      this.#routeValues = Object.freeze(record)
+    }
+    return this.#routeValues
+  }
+
+  /** The header fields. */
+  get headers(): RequestHeaders {
+    this.#headers ??= new RequestHeaders(this.#head)
+    return this.#headers
+  }
+
+  /** Value of a header field, whatever the case of its name; null when the request has none. Repeated fields are combined with `, `. */
+  header(name: string): string | null {
+    return this.#head.get(name.toLowerCase())
+  }
+
+  /** Number of cookies, for `cookie(i)`. */
+  get cookies(): number {
+    return this.#cookieList.length / 2
+  }
+
+  /**
+   * By index: the pair of name and value, in order of appearance, duplicates kept. By name: the first value, or null.
+   * @throws RangeError when there is no cookie at that index
+   */
+  cookie(index: number): [name: string, value: string]
+  cookie(name: string): string | null
+  cookie(key: number | string): [name: string, value: string] | string | null {
+    const list = this.#cookieList
+    if (typeof key === 'string') {
+      for (let i = 0; i < list.length; i += 2) if (list[i] === key) return list[i + 1]!
+      return null
+    }
+    if (!Number.isInteger(key) || key < 0 || key >= list.length / 2) {
+      throw new RangeError(`cookie(${key}): the request has ${list.length / 2} cookies`)
+    }
+    return [list[2 * key]!, list[2 * key + 1]!]
+  }
+
+  get #cookieList(): readonly string[] {
+    if (this.#cookies === null) {
+      const header = this.#head.get('cookie')
+      this.#cookies = header === null ? [] : parseCookies(header)
+    }
+    return this.#cookies
+  }
+
+  /** The body as UTF-8 text; a BOM is skipped and invalid bytes become U+FFFD. Empty without a body. For small payloads. */
+  get body(): string {
+    return this.#body.text('body')
+  }
+
+  /** Another name of `body`. */
+  get bodyString(): string {
+    return this.#body.text('bodyString')
+  }
+
+  /** A copy of the body: the handler may keep it. */
+  get bodyBytes(): Uint8Array {
+    return this.#body.copy('bodyBytes')
+  }
+
+  /** A view on the server's memory: valid only while the handler runs. */
+  get bodySpan(): Uint8Array {
+    return this.#body.view('bodySpan')
+  }
+
+  /** Length of the body in bytes. */
+  get bodyLength(): number {
+    return this.#body.length('bodyLength')
+  }
+
+  /** Reads the whole body of a streaming route, after which the members that need it answer. On other routes it is there already. */
+  bufferBody(): Promise<void> {
+    return this.#body.collect('bufferBody()')
+  }
+
+  /**
+   * The raw body as it arrives, with back-pressure down to the socket. It errors when the client leaves, is too slow or sends too
+   * much: a body that was cut short never ends as if it were whole.
+   * @throws BodyAlreadyReadError when the stream was taken before
+   */
+  bodyStream(): Readable {
+    return streamOf(this.#body, 'bodyStream()')
+  }
+
+  /**
+   * Aborts when the client goes away, or when the server gives up on the request. A client that only ends its sending side is taken
+   * for gone as well: the two cannot be told apart before something is written.
+   */
+  get signal(): AbortSignal {
+    if (this.#abort === null) {
+      this.#abort = new AbortController()
+      if (this.#abortReason !== null) this.#abort.abort(this.#abortReason)
+    }
+    return this.#abort.signal
+  }
+
+  /** A Web `Request` with a copy of everything, for code that is written against the Fetch API. */
+  toWeb(): Request {
+    const url = `${this.#connection.isSecure ? 'https' : 'http'}://${this.#head.host || 'localhost'}${this.url}`
+    const init: RequestInit = { method: this.method, headers: [...this.headers], signal: this.signal }
+    if (this.method !== 'GET' && this.method !== 'HEAD') init.body = this.bodyBytes as Uint8Array<ArrayBuffer>
+    return new Request(url, init)
+  }
+
+  /** @internal The client is gone, or the server has given up. */
+  fireAbort(reason: Error): void {
+    if (this.#abortReason !== null) return
+    this.#abortReason = reason
+    this.#abort?.abort(reason)
+  }
+}

@@ -1,0 +1,326 @@
+// The answer, while a handler builds it. Everything is checked when it is set, so that nothing can go wrong once bytes are on the wire.
+
+import { type SerializeOptions, serialize } from 'cookie'
+
+import { isFieldValue, isToken } from '../base/ascii.ts'
+import { WeirError } from '../base/errors.ts'
+
+import type { FileOptions } from './file.ts'
+import { problemOf } from './problem.ts'
+
+/** Bytes, or text that is sent as UTF-8, as they come. A Node `Readable` and a Web `ReadableStream` are such. */
+export type ByteSource = AsyncIterable<Uint8Array | string>
+
+/** Attributes of a cookie (RFC 6265 §5.2). */
+export type CookieOptions = Omit<SerializeOptions, 'encode'>
+
+/** A file that is opened when the answer is sent. */
+export interface FileContent {
+  readonly path: string
+  readonly options: FileOptions
+}
+
+/** What stands behind the head. Text is sent as UTF-8. */
+export type ResponseContent =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  | { readonly kind: 'stream'; readonly source: ByteSource }
+  | { readonly kind: 'file'; readonly file: FileContent }
+
+const NO_CONTENT: ResponseContent = { kind: 'none' }
+
+export const JSON_TYPE = 'application/json'
+export const TEXT_TYPE = 'text/plain; charset=utf-8'
+const HTML_TYPE = 'text/html; charset=utf-8'
+export const BYTES_TYPE = 'application/octet-stream'
+const PROBLEM_TYPE = 'application/problem+json'
+
+/** Serializes what `json` is given. */
+export type Serialize = (value: unknown) => string | undefined
+
+/** Fields that describe a body, and so go when the body is replaced by that of an error. */
+const REPRESENTATION = /^(?:content-.*|etag|last-modified|accept-ranges|cache-control|expires)$/i
+/** Fields by which the engine frames messages and connections; a handler that set them could split an answer in two. */
+const FRAMING = /^(?:transfer-encoding|connection|keep-alive|upgrade|trailer|te|proxy-connection)$/i
+
+/**
+ * The answer to one request. Methods return the response, so that calls can be chained; the last body wins.
+ * Names and values that cannot be sent (CR, LF, NUL and other controls, characters beyond latin1) throw
+ * `WEIR_RESPONSE_HEADER_SYNTAX` at once, before anything is sent.
+ */
+export class HttpResponse {
+  readonly #serialize: Serialize
+  #status = 200
+  #reason = ''
+  #type: string | null = null
+  #fields: string[] | null = null
+  #content: ResponseContent = NO_CONTENT
+  #answered = false
+  #closes = false
+  #declaredLength = -1
+  #taken = false
+
+  /** @param serialize how `json` makes text of a value; `JSON.stringify` unless the server has its own engine */
+  constructor(serialize: Serialize = JSON.stringify) {
+    this.#serialize = serialize
+  }
+
+  /** The status that will be sent. */
+  get statusCode(): number {
+    return this.#status
+  }
+
+  /**
+   * Sets the status, 200 to 599, and optionally the reason phrase, by default that of the registry.
+   * @throws WEIR_RESPONSE_STATUS, WEIR_RESPONSE_HEADER_SYNTAX
+   */
+  status(code: number, reason = ''): this {
+    this.#change()
+    if (!Number.isInteger(code) || code < 200 || code > 599) throw new WeirError('WEIR_RESPONSE_STATUS', String(code))
+    if (reason !== '' && !isFieldValue(reason)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'reason phrase')
+    this.#status = code
+    this.#reason = reason
+    this.#answered = true
+    return this
+  }
+
+  /** Sets a field, replacing those of the same name. Framing fields are the server's: only `Connection: close` may be asked for. */
+  header(name: string, value: string | number): this {
+    return this.#setField(name, String(value), true)
+  }
+
+  /** Adds a field beside those of the same name. */
+  appendHeader(name: string, value: string | number): this {
+    return this.#setField(name, String(value), false)
+  }
+
+  /** Removes the fields of that name. */
+  removeHeader(name: string): this {
+    this.#change()
+    if (/^content-type$/i.test(name)) this.#type = null
+    this.#dropField(name)
+    return this
+  }
+
+  /** The value that was set, the first one if there are several; null without one. */
+  getHeader(name: string): string | null {
+    const wanted = name.toLowerCase()
+    if (wanted === 'content-type') return this.#type
+    const fields = this.#fields ?? []
+    for (let i = 0; i < fields.length; i += 2) if (fields[i]!.toLowerCase() === wanted) return fields[i + 1]!
+    return null
+  }
+
+  /** Sets Content-Type. */
+  contentType(value: string): this {
+    this.#change()
+    if (!isFieldValue(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Content-Type')
+    this.#type = value
+    return this
+  }
+
+  /**
+   * Adds a Set-Cookie field (RFC 6265 §4.1). The value is percent-encoded, as `request.cookie` decodes it.
+   * @throws TypeError for a name, path or domain that cannot be sent
+   */
+  cookie(name: string, value: string, options: CookieOptions = {}): this {
+    return this.#setField('Set-Cookie', serialize(name, value, { ...options }), false)
+  }
+
+  /** Tells the client to forget a cookie. Path and domain must be those that it was set with. */
+  deleteCookie(name: string, options: Pick<CookieOptions, 'path' | 'domain' | 'secure' | 'httpOnly' | 'sameSite'> = {}): this {
+    return this.cookie(name, '', { ...options, expires: new Date(0) })
+  }
+
+  /** Sends a value as JSON. @throws WEIR_RESULT_UNSENDABLE when it has no JSON form */
+  json(value: unknown): this {
+    const text = this.#serialize(value)
+    if (text === undefined) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${typeof value} has no JSON form`)
+    return this.#setText(text, JSON_TYPE)
+  }
+
+  /** Sends text as UTF-8. */
+  text(text: string): this {
+    return this.#setText(text, TEXT_TYPE)
+  }
+
+  /** Sends an HTML document. It is sent as it is: escaping is the caller's. */
+  html(html: string): this {
+    return this.#setText(html, HTML_TYPE)
+  }
+
+  /** Sends bytes. The type is that given here, else that set before, else `application/octet-stream`. The memory must not change until it is sent. */
+  body(bytes: Uint8Array, type?: string): this {
+    return this.#setContent({ kind: 'bytes', bytes }, type, BYTES_TYPE)
+  }
+
+  /** Sends what a stream or async iterable gives, no faster than the client reads. It is closed when the client leaves. */
+  stream(source: ByteSource, type?: string): this {
+    return this.#setContent({ kind: 'stream', source }, type, BYTES_TYPE)
+  }
+
+  /**
+   * Sends a file: type by its extension, ETag and Last-Modified, conditional requests (RFC 9110 §13) and byte ranges (§14).
+   * The path is the caller's: never build it from what a client sent without checking where it leads.
+   * Answers 404 when there is no such regular file.
+   */
+  file(path: string, options: FileOptions = {}): this {
+    return this.#setContent({ kind: 'file', file: { path, options } }, undefined, null)
+  }
+
+  /** Sends the client elsewhere: 302, or another status from 300 to 399. Characters that no URL may hold are percent-encoded. */
+  redirect(url: string, status = 302): this {
+    if (status < 300 || status > 399) throw new WeirError('WEIR_RESPONSE_STATUS', `${status} is no redirect`)
+    // Control characters are refused below, not encoded: nobody means them.
+    const location = url.replace(/[^\u0000-\u007e]|[ "<>\\^`{|}]/gu, (char) =>
+      /[\ud800-\udfff]/.test(char) && char.length === 1 ? '%EF%BF%BD' : encodeURIComponent(char),
+    )
+    return this.header('Location', location).status(status).#setContent(NO_CONTENT, undefined, null)
+  }
+
+  /** 404 with a problem document. */
+  notFound(message?: string): this {
+    return this.#problem(404, message)
+  }
+
+  /** 401 with a problem document. Say how to authenticate with `header('WWW-Authenticate', …)` (RFC 9110 §11.6.1). */
+  unauthorized(message?: string): this {
+    return this.#problem(401, message)
+  }
+
+  /** 403 with a problem document. */
+  forbidden(message?: string): this {
+    return this.#problem(403, message)
+  }
+
+  /** 204: done, and nothing to say. */
+  noContent(): this {
+    return this.status(204).#setContent(NO_CONTENT, undefined, null)
+  }
+
+  /** 500 with a problem document that carries `message`: it is shown to the client, so say nothing that is not for its eyes. */
+  makeInternalServerErrorResponse(message?: string): this {
+    return this.#problem(500, message)
+  }
+
+  #problem(status: number, message: string | undefined): this {
+    return this.sendProblem(problemOf(status, message))
+  }
+
+  /** @internal Sends a problem document (RFC 9457) with its status. */
+  sendProblem(problem: { readonly status: number }): this {
+    this.status(problem.status)
+    return this.#setContent({ kind: 'text', text: JSON.stringify(problem) }, PROBLEM_TYPE, null)
+  }
+
+  #setText(text: string, type: string): this {
+    this.#change()
+    this.#content = { kind: 'text', text }
+    this.#type ??= type
+    this.#answered = true
+    return this
+  }
+
+  #setContent(content: ResponseContent, type: string | undefined, fallbackType: string | null): this {
+    this.#change()
+    if (type !== undefined) this.contentType(type)
+    else if (fallbackType !== null) this.#type ??= fallbackType
+    this.#content = content
+    this.#answered = true
+    return this
+  }
+
+  #setField(name: string, value: string, replaces: boolean): this {
+    this.#change()
+    if (!isToken(name) || !isFieldValue(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', JSON.stringify(name))
+    const letter = name.charCodeAt(0) | 0x20
+    if (letter === 0x63 && /^content-type$/i.test(name)) return this.contentType(value)
+    if (letter === 0x63 && /^content-length$/i.test(name)) return this.#declareLength(value)
+    if (FRAMING.test(name)) {
+      if (!/^connection$/i.test(name) || !/^(?:close|keep-alive)$/i.test(value)) {
+        throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${name} is the server's own`)
+      }
+      this.#closes = /^close$/i.test(value)
+      return this
+    }
+    if (replaces) this.#dropField(name)
+    this.#fields ??= []
+    this.#fields.push(name, value)
+    return this
+  }
+
+  /** A length that a streamed body promises; other bodies know their own. */
+  #declareLength(value: string): this {
+    if (!/^\d{1,15}$/.test(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Content-Length is not a number of bytes')
+    this.#declaredLength = Number(value)
+    return this
+  }
+
+  #dropField(name: string): void {
+    const fields = this.#fields
+    if (fields === null) return
+    const wanted = name.toLowerCase()
+    for (let i = fields.length - 2; i >= 0; i -= 2) if (fields[i]!.toLowerCase() === wanted) fields.splice(i, 2)
+  }
+
+  #change(): void {
+    if (this.#taken) throw new WeirError('WEIR_RESPONSE_SENT')
+  }
+
+  // For the code that sends it.
+
+  /** @internal Whether a handler has said what to answer; fields alone do not. */
+  get isAnswered(): boolean {
+    return this.#answered
+  }
+
+  /** @internal */
+  get reasonPhrase(): string {
+    return this.#reason
+  }
+
+  /** @internal */
+  get type(): string | null {
+    return this.#type
+  }
+
+  /** @internal Name, value, name, value; without Content-Type. */
+  get fields(): readonly string[] | null {
+    return this.#fields
+  }
+
+  /** @internal */
+  get content(): ResponseContent {
+    return this.#content
+  }
+
+  /** @internal Whether the handler asked for `Connection: close`. */
+  get closes(): boolean {
+    return this.#closes
+  }
+
+  /** @internal Length that was promised for a stream, -1 when none was. */
+  get declaredLength(): number {
+    return this.#declaredLength
+  }
+
+  /** @internal From here on nothing may change: the bytes are on their way. */
+  take(): void {
+    this.#taken = true
+  }
+
+  /** @internal Makes room for the answer of an error: the body and what describes it go, all else (cookies, CORS) stays. */
+  clearRepresentation(): void {
+    this.#taken = false
+    this.#content = NO_CONTENT
+    this.#type = null
+    this.#reason = ''
+    this.#declaredLength = -1
+    this.#answered = false
+    this.#status = 200
+    const fields = this.#fields
+    if (fields === null) return
+    for (let i = fields.length - 2; i >= 0; i -= 2) if (REPRESENTATION.test(fields[i]!)) fields.splice(i, 2)
+  }
+}

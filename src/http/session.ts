@@ -1,0 +1,129 @@
+// One exchange, as a handler holds it: the request, the answer, and what goes with them.
+
+import type { ConnectionInfo } from './connection-info.ts'
+import type { HttpRequest } from './request.ts'
+import { HttpResponse, type Serialize } from './response.ts'
+import type { RouteInfo, RouteMetadata } from './route-info.ts'
+
+/** What a handler may do with the server that it runs in. */
+export interface ServerHandle {
+  readonly address: string
+  readonly port: number
+  readonly isListening: boolean
+  /** Stops gracefully. Do not await it inside a handler: it waits for the handler. */
+  stop(options?: { readonly graceMs?: number }): Promise<unknown>
+}
+
+/** Names a value in a `Bag` and its type. Make one with `bagKey`, once, where the value is at home. */
+export interface BagKey<T> {
+  readonly name: string
+  /** Only there to carry the type. */
+  readonly type?: T
+}
+
+/** A key of its own, equal to no other, whatever the name. */
+export function bagKey<T>(name: string): BagKey<T> {
+  return Object.freeze({ name })
+}
+
+/** Values that middleware and handlers hand to one another along one request. */
+export class Bag {
+  readonly #values = new Map<unknown, unknown>()
+
+  get<T>(key: BagKey<T>): T | undefined {
+    return this.#values.get(key) as T | undefined
+  }
+
+  set<T>(key: BagKey<T>, value: T): this {
+    this.#values.set(key, value)
+    return this
+  }
+
+  has(key: BagKey<unknown>): boolean {
+    return this.#values.has(key)
+  }
+
+  delete(key: BagKey<unknown>): boolean {
+    return this.#values.delete(key)
+  }
+}
+
+const NO_METADATA: RouteMetadata = Object.freeze({})
+let requests = 0
+
+/** What a handler holds: one for each exchange. */
+export class HttpSession {
+  readonly server: ServerHandle
+  /** What the client sent. */
+  readonly request: HttpRequest
+  /** Who is asking, as an authenticating middleware found out; null until one has. */
+  principal: unknown = null
+  readonly #connection: ConnectionInfo
+  readonly #route: RouteInfo | null
+  readonly #serialize: Serialize
+  #response: HttpResponse | null = null
+  #bag: Bag | null = null
+  #requestId: string | null = null
+
+  /** @internal */
+  constructor(server: ServerHandle, connection: ConnectionInfo, request: HttpRequest, route: RouteInfo | null, serialize: Serialize) {
+    this.server = server
+    this.#connection = connection
+    this.request = request
+    this.#route = route
+    this.#serialize = serialize
+  }
+
+  /** The answer to this request. */
+  get response(): HttpResponse {
+    this.#response ??= new HttpResponse(this.#serialize)
+    return this.#response
+  }
+
+  /** Address of the other end of the socket: of the last proxy, if there is one. Empty where there is no socket. */
+  get clientAddress(): string {
+    return this.#connection.clientAddress
+  }
+
+  /** Port of the other end of the socket, 0 where there is none. */
+  get clientPort(): number {
+    return this.#connection.clientPort
+  }
+
+  /** Whether the request came through TLS. */
+  get isSecure(): boolean {
+    return this.#connection.isSecure
+  }
+
+  /** Aborts when the client goes away or the server gives up on the request; the same as `request.signal`. */
+  get signal(): AbortSignal {
+    return this.request.signal
+  }
+
+  /** Values that middleware and handlers hand to one another along this request. */
+  get bag(): Bag {
+    this.#bag ??= new Bag()
+    return this.#bag
+  }
+
+  /** What the matched route was declared with as `metadata`; empty without any, or when no route matched. */
+  get metadata(): RouteMetadata {
+    return this.#route?.metadata ?? NO_METADATA
+  }
+
+  /** The template of the matched route with its method, `GET /users/:id`; null when no route matched. */
+  get route(): string | null {
+    return this.#route?.label ?? null
+  }
+
+  /** Unique among the connections of this process. */
+  get connectionId(): string {
+    return this.#connection.connectionId
+  }
+
+  /** Unique among the requests of this process; begins with the connection's id. */
+  get requestId(): string {
+    this.#requestId ??= `${this.#connection.connectionId}-${(++requests).toString(36)}`
+    return this.#requestId
+  }
+}

@@ -1,0 +1,113 @@
+// Where clients come in: a listening socket, and the peers that came through it.
+
+import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
+
+import { WeirError } from '../base/errors.ts'
+
+import { Peer, type PeerHost } from './peer.ts'
+import { SocketTransport } from './socket-transport.ts'
+
+export interface ListenOptions {
+  readonly address: string
+  readonly port: number
+  /** Path of a Unix socket; address and port do not count then. */
+  readonly unixSocket: string | null
+  readonly tls: TlsOptions | null
+  readonly maxConnections: number | null
+  /** Whether connections share one receive buffer. */
+  readonly sharesBuffer: boolean
+}
+
+export class Listener {
+  readonly #server: Server
+  readonly #options: ListenOptions
+  readonly #peers = new Set<Peer>()
+  #onEmpty: (() => void) | null = null
+  #deadline: NodeJS.Timeout | undefined
+  #aborted = 0
+
+  constructor(options: ListenOptions, host: PeerHost) {
+    this.#options = options
+    const isSecure = options.tls !== null
+    const accept = (socket: Socket): void => {
+      const transport = new SocketTransport(socket, isSecure, options.sharesBuffer && !isSecure)
+      const peer = new Peer(host, transport)
+      this.#peers.add(peer)
+      transport.start(peer)
+    }
+    const common = { allowHalfOpen: true, noDelay: true, highWaterMark: 64 * 1024 }
+    this.#server =
+      options.tls === null
+        ? createServer({ ...common, pauseOnConnect: true }, accept)
+        : createTlsServer({ ...common, ...options.tls, ALPNProtocols: ['http/1.1'] }, accept)
+    if (options.maxConnections !== null) this.#server.maxConnections = options.maxConnections
+  }
+
+  /** The port that was bound, 0 before that and for a Unix socket. */
+  get port(): number {
+    const bound = this.#server.address()
+    return bound !== null && typeof bound === 'object' ? bound.port : 0
+  }
+
+  get peers(): ReadonlySet<Peer> {
+    return this.#peers
+  }
+
+  /** Resolves when clients can connect. @throws what the system says: EADDRINUSE, EACCES, … */
+  listen(): Promise<void> {
+    const { address, port, unixSocket } = this.#options
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(unixSocket === null ? { host: address, port, backlog: 1024 } : { path: unixSocket, backlog: 1024 }, () => {
+        this.#server.off('error', reject)
+        // A failed accept (EMFILE) is not the end of the server: the next one may work.
+        this.#server.on('error', () => {})
+        resolve()
+      })
+    })
+  }
+
+  forget(peer: Peer): void {
+    this.#peers.delete(peer)
+    if (this.#peers.size === 0) this.#onEmpty?.()
+  }
+
+  /**
+   * Takes no new connection, lets the present ones finish, and aborts what is left after `graceMs`.
+   * @returns how many connections were aborted
+   */
+  async close(graceMs: number): Promise<number> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    for (const peer of this.#peers) peer.drain()
+    const aborted = await this.#waitUntilEmpty(graceMs)
+    await closed
+    return aborted
+  }
+
+  /** Brings the deadline of a `close` under way nearer. */
+  hurry(graceMs: number): void {
+    if (this.#onEmpty !== null) this.#setDeadline(graceMs)
+  }
+
+  #waitUntilEmpty(graceMs: number): Promise<number> {
+    if (this.#peers.size === 0) return Promise.resolve(0)
+    return new Promise((resolve) => {
+      this.#onEmpty = () => {
+        clearTimeout(this.#deadline)
+        this.#onEmpty = null
+        resolve(this.#aborted)
+      }
+      this.#setDeadline(graceMs)
+    })
+  }
+
+  #setDeadline(graceMs: number): void {
+    clearTimeout(this.#deadline)
+    this.#deadline = setTimeout(() => {
+      this.#aborted = [...this.#peers].filter((peer) => peer.isBusy).length
+      const error = new WeirError('WEIR_SERVER_STOPPED')
+      for (const peer of this.#peers) peer.abort(error)
+    }, graceMs)
+  }
+}

@@ -1,0 +1,56 @@
+// What waits to be written. Small answers gather here, so that a batch of pipelined requests is answered with one write, and the
+// head and the body of an answer never go out as two packets.
+
+import type { Transport } from './transport.ts'
+
+/** A body of up to this many bytes is copied behind its head: one write of both is cheaper than a vectored one. */
+const JOIN_BYTES = 16 * 1024
+/** So much waits here at most before it is handed on. */
+const FULL_CHARS = 64 * 1024
+
+export class Outbox {
+  readonly #transport: Transport
+  #text = ''
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  /** Whether the client must read before more is made for it. */
+  get isBlocked(): boolean {
+    if (this.#text.length >= FULL_CHARS) this.flush()
+    return this.#transport.isBlocked
+  }
+
+  /** Text of one byte a character. It goes out with the next flush. */
+  addText(text: string): void {
+    this.#text += text
+  }
+
+  /** A head and the UTF-8 text behind it, whose length in bytes is known. */
+  addUtf8(head: string, text: string, byteLength: number): void {
+    if (byteLength === text.length) this.#text += head + text
+    else this.addBytes(head, Buffer.from(text))
+  }
+
+  /** A head and the bytes behind it. They must not change until they are sent. */
+  addBytes(head: string, bytes: Uint8Array): void {
+    const text = this.#text + head
+    this.#text = ''
+    if (text.length + bytes.length > JOIN_BYTES) {
+      this.#transport.writeBoth(text, bytes)
+      return
+    }
+    const joined = Buffer.allocUnsafe(text.length + bytes.length)
+    joined.write(text, 0, 'latin1')
+    joined.set(bytes, text.length)
+    this.#transport.writeBytes(joined)
+  }
+
+  flush(): void {
+    if (this.#text === '') return
+    const text = this.#text
+    this.#text = ''
+    this.#transport.writeText(text)
+  }
+}

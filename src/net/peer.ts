@@ -1,0 +1,514 @@
+// One client: it owns a transport, a wire connection, an outbox and the deadlines, and takes one request after the other from its first
+// byte to the last byte of its answer. No parsing happens here, and no decision on what to answer but for refusals.
+//
+// The order at the end of a request is always: handler settled, answer handed over, request expired, rest of the body drained or the
+// connection closed, next request. A client's fault has one exit, `#refuse`: one answer, then the connection ends.
+
+import { type LimitError, PayloadTooLargeError, WeirError } from '../base/errors.ts'
+import type { Limits, Timeouts } from '../base/limits.ts'
+import type { Application, Exchange, RouteMatch } from '../http/application.ts'
+import { RequestBody } from '../http/body.ts'
+import type { ConnectionInfo } from '../http/connection-info.ts'
+import { problemFor } from '../http/problem.ts'
+import { HttpResponse } from '../http/response.ts'
+import { CLOSED, Connection, DATA, END, HEAD, NEED_DATA, PAUSED } from '../wire/connection.ts'
+import { CONTINUE } from '../wire/encode.ts'
+import type { Head } from '../wire/head.ts'
+import * as state from '../wire/states.ts'
+
+import { Answer } from './answer.ts'
+import * as phase from './deadlines.ts'
+import { Deadlines } from './deadlines.ts'
+import { Outbox } from './outbox.ts'
+import type { Ticker, Timed } from './ticker.ts'
+import type { Transport, TransportListener } from './transport.ts'
+
+/** So many bytes of later requests are taken in while one is being answered; then the socket is left alone. */
+const MAX_WAITING_BYTES = 64 * 1024
+
+/** What all peers of a server share. */
+export interface PeerHost {
+  readonly limits: Limits
+  readonly timeouts: Timeouts
+  readonly ticker: Ticker
+  readonly application: Application
+  readonly debug: boolean
+  /** Whether the server is about to stop: answers say so. */
+  readonly isStopping: boolean
+  /** A request was refused before it reached the application, or the engine itself failed. */
+  report(error: Error, peer: ConnectionInfo): void
+  /** The peer is gone. */
+  forget(peer: Peer): void
+}
+
+/** Unique among the processes of a machine, as far as logs are concerned. */
+const ID_PREFIX = `${(process.pid % 46656).toString(36)}${(Date.now() % 2176782336).toString(36)}`
+let connections = 0
+
+export class Peer implements TransportListener, ConnectionInfo, Timed {
+  readonly #host: PeerHost
+  readonly #transport: Transport
+  readonly #connection: Connection
+  readonly #deadlines: Deadlines
+  readonly outbox: Outbox
+  readonly #number = ++connections
+  /** The request that is under way, until its answer has been handed over. */
+  #exchange: Exchange | null = null
+  #body: RequestBody | null = null
+  #match: RouteMatch | null = null
+  #answer: Answer | null = null
+  #requests = 0
+  /** The handler has been called for the current exchange. */
+  #isHandling = false
+  /** Nobody reads the body just now, so the socket is not read either. */
+  #isBodyPaused = false
+  /** The client waits for `100 Continue`, which has not been sent. */
+  #owesContinue = false
+  /** What still comes of an answered request is dropped. */
+  #isDraining = false
+  #drained = 0
+  /** The last answer has been sent; what comes is thrown away until the client closes too. */
+  #isLingering = false
+  #isGone = false
+  #isRunning = false
+  #isPaused = false
+  /** A chunk that is ours to keep: bytes in it need no copy. */
+  #ownChunk: Buffer | null = null
+
+  constructor(host: PeerHost, transport: Transport) {
+    this.#host = host
+    this.#transport = transport
+    this.#connection = new Connection(host.limits)
+    this.#deadlines = new Deadlines(host.timeouts, host.ticker)
+    this.outbox = new Outbox(transport)
+    host.ticker.add(this)
+  }
+
+  get clientAddress(): string {
+    return this.#transport.remoteAddress
+  }
+
+  get clientPort(): number {
+    return this.#transport.remotePort
+  }
+
+  get isSecure(): boolean {
+    return this.#transport.isSecure
+  }
+
+  get connectionId(): string {
+    return `${ID_PREFIX}-${this.#number.toString(36)}`
+  }
+
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  /** Whether a request is being received or answered. */
+  get isBusy(): boolean {
+    return this.#exchange !== null || this.#connection.inHead
+  }
+
+  // What happens on the transport.
+
+  onBytes(buffer: Buffer, length: number, borrowed: boolean): void {
+    if (this.#isLingering) {
+      this.#drop(length)
+      return
+    }
+    this.#ownChunk = borrowed ? null : buffer
+    this.#connection.receive(buffer, length)
+    this.#run()
+  }
+
+  onEnd(): void {
+    if (this.#isLingering) return // both sides have ended: the transport closes once all is sent
+    this.#connection.receiveEnd()
+    if (this.#exchange !== null && this.#isHandling)
+      this.#exchange.request.fireAbort(new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
+    this.#run()
+  }
+
+  onDrain(): void {
+    this.#answer?.onDrain()
+    this.#run()
+  }
+
+  onClose(): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.#host.ticker.delete(this)
+    const gone = new WeirError('WEIR_CLIENT_GONE')
+    this.#body?.fail(gone)
+    this.#exchange?.request.fireAbort(gone)
+    this.#answer?.abandon()
+    if (this.#exchange !== null && !this.#isHandling) this.#expire()
+    this.#connection.close()
+    this.#host.forget(this)
+  }
+
+  // Time.
+
+  tick(elapsedMs: number): void {
+    const unsent = this.#transport.unsentBytes
+    const deadlines = this.#deadlines
+    if (unsent > 0) deadlines.postponeLinger()
+    const late = deadlines.checkWrite(elapsedMs, unsent)
+    if (late !== null) {
+      this.#host.report(late, this)
+      this.abort(late)
+    } else if (deadlines.isOver) {
+      if (deadlines.phase === phase.LINGER) this.#transport.destroy()
+      else this.#finish()
+    } else {
+      const slow = deadlines.checkPhase(elapsedMs)
+      if (slow !== null) this.#expireReading(slow)
+      else if (this.#exchange !== null && this.#answer === null) this.#checkRequestTime()
+    }
+  }
+
+  #expireReading(error: LimitError): void {
+    this.#connection.stopReading()
+    this.#refuse(error)
+    this.#afterRun()
+  }
+
+  #checkRequestTime(): void {
+    const error = this.#deadlines.checkRequest()
+    if (error === null) return
+    const exchange = this.#exchange!
+    this.#connection.stopReading()
+    this.#body?.fail(error)
+    exchange.request.fireAbort(error)
+    this.#settle(exchange, this.#host.application.refuse(exchange, error))
+    this.#run()
+  }
+
+  // The end of the server.
+
+  /** The server stops: an idle connection ends now, a busy one after its answer. */
+  drain(): void {
+    if (!this.isBusy && !this.#isLingering && !this.#isDraining) this.#finish()
+  }
+
+  /** Ends the connection now, whatever is under way. */
+  abort(error: Error): void {
+    this.#exchange?.request.fireAbort(error)
+    this.#body?.fail(error)
+    this.#transport.reset()
+  }
+
+  // The road of a request.
+
+  #run(): void {
+    if (this.#isRunning || this.#isGone) return
+    this.#isRunning = true
+    try {
+      while (this.#step());
+    } catch (error) {
+      this.#refuse(error as Error)
+    }
+    this.#isRunning = false
+    this.#afterRun()
+  }
+
+  /** What was borrowed is copied, what was answered is sent, and the socket is read or left alone. */
+  #afterRun(): void {
+    if (this.#isGone) return
+    this.#body?.own()
+    this.#connection.hold()
+    this.#ownChunk = null
+    this.outbox.flush()
+    const pauses = this.#isBodyPaused || this.#connection.waitingBytes > MAX_WAITING_BYTES || this.#drained > this.#host.limits.maxDrainSize
+    if (pauses === this.#isPaused) return
+    this.#isPaused = pauses
+    if (pauses) this.#transport.pause()
+    else this.#transport.resume()
+  }
+
+  /** @returns whether there may be more to do */
+  #step(): boolean {
+    if (this.#isBodyPaused || this.#isLingering || this.#isGone) return false
+    // A client that does not read its answers gets no new ones made.
+    if (this.#exchange === null && this.outbox.isBlocked) return false
+    switch (this.#connection.next()) {
+      case HEAD:
+        this.#open(this.#connection.head)
+        return true
+      case DATA:
+        return this.#deliver()
+      case END:
+        this.#complete()
+        return true
+      case NEED_DATA:
+        this.#wait()
+        return false
+      case CLOSED:
+        if (this.#exchange === null) this.#finish()
+        return false
+      case PAUSED:
+        // The client has said that nothing more comes, and its last request is being answered.
+        if (this.#connection.peerEnded) this.#connection.head.keepAlive = this.#connection.waitingBytes > 0
+        this.#deadlines.enter(phase.NONE)
+    }
+    return false
+  }
+
+  #wait(): void {
+    const reading = this.#connection.reading
+    if (reading === state.BODY) this.#deadlines.enter(phase.BODY)
+    else this.#deadlines.enter(this.#connection.inHead ? phase.HEAD : phase.IDLE)
+  }
+
+  #open(head: Head): void {
+    const { application, limits } = this.#host
+    const match = application.match(head)
+    const limit = match.route?.maxRequestBodySize === undefined ? limits.maxRequestBodySize : match.route.maxRequestBodySize
+    const isTooLarge = limit !== null && head.contentLength > limit
+    this.#requests++
+    this.#deadlines.enter(phase.NONE)
+    this.#deadlines.startRequest()
+    const streams = head.contentLength !== 0 && (isTooLarge || streamsBody(head, match))
+    this.#body = new RequestBody(head.contentLength, streams ? () => this.#demand() : null)
+    this.#match = match
+    this.#owesContinue = head.expectsContinue
+    this.#exchange = application.open(head, this.#body, this, match)
+    if (isTooLarge) {
+      // The head alone decides. What is left may still be small enough to read over, and then the connection lives on.
+      this.#connection.bodyLimit = null
+      const error = new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength)
+      this.#body.fail(error)
+      this.#isHandling = true
+      this.#settle(this.#exchange, application.refuse(this.#exchange, error))
+      return
+    }
+    this.#connection.bodyLimit = limit
+    if (streams) this.#handle()
+    else if (this.#owesContinue) this.#sendContinue()
+  }
+
+  #deliver(): boolean {
+    const { buffer, dataStart, dataEnd } = this.#connection
+    this.#deadlines.countBody(dataEnd - dataStart)
+    if (this.#isDraining || this.#body === null) {
+      this.#drop(dataEnd - dataStart)
+      return !this.#isLingering
+    }
+    if (!this.#body.push(buffer, dataStart, dataEnd, buffer !== this.#ownChunk)) {
+      this.#isBodyPaused = true
+      this.#deadlines.enter(phase.NONE)
+    }
+    return true
+  }
+
+  #complete(): void {
+    this.#deadlines.enter(phase.NONE)
+    if (this.#isDraining) {
+      this.#isDraining = false
+      this.#startNextCycle()
+      return
+    }
+    this.#body?.finish()
+    if (!this.#isHandling) this.#handle()
+  }
+
+  #handle(): void {
+    const exchange = this.#exchange!
+    this.#isHandling = true
+    this.#settle(exchange, this.#host.application.handle(exchange))
+  }
+
+  #settle(exchange: Exchange, result: HttpResponse | Promise<HttpResponse>): void {
+    if (result instanceof HttpResponse) {
+      this.#respond(exchange, result)
+      return
+    }
+    result
+      .then((response) => {
+        this.#respond(exchange, response)
+        this.#run()
+      })
+      .catch((error: Error) => this.#crash(error))
+  }
+
+  /** A reader of the body wants more. */
+  #demand(): void {
+    if (this.#owesContinue) this.#sendContinue()
+    this.#isBodyPaused = false
+    this.#run()
+  }
+
+  #sendContinue(): void {
+    this.#owesContinue = false
+    this.outbox.addText(CONTINUE)
+    this.outbox.flush()
+  }
+
+  #respond(exchange: Exchange, response: HttpResponse): void {
+    if (exchange !== this.#exchange || this.#answer !== null) return // it was too late, and has been answered for
+    this.#deadlines.endRequest()
+    if (this.#isGone) {
+      Answer.discard(response)
+      this.#expire()
+      return
+    }
+    const head = this.#connection.head
+    head.keepAlive = this.#keepsAlive(head, response)
+    const answer = new Answer(head, response, this.outbox, this.#transport, this.#host.ticker.dateLine)
+    if (this.#host.debug) answer.detachFrom(this.#body!)
+    if (answer.sendWhole()) {
+      this.#connection.beginAnswer(true)
+      this.#endExchange()
+      return
+    }
+    this.#answer = answer
+    answer
+      .sendStream(() => this.#connection.beginAnswer(false))
+      .then(
+        () => this.#endStream(answer),
+        (error: Error) => this.#failStream(exchange, answer, error),
+      )
+      .catch((error: Error) => this.#crash(error))
+  }
+
+  #endStream(answer: Answer): void {
+    this.#answer = null
+    if (this.#isGone) {
+      this.#expire()
+      return
+    }
+    if (answer.hasBegun) this.#connection.endAnswer()
+    else this.#connection.beginAnswer(true)
+    this.#endExchange()
+    this.#run()
+  }
+
+  /** The source of a streamed answer failed: before the first byte that is an answer of its own, later the client must see the break. */
+  #failStream(exchange: Exchange, answer: Answer, error: Error): void {
+    this.#answer = null
+    if (this.#isGone) {
+      this.#expire()
+      return
+    }
+    if (answer.hasBegun) {
+      this.#crash(error)
+      return
+    }
+    this.#settle(exchange, this.#host.application.refuse(exchange, error))
+    this.#run()
+  }
+
+  #keepsAlive(head: Head, response: HttpResponse): boolean {
+    const { limits, isStopping } = this.#host
+    if (!head.keepAlive || response.closes || isStopping || this.#connection.reading === state.CLOSED) return false
+    if (limits.maxRequestsPerConnection !== null && this.#requests >= limits.maxRequestsPerConnection) return false
+    const rest = this.#connection.remainingBytes
+    if (rest === 0) return true
+    // A client that was not told to go on may send the body or not: nobody can tell where the next request begins.
+    return !this.#owesContinue && (rest === Number.POSITIVE_INFINITY || rest <= limits.maxDrainSize)
+  }
+
+  /** The answer has been handed over. */
+  #endExchange(): void {
+    this.#expire()
+    if (this.#connection.reading === state.DONE) {
+      this.#startNextCycle()
+      return
+    }
+    if (!this.#connection.head.keepAlive) {
+      this.#finish()
+      return
+    }
+    this.#isDraining = true
+    this.#isBodyPaused = false
+    this.#drained = 0
+  }
+
+  #expire(): void {
+    this.#body?.expire(this.#match?.route?.label ?? 'a request without a route', this.#host.debug)
+    this.#exchange = null
+    this.#body = null
+    this.#match = null
+    this.#isHandling = false
+    this.#isBodyPaused = false
+  }
+
+  #startNextCycle(): void {
+    this.#connection.startNextCycle()
+    this.#drained = 0
+    if (this.#connection.reading === state.CLOSED) this.#finish()
+    else this.#deadlines.enter(phase.IDLE)
+  }
+
+  /** Bytes that nobody wants: few are read over, many are not worth it. */
+  #drop(bytes: number): void {
+    this.#drained += bytes
+    if (this.#drained <= this.#host.limits.maxDrainSize) return
+    if (!this.#isLingering) this.#finish()
+    else this.#afterRun()
+  }
+
+  /** The one exit for what cannot go on: the client's fault, a limit, or ours. */
+  #refuse(error: Error): void {
+    if (!(error instanceof WeirError)) {
+      this.#crash(error)
+      return
+    }
+    const exchange = this.#exchange
+    if (exchange === null) {
+      this.#connection.stopReading()
+      this.#host.report(error, this)
+      if (this.#isDraining || this.#connection.writing !== state.HEAD) {
+        this.#finish()
+        return
+      }
+      this.#respondWithoutRequest(error)
+      return
+    }
+    this.#body!.fail(error)
+    this.#isBodyPaused = false
+    if (this.#isHandling) {
+      // The handler reads of it, and still answers.
+      if (error.fault === 'transport') exchange.request.fireAbort(error)
+      return
+    }
+    this.#isHandling = true
+    this.#settle(exchange, this.#host.application.refuse(exchange, error))
+  }
+
+  /** Something that must not happen, or an answer that cannot be finished: the client sees a break, never a wrong answer. */
+  #crash(error: Error): void {
+    this.#host.report(error, this)
+    this.abort(error)
+  }
+
+  #respondWithoutRequest(error: WeirError): void {
+    const response = new HttpResponse().sendProblem(problemFor(error, this.#host.debug))
+    new Answer(null, response, this.outbox, this.#transport, this.#host.ticker.dateLine).sendWhole()
+    this.#connection.beginAnswer(true)
+    this.#finish()
+  }
+
+  /**
+   * Closes in stages, so that the client sees the last answer and not a reset: send, end our side, throw away what still comes for a
+   * moment, close (RFC 9112 §9.6).
+   */
+  #finish(): void {
+    if (this.#isLingering || this.#isGone) return
+    this.#isLingering = true
+    this.#isDraining = false
+    this.#drained = 0
+    this.outbox.flush()
+    this.#connection.close()
+    this.#deadlines.enter(phase.LINGER)
+    this.#transport.end()
+  }
+}
+
+/** Whether the handler starts before the body is in. */
+function streamsBody(head: Head, match: RouteMatch): boolean {
+  if (match.route === null) return true // nobody will read it
+  if (match.route.bodyMode !== 'auto') return match.route.bodyMode === 'stream'
+  const type = head.get('content-type')
+  return type !== null && /^multipart\/form-data(?=[;\s]|$)/i.test(type)
+}

@@ -1,0 +1,37 @@
+// What a peer needs of a socket. The same for TCP, Unix sockets, TLS and a request that never leaves the process.
+
+export interface Transport {
+  /** Hands text to the network, one byte a character (latin1). */
+  writeText(text: string): void
+  /** Hands bytes to the network. They must not change until they are sent. */
+  writeBytes(bytes: Uint8Array): void
+  /** Text and bytes in one packet where that is possible. */
+  writeBoth(text: string, bytes: Uint8Array): void
+  /** Whether enough waits to be sent already; `onDrain` follows. */
+  readonly isBlocked: boolean
+  /** Bytes that wait to be sent: falls while the client reads. */
+  readonly unsentBytes: number
+  pause(): void
+  resume(): void
+  /** Sends what waits, then ends our side; the other side may go on. */
+  end(): void
+  /** Closes both sides now, orderly if nothing waits. */
+  destroy(): void
+  /** Closes so that the client notices that something is missing. */
+  reset(): void
+  readonly remoteAddress: string
+  readonly remotePort: number
+  readonly isSecure: boolean
+}
+
+/** Who is told what happens on a transport. */
+export interface TransportListener {
+  /** @param borrowed the memory is used again as soon as this returns */
+  onBytes(buffer: Buffer, length: number, borrowed: boolean): void
+  /** The client has ended its side. */
+  onEnd(): void
+  /** What waited has been sent. */
+  onDrain(): void
+  /** The transport is gone. Nothing follows. */
+  onClose(): void
+}

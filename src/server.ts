@@ -1,0 +1,301 @@
+// The server as a host program holds it. The only place where the application and the network meet.
+
+import type { TlsOptions } from 'node:tls'
+import type { Controller, ControllerClass } from './app/controller.ts'
+import type { ArgsOf, Declaration, Method } from './app/declaration.ts'
+import { Dispatcher, type Logger, type OnError } from './app/dispatch.ts'
+import { classesOf, type MapOptions, routesOfController } from './app/mapping.ts'
+import type { Middleware } from './app/middleware.ts'
+import { Route } from './app/route.ts'
+import { type RouteListing, RouteTable } from './app/route-table.ts'
+import { routesOf } from './app/routed.ts'
+import { systemClock } from './base/clock.ts'
+import { WeirError } from './base/errors.ts'
+import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
+import type { HttpSession } from './http/session.ts'
+import { type InjectRequest, type InjectResponse, inject } from './net/inject.ts'
+import { Listener } from './net/listener.ts'
+import type { PeerHost } from './net/peer.ts'
+import { Ticker } from './net/ticker.ts'
+
+/** Makes text of values and values of text, in place of `JSON`. */
+export interface JsonEngine {
+  serialize(value: unknown): string
+  deserialize(text: string): unknown
+  /** Writes what `text` says into `target`. */
+  populate(text: string, target: object, options: unknown): void
+}
+
+export interface ServerOptions {
+  /** Address to listen on. Default `127.0.0.1`: whoever wants more says so (`0.0.0.0`, `::`). */
+  readonly address?: string
+  /** Port to listen on. Default 0: any free port; `server.port` tells which. */
+  readonly port?: number
+  /** Path of a Unix socket to listen on instead. */
+  readonly unixSocket?: string
+  /** Certificate, key and so on, as `node:tls` takes them. */
+  readonly tls?: TlsOptions
+  readonly limits?: Partial<Limits>
+  readonly timeouts?: Partial<Timeouts>
+  /** Default: `JSON`. */
+  readonly jsonEngine?: JsonEngine
+  /** Where errors are reported that the client is not told of. Default `console`; null: nowhere. */
+  readonly logger?: Logger | null
+  readonly onError?: OnError
+  /** Shows errors to clients, and overwrites the memory of expired bodies. Never in production. Default false. */
+  readonly debug?: boolean
+  /** Whether connections share one receive buffer, where Node can. Default true; false reads with `data` events, a little slower. */
+  readonly sharedReceiveBuffer?: boolean
+}
+
+export interface RunOptions {
+  /** Signals at which to stop gracefully; a second one stops at once. Without them no signal is touched. */
+  readonly signals?: readonly NodeJS.Signals[]
+  /** As for `stop`. */
+  readonly graceMs?: number
+}
+
+export interface StopOptions {
+  /** How long requests in flight may take to finish, in milliseconds. Default 10 s. */
+  readonly graceMs?: number
+}
+
+export interface StopReport {
+  /** How many connections still had a request in flight at the deadline, and were aborted. */
+  readonly aborted: number
+}
+
+/** A part that is added to a server: it maps routes and adds middleware through the server's public face. */
+export interface Module {
+  readonly name: string
+  install(server: HttpServer): void
+}
+
+const DEFAULT_ADDRESS = '127.0.0.1'
+const DEFAULT_GRACE_MS = 10_000
+
+type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => unknown
+
+/** `mapGet` and its like. */
+interface MapMethod {
+  <const P extends string>(path: P, handler: InlineHandler<P, Record<never, never>>): HttpServer
+  <const P extends string, const D extends Declaration<D>>(path: P, declaration: D, handler: InlineHandler<P, D>): HttpServer
+}
+
+/** An HTTP/1.1 server inside the host program. Several may run in one process. */
+export class HttpServer {
+  readonly #options: ServerOptions
+  readonly #routes = new RouteTable()
+  readonly #modules = new Set<string>()
+  readonly #dispatcher: Dispatcher
+  readonly #host: PeerHost
+  #listener: Listener | null = null
+  #isStopping = false
+  #stopping: Promise<StopReport> | null = null
+  #onStopped: (() => void)[] = []
+
+  /** @throws WEIR_OPTION_INVALID for a limit or a time that cannot be one */
+  constructor(address: string, port: number, options?: Omit<ServerOptions, 'address' | 'port'>)
+  constructor(options?: ServerOptions)
+  constructor(first: string | ServerOptions = {}, port?: number, options: ServerOptions = {}) {
+    const settings = typeof first === 'string' ? { ...options, address: first, ...(port === undefined ? {} : { port }) } : first
+    checkPort(settings.port)
+    this.#options = settings
+    const limits = resolveLimits(settings.limits)
+    const timeouts = resolveTimeouts(settings.timeouts)
+    const logger = settings.logger === undefined ? console : settings.logger
+    const engine = settings.jsonEngine
+    this.#dispatcher = new Dispatcher({
+      server: this,
+      routes: this.#routes,
+      limits,
+      serialize: engine === undefined ? JSON.stringify : (value) => engine.serialize(value),
+      onError: settings.onError ?? null,
+      logger,
+      debug: settings.debug === true,
+    })
+    const server = this
+    this.#host = {
+      limits,
+      timeouts,
+      ticker: new Ticker(systemClock, timeouts),
+      application: this.#dispatcher,
+      debug: settings.debug === true,
+      get isStopping() {
+        return server.#isStopping
+      },
+      report: (error, peer) => {
+        const isClients = error instanceof WeirError && error.fault !== 'developer'
+        if (!isClients) logger?.error(`weir: connection ${peer.connectionId} was broken off`, error)
+      },
+      forget: (peer) => this.#listener?.forget(peer),
+    }
+  }
+
+  /** The address that was asked for, or the path of the Unix socket. */
+  get address(): string {
+    return this.#options.unixSocket ?? this.#options.address ?? DEFAULT_ADDRESS
+  }
+
+  /** The bound port, also when 0 was asked for; before `start` the one that was asked for. */
+  get port(): number {
+    return this.#listener?.port ?? this.#options.port ?? 0
+  }
+
+  /** Whether new connections are taken. False from the moment `stop` is called: what a readiness check wants to know. */
+  get isListening(): boolean {
+    return this.#listener !== null && !this.#isStopping
+  }
+
+  /** Every route, in the order in which they were mapped. */
+  get routes(): readonly RouteListing[] {
+    return this.#routes.list()
+  }
+
+  /**
+   * Resolves when clients can connect.
+   * @throws WEIR_SERVER_STATE when it runs already; what the system says when it cannot listen (`EADDRINUSE`, `EACCES`)
+   */
+  async start(): Promise<void> {
+    if (this.#listener !== null) throw new WeirError('WEIR_SERVER_STATE', 'it has been started already')
+    const { tls, unixSocket, port, sharedReceiveBuffer } = this.#options
+    const listener = new Listener(
+      {
+        address: this.#options.address ?? DEFAULT_ADDRESS,
+        port: port ?? 0,
+        unixSocket: unixSocket ?? null,
+        tls: tls ?? null,
+        maxConnections: this.#host.limits.maxConnections,
+        sharesBuffer: sharedReceiveBuffer !== false,
+      },
+      this.#host,
+    )
+    this.#listener = listener
+    try {
+      await listener.listen()
+    } catch (error) {
+      this.#listener = null
+      throw error
+    }
+  }
+
+  /** Starts, unless it runs already, and resolves once the server has stopped. */
+  async run(options: RunOptions = {}): Promise<void> {
+    if (this.#listener === null) await this.start()
+    const { signals = [], graceMs } = options
+    let seen = 0
+    const onSignal = (): void => {
+      const deadline = ++seen > 1 ? { graceMs: 0 } : graceMs === undefined ? {} : { graceMs }
+      this.stop(deadline).catch(() => {})
+    }
+    for (const signal of signals) process.on(signal, onSignal)
+    try {
+      await new Promise<void>((resolve) => this.#onStopped.push(resolve))
+    } finally {
+      for (const signal of signals) process.off(signal, onSignal)
+    }
+  }
+
+  /**
+   * Stops gracefully: no new connection is taken, idle ones end, answers in flight say `Connection: close`, and what is left after
+   * `graceMs` is aborted. A second call with a shorter time shortens it. Resolves when the last connection is gone.
+   */
+  stop(options: StopOptions = {}): Promise<StopReport> {
+    const { graceMs = DEFAULT_GRACE_MS } = options
+    if (this.#stopping !== null) {
+      if (options.graceMs !== undefined) this.#listener?.hurry(graceMs)
+      return this.#stopping
+    }
+    if (this.#listener === null) return Promise.resolve({ aborted: 0 })
+    this.#isStopping = true
+    this.#stopping = this.#stop(this.#listener, graceMs)
+    return this.#stopping
+  }
+
+  async #stop(listener: Listener, graceMs: number): Promise<StopReport> {
+    const aborted = await listener.close(graceMs)
+    this.#listener = null
+    this.#isStopping = false
+    this.#stopping = null
+    const waiting = this.#onStopped
+    this.#onStopped = []
+    for (const resolve of waiting) resolve()
+    return { aborted }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  /**
+   * Maps an inline route. `method` null, or left out as `map(path, …)`: any method.
+   * @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_TEMPLATE, WEIR_ROUTE_DECLARATION
+   */
+  map<const P extends string>(method: Method | null, path: P, handler: InlineHandler<P, Record<never, never>>): this
+  map<const P extends string, const D extends Declaration<D>>(
+    method: Method | null,
+    path: P,
+    declaration: D,
+    handler: InlineHandler<P, D>,
+  ): this
+  map(method: string | null, path: string, ...rest: readonly unknown[]): this {
+    return this.#mapInline(method, path, rest)
+  }
+
+  readonly mapGet: MapMethod = (path: string, ...rest: readonly unknown[]) => this.#mapInline('GET', path, rest)
+  readonly mapPost: MapMethod = (path: string, ...rest: readonly unknown[]) => this.#mapInline('POST', path, rest)
+  readonly mapPut: MapMethod = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PUT', path, rest)
+  readonly mapPatch: MapMethod = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PATCH', path, rest)
+  readonly mapDelete: MapMethod = (path: string, ...rest: readonly unknown[]) => this.#mapInline('DELETE', path, rest)
+
+  #mapInline(method: string | null, path: string, rest: readonly unknown[]): this {
+    const handler = rest.at(-1)
+    if (typeof handler !== 'function') throw new WeirError('WEIR_ROUTE_DECLARATION', `${method ?? 'ANY'} ${path} has no handler`)
+    const declaration = rest.length > 1 ? (rest[0] as object) : {}
+    this.#routes.add(new Route(method, path, declaration, handler as ConstructorParameters<typeof Route>[3]))
+    return this
+  }
+
+  /** Maps one controller: full path = `prefix` + the class's prefix + the path of the method. */
+  mapController<T extends Controller>(Class: ControllerClass<T>, prefix = '', options: MapOptions<T> = {}): this {
+    for (const route of routesOfController(Class, prefix, options)) this.#routes.add(route)
+    return this
+  }
+
+  /** Maps several: those of a list, or every routed subclass of a base class imported so far. `mapControllers(Controller)` takes all. */
+  mapControllers(
+    selection: readonly ControllerClass[] | (abstract new (...args: never[]) => Controller),
+    prefix = '',
+    options: MapOptions = {},
+  ): this {
+    for (const Class of classesOf(selection, options.exclude ?? [])) {
+      if (Array.isArray(selection) || routesOf(Class).size > 0) this.mapController(Class, prefix, options)
+    }
+    return this
+  }
+
+  /** Adds a middleware inside those that are there already. */
+  use(middleware: Middleware): this {
+    this.#dispatcher.use(middleware)
+    return this
+  }
+
+  /** Installs a module, once. */
+  useModule(module: Module): this {
+    if (this.#modules.has(module.name)) throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is installed already`)
+    module.install(this)
+    this.#modules.add(module.name)
+    return this
+  }
+
+  /** Runs a request through the real parser and the whole pipeline without a socket, started or not: for tests. */
+  inject(request: InjectRequest | string): Promise<InjectResponse> {
+    return inject(this.#host, request)
+  }
+}
+
+function checkPort(port: number | undefined): void {
+  if (port !== undefined && (!Number.isInteger(port) || port < 0 || port > 65535)) {
+    throw new WeirError('WEIR_OPTION_INVALID', `port is ${port}, not a whole number from 0 to 65535`)
+  }
+}

@@ -1,0 +1,328 @@
+// A request head: the bytes up to the empty line, and what they say (RFC 9112 §3, §5).
+//
+// `HeadReader` judges every byte once and keeps the few facts that the engine needs. `Head` is what is left: one string with the whole
+// block, in which fields are looked up when somebody asks. No object with all headers is ever built on the way.
+
+import { CLASS, COLON, CR, LF, SP, TARGET, TOKEN, trimBlanks } from '../base/ascii.ts'
+import { LimitError, ProtocolError } from '../base/errors.ts'
+import type { Limits } from '../base/limits.ts'
+import { FieldReader, isName } from './fields.ts'
+import { bodyLength, CHUNKED } from './framing.ts'
+import { isAuthority, readTarget, type Target } from './target.ts'
+
+const METHOD = 0
+const REQUEST_TARGET = 1
+const VERSION = 2
+const FIELDS = 3
+
+const VERSION_TEXT = 'HTTP/1.1\r\n'
+const MAJOR_AT = 5
+const MINOR_AT = 7
+
+/** Fields that the engine itself must read, as bits of what was seen. */
+const CONNECTION = 1
+const TRANSFER_ENCODING = 2
+const EXPECT = 4
+const UPGRADE = 8
+
+/** Reads heads one after the other. Holds no bytes: it is given the same ones again, from the head's first, until the head is complete. */
+export class HeadReader extends FieldReader {
+  readonly #limits: Limits
+  #state = METHOD
+  #targetStart = 0
+  #versionStart = 0
+  #minorVersion: 0 | 1 = 1
+  #fieldsStart = 0
+  #fieldCount = 0
+  #seen = 0
+  #hostStart = -1
+  #hostEnd = 0
+  #lengthStart = -1
+  #lengthEnd = 0
+
+  constructor(limits: Limits) {
+    super()
+    this.#limits = limits
+  }
+
+  /** Length of the head that was read, in bytes. */
+  get length(): number {
+    return this.at
+  }
+
+  /** Whether some bytes of a head have been read, but not all. */
+  get begun(): boolean {
+    return this.at > 0
+  }
+
+  /** Forgets the head that was read, for the next one. */
+  reset(): void {
+    this.at = 0
+    this.#state = METHOD
+    this.#fieldCount = 0
+    this.#seen = 0
+    this.#hostStart = -1
+    this.#lengthStart = -1
+  }
+
+  /**
+   * Reads on in `buf[base, end)`, where `base` is the head's first byte.
+   * @returns the head, `length` bytes long, or null when bytes are missing
+   * @throws ProtocolError, LimitError
+   */
+  read(buf: Buffer, base: number, end: number): Head | null {
+    const maximum = this.#limits.maxRequestHeaderSize
+    const stop = end - base > maximum ? base + maximum : end
+    if (this.#state !== FIELDS && !this.#readRequestLine(buf, base, stop)) {
+      if (stop < end) throw new LimitError('WEIR_TARGET_TOO_LONG', 'maxRequestHeaderSize', maximum)
+      return null
+    }
+    if (!this.readFields(buf, base, stop)) {
+      if (stop < end) throw new LimitError('WEIR_HEAD_TOO_LARGE', 'maxRequestHeaderSize', maximum)
+      return null
+    }
+    return this.#finish(buf, base)
+  }
+
+  #readRequestLine(buf: Buffer, base: number, stop: number): boolean {
+    let p = base + this.at
+    if (this.#state === METHOD) {
+      while (p < stop && (CLASS[buf[p]!]! & TOKEN) !== 0) p++
+      this.at = p - base
+      if (p === stop) return false
+      if (p === base) throw new ProtocolError('WEIR_FIRST_BYTE')
+      if (buf[p] !== SP) throw new ProtocolError(isLineEnd(buf[p]!) ? 'WEIR_REQUEST_LINE_SYNTAX' : 'WEIR_METHOD_SYNTAX')
+      p++
+      this.#targetStart = this.at = p - base
+      this.#state = REQUEST_TARGET
+    }
+    if (this.#state === REQUEST_TARGET) {
+      while (p < stop && (CLASS[buf[p]!]! & TARGET) !== 0) p++
+      this.at = p - base
+      if (p === stop) return false
+      if (buf[p] !== SP) throw new ProtocolError(isLineEnd(buf[p]!) ? 'WEIR_VERSION_SYNTAX' : 'WEIR_TARGET_SYNTAX')
+      if (this.at === this.#targetStart) throw new ProtocolError('WEIR_REQUEST_LINE_SYNTAX')
+      p++
+      this.#versionStart = this.at = p - base
+      this.#state = VERSION
+    }
+    const version = base + this.#versionStart
+    while (p < stop) {
+      this.#checkVersion(buf[p]!, p - version)
+      p++
+      if (p - version === VERSION_TEXT.length) {
+        this.#fieldsStart = p - base
+        this.#state = FIELDS
+        this.begin(p - base)
+        return true
+      }
+    }
+    this.at = p - base
+    return false
+  }
+
+  /** A higher minor version is read as 1.1 (RFC 9110 §2.5); another major one is not spoken; what is no version at all is a bad request. */
+  #checkVersion(byte: number, index: number): void {
+    if (byte === VERSION_TEXT.charCodeAt(index)) {
+      if (index === MINOR_AT) this.#minorVersion = 1
+      return
+    }
+    const isDigit = byte >= 0x30 && byte <= 0x39
+    if (index === MAJOR_AT && isDigit) throw new ProtocolError('WEIR_VERSION_UNSUPPORTED')
+    if (index !== MINOR_AT || !isDigit)
+      throw new ProtocolError(index > MINOR_AT && isLineEnd(byte) ? 'WEIR_LINE_END' : 'WEIR_VERSION_SYNTAX')
+    this.#minorVersion = byte === 0x30 ? 0 : 1
+  }
+
+  protected override field(buf: Buffer, base: number, nameStart: number, nameEnd: number, valueStart: number, valueEnd: number): void {
+    if (++this.#fieldCount > this.#limits.maxRequestHeaders) {
+      throw new LimitError('WEIR_TOO_MANY_FIELDS', 'maxRequestHeaders', this.#limits.maxRequestHeaders)
+    }
+    const name = base + nameStart
+    switch (nameEnd - nameStart) {
+      case 4:
+        if (!isName(buf, name, 'host')) return
+        if (this.#hostStart !== -1) throw new ProtocolError('WEIR_HOST_REPEATED')
+        this.#hostStart = valueStart
+        this.#hostEnd = valueEnd
+        return
+      case 6:
+        if (isName(buf, name, 'expect')) this.#seen |= EXPECT
+        return
+      case 7:
+        if (isName(buf, name, 'upgrade')) this.#seen |= UPGRADE
+        return
+      case 10:
+        if (isName(buf, name, 'connection')) this.#seen |= CONNECTION
+        return
+      case 14:
+        if (!isName(buf, name, 'content-length')) return
+        if (this.#lengthStart !== -1) throw new ProtocolError('WEIR_CONTENT_LENGTH_REPEATED')
+        this.#lengthStart = valueStart
+        this.#lengthEnd = valueEnd
+        return
+      case 17:
+        if (isName(buf, name, 'transfer-encoding')) this.#seen |= TRANSFER_ENCODING
+    }
+  }
+
+  #finish(buf: Buffer, base: number): Head {
+    const block = buf.toString('latin1', base, base + this.at)
+    const method = block.slice(0, this.#targetStart - 1)
+    const target = readTarget(method, block.slice(this.#targetStart, this.#versionStart - 1))
+    const head = new Head(
+      block,
+      method,
+      target,
+      this.#targetStart,
+      this.#versionStart,
+      this.#minorVersion,
+      this.#fieldsStart,
+      this.#readHost(block, target),
+    )
+    const seen = this.#seen
+    const transferEncoding = (seen & TRANSFER_ENCODING) === 0 ? null : head.get('transfer-encoding')
+    const contentLength = this.#lengthStart === -1 ? null : trimBlanks(block.slice(this.#lengthStart, this.#lengthEnd))
+    if (transferEncoding !== null || contentLength !== null)
+      head.contentLength = bodyLength(contentLength, transferEncoding, this.#minorVersion)
+    if (seen === 0) return head
+    if ((seen & CONNECTION) !== 0) this.#readConnection(head, (seen & UPGRADE) !== 0)
+    if ((seen & EXPECT) !== 0 && this.#minorVersion === 1) {
+      if (head.get('expect')!.toLowerCase() !== '100-continue') throw new ProtocolError('WEIR_EXPECTATION_UNKNOWN')
+      head.expectsContinue = head.contentLength !== 0
+    }
+    return head
+  }
+
+  /** RFC 9112 §3.2: exactly one Host in HTTP/1.1; an absolute-form target says it too, and then both must say the same. */
+  #readHost(block: string, target: Target): string {
+    if (this.#hostStart === -1) {
+      if (this.#minorVersion === 1) throw new ProtocolError('WEIR_HOST_MISSING')
+      if (target.authority === null) return ''
+    }
+    const host = this.#hostStart === -1 ? target.authority! : trimBlanks(block.slice(this.#hostStart, this.#hostEnd))
+    if (!isAuthority(host)) throw new ProtocolError('WEIR_HOST_SYNTAX')
+    if (target.authority !== null && target.authority.toLowerCase() !== host.toLowerCase()) throw new ProtocolError('WEIR_HOST_MISMATCH')
+    return host
+  }
+
+  /** RFC 9112 §9.3: `close` wins; HTTP/1.0 stays open only when it asks to. */
+  #readConnection(head: Head, namesUpgrade: boolean): void {
+    const value = head.get('connection')!.toLowerCase()
+    if (value === 'keep-alive') {
+      head.keepAlive = true
+      return
+    }
+    const options = value.split(',').map((option) => trimBlanks(option))
+    head.keepAlive = !options.includes('close') && (this.#minorVersion === 1 || options.includes('keep-alive'))
+    head.upgrade = namesUpgrade && this.#minorVersion === 1 && options.includes('upgrade')
+  }
+}
+
+function isLineEnd(byte: number): boolean {
+  return byte === CR || byte === LF
+}
+
+/** A complete request head. Owns its text: it may be kept for as long as anybody likes. */
+export class Head {
+  readonly #block: string
+  readonly #target: Target
+  readonly #targetStart: number
+  readonly #targetEnd: number
+  readonly #fieldsStart: number
+  readonly method: string
+  readonly minorVersion: 0 | 1
+  /** Host, or the authority of an absolute-form target, as sent. Empty only in HTTP/1.0 without either. */
+  readonly host: string
+  /** Whether the client lets the connection go on after this exchange. */
+  keepAlive: boolean
+  /** The client waits for `100 Continue` before it sends the body. */
+  expectsContinue = false
+  /** `Connection: upgrade` and an Upgrade field. */
+  upgrade = false
+  /** Length of the body in bytes, 0 without one, -1 (`CHUNKED`) when only its end will tell. */
+  contentLength = 0
+
+  constructor(
+    block: string,
+    method: string,
+    target: Target,
+    targetStart: number,
+    targetEnd: number,
+    minorVersion: 0 | 1,
+    fieldsStart: number,
+    host: string,
+  ) {
+    this.#block = block
+    this.#target = target
+    this.#targetStart = targetStart
+    this.#targetEnd = targetEnd - 1
+    this.#fieldsStart = fieldsStart
+    this.method = method
+    this.minorVersion = minorVersion
+    this.host = host
+    this.keepAlive = minorVersion === 1
+  }
+
+  /** The request target as sent. */
+  get target(): string {
+    return this.#block.slice(this.#targetStart, this.#targetEnd)
+  }
+
+  /** Path and query, as sent. */
+  get url(): string {
+    return this.#target.url
+  }
+
+  get rawPath(): string {
+    return this.#target.rawPath
+  }
+
+  /** Percent-decoded once; `%2F` stays as it is. */
+  get path(): string {
+    return this.#target.path
+  }
+
+  get queryString(): string {
+    return this.#target.queryString
+  }
+
+  get bodyKind(): 'none' | 'length' | 'chunked' {
+    return this.contentLength === CHUNKED ? 'chunked' : this.contentLength === 0 ? 'none' : 'length'
+  }
+
+  /** Size of the head in bytes. */
+  get size(): number {
+    return this.#block.length
+  }
+
+  /**
+   * Value of a field, whose name is given in lower case; null without one. Repeated fields are combined in order with `, `
+   * (RFC 9110 §5.2), cookies with `; ` (RFC 6265 §5.4).
+   */
+  get(name: string): string | null {
+    const block = this.#block
+    const first = name.charCodeAt(0) | 0x20
+    let value: string | null = null
+    for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; line = block.indexOf('\n', line) + 1) {
+      // A look at the first letter and at the colon's place spares most lines the rest.
+      const colon = line + name.length
+      if ((block.charCodeAt(line) | 0x20) !== first || block.charCodeAt(colon) !== COLON) continue
+      if (block.slice(line, colon).toLowerCase() !== name) continue
+      const more = trimBlanks(block.slice(colon + 1, block.indexOf('\r', colon)))
+      value = value === null ? more : value + (name === 'cookie' ? '; ' : ', ') + more
+    }
+    return value
+  }
+
+  /** Names as sent and values without the blanks around them, in order. */
+  *entries(): IterableIterator<[name: string, value: string]> {
+    const block = this.#block
+    for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; ) {
+      const colon = block.indexOf(':', line)
+      const end = block.indexOf('\r', colon)
+      yield [block.slice(line, colon), trimBlanks(block.slice(colon + 1, end))]
+      line = end + 2
+    }
+  }
+}
