@@ -49,7 +49,7 @@ export class Binder {
       } else if (step.schema !== null && !(step.schema instanceof Schema) && isPromise(value)) {
         pending ??= []
         pending.push(this.#await(step, value, args))
-      } else args[step.name] = value
+      } else if (value !== undefined) args[step.name] = value
     }
     if (pending !== null) return this.#join(pending, args, failures ?? [])
     if (failures !== null) throw new BindingError(failures)
@@ -57,7 +57,8 @@ export class Binder {
   }
 
   async #await(step: Step, value: Promise<unknown>, args: Args): Promise<void> {
-    args[step.name] = await value
+    const settled = await value
+    if (settled !== undefined) args[step.name] = settled
   }
 
   async #join(pending: readonly Promise<void>[], args: Args, failures: BindingFailure[]): Promise<Args> {

@@ -38,9 +38,9 @@ type Bound<D, K extends keyof D> = D[K] extends AnySchema ? OutputOf<D[K]> : nev
 type OptionalNames<D> = { [K in BoundNames<D>]: undefined extends Bound<D, K> ? K : never }[BoundNames<D>]
 type Flatten<T> = { [K in keyof T]: T[K] } & {}
 
-/** What a handler gets for template `P` and declaration `D`: bound names converted, other route values as strings. */
+/** What a handler gets for template `P` and declaration `D`: bound names converted, other route values as strings. An optional value that is missing is not there at all. */
 export type ArgsOf<P extends string, D = Record<never, never>> = Flatten<
   Omit<ParamsOf<P>, BoundNames<D> & string> & { [K in Exclude<BoundNames<D>, OptionalNames<D>>]: Bound<D, K> } & {
-    [K in OptionalNames<D>]?: Bound<D, K>
+    [K in OptionalNames<D>]?: Exclude<Bound<D, K>, undefined>
   }
 >

@@ -1,0 +1,98 @@
+// Both spellings of a controller check the arguments of its methods. Only tsc runs this file.
+
+import { Controller, HttpServer, type HttpSession, Route, routes, t } from '../../src/index.ts'
+
+@Route('/user')
+export class Decorated extends Controller {
+  @Route('GET', '/:id', { id: t.int, active: t.bool.default(false), tag: t.string.optional() })
+  show({ id, active, tag = 'none' }: { id: number; active: boolean; tag?: string }, session: HttpSession) {
+    return { id: id.toFixed(), active: active === true, tag: tag.length, path: session.request.path }
+  }
+
+  @Route('/any/:name')
+  any({ name }: { name: string }) {
+    return name
+  }
+
+  @Route('POST', '/save')
+  save() {
+    return this.request.body
+  }
+
+  @Route('GET', '/a')
+  @Route('GET', '/b', { metadata: { anonymous: true }, host: 'a.example' })
+  twice() {}
+
+  // @ts-expect-error the route gives a number
+  @Route('GET', '/wrong/:id', { id: t.int })
+  wrong({ id }: { id: string }) {
+    return id
+  }
+
+  // @ts-expect-error the template has no such parameter
+  @Route('GET', '/missing/:id')
+  missing({ name }: { name: string }) {
+    return name
+  }
+
+  // @ts-expect-error no such option, and no schema
+  @Route('GET', '/option', { boby: 'stream' })
+  option() {}
+}
+
+export class Tabled extends Controller {
+  static routes = routes(this, {
+    prefix: '/user',
+    show: ['GET', '/:id', { id: t.int, active: t.bool.default(false) }],
+    any: ['/any/:name'],
+    save: ['POST', '/save', { body: 'stream' }],
+    twice: [
+      ['GET', '/a'],
+      ['GET', '/b', { metadata: { anonymous: true } }],
+    ],
+  })
+
+  show({ id, active }: { id: number; active: boolean }) {
+    return { id: id.toFixed(), active }
+  }
+
+  any({ name }: { name: string }) {
+    return name
+  }
+
+  save() {
+    return this.request.body
+  }
+
+  twice() {}
+}
+
+export class WrongTable extends Controller {
+  static routes = routes(this, {
+    // @ts-expect-error the route gives a number
+    show: ['GET', '/:id', { id: t.int }],
+    // @ts-expect-error no such method
+    nothing: ['GET', '/nothing'],
+    // @ts-expect-error no such option, and no schema
+    save: ['POST', '/save', { boby: 'stream' }],
+  })
+
+  show({ id }: { id: string }) {
+    return id
+  }
+
+  save() {}
+}
+
+const server = new HttpServer()
+server.mapGet('/hello/:name', ({ name }, session) => name.toUpperCase() + session.request.method)
+server.mapGet('/x/:id/*rest', { id: t.int, page: t.int.optional(), body: 'buffer' }, ({ id, rest, page = 1 }) => [
+  id.toFixed(),
+  rest.length,
+  page.toFixed(),
+])
+// @ts-expect-error the template has no such parameter
+server.mapGet('/hello/:name', ({ nmae }) => nmae)
+server.map('PURGE', '/cache/*key', ({ key }) => key.length)
+server.map(null, '/any', () => undefined)
+server.mapController(Decorated, '/api').mapControllers([Tabled], '/api', { create: (Class) => new Class() })
