@@ -1,0 +1,91 @@
+// How many answers end in these bytes? Fast, because it runs in the load generator for each of them: a server's heads look alike, so
+// the place of Content-Length's value in the last head is tried first, and the head is read in full only where it is not there.
+
+const CR = 13
+const LF = 10
+const ZERO = 48
+const LENGTH_FIELD = 'content-length: '
+
+export class AnswerCounter {
+  /** What was wrong, when `count` gave -1. */
+  complaint = ''
+
+  #left = 0 // bytes still to come of an answer whose head is known
+  #carried = null // the beginning of a head that was cut
+  #valueAt = 0 // learned from the last head: where the value of Content-Length begins,
+  #tail = 0 // and how many bytes of head follow it
+
+  /** @returns {number} answers completed by the first `length` bytes of `bytes`; -1 for what is no answer with status 200 */
+  count(bytes, length) {
+    let buffer = bytes
+    let end = length
+    let at = 0
+    let answers = 0
+    if (this.#carried !== null) {
+      buffer = Buffer.concat([this.#carried, bytes.subarray(0, length)])
+      end = buffer.length
+      this.#carried = null
+    }
+    if (this.#left > 0) {
+      if (end < this.#left) {
+        this.#left -= end
+        return 0
+      }
+      at = this.#left
+      this.#left = 0
+      answers = 1
+    }
+    while (at < end) {
+      const size = this.#sizeAt(buffer, at, end)
+      if (size < 0) return -1
+      if (size === 0) {
+        this.#carried = Buffer.from(buffer.subarray(at, end))
+        return answers
+      }
+      if (at + size > end) {
+        this.#left = at + size - end
+        return answers
+      }
+      at += size
+      answers++
+    }
+    return answers
+  }
+
+  /** Bytes of the answer that begins at `at`, 0 if its head is not whole, -1 if it is no good. */
+  #sizeAt(bytes, at, end) {
+    if (this.#valueAt > 0) {
+      let p = at + this.#valueAt
+      let size = 0
+      while (p < end && bytes[p] >= ZERO && bytes[p] <= ZERO + 9) size = size * 10 + bytes[p++] - ZERO
+      const bodyAt = p + this.#tail
+      const known =
+        bodyAt <= end &&
+        bytes[p] === CR &&
+        bytes[at + this.#valueAt - 2] === 58 && // ':'
+        bytes[bodyAt - 1] === LF &&
+        bytes[bodyAt - 2] === CR &&
+        bytes[bodyAt - 3] === LF &&
+        bytes[at + 9] === 50 && // '200'
+        bytes[at + 10] === ZERO &&
+        bytes[at + 11] === ZERO
+      if (known) return bodyAt - at + size
+    }
+    return this.#learn(bytes, at, end)
+  }
+
+  #learn(bytes, at, end) {
+    const headEnd = bytes.indexOf('\r\n\r\n', at, 'latin1')
+    if (headEnd === -1 || headEnd + 4 > end) return 0
+    const head = bytes.latin1Slice(at, headEnd + 2)
+    const field = head.toLowerCase().indexOf(`\r\n${LENGTH_FIELD}`)
+    if (!head.startsWith('HTTP/1.1 200 ') || field === -1) {
+      this.complaint = `not a 200 with Content-Length: ${head}`
+      return -1
+    }
+    this.#valueAt = field + 2 + LENGTH_FIELD.length
+    const digits = /^\d+/.exec(head.slice(this.#valueAt))[0]
+    this.#tail = head.length + 2 - this.#valueAt - digits.length
+    return head.length + 2 + Number(digits)
+  }
+}

@@ -1,0 +1,170 @@
+// The load generator: a process of its own, asked over IPC. `{ open: { port, workload } }` connects; `{ run: { port, seconds } }` sends and
+// answers `{ requests, elapsedSeconds, busySeconds }` (the last is its own CPU time); `{ close: port }` disconnects and answers with the
+// latencies of all runs since, `{ p50, p99 }` in milliseconds. What goes wrong answers `{ failed: reason }`. Connecting is apart, and many
+// servers can be connected to at a time, so that short runs can alternate between them and measure requests, not handshakes.
+//
+// Closed loop: each connection sends a batch of `depth` requests and sends the next when all are answered. What is in flight at the
+// end is waited for, so that every request the server worked on is counted. Answers are told apart by Content-Length and must be 200;
+// their bodies were compared before (check.mjs). All sockets read into one buffer, which costs the least in Node.
+import { once } from 'node:events'
+import { connect } from 'node:net'
+
+import { AnswerCounter } from './answer-counter.mjs'
+import { Latencies } from './latencies.mjs'
+import { workloadCalled } from './workloads.mjs'
+
+const DRAIN_MS = 5000
+const readBuffer = Buffer.allocUnsafeSlow(256 * 1024)
+
+/** All requests of a workload, concatenated to batches beforehand. */
+function batchesOf({ exchanges, depth }) {
+  const count = depth === 1 ? exchanges.length : Math.max(1, Math.floor(exchanges.length / depth))
+  return Array.from({ length: count }, (_, batch) =>
+    Buffer.concat(Array.from({ length: depth }, (_, i) => exchanges[(batch * depth + i) % exchanges.length].request)),
+  )
+}
+
+const prepared = new Map()
+async function prepare(id) {
+  if (!prepared.has(id)) {
+    const workload = await workloadCalled(id)
+    prepared.set(id, { batches: batchesOf(workload), ...workload })
+  }
+  return prepared.get(id)
+}
+
+/** What all connections of a run add to. */
+class Run {
+  requests = 0
+  stopping = false
+  #open
+  #settle
+
+  constructor(connections, latencies) {
+    this.latencies = latencies
+    this.#open = connections
+    this.finished = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject }
+    })
+  }
+
+  /** A connection has all its answers and sends no more. */
+  left() {
+    if (--this.#open === 0) this.#settle.resolve()
+  }
+
+  fail(reason) {
+    this.#settle.reject(new Error(reason))
+  }
+}
+
+class Connection {
+  #socket
+  #batches
+  #depth
+  #next
+  #counter = new AnswerCounter()
+  #awaited = 0
+  #sentAt = 0
+  #run = null
+
+  constructor(port, { batches, depth }, first) {
+    this.#batches = batches
+    this.#depth = depth
+    this.#next = first
+    const callback = (length) => this.#received(length)
+    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer: readBuffer, callback } })
+    this.#socket.on('error', (error) => this.#run?.fail(error.message))
+    this.#socket.on('end', () => this.#run?.fail('the server closed a connection'))
+  }
+
+  opened() {
+    return once(this.#socket, 'connect')
+  }
+
+  begin(run) {
+    if (this.#socket.destroyed) return run.fail('a connection was lost before the round')
+    this.#run = run
+    this.#send()
+  }
+
+  async close() {
+    this.#run = null
+    if (this.#socket.destroyed) return
+    this.#socket.destroy()
+    await once(this.#socket, 'close')
+  }
+
+  #send() {
+    this.#awaited = this.#depth
+    this.#sentAt = performance.now()
+    this.#socket.write(this.#batches[this.#next])
+    this.#next = this.#next + 1 === this.#batches.length ? 0 : this.#next + 1
+  }
+
+  #received(length) {
+    const run = this.#run
+    const answered = this.#counter.count(readBuffer, length)
+    if (run === null) return true
+    if (answered < 0 || answered > this.#awaited) {
+      run.fail(answered < 0 ? this.#counter.complaint : 'more answers than requests')
+      return false
+    }
+    if (answered === 0) return true
+    this.#awaited -= answered
+    run.requests += answered
+    run.latencies.add(performance.now() - this.#sentAt, answered)
+    if (this.#awaited > 0) return true
+    if (run.stopping) run.left()
+    else this.#send()
+    return true
+  }
+}
+
+/** By port. */
+const targets = new Map()
+
+const does = {
+  async open({ port, workload: id }) {
+    const workload = await prepare(id)
+    // Each begins elsewhere in the list, so that no two send the same request at the same time.
+    const { connections: count, batches } = workload
+    const connections = Array.from({ length: count }, (_, i) => new Connection(port, workload, Math.floor((i * batches.length) / count)))
+    targets.set(port, { connections, latencies: new Latencies() })
+    await Promise.all(connections.map((connection) => connection.opened()))
+    return {}
+  },
+
+  async run({ port, seconds }) {
+    const { connections, latencies } = targets.get(port)
+    const run = new Run(connections.length, latencies)
+    const before = process.cpuUsage()
+    const started = performance.now()
+    let stragglers
+    const deadline = setTimeout(() => {
+      run.stopping = true
+      stragglers = setTimeout(() => run.fail('connections without an answer after the end'), DRAIN_MS)
+    }, seconds * 1000)
+    for (const connection of connections) connection.begin(run)
+    await run.finished.finally(() => {
+      clearTimeout(deadline)
+      clearTimeout(stragglers)
+    })
+    const elapsedSeconds = (performance.now() - started) / 1000
+    const { user, system } = process.cpuUsage(before)
+    return { requests: run.requests, elapsedSeconds, busySeconds: (user + system) / 1e6 }
+  },
+
+  async close(port) {
+    const { connections, latencies } = targets.get(port)
+    targets.delete(port)
+    await Promise.all(connections.map((connection) => connection.close()))
+    return latencies.summary()
+  },
+}
+
+process.on('message', async (question) => {
+  const [[act, value]] = Object.entries(question)
+  process.send(await does[act](value).catch((error) => ({ failed: error.message })))
+})
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,55 @@
+// Where the numbers come from: machine, runtime, commit, versions, and how processes are held on their cores.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { cpus, totalmem } from 'node:os'
+
+const here = new URL('.', import.meta.url)
+
+export function versionOf(name) {
+  return JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, here), 'utf8')).version
+}
+
+/** The output of a command, or null where it cannot be run. */
+function said(command, ...args) {
+  try {
+    return execFileSync(command, args, { cwd: here, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
+  } catch (error) {
+    return error.stdout ? String(error.stdout).trim() : null
+  }
+}
+
+/** wrk prints its version and exits with 1. */
+const wrkVersion = () => said('wrk', '-v')?.match(/^wrk (\S+)/)?.[1] ?? null
+
+export function describeMachine() {
+  const changed = said('git', 'status', '--porcelain', '--untracked-files=no', '--', '../src', '.')
+  return {
+    processor: cpus()[0]?.model ?? 'unknown processor',
+    cores: cpus().length,
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    node: process.versions.node,
+    v8: process.versions.v8,
+    platform: `${process.platform} ${process.arch}`,
+    commit: `${said('git', 'rev-parse', '--short', 'HEAD') ?? 'none'}${changed ? ' with local changes' : ''}`,
+    wrk: wrkVersion(),
+    pinning: cpus().length > 1 && said('taskset', '-cp', String(process.pid)) !== null,
+  }
+}
+
+export const SERVER_CORE = 0
+export const LOAD_CORE = 1
+
+/** The command that runs `command` on one core alone, or as it is where there is no `taskset` or only one core. */
+export function onCore(pinning, core, command, args) {
+  return pinning ? { command: 'taskset', args: ['-c', String(core), command, ...args] } : { command, args }
+}
+
+/** This process does nothing during a round, but what little it does must not happen on the server's core. */
+export function leaveServerCore(pinning) {
+  if (pinning) said('taskset', '-cp', String(LOAD_CORE), String(process.pid))
+}
+
+/** Seconds in which any core was at work since the machine started. */
+export function workedSeconds() {
+  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000
+}

@@ -1,0 +1,63 @@
+// The command line of the bench.
+import { parseArgs } from 'node:util'
+
+export const USAGE = `npm run bench -- [options]
+  --quick              short rounds, under five minutes
+  --only w1,w2         these workloads alone
+  --servers weir,node  these servers alone; node is always measured, everything is a ratio to it
+  --rounds n           rounds for each workload (default 30; quick 12)
+  --seconds n          seconds a server is under load in each round (default 0.5; quick 0.4)
+  --warmup n           seconds of load before the first round (default 2; quick 1.5)
+  --processes n        how often the servers are started afresh over the rounds (default 3; quick 1)
+  --generator wrk|own  wrk, as a second opinion, instead of bench/load.mjs (whole seconds; never for pipelining)
+  --cpu-prof folder    writes a CPU profile of each server there; the numbers of such a run are not to be quoted
+  --json file          writes every round's numbers there
+  --help`
+
+const FULL = { rounds: 30, seconds: 0.5, warmup: 2, processes: 3 }
+const QUICK = { rounds: 12, seconds: 0.4, warmup: 1.5, processes: 1 }
+
+/** @throws TypeError with a text for the user */
+export function readOptions(args) {
+  const text = { type: 'string' }
+  const { values } = parseArgs({
+    args,
+    options: {
+      quick: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+      only: text,
+      servers: text,
+      rounds: text,
+      seconds: text,
+      warmup: text,
+      processes: text,
+      generator: text,
+      'cpu-prof': text,
+      json: text,
+    },
+  })
+  const preset = values.quick ? QUICK : FULL
+  if (values.generator !== undefined && !['wrk', 'own'].includes(values.generator)) throw new TypeError('--generator is wrk or own')
+  const rounds = positive('rounds', values.rounds, preset.rounds)
+  return {
+    help: values.help,
+    only: list(values.only),
+    servers: list(values.servers),
+    rounds,
+    seconds: positive('seconds', values.seconds, preset.seconds),
+    warmup: positive('warmup', values.warmup, preset.warmup),
+    processes: Math.min(rounds, positive('processes', values.processes, preset.processes)),
+    generator: values.generator ?? 'own',
+    profiles: values['cpu-prof'] ?? null,
+    json: values.json ?? null,
+  }
+}
+
+const list = (value) => (value === undefined ? null : value.split(',').map((word) => word.trim()))
+
+function positive(name, given, preset) {
+  const value = given === undefined ? preset : Number(given)
+  if (!(value > 0) || (name !== 'seconds' && name !== 'warmup' && !Number.isInteger(value)))
+    throw new TypeError(`--${name} ${given}: not a number that fits`)
+  return value
+}

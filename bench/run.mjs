@@ -1,0 +1,70 @@
+// `npm run bench`: the workloads against the servers, as ratios to node:http. What each figure means: bench/README.md.
+import { writeFileSync } from 'node:fs'
+
+import { OwnGenerator, WrkGenerator } from './generators.mjs'
+import { describeMachine, leaveServerCore } from './machine.mjs'
+import { measure } from './measure.mjs'
+import { readOptions, USAGE } from './options.mjs'
+import { BASE, heading, summarize, table } from './report.mjs'
+import { loadServers, loadWorkloads } from './workloads.mjs'
+
+const options = readOrExplain()
+const workloads = chosen('workload', await loadWorkloads(), (workload) => workload.id, options.only)
+const servers = chosenServers(await loadServers())
+const machine = describeMachine()
+leaveServerCore(machine.pinning)
+
+if (options.generator === 'wrk' && machine.wrk === null) {
+  console.error('wrk is not installed; without --generator wrk the bench does not need it.')
+  process.exit(2)
+}
+const own = new OwnGenerator(machine.pinning)
+const wrk = options.generator === 'wrk' ? new WrkGenerator(machine.pinning) : null
+const say = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`)
+const command = `npm run bench -- ${process.argv.slice(2).join(' ')}`.trim().replace(/ --$/, '')
+console.log(`${heading(machine, servers, options, command)}\n`)
+
+const record = { machine, options, command, workloads: {} }
+for (const workload of workloads) {
+  const generator = wrk === null || workload.depth > 1 ? own : wrk
+  const result = await measure(workload, servers, { options, pinning: machine.pinning, generator, say })
+  say('')
+  console.log(`${table(workload, servers, result, generator.name)}\n`)
+  if (result.failed.size > 0) process.exitCode = 1
+  record.workloads[workload.id] = {
+    rounds: result.rounds.map((round) => Object.fromEntries(round)),
+    summary: result.rounds.length === 0 ? {} : Object.fromEntries(summarize(result.rounds)),
+    skipped: Object.fromEntries(result.skipped),
+    failed: Object.fromEntries(result.failed),
+  }
+}
+await own.stop()
+if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(record, null, 2)}\n`)
+
+function readOrExplain() {
+  try {
+    const read = readOptions(process.argv.slice(2))
+    if (!read.help) return read
+    console.log(USAGE)
+    process.exit(0)
+  } catch (error) {
+    console.error(`${error.message}\n\n${USAGE}`)
+    process.exit(2)
+  }
+}
+
+function chosen(kind, all, nameOf, wanted) {
+  const unknown = (wanted ?? []).filter((name) => !all.some((one) => nameOf(one) === name))
+  if (unknown.length > 0) {
+    console.error(`There is no ${kind} ${unknown.join(', ')}. There are: ${all.map(nameOf).join(', ')}`)
+    process.exit(2)
+  }
+  return wanted === null ? all : all.filter((one) => wanted.includes(nameOf(one)))
+}
+
+/** The base first: it is what the others are compared with. */
+function chosenServers(all) {
+  const wanted = options.servers === null ? null : [BASE, ...options.servers]
+  const entries = chosen('server', [...all], ([name]) => name, wanted)
+  return new Map(entries.sort(([a], [b]) => Number(b === BASE) - Number(a === BASE)))
+}

@@ -1,0 +1,17 @@
+// The process that is measured: `serve.mjs <server> <workload>`. It starts one server and answers questions about itself over IPC;
+// it leaves when its parent does.
+import { workloadCalled } from './workloads.mjs'
+
+const [name, workloadId] = process.argv.slice(2)
+
+const answers = {
+  /** Microseconds since the process began, those of all its threads. */
+  cpu: () => process.cpuUsage(),
+  memory: () => ({ rssBytes: process.memoryUsage.rss() }),
+}
+
+process.on('message', ({ ask }) => process.send(answers[ask]()))
+process.on('disconnect', () => process.exit())
+
+const server = await import(`./servers/${name}.mjs`)
+process.send(await server.start(await workloadCalled(workloadId)))

@@ -1,0 +1,35 @@
+// A line of reference, not a server: one fixed answer for each request, which it counts by its length and never reads.
+// What remains is the price of the socket itself in Node. Where requests differ in length, one chunk is taken for one request.
+import { createServer } from 'node:net'
+
+export const label = 'net-floor'
+export const version = () => process.versions.node
+
+/** It answers every request with the same body, so only that one is checked. */
+export const answersOneBody = true
+
+export async function start(workload) {
+  const { request, body } = workload.exchanges[0]
+  const date = new Date().toUTCString()
+  const answer = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nDate: ${date}\r\n\r\n${body}`
+  const answers = Array.from({ length: 65 }, (_, count) => answer.repeat(count))
+
+  const onePerChunk = (socket) => socket.on('data', () => socket.write(answer, 'latin1'))
+  const countedByLength = (socket) => {
+    let rest = 0
+    socket.on('data', (chunk) => {
+      const bytes = rest + chunk.length
+      rest = bytes % request.length
+      const count = (bytes - rest) / request.length
+      if (count > 0) socket.write(answers[count] ?? answer.repeat(count), 'latin1')
+    })
+  }
+
+  const server = createServer({ noDelay: true }, (socket) => {
+    socket.on('error', () => socket.destroy())
+    if (workload.depth > 1) countedByLength(socket)
+    else onePerChunk(socket)
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { port: server.address().port }
+}

@@ -1,0 +1,135 @@
+// The yardstick: node:http by hand, as someone would write it who counts microseconds and still wants correct answers.
+import { createServer } from 'node:http'
+import { parse } from 'node:querystring'
+
+import { ROUTES } from '../route-table.mjs'
+
+export const label = 'node:http'
+export const version = () => process.versions.node
+
+const APPS = { basic: () => basic, routes: manyRoutes }
+
+export async function start(workload) {
+  const server = createServer(APPS[workload.app]())
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { port: server.address().port }
+}
+
+function send(response, status, value) {
+  const body = JSON.stringify(value)
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) })
+  response.end(body)
+}
+
+const PROBLEM = {
+  400: { error: 'bad request' },
+  404: { error: 'not found' },
+  405: { error: 'method not allowed' },
+  413: { error: 'too large' },
+}
+const refuse = (response, status) => send(response, status, PROBLEM[status])
+
+function basic(request, response) {
+  const { url, method } = request
+  const mark = url.indexOf('?')
+  const path = mark === -1 ? url : url.slice(0, mark)
+  if (path === '/hello') {
+    if (method !== 'GET') return refuse(response, 405)
+    return send(response, 200, { message: 'Hello, World!' })
+  }
+  if (path === '/users' && method === 'POST') return saveUser(request, response)
+  if (path.startsWith('/users/') && method === 'GET') return showUser(path, mark === -1 ? '' : url.slice(mark + 1), response)
+  refuse(response, 404)
+}
+
+function showUser(path, query, response) {
+  const id = Number(path.slice(7))
+  if (!Number.isSafeInteger(id) || path.length === 7) return refuse(response, 400)
+  const { active = 'false' } = parse(query)
+  if (active !== 'true' && active !== 'false') return refuse(response, 400)
+  send(response, 200, { id, active: active === 'true' })
+}
+
+class User {
+  id = ''
+  name = ''
+  email = ''
+  creation = new Date(0)
+  enabled = false
+  logins = 0
+  tags = []
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+const MAX_BODY = 1024 * 1024
+
+function saveUser(request, response) {
+  if (request.headers['content-type'] !== 'application/json') return refuse(response, 400)
+  const chunks = []
+  let length = 0
+  request.on('data', (chunk) => {
+    length += chunk.length
+    if (length <= MAX_BODY) chunks.push(chunk)
+  })
+  request.on('end', () => {
+    if (length > MAX_BODY) return refuse(response, 413)
+    const user = readUser((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)).toString())
+    if (user === null) return refuse(response, 400)
+    const { id, name, creation, enabled, logins, tags } = user
+    send(response, 200, { id, name, year: creation.getUTCFullYear(), enabled, nextLogin: logins + 1, tags: tags.length })
+  })
+}
+
+function readUser(text) {
+  let value
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return null
+  }
+  if (typeof value !== 'object' || value === null) return null
+  const user = new User()
+  if (typeof value.id !== 'string' || !UUID.test(value.id)) return null
+  user.id = value.id
+  if (typeof value.name !== 'string' || typeof value.email !== 'string') return null
+  user.name = value.name
+  user.email = value.email
+  user.creation = new Date(value.creation)
+  if (Number.isNaN(user.creation.getTime())) return null
+  if (typeof value.enabled !== 'boolean' || !Number.isFinite(value.logins)) return null
+  user.enabled = value.enabled
+  user.logins = value.logins
+  if (!Array.isArray(value.tags) || !value.tags.every((tag) => typeof tag === 'string')) return null
+  user.tags = value.tags
+  return user
+}
+
+/** Exact paths through one Map; the patterns all have their parameters in third and fifth place, so a second Map knows them by shape. */
+function manyRoutes() {
+  const exact = new Map()
+  const shapes = new Map()
+  for (const { method, path, name, params } of ROUTES) {
+    if (params.length === 0) exact.set(`${method} ${path}`, () => ({ route: name }))
+    else if (params.length === 1) shapes.set(`${method} ${path.replace(':id', ':')}`, (id) => ({ route: name, id }))
+    else shapes.set(`${method} ${path.replace(':id', ':').replace(':partId', ':')}`, (id, partId) => ({ route: name, id, partId }))
+  }
+
+  return (request, response) => {
+    const { url, method } = request
+    const mark = url.indexOf('?')
+    const path = mark === -1 ? url : url.slice(0, mark)
+    const known = exact.get(`${method} ${path}`)
+    if (known !== undefined) return send(response, 200, known())
+    const [, root, resource, id, part, partId] = path.split('/')
+    const tail = part === undefined ? '' : partId === undefined ? `/${part}` : `/${part}/:`
+    const handler = shapes.get(`${method} /${root}/${resource}/:${tail}`)
+    if (handler === undefined || id === undefined || id === '') return refuse(response, 404)
+    let values
+    try {
+      values = [decodeURIComponent(id), partId === undefined ? partId : decodeURIComponent(partId)]
+    } catch {
+      return refuse(response, 400)
+    }
+    send(response, 200, handler(values[0], values[1]))
+  }
+}

@@ -1,0 +1,45 @@
+// weir as its guide shows it. WEIR_DIST points at another build than ../../dist, for comparing two of them.
+import { pathToFileURL } from 'node:url'
+
+import { ROUTES } from '../route-table.mjs'
+
+export const label = 'weir'
+export const version = () => process.env.WEIR_DIST ?? 'this commit'
+
+const APPS = { basic, routes }
+
+export async function start(workload) {
+  const weir = await import(process.env.WEIR_DIST ? pathToFileURL(`${process.env.WEIR_DIST}/index.js`) : '../../dist/index.js')
+  if (workload.needs !== undefined && !hasRequestMember(weir, workload.needs)) return { skipped: `this build has no ${workload.needs}` }
+  const server = new weir.HttpServer('127.0.0.1', 0)
+  APPS[workload.app](server, weir)
+  await server.start()
+  return { port: server.port }
+}
+
+const hasRequestMember = (weir, name) => typeof weir[name] === 'function' || typeof weir.HttpRequest?.prototype[name] === 'function'
+
+function basic(server, { t }) {
+  server.mapGet('/hello', () => ({ message: 'Hello, World!' }))
+  server.mapGet('/users/:id', { id: t.int, active: t.bool.default(false) }, ({ id, active }) => ({ id, active }))
+  server.mapPost('/users', (_args, { request, response }) => {
+    const user = new User()
+    if (!request.bodyMap(user)) return response.status(400).text('no user in the body')
+    const { id, name, creation, enabled, logins, tags } = user
+    return { id, name, year: creation.getUTCFullYear(), enabled, nextLogin: logins + 1, tags: tags.length }
+  })
+}
+
+class User {
+  id = ''
+  name = ''
+  email = ''
+  creation = new Date(0)
+  enabled = false
+  logins = 0
+  tags = []
+}
+
+function routes(server) {
+  for (const { method, path, name } of ROUTES) server.map(method, path, (values) => ({ route: name, ...values }))
+}

@@ -1,0 +1,33 @@
+// The workloads and servers that there are. One more is one more file in its folder; nothing else has to know of it.
+//
+// A workload: { id, title, app, exchanges, depth = 1, connections = 64, needs }.
+//   `app` names the set of routes that a server must have, `exchanges` are the requests with their one right answer (message.mjs),
+//   `needs` a member that weir may not have yet.
+// A server: { label, version(), start(workload) → { port } or { skipped: reason }, runtime, answersOneBody }.
+//   It is imported by this process too, for its label: what it measures must be imported inside `start`.
+import { readdirSync } from 'node:fs'
+
+const CONNECTIONS = 64
+
+const modulesIn = (folder) =>
+  readdirSync(new URL(`${folder}/`, import.meta.url))
+    .filter((file) => file.endsWith('.mjs'))
+    .sort()
+
+export async function loadWorkloads() {
+  const modules = await Promise.all(modulesIn('workloads').map((file) => import(`./workloads/${file}`)))
+  return modules.map((module) => ({ depth: 1, connections: CONNECTIONS, ...module.default }))
+}
+
+export async function workloadCalled(id) {
+  const found = (await loadWorkloads()).find((workload) => workload.id === id)
+  if (found === undefined) throw new Error(`there is no workload ${id}`)
+  return found
+}
+
+/** By name: the file's, which is also what `--servers` takes. */
+export async function loadServers() {
+  const servers = new Map()
+  for (const file of modulesIn('servers')) servers.set(file.slice(0, -4), await import(`./servers/${file}`))
+  return servers
+}

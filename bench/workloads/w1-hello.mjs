@@ -1,0 +1,8 @@
+import { jsonExchange, requestOf } from '../message.mjs'
+
+export default {
+  id: 'w1',
+  title: 'GET /hello, JSON, no header but Host',
+  app: 'basic',
+  exchanges: [jsonExchange(requestOf('GET', '/hello'), { message: 'Hello, World!' })],
+}
