@@ -16,8 +16,6 @@ import { problemOf } from './problem.ts'
 import type { HttpRequest } from './request.ts'
 import { BYTES_TYPE, type ByteSource, type FileContent, type HttpResponse } from './response.ts'
 
-export type { FileOptions } from './file-options.ts'
-
 /** Without O_NONBLOCK, opening a FIFO waits for its writer, and keeps a thread of the pool for as long. Windows has neither. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
 

@@ -5,7 +5,7 @@ import { type SerializeOptions, serialize } from 'cookie'
 import { isFieldValue, isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 
-import type { FileOptions } from './file.ts'
+import type { FileOptions } from './file-options.ts'
 import { problemOf } from './problem.ts'
 
 /** Bytes, or text that is sent as UTF-8, as they come. A Node `Readable` and a Web `ReadableStream` are such. */

@@ -404,6 +404,8 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     if (limits.maxRequestsPerConnection !== null && this.#requests >= limits.maxRequestsPerConnection) return false
     const rest = this.#connection.remainingBytes
     if (rest === 0) return true
+    // An answer that streams while the handler still reads, such as an echo, may well read to the end.
+    if (response.content.kind === 'stream' && !this.#body!.isUnread) return true
     // A client that was not told to go on may send the body or not: nobody can tell where the next request begins.
     return !this.#owesContinue && (rest === Number.POSITIVE_INFINITY || rest <= limits.maxDrainSize)
   }
@@ -436,7 +438,8 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
   #startNextCycle(): void {
     this.#connection.startNextCycle()
     this.#drained = 0
-    if (this.#connection.reading === state.CLOSED) this.#finish()
+    const mayEnd = this.#host.isStopping && this.#connection.waitingBytes === 0
+    if (mayEnd || this.#connection.reading === state.CLOSED) this.#finish()
     else this.#deadlines.enter(phase.IDLE)
   }
 
