@@ -1,0 +1,98 @@
+// The rooms of src/ and the doors between them: which file may import which, kept by reading every import.
+
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { test } from 'node:test'
+
+/** What each room may import beside itself. `index.ts` and `server.ts` are rooms of one file. */
+const DOORS: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  wire: ['base'],
+  formats: ['base'],
+  schema: ['base'],
+  routing: ['base'],
+  http: ['base', 'wire', 'formats', 'schema'],
+  app: ['base', 'routing', 'schema', 'http'],
+  net: ['base', 'wire', 'http'],
+  'server.ts': ['base', 'http', 'app', 'net'],
+  'index.ts': ['base', 'wire', 'formats', 'schema', 'routing', 'http', 'app', 'net', 'server.ts'],
+}
+/** Same bytes in, same answer out: no sockets, no clocks, no files. */
+const PURE: ReadonlySet<string> = new Set(['base', 'wire', 'formats', 'schema', 'routing'])
+const NAMELESS = /^(?:utils?|helpers?|common|types?)\.ts$/
+const MOST_LINES = 450
+/** Files that may be longer, up to so many lines, and why. */
+const LONG_FILES: Readonly<Record<string, number>> = {
+  'base/errors.ts': 560, // a table: one entry an error
+  'net/peer.ts': 560, // the road of a request and its timers; still to be divided
+}
+
+interface Import {
+  readonly from: string
+  readonly to: string
+}
+
+const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  .sort()
+const imports = files.flatMap(importsOf)
+const packageNames = Object.keys((JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object }).dependencies)
+
+/** `import`, `import type`, `export … from`, `import('…')` as a call and as a type. */
+function importsOf(from: string): Import[] {
+  const code = readFileSync(`src/${from}`, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+  const found = code.matchAll(/(?<![.\w])(?:from\s*|import\s*\(?\s*)(['"])([^'"\n]+)\1/g)
+  return [...found].map(([, , to]) => ({ from, to: to!.startsWith('.') ? posix.join(posix.dirname(from), to!) : to! }))
+}
+
+const roomOf = (file: string): string => file.split('/')[0]!
+const isFile = ({ to }: Import): boolean => to.endsWith('.ts')
+const sentenceOf = ({ from, to }: Import): string => `src/${from} imports ${to}`
+
+test('a room imports itself and the rooms below it, and nothing else', () => {
+  const wrong = imports.filter(isFile).filter(({ from, to }) => {
+    const doors = DOORS[roomOf(from)]
+    return doors === undefined || !files.includes(to) || (roomOf(to) !== roomOf(from) && !doors.includes(roomOf(to)))
+  })
+  assert.deepEqual(wrong.map(sentenceOf), [])
+})
+
+test('every file stands in a room', () => {
+  assert.deepEqual(
+    files.filter((file) => DOORS[roomOf(file)] === undefined),
+    [],
+  )
+  assert.ok(imports.length > files.length, 'imports were found')
+})
+
+test('packages are those that package.json lists, and a pure room takes nothing of Node but bytes', () => {
+  const wrong = imports
+    .filter((one) => !isFile(one))
+    .filter(({ from, to }) => (to.startsWith('node:') ? PURE.has(roomOf(from)) && to !== 'node:buffer' : !packageNames.includes(to)))
+  assert.deepEqual(wrong.map(sentenceOf), [])
+})
+
+test('no file imports itself on a way around', () => {
+  const circles: string[] = []
+  const done = new Set<string>()
+  const visit = (file: string, way: readonly string[]): void => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].map((one) => `src/${one}`).join(' imports '))
+    if (way.includes(file) || done.has(file)) return
+    for (const one of imports) if (one.from === file && isFile(one)) visit(one.to, [...way, file])
+    done.add(file)
+  }
+  for (const file of files) visit(file, [])
+  assert.deepEqual(circles, [])
+})
+
+test('a file is named after what it answers, and answers one question', () => {
+  const linesOf = (file: string): number => readFileSync(`src/${file}`, 'utf8').split('\n').length - 1
+  const nameless = files.filter((file) => NAMELESS.test(posix.basename(file)))
+  const long = files
+    .filter((file) => linesOf(file) >= (LONG_FILES[file] ?? MOST_LINES))
+    .map((file) => `src/${file}: ${linesOf(file)} lines`)
+  const spared = Object.keys(LONG_FILES).filter((file) => !files.includes(file) || linesOf(file) < MOST_LINES)
+  assert.deepEqual({ nameless, long, spared }, { nameless: [], long: [], spared: [] })
+})
