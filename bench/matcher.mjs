@@ -16,6 +16,7 @@ const routing = pathToFileURL(`${resolve(process.argv[2] ?? new URL('../build/sr
 const { Matcher } = await import(new URL('matcher.js', routing))
 const { Template } = await import(new URL('template.js', routing))
 
+const WARM_UP_ROUNDS = 40
 const ROUNDS = 301
 const LOOKUPS = 2_000
 
@@ -43,22 +44,21 @@ for (const [method, path] of hits) {
 console.log(
   `Node ${process.version}, ${os.cpus().length} x ${os.cpus()[0].model}, ${table.length} routes, ns per lookup (median of ${ROUNDS} rounds of ${LOOKUPS})`,
 )
-console.log(
-  ['case'.padEnd(30), ...names.map((name) => name.padStart(20)), 'weir/compiled'.padStart(14), 'weir/plain'.padStart(12)].join(' '),
-)
+console.log(['case'.padEnd(30), ...names.map((name) => name.padStart(20)), 'to compiled'.padStart(12), 'to plain'.padStart(12)].join(' '))
+for (const requests of Object.values(CASES)) measure(requests, WARM_UP_ROUNDS)
 for (const [title, requests] of Object.entries(CASES)) {
-  const ns = measure(requests)
+  const ns = measure(requests, ROUNDS)
   const row = names.map((name) => ns[name].toFixed(1).padStart(20))
   const ratios = [
-    (ns['weir'] / ns['find-my-way compiled']).toFixed(2).padStart(14),
+    (ns['weir'] / ns['find-my-way compiled']).toFixed(2).padStart(12),
     (ns['weir'] / ns['find-my-way']).toFixed(2).padStart(12),
   ]
   console.log([title.padEnd(30), ...row, ...ratios].join(' '))
 }
 
-function measure(requests) {
+function measure(requests, count) {
   const rounds = Object.fromEntries(names.map((name) => [name, []]))
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < count; round++) {
     for (let i = 0; i < names.length; i++) {
       const name = names[(round + i) % names.length]
       rounds[name].push(timed(contenders[name], freshRequests(requests)))

@@ -1,0 +1,55 @@
+// Which route answers which method, at one template (or at several of the same shape).
+
+/** A route and what was taken out of the path for it. */
+export interface Match<R> {
+  readonly route: R
+  /** Decoded, but for `%2F`; in the order of the template's parameters. */
+  readonly values: readonly string[]
+}
+
+/** The values of every template without parameters: one array, never another. */
+export const NO_VALUES: readonly string[] = Object.freeze([])
+
+/** A route that was added, with what a match and a clash need to know of it. */
+export interface Entry<R> {
+  readonly route: R
+  /** How many parameters its template has. */
+  readonly valueCount: number
+  /** The match without values, made once. */
+  readonly match: Match<R>
+  /** Method, host, template and label, for messages. */
+  readonly title: string
+}
+
+export class MethodTable<R> {
+  readonly #byMethod = new Map<string, Entry<R>>()
+  #get: Entry<R> | null = null
+  #any: Entry<R> | null = null
+
+  /** @returns the entry that was there already, which then stays */
+  add(method: string | null, entry: Entry<R>): Entry<R> | null {
+    const taken = method === null ? this.#any : (this.#byMethod.get(method) ?? null)
+    if (taken !== null) return taken
+    if (method === null) this.#any = entry
+    else this.#byMethod.set(method, entry)
+    if (method === 'GET') this.#get = entry
+    return null
+  }
+
+  /** Its own route, for HEAD then that of GET, then that of any method. */
+  find(method: string): Entry<R> | null {
+    if (method === 'GET') return this.#get ?? this.#any
+    const own = this.#byMethod.get(method)
+    if (own !== undefined) return own
+    return method === 'HEAD' && this.#get !== null ? this.#get : this.#any
+  }
+
+  /** The methods that have a route of their own. */
+  methods(): Iterable<string> {
+    return this.#byMethod.keys()
+  }
+
+  get answersAny(): boolean {
+    return this.#any !== null
+  }
+}
