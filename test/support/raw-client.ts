@@ -1,0 +1,291 @@
+// A client that sends bytes and reads what comes back, with an opinion of its own on what an answer is.
+//
+// It does not share a line with the server: a framing mistake must not be read by the code that made it. Every wait is bounded and
+// says what had come when it gave up.
+
+import { connect, type NetConnectOpts, type Socket } from 'node:net'
+
+/** How long a test waits for something that should come at once. Generous: it only ends waits that would never end. */
+const PATIENCE_MS = 8_000
+
+/** One answer. */
+export interface Message {
+  readonly status: number
+  readonly reason: string
+  /** Status line and fields, as they came. */
+  readonly head: string
+  /** Name as sent and value, in order. */
+  readonly fields: readonly (readonly [name: string, value: string])[]
+  readonly body: Buffer
+  /** The body as text. */
+  readonly text: string
+  /** Value of the first field of that name, whatever its case. */
+  header(name: string): string | null
+  /** Values of all fields of that name. */
+  headers(name: string): string[]
+  json(): unknown
+}
+
+export class RawClient {
+  readonly #socket: Socket
+  #received: Buffer[] = []
+  #receivedBytes = 0
+  #hasEnded = false
+  #isClosed = false
+  #error: NodeJS.ErrnoException | null = null
+  #waiters = new Set<() => void>()
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    socket.on('data', (bytes) => {
+      this.#received.push(bytes)
+      this.#receivedBytes += bytes.length
+      this.#look()
+    })
+    socket.on('end', () => {
+      this.#hasEnded = true
+      this.#look()
+    })
+    socket.on('error', (error) => {
+      this.#error = error
+    })
+    socket.on('close', () => {
+      this.#isClosed = true
+      this.#look()
+    })
+  }
+
+  /** @param to a port of this machine, or what `net.connect` takes */
+  static connect(to: number | NetConnectOpts): Promise<RawClient> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(typeof to === 'number' ? { port: to, host: '127.0.0.1', noDelay: true } : to)
+      const client = new RawClient(socket)
+      socket.once('connect', () => resolve(client))
+      socket.once('close', () => reject(client.#error ?? new Error('the connection was closed before it was made')))
+    })
+  }
+
+  /** Text is sent as latin1. */
+  send(data: string | Uint8Array): this {
+    if (typeof data === 'string') this.#socket.write(data, 'latin1')
+    else this.#socket.write(data)
+    return this
+  }
+
+  /** Sends a GET that asks for nothing special. */
+  get(url: string, fields = ''): this {
+    return this.send(`GET ${url} HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n`)
+  }
+
+  /** Sends a POST with its Content-Length. */
+  post(url: string, body: string | Uint8Array, fields = ''): this {
+    const bytes = Buffer.from(body as string)
+    const head = `POST ${url} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${bytes.length}\r\n${fields}\r\n`
+    return this.send(Buffer.concat([Buffer.from(head, 'latin1'), bytes]))
+  }
+
+  /** Ends our side; what the server sends is still read. */
+  end(): this {
+    this.#socket.end()
+    return this
+  }
+
+  /** Leaves without a word. */
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  /** Leaves with a reset. */
+  reset(): void {
+    this.#socket.resetAndDestroy()
+  }
+
+  /** Stops reading, so that the server's answers pile up. */
+  pause(): this {
+    this.#socket.pause()
+    return this
+  }
+
+  resume(): this {
+    this.#socket.resume()
+    return this
+  }
+
+  /** Bytes that have come and that no message has taken. */
+  get waitingBytes(): number {
+    return this.#receivedBytes
+  }
+
+  /** Bytes that were sent but that the system has not taken: grows when the server does not read. */
+  get unsentBytes(): number {
+    return this.#socket.writableLength
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** The next answer, interim ones (1xx) included. @param toHead whether it answers HEAD, and so has no body */
+  async message(toHead = false): Promise<Message> {
+    let found: { message: Message; length: number } | null = null
+    await this.#until('a whole answer', () => {
+      found = readMessage(this.#all(), toHead, this.#hasEnded && this.#error === null)
+      return found !== null
+    })
+    const { message, length } = found!
+    this.#take(length)
+    return message
+  }
+
+  /** The next `count` answers. */
+  async messages(count: number): Promise<Message[]> {
+    const messages: Message[] = []
+    while (messages.length < count) messages.push(await this.message())
+    return messages
+  }
+
+  /** Waits until `bytes` have come, and gives all that has. */
+  async atLeast(bytes: number): Promise<Buffer> {
+    await this.#until(`${bytes} bytes`, () => this.#receivedBytes >= bytes)
+    return this.#takeAll()
+  }
+
+  /** Waits for a text, and gives all that has come. */
+  async until(text: string): Promise<string> {
+    await this.#until(JSON.stringify(text), () => this.#all().includes(text, 'latin1'))
+    return this.#takeAll().toString('latin1')
+  }
+
+  /** How the server ended: in order, or with a reset. What came before stays to be read. */
+  async closed(): Promise<'end' | 'reset'> {
+    await this.#until('the end', () => this.#isClosed)
+    return this.#error === null && this.#hasEnded ? 'end' : 'reset'
+  }
+
+  /** Waits for the server to end its side. */
+  async ended(): Promise<void> {
+    await this.#until('the end of the server’s side', () => this.#hasEnded || this.#isClosed)
+  }
+
+  /** Everything up to the end of the connection. */
+  async rest(): Promise<string> {
+    await this.#until('the end', () => this.#isClosed)
+    return this.#takeAll().toString('latin1')
+  }
+
+  #until(what: string, condition: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (error: Error | null): void => {
+        clearTimeout(timer)
+        this.#waiters.delete(look)
+        if (error === null) resolve()
+        else reject(error)
+      }
+      const look = (): void => {
+        try {
+          if (condition()) settle(null)
+          else if (this.#isClosed) settle(new Error(`waited for ${what}, but the connection was closed${this.#describe()}`))
+        } catch (error) {
+          settle(error as Error)
+        }
+      }
+      const timer = setTimeout(() => settle(new Error(`waited too long for ${what}${this.#describe()}`)), PATIENCE_MS)
+      this.#waiters.add(look)
+      look()
+    })
+  }
+
+  #describe(): string {
+    const end = this.#error === null ? '' : ` (${this.#error.code})`
+    return `${end}; came: ${JSON.stringify(this.#all().toString('latin1', 0, 1_000))}`
+  }
+
+  #look(): void {
+    for (const look of [...this.#waiters]) look()
+  }
+
+  #all(): Buffer {
+    if (this.#received.length > 1) this.#received = [Buffer.concat(this.#received)]
+    return this.#received[0] ?? Buffer.alloc(0)
+  }
+
+  #take(length: number): void {
+    const all = this.#all()
+    this.#received = length === all.length ? [] : [all.subarray(length)]
+    this.#receivedBytes = all.length - length
+  }
+
+  #takeAll(): Buffer {
+    const all = this.#all()
+    this.#take(all.length)
+    return all
+  }
+}
+
+/** Reads one answer at the start of `bytes`. @returns null while it is not whole @throws when it is none */
+export function readMessage(bytes: Buffer, toHead: boolean, isEnd: boolean): { message: Message; length: number } | null {
+  const headEnd = bytes.indexOf('\r\n\r\n')
+  if (headEnd === -1) return null
+  const head = bytes.toString('latin1', 0, headEnd)
+  const [statusLine, ...lines] = head.split('\r\n')
+  const parts = /^HTTP\/1\.1 ([1-5]\d\d) ([\t\x20-\x7e\x80-\xff]*)$/.exec(statusLine!)
+  if (parts === null) throw new Error(`this is no status line: ${JSON.stringify(statusLine)}`)
+  const fields = lines.map((line) => {
+    const field = /^([!#$%&'*+.^_`|~\w-]+): ?([\t\x20-\x7e\x80-\xff]*)$/.exec(line)
+    if (field === null) throw new Error(`this is no field: ${JSON.stringify(line)}`)
+    return [field[1]!, field[2]!] as const
+  })
+  const status = Number(parts[1])
+  const values = (name: string): string[] => fields.filter(([one]) => one.toLowerCase() === name.toLowerCase()).map(([, value]) => value)
+  const body = toHead || status < 200 || status === 204 || status === 304 ? nothing : readBody
+  const read = body(bytes, headEnd + 4, values, isEnd)
+  if (read === null) return null
+  const text = read.body.toString('utf8')
+  const message: Message = {
+    status,
+    reason: parts[2]!,
+    head,
+    fields,
+    body: read.body,
+    text,
+    header: (name) => values(name)[0] ?? null,
+    headers: values,
+    json: () => JSON.parse(text) as unknown,
+  }
+  return { message, length: read.end }
+}
+
+interface ReadBody {
+  readonly body: Buffer
+  readonly end: number
+}
+
+function nothing(_bytes: Buffer, start: number): ReadBody {
+  return { body: Buffer.alloc(0), end: start }
+}
+
+function readBody(bytes: Buffer, start: number, values: (name: string) => string[], isEnd: boolean): ReadBody | null {
+  const lengths = values('content-length')
+  const codings = values('transfer-encoding')
+  if (lengths.length + codings.length > 1) throw new Error('an answer says more than once how long it is')
+  if (codings.length === 1) return readChunks(bytes, start)
+  const end = lengths.length === 0 ? (isEnd ? bytes.length : Number.POSITIVE_INFINITY) : start + Number(lengths[0])
+  return end > bytes.length ? null : { body: bytes.subarray(start, end), end }
+}
+
+function readChunks(bytes: Buffer, start: number): ReadBody | null {
+  const pieces: Buffer[] = []
+  for (let at = start; ; ) {
+    const lineEnd = bytes.indexOf('\r\n', at)
+    if (lineEnd === -1) return null
+    const digits = bytes.toString('latin1', at, lineEnd)
+    if (!/^[\da-f]+$/i.test(digits)) throw new Error(`this is no chunk size: ${JSON.stringify(digits.slice(0, 100))}`)
+    const size = Number.parseInt(digits, 16)
+    const dataEnd = lineEnd + 2 + size
+    if (dataEnd + 2 > bytes.length) return null
+    if (bytes[dataEnd] !== 0x0d || bytes[dataEnd + 1] !== 0x0a) throw new Error('a chunk does not end with CRLF')
+    if (size === 0) return { body: Buffer.concat(pieces), end: dataEnd + 2 }
+    pieces.push(bytes.subarray(lineEnd + 2, dataEnd))
+    at = dataEnd + 2
+  }
+}

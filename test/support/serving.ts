@@ -1,0 +1,89 @@
+// A server for one test, on a port of its own, in one of the two ways in which it can read: and stopped when the test ends.
+
+import { describe, type TestContext } from 'node:test'
+
+import { HttpServer, type ServerOptions } from '../../src/index.ts'
+
+import { RawClient } from './raw-client.ts'
+
+/** A running server and what it logged. */
+export interface Serving {
+  readonly server: HttpServer
+  /** What the server told the host program, newest last. */
+  readonly logged: unknown[]
+  /** A new connection, destroyed when the test ends. */
+  connect(): Promise<RawClient>
+}
+
+/** Starts a server that `map` has filled. */
+export type Serve = (t: TestContext, map: (server: HttpServer) => void, options?: ServerOptions) => Promise<Serving>
+
+/** Defines the same suite twice: for the receive buffer that all connections share, and for `data` events. */
+export function inBothReadModes(title: string, define: (serve: Serve) => void): void {
+  for (const sharedReceiveBuffer of [true, false]) {
+    describe(`${title} (${sharedReceiveBuffer ? 'shared receive buffer' : 'data events'})`, () => {
+      define((t, map, options) => serve(t, map, { ...options, sharedReceiveBuffer }))
+    })
+  }
+}
+
+async function serve(t: TestContext, map: (server: HttpServer) => void, options: ServerOptions): Promise<Serving> {
+  const logged: unknown[] = []
+  const clients: RawClient[] = []
+  const server = new HttpServer({ logger: { error: (_message, detail) => logged.push(detail) }, ...options })
+  map(server)
+  await server.start()
+  t.after(async () => {
+    for (const client of clients) client.destroy()
+    await server.stop({ graceMs: 0 })
+  })
+  return {
+    server,
+    logged,
+    async connect() {
+      const client = await RawClient.connect(options.unixSocket === undefined ? server.port : { path: options.unixSocket })
+      clients.push(client)
+      return client
+    },
+  }
+}
+
+/** A promise and its two ends: an event that a test waits for, or makes happen. */
+export interface Gate<T = void> {
+  readonly promise: Promise<T>
+  open(value: T): void
+  fail(error: Error): void
+}
+
+export function gate<T = void>(): Gate<T> {
+  let open!: (value: T) => void
+  let fail!: (error: Error) => void
+  const promise = new Promise<T>((resolve, reject) => {
+    open = resolve
+    fail = reject
+  })
+  promise.catch(() => {})
+  return { promise, open, fail }
+}
+
+/** `promise`, or an error that names what did not come. */
+export async function within<T>(promise: Promise<T>, what: string, ms = 8_000): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} did not happen within ${ms} ms`)), ms)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Waits until `condition` holds. */
+export async function eventually(condition: () => boolean, what: string, ms = 8_000): Promise<void> {
+  const end = performance.now() + ms
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`${what} did not happen within ${ms} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
