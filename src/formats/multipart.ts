@@ -1,0 +1,271 @@
+// multipart/form-data: bytes in, parts out (RFC 7578, RFC 2046 §5.1). No sockets, no promises; the same bytes give the same events
+// however they are cut.
+//
+// Data is handed out as ranges of the pushed chunk, before its part is complete and without a copy. Only the beginning of a delimiter
+// at the end of a chunk waits for the next one; as it equals the delimiter, nothing is kept but its length.
+//
+// Every byte is judged. How RFC 2046 is read where readers differ:
+// - A line that begins with `--boundary` is a delimiter (§5.1.1: it is enough that the boundary appears in its entirety after CRLF). It
+//   goes on with `--`, or with padding (SP, HTAB) and CRLF. Anything else is refused, also in the preamble: to read it as data would let
+//   two readers see two different forms.
+// - The CRLF before a delimiter may be the one that ends a part's empty header line: that part is empty (so do Go and RFC 2046's grammar).
+// - Preamble and epilogue are dropped. `--boundary--` ends the form, whatever follows; a form may have no parts, as browsers send it.
+// - Line ends are CRLF. A bare CR or LF in a part's head, a folded line and NUL are refused; names are UTF-8 or refused.
+
+import { isUtf8 } from 'node:buffer'
+
+import { CR, DASH, isBlank, LF } from '../base/ascii.ts'
+import { PayloadTooLargeError, WeirError } from '../base/errors.ts'
+
+import { isBoundary } from './boundary.ts'
+import { DelimiterSearch } from './delimiter-search.ts'
+import { type PartHead, readPartHead } from './part-head.ts'
+
+/** A limit of N allows N and refuses N + 1 with a `PayloadTooLargeError` that names it. */
+export interface MultipartLimits {
+  /** Parts of one form, fields and files alike. Default 200. Counted before anything is made for them. */
+  readonly maxParts: number
+  /** Header lines of one part with their line ends, in bytes; the empty line is not counted. Default 16 KiB. */
+  readonly maxPartHeaderSize: number
+  /** Header lines of one part. Default 32. */
+  readonly maxPartHeaders: number
+}
+
+export const DEFAULT_MULTIPART_LIMITS: MultipartLimits = { maxParts: 200, maxPartHeaderSize: 16 * 1024, maxPartHeaders: 32 }
+
+/**
+ * Takes the events of one form: for each part `partBegin`, any number of `partData`, `partEnd`. Each returns whether to go on; after
+ * false, `push` returns to whoever feeds the parser. What a callback throws goes through `push` and ends the parse.
+ */
+export interface PartHandler {
+  partBegin(head: PartHead): boolean
+  /** The next bytes of the part: `bytes` from `start` to `end`, at least one. Valid as long as the pushed chunk is. */
+  partData(bytes: Uint8Array, start: number, end: number): boolean
+  /** The part is whole. Never called for a part that is cut short or followed by something malformed. */
+  partEnd(): boolean
+}
+
+const PREAMBLE = 0
+const DATA = 1
+const AFTER_BOUNDARY = 2
+const PADDING = 3
+const SECOND_DASH = 4
+const DELIMITER_LF = 5
+const LINE_START = 6
+const LINE = 7
+const LINE_LF = 8
+const HEAD_LF = 9
+const EPILOGUE = 10
+const FAILED = 11
+
+/** CR and LF of a delimiter may already have been read: the start of the body counts as a line start, and so does a part's data. */
+const LINE_END_LENGTH = 2
+
+const FIRST_LINE_BYTES = 256
+
+export class MultipartParser {
+  readonly #handler: PartHandler
+  readonly #limits: MultipartLimits
+  readonly #search: DelimiterSearch
+  readonly #dashBoundary: string
+
+  #state = PREAMBLE
+  #failure: unknown = null
+  #paused = false
+  #partCount = 0
+
+  /** How many bytes of a delimiter the bytes read last are. */
+  #matched = LINE_END_LENGTH
+  /** How many of them are no data in case it is no delimiter. */
+  #assumed = LINE_END_LENGTH
+
+  /** The header line that is being read, without its line end. */
+  #line: Buffer = Buffer.allocUnsafe(FIRST_LINE_BYTES)
+  #lineLength = 0
+  /** All bytes of the line or-ed together: below 0x80 it is ASCII. */
+  #lineBits = 0
+  #lines: string[] = []
+  /** Bytes of the lines in `#lines`, line ends included. */
+  #headSize = 0
+
+  /**
+   * @param boundary as `boundaryOf` gives it
+   * @throws RangeError when `boundary` cannot be one (RFC 2046 §5.1.1)
+   */
+  constructor(boundary: string, handler: PartHandler, limits: MultipartLimits = DEFAULT_MULTIPART_LIMITS) {
+    if (!isBoundary(boundary)) throw new RangeError(`${JSON.stringify(boundary)} cannot be a boundary`)
+    this.#handler = handler
+    this.#limits = limits
+    this.#dashBoundary = `--${boundary}`
+    this.#search = new DelimiterSearch(Buffer.from(`\r\n--${boundary}`, 'latin1'))
+  }
+
+  /** Whether the close delimiter was read. What is pushed from now on is dropped. */
+  get isComplete(): boolean {
+    return this.#state === EPILOGUE
+  }
+
+  /**
+   * Reads `chunk` from `start` to `end` and calls the handler.
+   *
+   * @returns how many bytes were consumed: all of them, unless a callback returned false. Then push the rest again to go on, also when
+   *   the count is 0; when nothing is left, the next chunk goes on.
+   * @throws PayloadTooLargeError for a limit, WEIR_MULTIPART_DELIMITER, WEIR_MULTIPART_HEADER_SYNTAX, WEIR_MULTIPART_PART_NAME,
+   *   WEIR_MULTIPART_ENCODING, and whatever a callback throws. From then on every call throws the same again.
+   */
+  push(chunk: Uint8Array, start: number = 0, end: number = chunk.length): number {
+    if (this.#state === FAILED) throw this.#failure
+    this.#paused = false
+    let at = start
+    try {
+      while (at < end && !this.#paused) {
+        if (this.#state <= DATA) at = this.#readContent(chunk, at, end)
+        else if (this.#state <= DELIMITER_LF) this.#readDelimiter(chunk[at++]!)
+        else if (this.#state === EPILOGUE) at = end
+        else at = this.#readHead(chunk, at, end)
+      }
+    } catch (error) {
+      this.#state = FAILED
+      this.#failure = error
+      throw error
+    }
+    return at - start
+  }
+
+  /** The body has ended. @throws WEIR_MULTIPART_TRUNCATED unless its close delimiter was read, or again what `push` threw */
+  finish(): void {
+    if (this.#state === EPILOGUE) return
+    if (this.#state !== FAILED) {
+      this.#state = FAILED
+      this.#failure = new WeirError('WEIR_MULTIPART_TRUNCATED')
+    }
+    throw this.#failure
+  }
+
+  /** Preamble or data, up to a delimiter or as far as it is clear that there is none. Returns where it stopped. */
+  #readContent(chunk: Uint8Array, at: number, end: number): number {
+    const needle = this.#search.needle
+    if (this.#matched > 0) {
+      let matched = this.#matched
+      while (at < end && matched < needle.length && chunk[at] === needle[matched]) {
+        at++
+        matched++
+      }
+      if (matched === needle.length) {
+        this.#state = AFTER_BOUNDARY
+        return at
+      }
+      this.#matched = matched
+      if (at === end) return at
+      // It was no delimiter, and what was read of it cannot begin another: its only CR is its first byte.
+      const assumed = this.#assumed
+      this.#matched = 0
+      this.#assumed = 0
+      if (matched > assumed) this.#give(Buffer.from(needle.subarray(assumed, matched)), 0, matched - assumed)
+      if (this.#paused) return at
+    }
+    const found = this.#search.find(chunk, at, end)
+    if (found === -1) {
+      const tail = this.#search.tail(chunk, at, end)
+      this.#matched = tail
+      this.#give(chunk, at, end - tail)
+      return end
+    }
+    this.#give(chunk, at, found)
+    if (this.#paused) return found // the next push finds it again, at its first byte
+    this.#state = AFTER_BOUNDARY
+    return found + needle.length
+  }
+
+  #give(bytes: Uint8Array, start: number, end: number): void {
+    if (this.#state === DATA && start < end) this.#paused = !this.#handler.partData(bytes, start, end)
+  }
+
+  /** One byte of what follows `--boundary`: `--`, or padding and CRLF. */
+  #readDelimiter(byte: number): void {
+    const state = this.#state
+    if (state === DELIMITER_LF && byte === LF) {
+      this.#endPart()
+      if (this.#partCount === this.#limits.maxParts) throw new PayloadTooLargeError('maxParts', this.#limits.maxParts)
+      this.#partCount++
+      this.#state = LINE_START
+    } else if (state === SECOND_DASH && byte === DASH) {
+      this.#endPart()
+      this.#state = EPILOGUE
+    } else if (state === AFTER_BOUNDARY && byte === DASH) this.#state = SECOND_DASH
+    else if (state <= PADDING && byte === CR) this.#state = DELIMITER_LF
+    else if (state <= PADDING && isBlank(byte)) this.#state = PADDING
+    else throw new WeirError('WEIR_MULTIPART_DELIMITER', `after part ${this.#partCount}`)
+  }
+
+  #endPart(): void {
+    if (this.#partCount > 0) this.#paused = !this.#handler.partEnd()
+  }
+
+  /** The header lines of a part and the empty line behind them. Returns where it stopped. */
+  #readHead(chunk: Uint8Array, at: number, end: number): number {
+    if (this.#state === LINE) return this.#readLine(chunk, at, end)
+    const byte = chunk[at]!
+    if (this.#state === LINE_START) {
+      if (byte === CR) this.#state = HEAD_LF
+      else if (isBlank(byte)) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a line begins with a blank')
+      else {
+        const maximum = this.#limits.maxPartHeaders
+        if (this.#lines.length === maximum) throw new PayloadTooLargeError('maxPartHeaders', maximum)
+        this.#lineLength = 0
+        this.#lineBits = 0
+        this.#state = LINE
+        return at
+      }
+    } else if (byte !== LF) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a CR without LF')
+    else if (this.#state === LINE_LF) {
+      this.#lines.push(this.#lineText())
+      this.#headSize += this.#lineLength + LINE_END_LENGTH
+      this.#state = LINE_START
+    } else this.#beginPart()
+    return at + 1
+  }
+
+  #readLine(chunk: Uint8Array, at: number, end: number): number {
+    const maximum = this.#limits.maxPartHeaderSize
+    const room = maximum - this.#headSize - LINE_END_LENGTH
+    let line = this.#line
+    let length = this.#lineLength
+    let bits = this.#lineBits
+    for (; at < end; at++) {
+      const byte = chunk[at]!
+      if (byte === CR) {
+        this.#state = LINE_LF
+        at++
+        break
+      }
+      if (byte === LF || byte === 0) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', byte === LF ? 'an LF without CR' : 'a NUL')
+      if (length >= room) throw new PayloadTooLargeError('maxPartHeaderSize', maximum)
+      if (length === line.length) line = this.#line = Buffer.concat([line], length * 2)
+      bits |= byte
+      line[length++] = byte
+    }
+    this.#lineLength = length
+    this.#lineBits = bits
+    return at
+  }
+
+  #lineText(): string {
+    const bytes = this.#line.subarray(0, this.#lineLength)
+    const isAscii = this.#lineBits < 0x80
+    if (!isAscii && !isUtf8(bytes)) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a line is not UTF-8')
+    const text = bytes.toString(isAscii ? 'latin1' : 'utf8')
+    if (text.startsWith(this.#dashBoundary)) throw new WeirError('WEIR_MULTIPART_DELIMITER', `in the head of part ${this.#partCount}`)
+    return text
+  }
+
+  #beginPart(): void {
+    const head = readPartHead(this.#lines)
+    this.#lines = []
+    this.#headSize = 0
+    this.#matched = LINE_END_LENGTH
+    this.#assumed = LINE_END_LENGTH
+    this.#state = DATA
+    this.#paused = !this.#handler.partBegin(head)
+  }
+}

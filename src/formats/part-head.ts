@@ -1,0 +1,143 @@
+// What a part of a form says about itself: header lines in, name, file name and type out (RFC 7578 §4).
+
+import { BACKSLASH, CLASS, DQUOTE, EQUALS, isBlank, isToken, SEMICOLON, TOKEN, trimBlanks } from '../base/ascii.ts'
+import { WeirError } from '../base/errors.ts'
+
+import { decodePercent, decodePercentBytes } from './percent.ts'
+
+export interface PartHead {
+  /** Name of the field. May be empty. */
+  readonly name: string
+  /** What the client calls the file, or null when it gives no `filename`: then the part is a field. Untrusted; may be empty. */
+  readonly fileName: string | null
+  /** `Content-Type` as it was sent, or null when there is none. RFC 7578 §4.4 reads that as `text/plain`. */
+  readonly contentType: string | null
+}
+
+/**
+ * Reads the header lines of one part, without their line ends.
+ *
+ * Fields other than the three below are ignored, as RFC 7578 §4.8 has it, once their syntax has been checked. One of the three that
+ * comes twice is refused.
+ *
+ * - `Content-Disposition` has to be `form-data` with a `name`.
+ * - `Content-Type` is handed on as it is.
+ * - `Content-Transfer-Encoding` is deprecated (§4.7). 7bit, 8bit and binary change nothing; any other is refused, not decoded.
+ *
+ * @throws WEIR_MULTIPART_HEADER_SYNTAX, WEIR_MULTIPART_PART_NAME, WEIR_MULTIPART_ENCODING
+ */
+export function readPartHead(lines: readonly string[]): PartHead {
+  let disposition: string | null = null
+  let contentType: string | null = null
+  let encoding: string | null = null
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    if (colon === -1 || !isToken(line.slice(0, colon)))
+      throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a name is not a token and a colon')
+    const name = line.slice(0, colon).toLowerCase()
+    const value = trimBlanks(line.slice(colon + 1))
+    if (name === 'content-disposition') disposition = once(disposition, value, 'Content-Disposition')
+    else if (name === 'content-type') contentType = once(contentType, value, 'Content-Type')
+    else if (name === 'content-transfer-encoding') encoding = once(encoding, value, 'Content-Transfer-Encoding')
+  }
+  if (encoding !== null && !/^(?:7bit|8bit|binary)$/i.test(encoding)) throw new WeirError('WEIR_MULTIPART_ENCODING')
+  if (disposition === null) throw new WeirError('WEIR_MULTIPART_PART_NAME', 'no Content-Disposition')
+  return readDisposition(disposition, contentType)
+}
+
+function once(present: string | null, value: string, field: string): string {
+  if (present !== null) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', `two ${field} fields`)
+  return value
+}
+
+/**
+ * `form-data; name="..."; filename="..."`. Values are tokens or quoted strings, no blanks around `=`, no parameter twice.
+ *
+ * RFC 7578 §4.2 forbids `filename*` and browsers never send it. Some clients do, so it is honoured (before `filename`, as in RFC 6266)
+ * when it decodes. When it does not, `filename` counts; when there is none, the part is refused: reading it as a field would be a
+ * third opinion.
+ */
+function readDisposition(text: string, contentType: string | null): PartHead {
+  const typeEnd = tokenEnd(text, 0)
+  if (text.slice(0, typeEnd).toLowerCase() !== 'form-data') {
+    throw new WeirError('WEIR_MULTIPART_PART_NAME', 'Content-Disposition is not form-data')
+  }
+  const parameters = readParameters(text, typeEnd)
+  const name = parameters.get('name')
+  if (name === undefined) throw new WeirError('WEIR_MULTIPART_PART_NAME', 'no name')
+  const plain = parameters.get('filename')
+  const extended = parameters.get('filename*')
+  let fileName = plain === undefined ? null : decodeNewlinesAndQuotes(plain)
+  if (extended !== undefined) {
+    fileName = decodeExtended(extended) ?? fileName
+    if (fileName === null) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'filename* cannot be decoded')
+  }
+  return { name: decodeNewlinesAndQuotes(name), fileName, contentType: contentType === '' ? null : contentType }
+}
+
+function readParameters(text: string, from: number): Map<string, string> {
+  const parameters = new Map<string, string>()
+  let at = skipBlanks(text, from)
+  while (at < text.length) {
+    if (text.charCodeAt(at) !== SEMICOLON) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'Content-Disposition')
+    at = skipBlanks(text, at + 1)
+    if (at === text.length || text.charCodeAt(at) === SEMICOLON) continue
+    const nameEnd = tokenEnd(text, at)
+    const name = text.slice(at, nameEnd).toLowerCase()
+    const isQuoted = text.charCodeAt(nameEnd + 1) === DQUOTE
+    const valueAt = nameEnd + (isQuoted ? 2 : 1)
+    const valueEnd = isQuoted ? closingQuote(text, valueAt) : tokenEnd(text, valueAt)
+    const isWhole = text.charCodeAt(nameEnd) === EQUALS && name !== '' && valueEnd >= valueAt && (isQuoted || valueEnd > valueAt)
+    if (!isWhole) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a parameter of Content-Disposition')
+    if (parameters.has(name)) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', `two ${name} parameters`)
+    const value = text.slice(valueAt, valueEnd)
+    parameters.set(name, isQuoted && value.includes('\\') ? value.replace(/\\(["\\])/g, '$1') : value)
+    at = skipBlanks(text, isQuoted ? valueEnd + 1 : valueEnd)
+  }
+  return parameters
+}
+
+function skipBlanks(text: string, at: number): number {
+  while (at < text.length && isBlank(text.charCodeAt(at))) at++
+  return at
+}
+
+function tokenEnd(text: string, at: number): number {
+  while (at < text.length) {
+    const code = text.charCodeAt(at)
+    if (code > 0x7e || (CLASS[code]! & TOKEN) === 0) break
+    at++
+  }
+  return at
+}
+
+/**
+ * Index of the quote that ends a quoted string, or -1. Only `\"` and `\\` are escapes: curl, Go and others write them, while browsers
+ * send a backslash as it is, so that `C:\path\x.txt` has to stay what it is.
+ */
+function closingQuote(text: string, at: number): number {
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === DQUOTE) return at
+    if (code !== BACKSLASH) continue
+    const next = text.charCodeAt(at + 1)
+    if (next === DQUOTE || next === BACKSLASH) at++
+  }
+  return -1
+}
+
+/** Undoes what HTML has browsers do to names: `%22`, `%0D` and `%0A` for the quote and line ends; no other `%` is an escape. */
+function decodeNewlinesAndQuotes(text: string): string {
+  return text.includes('%') ? text.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n') : text
+}
+
+/** `charset'language'percent-encoded` in UTF-8 or ISO-8859-1 (RFC 8187 §3.2.1), or null. A control character is no part of a file's name. */
+function decodeExtended(text: string): string | null {
+  const match = /^([^']*)'[^']*'([^']*)$/.exec(text)
+  if (match === null) return null
+  const charset = match[1]!.toLowerCase()
+  let decoded: string | null = null
+  if (charset === 'utf-8') decoded = decodePercent(match[2]!)
+  else if (charset === 'iso-8859-1') decoded = decodePercentBytes(match[2]!)?.toString('latin1') ?? null
+  return decoded === null || /[\0-\x1f\x7f]/.test(decoded) ? null : decoded
+}
