@@ -87,6 +87,7 @@ test('what a prototype carries was not sent', () => {
   assert.ok(address.fromValue(Object.create({ city: 'Graz' })) instanceof Mismatch)
   assert.ok(t.object({ constructor: t.string, toString: t.string }).fromValue({}) instanceof Mismatch)
   assert.deepEqual(t.object({ toString: t.string }).fromValue({ toString: 'x' }), { toString: 'x' })
+  assert.deepEqual(t.object({ constructor: t.string.optional() }).fromValue({}), {})
 })
 
 test('__proto__ never reaches a prototype', () => {

@@ -42,14 +42,16 @@ test('a mismatch shows what stands at the path of the issue', () => {
   const schema = foreign(() => ({
     issues: [
       { message: 'Bad', path: ['a', { key: 0 }] },
-      { message: 'Odd', path: ['toString', Symbol('s')] },
+      { message: 'Odd', path: ['toString'] },
+      { message: 'Odder', path: [Symbol('s')] },
     ],
   }))
   const result = runSchema(schema, { a: [7] })
   assert.ok(result instanceof Mismatch)
   assert.deepEqual(result.failures('', 'body'), [
     { name: 'a[0]', in: 'body', expected: 'a value that passes its schema (Bad)', actual: '7' },
-    { name: 'toString.Symbol(s)', in: 'body', expected: 'a value that passes its schema (Odd)' },
+    { name: 'toString', in: 'body', expected: 'a value that passes its schema (Odd)' },
+    { name: 'Symbol(s)', in: 'body', expected: 'a value that passes its schema (Odder)' },
   ])
 })
 

@@ -32,6 +32,7 @@ test('a default stands in for an absent value only', () => {
 test('of .optional and .default the later one counts', () => {
   assert.equal(t.int.default(5).optional().absent(), undefined)
   assert.equal(t.int.optional().default(5).absent(), 5)
+  assert.equal(t.int.optional().default(5).isOptional, false)
 })
 
 test('a binder can ask before it plans', () => {
