@@ -128,10 +128,23 @@ export class RawClient {
   /** The next answer, interim ones (1xx) included. @param toHead whether it answers HEAD, and so has no body */
   async message(toHead = false): Promise<Message> {
     let found: { message: Message; length: number } | null = null
-    await this.#until('a whole answer', () => {
+    // A long answer is not read again from its beginning with every packet of it.
+    let worthwhileBytes = 0
+    const look = (): boolean => {
+      if (this.#receivedBytes < worthwhileBytes && !this.#hasEnded) return false
+      worthwhileBytes = this.#receivedBytes * 1.25
       found = readMessage(this.#all(), toHead, this.#hasEnded && this.#error === null)
       return found !== null
-    })
+    }
+    const again = setInterval(() => {
+      worthwhileBytes = 0
+      this.#look()
+    }, 20)
+    try {
+      await this.#until('a whole answer', look)
+    } finally {
+      clearInterval(again)
+    }
     const { message, length } = found!
     this.#take(length)
     return message
@@ -197,7 +210,7 @@ export class RawClient {
 
   #describe(): string {
     const end = this.#error === null ? '' : ` (${this.#error.code})`
-    return `${end}; came: ${JSON.stringify(this.#all().toString('latin1', 0, 1_000))}`
+    return `${end}; came: ${JSON.stringify(this.#all().toString('latin1', 0, 300))}`
   }
 
   #look(): void {
