@@ -14,21 +14,31 @@ export {
   BodyNotBufferedError,
   type ErrorCode,
   type Fault,
+  FileRefusedError,
   HttpError,
   LimitError,
+  ModelBindingError,
   PayloadTooLargeError,
   ProtocolError,
   RequestExpiredError,
   WeirError,
 } from './base/errors.ts'
 export type { Limits, Timeouts } from './base/limits.ts'
+export { type BodyMapAnonymousOptions, type BodyMapOptions, bodyMap, bodyMapAnonymous } from './http/body-map.ts'
+export { safeFileName } from './http/file-name.ts'
 export type { FileOptions } from './http/file-options.ts'
 export type { RequestHeaders } from './http/headers.ts'
+export type { JsonEngine, JsonSettings } from './http/json-engine.ts'
+export type { MultipartFormData, MultipartOptions, UploadedFile } from './http/multipart-form.ts'
+export type { MultipartStreamOptions, UploadedFileInfo } from './http/multipart-stream.ts'
 export type { Problem } from './http/problem.ts'
 export type { HttpRequest, RouteValues } from './http/request.ts'
 export { type ByteSource, type CookieOptions, HttpResponse } from './http/response.ts'
 export type { RouteMetadata } from './http/route-info.ts'
+export { type SavedFile, type SavePolicy, saveTo } from './http/save-to.ts'
 export { Bag, type BagKey, bagKey, type HttpSession, type ServerHandle } from './http/session.ts'
+export { Field, fields } from './model/fields.ts'
+export type { KeyPath } from './model/key-paths.ts'
 export type { InjectRequest, InjectResponse } from './net/inject.ts'
 export { href } from './routing/href.ts'
 export type { ParamsOf } from './routing/template.ts'
@@ -37,7 +47,6 @@ export type { AnySchema, OutputOf, StandardSchema } from './schema/standard.ts'
 export { t } from './schema/t.ts'
 export {
   HttpServer,
-  type JsonEngine,
   type Module,
   type RunOptions,
   type ServerOptions,

@@ -12,19 +12,12 @@ import { routesOf } from './app/routed.ts'
 import { systemClock } from './base/clock.ts'
 import { WeirError } from './base/errors.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
+import type { JsonEngine } from './http/json-engine.ts'
 import type { HttpSession } from './http/session.ts'
 import { type InjectRequest, type InjectResponse, inject } from './net/inject.ts'
 import { Listener } from './net/listener.ts'
 import type { PeerHost } from './net/peer.ts'
 import { Ticker } from './net/ticker.ts'
-
-/** Makes text of values and values of text, in place of `JSON`. */
-export interface JsonEngine {
-  serialize(value: unknown): string
-  deserialize(text: string): unknown
-  /** Writes what `text` says into `target`. */
-  populate(text: string, target: object, options: unknown): void
-}
 
 export interface ServerOptions {
   /** Address to listen on. Default `127.0.0.1`: whoever wants more says so (`0.0.0.0`, `::`). */
@@ -104,12 +97,11 @@ export class HttpServer {
     const limits = resolveLimits(settings.limits)
     const timeouts = resolveTimeouts(settings.timeouts)
     const logger = settings.logger === undefined ? console : settings.logger
-    const engine = settings.jsonEngine
     this.#dispatcher = new Dispatcher({
       server: this,
       routes: this.#routes,
       limits,
-      serialize: engine === undefined ? JSON.stringify : (value) => engine.serialize(value),
+      jsonEngine: settings.jsonEngine ?? null,
       onError: settings.onError ?? null,
       logger,
       debug: settings.debug === true,

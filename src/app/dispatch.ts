@@ -5,6 +5,7 @@ import type { Limits } from '../base/limits.ts'
 import type { Application, RequestHead, RouteMatch } from '../http/application.ts'
 import type { RequestBody } from '../http/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
+import type { JsonEngine } from '../http/json-engine.ts'
 import { problemFor } from '../http/problem.ts'
 import { HttpRequest } from '../http/request.ts'
 import type { HttpResponse, Serialize } from '../http/response.ts'
@@ -31,7 +32,7 @@ export interface DispatcherOptions {
   readonly server: ServerHandle
   readonly routes: RouteTable
   readonly limits: Limits
-  readonly serialize: Serialize
+  readonly jsonEngine: JsonEngine | null
   readonly onError: OnError | null
   readonly logger: Logger | null
   readonly debug: boolean
@@ -43,8 +44,15 @@ class RoutedSession extends HttpSession {
   readonly values: readonly string[]
   readonly head: RequestHead
 
-  constructor(options: DispatcherOptions, head: RequestHead, connection: ConnectionInfo, request: HttpRequest, match: RouteMatch) {
-    super(options.server, connection, request, match.route, options.serialize)
+  constructor(
+    options: DispatcherOptions,
+    head: RequestHead,
+    connection: ConnectionInfo,
+    request: HttpRequest,
+    match: RouteMatch,
+    serialize: Serialize,
+  ) {
+    super(options.server, connection, request, match.route, serialize)
     this.found = match.route as Route | null
     this.values = match.values
     this.head = head
@@ -53,12 +61,15 @@ class RoutedSession extends HttpSession {
 
 export class Dispatcher implements Application<RoutedSession> {
   readonly #options: DispatcherOptions
+  readonly #serialize: Serialize
   readonly #middlewares: Middleware[] = []
   readonly #runRoute: Pipeline = (session) => this.#route(session as RoutedSession)
   #pipeline: Pipeline = this.#runRoute
 
   constructor(options: DispatcherOptions) {
     this.#options = options
+    const engine = options.jsonEngine
+    this.#serialize = engine === null ? JSON.stringify : (value) => engine.serialize(value)
   }
 
   use(middleware: Middleware): void {
@@ -73,8 +84,17 @@ export class Dispatcher implements Application<RoutedSession> {
   open(head: RequestHead, body: RequestBody, connection: ConnectionInfo, match: RouteMatch): RoutedSession {
     const { limits } = this.#options
     const maxBody = match.route?.maxRequestBodySize === undefined ? limits.maxRequestBodySize : match.route.maxRequestBodySize
-    const request = new HttpRequest(head, body, connection, match.route, match.values, limits.maxRequestHeaderSize, maxBody)
-    return new RoutedSession(this.#options, head, connection, request, match)
+    const request = new HttpRequest(
+      head,
+      body,
+      connection,
+      match.route,
+      match.values,
+      limits.maxRequestHeaderSize,
+      maxBody,
+      this.#options.jsonEngine,
+    )
+    return new RoutedSession(this.#options, head, connection, request, match, this.#serialize)
   }
 
   handle(session: RoutedSession): HttpResponse | Promise<HttpResponse> {

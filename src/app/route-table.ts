@@ -61,7 +61,8 @@ export class RouteTable {
 /** Host without its port, in lower case. */
 function hostName(host: string): string {
   const colon = host.lastIndexOf(':')
-  return (colon === -1 || host.endsWith(']') ? host : host.slice(0, colon)).toLowerCase()
+  const name = (colon === -1 || host.endsWith(']') ? host : host.slice(0, colon)).toLowerCase()
+  return name.endsWith('.') ? name.slice(0, -1) : name // the dot of the DNS root
 }
 
 /** Values of single segments, read again from the raw path; a rest keeps its `%2F`, because it is a path itself. */

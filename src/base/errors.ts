@@ -189,6 +189,13 @@ export const ERRORS = {
     text: 'a parameter is missing or cannot be converted',
     see: 'docs/guide/routing.md',
   },
+  WEIR_MODEL_BINDING: {
+    fault: 'peer',
+    status: 400,
+    closes: false,
+    text: 'the body does not fit the model',
+    see: 'docs/guide/body.md',
+  },
   WEIR_BODY_NOT_BUFFERED: {
     fault: 'developer',
     status: 500,
@@ -323,6 +330,27 @@ export const ERRORS = {
     text: 'a part has a transfer encoding that is not supported',
     see: 'RFC 7578 §4.7',
   },
+  WEIR_FILE_EXTENSION: {
+    fault: 'peer',
+    status: 415,
+    closes: false,
+    text: 'a file with this extension is not taken',
+    see: 'docs/guide/uploads.md',
+  },
+  WEIR_FILE_MAGIC: {
+    fault: 'peer',
+    status: 415,
+    closes: false,
+    text: 'the file does not begin as its kind does',
+    see: 'docs/guide/uploads.md',
+  },
+  WEIR_MULTIPART_INVALID: {
+    fault: 'peer',
+    status: 400,
+    closes: false,
+    text: 'the body is no valid multipart/form-data',
+    see: 'RFC 7578 §4',
+  },
   WEIR_MULTIPART_TRUNCATED: {
     fault: 'peer',
     status: 400,
@@ -434,6 +462,15 @@ export class RequestExpiredError extends WeirError {
   }
 }
 
+/** 415: an upload is not of a kind that `saveTo` was told to take. */
+export class FileRefusedError extends WeirError {
+  override readonly name = 'FileRefusedError'
+
+  constructor(code: 'WEIR_FILE_EXTENSION' | 'WEIR_FILE_MAGIC', detail?: string) {
+    super(code, detail)
+  }
+}
+
 /** What is wrong with one value: where it stands, what was expected, and what came. */
 export interface BindingFailure {
   /** Name of the parameter, or path of the property (`address.city`). */
@@ -455,7 +492,20 @@ export class BindingError extends WeirError {
   }
 }
 
+/** 400: values of the body cannot be converted to what the model holds. Lists every failing property; the model is as it was. */
+export class ModelBindingError extends WeirError {
+  override readonly name = 'ModelBindingError'
+  readonly failures: readonly BindingFailure[]
+
+  constructor(failures: readonly BindingFailure[]) {
+    super('WEIR_MODEL_BINDING', failures.map(describeFailure).join('; '))
+    this.failures = failures
+  }
+}
+
 export function describeFailure(failure: BindingFailure): string {
-  const came = failure.actual === undefined ? 'nothing came' : `got ${JSON.stringify(failure.actual)}`
+  // What came out of a body already says by its quotes whether it was text.
+  const actual = failure.in === 'body' ? failure.actual : JSON.stringify(failure.actual)
+  const came = actual === undefined ? 'nothing came' : `got ${actual}`
   return `${failure.in} value "${failure.name}": expected ${failure.expected}, ${came}`
 }

@@ -4,6 +4,8 @@
 // the engine stops reading the socket: that is the back-pressure. After `expire` every member throws, so that nobody trusts memory
 // that belongs to somebody else by now.
 
+import { isUtf8 } from 'node:buffer'
+
 import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError } from '../base/errors.ts'
 
 /** Who takes body bytes as they arrive. */
@@ -127,6 +129,11 @@ export class RequestBody {
     return bytes.buffer === this.#bytes.buffer
   }
 
+  /** Whether all of it is there, in one piece. */
+  get isWhole(): boolean {
+    return this.#state === WHOLE
+  }
+
   /** Whether nobody is going to take what still comes. */
   get isUnread(): boolean {
     return this.#state === WAITING || this.#state === EXPIRED || this.#state === BROKEN
@@ -162,6 +169,11 @@ export class RequestBody {
     // Behind a BOM the text begins (WHATWG Encoding); `toString` would keep it.
     if (this.#text === null) this.#text = decodeText(this.#bytes, this.#start, this.#end)
     return this.#text
+  }
+
+  /** Whether a gathered body is valid UTF-8. */
+  get isUtf8(): boolean {
+    return isUtf8(this.#bytes.subarray(this.#start, this.#end))
   }
 
   /** Bytes of the reader's own. */

@@ -18,7 +18,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 
-import { type FileOptions, prepareFile } from './file.ts'
+import { prepareFile } from './file.ts'
+import type { FileOptions } from './file-options.ts'
 import { FileSource, READ_SIZE } from './file-source.ts'
 import { HttpResponse } from './response.ts'
 

@@ -1,16 +1,23 @@
 // What a handler sees of a request: a read-only snapshot. Nothing is parsed before somebody asks for it, and nothing twice.
 
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 
+import { BodyAlreadyReadError, WeirError } from '../base/errors.ts'
 import { parseCookies } from '../formats/cookie.ts'
-import { parseForm } from '../formats/form.ts'
+import { type FormRecord, foldForm, parseForm } from '../formats/form.ts'
+import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits } from '../formats/multipart.ts'
 import { NO_PAIRS, Pairs } from '../formats/pairs.ts'
 import type { Head } from '../wire/head.ts'
 
 import type { RequestBody } from './body.ts'
+import { type BodyMapAnonymousOptions, type BodyMapOptions, mapBody } from './body-map.ts'
 import { streamOf } from './body-stream.ts'
 import type { ConnectionInfo } from './connection-info.ts'
 import { RequestHeaders } from './headers.ts'
+import type { JsonEngine } from './json-engine.ts'
+import { MemoryParts, type MultipartFormData, type MultipartOptions } from './multipart-form.ts'
+import { readMultipart } from './multipart-reading.ts'
+import { CallbackParts, type MultipartStreamOptions } from './multipart-stream.ts'
 import type { RouteInfo } from './route-info.ts'
 
 /** Values of the route's parameters by name. Without a prototype: `constructor` is a name like any other. */
@@ -28,8 +35,11 @@ export class HttpRequest {
   readonly #connection: ConnectionInfo
   readonly #route: RouteInfo | null
   readonly #values: readonly string[]
+  readonly #jsonEngine: JsonEngine | null
   #headers: RequestHeaders | null = null
   #query: Pairs | null = null
+  #form: Promise<MultipartFormData | null> | null = null
+  #isFileTaken = false
   #cookies: readonly string[] | null = null
   #routeValues: RouteValues | null = null
   #abort: AbortController | null = null
@@ -48,12 +58,14 @@ export class HttpRequest {
     values: readonly string[],
     maxRequestHeaderSize: number,
     maxRequestBodySize: number | null,
+    jsonEngine: JsonEngine | null,
   ) {
     this.#head = head
     this.#body = body
     this.#connection = connection
     this.#route = route
     this.#values = values
+    this.#jsonEngine = jsonEngine
     this.maxRequestHeaderSize = maxRequestHeaderSize
     this.maxRequestBodySize = maxRequestBodySize ?? Number.POSITIVE_INFINITY
   }
@@ -176,6 +188,85 @@ export class HttpRequest {
     return this.#body.length('bodyLength')
   }
 
+  /**
+   * Populates `model` from a JSON body (`application/json`, `+json`) or a form (`application/x-www-form-urlencoded`). Only properties
+   * that the model has itself, or that are declared with `@Field`, are written; unknown names are ignored, absent ones keep their value.
+   * A value is converted to what its `@Field` says, else to the type of what the property holds, strictly.
+   *
+   * All or nothing: after a failure the model is as it was.
+   *
+   * @returns true when the model is populated; false when there is nothing to populate from: no body, another content type, malformed
+   * JSON, JSON that is not an object
+   * @throws ModelBindingError listing every property whose value cannot be converted; uncaught it answers 400
+   * @throws BodyNotBufferedError on a streaming route, before `bufferBody()`
+   */
+  bodyMap<T extends object>(model: T, options: BodyMapOptions<T> = {}): boolean {
+    return mapBody(this.header('content-type'), this.#body, model, options, this.#jsonEngine)
+  }
+
+  /** The same for a plain object literal that serves as template: its values say what each property is. */
+  bodyMapAnonymous<T extends object>(model: T, options: BodyMapAnonymousOptions = {}): boolean {
+    return mapBody(this.header('content-type'), this.#body, model, options, this.#jsonEngine)
+  }
+
+  /**
+   * Parses `application/x-www-form-urlencoded` text, by default the body: name to value, or to an array where a name repeats or ends in
+   * `[]`, which is not part of the key. Names are flat text. The record has no prototype.
+   * @throws PayloadTooLargeError beyond 1,000 pairs
+   */
+  bodyForm(text: string = this.#body.text('bodyForm()')): FormRecord {
+    return foldForm(parseForm(text))
+  }
+
+  /**
+   * The whole form of a multipart/form-data body in memory, for small uploads. A second call gives the same form.
+   * @returns null when the body is no multipart/form-data, or not a valid one
+   * @throws (rejects) PayloadTooLargeError for a limit that was crossed; BodyAlreadyReadError when the body went elsewhere
+   */
+  bodyMultipart(options: MultipartOptions = {}): Promise<MultipartFormData | null> {
+    this.#form ??= this.#readForm('bodyMultipart()', options)
+    return this.#form
+  }
+
+  /**
+   * The form of a multipart/form-data body, read from the body's stream, which cannot be rewound: it can be parsed only once.
+   * @throws (rejects) BodyAlreadyReadError at a second call; WEIR_MULTIPART_INVALID (400) when there is no valid form
+   */
+  async bodyFile(): Promise<MultipartFormData> {
+    if (this.#isFileTaken) throw new BodyAlreadyReadError('bodyFile()')
+    this.#isFileTaken = true
+    const form = await this.#readForm('bodyFile()', {})
+    if (form === null) throw new WeirError('WEIR_MULTIPART_INVALID')
+    return form
+  }
+
+  async #readForm(member: string, options: MultipartOptions): Promise<MultipartFormData | null> {
+    const parts = new MemoryParts(options)
+    const isValid = await readMultipart(this.header('content-type'), this.#body, member, multipartLimits(options.maxParts), () => parts)
+    return isValid ? parts.form : null
+  }
+
+  /**
+   * Hands the fields and files of a multipart/form-data body to callbacks as they arrive: constant memory, whatever the size. The socket
+   * is not read further while a callback's promise is pending or a file's stream is full.
+   *
+   * Whatever happens the call settles, and the handler can still answer.
+   *
+   * @returns true when the form was read to its end; false when the body is no valid multipart/form-data
+   * @throws (rejects) PayloadTooLargeError (413) for a limit that was crossed, what a callback threw, or that the client has left. The
+   *   stream of a file that is cut short errors: it never ends as if it were whole
+   */
+  bodyMultipartStream(options: MultipartStreamOptions): Promise<boolean> {
+    const limits = multipartLimits(options.maxParts)
+    return readMultipart(
+      this.header('content-type'),
+      this.#body,
+      'bodyMultipartStream()',
+      limits,
+      (reading) => new CallbackParts(reading, options),
+    )
+  }
+
   /** Reads the whole body of a streaming route, after which the members that need it answer. On other routes it is there already. */
   bufferBody(): Promise<void> {
     return this.#body.collect('bufferBody()')
@@ -202,12 +293,14 @@ export class HttpRequest {
     return this.#abort.signal
   }
 
-  /** A Web `Request` with a copy of everything, for code that is written against the Fetch API. */
+  /** A Web `Request` with a copy of everything, for code that is written against the Fetch API. On a streaming route its body is the stream, which is taken by that. */
   toWeb(): Request {
     const url = `${this.#connection.isSecure ? 'https' : 'http'}://${this.#head.host || 'localhost'}${this.url}`
     const init: RequestInit = { method: this.method, headers: [...this.headers], signal: this.signal }
-    if (this.method !== 'GET' && this.method !== 'HEAD') init.body = this.bodyBytes as Uint8Array<ArrayBuffer>
-    return new Request(url, init)
+    if (this.method === 'GET' || this.method === 'HEAD') return new Request(url, init)
+    if (this.#body.isWhole) return new Request(url, { ...init, body: this.bodyBytes as Uint8Array<ArrayBuffer> })
+    // `duplex` is in the Fetch standard and in Node, but not in the types.
+    return new Request(url, { ...init, body: Readable.toWeb(this.bodyStream()), duplex: 'half' } as RequestInit)
   }
 
   /** @internal The client is gone, or the server has given up. */
@@ -216,4 +309,8 @@ export class HttpRequest {
     this.#abortReason = reason
     this.#abort?.abort(reason)
   }
+}
+
+function multipartLimits(maxParts: number | undefined): MultipartLimits {
+  return maxParts === undefined ? DEFAULT_MULTIPART_LIMITS : { ...DEFAULT_MULTIPART_LIMITS, maxParts }
 }

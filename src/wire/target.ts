@@ -1,6 +1,6 @@
 // What does a request target name? RFC 9112 §3.2: which of the four forms it has, and the one decoded path that everybody sees.
 //
-// The path is percent-decoded once, here. `%2F` stays as it is, so that a decoded path has the segments of the raw one; NUL, broken
+// The path is percent-decoded once, here. `%2F` stays (in upper case), so that a decoded path has the segments of the raw one; NUL, broken
 // escapes, broken UTF-8 and dot segments are refused, because a proxy or a file system would read them in another way than a router.
 
 import { SLASH } from '../base/ascii.ts'
@@ -57,7 +57,7 @@ function decodeOnce(rawPath: string): string {
   try {
     const path = rawPath
       .split(/(%2f)/i)
-      .map((piece) => (piece.length === 3 && /^%2f$/i.test(piece) ? piece : decodeURIComponent(piece)))
+      .map((piece) => (piece.length === 3 && /^%2f$/i.test(piece) ? '%2F' : decodeURIComponent(piece)))
       .join('')
     if (!path.includes('\0')) return path
   } catch (cause) {

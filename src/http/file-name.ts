@@ -1,0 +1,35 @@
+// File names that came from a client, made fit for a file system.
+
+/** What Windows, macOS or Linux refuse or read in a way of their own, controls, bidirectional overrides and halves of surrogate pairs included. */
+const REFUSED = /[\u0000-\u001f\u007f-\u009f<>:"|?*\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Cs}]/gu
+/** Names of devices, which Windows opens instead of a file, whatever the extension. */
+const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?=\.|$)/i
+/** The shortest limit among common file systems, in bytes; some room is left for a suffix. */
+const MAX_BYTES = 255 - 32
+
+/**
+ * The last segment of a client's file name, with what file systems refuse replaced by `_`: no separators, no controls, no device names,
+ * no leading or trailing dots and blanks, at most 223 bytes of UTF-8 with the extension kept. `upload.bin` when nothing is left.
+ * The result says nothing of what is in the file.
+ */
+export function safeFileName(fileName: string | null | undefined, fallback = 'upload.bin'): string {
+  const segment = (fileName ?? '').normalize('NFC').split(/[/\\]/).at(-1)!
+  const plain = segment.replace(REFUSED, '_').replace(/^[\s.]+|[\s.]+$/gu, '')
+  if (plain === '' || /^_+$/.test(plain)) return fallback
+  return shorten(DEVICE.test(plain) ? `_${plain}` : plain)
+}
+
+/** `report.pdf` with something unique before its extension. */
+export function withSuffix(name: string, suffix: string): string {
+  const dot = name.lastIndexOf('.')
+  return dot <= 0 ? `${name}-${suffix}` : `${name.slice(0, dot)}-${suffix}${name.slice(dot)}`
+}
+
+function shorten(name: string): string {
+  if (Buffer.byteLength(name) <= MAX_BYTES) return name
+  const dot = name.lastIndexOf('.')
+  const extension = dot > 0 && name.length - dot <= 16 ? name.slice(dot) : ''
+  let stem = extension === '' ? name : name.slice(0, dot)
+  while (Buffer.byteLength(stem) + Buffer.byteLength(extension) > MAX_BYTES) stem = [...stem].slice(0, -1).join('')
+  return stem.trimEnd() + extension
+}

@@ -1,0 +1,140 @@
+// A whole form in memory, for small uploads.
+
+import { Readable, type Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+import { PayloadTooLargeError } from '../base/errors.ts'
+import { Pairs } from '../formats/pairs.ts'
+import type { PartHead } from '../formats/part-head.ts'
+
+import type { PartReceiver } from './multipart-reading.ts'
+import { BYTES_TYPE, isFile } from './multipart-stream.ts'
+
+/** Sizes are bytes. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError`. */
+export interface MultipartOptions {
+  /** Parts of one form, fields and files alike. Default 200. */
+  readonly maxParts?: number
+  /** Size of one file. Default: as large as the body may be. */
+  readonly maxFileBytes?: number
+  /** Size of one field. Default: as large as the body may be. */
+  readonly maxFieldBytes?: number
+}
+
+/** A file in memory. */
+export class UploadedFile {
+  /** Name of the form field. */
+  readonly fieldName: string
+  /** What the client calls the file; null when it gives no name. Untrusted and unchanged: see `safeFileName`. */
+  readonly fileName: string | null
+  /** As the client says, `application/octet-stream` when it says nothing. Untrusted. */
+  readonly contentType: string
+  /** The bytes; `content.length` is the size. They are the handler's own and may be kept. */
+  readonly content: Uint8Array
+  #data: FileData | null = null
+
+  /** @internal */
+  constructor(head: PartHead, content: Uint8Array) {
+    this.fieldName = head.name
+    this.fileName = head.fileName
+    this.contentType = head.contentType ?? BYTES_TYPE
+    this.content = content
+  }
+
+  /** The content as a stream: always the same one, to be read once. */
+  get data(): FileData {
+    this.#data ??= new FileData(this.content)
+    return this.#data
+  }
+}
+
+/** The content of a file in memory as a Readable. */
+export class FileData extends Readable {
+  /** Size of the file in bytes. */
+  readonly length: number
+  #rest: Uint8Array | null
+
+  /** @internal */
+  constructor(content: Uint8Array) {
+    super()
+    this.length = content.length
+    this.#rest = content
+  }
+
+  /** Writes everything to `target` and ends it; resolves when it has been taken. */
+  async copyTo(target: Writable): Promise<void> {
+    await pipeline(this, target)
+  }
+
+  override _read(): void {
+    if (this.#rest !== null && this.#rest.length > 0) this.push(this.#rest)
+    this.#rest = null
+    this.push(null)
+  }
+}
+
+/** A form in memory. */
+export class MultipartFormData {
+  /** The fields that are no files, in order, repeated names included. */
+  readonly fields: Pairs
+  /** The files, in order. */
+  readonly files: readonly UploadedFile[]
+
+  /** @internal */
+  constructor(fields: Pairs, files: readonly UploadedFile[]) {
+    this.fields = fields
+    this.files = files
+  }
+}
+
+const EMPTY = new Uint8Array(0)
+
+/** Gathers the parts. */
+export class MemoryParts implements PartReceiver {
+  readonly #options: MultipartOptions
+  readonly #fields: string[] = []
+  readonly #files: UploadedFile[] = []
+  #head: PartHead | null = null
+  #isFile = false
+  #pieces: Buffer[] = []
+  #size = 0
+
+  constructor(options: MultipartOptions) {
+    this.#options = options
+  }
+
+  get form(): MultipartFormData {
+    return new MultipartFormData(new Pairs(this.#fields), this.#files)
+  }
+
+  begin(head: PartHead): boolean {
+    this.#head = head
+    this.#isFile = isFile(head)
+    this.#pieces = []
+    this.#size = 0
+    return true
+  }
+
+  data(buffer: Buffer, start: number, end: number): boolean {
+    this.#size += end - start
+    const limit = this.#isFile ? 'maxFileBytes' : 'maxFieldBytes'
+    const maximum = this.#options[limit]
+    if (maximum !== undefined && this.#size > maximum) throw new PayloadTooLargeError(limit, maximum)
+    const piece = Buffer.allocUnsafeSlow(end - start)
+    buffer.copy(piece, 0, start, end)
+    this.#pieces.push(piece)
+    return true
+  }
+
+  end(): boolean {
+    const pieces = this.#pieces
+    const whole = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, this.#size)
+    if (!this.#isFile) this.#fields.push(this.#head!.name, whole.toString('utf8'))
+    else
+      this.#files.push(
+        new UploadedFile(this.#head!, pieces.length === 0 ? EMPTY : new Uint8Array(whole.buffer, whole.byteOffset, whole.length)),
+      )
+    return true
+  }
+
+  async abort(): Promise<void> {}
+}

@@ -1,0 +1,148 @@
+// A form whose fields and files are handed to callbacks as they arrive: constant memory, whatever the size.
+
+import type { Readable } from 'node:stream'
+
+import { PayloadTooLargeError } from '../base/errors.ts'
+import type { PartHead } from '../formats/part-head.ts'
+
+import type { MultipartReading, PartReceiver } from './multipart-reading.ts'
+import { PartStream } from './part-stream.ts'
+
+/** What a form says about one of its files. */
+export interface UploadedFileInfo {
+  /** Name of the form field. */
+  readonly fieldName: string
+  /** What the client calls the file; null when it gives no name. Untrusted and unchanged: see `safeFileName`. */
+  readonly fileName: string | null
+  /** As the client says, `application/octet-stream` when it says nothing. Untrusted. */
+  readonly contentType: string
+  /** Bytes so far: grows while the file passes, and is final at its end. */
+  readonly length: number
+}
+
+/** Sizes are bytes. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError`. */
+export interface MultipartStreamOptions {
+  /** Called for each field that is no file. A promise is waited for. */
+  readonly onField?: (name: string, value: string) => unknown
+  /** Called for each file when its first bytes are there. A promise is waited for; what is not read by then is skipped. */
+  readonly onFile?: (info: UploadedFileInfo, content: Readable) => unknown
+  /** Parts of one form, fields and files alike. Default 200. */
+  readonly maxParts?: number
+  /** Size of one file. Default 50 MiB. The request's own `maxRequestBodySize` counts as well. */
+  readonly maxFileBytes?: number
+  /** Size of one field. Default 1 MiB. */
+  readonly maxFieldBytes?: number
+}
+
+export const DEFAULT_MAX_FILE_BYTES = 50 * 1024 * 1024
+export const DEFAULT_MAX_FIELD_BYTES = 1024 * 1024
+
+/** A part that names a file, or that is plainly bytes, is a file; any other is a field (RFC 7578 §4.2, §4.4). */
+export function isFile(head: PartHead): boolean {
+  return head.fileName !== null || (head.contentType !== null && /^application\/octet-stream(?=[;\s]|$)/i.test(head.contentType))
+}
+
+export const BYTES_TYPE = 'application/octet-stream'
+
+/** The file that is passing. */
+class PassingFile implements UploadedFileInfo {
+  readonly fieldName: string
+  readonly fileName: string | null
+  readonly contentType: string
+  length = 0
+
+  constructor(head: PartHead) {
+    this.fieldName = head.name
+    this.fileName = head.fileName
+    this.contentType = head.contentType ?? BYTES_TYPE
+  }
+}
+
+export class CallbackParts implements PartReceiver {
+  readonly #reading: MultipartReading
+  readonly #options: MultipartStreamOptions
+  readonly #maxFileBytes: number
+  readonly #maxFieldBytes: number
+  #field: string | null = null
+  #pieces: Buffer[] = []
+  #fieldBytes = 0
+  #file: PassingFile | null = null
+  #stream: PartStream | null = null
+  /** A callback that has not settled. */
+  #pending: Promise<void> | null = null
+
+  constructor(reading: MultipartReading, options: MultipartStreamOptions) {
+    this.#reading = reading
+    this.#options = options
+    this.#maxFileBytes = options.maxFileBytes ?? DEFAULT_MAX_FILE_BYTES
+    this.#maxFieldBytes = options.maxFieldBytes ?? DEFAULT_MAX_FIELD_BYTES
+  }
+
+  begin(head: PartHead): boolean {
+    if (!isFile(head)) {
+      this.#field = head.name
+      this.#pieces = []
+      this.#fieldBytes = 0
+      return true
+    }
+    const file = new PassingFile(head)
+    const stream: PartStream = new PartStream(() => {
+      // A stream that is past has no say in what follows it.
+      if (this.#stream === stream) this.#reading.resume()
+    })
+    this.#file = file
+    this.#stream = stream
+    const result = this.#options.onFile?.(file, stream)
+    if (!this.#await(result, () => stream.skipUnlessRead())) stream.skipUnlessRead()
+    return true
+  }
+
+  data(buffer: Buffer, start: number, end: number): boolean {
+    if (this.#file === null) {
+      this.#fieldBytes += end - start
+      if (this.#fieldBytes > this.#maxFieldBytes) throw new PayloadTooLargeError('maxFieldBytes', this.#maxFieldBytes)
+      this.#pieces.push(Buffer.from(buffer.subarray(start, end)))
+      return true
+    }
+    this.#file.length += end - start
+    if (this.#file.length > this.#maxFileBytes) throw new PayloadTooLargeError('maxFileBytes', this.#maxFileBytes)
+    return this.#stream!.give(buffer, start, end)
+  }
+
+  end(): boolean {
+    const stream = this.#stream
+    if (stream !== null) {
+      this.#file = null
+      this.#stream = null
+      stream.finish()
+      return this.#pending === null
+    }
+    const result = this.#options.onField?.(this.#field!, Buffer.concat(this.#pieces).toString('utf8'))
+    this.#pieces = []
+    return !this.#await(result, () => {})
+  }
+
+  async abort(error: Error): Promise<void> {
+    this.#stream?.abort(error)
+    this.#stream = null
+    // The callback lets go of what it holds, such as a temporary file; that it fails now is no news.
+    await this.#pending
+  }
+
+  /** @returns whether there is something to wait for */
+  #await(result: unknown, onSettled: () => void): boolean {
+    if (typeof result !== 'object' || result === null || !('then' in result) || typeof result.then !== 'function') return false
+    this.#pending = Promise.resolve(result).then(
+      () => {
+        this.#pending = null
+        onSettled()
+        this.#reading.resume()
+      },
+      (error: unknown) => {
+        this.#pending = null
+        this.#reading.fail(error instanceof Error ? error : new Error(String(error)))
+      },
+    )
+    return true
+  }
+}

@@ -1,0 +1,186 @@
+// An upload becomes a file: under a temporary name while it comes, under its own when it is whole, and not at all when it is not.
+
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+
+import { FileRefusedError, PayloadTooLargeError } from '../base/errors.ts'
+
+import { type ByteInspector, DiskWriter } from './disk-writer.ts'
+import { safeFileName, withSuffix } from './file-name.ts'
+import { PartStream } from './part-stream.ts'
+
+/** What may be saved, and how. */
+export interface SavePolicy {
+  /** Largest size in bytes; beyond it `PayloadTooLargeError`. Default: none beside those of the form. */
+  readonly maxBytes?: number
+  /** Extensions that are allowed, such as `.png`, whatever their case. Default: any. */
+  readonly extensions?: readonly string[]
+  /** First bytes that are allowed, such as `[[0x89, 0x50, 0x4e, 0x47]]`, or a function that judges the first 64 bytes. Default: any. */
+  readonly magic?: readonly (readonly number[] | Uint8Array)[] | ((first: Uint8Array) => boolean)
+  /** Hash to compute while writing, such as `sha256`. Default: none. */
+  readonly hash?: string
+  /** Name to save under, in place of the client's; made safe all the same. */
+  readonly fileName?: string
+  /** Permissions of the new file, before the process's umask. Default 0o666, as everywhere. */
+  readonly mode?: number
+  /** Whether the bytes must be on the disk, not only with the system, before the file gets its name. Default false. */
+  readonly sync?: boolean
+}
+
+/** A file that was saved. */
+export interface SavedFile {
+  /** Where it is. */
+  readonly path: string
+  /** The name that it got in its directory. */
+  readonly fileName: string
+  /** Bytes. */
+  readonly size: number
+  /** Digest in hexadecimal digits; null unless the policy asked for one. */
+  readonly hash: string | null
+}
+
+/** Enough to tell any common kind of file. */
+const MAGIC_BYTES = 64
+
+/**
+ * Saves an upload in `directory`, which must exist: under a temporary name while it comes, under `safeFileName` of the client's name when it
+ * is whole. Nothing is ever overwritten; when the name is taken, something unique goes before the extension.
+ *
+ * Whatever goes wrong (the client leaves, a limit, a full disk), the temporary file is closed and removed before the promise rejects.
+ *
+ * @param info of the file: its `fileName` is the client's word
+ * @param content bytes, or the stream that `onFile` was given
+ * @throws FileRefusedError (415), PayloadTooLargeError (413), what the stream fails with, what the system says (`ENOSPC`, `EACCES`)
+ */
+export async function saveTo(
+  directory: string,
+  info: { readonly fileName: string | null },
+  content: Readable | Uint8Array,
+  policy: SavePolicy = {},
+): Promise<SavedFile> {
+  let handle: FileHandle | null = null
+  const temporary = join(directory, `.${randomBytes(12).toString('hex')}.part`)
+  try {
+    const name = safeFileName(policy.fileName ?? info.fileName)
+    checkExtension(name, policy)
+    handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666)
+    const { size, hash } = await write(handle, content, policy)
+    if (policy.sync === true) await handle.sync()
+    await handle.close()
+    const fileName = await giveName(temporary, directory, name)
+    return { path: join(directory, fileName), fileName, size, hash }
+  } catch (error) {
+    if (!(content instanceof Uint8Array)) content.destroy()
+    if (handle !== null) {
+      await handle.close().catch(() => {})
+      await unlink(temporary).catch(() => {})
+    }
+    throw error
+  }
+}
+
+function checkExtension(name: string, { extensions }: SavePolicy): void {
+  if (extensions === undefined) return
+  const extension = extname(name).toLowerCase()
+  if (extensions.some((allowed) => allowed.toLowerCase() === extension)) return
+  throw new FileRefusedError('WEIR_FILE_EXTENSION', `"${extension}", only ${extensions.join(', ')}`)
+}
+
+async function write(
+  handle: FileHandle,
+  content: Readable | Uint8Array,
+  policy: SavePolicy,
+): Promise<{ size: number; hash: string | null }> {
+  let onRoom = (): void => {}
+  const writer = new DiskWriter(handle, policy.hash ?? null, new Inspector(policy), () => onRoom())
+  if (content instanceof Uint8Array) {
+    writer.data(Buffer.from(content.buffer, content.byteOffset, content.length), 0, content.length)
+    writer.end()
+  } else if (content instanceof PartStream && content.divert(writer)) {
+    onRoom = () => content.demand()
+    content.demand()
+  } else {
+    try {
+      for await (const chunk of content) {
+        const bytes = Buffer.from(chunk as Uint8Array)
+        if (!writer.data(bytes, 0, bytes.length)) await new Promise<void>((resolve) => (onRoom = resolve))
+        if (writer.hasFailed) break
+      }
+      writer.end()
+    } catch (error) {
+      writer.fail(error as Error)
+    }
+  }
+  await writer.done
+  return { size: writer.size, hash: writer.digest() }
+}
+
+/** Holds the bytes against the policy before they are written. */
+class Inspector implements ByteInspector {
+  readonly #policy: SavePolicy
+  #size = 0
+  #first: Buffer | null
+
+  constructor(policy: SavePolicy) {
+    this.#policy = policy
+    this.#first = policy.magic === undefined ? null : Buffer.alloc(0)
+  }
+
+  look(bytes: Buffer): void {
+    const { maxBytes } = this.#policy
+    this.#size += bytes.length
+    if (maxBytes !== undefined && this.#size > maxBytes) throw new PayloadTooLargeError('maxBytes', maxBytes)
+    if (this.#first === null) return
+    this.#first = Buffer.concat([this.#first, bytes.subarray(0, MAGIC_BYTES - this.#first.length)])
+    if (this.#first.length === MAGIC_BYTES) this.end()
+  }
+
+  /** The first bytes are known. */
+  end(): void {
+    const first = this.#first
+    const { magic } = this.#policy
+    if (first === null || magic === undefined) return
+    this.#first = null
+    const isAllowed =
+      typeof magic === 'function'
+        ? magic(first)
+        : magic.some((known) => known.length <= first.length && known.every((byte, i) => first[i] === byte))
+    if (!isAllowed) throw new FileRefusedError('WEIR_FILE_MAGIC')
+  }
+}
+
+/** Moves a whole file to its name, or to one beside it that is free. @returns the name */
+async function giveName(temporary: string, directory: string, name: string): Promise<string> {
+  for (let fileName = name; ; fileName = withSuffix(name, randomBytes(6).toString('hex'))) {
+    if (await claim(temporary, join(directory, fileName))) return fileName
+  }
+}
+
+/** `link` fails where the name is taken, which `rename` would overwrite. */
+async function claim(temporary: string, path: string): Promise<boolean> {
+  try {
+    await link(temporary, path)
+    await unlink(temporary)
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return false
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error
+    return claimWithoutLinks(temporary, path)
+  }
+}
+
+/** File systems without hard links: the name is claimed by an empty file, which the whole one then replaces. */
+async function claimWithoutLinks(temporary: string, path: string): Promise<boolean> {
+  try {
+    await (await open(path, 'wx')).close()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+  await rename(temporary, path)
+  return true
+}

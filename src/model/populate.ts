@@ -1,0 +1,178 @@
+// Writes what came into a model that exists: only properties that it has, converted to what they hold, all or nothing.
+//
+// First everything is read and converted, then everything is written. A value that does not fit is written down and the rest is
+// still looked at, so that a client hears of all its mistakes at once.
+
+import { type BindingFailure, ModelBindingError } from '../base/errors.ts'
+import { MAX_MISMATCHES, Mismatch, show } from '../schema/mismatch.ts'
+import type { ReadContext, Schema } from '../schema/schema.ts'
+import { t } from '../schema/t.ts'
+
+import { fieldsOf } from './fields.ts'
+import { Selection } from './key-paths.ts'
+
+export interface PopulateOptions extends ReadContext {
+  /** Names or key paths of the properties that may be written; null or absent: all. */
+  readonly includeProperties?: Iterable<string> | null
+  /** Those that may not. */
+  readonly excludeProperties?: Iterable<string> | null
+  /** How deep objects and arrays may lie in one another. */
+  readonly maxDepth?: number
+}
+
+/** What came: parsed JSON, or the texts of a form. */
+export type Source =
+  | { readonly kind: 'json'; readonly value: object }
+  | { readonly kind: 'form'; readonly value: Readonly<Record<string, string | string[]>> }
+
+/** Deep enough for any document that a person designs. System.Text.Json has the same. */
+export const DEFAULT_MAX_DEPTH = 64
+
+/** Nothing is to be written. */
+const SKIP = Symbol('skip')
+
+/** What a property holds that no `@Field` describes. */
+const BY_TYPE: Readonly<Record<string, Schema<unknown>>> = { string: t.string, number: t.number, bigint: t.bigint, boolean: t.bool }
+const TEXTS = t.array(t.string)
+
+/** @throws ModelBindingError with every property whose value cannot be converted; the model is then as it was */
+export function populate(model: object, source: Source, options: PopulateOptions): void {
+  const run = new Population(source.kind === 'json', options)
+  run.readObject(model, source.value as Record<string, unknown>, '', false, 1)
+  if (run.failures.length > 0) throw new ModelBindingError(run.failures)
+  run.write()
+}
+
+class Population {
+  readonly failures: BindingFailure[] = []
+  readonly #isJson: boolean
+  readonly #options: PopulateOptions
+  readonly #selection: Selection | null
+  readonly #maxDepth: number
+  /** Target, key, value, one after the other. */
+  readonly #writes: unknown[] = []
+
+  constructor(isJson: boolean, options: PopulateOptions) {
+    this.#isJson = isJson
+    this.#options = options
+    const { includeProperties: include, excludeProperties: exclude } = options
+    this.#selection = (include ?? exclude ?? null) === null ? null : new Selection(include, exclude)
+    this.#maxDepth = options.maxDepth ?? DEFAULT_MAX_DEPTH
+  }
+
+  readObject(model: object, source: Readonly<Record<string, unknown>>, prefix: string, isIncluded: boolean, depth: number): void {
+    const fields = fieldsOf(model)
+    for (const key of Object.keys(source)) {
+      const path = prefix === '' ? key : `${prefix}.${key}`
+      const schema = fields?.get(key)
+      if (!isWritable(model, key, schema)) {
+        if (this.#options.unknownProperties === 'error') this.#fail(path, 'no such property', show(source[key]))
+        continue
+      }
+      const choice = this.#selection === null ? 'all' : this.#selection.of(path, isIncluded)
+      if (choice === 'none') continue
+      const present = (model as Record<string, unknown>)[key]
+      const value = schema === undefined ? this.#infer(present, source[key], path, choice, depth) : this.#convert(schema, source[key], path)
+      if (value !== SKIP) this.#writes.push(model, key, value)
+      if (this.failures.length >= MAX_MISMATCHES) return
+    }
+  }
+
+  /** All of it; where a property refuses to be written, what was written before is taken back. */
+  write(): void {
+    const writes = this.#writes
+    const before: unknown[] = []
+    try {
+      for (let i = 0; i < writes.length; i += 3) {
+        const target = writes[i] as Record<string, unknown>
+        const key = writes[i + 1] as string
+        before.push(target[key])
+        target[key] = writes[i + 2]
+      }
+    } catch (error) {
+      for (let i = before.length - 2; i >= 0; i--) (writes[3 * i] as Record<string, unknown>)[writes[3 * i + 1] as string] = before[i]
+      throw error
+    }
+  }
+
+  #convert(schema: Schema<unknown>, value: unknown, path: string): unknown {
+    const converted = this.#isJson
+      ? schema.fromValue(value, this.#options)
+      : schema.fromTexts(typeof value === 'string' ? [value] : (value as readonly string[]), this.#options)
+    if (!(converted instanceof Mismatch)) return converted === undefined ? SKIP : converted
+    for (const failure of converted.failures(path, 'body')) if (this.failures.length < MAX_MISMATCHES) this.failures.push(failure)
+    return SKIP
+  }
+
+  /** A property without a schema takes what it holds now. */
+  #infer(present: unknown, value: unknown, path: string, choice: 'all' | 'some', depth: number): unknown {
+    const schema = BY_TYPE[typeof present]
+    if (value === null && this.#isJson) return this.#inferNull(present, schema, path)
+    if (schema !== undefined) return this.#convert(schema, value, path)
+    if (present instanceof Date) return this.#convert(t.dateTime, value, path)
+    if (Array.isArray(present)) return this.#inferArray(present, value, path, depth)
+    if (present === null || present === undefined) return this.#isJson ? this.#copy(value, path, depth) : value
+    if (!isModel(present)) return this.#fail(path, 'nothing: this property cannot be mapped', show(value))
+    if (!this.#isJson || !isObject(value)) return this.#fail(path, 'an object', show(value))
+    if (depth >= this.#maxDepth) return this.#fail(path, `at most ${this.#maxDepth} levels`, 'more')
+    this.readObject(present, value, path, choice === 'all', depth + 1)
+    return SKIP
+  }
+
+  /** Null is written where a reference stands; a number, a truth value or a moment cannot be missing. */
+  #inferNull(present: unknown, schema: Schema<unknown> | undefined, path: string): unknown {
+    if (this.#options.nullValues === 'ignore') return SKIP
+    if (typeof present !== 'string' && (schema !== undefined || present instanceof Date)) {
+      return this.#convert(schema ?? t.dateTime, null, path)
+    }
+    return null
+  }
+
+  #inferArray(present: readonly unknown[], value: unknown, path: string, depth: number): unknown {
+    if (!this.#isJson) return this.#convert(TEXTS, value, path)
+    if (!Array.isArray(value)) return this.#fail(path, 'an array', show(value))
+    const first = present[0]
+    const element = first instanceof Date ? t.dateTime : BY_TYPE[typeof first]
+    return element === undefined ? this.#copy(value, path, depth) : this.#convert(t.array(element), value, path)
+  }
+
+  /** JSON of any form. `__proto__` is left out: what reads the model later might copy it onto a prototype. */
+  #copy(value: unknown, path: string, depth: number): unknown {
+    if (typeof value !== 'object' || value === null) return value
+    if (depth >= this.#maxDepth) return this.#fail(path, `at most ${this.#maxDepth} levels`, 'more')
+    if (Array.isArray(value)) return value.map((item, i) => this.#copy(item, `${path}[${i}]`, depth + 1))
+    const copy: Record<string, unknown> = {}
+    for (const [key, part] of Object.entries(value)) if (key !== '__proto__') copy[key] = this.#copy(part, `${path}.${key}`, depth + 1)
+    return copy
+  }
+
+  #fail(path: string, expected: string, actual: string | undefined): typeof SKIP {
+    if (this.failures.length < MAX_MISMATCHES) {
+      this.failures.push(actual === undefined ? { name: path, in: 'body', expected } : { name: path, in: 'body', expected, actual })
+    }
+    return SKIP
+  }
+}
+
+/** Only what the model has itself, or has declared, is ever written: nothing reaches a prototype. */
+function isWritable(model: object, key: string, schema: Schema<unknown> | undefined): boolean {
+  if (key === '__proto__') return false
+  if (schema !== undefined) return true
+  return Object.hasOwn(model, key) && typeof (model as Record<string, unknown>)[key] !== 'function'
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** An object whose properties can be mapped: a plain one or an instance of a class, not a container with a life of its own. */
+function isModel(value: unknown): value is object {
+  if (!isObject(value)) return false
+  return !(
+    value instanceof Map ||
+    value instanceof Set ||
+    ArrayBuffer.isView(value) ||
+    value instanceof ArrayBuffer ||
+    value instanceof Promise
+  )
+}

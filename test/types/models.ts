@@ -1,0 +1,41 @@
+// Models and what may be said of their properties. Only tsc runs this file.
+
+import { Field, fields, type HttpRequest, type KeyPath, t } from '../../src/index.ts'
+
+class Address {
+  city = ''
+  zip = 0
+}
+
+class User {
+  @Field(t.uuid) id = ''
+  @Field(t.int.min(0)) age = 0
+  // @ts-expect-error the property holds text, the schema gives a number
+  @Field(t.int) wrong = ''
+  name = ''
+  address = new Address()
+  greet() {}
+}
+
+export class Plain {
+  static fields = fields(this, { id: t.uuid })
+  id = ''
+}
+
+export class Misspelt {
+  // @ts-expect-error no such property
+  static fields = fields(this, { idd: t.uuid })
+  id = ''
+}
+
+const path: KeyPath<User> = 'address.city'
+export const paths: KeyPath<User>[] = ['id', 'name', 'address', path]
+// @ts-expect-error a method is no property to write
+export const method: KeyPath<User> = 'greet'
+
+declare const request: HttpRequest
+request.bodyMap(new User(), { includeProperties: ['name', 'address.zip'], excludeProperties: new Set(['id'] as const) })
+// @ts-expect-error no such property
+request.bodyMap(new User(), { includeProperties: ['nmae'] })
+request.bodyMap({ a: 1 }, { includeProperties: null })
+request.bodyMapAnonymous({ a: 1 }, { settings: { zoneless: 'local', maxDepth: 3 } })
