@@ -11,12 +11,13 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   wire: ['base'],
   formats: ['base'],
   schema: ['base'],
+  model: ['base', 'schema'],
   routing: ['base'],
-  http: ['base', 'wire', 'formats', 'schema'],
+  http: ['base', 'wire', 'formats', 'schema', 'model'],
   app: ['base', 'routing', 'schema', 'http'],
   net: ['base', 'wire', 'http'],
   'server.ts': ['base', 'http', 'app', 'net'],
-  'index.ts': ['base', 'wire', 'formats', 'schema', 'routing', 'http', 'app', 'net', 'server.ts'],
+  'index.ts': ['base', 'wire', 'formats', 'schema', 'model', 'routing', 'http', 'app', 'net', 'server.ts'],
 }
 /** Same bytes in, same answer out: no sockets, no clocks, no files. */
 const PURE: ReadonlySet<string> = new Set(['base', 'wire', 'formats', 'schema', 'routing'])
