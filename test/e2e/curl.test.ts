@@ -1,0 +1,222 @@
+// What curl sees: a client that we did not write, over real sockets.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+
+import { curl, noCurl } from '../support/curl.ts'
+import { startDemo } from '../support/demo.ts'
+
+const MIB = 1024 * 1024
+/** Text that shows a lost, doubled or moved piece. */
+const numbered = (length: number): Buffer => {
+  const lines: string[] = []
+  for (let size = 0; size < length; size += 8) lines.push(`${String(lines.length).padStart(7, '0')}\n`)
+  return Buffer.from(lines.join('')).subarray(0, length)
+}
+
+describe('curl', { skip: noCurl }, () => {
+  test('a user comes back with the id as a number and active as false', async (t) => {
+    const { origin } = await startDemo(t)
+    const { answer, exitCode } = await curl([`${origin}/users/42`])
+    assert.equal(exitCode, 0)
+    assert.equal(answer.status, 200)
+    assert.equal(answer.protocol, 'HTTP/1.1')
+    assert.equal(answer.header('content-type'), 'application/json')
+    assert.equal(answer.text, '{"id":42,"active":false}')
+  })
+
+  test('active in the query is read as a boolean', async (t) => {
+    const { origin } = await startDemo(t)
+    assert.equal((await curl([`${origin}/users/-7?active=true`])).answer.text, '{"id":-7,"active":true}')
+    assert.equal((await curl([`${origin}/users/7?active=false`])).answer.text, '{"id":7,"active":false}')
+  })
+
+  test('an id that is no number, and an active that is no boolean, answer 400 with both named', async (t) => {
+    const { origin } = await startDemo(t)
+    const { answer } = await curl([`${origin}/users/4.2?active=maybe`])
+    assert.equal(answer.status, 400)
+    assert.equal(answer.header('content-type'), 'application/problem+json')
+    const problem = JSON.parse(answer.text) as { errors: { name: string; actual: string }[] }
+    assert.deepEqual(
+      problem.errors.map(({ name, actual }) => [name, actual]),
+      [
+        ['id', '4.2'],
+        ['active', 'maybe'],
+      ],
+    )
+  })
+
+  test('a raw text body comes back as text', async (t) => {
+    const { origin } = await startDemo(t)
+    const { answer } = await curl(['-H', 'Content-Type: text/plain', '--data-binary', 'Grüße\r\n\r\n', `${origin}/api/user/save`])
+    assert.equal(answer.status, 200)
+    assert.equal(answer.header('content-type'), 'text/plain; charset=utf-8')
+    assert.equal(answer.text, 'Grüße\r\n\r\n')
+  })
+
+  test('an empty body comes back empty', async (t) => {
+    const { origin } = await startDemo(t)
+    const { answer } = await curl(['-X', 'POST', `${origin}/api/user/save`])
+    assert.equal(answer.status, 200)
+    assert.equal(answer.header('content-length'), '0')
+    assert.equal(answer.text, '')
+  })
+
+  test('HEAD has the fields of GET and no body', async (t) => {
+    const { origin } = await startDemo(t)
+    for (const path of ['/', '/users/42']) {
+      const get = await curl([origin + path])
+      const head = await curl(['--head', origin + path])
+      assert.equal(head.exitCode, 0)
+      assert.equal(head.answer.status, 200)
+      assert.equal(head.answer.body.length, 0)
+      for (const name of ['content-length', 'content-type', 'etag', 'last-modified']) {
+        assert.equal(head.answer.header(name), get.answer.header(name), `${name} of ${path}`)
+      }
+      assert.equal(head.answer.header('content-length'), String(get.answer.body.length))
+    }
+  })
+
+  test('OPTIONS says which methods a path has, and * which the server has', async (t) => {
+    const { origin } = await startDemo(t)
+    const one = await curl(['-X', 'OPTIONS', `${origin}/api/user/save`])
+    assert.equal(one.answer.status, 204)
+    assert.equal(one.answer.header('allow'), 'OPTIONS, POST')
+    assert.equal(one.answer.header('content-length'), null)
+    const all = await curl(['-X', 'OPTIONS', '--request-target', '*', origin])
+    assert.equal(all.answer.status, 204)
+    assert.equal(all.answer.header('allow'), 'GET, HEAD, OPTIONS, POST')
+  })
+
+  test('a path that nobody mapped answers 404, a method that it does not have 405 with Allow', async (t) => {
+    const { origin } = await startDemo(t)
+    const missing = await curl([`${origin}/nowhere`])
+    assert.equal(missing.answer.status, 404)
+    assert.equal((JSON.parse(missing.answer.text) as { code: string }).code, 'WEIR_ROUTE_NOT_FOUND')
+    const wrong = await curl(['-X', 'DELETE', `${origin}/users/42`])
+    assert.equal(wrong.answer.status, 405)
+    assert.equal(wrong.answer.header('allow'), 'GET, HEAD, OPTIONS')
+  })
+
+  test('two URLs share one connection, also after a body, a 404 and a 400', async (t) => {
+    const { origin } = await startDemo(t)
+    const urls = ['/users/1', '/nowhere', '/users/abc', '/', '/users/2'].map((path) => origin + path)
+    const { stderr } = await curl(['--write-out', '%{stderr}%{http_code} %{num_connects}\n', ...urls])
+    assert.deepEqual(stderr.trim().split('\n'), ['200 1', '404 0', '400 0', '200 0', '200 0'])
+  })
+
+  test('HTTP/1.0 gets its answer, and the end of the connection', async (t) => {
+    const { origin } = await startDemo(t)
+    const { answer, exitCode } = await curl(['--http1.0', `${origin}/users/42`])
+    assert.equal(exitCode, 0)
+    assert.equal(answer.status, 200)
+    assert.equal(answer.header('connection'), 'close')
+    assert.equal(answer.text, '{"id":42,"active":false}')
+  })
+
+  test('a stream goes to HTTP/1.1 in chunks, and to HTTP/1.0 up to the end of the connection', async (t) => {
+    const text = numbered(MIB)
+    const { origin } = await startDemo(t, {}, (server) => {
+      server.mapGet('/stream', async function* () {
+        for (let at = 0; at < text.length; at += 10_000) yield text.subarray(at, at + 10_000)
+      })
+    })
+    const chunked = await curl([`${origin}/stream`])
+    assert.equal(chunked.answer.header('transfer-encoding'), 'chunked')
+    assert.equal(chunked.answer.header('content-length'), null)
+    assert.ok(chunked.answer.body.equals(text))
+    const old = await curl(['--http1.0', `${origin}/stream`])
+    assert.equal(old.exitCode, 0)
+    assert.equal(old.answer.header('transfer-encoding'), null)
+    assert.equal(old.answer.header('content-length'), null)
+    assert.ok(old.answer.body.equals(text))
+  })
+
+  test('a client that asks first is told to go on, and its 1 MiB comes back', async (t) => {
+    const { origin } = await startDemo(t)
+    const text = numbered(MIB)
+    const { answers, answer } = await curl(['-H', 'Expect: 100-continue', '--data-binary', '@-', `${origin}/api/user/save`], text)
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [100, 200],
+    )
+    assert.ok(answer.body.equals(text))
+  })
+
+  test('a chunked upload of 1 MiB comes back', async (t) => {
+    const { origin } = await startDemo(t)
+    const text = numbered(MIB)
+    const { answer } = await curl(['-X', 'POST', '-T', '-', `${origin}/api/user/save`], text)
+    assert.equal(answer.status, 200)
+    assert.ok(answer.body.equals(text))
+  })
+
+  test('a body beyond the limit is refused by its head alone when the client asks first', async (t) => {
+    const { origin } = await startDemo(t, { limits: { maxRequestBodySize: MIB } })
+    const upload = ['-H', 'Expect: 100-continue', '--data-binary', '@-', '--write-out', '%{stderr}%{size_upload}']
+    const { answers, stderr } = await curl([...upload, `${origin}/api/user/save`], numbered(MIB + 1))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [413],
+    )
+    assert.equal(stderr, '0', 'no byte of the body was sent')
+  })
+
+  test('a client that sends too much at once sees the 413 and not a broken connection', async (t) => {
+    const { origin } = await startDemo(t, { limits: { maxRequestBodySize: 100_000 } })
+    const bodies: [string, string[]][] = [
+      ['with Content-Length', ['-H', 'Expect:', '--data-binary', '@-']],
+      ['chunked', ['-H', 'Expect:', '-X', 'POST', '-T', '-']],
+    ]
+    for (const [what, args] of bodies) {
+      const { answer } = await curl([...args, `${origin}/api/user/save`], numbered(8 * MIB))
+      assert.equal(answer.status, 413, what)
+      const { limit, maximum } = JSON.parse(answer.text) as { limit: string; maximum: number }
+      assert.deepEqual([limit, maximum], ['maxRequestBodySize', 100_000], what)
+    }
+  })
+
+  test('a body of exactly the limit is taken', async (t) => {
+    const { origin } = await startDemo(t, { limits: { maxRequestBodySize: 100_000 } })
+    const { answer } = await curl(['--data-binary', '@-', `${origin}/api/user/save`], numbered(100_000))
+    assert.equal(answer.status, 200)
+    assert.equal(answer.body.length, 100_000)
+  })
+
+  test('a part of a file can be asked for, and one beyond its end answers 416', async (t) => {
+    const { origin } = await startDemo(t)
+    const whole = (await curl([origin])).answer.body
+    const first = await curl(['--range', '0-14', origin])
+    assert.equal(first.answer.status, 206)
+    assert.equal(first.answer.header('content-range'), `bytes 0-14/${whole.length}`)
+    assert.equal(first.answer.text, '<!doctype html>')
+    const last = await curl(['--range', '-8', origin])
+    assert.ok(last.answer.body.equals(whole.subarray(-8)))
+    const beyond = await curl(['--range', `${whole.length}-`, origin])
+    assert.equal(beyond.answer.status, 416)
+    assert.equal(beyond.answer.header('content-range'), `bytes */${whole.length}`)
+  })
+
+  test('a file that the client has already is not sent again', async (t) => {
+    const { origin } = await startDemo(t)
+    const tag = (await curl([origin])).answer.header('etag')
+    const again = await curl(['-H', `If-None-Match: ${tag}`, origin])
+    assert.equal(again.answer.status, 304)
+    assert.equal(again.answer.header('etag'), tag)
+    assert.equal(again.answer.body.length, 0)
+  })
+
+  test('a Unix socket serves the same routes, and is gone when the server has stopped', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'weir-'))
+    t.after(() => rm(folder, { recursive: true, force: true }))
+    const unixSocket = join(folder, 'demo.sock')
+    const { server } = await startDemo(t, { unixSocket })
+    const { answer } = await curl(['--unix-socket', unixSocket, 'http://localhost/users/42'])
+    assert.equal(answer.text, '{"id":42,"active":false}')
+    await server.stop({ graceMs: 0 })
+    await assert.rejects(readFile(unixSocket), { code: 'ENOENT' })
+  })
+})

@@ -1,0 +1,71 @@
+// The demo as a program: what it prints, and how it ends.
+
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+import { within } from '../support/serving.ts'
+
+const MAIN = fileURLToPath(new URL('../../examples/demo/main.js', import.meta.url))
+
+interface Run {
+  readonly child: ChildProcess
+  readonly ended: Promise<{ code: number | null; signal: string | null; out: string; err: string }>
+  /** What was printed once `pattern` is in it. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>
+}
+
+function runDemo(t: TestContext, PORT: string): Run {
+  const child = spawn(process.execPath, [MAIN], { env: { ...process.env, PORT }, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => child.kill('SIGKILL'))
+  let out = ''
+  let err = ''
+  child.stdout.on('data', (chunk) => (out += chunk))
+  child.stderr.on('data', (chunk) => (err += chunk))
+  const ended = once(child, 'close').then(([code, signal]) => ({ code: code as number | null, signal: signal as string | null, out, err }))
+  const printed = (pattern: RegExp): Promise<RegExpExecArray> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const match = pattern.exec(out)
+        if (match !== null) resolve(match)
+      }
+      child.stdout.on('data', look)
+      ended.then(() => reject(new Error(`the demo ended: ${err}`)))
+      look()
+    })
+  return { child, ended, printed }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  test(`says where it answers, and ends with code 0 on ${signal}, although a client keeps its connection`, async (t) => {
+    const { child, ended, printed } = runDemo(t, '0')
+    const [, origin] = await within(printed(/(http:\/\/127\.0\.0\.1:\d+)\//), 'the address')
+    assert.deepEqual(await (await fetch(`${origin}/users/42`)).json(), { id: 42, active: false })
+    child.kill(signal)
+    const end = await within(ended, 'the end')
+    assert.deepEqual([end.code, end.signal, end.err], [0, null, ''])
+    assert.match(end.out, /Stopped\.\n$/)
+  })
+}
+
+test('says in one line that its port is in use, and ends with code 1', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.after(() => other.close())
+  const { port } = other.address() as { port: number }
+  const { code, out, err } = await within(runDemo(t, String(port)).ended, 'the end')
+  assert.equal(code, 1)
+  assert.equal(out, '')
+  assert.match(err, new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is in use.*PORT.*\\n$`))
+})
+
+test('says in one line that PORT is no port, and ends with code 1', async (t) => {
+  for (const PORT of ['abc', '65536', '-1', '80.5']) {
+    const { code, err } = await within(runDemo(t, PORT).ended, 'the end')
+    assert.equal(code, 1)
+    assert.match(err, /^PORT is ".*", not a port number from 0 to 65535\.\n$/)
+  }
+})

@@ -1,0 +1,44 @@
+// A headless Chromium of this machine: found, not downloaded, so that the tests need nothing but what a package manager installs.
+
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+import { type Browser, chromium } from 'playwright-core'
+
+/** Without the sandbox, because CI runs as root; without what a browser does of its own accord over the network. */
+const ARGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
+
+/** CHROMIUM_PATH when it is set, else the first of Chromium's names on the PATH or in /usr/bin; null when there is none. */
+export function findChromium(): string | null {
+  const own = process.env['CHROMIUM_PATH']
+  if (own) return own
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/bin'].filter((folder) => folder !== '')
+  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable) ?? null
+}
+
+/** Why tests with a browser cannot run here, or false. */
+export const noChromium: string | false =
+  findChromium() === null ? 'no Chromium on the PATH: install it, or name it in CHROMIUM_PATH, to run these' : false
+
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: findChromium()!, args: ARGS })
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

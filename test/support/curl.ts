@@ -1,0 +1,73 @@
+// curl as a client: one run, and the answers that it printed.
+
+import { spawn, spawnSync } from 'node:child_process'
+
+/** Why tests with curl cannot run here, or false. */
+export const noCurl: string | false =
+  spawnSync('curl', ['--version']).status === 0 ? false : 'curl is not on the PATH: install it to run these'
+
+/** One answer, interim ones (100) included. */
+export interface CurlAnswer {
+  readonly status: number
+  readonly protocol: string
+  /** Value of a field, the first one where it repeats, or null. */
+  header(name: string): string | null
+  readonly body: Buffer
+  readonly text: string
+}
+
+export interface CurlRun {
+  /** The last answer. */
+  readonly answer: CurlAnswer
+  readonly answers: readonly CurlAnswer[]
+  /** curl's exit code: 0 where it took the exchange for a good one. */
+  readonly exitCode: number
+  readonly stderr: string
+}
+
+/**
+ * Runs `curl --include` and reads what it printed. `input` is its standard input. The user's own settings and proxies do not count.
+ * Runs beside the event loop, because the server under test lives in this very process.
+ */
+export async function curl(args: readonly string[], input?: Uint8Array): Promise<CurlRun> {
+  const own = ['--disable', '--silent', '--show-error', '--noproxy', '*', '--max-time', '30', '--include']
+  const child = spawn('curl', [...own, ...args], { stdio: ['pipe', 'pipe', 'pipe'] })
+  child.stdin.on('error', () => {}) // curl may have its answer before it has read all of its input
+  child.stdin.end(input)
+  const [stdout, stderr, exitCode] = await Promise.all([
+    collect(child.stdout),
+    collect(child.stderr),
+    new Promise<number>((resolve, reject) => child.once('error', reject).once('close', (code) => resolve(code ?? -1))),
+  ])
+  const answers = readAnswers(stdout)
+  const answer = answers.at(-1)
+  if (answer === undefined) throw new Error(`curl ${args.join(' ')} had no answer, exit code ${exitCode}: ${stderr.toString()}`)
+  return { answer, answers, exitCode, stderr: stderr.toString() }
+}
+
+async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/** curl has removed the framing, so a body ends where the next status line begins, or with the output. */
+function readAnswers(output: Buffer): CurlAnswer[] {
+  const answers: CurlAnswer[] = []
+  for (let at = 0; at < output.length; ) {
+    const headEnd = output.indexOf('\r\n\r\n', at)
+    if (headEnd === -1) throw new Error(`no head in ${output.toString('latin1', at)}`)
+    const lines = output.toString('latin1', at, headEnd).split('\r\n')
+    const next = output.indexOf('HTTP/1.', headEnd + 4)
+    const end = next === -1 ? output.length : next
+    const body = output.subarray(headEnd + 4, end)
+    const [, protocol, status] = /^(HTTP\/\d\.\d) (\d{3})/.exec(lines[0]!)!
+    const header = (name: string): string | null => {
+      const line = lines.find((one) => one.toLowerCase().startsWith(`${name.toLowerCase()}:`))
+      return line === undefined ? null : line.slice(name.length + 1).trim()
+    }
+    answers.push({ status: Number(status), protocol: protocol!, header, body, text: body.toString() })
+    at = end
+  }
+  return answers
+}
