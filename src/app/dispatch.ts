@@ -141,7 +141,8 @@ export class Dispatcher implements Application<RoutedSession> {
           .then((settled) => this.#replyToError(session, error, settled))
           .catch((second: unknown) => this.#failTwice(session, second))
       }
-      return this.#replyToError(session, error, result)
+      const answer = this.#replyToError(session, error, result)
+      return isPromise(answer) ? answer.catch((second: unknown) => this.#failTwice(session, second)) : answer
     } catch (second) {
       return this.#failTwice(session, second)
     }

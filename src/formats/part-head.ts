@@ -32,69 +32,76 @@ export function readPartHead(lines: readonly string[]): PartHead {
   let encoding: string | null = null
   for (const line of lines) {
     const colon = line.indexOf(':')
-    if (colon === -1 || !isToken(line.slice(0, colon)))
-      throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a name is not a token and a colon')
-    const name = line.slice(0, colon).toLowerCase()
-    const value = trimBlanks(line.slice(colon + 1))
-    if (name === 'content-disposition') disposition = once(disposition, value, 'Content-Disposition')
-    else if (name === 'content-type') contentType = once(contentType, value, 'Content-Type')
-    else if (name === 'content-transfer-encoding') encoding = once(encoding, value, 'Content-Transfer-Encoding')
+    const name = line.slice(0, Math.max(0, colon))
+    switch (name.toLowerCase()) {
+      case 'content-disposition':
+        disposition = once(disposition, line, colon, name)
+        break
+      case 'content-type':
+        contentType = once(contentType, line, colon, name)
+        break
+      case 'content-transfer-encoding':
+        encoding = once(encoding, line, colon, name)
+        break
+      default:
+        if (!isToken(name)) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a name is not a token and a colon')
+    }
   }
   if (encoding !== null && !/^(?:7bit|8bit|binary)$/i.test(encoding)) throw new WeirError('WEIR_MULTIPART_ENCODING')
   if (disposition === null) throw new WeirError('WEIR_MULTIPART_PART_NAME', 'no Content-Disposition')
   return readDisposition(disposition, contentType)
 }
 
-function once(present: string | null, value: string, field: string): string {
+function once(present: string | null, line: string, colon: number, field: string): string {
   if (present !== null) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', `two ${field} fields`)
-  return value
+  return trimBlanks(line.slice(colon + 1))
 }
 
 /**
- * `form-data; name="..."; filename="..."`. Values are tokens or quoted strings, no blanks around `=`, no parameter twice.
+ * `form-data; name="..."; filename="..."`. Values are tokens or quoted strings, no blanks around `=`. None of the three
+ * parameters may come twice; others are ignored.
  *
  * RFC 7578 §4.2 forbids `filename*` and browsers never send it. Some clients do, so it is honoured (before `filename`, as in RFC 6266)
  * when it decodes. When it does not, `filename` counts; when there is none, the part is refused: reading it as a field would be a
  * third opinion.
  */
 function readDisposition(text: string, contentType: string | null): PartHead {
-  const typeEnd = tokenEnd(text, 0)
-  if (text.slice(0, typeEnd).toLowerCase() !== 'form-data') {
+  let at = tokenEnd(text, 0)
+  if (text.slice(0, at).toLowerCase() !== 'form-data')
     throw new WeirError('WEIR_MULTIPART_PART_NAME', 'Content-Disposition is not form-data')
-  }
-  const parameters = readParameters(text, typeEnd)
-  const name = parameters.get('name')
-  if (name === undefined) throw new WeirError('WEIR_MULTIPART_PART_NAME', 'no name')
-  const plain = parameters.get('filename')
-  const extended = parameters.get('filename*')
-  let fileName = plain === undefined ? null : decodeNewlinesAndQuotes(plain)
-  if (extended !== undefined) {
-    fileName = decodeExtended(extended) ?? fileName
-    if (fileName === null) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'filename* cannot be decoded')
-  }
-  return { name: decodeNewlinesAndQuotes(name), fileName, contentType: contentType === '' ? null : contentType }
-}
-
-function readParameters(text: string, from: number): Map<string, string> {
-  const parameters = new Map<string, string>()
-  let at = skipBlanks(text, from)
-  while (at < text.length) {
+  let name: string | null = null
+  let plain: string | null = null
+  let extended: string | null = null
+  while ((at = skipBlanks(text, at)) < text.length) {
     if (text.charCodeAt(at) !== SEMICOLON) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'Content-Disposition')
     at = skipBlanks(text, at + 1)
     if (at === text.length || text.charCodeAt(at) === SEMICOLON) continue
-    const nameEnd = tokenEnd(text, at)
-    const name = text.slice(at, nameEnd).toLowerCase()
-    const isQuoted = text.charCodeAt(nameEnd + 1) === DQUOTE
-    const valueAt = nameEnd + (isQuoted ? 2 : 1)
-    const valueEnd = isQuoted ? closingQuote(text, valueAt) : tokenEnd(text, valueAt)
-    const isWhole = text.charCodeAt(nameEnd) === EQUALS && name !== '' && valueEnd >= valueAt && (isQuoted || valueEnd > valueAt)
-    if (!isWhole) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a parameter of Content-Disposition')
-    if (parameters.has(name)) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', `two ${name} parameters`)
-    const value = text.slice(valueAt, valueEnd)
-    parameters.set(name, isQuoted && value.includes('\\') ? value.replace(/\\(["\\])/g, '$1') : value)
-    at = skipBlanks(text, isQuoted ? valueEnd + 1 : valueEnd)
+    const equals = tokenEnd(text, at)
+    const isQuoted = text.charCodeAt(equals + 1) === DQUOTE
+    const start = equals + (isQuoted ? 2 : 1)
+    const end = isQuoted ? closingQuote(text, start) : tokenEnd(text, start)
+    if (equals === at || text.charCodeAt(equals) !== EQUALS || end < start || (end === start && !isQuoted)) {
+      throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a parameter of Content-Disposition')
+    }
+    const value = text.slice(start, end)
+    const parameter = text.slice(at, equals).toLowerCase()
+    if (parameter === 'name') name = onlyValue(name, value, isQuoted)
+    else if (parameter === 'filename') plain = onlyValue(plain, value, isQuoted)
+    else if (parameter === 'filename*') extended = onlyValue(extended, value, isQuoted)
+    at = isQuoted ? end + 1 : end
   }
-  return parameters
+  if (name === null) throw new WeirError('WEIR_MULTIPART_PART_NAME', 'no name')
+  let fileName = plain === null ? null : undoHtmlEscapes(plain)
+  if (extended !== null) {
+    fileName = decodeExtended(extended) ?? fileName
+    if (fileName === null) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'filename* cannot be decoded')
+  }
+  return { name: undoHtmlEscapes(name), fileName, contentType: contentType === '' ? null : contentType }
+}
+
+function onlyValue(present: string | null, value: string, isQuoted: boolean): string {
+  if (present !== null) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a parameter of Content-Disposition comes twice')
+  return isQuoted && value.includes('\\') ? value.replace(/\\(["\\])/g, '$1') : value
 }
 
 function skipBlanks(text: string, at: number): number {
@@ -127,7 +134,7 @@ function closingQuote(text: string, at: number): number {
 }
 
 /** Undoes what HTML has browsers do to names: `%22`, `%0D` and `%0A` for the quote and line ends; no other `%` is an escape. */
-function decodeNewlinesAndQuotes(text: string): string {
+function undoHtmlEscapes(text: string): string {
   return text.includes('%') ? text.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n') : text
 }
 

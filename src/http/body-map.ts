@@ -1,13 +1,14 @@
 // A body becomes the properties of a model: JSON or a form, by its content type.
 
+import { BACKSLASH, DQUOTE } from '../base/ascii.ts'
+import { ModelBindingError } from '../base/errors.ts'
 import { foldForm, parseForm } from '../formats/form.ts'
 import { isJson, parseMediaType } from '../formats/media-type.ts'
 import type { KeyPath } from '../model/key-paths.ts'
-import { populate } from '../model/populate.ts'
+import { DEFAULT_MAX_DEPTH, populate } from '../model/populate.ts'
 
 import type { RequestBody } from './body.ts'
 import type { JsonEngine, JsonSettings } from './json-engine.ts'
-import type { HttpRequest } from './request.ts'
 
 /** How a model without a class of its own is mapped. */
 export interface BodyMapAnonymousOptions {
@@ -30,6 +31,11 @@ type AnyOptions = BodyMapAnonymousOptions & {
   readonly excludeProperties?: Iterable<string> | null
 }
 
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+
 /** @returns whether there was something to map @throws ModelBindingError */
 export function mapBody(
   contentType: string | null,
@@ -38,6 +44,7 @@ export function mapBody(
   options: AnyOptions,
   engine: JsonEngine | null,
 ): boolean {
+  body.checkAlive('bodyMap()')
   const type = contentType === null ? null : parseMediaType(contentType)
   if (type === null) return false
   if (isJson(type.type)) return isUtf8Only(type.parameters) && mapJson(body, model, options, options.jsonEngine ?? engine)
@@ -51,19 +58,51 @@ export function mapBody(
 function mapJson(body: RequestBody, model: object, options: AnyOptions, engine: JsonEngine | null): boolean {
   const text = body.text('bodyMap()')
   if (text === '' || !body.isUtf8) return false
+  if (engine !== null) return isParsed(() => engine.populate(text, model, options))
+  const maxDepth = options.settings?.maxDepth ?? DEFAULT_MAX_DEPTH
+  const isTooDeep = !isAtMost(maxDepth, text)
+  let value: unknown
+  // A reviver is called from within itself, and a hostile depth would break the stack.
+  if (!isParsed(() => (value = JSON.parse(text, isTooDeep ? undefined : options.settings?.reviver)))) return false
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  if (isTooDeep) throw new ModelBindingError([{ name: '', in: 'body', expected: `at most ${maxDepth} levels`, actual: 'more' }])
+  populate(model, { kind: 'json', value }, populateOptions(options))
+  return true
+}
+
+/** @returns false when `read` finds no JSON */
+function isParsed(read: () => void): boolean {
   try {
-    if (engine !== null) {
-      engine.populate(text, model, options)
-      return true
-    }
-    const value: unknown = JSON.parse(text, options.settings?.reviver)
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-    populate(model, { kind: 'json', value }, populateOptions(options))
+    read()
     return true
   } catch (error) {
     if (error instanceof SyntaxError) return false
     throw error
   }
+}
+
+/** Whether objects and arrays in a JSON text lie at most `depth` deep in one another. */
+function isAtMost(depth: number, text: string): boolean {
+  if (text.length <= 2 * depth) return true // each level takes two brackets
+  let rest = depth
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === DQUOTE) at = stringEnd(text, at)
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (--rest < 0) return false
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) rest++
+  }
+  return true
+}
+
+/** Where the string ends that begins at `at`. */
+function stringEnd(text: string, at: number): number {
+  for (let end = text.indexOf('"', at + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let before = end
+    while (text.charCodeAt(before - 1) === BACKSLASH) before--
+    if ((end - before) % 2 === 0) return end
+  }
+  return text.length
 }
 
 function populateOptions(options: AnyOptions) {
@@ -77,12 +116,18 @@ function isUtf8Only(parameters: ReadonlyMap<string, string>): boolean {
   return charset === undefined || /^utf-?8$/i.test(charset)
 }
 
+/** What the functions below take: an `HttpRequest`. */
+export interface Mappable {
+  bodyMap<T extends object>(model: T, options?: BodyMapOptions<T>): boolean
+  bodyMapAnonymous<T extends object>(model: T, options?: BodyMapAnonymousOptions): boolean
+}
+
 /** `request.bodyMap(model, options)`, in the form in which the request comes first. */
-export function bodyMap<T extends object>(request: HttpRequest, model: T, options: BodyMapOptions<T> = {}): boolean {
+export function bodyMap<T extends object>(request: Mappable, model: T, options: BodyMapOptions<T> = {}): boolean {
   return request.bodyMap(model, options)
 }
 
 /** `request.bodyMapAnonymous(model, options)`, in the form in which the request comes first. */
-export function bodyMapAnonymous<T extends object>(request: HttpRequest, model: T, options: BodyMapAnonymousOptions = {}): boolean {
+export function bodyMapAnonymous<T extends object>(request: Mappable, model: T, options: BodyMapAnonymousOptions = {}): boolean {
   return request.bodyMapAnonymous(model, options)
 }

@@ -114,7 +114,7 @@ export class RequestBody {
   /** The exchange is over. `poison` overwrites the memory, so that a view that was kept shows at once. */
   expire(route: string, poison: boolean): void {
     if (this.#state === FLOWING && !this.#ended) this.#sink!.fail(new RequestExpiredError('body stream', route))
-    if (poison && !this.#borrowed) this.#bytes.fill(POISON)
+    if (poison && !this.#borrowed) this.#bytes.fill(POISON, this.#start, this.#end) // the memory around it may hold other requests
     this.#collected?.reject(new RequestExpiredError('bufferBody()', route))
     this.#state = EXPIRED
     this.#route = route
@@ -163,6 +163,11 @@ export class RequestBody {
   }
 
   // The reader's side.
+
+  /** @throws RequestExpiredError, for members that may have nothing to read */
+  checkAlive(member: string): void {
+    if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route)
+  }
 
   text(member: string): string {
     this.#check(member)

@@ -30,6 +30,7 @@ export async function readMultipart(
   limits: MultipartLimits,
   makeReceiver: (reading: MultipartReading) => PartReceiver,
 ): Promise<boolean> {
+  body.checkAlive(member)
   const boundary = contentType === null ? null : boundaryOf(contentType)
   if (boundary === null) return false
   const reading = new MultipartReading(body, boundary, limits, makeReceiver)

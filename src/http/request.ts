@@ -295,7 +295,7 @@ export class HttpRequest {
 
   /** A Web `Request` with a copy of everything, for code that is written against the Fetch API. On a streaming route its body is the stream, which is taken by that. */
   toWeb(): Request {
-    const url = `${this.#connection.isSecure ? 'https' : 'http'}://${this.#head.host || 'localhost'}${this.url}`
+    const url = `${this.#connection.isSecure ? 'https' : 'http'}://${this.#head.host || 'localhost'}${this.url === '*' ? '/' : this.url}`
     const init: RequestInit = { method: this.method, headers: [...this.headers], signal: this.signal }
     if (this.method === 'GET' || this.method === 'HEAD') return new Request(url, init)
     if (this.#body.isWhole) return new Request(url, { ...init, body: this.bodyBytes as Uint8Array<ArrayBuffer> })

@@ -54,6 +54,8 @@ export class HttpResponse {
   #status = 200
   #reason = ''
   #type: string | null = null
+  /** The handler has set the type itself: no body changes it. */
+  #isTypeSet = false
   #fields: string[] | null = null
   #content: ResponseContent = NO_CONTENT
   #answered = false
@@ -98,7 +100,10 @@ export class HttpResponse {
   /** Removes the fields of that name. */
   removeHeader(name: string): this {
     this.#change()
-    if (/^content-type$/i.test(name)) this.#type = null
+    if (/^content-type$/i.test(name)) {
+      this.#type = null
+      this.#isTypeSet = false
+    }
     this.#dropField(name)
     return this
   }
@@ -117,6 +122,7 @@ export class HttpResponse {
     this.#change()
     if (!isFieldValue(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Content-Type')
     this.#type = value
+    this.#isTypeSet = true
     return this
   }
 
@@ -211,13 +217,14 @@ export class HttpResponse {
   /** @internal Sends a problem document (RFC 9457) with its status. */
   sendProblem(problem: { readonly status: number }): this {
     this.status(problem.status)
-    return this.#setContent({ kind: 'text', text: JSON.stringify(problem) }, PROBLEM_TYPE, null)
+    this.#isTypeSet = false
+    return this.#setContent({ kind: 'text', text: JSON.stringify(problem) }, undefined, PROBLEM_TYPE)
   }
 
   #setText(text: string, type: string): this {
     this.#change()
     this.#content = { kind: 'text', text }
-    this.#type ??= type
+    if (!this.#isTypeSet) this.#type = type
     this.#answered = true
     return this
   }
@@ -225,7 +232,7 @@ export class HttpResponse {
   #setContent(content: ResponseContent, type: string | undefined, fallbackType: string | null): this {
     this.#change()
     if (type !== undefined) this.contentType(type)
-    else if (fallbackType !== null) this.#type ??= fallbackType
+    else if (!this.#isTypeSet) this.#type = fallbackType
     this.#content = content
     this.#answered = true
     return this
@@ -315,6 +322,7 @@ export class HttpResponse {
     this.#taken = false
     this.#content = NO_CONTENT
     this.#type = null
+    this.#isTypeSet = false
     this.#reason = ''
     this.#declaredLength = -1
     this.#answered = false

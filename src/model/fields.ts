@@ -9,7 +9,10 @@ import type { AnySchema, OutputOf } from '../schema/standard.ts'
 
 type FieldMap = Map<string, Schema<unknown>>
 
-const byClass = new WeakMap<object, FieldMap>()
+/** What decorators said, by the class of the instance: an inherited property is declared again for the class that inherits it. */
+const decorated = new WeakMap<object, FieldMap>()
+/** What `static fields` said, by class. */
+const tabled = new WeakMap<object, FieldMap>()
 
 /**
  * Says what a property of a model is, where the value that it starts with does not: a UUID, a number in a range, one of a few texts.
@@ -24,7 +27,7 @@ export function Field<S extends AnySchema>(
     if (typeof name !== 'string' || context.private || context.static)
       throw new TypeError('@Field stands on public properties of instances')
     context.addInitializer(function (this: object) {
-      declare(this.constructor, name, field)
+      declare(decorated, this.constructor, name, field)
     })
   }
 }
@@ -35,33 +38,35 @@ export function fields<C extends abstract new (...args: never[]) => object>(
   table: { readonly [K in keyof InstanceType<C>]?: AnySchema },
 ): Readonly<Record<string, AnySchema>> {
   const given = table as Readonly<Record<string, AnySchema>>
-  for (const [name, schema] of Object.entries(given)) declare(target, name, asSchema(schema) as Schema<unknown>)
+  for (const [name, schema] of Object.entries(given)) declare(tabled, target, name, asSchema(schema) as Schema<unknown>)
   return given
 }
 
-/** The schemas of a model's properties, those of the classes that its own extends included; null when none was declared. */
+/**
+ * The schemas of a model's properties, those of the classes that its own extends included; null when none was declared.
+ * What a class says goes before what its base class says, and its own table before its decorators.
+ */
 export function fieldsOf(model: object): ReadonlyMap<string, Schema<unknown>> | null {
   const prototype: unknown = Object.getPrototypeOf(model)
   if (prototype === Object.prototype || prototype === null) return null
-  let found: FieldMap | null = null
-  for (
-    let one: unknown = (prototype as { constructor: unknown }).constructor;
-    typeof one === 'function';
-    one = Object.getPrototypeOf(one)
-  ) {
-    const own = byClass.get(one)
-    if (own === undefined) continue
-    if (found === null) found = own
-    else found = new Map([...own, ...found])
+  const Class: unknown = (prototype as { constructor: unknown }).constructor
+  if (typeof Class !== 'function') return null
+  let found = under(tabled.get(Class) ?? null, decorated.get(Class))
+  for (let base: unknown = Object.getPrototypeOf(Class); typeof base === 'function'; base = Object.getPrototypeOf(base)) {
+    found = under(found, tabled.get(base))
   }
   return found
 }
 
-function declare(target: object, name: string, schema: Schema<unknown>): void {
-  let known = byClass.get(target)
-  if (known === undefined) {
-    known = new Map()
-    byClass.set(target, known)
-  }
-  if (!known.has(name)) known.set(name, schema)
+/** Both maps, where `first` has the last word. */
+function under(first: FieldMap | null, second: FieldMap | undefined): FieldMap | null {
+  if (second === undefined) return first
+  return first === null ? second : new Map([...second, ...first])
+}
+
+/** The last word counts: the constructor of a base class speaks before that of the class itself. */
+function declare(maps: WeakMap<object, FieldMap>, target: object, name: string, schema: Schema<unknown>): void {
+  const known = maps.get(target)
+  if (known === undefined) maps.set(target, new Map([[name, schema]]))
+  else known.set(name, schema)
 }

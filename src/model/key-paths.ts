@@ -12,27 +12,39 @@ type DeeperPath<K extends string, V, Rest extends readonly unknown[]> = Rest ext
   ? `${K}.${KeyPath<NonNullable<V>, Fewer>}`
   : never
 
+/**
+ * What may be written of a property. `all`: everything; `most`: everything but for parts that are excluded; `some`: only parts that are
+ * included; `none`.
+ */
+export type Choice = 'all' | 'most' | 'some' | 'none'
+
 /** Which properties may be written. */
 export class Selection {
   readonly #include: ReadonlySet<string> | null
-  readonly #exclude: ReadonlySet<string> | null
-  /** Every path on the way to one that is included. */
-  readonly #ways: ReadonlySet<string>
+  readonly #exclude: ReadonlySet<string>
+  readonly #waysToIncluded: ReadonlySet<string>
+  readonly #waysToExcluded: ReadonlySet<string>
 
   constructor(include: Iterable<string> | null | undefined, exclude: Iterable<string> | null | undefined) {
     this.#include = include === null || include === undefined ? null : new Set(include)
-    this.#exclude = exclude === null || exclude === undefined ? null : new Set(exclude)
-    const ways = new Set<string>()
-    for (const path of this.#include ?? []) {
-      for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1)) ways.add(path.slice(0, dot))
-    }
-    this.#ways = ways
+    this.#exclude = new Set(exclude)
+    this.#waysToIncluded = waysTo(this.#include ?? [])
+    this.#waysToExcluded = waysTo(this.#exclude)
   }
 
-  /** `all`: the property with everything in it; `some`: only parts of it; `none`. */
-  of(path: string, isWithinIncluded: boolean): 'all' | 'some' | 'none' {
-    if (this.#exclude?.has(path) === true) return 'none'
-    if (this.#include === null || isWithinIncluded || this.#include.has(path)) return 'all'
-    return this.#ways.has(path) ? 'some' : 'none'
+  /** @param isWithinIncluded whether the property lies in one that is included */
+  of(path: string, isWithinIncluded: boolean): Choice {
+    if (this.#exclude.has(path)) return 'none'
+    if (this.#include === null || isWithinIncluded || this.#include.has(path)) return this.#waysToExcluded.has(path) ? 'most' : 'all'
+    return this.#waysToIncluded.has(path) ? 'some' : 'none'
   }
+}
+
+/** Every path on the way to one of `paths`: `a` and `a.b` for `a.b.c`. */
+function waysTo(paths: Iterable<string>): Set<string> {
+  const ways = new Set<string>()
+  for (const path of paths) {
+    for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1)) ways.add(path.slice(0, dot))
+  }
+  return ways
 }

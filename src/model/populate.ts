@@ -4,12 +4,12 @@
 // still looked at, so that a client hears of all its mistakes at once.
 
 import { type BindingFailure, ModelBindingError } from '../base/errors.ts'
-import { MAX_MISMATCHES, Mismatch, show } from '../schema/mismatch.ts'
+import { MAX_MISMATCHES, Mismatch, shorten, show } from '../schema/mismatch.ts'
 import type { ReadContext, Schema } from '../schema/schema.ts'
 import { t } from '../schema/t.ts'
 
 import { fieldsOf } from './fields.ts'
-import { Selection } from './key-paths.ts'
+import { type Choice, Selection } from './key-paths.ts'
 
 export interface PopulateOptions extends ReadContext {
   /** Names or key paths of the properties that may be written; null or absent: all. */
@@ -63,6 +63,7 @@ class Population {
   readObject(model: object, source: Readonly<Record<string, unknown>>, prefix: string, isIncluded: boolean, depth: number): void {
     const fields = fieldsOf(model)
     for (const key of Object.keys(source)) {
+      if (this.failures.length >= MAX_MISMATCHES) return
       const path = prefix === '' ? key : `${prefix}.${key}`
       const schema = fields?.get(key)
       if (!isWritable(model, key, schema)) {
@@ -72,9 +73,11 @@ class Population {
       const choice = this.#selection === null ? 'all' : this.#selection.of(path, isIncluded)
       if (choice === 'none') continue
       const present = (model as Record<string, unknown>)[key]
-      const value = schema === undefined ? this.#infer(present, source[key], path, choice, depth) : this.#convert(schema, source[key], path)
+      const value =
+        schema === undefined
+          ? this.#infer(present, source[key], path, choice, depth)
+          : this.#select(this.#convert(schema, source[key], path), present, path, choice)
       if (value !== SKIP) this.#writes.push(model, key, value)
-      if (this.failures.length >= MAX_MISMATCHES) return
     }
   }
 
@@ -86,11 +89,12 @@ class Population {
       for (let i = 0; i < writes.length; i += 3) {
         const target = writes[i] as Record<string, unknown>
         const key = writes[i + 1] as string
-        before.push(target[key])
+        before.push(key in target ? target[key] : SKIP)
         target[key] = writes[i + 2]
       }
     } catch (error) {
-      for (let i = before.length - 2; i >= 0; i--) (writes[3 * i] as Record<string, unknown>)[writes[3 * i + 1] as string] = before[i]
+      // The one that refused may have gone half the way.
+      for (let i = before.length - 1; i >= 0; i--) restore(writes[3 * i] as Record<string, unknown>, writes[3 * i + 1] as string, before[i])
       throw error
     }
   }
@@ -105,17 +109,19 @@ class Population {
   }
 
   /** A property without a schema takes what it holds now. */
-  #infer(present: unknown, value: unknown, path: string, choice: 'all' | 'some', depth: number): unknown {
+  #infer(present: unknown, value: unknown, path: string, choice: Choice, depth: number): unknown {
     const schema = BY_TYPE[typeof present]
-    if (value === null && this.#isJson) return this.#inferNull(present, schema, path)
+    if (value === null && this.#isJson) return this.#select(this.#inferNull(present, schema, path), present, path, choice)
     if (schema !== undefined) return this.#convert(schema, value, path)
     if (present instanceof Date) return this.#convert(t.dateTime, value, path)
     if (Array.isArray(present)) return this.#inferArray(present, value, path, depth)
-    if (present === null || present === undefined) return this.#isJson ? this.#copy(value, path, depth) : value
+    if (present === null || present === undefined) {
+      return this.#isJson ? this.#select(this.#copy(value, path, depth), present, path, choice) : value
+    }
     if (!isModel(present)) return this.#fail(path, 'nothing: this property cannot be mapped', show(value))
     if (!this.#isJson || !isObject(value)) return this.#fail(path, 'an object', show(value))
     if (depth >= this.#maxDepth) return this.#fail(path, `at most ${this.#maxDepth} levels`, 'more')
-    this.readObject(present, value, path, choice === 'all', depth + 1)
+    this.readObject(present, value, path, choice !== 'some', depth + 1)
     return SKIP
   }
 
@@ -136,9 +142,30 @@ class Population {
     return element === undefined ? this.#copy(value, path, depth) : this.#convert(t.array(element), value, path)
   }
 
+  /**
+   * Of a value that would replace the whole property, only the parts that may be written. A value without parts, null included, is
+   * nothing then: it would wipe out what may not be written.
+   */
+  #select(value: unknown, present: unknown, path: string, choice: Choice): unknown {
+    if (choice === 'all' || value === SKIP) return value
+    if (!isModel(value)) return SKIP
+    const isThere = isModel(present)
+    const parts: Record<string, unknown> = {}
+    for (const [key, part] of Object.entries(value)) {
+      const partPath = `${path}.${key}`
+      const partChoice = this.#selection!.of(partPath, choice !== 'some')
+      if (partChoice === 'none') continue
+      const selected = this.#select(part, isThere ? (present as Record<string, unknown>)[key] : undefined, partPath, partChoice)
+      if (selected === SKIP) continue
+      if (isThere) this.#writes.push(present, key, selected)
+      else parts[key] = selected
+    }
+    return isThere ? SKIP : parts
+  }
+
   /** JSON of any form. `__proto__` is left out: what reads the model later might copy it onto a prototype. */
   #copy(value: unknown, path: string, depth: number): unknown {
-    if (typeof value !== 'object' || value === null) return value
+    if (typeof value !== 'object' || value === null || !isParsed(value)) return value
     if (depth >= this.#maxDepth) return this.#fail(path, `at most ${this.#maxDepth} levels`, 'more')
     if (Array.isArray(value)) return value.map((item, i) => this.#copy(item, `${path}[${i}]`, depth + 1))
     const copy: Record<string, unknown> = {}
@@ -148,9 +175,19 @@ class Population {
 
   #fail(path: string, expected: string, actual: string | undefined): typeof SKIP {
     if (this.failures.length < MAX_MISMATCHES) {
-      this.failures.push(actual === undefined ? { name: path, in: 'body', expected } : { name: path, in: 'body', expected, actual })
+      const name = shorten(path)
+      this.failures.push(actual === undefined ? { name, in: 'body', expected } : { name, in: 'body', expected, actual })
     }
     return SKIP
+  }
+}
+
+function restore(target: Record<string, unknown>, key: string, value: unknown): void {
+  try {
+    if (value === SKIP) delete target[key]
+    else target[key] = value
+  } catch {
+    // What cannot be written was not written; the others still go back.
   }
 }
 
@@ -165,10 +202,16 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** What `JSON.parse` makes. Anything else, such as a Date, a reviver has made, and is whole. */
+function isParsed(value: object): boolean {
+  return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype
+}
+
 /** An object whose properties can be mapped: a plain one or an instance of a class, not a container with a life of its own. */
 function isModel(value: unknown): value is object {
   if (!isObject(value)) return false
   return !(
+    value instanceof Date ||
     value instanceof Map ||
     value instanceof Set ||
     ArrayBuffer.isView(value) ||

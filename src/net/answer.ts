@@ -82,7 +82,8 @@ export class Answer implements PumpTarget {
         this.#outbox.addText(this.#encodeHead(this.#response.declaredLength === -1 ? NO_LENGTH : this.#response.declaredLength))
         return true
       default:
-        this.#outbox.addText(this.#encodeHead(0))
+        // A handler for HEAD may say the length that GET would have.
+        this.#outbox.addText(this.#encodeHead(hasBody ? 0 : Math.max(0, this.#response.declaredLength)))
         return true
     }
   }
@@ -139,7 +140,7 @@ export class Answer implements PumpTarget {
   /** Whether a body may follow: never after HEAD, 204 and 304 (RFC 9110 §6.4.1). */
   get #mayHaveBody(): boolean {
     const status = this.#response.statusCode
-    return status !== 204 && status !== 304 && this.#head?.method !== 'HEAD'
+    return status !== 204 && status !== 205 && status !== 304 && this.#head?.method !== 'HEAD'
   }
 
   #encodeHead(length: number): string {
@@ -150,7 +151,7 @@ export class Answer implements PumpTarget {
       reasonPhrase,
       statusCode === 204 ? null : type,
       fields,
-      isBodiless ? NO_LENGTH : length,
+      isBodiless ? NO_LENGTH : statusCode === 205 ? 0 : length,
       this.#connectionLine,
       this.#dateLine,
     )

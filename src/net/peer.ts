@@ -333,7 +333,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
 
   /** A reader of the body wants more. */
   #demand(): void {
-    if (this.#owesContinue) this.#sendContinue()
+    if (this.#owesContinue && this.#answer?.hasBegun !== true) this.#sendContinue()
     this.#isBodyPaused = false
     this.#run()
   }

@@ -301,6 +301,7 @@ export class Head {
    * (RFC 9110 §5.2), cookies with `; ` (RFC 6265 §5.4).
    */
   get(name: string): string | null {
+    if (name.includes(':')) return null // no field has such a name, but a name and a value may look like it
     const block = this.#block
     const first = name.charCodeAt(0) | 0x20
     let value: string | null = null

@@ -1,0 +1,181 @@
+// What the documents say is so: catalogue, limits, states, links and every example, compiled and run.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { test } from 'node:test'
+
+import { ERRORS, type ErrorSpec } from '../src/base/errors.ts'
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../src/base/limits.ts'
+import { READING_MOVES, STATE_NAMES, WRITING_MOVES } from '../src/wire/states.ts'
+
+const texts = new Map(pagesIn('.').map((page) => [page, readFileSync(page, 'utf8')]))
+
+function pagesIn(folder: string): string[] {
+  const skipped = new Set(['node_modules', 'build', 'dist', '.git'])
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return skipped.has(entry.name) ? [] : pagesIn(path)
+    return path.endsWith('.md') ? [path] : []
+  })
+}
+
+function page(path: string): string {
+  const text = texts.get(path)
+  assert.ok(text !== undefined, `${path} is missing`)
+  return text
+}
+
+/** The part of a page under one heading, up to the next of the same level or a higher one. */
+function section(path: string, heading: string): string {
+  const lines = page(path).split('\n')
+  const start = lines.indexOf(heading)
+  assert.notEqual(start, -1, `${path} has no "${heading}"`)
+  const level = heading.indexOf(' ')
+  const end = lines.findIndex((line, i) => i > start && /^#+ /.test(line) && line.indexOf(' ') <= level)
+  return lines.slice(start + 1, end === -1 ? lines.length : end).join('\n')
+}
+
+/** Rows of the tables in `text`, head and rule left out, code quotes removed. */
+function rowsOf(text: string): string[][] {
+  const rows = text.split('\n').filter((line) => line.startsWith('|'))
+  const cells = rows.map((row) =>
+    row
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim().replaceAll('`', '')),
+  )
+  return cells.filter((_, i) => !/^\|[ :|-]+$/.test(rows[i]!) && !/^\|[ :|-]+$/.test(rows[i + 1] ?? ''))
+}
+
+test('docs/errors.md has one heading a code, with what the catalogue says of it', () => {
+  const headings = [...page('docs/errors.md').matchAll(/^### (\S+)\n\n(.*)\n\n(?=[^#\n])/gm)]
+  const documented = Object.fromEntries(headings.map(([, code, facts]) => [code, facts]))
+  const declared = Object.entries<ErrorSpec>(ERRORS).map(([code, { status, fault, closes, see }]) => {
+    const source = see.startsWith('docs/') ? `[${see}](${see.slice('docs/'.length)})` : see
+    return [code, `${status} · ${fault} · ${closes ? 'closes' : 'stays open'} · ${source}`]
+  })
+  assert.deepEqual(documented, Object.fromEntries(declared))
+  assert.equal(headings.length, declared.length, 'no code twice')
+})
+
+test('pages that the catalogue points to exist', () => {
+  const pages = Object.values<ErrorSpec>(ERRORS).map(({ see }) => see)
+  const missing = pages.filter((see) => see.startsWith('docs/') && !texts.has(see))
+  assert.deepEqual(missing, [])
+})
+
+test('docs/limits.md lists every limit and timeout with its default, and no other', () => {
+  const documented = (heading: string) =>
+    Object.fromEntries(rowsOf(section('docs/limits.md', heading)).map((row) => [row[0], numberOf(row[2]!)]))
+  assert.deepEqual(documented('## Limits'), DEFAULT_LIMITS)
+  assert.deepEqual(documented('## Timeouts'), DEFAULT_TIMEOUTS)
+})
+
+/** `64 KiB` in bytes, `5 s` in milliseconds, `none` as null. */
+function numberOf(text: string): number | null {
+  if (text === 'none') return null
+  const [, digits, unit] = /^([\d,]+)(?: (KiB|MiB|s))?$/.exec(text) ?? assert.fail(`no default: ${text}`)
+  const factor = { KiB: 1024, MiB: 1024 * 1024, s: 1000 }[unit ?? ''] ?? 1
+  return Number(digits!.replaceAll(',', '')) * factor
+}
+
+test('docs/http.md has the moves of both state machines', () => {
+  const moves = (machine: readonly (readonly number[])[]) =>
+    machine.map((after, from) => [STATE_NAMES[from], after.map((to) => STATE_NAMES[to]).join(', ') || 'nothing'])
+  const expected = moves(READING_MOVES).map(([state, reading], i) => [state, reading, moves(WRITING_MOVES)[i]![1]])
+  const documented = rowsOf(section('docs/http.md', '## The states of a connection')).map((row) => row.slice(0, 3))
+  assert.deepEqual(documented, expected)
+})
+
+test('docs/dependencies.md gives a reason for each dependency, and for nothing else', () => {
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object }
+  const headings = [...page('docs/dependencies.md').matchAll(/^## `(.+)`\n\n\S/gm)].map(([, name]) => name)
+  assert.deepEqual(headings, Object.keys(dependencies))
+})
+
+test('links between pages lead somewhere', () => {
+  const broken: string[] = []
+  for (const [path, text] of texts) {
+    for (const [, target] of proseOf(text).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(target!)) continue
+      const [file, anchor] = target!.split('#')
+      const to = file === '' ? path : join(dirname(path), file!)
+      if (!existsSync(to) || (anchor !== undefined && !anchorsOf(to).includes(anchor))) broken.push(`${path}: ${target}`)
+    }
+  }
+  assert.deepEqual(broken, [])
+})
+
+function anchorsOf(path: string): string[] {
+  const headings = [...proseOf(texts.get(path) ?? '').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading!)
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+function proseOf(text: string): string {
+  return text.replace(/^```[\s\S]*?^```$/gm, '')
+}
+
+test("README's first program is examples/first/main.ts", () => {
+  assert.ok(page('README.md').includes(`\`\`\`ts\n${readFileSync('examples/first/main.ts', 'utf8')}\`\`\`\n`))
+})
+
+interface Example {
+  readonly file: string
+  readonly code: string
+}
+
+const examples: Example[] = [...texts].flatMap(([path, text]) => {
+  const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)]
+  return blocks.map(([block, code], i) => {
+    const line = text.slice(0, text.indexOf(block!)).split('\n').length
+    return { file: `${basename(path, '.md').toLowerCase()}-${i + 1}-line-${line}.ts`, code: code! }
+  })
+})
+
+/** Where examples are compiled: inside build/, so that the packages of the repository are found from there. */
+const FOLDER = 'build/docs-examples'
+
+/** Compiles all examples in one program with the library, and gives what tsc says. */
+function compileExamples(): string {
+  rmSync(FOLDER, { recursive: true, force: true })
+  mkdirSync(`${FOLDER}/out`, { recursive: true })
+  for (const { file, code } of examples) writeFileSync(`${FOLDER}/${file}`, code)
+  const compilerOptions = {
+    paths: { weir: ['../../src/index.ts'] },
+    rootDir: '../..',
+    outDir: 'out',
+    noUnusedLocals: false,
+    sourceMap: false,
+    incremental: false,
+    tsBuildInfoFile: null,
+  }
+  writeFileSync(`${FOLDER}/tsconfig.json`, JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'] }))
+  // Inside `out`, the package is its own name for itself: examples run on the very sources that they were compiled with.
+  writeFileSync(`${FOLDER}/out/package.json`, JSON.stringify({ name: 'weir', type: 'module', exports: './src/index.js' }))
+  const { stdout, stderr } = spawnSync('node_modules/.bin/tsc', ['-p', FOLDER], { encoding: 'utf8' })
+  return stdout + stderr
+}
+
+test('every ts block of README and docs compiles, and prints what it says', async (t) => {
+  assert.ok(examples.length > 10, 'examples were found')
+  assert.equal(compileExamples(), '')
+  for (const { file, code } of examples) {
+    const expected = [...code.matchAll(/^ *console\.log\(.*\) \/\/ (.+)$/gm)].map(([, line]) => `${line}\n`).join('')
+    const isTest = code.includes("from 'node:test'")
+    if (expected === '' && !isTest) continue
+    await t.test(file, () => {
+      const script = `${FOLDER}/out/${FOLDER}/${file.replace(/ts$/, 'js')}`
+      // A test runner that is told of another one above it would report to that one.
+      const env = { ...process.env, NODE_TEST_CONTEXT: undefined }
+      const { status, stdout, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8', env })
+      assert.deepEqual({ status, stdout: isTest ? '' : stdout, stderr }, { status: 0, stdout: expected, stderr: '' })
+    })
+  }
+})
