@@ -1,7 +1,7 @@
 // A body becomes the properties of a model: JSON or a form, by its content type.
 
 import { BACKSLASH, DQUOTE } from '../base/ascii.ts'
-import { ModelBindingError } from '../base/errors.ts'
+import { ModelBindingError, WeirError } from '../base/errors.ts'
 import { foldForm, parseForm } from '../formats/form.ts'
 import { isJson, parseMediaType } from '../formats/media-type.ts'
 import type { KeyPath } from '../model/key-paths.ts'
@@ -60,6 +60,7 @@ function mapJson(body: RequestBody, model: object, options: AnyOptions, engine: 
   if (text === '' || !body.isUtf8) return false
   if (engine !== null) return isParsed(() => engine.populate(text, model, options))
   const maxDepth = options.settings?.maxDepth ?? DEFAULT_MAX_DEPTH
+  if (!(maxDepth >= 1)) throw new WeirError('WEIR_OPTION_INVALID', `settings.maxDepth is ${maxDepth}`)
   const isTooDeep = !isAtMost(maxDepth, text)
   let value: unknown
   // A reviver is called from within itself, and a hostile depth would break the stack.
