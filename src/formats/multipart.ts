@@ -251,11 +251,12 @@ export class MultipartParser {
   }
 
   #lineText(): string {
-    const bytes = this.#line.subarray(0, this.#lineLength)
+    const length = this.#lineLength
     const isAscii = this.#lineBits < 0x80
-    if (!isAscii && !isUtf8(bytes)) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a line is not UTF-8')
-    const text = bytes.toString(isAscii ? 'latin1' : 'utf8')
-    if (text.startsWith(this.#dashBoundary)) throw new WeirError('WEIR_MULTIPART_DELIMITER', `in the head of part ${this.#partCount}`)
+    if (!isAscii && !isUtf8(this.#line.subarray(0, length))) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a line is not UTF-8')
+    const text = this.#line.toString(isAscii ? 'latin1' : 'utf8', 0, length)
+    if (this.#line[0] === DASH && text.startsWith(this.#dashBoundary))
+      throw new WeirError('WEIR_MULTIPART_DELIMITER', `in the head of part ${this.#partCount}`)
     return text
   }
 

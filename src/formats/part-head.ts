@@ -35,13 +35,16 @@ export function readPartHead(lines: readonly string[]): PartHead {
     const name = line.slice(0, Math.max(0, colon))
     switch (name.toLowerCase()) {
       case 'content-disposition':
-        disposition = once(disposition, line, colon, name)
+        if (disposition !== null) throw twice(name)
+        disposition = line
         break
       case 'content-type':
-        contentType = once(contentType, line, colon, name)
+        if (contentType !== null) throw twice(name)
+        contentType = trimBlanks(line.slice(colon + 1))
         break
       case 'content-transfer-encoding':
-        encoding = once(encoding, line, colon, name)
+        if (encoding !== null) throw twice(name)
+        encoding = trimBlanks(line.slice(colon + 1))
         break
       default:
         if (!isToken(name)) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a name is not a token and a colon')
@@ -52,9 +55,8 @@ export function readPartHead(lines: readonly string[]): PartHead {
   return readDisposition(disposition, contentType)
 }
 
-function once(present: string | null, line: string, colon: number, field: string): string {
-  if (present !== null) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', `two ${field} fields`)
-  return trimBlanks(line.slice(colon + 1))
+function twice(field: string): WeirError {
+  return new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', `two ${field} fields`)
 }
 
 /**
@@ -65,26 +67,28 @@ function once(present: string | null, line: string, colon: number, field: string
  * when it decodes. When it does not, `filename` counts; when there is none, the part is refused: reading it as a field would be a
  * third opinion.
  */
-function readDisposition(text: string, contentType: string | null): PartHead {
-  let at = tokenEnd(text, 0)
-  if (text.slice(0, at).toLowerCase() !== 'form-data')
+function readDisposition(line: string, contentType: string | null): PartHead {
+  // Not cut out of its line: character codes of a slice take V8 twice as long.
+  const start = skipBlanks(line, line.indexOf(':') + 1)
+  let at = tokenEnd(line, start)
+  if (line.slice(start, at).toLowerCase() !== 'form-data')
     throw new WeirError('WEIR_MULTIPART_PART_NAME', 'Content-Disposition is not form-data')
   let name: string | null = null
   let plain: string | null = null
   let extended: string | null = null
-  while ((at = skipBlanks(text, at)) < text.length) {
-    if (text.charCodeAt(at) !== SEMICOLON) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'Content-Disposition')
-    at = skipBlanks(text, at + 1)
-    if (at === text.length || text.charCodeAt(at) === SEMICOLON) continue
-    const equals = tokenEnd(text, at)
-    const isQuoted = text.charCodeAt(equals + 1) === DQUOTE
-    const start = equals + (isQuoted ? 2 : 1)
-    const end = isQuoted ? closingQuote(text, start) : tokenEnd(text, start)
-    if (equals === at || text.charCodeAt(equals) !== EQUALS || end < start || (end === start && !isQuoted)) {
+  while ((at = skipBlanks(line, at)) < line.length) {
+    if (line.charCodeAt(at) !== SEMICOLON) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'Content-Disposition')
+    at = skipBlanks(line, at + 1)
+    if (at === line.length || line.charCodeAt(at) === SEMICOLON) continue
+    const equals = tokenEnd(line, at)
+    const isQuoted = line.charCodeAt(equals + 1) === DQUOTE
+    const from = equals + (isQuoted ? 2 : 1)
+    const end = isQuoted ? closingQuote(line, from) : tokenEnd(line, from)
+    if (equals === at || line.charCodeAt(equals) !== EQUALS || end < from || (end === from && !isQuoted)) {
       throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a parameter of Content-Disposition')
     }
-    const value = text.slice(start, end)
-    const parameter = text.slice(at, equals).toLowerCase()
+    const value = line.slice(from, end)
+    const parameter = line.slice(at, equals).toLowerCase()
     if (parameter === 'name') name = onlyValue(name, value, isQuoted)
     else if (parameter === 'filename') plain = onlyValue(plain, value, isQuoted)
     else if (parameter === 'filename*') extended = onlyValue(extended, value, isQuoted)
