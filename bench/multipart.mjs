@@ -1,6 +1,7 @@
-// How fast multipart bodies are read, beside busboy; with `--search`, how fast their delimiter is searched for, beside other ways.
+// How fast multipart bodies are read, beside busboy; with `--search`, how fast their delimiter is searched for, beside other ways; with
+// `--growth`, whether the worst bodies cost the same per byte however long they are.
 //
-//   npm run compile && node bench/multipart.mjs [--search] [directory of the compiled formats room]
+//   npm run compile && node bench/multipart.mjs [--search | --growth] [directory of the compiled formats room]
 //
 // One process, no sockets: 64 KiB chunks from memory, every byte handed out as a Buffer. Time is the processor time of the process,
 // rounds alternate, a number is the median of all rounds and the ratio the median of the ratios of neighbouring rounds.
@@ -161,11 +162,35 @@ async function compareSearches(content, boundary) {
   console.log(`${content.padEnd(28)}${String(boundary.length).padStart(3)} characters   ${line.join('   ')} thousand MiB/s`)
 }
 
+/** Nanoseconds for each byte of ever longer bodies: a row that rises is not linear. */
+async function showGrowth(title, sizes, unit, makeForm) {
+  const line = []
+  for (const size of sizes) {
+    const form = makeForm(size)
+    const bytes = form.body.reduce((sum, chunk) => sum + chunk.length, 0)
+    const costs = []
+    for (let round = -1; round < ROUNDS; round++) {
+      const { seconds, result } = await timed(() => readByWeir(form))
+      if (result !== form.size) throw new Error(`${title}: ${result}, not ${form.size}`)
+      if (round >= 0) costs.push((1e9 * seconds) / bytes)
+    }
+    line.push(`${size.toLocaleString('en').padStart(8)} ${unit} ${median(costs).toFixed(3).padStart(8)}`)
+  }
+  console.log(`${title.padEnd(44)}${line.join('   ')} ns/B`)
+}
+
 console.log(`${os.cpus()[0]?.model}, ${os.cpus().length} cores, Node ${process.versions.node}, load ${os.loadavg()[0].toFixed(1)}`)
 if (arguments_.includes('--search')) {
   for (const boundary of [CHROME, FIREFOX, 'x'])
     for (const content of Object.keys(CONTENTS))
       if (boundary !== 'x' || !content.startsWith('all')) await compareSearches(content, boundary)
+} else if (arguments_.includes('--growth')) {
+  const counts = [2500, 10_000, 40_000, 160_000]
+  await showGrowth('fields of 5 bytes', counts, 'parts', (count) => partsOf(count, '', CHUNK))
+  await showGrowth('files of 5 bytes', counts, 'parts', (count) => partsOf(count, FILE, CHUNK))
+  await showGrowth('fields of 5 bytes in chunks of 7 bytes', counts.slice(0, 3), 'parts', (count) => partsOf(count, '', 7))
+  for (const content of Object.keys(CONTENTS).slice(2))
+    await showGrowth(content, [4, 16, 64, 256], 'MiB', (size) => fileOf(content, CHROME, size * MiB))
 } else {
   for (const [browser, boundary] of Object.entries({ Chrome: CHROME, Firefox: FIREFOX, curl: CURL, 'one letter': 'x' })) {
     const size = (boundary === 'x' ? 64 : 256) * MiB
