@@ -85,7 +85,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
         assert.equal((await user.headers())['content-type'], 'application/json')
 
         const save = routeCard(page, 'POST /api/user/save')
-        await save.card.getByLabel('body as text').fill('Grüße\n  <b>Καλημέρα</b>')
+        await save.card.getByLabel('body as it is sent').fill('Grüße\n  <b>Καλημέρα</b>')
         await save.send()
         await save.answered('200 OK', 'POST /api/user/save')
         assert.equal(await save.body(), 'Grüße\n  <b>Καλημέρα</b>')
@@ -136,7 +136,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     const { page, complaints } = await visit(t)
     const save = routeCard(page, 'POST /api/user/save')
     const attack = '</pre><script>document.title = "taken"</script><img src=x onerror="document.title = \'taken\'">'
-    await save.card.getByLabel('body as text').fill(attack)
+    await save.card.getByLabel('body as it is sent').fill(attack)
     await save.send()
     await save.answered('200 OK', 'POST /api/user/save')
     assert.equal(await save.body(), attack)

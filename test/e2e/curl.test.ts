@@ -1,15 +1,16 @@
 // What curl sees: a client that we did not write, over real sockets.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 
 import { curl, noCurl } from '../support/curl.ts'
-import { startDemo } from '../support/demo.ts'
+import { startDemo, temporaryFolder } from '../support/demo.ts'
 
 const MIB = 1024 * 1024
+/** Without it `--data-binary` says that its bytes are a form. */
+const TEXT = ['-H', 'Content-Type: text/plain']
 /** Text that shows a lost, doubled or moved piece. */
 const numbered = (length: number): Buffer => {
   const lines: string[] = []
@@ -51,10 +52,53 @@ describe('curl', { skip: noCurl }, () => {
 
   test('a raw text body comes back as text', async (t) => {
     const { origin } = await startDemo(t)
-    const { answer } = await curl(['-H', 'Content-Type: text/plain', '--data-binary', 'Grüße\r\n\r\n', `${origin}/api/user/save`])
+    const { answer } = await curl([...TEXT, '--data-binary', 'Grüße\r\n\r\n', `${origin}/api/user/save`])
     assert.equal(answer.status, 200)
     assert.equal(answer.header('content-type'), 'text/plain; charset=utf-8')
     assert.equal(answer.text, 'Grüße\r\n\r\n')
+  })
+
+  test('a user as JSON comes back as the model, with what was left out as it began', async (t) => {
+    const { origin } = await startDemo(t)
+    const json = '{"name":"Ada","creation":"2024-01-31T09:30:00","isAdmin":true}'
+    const { answer } = await curl(['-H', 'Content-Type: application/json', '--data', json, `${origin}/api/user/save`])
+    assert.equal(answer.status, 200)
+    assert.equal(answer.header('content-type'), 'application/json')
+    assert.equal(answer.text, '{"user":{"id":"","name":"Ada","creation":"2024-01-31T09:30:00.000Z","enabled":false}}')
+  })
+
+  test('a user as a form comes back as the model, each value converted', async (t) => {
+    const { origin } = await startDemo(t)
+    const id = '0e37df36-f698-11e6-8dd4-cb9ced3df976'
+    const fields = [`id=${id}`, 'name=Jürgen Müller', 'creation=2024-01-31T09:30:00', 'enabled=true']
+    const { answer } = await curl([...fields.flatMap((field) => ['--data-urlencode', field]), `${origin}/api/user/save`])
+    assert.equal(answer.status, 200)
+    const user = { id, name: 'Jürgen Müller', creation: '2024-01-31T09:30:00.000Z', enabled: true }
+    assert.deepEqual(JSON.parse(answer.text), { user })
+  })
+
+  test('a user whose values do not fit answers 400 with each of them, as JSON and as a form', async (t) => {
+    const { origin } = await startDemo(t)
+    const bodies = [
+      ['-H', 'Content-Type: application/json', '--data', '{"id":"7","creation":"2024-02-31T00:00:00","enabled":"true"}'],
+      ['--data', 'id=7&creation=2024-02-31T00%3A00%3A00&enabled=yes'],
+    ]
+    for (const body of bodies) {
+      const { answer } = await curl([...body, `${origin}/api/user/save`])
+      assert.equal(answer.status, 400)
+      const { code, errors } = JSON.parse(answer.text) as { code: string; errors: { name: string }[] }
+      assert.equal(code, 'WEIR_MODEL_BINDING')
+      assert.deepEqual(errors.map(({ name }) => name).sort(), ['creation', 'enabled', 'id'])
+    }
+  })
+
+  test('a body that says it is JSON and is none answers 400, not itself', async (t) => {
+    const { origin } = await startDemo(t)
+    for (const body of ['{"name":', '[]', '']) {
+      const { answer } = await curl(['-H', 'Content-Type: application/json', '--data', body, `${origin}/api/user/save`])
+      assert.equal(answer.status, 400, body)
+      assert.equal(answer.text, 'The body is not a JSON object.', body)
+    }
   })
 
   test('an empty body comes back empty', async (t) => {
@@ -138,7 +182,7 @@ describe('curl', { skip: noCurl }, () => {
   test('a client that asks first is told to go on, and its 1 MiB comes back', async (t) => {
     const { origin } = await startDemo(t)
     const text = numbered(MIB)
-    const { answers, answer } = await curl(['-H', 'Expect: 100-continue', '--data-binary', '@-', `${origin}/api/user/save`], text)
+    const { answers, answer } = await curl([...TEXT, '-H', 'Expect: 100-continue', '--data-binary', '@-', `${origin}/api/user/save`], text)
     assert.deepEqual(
       answers.map(({ status }) => status),
       [100, 200],
@@ -181,7 +225,7 @@ describe('curl', { skip: noCurl }, () => {
 
   test('a body of exactly the limit is taken', async (t) => {
     const { origin } = await startDemo(t, { limits: { maxRequestBodySize: 100_000 } })
-    const { answer } = await curl(['--data-binary', '@-', `${origin}/api/user/save`], numbered(100_000))
+    const { answer } = await curl([...TEXT, '--data-binary', '@-', `${origin}/api/user/save`], numbered(100_000))
     assert.equal(answer.status, 200)
     assert.equal(answer.body.length, 100_000)
   })
@@ -210,9 +254,7 @@ describe('curl', { skip: noCurl }, () => {
   })
 
   test('a Unix socket serves the same routes, and is gone when the server has stopped', async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'weir-'))
-    t.after(() => rm(folder, { recursive: true, force: true }))
-    const unixSocket = join(folder, 'demo.sock')
+    const unixSocket = join(await temporaryFolder(t), 'demo.sock')
     const { server } = await startDemo(t, { unixSocket })
     const { answer } = await curl(['--unix-socket', unixSocket, 'http://localhost/users/42'])
     assert.equal(answer.text, '{"id":42,"active":false}')

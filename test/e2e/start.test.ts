@@ -7,6 +7,7 @@ import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
+import { temporaryFolder } from '../support/demo.ts'
 import { within } from '../support/serving.ts'
 
 const MAIN = fileURLToPath(new URL('../../examples/demo/main.js', import.meta.url))
@@ -18,8 +19,9 @@ interface Run {
   printed(pattern: RegExp): Promise<RegExpExecArray>
 }
 
-function runDemo(t: TestContext, PORT: string): Run {
-  const child = spawn(process.execPath, [MAIN], { env: { ...process.env, PORT }, stdio: ['ignore', 'pipe', 'pipe'] })
+async function runDemo(t: TestContext, PORT: string): Promise<Run> {
+  const env = { ...process.env, PORT, TMPDIR: await temporaryFolder(t) }
+  const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   t.after(() => child.kill('SIGKILL'))
   let out = ''
   let err = ''
@@ -41,7 +43,7 @@ function runDemo(t: TestContext, PORT: string): Run {
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   test(`says where it answers, and ends with code 0 on ${signal}, although a client keeps its connection`, async (t) => {
-    const { child, ended, printed } = runDemo(t, '0')
+    const { child, ended, printed } = await runDemo(t, '0')
     const [, origin] = await within(printed(/(http:\/\/127\.0\.0\.1:\d+)\//), 'the address')
     assert.deepEqual(await (await fetch(`${origin}/users/42`)).json(), { id: 42, active: false })
     child.kill(signal)
@@ -56,7 +58,7 @@ test('says in one line that its port is in use, and ends with code 1', async (t)
   await once(other, 'listening')
   t.after(() => other.close())
   const { port } = other.address() as { port: number }
-  const { code, out, err } = await within(runDemo(t, String(port)).ended, 'the end')
+  const { code, out, err } = await within((await runDemo(t, String(port))).ended, 'the end')
   assert.equal(code, 1)
   assert.equal(out, '')
   assert.match(err, new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is in use.*PORT.*\\n$`))
@@ -64,7 +66,7 @@ test('says in one line that its port is in use, and ends with code 1', async (t)
 
 test('says in one line that PORT is no port, and ends with code 1', async (t) => {
   for (const PORT of ['abc', '65536', '-1', '80.5']) {
-    const { code, err } = await within(runDemo(t, PORT).ended, 'the end')
+    const { code, err } = await within((await runDemo(t, PORT)).ended, 'the end')
     assert.equal(code, 1)
     assert.match(err, /^PORT is ".*", not a port number from 0 to 65535\.\n$/)
   }

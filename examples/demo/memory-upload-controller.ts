@@ -1,0 +1,42 @@
+// Small uploads: the whole form is in memory before anything is judged. Answers in plain text.
+
+import { extname } from 'node:path'
+
+import { Controller, Route, safeFileName, saveTo, type UploadedFile } from 'weir'
+
+const EXTENSIONS = ['.gif', '.jpeg', '.jpg', '.png', '.txt', '.webp']
+const MAX_FILE_BYTES = 1024 * 1024
+
+@Route('/user')
+export class MemoryUploadController extends Controller {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    super()
+    this.#folder = folder
+  }
+
+  @Route('POST', '/upload')
+  async upload() {
+    const { request, response } = this
+    const form = await request.bodyMultipart()
+    if (form === null || form.files.length === 0) return response.status(400).text('Send a multipart form with a file.')
+    if (!form.files.every(hasGoodExtension)) return response.status(415).text(`Wrong extension: only ${EXTENSIONS.join(', ')}.`)
+    if (!form.files.every(isSmall)) return response.status(413).text(`A file may have ${MAX_FILE_BYTES} bytes at most.`)
+    try {
+      const saved = await Promise.all(form.files.map((file) => saveTo(this.#folder, file, file.content)))
+      return `Saved ${saved.map(({ fileName, size }) => `${fileName} (${size} bytes)`).join(', ')} in ${this.#folder}.`
+    } catch (error) {
+      return response.makeInternalServerErrorResponse((error as Error).message)
+    }
+  }
+}
+
+/** The client's name may end in blanks, dots or worse: what counts is the name that the file would be saved under. */
+function hasGoodExtension({ fileName }: UploadedFile): boolean {
+  return EXTENSIONS.includes(extname(safeFileName(fileName)).toLowerCase())
+}
+
+function isSmall({ content }: UploadedFile): boolean {
+  return content.length <= MAX_FILE_BYTES
+}

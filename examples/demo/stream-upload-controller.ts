@@ -1,0 +1,55 @@
+// Large uploads: each file goes to the disk while it arrives, and the memory stays as it is. Answers in JSON.
+
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { Controller, Route, saveTo } from 'weir'
+
+interface Upload {
+  readonly field: string
+  /** The client's word. */
+  readonly originalName: string | null
+  /** The name that it got in the folder. */
+  readonly savedAs: string
+  readonly size: number
+  readonly contentType: string
+}
+
+@Route('/user')
+export class StreamUploadController extends Controller {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    super()
+    this.#folder = folder
+  }
+
+  @Route('POST', '/upload-stream', { maxRequestBodySize: 1024 ** 3 })
+  async upload() {
+    const { request, response } = this
+    const files: Upload[] = []
+    let title: string | null = null
+    let isValid = false
+    try {
+      isValid = await request.bodyMultipartStream({
+        maxParts: 200,
+        maxFileBytes: request.maxRequestBodySize,
+        onField(name, value) {
+          if (name.toLowerCase() === 'title') title = value
+        },
+        onFile: async (info, content) => {
+          const { fileName, size } = await saveTo(this.#folder, info, content)
+          files.push({ field: info.fieldName, originalName: info.fileName, savedAs: fileName, size, contentType: info.contentType })
+        },
+      })
+    } finally {
+      if (!isValid) await this.#remove(files) // files that were whole before the form broke: nobody was told of them
+    }
+    if (!isValid) return response.status(400).json({ ok: false, error: 'The body is not a valid multipart form.' })
+    return { ok: true, title, uploadDir: this.#folder, files }
+  }
+
+  async #remove(files: readonly Upload[]): Promise<void> {
+    for (const { savedAs } of files) await rm(join(this.#folder, savedAs), { force: true })
+  }
+}
