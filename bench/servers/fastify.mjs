@@ -8,6 +8,7 @@ export const version = () => versionOf('fastify')
 const APPS = { basic, routes }
 
 export async function start(workload) {
+  if (APPS[workload.app] === undefined) return { skipped: 'it reads forms and uploads with plugins only' }
   const { fastify } = await import('fastify')
   const app = fastify()
   APPS[workload.app](app)

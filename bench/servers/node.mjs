@@ -2,12 +2,14 @@
 import { createServer } from 'node:http'
 import { parse } from 'node:querystring'
 
+import busboy from 'busboy'
+
 import { ROUTES } from '../route-table.mjs'
 
 export const label = 'node:http'
 export const version = () => process.versions.node
 
-const APPS = { basic: () => basic, routes: manyRoutes }
+const APPS = { basic: () => basic, bodies: () => bodies, routes: manyRoutes }
 
 export async function start(workload) {
   const server = createServer(APPS[workload.app]())
@@ -63,8 +65,7 @@ class User {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const MAX_BODY = 1024 * 1024
 
-function saveUser(request, response) {
-  if (request.headers['content-type'] !== 'application/json') return refuse(response, 400)
+function gather(request, response, onText) {
   const chunks = []
   let length = 0
   request.on('data', (chunk) => {
@@ -73,7 +74,14 @@ function saveUser(request, response) {
   })
   request.on('end', () => {
     if (length > MAX_BODY) return refuse(response, 413)
-    const user = readUser((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)).toString())
+    onText((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)).toString())
+  })
+}
+
+function saveUser(request, response) {
+  if (request.headers['content-type'] !== 'application/json') return refuse(response, 400)
+  gather(request, response, (text) => {
+    const user = readUser(text)
     if (user === null) return refuse(response, 400)
     const { id, name, creation, enabled, logins, tags } = user
     send(response, 200, { id, name, year: creation.getUTCFullYear(), enabled, nextLogin: logins + 1, tags: tags.length })
@@ -102,6 +110,106 @@ function readUser(text) {
   if (!Array.isArray(value.tags) || !value.tags.every((tag) => typeof tag === 'string')) return null
   user.tags = value.tags
   return user
+}
+
+function bodies(request, response) {
+  const { url, method } = request
+  if (method !== 'POST') return refuse(response, 405)
+  if (url === '/people') return savePerson(request, response)
+  if (url === '/uploads') return keepUpload(request, response)
+  refuse(response, 404)
+}
+
+class Person {
+  name = ''
+  email = ''
+  street = ''
+  city = ''
+  age = 0
+  score = 0
+  subscribed = false
+  birthday = new Date(0)
+}
+
+function savePerson(request, response) {
+  const type = request.headers['content-type']
+  const read = type === 'application/json' ? personOfJson : type === 'application/x-www-form-urlencoded' ? personOfForm : null
+  if (read === null) return refuse(response, 400)
+  gather(request, response, (text) => {
+    const person = read(text)
+    if (person === null) return refuse(response, 400)
+    const { name, email, street, city, age, score, subscribed, birthday } = person
+    send(response, 200, { name, email, street, city, nextAge: age + 1, score: score + 0.5, subscribed, year: birthday.getUTCFullYear() })
+  })
+}
+
+function personOfJson(text) {
+  let value
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return null
+  }
+  if (typeof value !== 'object' || value === null) return null
+  if (!Number.isFinite(value.age) || !Number.isFinite(value.score) || typeof value.subscribed !== 'boolean') return null
+  return personOf(value, value.age, value.score, value.subscribed)
+}
+
+const NUMBER = /^-?\d+(?:\.\d+)?$/
+
+function personOfForm(text) {
+  const value = parse(text)
+  if (!NUMBER.test(value.age) || !NUMBER.test(value.score)) return null
+  if (value.subscribed !== 'true' && value.subscribed !== 'false') return null
+  return personOf(value, Number(value.age), Number(value.score), value.subscribed === 'true')
+}
+
+function personOf({ name, email, street, city, birthday }, age, score, subscribed) {
+  if (typeof name !== 'string' || typeof email !== 'string' || typeof street !== 'string' || typeof city !== 'string') return null
+  const person = new Person()
+  person.name = name
+  person.email = email
+  person.street = street
+  person.city = city
+  person.age = age
+  person.score = score
+  person.subscribed = subscribed
+  person.birthday = new Date(birthday)
+  return Number.isNaN(person.birthday.getTime()) ? null : person
+}
+
+function keepUpload(request, response) {
+  let form
+  try {
+    form = busboy({ headers: request.headers, limits: { fileSize: MAX_BODY } })
+  } catch {
+    return refuse(response, 400)
+  }
+  const fields = {}
+  let file = null
+  form.on('field', (name, value) => {
+    fields[name] = value
+  })
+  form.on('file', (_, stream, { filename: name, mimeType: type }) => {
+    const chunks = []
+    stream.on('data', (chunk) => chunks.push(chunk))
+    stream.on('end', () => {
+      const content = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)
+      file = { name, type, content }
+    })
+  })
+  form.on('error', () => {
+    request.unpipe(form)
+    request.resume()
+    refuse(response, 400)
+  })
+  form.on('close', () => {
+    if (file === null) return refuse(response, 400)
+    const { name, type, content } = file
+    const shown = { name, type, size: content.length, first: content[0], last: content[content.length - 1] }
+    send(response, 200, { title: fields.title, author: fields.author, comment: fields.comment, file: shown })
+  })
+  request.pipe(form)
 }
 
 /** Exact paths through one Map; the patterns all have their parameters in third and fifth place, so a second Map knows them by shape. */

@@ -6,7 +6,7 @@ import { ROUTES } from '../route-table.mjs'
 export const label = 'weir'
 export const version = () => process.env.WEIR_DIST ?? 'this commit'
 
-const APPS = { basic, routes }
+const APPS = { basic, bodies, routes }
 
 export async function start(workload) {
   const weir = await import(process.env.WEIR_DIST ? pathToFileURL(`${process.env.WEIR_DIST}/index.js`) : '../../dist/index.js')
@@ -38,6 +38,34 @@ class User {
   enabled = false
   logins = 0
   tags = []
+}
+
+function bodies(server) {
+  server.mapPost('/people', (_args, { request, response }) => {
+    const person = new Person()
+    if (!request.bodyMap(person)) return response.status(400).text('no person in the body')
+    const { name, email, street, city, age, score, subscribed, birthday } = person
+    return { name, email, street, city, nextAge: age + 1, score: score + 0.5, subscribed, year: birthday.getUTCFullYear() }
+  })
+  server.mapPost('/uploads', async (_args, { request, response }) => {
+    const form = await request.bodyMultipart()
+    if (form === null) return response.status(400).text('no form in the body')
+    const { fields, files } = form
+    const { fileName: name, contentType: type, content } = files[0]
+    const file = { name, type, size: content.length, first: content[0], last: content[content.length - 1] }
+    return { title: fields.get('title'), author: fields.get('author'), comment: fields.get('comment'), file }
+  })
+}
+
+class Person {
+  name = ''
+  email = ''
+  street = ''
+  city = ''
+  age = 0
+  score = 0
+  subscribed = false
+  birthday = new Date(0)
 }
 
 function routes(server) {
