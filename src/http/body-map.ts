@@ -38,25 +38,26 @@ const CLOSE_BRACE = 0x7d
 
 /** @returns whether there was something to map @throws ModelBindingError */
 export function mapBody(
+  member: string,
   contentType: string | null,
   body: RequestBody,
   model: object,
   options: AnyOptions,
   engine: JsonEngine | null,
 ): boolean {
-  body.checkAlive('bodyMap()')
+  body.checkAlive(member)
   const type = contentType === null ? null : parseMediaType(contentType)
   if (type === null) return false
-  if (isJson(type.type)) return isUtf8Only(type.parameters) && mapJson(body, model, options, options.jsonEngine ?? engine)
+  if (isJson(type.type)) return isUtf8Only(type.parameters) && mapJson(member, body, model, options, options.jsonEngine ?? engine)
   if (type.type !== 'application/x-www-form-urlencoded') return false
-  const text = body.text('bodyMap()')
+  const text = body.text(member)
   if (text === '') return false
   populate(model, { kind: 'form', value: foldForm(parseForm(text)) }, populateOptions(options))
   return true
 }
 
-function mapJson(body: RequestBody, model: object, options: AnyOptions, engine: JsonEngine | null): boolean {
-  const text = body.text('bodyMap()')
+function mapJson(member: string, body: RequestBody, model: object, options: AnyOptions, engine: JsonEngine | null): boolean {
+  const text = body.text(member)
   if (text === '' || !body.isUtf8) return false
   if (engine !== null) return isParsed(() => engine.populate(text, model, options))
   const maxDepth = options.settings?.maxDepth ?? DEFAULT_MAX_DEPTH

@@ -203,6 +203,7 @@ export class RequestBody {
   /** Gathers the whole body, after which the members that need it answer. A second call gives the same promise. */
   async collect(member: string): Promise<void> {
     if (this.#state === WHOLE) return
+    this.checkAlive(member)
     if (this.#collected === null) {
       this.#claim(member)
       this.#state = COLLECTING

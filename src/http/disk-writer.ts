@@ -135,6 +135,7 @@ export class DiskWriter implements BodySink {
       }
       this.#isWriting = false
       if (error !== null) this.#error ??= error
+      else if (from + written < length) this.#error ??= new Error('the disk takes no more')
       if (buffer === this.#full[0]) {
         this.#full.shift()
         giveBack(buffer)

@@ -3,7 +3,8 @@
 /** What Windows, macOS or Linux refuse or read in a way of their own, controls, bidirectional overrides and halves of surrogate pairs included. */
 const REFUSED = /[\u0000-\u001f\u007f-\u009f<>:"|?*\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Cs}]/gu
 /** Names of devices, which Windows opens instead of a file, whatever the extension. */
-const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?=\.|$)/i
+const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(?:\.|$)/i
+const EDGE = /[\s.]/
 /** The shortest limit among common file systems, in bytes; some room is left for a suffix. */
 const MAX_BYTES = 255 - 32
 
@@ -13,8 +14,9 @@ const MAX_BYTES = 255 - 32
  * The result says nothing of what is in the file.
  */
 export function safeFileName(fileName: string | null | undefined, fallback = 'upload.bin'): string {
-  const segment = (fileName ?? '').normalize('NFC').split(/[/\\]/).at(-1)!
-  const plain = segment.replace(REFUSED, '_').replace(/^[\s.]+|[\s.]+$/gu, '')
+  const whole = (fileName ?? '').normalize('NFC')
+  const segment = whole.slice(Math.max(whole.lastIndexOf('/'), whole.lastIndexOf('\\')) + 1)
+  const plain = trimEdges(segment.replace(REFUSED, '_'))
   if (plain === '' || /^_+$/.test(plain)) return fallback
   return shorten(DEVICE.test(plain) ? `_${plain}` : plain)
 }
@@ -29,7 +31,17 @@ function shorten(name: string): string {
   if (Buffer.byteLength(name) <= MAX_BYTES) return name
   const dot = name.lastIndexOf('.')
   const extension = dot > 0 && name.length - dot <= 16 ? name.slice(dot) : ''
-  let stem = extension === '' ? name : name.slice(0, dot)
-  while (Buffer.byteLength(stem) + Buffer.byteLength(extension) > MAX_BYTES) stem = [...stem].slice(0, -1).join('')
-  return stem.trimEnd() + extension
+  const stem = Buffer.from(name.slice(0, name.length - extension.length))
+  let end = MAX_BYTES - Buffer.byteLength(extension)
+  while ((stem[end]! & 0xc0) === 0x80) end-- // not in the middle of a character
+  return trimEdges(stem.toString('utf8', 0, end)) + extension
+}
+
+/** Without dots and blanks at both ends. A regular expression would take the square of their number. */
+function trimEdges(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && EDGE.test(text[start]!)) start++
+  while (start < end && EDGE.test(text[end - 1]!)) end--
+  return text.slice(start, end)
 }

@@ -7,7 +7,8 @@ import { PayloadTooLargeError } from '../base/errors.ts'
 import { Pairs } from '../formats/pairs.ts'
 import type { PartHead } from '../formats/part-head.ts'
 
-import type { PartReceiver } from './multipart-reading.ts'
+import { GatheredBytes } from './gathered-bytes.ts'
+import { limitOf, type PartReceiver } from './multipart-reading.ts'
 import { BYTES_TYPE, isFile } from './multipart-stream.ts'
 
 /** Sizes are bytes. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError`. */
@@ -86,20 +87,19 @@ export class MultipartFormData {
   }
 }
 
-const EMPTY = new Uint8Array(0)
-
 /** Gathers the parts. */
 export class MemoryParts implements PartReceiver {
-  readonly #options: MultipartOptions
+  readonly #maxFileBytes: number
+  readonly #maxFieldBytes: number
   readonly #fields: string[] = []
   readonly #files: UploadedFile[] = []
   #head: PartHead | null = null
   #isFile = false
-  #pieces: Buffer[] = []
-  #size = 0
+  readonly #content = new GatheredBytes()
 
   constructor(options: MultipartOptions) {
-    this.#options = options
+    this.#maxFileBytes = limitOf('maxFileBytes', options.maxFileBytes, Number.POSITIVE_INFINITY)
+    this.#maxFieldBytes = limitOf('maxFieldBytes', options.maxFieldBytes, Number.POSITIVE_INFINITY)
   }
 
   get form(): MultipartFormData {
@@ -109,30 +109,20 @@ export class MemoryParts implements PartReceiver {
   begin(head: PartHead): boolean {
     this.#head = head
     this.#isFile = isFile(head)
-    this.#pieces = []
-    this.#size = 0
     return true
   }
 
   data(buffer: Buffer, start: number, end: number): boolean {
-    this.#size += end - start
     const limit = this.#isFile ? 'maxFileBytes' : 'maxFieldBytes'
-    const maximum = this.#options[limit]
-    if (maximum !== undefined && this.#size > maximum) throw new PayloadTooLargeError(limit, maximum)
-    const piece = Buffer.allocUnsafeSlow(end - start)
-    buffer.copy(piece, 0, start, end)
-    this.#pieces.push(piece)
+    const maximum = this.#isFile ? this.#maxFileBytes : this.#maxFieldBytes
+    if (this.#content.size + end - start > maximum) throw new PayloadTooLargeError(limit, maximum)
+    this.#content.add(buffer, start, end)
     return true
   }
 
   end(): boolean {
-    const pieces = this.#pieces
-    const whole = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, this.#size)
-    if (!this.#isFile) this.#fields.push(this.#head!.name, whole.toString('utf8'))
-    else
-      this.#files.push(
-        new UploadedFile(this.#head!, pieces.length === 0 ? EMPTY : new Uint8Array(whole.buffer, whole.byteOffset, whole.length)),
-      )
+    if (this.#isFile) this.#files.push(new UploadedFile(this.#head!, this.#content.takeBytes()))
+    else this.#fields.push(this.#head!.name, this.#content.takeText())
     return true
   }
 

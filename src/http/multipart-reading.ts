@@ -38,6 +38,14 @@ export async function readMultipart(
   return reading.done
 }
 
+/** A limit that a caller may have given. @throws WEIR_OPTION_INVALID for what is no number of parts or bytes: nothing would exceed it */
+export function limitOf(name: string, given: number | undefined, byDefault: number): number {
+  if (given === undefined) return byDefault
+  if (given !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(given) && given >= 0))
+    throw new WeirError('WEIR_OPTION_INVALID', `${name} is ${given}, not a whole number`)
+  return given
+}
+
 const NOTHING = Buffer.alloc(0)
 
 export class MultipartReading implements BodySink, PartHandler {
@@ -52,6 +60,8 @@ export class MultipartReading implements BodySink, PartHandler {
   #isPumping = false
   #hasEnded = false
   #hasFailed = false
+  /** The receiver has the word: what is thrown is its own, whatever it looks like. */
+  #isReceiving = false
   #resolve!: (isValid: boolean) => void
   #reject!: (error: unknown) => void
   /** True when the form was valid, false when it was not. */
@@ -98,13 +108,17 @@ export class MultipartReading implements BodySink, PartHandler {
   }
 
   /** The body breaks off, or a receiver has failed. The first reason counts. */
-  fail(error: Error): void {
+  fail(error: unknown): void {
+    this.#break(error, () => this.#reject(error))
+  }
+
+  #break(error: unknown, settle: () => void): void {
     if (this.#hasFailed) return
     this.#hasFailed = true
     this.#chunk = NOTHING
     this.#at = this.#end = 0
-    const isInvalid = error instanceof WeirError && error.code.startsWith('WEIR_MULTIPART_')
-    this.#receiver.abort(error).then(() => (isInvalid ? this.#resolve(false) : this.#reject(error)), this.#reject)
+    const reason = error instanceof Error ? error : new Error('a callback failed', { cause: error })
+    this.#receiver.abort(reason).then(settle, this.#reject)
   }
 
   #pump(): void {
@@ -114,7 +128,10 @@ export class MultipartReading implements BodySink, PartHandler {
       if (this.#at === this.#end) this.#chunk = NOTHING
       if (this.#hasEnded && !this.#isWaiting && !this.#hasFailed && this.#at === this.#end) this.#finish()
     } catch (error) {
-      this.fail(error as Error)
+      const isInvalid = !this.#isReceiving && error instanceof WeirError && error.code.startsWith('WEIR_MULTIPART_')
+      this.#isReceiving = false
+      if (isInvalid) this.#break(error, () => this.#resolve(false))
+      else this.fail(error)
     }
     this.#isPumping = false
   }
@@ -128,18 +145,22 @@ export class MultipartReading implements BodySink, PartHandler {
   // What the parser finds.
 
   partBegin(head: PartHead): boolean {
+    this.#isReceiving = true
     return this.#goOn(this.#receiver.begin(head))
   }
 
   partData(bytes: Uint8Array, start: number, end: number): boolean {
+    this.#isReceiving = true
     return this.#goOn(this.#receiver.data(bytes as Buffer, start, end))
   }
 
   partEnd(): boolean {
+    this.#isReceiving = true
     return this.#goOn(this.#receiver.end())
   }
 
   #goOn(isReady: boolean): boolean {
+    this.#isReceiving = false
     if (!isReady) this.#isWaiting = true
     return !this.#isWaiting && !this.#hasFailed
   }

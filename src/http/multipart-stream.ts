@@ -5,7 +5,8 @@ import type { Readable } from 'node:stream'
 import { PayloadTooLargeError } from '../base/errors.ts'
 import type { PartHead } from '../formats/part-head.ts'
 
-import type { MultipartReading, PartReceiver } from './multipart-reading.ts'
+import { GatheredBytes } from './gathered-bytes.ts'
+import { limitOf, type MultipartReading, type PartReceiver } from './multipart-reading.ts'
 import { PartStream } from './part-stream.ts'
 
 /** What a form says about one of its files. */
@@ -64,8 +65,7 @@ export class CallbackParts implements PartReceiver {
   readonly #maxFileBytes: number
   readonly #maxFieldBytes: number
   #field: string | null = null
-  #pieces: Buffer[] = []
-  #fieldBytes = 0
+  readonly #value = new GatheredBytes()
   #file: PassingFile | null = null
   #stream: PartStream | null = null
   /** A callback that has not settled. */
@@ -74,15 +74,13 @@ export class CallbackParts implements PartReceiver {
   constructor(reading: MultipartReading, options: MultipartStreamOptions) {
     this.#reading = reading
     this.#options = options
-    this.#maxFileBytes = options.maxFileBytes ?? DEFAULT_MAX_FILE_BYTES
-    this.#maxFieldBytes = options.maxFieldBytes ?? DEFAULT_MAX_FIELD_BYTES
+    this.#maxFileBytes = limitOf('maxFileBytes', options.maxFileBytes, DEFAULT_MAX_FILE_BYTES)
+    this.#maxFieldBytes = limitOf('maxFieldBytes', options.maxFieldBytes, DEFAULT_MAX_FIELD_BYTES)
   }
 
   begin(head: PartHead): boolean {
     if (!isFile(head)) {
       this.#field = head.name
-      this.#pieces = []
-      this.#fieldBytes = 0
       return true
     }
     const file = new PassingFile(head)
@@ -99,9 +97,8 @@ export class CallbackParts implements PartReceiver {
 
   data(buffer: Buffer, start: number, end: number): boolean {
     if (this.#file === null) {
-      this.#fieldBytes += end - start
-      if (this.#fieldBytes > this.#maxFieldBytes) throw new PayloadTooLargeError('maxFieldBytes', this.#maxFieldBytes)
-      this.#pieces.push(Buffer.from(buffer.subarray(start, end)))
+      if (this.#value.size + end - start > this.#maxFieldBytes) throw new PayloadTooLargeError('maxFieldBytes', this.#maxFieldBytes)
+      this.#value.add(buffer, start, end)
       return true
     }
     this.#file.length += end - start
@@ -117,8 +114,7 @@ export class CallbackParts implements PartReceiver {
       stream.finish()
       return this.#pending === null
     }
-    const result = this.#options.onField?.(this.#field!, Buffer.concat(this.#pieces).toString('utf8'))
-    this.#pieces = []
+    const result = this.#options.onField?.(this.#field!, this.#value.takeText())
     return !this.#await(result, () => {})
   }
 
@@ -140,7 +136,7 @@ export class CallbackParts implements PartReceiver {
       },
       (error: unknown) => {
         this.#pending = null
-        this.#reading.fail(error instanceof Error ? error : new Error(String(error)))
+        this.#reading.fail(error)
       },
     )
     return true

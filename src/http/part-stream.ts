@@ -16,6 +16,7 @@ export class PartStream extends Readable {
   /** Takes the bytes past the stream's own buffer: half the cost of an upload that is written to disk. */
   #sink: BodySink | null = null
   #isWhole = false
+  #isDiverting = false
 
   constructor(onDemand: () => void) {
     super({ highWaterMark: HIGH_WATER_MARK })
@@ -35,8 +36,10 @@ export class PartStream extends Readable {
   /** The part is whole. */
   finish(): void {
     this.#isWhole = true
-    if (this.#sink !== null) this.#sink.end()
-    else if (!this.destroyed) this.push(null)
+    this.#sink?.end()
+    if (this.destroyed) return
+    this.push(null)
+    if (this.#sink !== null) this.resume() // so that it ends and closes for those who only listen
   }
 
   /** The part will never be whole. */
@@ -57,10 +60,18 @@ export class PartStream extends Readable {
    */
   divert(sink: BodySink): boolean {
     if (this.#sink !== null || this.destroyed || this.readableFlowing !== null || this.readableDidRead) return false
+    // Nothing may be asked for meanwhile: what comes would go here, and a form that breaks off would find no sink to tell.
+    this.#isDiverting = true
     for (let chunk: Buffer | null = this.read(); chunk !== null; chunk = this.read()) sink.data(chunk, 0, chunk.length, false)
+    this.#isDiverting = false
     this.#sink = sink
     if (this.#isWhole) sink.end()
     return true
+  }
+
+  /** Whether its bytes went to a sink. */
+  get isDiverted(): boolean {
+    return this.#sink !== null
   }
 
   /** The sink can take more. */
@@ -69,6 +80,7 @@ export class PartStream extends Readable {
   }
 
   override _read(): void {
+    if (this.#isDiverting) return
     this.#wantsMore = true
     this.#onDemand()
   }

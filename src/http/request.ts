@@ -16,7 +16,7 @@ import type { ConnectionInfo } from './connection-info.ts'
 import { RequestHeaders } from './headers.ts'
 import type { JsonEngine } from './json-engine.ts'
 import { MemoryParts, type MultipartFormData, type MultipartOptions } from './multipart-form.ts'
-import { readMultipart } from './multipart-reading.ts'
+import { limitOf, readMultipart } from './multipart-reading.ts'
 import { CallbackParts, type MultipartStreamOptions } from './multipart-stream.ts'
 import type { RouteInfo } from './route-info.ts'
 
@@ -44,10 +44,8 @@ export class HttpRequest {
   #routeValues: RouteValues | null = null
   #abort: AbortController | null = null
   #abortReason: Error | null = null
-  /** Largest head that the server takes, in bytes. */
-  readonly maxRequestHeaderSize: number
-  /** Largest body that this request may have, in bytes; `Infinity` without a limit. */
-  readonly maxRequestBodySize: number
+  readonly #maxRequestHeaderSize: number
+  readonly #maxRequestBodySize: number
 
   /** @internal */
   constructor(
@@ -66,8 +64,18 @@ export class HttpRequest {
     this.#route = route
     this.#values = values
     this.#jsonEngine = jsonEngine
-    this.maxRequestHeaderSize = maxRequestHeaderSize
-    this.maxRequestBodySize = maxRequestBodySize ?? Number.POSITIVE_INFINITY
+    this.#maxRequestHeaderSize = maxRequestHeaderSize
+    this.#maxRequestBodySize = maxRequestBodySize ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Largest head that the server takes, in bytes. */
+  get maxRequestHeaderSize(): number {
+    return this.#maxRequestHeaderSize
+  }
+
+  /** Largest body that this request may have, in bytes; `Infinity` without a limit. */
+  get maxRequestBodySize(): number {
+    return this.#maxRequestBodySize
   }
 
   /** Request method, case as sent: `GET`. */
@@ -201,12 +209,12 @@ export class HttpRequest {
    * @throws BodyNotBufferedError on a streaming route, before `bufferBody()`
    */
   bodyMap<T extends object>(model: T, options: BodyMapOptions<T> = {}): boolean {
-    return mapBody(this.header('content-type'), this.#body, model, options, this.#jsonEngine)
+    return mapBody('bodyMap()', this.header('content-type'), this.#body, model, options, this.#jsonEngine)
   }
 
   /** The same for a plain object literal that serves as template: its values say what each property is. */
   bodyMapAnonymous<T extends object>(model: T, options: BodyMapAnonymousOptions = {}): boolean {
-    return mapBody(this.header('content-type'), this.#body, model, options, this.#jsonEngine)
+    return mapBody('bodyMapAnonymous()', this.header('content-type'), this.#body, model, options, this.#jsonEngine)
   }
 
   /**
@@ -224,6 +232,11 @@ export class HttpRequest {
    * @throws (rejects) PayloadTooLargeError for a limit that was crossed; BodyAlreadyReadError when the body went elsewhere
    */
   bodyMultipart(options: MultipartOptions = {}): Promise<MultipartFormData | null> {
+    return neverUnhandled(this.#readFormOnce(options))
+  }
+
+  async #readFormOnce(options: MultipartOptions): Promise<MultipartFormData | null> {
+    this.#body.checkAlive('bodyMultipart()')
     this.#form ??= this.#readForm('bodyMultipart()', options)
     return this.#form
   }
@@ -232,7 +245,11 @@ export class HttpRequest {
    * The form of a multipart/form-data body, read from the body's stream, which cannot be rewound: it can be parsed only once.
    * @throws (rejects) BodyAlreadyReadError at a second call; WEIR_MULTIPART_INVALID (400) when there is no valid form
    */
-  async bodyFile(): Promise<MultipartFormData> {
+  bodyFile(): Promise<MultipartFormData> {
+    return neverUnhandled(this.#readFile())
+  }
+
+  async #readFile(): Promise<MultipartFormData> {
     if (this.#isFileTaken) throw new BodyAlreadyReadError('bodyFile()')
     this.#isFileTaken = true
     const form = await this.#readForm('bodyFile()', {})
@@ -257,6 +274,10 @@ export class HttpRequest {
    *   stream of a file that is cut short errors: it never ends as if it were whole
    */
   bodyMultipartStream(options: MultipartStreamOptions): Promise<boolean> {
+    return neverUnhandled(this.#streamForm(options))
+  }
+
+  async #streamForm(options: MultipartStreamOptions): Promise<boolean> {
     const limits = multipartLimits(options.maxParts)
     return readMultipart(
       this.header('content-type'),
@@ -312,5 +333,11 @@ export class HttpRequest {
 }
 
 function multipartLimits(maxParts: number | undefined): MultipartLimits {
-  return maxParts === undefined ? DEFAULT_MULTIPART_LIMITS : { ...DEFAULT_MULTIPART_LIMITS, maxParts }
+  return { ...DEFAULT_MULTIPART_LIMITS, maxParts: limitOf('maxParts', maxParts, DEFAULT_MULTIPART_LIMITS.maxParts) }
+}
+
+/** What a client does must not end a program whose handler looks at the promise later, or never. */
+function neverUnhandled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {})
+  return promise
 }

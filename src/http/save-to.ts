@@ -6,7 +6,7 @@ import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 
-import { FileRefusedError, PayloadTooLargeError } from '../base/errors.ts'
+import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../base/errors.ts'
 
 import { type ByteInspector, DiskWriter } from './disk-writer.ts'
 import { safeFileName, withSuffix } from './file-name.ts'
@@ -53,7 +53,7 @@ const MAGIC_BYTES = 64
  *
  * @param info of the file: its `fileName` is the client's word
  * @param content bytes, or the stream that `onFile` was given
- * @throws FileRefusedError (415), PayloadTooLargeError (413), what the stream fails with, what the system says (`ENOSPC`, `EACCES`)
+ * @throws FileRefusedError (415), PayloadTooLargeError (413), BodyAlreadyReadError, what the stream fails with, what the system says (`ENOSPC`, `EACCES`)
  */
 export async function saveTo(
   directory: string,
@@ -64,6 +64,7 @@ export async function saveTo(
   let handle: FileHandle | null = null
   const temporary = join(directory, `.${randomBytes(12).toString('hex')}.part`)
   try {
+    if (isTaken(content)) throw new BodyAlreadyReadError('saveTo()')
     const name = safeFileName(policy.fileName ?? info.fileName)
     checkExtension(name, policy)
     handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666)
@@ -80,6 +81,12 @@ export async function saveTo(
     }
     throw error
   }
+}
+
+/** Whether nothing would come any more: an empty file would pass for the whole. */
+function isTaken(content: Readable | Uint8Array): boolean {
+  if (content instanceof Uint8Array) return false
+  return content.readableEnded || (content instanceof PartStream && content.isDiverted)
 }
 
 function checkExtension(name: string, { extensions }: SavePolicy): void {
@@ -181,6 +188,11 @@ async function claimWithoutLinks(temporary: string, path: string): Promise<boole
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error
   }
-  await rename(temporary, path)
+  try {
+    await rename(temporary, path)
+  } catch (error) {
+    await unlink(path).catch(() => {})
+    throw error
+  }
   return true
 }
