@@ -2,15 +2,23 @@
 // With SCREENSHOTS=FOLDER it leaves a picture of each look there, for a person to judge.
 
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import type { HttpServer } from 'weir'
 
 import { launchChromium, noChromium } from '../support/chromium.ts'
-import { type DemoRun, startDemo } from '../support/demo.ts'
+import { type DemoRun, startDemo, temporaryFolder } from '../support/demo.ts'
+import { gate } from '../support/serving.ts'
 
 const WIDE = { width: 1280, height: 900 }
 const NARROW = { width: 360, height: 740 }
+
+/** What stands below the progress bar once it has moved. */
+const SOMETHING_SENT = /^(?!0\.000 )[\d.]+ of [\d.]+ MB sent\.$/
 
 interface Visit extends DemoRun {
   readonly page: Page
@@ -47,6 +55,10 @@ function routeCard(page: Page, title: string): RouteCard {
   }
 }
 
+function textFile(name: string, text: string): { name: string; mimeType: string; buffer: Buffer } {
+  return { name, mimeType: 'text/plain', buffer: Buffer.from(text) }
+}
+
 describe('the page in Chromium', { skip: noChromium }, () => {
   let browser: Browser
   before(async () => {
@@ -54,8 +66,8 @@ describe('the page in Chromium', { skip: noChromium }, () => {
   })
   after(() => browser?.close())
 
-  async function visit(t: TestContext, options: BrowserContextOptions = {}): Promise<Visit> {
-    const run = await startDemo(t)
+  async function visit(t: TestContext, options: BrowserContextOptions = {}, map?: (server: HttpServer) => void): Promise<Visit> {
+    const run = await startDemo(t, {}, map)
     const context = await browser.newContext({ viewport: WIDE, ...options })
     t.after(() => context.close())
     const page = await context.newPage()
@@ -74,7 +86,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
       ['narrow', NARROW],
     ] as const) {
       test(`every request can be sent and read, ${colorScheme} and ${size}, without a complaint`, async (t) => {
-        const { page, complaints } = await visit(t, { colorScheme, viewport })
+        const { page, complaints, uploadDir } = await visit(t, { colorScheme, viewport })
 
         const user = routeCard(page, 'GET /users/:id')
         await user.card.getByLabel('id in the path').fill('7')
@@ -91,6 +103,18 @@ describe('the page in Chromium', { skip: noChromium }, () => {
         assert.equal(await save.body(), 'Grüße\n  <b>Καλημέρα</b>')
         assert.equal((await save.headers())['content-type'], 'text/plain; charset=utf-8')
 
+        const upload = routeCard(page, 'POST /api/user/upload')
+        await upload.card.getByLabel('files').setInputFiles([textFile('a.txt', 'hello'), textFile('run.exe', 'x')])
+        await upload.send()
+        await upload.answered('415 Unsupported Media Type', 'POST /api/user/upload')
+        assert.equal(await upload.body(), 'Wrong extension: only .gif, .jpeg, .jpg, .png, .txt, .webp.')
+
+        const stream = routeCard(page, 'POST /api/user/upload-stream')
+        await stream.card.getByLabel('files').setInputFiles([textFile('a.txt', 'hello'), textFile('b.txt', 'x'.repeat(200_000))])
+        await stream.send()
+        await stream.answered('200 OK', 'POST /api/user/upload-stream')
+        assert.deepEqual((await readdir(uploadDir)).sort(), ['a.txt', 'b.txt'])
+
         const own = routeCard(page, 'GET /')
         await own.send()
         await own.answered('200 OK', 'GET /')
@@ -104,7 +128,8 @@ describe('the page in Chromium', { skip: noChromium }, () => {
         const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
         const brightness = Number(/\d+/.exec(String(background))![0])
         assert.equal(brightness < 128, colorScheme === 'dark', `the background is ${background}`)
-        assert.deepEqual(complaints, [])
+        // Chromium notes each 4xx by itself; nothing else may be there.
+        assert.deepEqual(complaints, ['Failed to load resource: the server responded with a status of 415 (Unsupported Media Type)'])
         if (process.env['SCREENSHOTS']) {
           await page.screenshot({ path: `${process.env['SCREENSHOTS']}/demo-${colorScheme}-${size}.png`, fullPage: true })
         }
@@ -156,6 +181,131 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     const user = routeCard(page, 'GET /users/:id')
     await user.answered('200 OK', 'GET /users/13?active=true')
     assert.equal(await user.body(), '{"id":13,"active":true}')
+  })
+
+  test('each kind of body brings its own example, fills the model, and keeps what was typed', async (t) => {
+    const { page, complaints } = await visit(t)
+    const save = routeCard(page, 'POST /api/user/save')
+    const body = save.card.getByLabel('body as it is sent')
+    const user = { id: '0e37df36-f698-11e6-8dd4-cb9ced3df976', name: 'Ada', creation: '2024-01-31T09:30:00.000Z', enabled: true }
+    for (const kind of ['JSON', 'form']) {
+      await save.card.getByLabel(kind, { exact: true }).check()
+      await save.send()
+      await save.card.getByText('application/json').waitFor()
+      assert.deepEqual(JSON.parse(await save.body()), { user }, kind)
+      await save.card.getByLabel('text', { exact: true }).check()
+      await save.send()
+      await save.card.getByText('text/plain; charset=utf-8').waitFor()
+      assert.equal(await save.body(), 'Hello from the page. Grüße! Καλημέρα!')
+    }
+    assert.deepEqual(complaints, [])
+
+    await save.card.getByLabel('JSON', { exact: true }).check()
+    await body.fill('{"enabled": "yes"}')
+    await save.card.getByLabel('text', { exact: true }).check()
+    await save.card.getByLabel('JSON', { exact: true }).check()
+    assert.equal(await body.inputValue(), '{"enabled": "yes"}')
+    await save.send()
+    await save.answered('400 Bad Request', 'POST /api/user/save')
+    assert.match(await save.body(), /"name":"enabled","in":"body","expected":"true or false"/)
+  })
+
+  test('a small file that was chosen is saved byte for byte', async (t) => {
+    const { page, uploadDir, complaints } = await visit(t)
+    const upload = routeCard(page, 'POST /api/user/upload')
+    const bytes = randomBytes(100_000)
+    const chooser = page.waitForEvent('filechooser')
+    await upload.card.getByLabel('files').click()
+    await (await chooser).setFiles({ name: 'Bild "1" ü.png', mimeType: 'image/png', buffer: bytes })
+    await upload.send()
+    await upload.answered('200 OK', 'POST /api/user/upload')
+    assert.equal(await upload.body(), `Saved Bild _1_ ü.png (100000 bytes) in ${uploadDir}.`)
+    assert.ok((await readFile(join(uploadDir, 'Bild _1_ ü.png'))).equals(bytes))
+    assert.deepEqual(complaints, [])
+  })
+
+  test('files that are refused show why, and nothing is saved', async (t) => {
+    const { page, uploadDir } = await visit(t)
+    const upload = routeCard(page, 'POST /api/user/upload')
+    await upload.card.getByLabel('files').setInputFiles([textFile('good.txt', 'good'), textFile('run.exe', 'bad')])
+    await upload.send()
+    await upload.answered('415 Unsupported Media Type', 'POST /api/user/upload')
+    assert.equal(await upload.body(), 'Wrong extension: only .gif, .jpeg, .jpg, .png, .txt, .webp.')
+    await upload.card.getByLabel('files').setInputFiles(textFile('long.txt', 'x'.repeat(1024 * 1024 + 1)))
+    await upload.send()
+    await upload.answered('413 Content Too Large', 'POST /api/user/upload')
+    assert.equal(await upload.body(), 'A file may have 1048576 bytes at most.')
+    assert.deepEqual(await readdir(uploadDir), [])
+  })
+
+  test('without a file the browser asks for one, and sends nothing', async (t) => {
+    const { page } = await visit(t)
+    for (const title of ['POST /api/user/upload', 'POST /api/user/upload-stream']) {
+      const { card, send } = routeCard(page, title)
+      await send()
+      assert.equal(await card.locator('input[type=file]:focus:invalid').count(), 1)
+      assert.equal(await card.getByRole('status').textContent(), 'No answer yet.')
+    }
+  })
+
+  test('the progress bar stands still while the server does not read, and ends full', async (t) => {
+    const reading = gate()
+    const { page, uploadDir, complaints } = await visit(t, {}, (server) => {
+      // The handler of an upload starts before its body has come, and nobody reads until it does.
+      server.use(async (session, next) => {
+        if (session.request.method === 'POST') await reading.promise
+        return next()
+      })
+    })
+    const large = join(await temporaryFolder(t), 'large.bin')
+    const bytes = Buffer.alloc(32 * 1024 * 1024, randomBytes(100_003))
+    await writeFile(large, bytes)
+
+    const stream = routeCard(page, 'POST /api/user/upload-stream')
+    const bar = stream.card.getByRole('progressbar', { name: 'upload progress' })
+    const value = () => bar.evaluate((element) => (element as unknown as { value: number }).value)
+    assert.equal(await value(), 0)
+    await stream.card.getByLabel('title').fill('Ein großes Bild')
+    await stream.card.getByLabel('files').setInputFiles(large)
+    await stream.send()
+    // What the two kernels hold is gone, the rest waits.
+    await stream.card.getByText(SOMETHING_SENT).waitFor()
+    const held = await value()
+    assert.ok(held > 0 && held < 1, `the bar is at ${held}`)
+    assert.equal(await stream.card.getByRole('status').textContent(), 'No answer yet.')
+    if (process.env['SCREENSHOTS']) await stream.card.screenshot({ path: `${process.env['SCREENSHOTS']}/demo-progress.png` })
+
+    reading.open()
+    await stream.answered('200 OK', 'POST /api/user/upload-stream')
+    assert.equal(await value(), 1)
+    await stream.card.getByText('33.6 of 33.6 MB sent.').waitFor()
+    assert.deepEqual(JSON.parse(await stream.body()), {
+      ok: true,
+      title: 'Ein großes Bild',
+      uploadDir,
+      files: [
+        { field: 'file', originalName: 'large.bin', savedAs: 'large.bin', size: bytes.length, contentType: 'application/octet-stream' },
+      ],
+    })
+    assert.ok((await readFile(join(uploadDir, 'large.bin'))).equals(bytes))
+    assert.deepEqual(complaints, [])
+  })
+
+  test('a page that is left in the middle of an upload leaves nothing behind', async (t) => {
+    const { page, uploadDir, server } = await visit(t)
+    const stream = routeCard(page, 'POST /api/user/upload-stream')
+    const large = join(await temporaryFolder(t), 'large.bin')
+    await writeFile(large, Buffer.alloc(32 * 1024 * 1024))
+    const network = await page.context().newCDPSession(page)
+    const throttled = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 1024 * 1024 }
+    await network.send('Network.emulateNetworkConditions', throttled)
+    await stream.card.getByLabel('files').setInputFiles(large)
+    await stream.send()
+    await stream.card.getByText(SOMETHING_SENT).waitFor()
+    while ((await readdir(uploadDir)).length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await page.close()
+    assert.equal((await server.stop()).aborted, 0)
+    assert.deepEqual(await readdir(uploadDir), [])
   })
 
   test('a server that is gone is shown as no answer', async (t) => {
