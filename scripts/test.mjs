@@ -9,5 +9,5 @@ const files = ['build/src', 'build/test']
   .filter((file) => file.endsWith('.test.js') && (words.length === 0 || words.some((word) => file.includes(word))))
   .sort()
 
-const run = spawnSync(process.execPath, ['--enable-source-maps', '--test', ...files], { stdio: 'inherit' })
+const run = spawnSync(process.execPath, ['--enable-source-maps', '--test', '--test-timeout=300000', ...files], { stdio: 'inherit' })
 process.exitCode = run.status ?? 1

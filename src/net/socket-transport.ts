@@ -75,8 +75,12 @@ export class SocketTransport implements Transport {
   }
 
   reset(): void {
-    if (this.isSecure) this.#socket.destroy()
-    else this.#socket.resetAndDestroy()
+    const socket = this.#socket
+    // While the FIN is on its way Node cannot reset: the handle would stay open for good, no `close` would follow, and the process would
+    // spin at its exit. Everything has been sent by then, so nothing that is missing would go unnoticed.
+    const isEnding = socket.writableEnded && socket.writableLength === 0 && !socket.writableFinished
+    if (this.isSecure || isEnding) socket.destroy()
+    else socket.resetAndDestroy()
   }
 
   /** Kept from the first look: a socket that is closed has forgotten it. */
