@@ -3,7 +3,7 @@
 import { BACKSLASH, DQUOTE } from '../base/ascii.ts'
 import { ModelBindingError, WeirError } from '../base/errors.ts'
 import { foldForm, parseForm } from '../formats/form.ts'
-import { isJson, parseMediaType } from '../formats/media-type.ts'
+import { isJson, type MediaType, parseMediaType } from '../formats/media-type.ts'
 import type { KeyPath } from '../model/key-paths.ts'
 import { DEFAULT_MAX_DEPTH, populate } from '../model/populate.ts'
 
@@ -36,6 +36,10 @@ const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
+const FORM = 'application/x-www-form-urlencoded'
+/** What nearly every client sends is not parsed again for every request. */
+const COMMON_TYPES: ReadonlyMap<string, MediaType | null> = new Map(['application/json', FORM].map((type) => [type, parseMediaType(type)]))
+
 /** @returns whether there was something to map @throws ModelBindingError */
 export function mapBody(
   member: string,
@@ -46,10 +50,10 @@ export function mapBody(
   engine: JsonEngine | null,
 ): boolean {
   body.checkAlive(member)
-  const type = contentType === null ? null : parseMediaType(contentType)
+  const type = contentType === null ? null : (COMMON_TYPES.get(contentType) ?? parseMediaType(contentType))
   if (type === null) return false
   if (isJson(type.type)) return isUtf8Only(type.parameters) && mapJson(member, body, model, options, options.jsonEngine ?? engine)
-  if (type.type !== 'application/x-www-form-urlencoded') return false
+  if (type.type !== FORM) return false
   const text = body.text(member)
   if (text === '') return false
   populate(model, { kind: 'form', value: foldForm(parseForm(text)) }, populateOptions(options))
@@ -58,14 +62,20 @@ export function mapBody(
 
 function mapJson(member: string, body: RequestBody, model: object, options: AnyOptions, engine: JsonEngine | null): boolean {
   const text = body.text(member)
-  if (text === '' || !body.isUtf8) return false
+  // Bytes that are no UTF-8 have left U+FFFD in the text; where there is none, the bytes need no second look.
+  if (text === '' || (text.includes('\uFFFD') && !body.isUtf8)) return false
   if (engine !== null) return isParsed(() => engine.populate(text, model, options))
   const maxDepth = options.settings?.maxDepth ?? DEFAULT_MAX_DEPTH
   if (!(maxDepth >= 1)) throw new WeirError('WEIR_OPTION_INVALID', `settings.maxDepth is ${maxDepth}`)
   const isTooDeep = !isAtMost(maxDepth, text)
   let value: unknown
-  // A reviver is called from within itself, and a hostile depth would break the stack.
-  if (!isParsed(() => (value = JSON.parse(text, isTooDeep ? undefined : options.settings?.reviver)))) return false
+  try {
+    // A reviver is called from within itself, and a hostile depth would break the stack.
+    value = JSON.parse(text, isTooDeep ? undefined : options.settings?.reviver)
+  } catch (error) {
+    if (error instanceof SyntaxError) return false
+    throw error
+  }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   if (isTooDeep) throw new ModelBindingError([{ name: '', in: 'body', expected: `at most ${maxDepth} levels`, actual: 'more' }])
   populate(model, { kind: 'json', value }, populateOptions(options))
@@ -86,6 +96,7 @@ function isParsed(read: () => void): boolean {
 /** Whether objects and arrays in a JSON text lie at most `depth` deep in one another. */
 function isAtMost(depth: number, text: string): boolean {
   if (text.length <= 2 * depth) return true // each level takes two brackets
+  if (opensAtMost(depth, text)) return true
   let rest = depth
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -94,6 +105,14 @@ function isAtMost(depth: number, text: string): boolean {
       if (--rest < 0) return false
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) rest++
   }
+  return true
+}
+
+/** Whether so few brackets open in the whole text, those in strings included: quickly told, and true of most bodies. */
+function opensAtMost(count: number, text: string): boolean {
+  let rest = count
+  for (let at = text.indexOf('{'); at !== -1; at = text.indexOf('{', at + 1)) if (--rest < 0) return false
+  for (let at = text.indexOf('['); at !== -1; at = text.indexOf('[', at + 1)) if (--rest < 0) return false
   return true
 }
 
@@ -109,6 +128,7 @@ function stringEnd(text: string, at: number): number {
 
 function populateOptions(options: AnyOptions) {
   const { includeProperties = null, excludeProperties = null, settings } = options
+  if (settings === undefined || settings === null) return { includeProperties, excludeProperties }
   return { ...settings, includeProperties, excludeProperties }
 }
 

@@ -66,13 +66,15 @@ class Population {
       if (this.failures.length >= MAX_MISMATCHES) return
       const path = prefix === '' ? key : `${prefix}.${key}`
       const schema = fields?.get(key)
-      if (!isWritable(model, key, schema)) {
+      // Only what the model has itself, or has declared, is ever read or written: nothing reaches a prototype.
+      const isKnown = key !== '__proto__' && (schema !== undefined || Object.hasOwn(model, key))
+      const present = isKnown ? (model as Record<string, unknown>)[key] : undefined
+      if (!isKnown || (schema === undefined && typeof present === 'function')) {
         if (this.#options.unknownProperties === 'error') this.#fail(path, 'no such property', show(source[key]))
         continue
       }
       const choice = this.#selection === null ? 'all' : this.#selection.of(path, isIncluded)
       if (choice === 'none') continue
-      const present = (model as Record<string, unknown>)[key]
       const value =
         schema === undefined
           ? this.#infer(present, source[key], path, choice, depth)
@@ -89,7 +91,8 @@ class Population {
       for (let i = 0; i < writes.length; i += 3) {
         const target = writes[i] as Record<string, unknown>
         const key = writes[i + 1] as string
-        before.push(key in target ? target[key] : SKIP)
+        const present = target[key]
+        before.push(present !== undefined || key in target ? present : SKIP)
         target[key] = writes[i + 2]
       }
     } catch (error) {
@@ -189,13 +192,6 @@ function restore(target: Record<string, unknown>, key: string, value: unknown): 
   } catch {
     // What cannot be written was not written; the others still go back.
   }
-}
-
-/** Only what the model has itself, or has declared, is ever written: nothing reaches a prototype. */
-function isWritable(model: object, key: string, schema: Schema<unknown> | undefined): boolean {
-  if (key === '__proto__') return false
-  if (schema !== undefined) return true
-  return Object.hasOwn(model, key) && typeof (model as Record<string, unknown>)[key] !== 'function'
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
