@@ -18,7 +18,7 @@ const WIDE = { width: 1280, height: 900 }
 const NARROW = { width: 360, height: 740 }
 
 /** What stands below the progress bar once it has moved. */
-const SOMETHING_SENT = /^(?!0\.000 )[\d.]+ of [\d.]+ MB sent\.$/
+const SOMETHING_SENT = /^(?!0 B )[\d.]+ [kM]?B of [\d.]+ [kM]?B sent\.$/
 
 interface Visit extends DemoRun {
   readonly page: Page
@@ -278,7 +278,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     reading.open()
     await stream.answered('200 OK', 'POST /api/user/upload-stream')
     assert.equal(await value(), 1)
-    await stream.card.getByText('33.6 of 33.6 MB sent.').waitFor()
+    await stream.card.getByText('33.6 MB of 33.6 MB sent.').waitFor()
     assert.deepEqual(JSON.parse(await stream.body()), {
       ok: true,
       title: 'Ein großes Bild',
