@@ -248,7 +248,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
         return false
       case PAUSED:
         // The client has said that nothing more comes, and its last request is being answered.
-        if (this.#connection.peerEnded) this.#connection.head.keepAlive = this.#connection.waitingBytes > 0
+        if (this.#connection.peerEnded && this.#connection.waitingBytes === 0) this.#connection.head.keepAlive = false
         this.#deadlines.enter(phase.NONE)
     }
     return false

@@ -18,7 +18,7 @@ import {
   TOKEN,
   trimBlanks,
 } from '../base/ascii.ts'
-import { LimitError, ProtocolError } from '../base/errors.ts'
+import { LimitError, PayloadTooLargeError, ProtocolError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'
 import { FieldReader } from './fields.ts'
 
@@ -58,6 +58,10 @@ export class ChunkDecoder extends FieldReader {
   #digits = 0
   #extensionBytes = 0
   #trailers: [string, string][] | null = null
+  /** Sizes of all chunks so far, held against the limit before their data comes: so it does not matter how the data is cut. */
+  #announced = 0
+  /** Most bytes that the body may have, null for no limit. */
+  bodyLimit: number | null = null
 
   dataStart = 0
   dataEnd = 0
@@ -77,7 +81,7 @@ export class ChunkDecoder extends FieldReader {
   /**
    * Reads on in `buf[from, end)`.
    * @returns MORE, BODY_DATA or BODY_END
-   * @throws ProtocolError, LimitError
+   * @throws ProtocolError, LimitError; PayloadTooLargeError as soon as a size says that the body is beyond `bodyLimit`
    */
   decode(buf: Buffer, from: number, end: number): number {
     let p = from
@@ -139,6 +143,8 @@ export class ChunkDecoder extends FieldReader {
 
   #endSizeLine(): void {
     this.#digits = 0
+    this.#announced += this.#size
+    if (this.bodyLimit !== null && this.#announced > this.bodyLimit) throw new PayloadTooLargeError('maxRequestBodySize', this.bodyLimit)
     if (this.#size > 0) {
       this.#state = DATA
       return
@@ -192,7 +198,7 @@ export class ChunkDecoder extends FieldReader {
           if (byte === SEMICOLON) state = BEFORE_NAME
           else if (!isBlank(byte)) throw new ProtocolError('WEIR_CHUNK_EXTENSION_SYNTAX')
       }
-      this.#countExtension()
+      if (state !== SIZE_LF) this.#countExtension()
     }
     this.#state = state
     return p

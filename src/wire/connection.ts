@@ -279,7 +279,7 @@ export class Connection {
       this.#moveReading(state.DONE)
       return END
     }
-    if (this.#received === 0) this.checkLength()
+    if (this.#received === 0) this.#checkLength()
     if (this.#at === this.#end) return this.#needData()
     const length = Math.min(this.#remaining, this.#end - this.#at)
     this.#remaining -= length
@@ -289,6 +289,7 @@ export class Connection {
   }
 
   #readChunks(chunks: ChunkDecoder): number {
+    chunks.bodyLimit = this.bodyLimit
     const event = chunks.decode(this.buffer, this.#at, this.#end)
     this.#at = chunks.used
     if (event === BODY_DATA) {
@@ -303,7 +304,7 @@ export class Connection {
   }
 
   /** @throws PayloadTooLargeError when the declared length alone is beyond `bodyLimit` */
-  checkLength(): void {
+  #checkLength(): void {
     if (this.bodyLimit !== null && this.head.contentLength > this.bodyLimit) {
       throw new PayloadTooLargeError('maxRequestBodySize', this.bodyLimit, this.head.contentLength)
     }
@@ -311,9 +312,6 @@ export class Connection {
 
   #giveData(start: number, end: number): void {
     this.#received += end - start
-    if (this.bodyLimit !== null && this.#received > this.bodyLimit) {
-      throw new PayloadTooLargeError('maxRequestBodySize', this.bodyLimit)
-    }
     this.dataStart = start
     this.dataEnd = end
   }

@@ -82,7 +82,7 @@ export abstract class FieldReader {
 
 function notAName(byte: number, first: boolean): ProtocolError {
   if (first && (byte === SP || byte === TAB)) return new ProtocolError('WEIR_FIELD_FOLDED')
-  if (byte === LF || byte === CR) return new ProtocolError('WEIR_LINE_END')
+  if (byte === LF) return new ProtocolError('WEIR_LINE_END')
   return new ProtocolError('WEIR_FIELD_NAME_SYNTAX')
 }
 

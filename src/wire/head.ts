@@ -18,6 +18,7 @@ const FIELDS = 3
 const VERSION_TEXT = 'HTTP/1.1\r\n'
 const MAJOR_AT = 5
 const MINOR_AT = 7
+const CR_AT = 8
 
 /** Fields that the engine itself must read, as bits of what was seen. */
 const CONNECTION = 1
@@ -130,7 +131,7 @@ export class HeadReader extends FieldReader {
     const isDigit = byte >= 0x30 && byte <= 0x39
     if (index === MAJOR_AT && isDigit) throw new ProtocolError('WEIR_VERSION_UNSUPPORTED')
     if (index !== MINOR_AT || !isDigit)
-      throw new ProtocolError(index > MINOR_AT && isLineEnd(byte) ? 'WEIR_LINE_END' : 'WEIR_VERSION_SYNTAX')
+      throw new ProtocolError(index > MINOR_AT && (index > CR_AT || isLineEnd(byte)) ? 'WEIR_LINE_END' : 'WEIR_VERSION_SYNTAX')
     this.#minorVersion = byte === 0x30 ? 0 : 1
   }
 
@@ -201,7 +202,8 @@ export class HeadReader extends FieldReader {
       if (target.authority === null) return ''
     }
     const host = this.#hostStart === -1 ? target.authority! : trimBlanks(block.slice(this.#hostStart, this.#hostEnd))
-    if (!isAuthority(host)) throw new ProtocolError('WEIR_HOST_SYNTAX')
+    // Empty is how a client says that its target has no authority (RFC 9112 §3.2).
+    if (host !== '' && !isAuthority(host)) throw new ProtocolError('WEIR_HOST_SYNTAX')
     if (target.authority !== null && target.authority.toLowerCase() !== host.toLowerCase()) throw new ProtocolError('WEIR_HOST_MISMATCH')
     return host
   }
@@ -232,7 +234,7 @@ export class Head {
   readonly #fieldsStart: number
   readonly method: string
   readonly minorVersion: 0 | 1
-  /** Host, or the authority of an absolute-form target, as sent. Empty only in HTTP/1.0 without either. */
+  /** Host, or the authority of an absolute-form target, as sent. Empty in HTTP/1.0 without either, and where the client sent it so. */
   readonly host: string
   /** Whether the client lets the connection go on after this exchange. */
   keepAlive: boolean

@@ -19,10 +19,11 @@ export interface Target {
   readonly authority: string | null
 }
 
+const BRACKET = 0x5b
 /** `http://authority` with an optional path and query. No userinfo: it would be a credential, or a trick to hide the host. */
 const ABSOLUTE = /^https?:\/\/([^/?@]+)((?:\/[^?]*)?(?:\?.*)?)$/i
-/** uri-host with an optional port (RFC 3986 §3.2.2): a registered name, an IPv4 address, or an IPv6 address in brackets. */
-const AUTHORITY = /^(?:\[[0-9a-f:.]{2,45}\]|(?:[\w\-.~!$&'()*+,;=]|%[0-9a-f]{2})+)(?::\d{1,5})?$/i
+/** uri-host with an optional port, which may be empty (RFC 3986 §3.2.2, §3.2.3): a registered name, an IPv4 address, or an IPv6 address in brackets. */
+const AUTHORITY = /^(?:\[[0-9a-f:.]{2,45}\]|(?:[\w\-.~!$&'()*+,;=]|%[0-9a-f]{2})+)(?::\d{0,5})?$/i
 
 /**
  * Reads a target, whose bytes were checked already (`CLASS & TARGET`).
@@ -68,7 +69,12 @@ function decodeOnce(rawPath: string): string {
 
 /** Whether `text` is a host with an optional port: the form of Host and of an authority-form target (RFC 9110 §7.2). */
 export function isAuthority(text: string): boolean {
-  return isPlainHost(text) || AUTHORITY.test(text)
+  return isPlainHost(text) || (AUTHORITY.test(text) && (text.charCodeAt(0) !== BRACKET || isIpLiteral(text)))
+}
+
+/** Whether what stands in the brackets is an address: the grammar of IPv6 is the URL parser's business. */
+function isIpLiteral(text: string): boolean {
+  return URL.canParse(`http://${text.slice(0, text.indexOf(']') + 1)}/`)
 }
 
 /** The common case without the regular expression: letters, digits, dots and dashes, then perhaps a port. */
@@ -80,7 +86,7 @@ function isPlainHost(text: string): boolean {
     if (!((letter >= 0x61 && letter <= 0x7a) || (code >= 0x2d && code <= 0x39 && code !== SLASH))) break
   }
   if (i === text.length) return i > 0
-  if (i === 0 || text.charCodeAt(i) !== 0x3a || text.length - i > 6 || text.length - i < 2) return false
+  if (i === 0 || text.charCodeAt(i) !== 0x3a || text.length - i > 6) return false
   for (i++; i < text.length; i++) if (text.charCodeAt(i) < 0x30 || text.charCodeAt(i) > 0x39) return false
   return true
 }
