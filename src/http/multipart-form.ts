@@ -96,6 +96,8 @@ export class MemoryParts implements PartReceiver {
   #head: PartHead | null = null
   #isFile = false
   readonly #content = new GatheredBytes()
+  /** The file so far when it came in one piece, as most small ones do: it is copied once, to where it stays. */
+  #onlyPiece: Uint8Array | null = null
 
   constructor(options: MultipartOptions) {
     this.#maxFileBytes = limitOf('maxFileBytes', options.maxFileBytes, Number.POSITIVE_INFINITY)
@@ -115,14 +117,25 @@ export class MemoryParts implements PartReceiver {
   data(buffer: Buffer, start: number, end: number): boolean {
     const limit = this.#isFile ? 'maxFileBytes' : 'maxFieldBytes'
     const maximum = this.#isFile ? this.#maxFileBytes : this.#maxFieldBytes
-    if (this.#content.size + end - start > maximum) throw new PayloadTooLargeError(limit, maximum)
-    this.#content.add(buffer, start, end)
+    const content = this.#content
+    const piece = this.#onlyPiece
+    if (content.size + (piece === null ? 0 : piece.length) + end - start > maximum) throw new PayloadTooLargeError(limit, maximum)
+    if (this.#isFile && piece === null && content.size === 0) {
+      this.#onlyPiece = new Uint8Array(buffer.subarray(start, end))
+      return true
+    }
+    if (piece !== null) {
+      content.add(Buffer.from(piece.buffer), 0, piece.length)
+      this.#onlyPiece = null
+    }
+    content.add(buffer, start, end)
     return true
   }
 
   end(): boolean {
-    if (this.#isFile) this.#files.push(new UploadedFile(this.#head!, this.#content.takeBytes()))
+    if (this.#isFile) this.#files.push(new UploadedFile(this.#head!, this.#onlyPiece ?? this.#content.takeBytes()))
     else this.#fields.push(this.#head!.name, this.#content.takeText())
+    this.#onlyPiece = null
     return true
   }
 
