@@ -1,0 +1,31 @@
+// Directories that live as long as a test.
+
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+
+/** An empty directory, removed when the test ends. */
+export function temporaryDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'weir-test-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** An empty directory on a disk of its own that holds so many KiB; null where one may not make disks. */
+export function smallDisk(t: TestContext, kib: number): string | null {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return null
+  const directory = mkdtempSync(join(tmpdir(), 'weir-test-disk-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'tmpfs', directory], { stdio: 'pipe' })
+  } catch {
+    rmSync(directory, { recursive: true })
+    return null // root of a container without the right to mount
+  }
+  t.after(() => {
+    execFileSync('umount', ['--lazy', directory])
+    rmSync(directory, { recursive: true })
+  })
+  return directory
+}
