@@ -248,9 +248,9 @@ export class HttpServer {
     return this
   }
 
-  /** Maps one controller: full path = `prefix` + the class's prefix + the path of the method. */
+  /** Maps one controller: full path = `prefix` + the class's prefix + the path of the method. A mapping that throws maps nothing. */
   mapController<T extends Controller>(Class: ControllerClass<T>, prefix = '', options: MapOptions<T> = {}): this {
-    for (const route of routesOfController(Class, prefix, options)) this.#routes.add(route)
+    this.#routes.addAll(routesOfController(Class, prefix, options))
     return this
   }
 
@@ -260,9 +260,8 @@ export class HttpServer {
     prefix = '',
     options: MapOptions = {},
   ): this {
-    for (const Class of classesOf(selection, options.exclude ?? [])) {
-      if (Array.isArray(selection) || routesOf(Class).size > 0) this.mapController(Class, prefix, options)
-    }
+    const classes = classesOf(selection, options.exclude ?? []).filter((Class) => Array.isArray(selection) || routesOf(Class).size > 0)
+    this.#routes.addAll(classes.flatMap((Class) => routesOfController(Class, prefix, options)))
     return this
   }
 

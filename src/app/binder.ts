@@ -3,7 +3,7 @@
 import { BindingError, type BindingFailure } from '../base/errors.ts'
 import type { HttpRequest } from '../http/request.ts'
 import type { Template } from '../routing/template.ts'
-import { Mismatch } from '../schema/mismatch.ts'
+import { Mismatch, show } from '../schema/mismatch.ts'
 import { Schema } from '../schema/schema.ts'
 import { type AnySchema, isPromise, runSchema } from '../schema/standard.ts'
 
@@ -77,11 +77,16 @@ function read(step: Step, request: HttpRequest, values: readonly string[]): unkn
   if (index !== -1) {
     const text = values[index]!
     if (schema === null) return text
-    return schema instanceof Schema ? schema.fromText(text) : runSchema(schema, text)
+    return schema instanceof Schema ? schema.fromText(text) : runSchema(schema, text, showText)
   }
   const texts = request.query.getAll(step.name)
   if (schema instanceof Schema) return schema.fromTexts(texts)
-  return runSchema(schema!, texts.length > 1 ? texts : texts[0])
+  return runSchema(schema!, texts.length > 1 ? texts : texts[0], showText)
+}
+
+/** In a URL everything is text: quotes would say nothing. */
+function showText(part: unknown): string | undefined {
+  return typeof part === 'string' ? part : show(part)
 }
 
 function recordConstructor(): new () => Args {

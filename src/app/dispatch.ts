@@ -100,10 +100,17 @@ export class Dispatcher implements Application<RoutedSession> {
   handle(session: RoutedSession): HttpResponse | Promise<HttpResponse> {
     try {
       const answer = this.#pipeline(session)
-      return isPromise(answer) ? answer.catch((error: unknown) => this.#answerError(session, error)) : answer
+      return isPromise(answer) ? answer.catch((error: unknown) => this.#answerLateError(session, error)) : answer
     } catch (error) {
       return this.#answerError(session, error)
     }
+  }
+
+  /** An error that comes when the request has been answered already, because its time was up, has nobody to be told to. */
+  #answerLateError(session: RoutedSession, error: unknown): HttpResponse | Promise<HttpResponse> {
+    if (!session.response.isTaken) return this.#answerError(session, error)
+    if (error !== session.signal.reason && !(error instanceof Error && error.name === 'AbortError')) this.#log(session, error)
+    return session.response
   }
 
   refuse(session: RoutedSession, error: Error): HttpResponse | Promise<HttpResponse> {
@@ -166,9 +173,7 @@ export class Dispatcher implements Application<RoutedSession> {
 
   /** Only what the host program must know: clients make mistakes all day. */
   #log(session: RoutedSession, error: unknown): void {
-    const isClients =
-      typeof error === 'object' && error !== null && 'status' in error && typeof error.status === 'number' && error.status < 500
-    if (isClients) return
+    if (problemFor(error, false).status < 500) return
     this.#options.logger?.error(`weir: ${session.request.method} ${session.request.url} failed`, error)
   }
 }

@@ -25,9 +25,11 @@ export function compose(middlewares: readonly Middleware[], route: Pipeline): Pi
 
 function wrap(inner: Pipeline, middleware: Middleware): Pipeline {
   return (session) => {
+    let hasCalledNext = false
     let answer: HttpResponse | Promise<HttpResponse> | null = null
     const next: Next = () => {
-      if (answer !== null) throw new WeirError('WEIR_MIDDLEWARE_NEXT_TWICE')
+      if (hasCalledNext) throw new WeirError('WEIR_MIDDLEWARE_NEXT_TWICE')
+      hasCalledNext = true
       answer = inner(session)
       // A middleware that answers without waiting must not leave a rejection that nobody handles.
       if (isPromise(answer)) answer.catch(() => {})

@@ -1,7 +1,8 @@
 // What a handler returned becomes an answer. The rule is one table, from the plainest case to the rarest.
 
 import { WeirError } from '../base/errors.ts'
-import type { ByteSource, HttpResponse } from '../http/response.ts'
+import { type ByteSource, closeSource } from '../http/byte-source.ts'
+import type { HttpResponse } from '../http/response.ts'
 import { HttpResponse as ResponseClass } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
@@ -13,6 +14,7 @@ import type { HttpSession } from '../http/session.ts'
  * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol or a bigint
  */
 export function reply(session: HttpSession, result: unknown): HttpResponse | Promise<HttpResponse> {
+  if (session.response.isTaken) return drop(session.response, result)
   if (typeof result === 'object' && result !== null) return replyWithObject(session, result)
   const response = session.response
   switch (typeof result) {
@@ -27,6 +29,15 @@ export function reply(session: HttpSession, result: unknown): HttpResponse | Pro
     default:
       throw new WeirError('WEIR_RESULT_UNSENDABLE', `a ${typeof result}`)
   }
+}
+
+/** The request was answered without waiting for its handler (`requestTimeout`): what the late answer holds is closed. */
+function drop(sent: HttpResponse, result: unknown): HttpResponse {
+  if (typeof result !== 'object' || result === null) return sent
+  const late = result instanceof ResponseClass && result !== sent && result.content.kind === 'stream' ? result.content.source : result
+  if (Symbol.asyncIterator in late) closeSource(late as ByteSource)
+  else if (isWebResponse(late) && late.body !== null) closeSource(late.body as unknown as ByteSource)
+  return sent
 }
 
 function replyWithObject(session: HttpSession, result: object): HttpResponse | Promise<HttpResponse> {

@@ -20,13 +20,26 @@ export interface RouteListing {
 const NO_ROUTE: RouteMatch = Object.freeze({ route: null, values: Object.freeze([]) })
 
 export class RouteTable {
-  readonly #matcher = new Matcher<Route>()
+  #matcher = new Matcher<Route>()
   readonly #routes: Route[] = []
 
   /** @throws WEIR_ROUTE_CLASH when another route claims the same requests */
   add(route: Route): void {
     this.#matcher.add(route.method, route.template, route.host, route)
     this.#routes.push(route)
+  }
+
+  /** All of them, or none. @throws WEIR_ROUTE_CLASH */
+  addAll(routes: readonly Route[]): void {
+    const before = this.#routes.length
+    try {
+      for (const route of routes) this.add(route)
+    } catch (error) {
+      const kept = this.#routes.splice(0).slice(0, before)
+      this.#matcher = new Matcher()
+      for (const route of kept) this.add(route)
+      throw error
+    }
   }
 
   find(head: RequestHead): RouteMatch {

@@ -9,12 +9,13 @@ import { formatHttpDate, parseHttpDate } from '../formats/http-date.ts'
 
 import { attachment } from './attachment.ts'
 import { contentRange, multipartRanges, selectRanges } from './byte-ranges.ts'
+import type { ByteSource } from './byte-source.ts'
 import { evaluatePreconditions, type ReadField, rangeApplies, type Validators } from './conditional.ts'
 import type { FileOptions } from './file-options.ts'
 import { type ByteRange, type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
 import { problemOf } from './problem.ts'
 import type { HttpRequest } from './request.ts'
-import { BYTES_TYPE, type ByteSource, type FileContent, type HttpResponse } from './response.ts'
+import { BYTES_TYPE, type FileContent, type HttpResponse } from './response.ts'
 
 /** Without O_NONBLOCK, opening a FIFO waits for its writer, and keeps a thread of the pool for as long. Windows has neither. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)

@@ -5,11 +5,9 @@ import { type SerializeOptions, serialize } from 'cookie'
 import { isFieldValue, isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 
+import { type ByteSource, closeSource } from './byte-source.ts'
 import type { FileOptions } from './file-options.ts'
 import { problemOf } from './problem.ts'
-
-/** Bytes, or text that is sent as UTF-8, as they come. A Node `Readable` and a Web `ReadableStream` are such. */
-export type ByteSource = AsyncIterable<Uint8Array | string>
 
 /** Attributes of a cookie (RFC 6265 §5.2). */
 export type CookieOptions = Omit<SerializeOptions, 'encode'>
@@ -223,7 +221,7 @@ export class HttpResponse {
 
   #setText(text: string, type: string): this {
     this.#change()
-    this.#content = { kind: 'text', text }
+    this.#replaceContent({ kind: 'text', text })
     if (!this.#isTypeSet) this.#type = type
     this.#answered = true
     return this
@@ -233,9 +231,16 @@ export class HttpResponse {
     this.#change()
     if (type !== undefined) this.contentType(type)
     else if (!this.#isTypeSet) this.#type = fallbackType
-    this.#content = content
+    this.#replaceContent(content)
     this.#answered = true
     return this
+  }
+
+  /** A stream that will not be sent is closed: it may hold a file or a connection. */
+  #replaceContent(content: ResponseContent): void {
+    const old = this.#content
+    this.#content = content
+    if (old.kind === 'stream' && (content.kind !== 'stream' || content.source !== old.source)) closeSource(old.source)
   }
 
   #setField(name: string, value: string, replaces: boolean): this {
@@ -312,6 +317,11 @@ export class HttpResponse {
     return this.#declaredLength
   }
 
+  /** @internal Whether it is on its way: what a handler says now comes too late. */
+  get isTaken(): boolean {
+    return this.#taken
+  }
+
   /** @internal From here on nothing may change: the bytes are on their way. */
   take(): void {
     this.#taken = true
@@ -320,7 +330,7 @@ export class HttpResponse {
   /** @internal Makes room for the answer of an error: the body and what describes it go, all else (cookies, CORS) stays. */
   clearRepresentation(): void {
     this.#taken = false
-    this.#content = NO_CONTENT
+    this.#replaceContent(NO_CONTENT)
     this.#type = null
     this.#isTypeSet = false
     this.#reason = ''

@@ -1,7 +1,8 @@
 // One answer on its way: which framing it gets, and how its head and body reach the outbox (RFC 9112 §6.3, RFC 9110 §6.4.1).
 
 import type { RequestBody } from '../http/body.ts'
-import type { ByteSource, HttpResponse } from '../http/response.ts'
+import { closeSource, openSource, type SourceReader } from '../http/byte-source.ts'
+import type { HttpResponse } from '../http/response.ts'
 import {
   CONNECTION_CLOSE,
   CONNECTION_DEFAULT,
@@ -15,7 +16,7 @@ import { CHUNKED } from '../wire/framing.ts'
 import type { Head } from '../wire/head.ts'
 
 import type { Outbox } from './outbox.ts'
-import { closeSource, type PumpTarget, pump } from './pump.ts'
+import { type PumpTarget, pump } from './pump.ts'
 import type { Transport } from './transport.ts'
 
 const LINE_END = Buffer.from('\r\n')
@@ -30,6 +31,8 @@ export class Answer implements PumpTarget {
   #hasBegun = false
   #isGone = false
   #ownedBytes: Uint8Array | null = null
+  #source: SourceReader | null = null
+  #quietMs = 0
   #onBegin: (() => void) | null = null
   #onDrain: (() => void) | null = null
 
@@ -96,14 +99,22 @@ export class Answer implements PumpTarget {
     const declared = this.#response.declaredLength
     this.#isChunked = declared === -1 && this.#head!.minorVersion === 1
     if (declared === -1 && !this.#isChunked) this.#head!.keepAlive = false // HTTP/1.0: the body ends with the connection
-    await pump(content.source, declared, this)
+    this.#source = openSource(content.source)
+    await pump(this.#source, declared, this)
     if (this.#isGone) return
     if (!this.#hasBegun) this.#outbox.addText(this.#encodeHead(declared === -1 ? 0 : declared))
     else if (this.#isChunked) this.#outbox.addText(LAST_CHUNK)
     this.#outbox.flush()
   }
 
+  /** @returns for how long nothing has come from the source, `elapsedMs` included */
+  wait(elapsedMs: number): number {
+    this.#quietMs += elapsedMs
+    return this.#quietMs
+  }
+
   write(piece: Uint8Array): Promise<void> | null {
+    this.#quietMs = 0
     let before = this.#isChunked ? chunkHead(piece.length) : ''
     if (!this.#hasBegun) {
       this.#hasBegun = true
@@ -126,15 +137,14 @@ export class Answer implements PumpTarget {
   /** The client is gone. */
   abandon(): void {
     this.#isGone = true
-    const content = this.#response.content
-    if (content.kind === 'stream') closeSource(content.source)
+    this.#source?.close()
     this.onDrain()
   }
 
   /** Closes what a response holds that will not be sent. */
   static discard(response: HttpResponse): void {
     response.take()
-    if (response.content.kind === 'stream') closeSource(response.content.source as ByteSource)
+    if (response.content.kind === 'stream') closeSource(response.content.source)
   }
 
   /** Whether a body may follow: never after HEAD, 204 and 304 (RFC 9110 §6.4.1). */

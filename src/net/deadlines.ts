@@ -46,9 +46,9 @@ export class Deadlines {
     this.#since = this.#ticker.now
   }
 
-  /** Something still waits to be sent: the time in which the client may close begins when it is. */
-  postponeLinger(): void {
-    if (this.#phase === LINGER) this.#since = this.#ticker.now
+  /** Something still waits to be sent: the time in which the client may close, or be idle, begins when it is. */
+  postponeEnd(): void {
+    if (this.#phase === LINGER || this.#phase === IDLE) this.#since = this.#ticker.now
   }
 
   /** The head of a request is complete. */

@@ -1,5 +1,6 @@
 // A request through the real parser and the whole application, without a socket: for tests of host programs.
 
+import { isFieldValue, isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import { DEFAULT_LIMITS } from '../base/limits.ts'
 import { BODY_DATA, BODY_END, ChunkDecoder } from '../wire/chunked.ts'
@@ -53,12 +54,18 @@ export async function inject(host: PeerHost, request: InjectRequest | string): P
   }
 }
 
+/** One request goes in: what would end its line, or not fit into one byte a character, is refused. The rest is for the parser to judge. */
 function encodeRequest(request: InjectRequest): Buffer {
+  if (!/^[\x21-\x7e\x80-\xff]*$/.test(request.url)) throw new WeirError('WEIR_OPTION_INVALID', 'inject: url has a blank or a control')
+  if (request.method !== undefined && !isToken(request.method)) throw new WeirError('WEIR_OPTION_INVALID', 'inject: method is no token')
   const body = request.json === undefined ? request.body : JSON.stringify(request.json)
   const bytes = body === undefined ? null : Buffer.from(body as string)
   const fields: [string, string][] = []
   for (const [name, value] of Object.entries(request.headers ?? {})) {
     for (const one of typeof value === 'string' ? [value] : value) fields.push([name, one])
+  }
+  for (const [name, value] of fields) {
+    if (!isToken(name) || !isFieldValue(value)) throw new WeirError('WEIR_OPTION_INVALID', `inject: field ${JSON.stringify(name)}`)
   }
   const has = (name: string): boolean => fields.some(([field]) => field.toLowerCase() === name)
   if (!has('host')) fields.unshift(['Host', 'localhost'])

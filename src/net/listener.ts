@@ -23,6 +23,8 @@ export class Listener {
   readonly #server: Server
   readonly #options: ListenOptions
   readonly #peers = new Set<Peer>()
+  /** While it is under way. */
+  #listening: Promise<void> | null = null
   #onEmpty: (() => void) | null = null
   #deadline: NodeJS.Timeout | undefined
   #aborted = 0
@@ -56,6 +58,11 @@ export class Listener {
 
   /** Resolves when clients can connect. @throws what the system says: EADDRINUSE, EACCES, … */
   listen(): Promise<void> {
+    this.#listening = this.#listen().finally(() => (this.#listening = null))
+    return this.#listening
+  }
+
+  #listen(): Promise<void> {
     const { address, port, unixSocket } = this.#options
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject)
@@ -78,6 +85,8 @@ export class Listener {
    * @returns how many connections were aborted
    */
   async close(graceMs: number): Promise<number> {
+    // A server that is not listening yet cannot be closed: it would go on to listen.
+    if (this.#listening !== null) await this.#listening.catch(() => {})
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     for (const peer of this.#peers) peer.drain()
     const aborted = await this.#waitUntilEmpty(graceMs)

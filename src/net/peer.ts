@@ -152,7 +152,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
   tick(elapsedMs: number): void {
     const unsent = this.#transport.unsentBytes
     const deadlines = this.#deadlines
-    if (unsent > 0) deadlines.postponeLinger()
+    if (unsent > 0) deadlines.postponeEnd()
     const late = deadlines.checkWrite(elapsedMs, unsent)
     if (late !== null) {
       this.#host.report(late, this)
@@ -163,7 +163,8 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     } else {
       const slow = deadlines.checkPhase(elapsedMs)
       if (slow !== null) this.#expireReading(slow)
-      else if (this.#exchange !== null && this.#answer === null) this.#checkRequestTime()
+      else if (this.#answer !== null) this.#checkStream(this.#answer, elapsedMs, unsent)
+      else if (this.#exchange !== null) this.#checkRequestTime()
     }
   }
 
@@ -173,9 +174,19 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     this.#afterRun()
   }
 
+  /**
+   * A client that has ended its side may still read, and one that has left looks the same until something is sent to it. So a stream
+   * that has nothing to say to such a client is not kept for long.
+   */
+  #checkStream(answer: Answer, elapsedMs: number, unsent: number): void {
+    if (!this.#connection.peerEnded || unsent > 0) return
+    if (answer.wait(elapsedMs) > this.#host.timeouts.lingerTimeout) this.abort(new WeirError('WEIR_CLIENT_GONE'))
+  }
+
   #checkRequestTime(): void {
     const error = this.#deadlines.checkRequest()
     if (error === null) return
+    this.#deadlines.endRequest()
     const exchange = this.#exchange!
     this.#connection.stopReading()
     this.#body?.fail(error)
@@ -345,7 +356,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
   }
 
   #respond(exchange: Exchange, response: HttpResponse): void {
-    if (exchange !== this.#exchange || this.#answer !== null) return // it was too late, and has been answered for
+    if (exchange !== this.#exchange || this.#answer !== null) return // too late: it has been answered for, and holds nothing any more
     this.#deadlines.endRequest()
     if (this.#isGone) {
       Answer.discard(response)

@@ -1,7 +1,7 @@
 // A streamed body on its way out, no faster than the client reads.
 
 import { WeirError } from '../base/errors.ts'
-import type { ByteSource } from '../http/response.ts'
+import type { SourceReader } from '../http/byte-source.ts'
 
 /** Where the pieces go. */
 export interface PumpTarget {
@@ -16,16 +16,24 @@ export interface PumpTarget {
  * @param length what was promised, -1 without a promise
  * @throws what the source throws; WEIR_RESPONSE_LENGTH when it gives more or less than was promised
  */
-export async function pump(source: ByteSource, length: number, target: PumpTarget): Promise<void> {
+export async function pump(source: SourceReader, length: number, target: PumpTarget): Promise<void> {
   let rest = length
-  for await (const item of source) {
-    if (target.isGone) return
-    const piece = bytesOf(item)
-    if (length !== -1 && (rest -= piece.length) < 0) throw new WeirError('WEIR_RESPONSE_LENGTH', `${length} bytes were promised, more came`)
-    if (piece.length === 0) continue
-    const drained = target.write(piece)
-    if (drained !== null) await drained
-    if (target.isGone) return
+  try {
+    for (;;) {
+      const { done, value } = await source.next()
+      if (target.isGone) return
+      if (done === true) break
+      const piece = bytesOf(value)
+      if (length !== -1 && (rest -= piece.length) < 0) {
+        throw new WeirError('WEIR_RESPONSE_LENGTH', `${length} bytes were promised, more came`)
+      }
+      if (piece.length === 0) continue
+      const drained = target.write(piece)
+      if (drained !== null) await drained
+      if (target.isGone) return
+    }
+  } finally {
+    source.close()
   }
   if (length !== -1 && rest > 0) throw new WeirError('WEIR_RESPONSE_LENGTH', `${length} bytes were promised, ${rest} are missing`)
 }
@@ -35,15 +43,4 @@ function bytesOf(item: unknown): Uint8Array {
   if (item instanceof Uint8Array) return item
   if (item instanceof ArrayBuffer) return new Uint8Array(item)
   throw new WeirError('WEIR_RESULT_UNSENDABLE', `a stream gave ${item === null ? 'null' : typeof item}, not bytes or text`)
-}
-
-/** Closes a source that nobody is going to read: a HEAD request, or a client that has left. */
-export function closeSource(source: ByteSource): void {
-  const closable = source as { destroy?: () => void; cancel?: () => Promise<void> }
-  if (typeof closable.destroy === 'function') closable.destroy()
-  else if (typeof closable.cancel === 'function') closable.cancel().catch(() => {})
-  else
-    source[Symbol.asyncIterator]()
-      .return?.()
-      ?.then(undefined, () => {})
 }

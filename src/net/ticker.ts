@@ -26,7 +26,8 @@ export class Ticker {
 
   constructor(clock: Clock, timeouts: Timeouts) {
     this.#clock = clock
-    const shortest = Math.min(...Object.values(timeouts).filter((value): value is number => typeof value === 'number' && value > 0))
+    const { minBodyRate: _, ...times } = timeouts
+    const shortest = Math.min(...Object.values(times).filter((value): value is number => typeof value === 'number' && value > 0))
     this.periodMs = Math.max(SHORTEST_PERIOD_MS, Math.min(LONGEST_PERIOD_MS, Math.floor(shortest / 4)))
   }
 

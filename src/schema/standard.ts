@@ -37,28 +37,35 @@ export function isSchema(value: unknown): value is AnySchema {
   return typeof props === 'object' && props !== null && 'validate' in props && typeof props.validate === 'function'
 }
 
+type Show = (part: unknown) => string | undefined
+
 /**
  * Runs any Standard Schema over `value`. The answer is a promise exactly when the schema's own is.
  * What the schema throws is thrown, or rejects.
+ * @param shown how a part that is wrong is shown: as JSON, unless it was plain text when it came
  */
-export function runSchema<S extends AnySchema>(schema: S, value: unknown): OutputOf<S> | Mismatch | Promise<OutputOf<S> | Mismatch> {
+export function runSchema<S extends AnySchema>(
+  schema: S,
+  value: unknown,
+  shown: Show = show,
+): OutputOf<S> | Mismatch | Promise<OutputOf<S> | Mismatch> {
   const result = schema['~standard'].validate(value)
-  return isPromise(result) ? result.then((settled) => resultOf<S>(settled, value)) : resultOf<S>(result, value)
+  return isPromise(result) ? result.then((settled) => resultOf<S>(settled, value, shown)) : resultOf<S>(result, value, shown)
 }
 
 export function isPromise(value: unknown): value is Promise<unknown> {
   return value instanceof Promise || (typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function')
 }
 
-function resultOf<S extends AnySchema>(result: StandardResult<unknown>, value: unknown): OutputOf<S> | Mismatch {
+function resultOf<S extends AnySchema>(result: StandardResult<unknown>, value: unknown, shown: Show): OutputOf<S> | Mismatch {
   if (result.issues === undefined) return result.value as OutputOf<S>
-  if (result.issues.length === 0) return new Mismatch('a value that passes its schema', show(value))
-  return Mismatch.ofAll(result.issues.slice(0, MAX_MISMATCHES).map((issue) => mismatchOf(issue, value)))
+  if (result.issues.length === 0) return new Mismatch('a value that passes its schema', shown(value))
+  return Mismatch.ofAll(result.issues.slice(0, MAX_MISMATCHES).map((issue) => mismatchOf(issue, value, shown)))
 }
 
-function mismatchOf(issue: StandardIssue, value: unknown): Mismatch {
+function mismatchOf(issue: StandardIssue, value: unknown, shown: Show): Mismatch {
   const path = (issue.path ?? []).map(partOf)
-  return new Mismatch(`a value that passes its schema (${shorten(issue.message)})`, show(partAt(value, path)), path)
+  return new Mismatch(`a value that passes its schema (${shorten(issue.message)})`, shown(partAt(value, path)), path)
 }
 
 function partOf(step: PropertyKey | { readonly key: PropertyKey }): PathPart {

@@ -37,3 +37,14 @@ export async function temporaryFolder(t: Pick<TestContext, 'after'>): Promise<st
   t.after(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
+
+/** Calls `listener` when a handler of that method has settled, also where its client has long left. */
+export function onHandled(server: HttpServer, method: string, listener: () => void): void {
+  server.use(async (session, next) => {
+    try {
+      return await next()
+    } finally {
+      if (session.request.method === method) listener()
+    }
+  })
+}

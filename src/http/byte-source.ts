@@ -1,0 +1,46 @@
+// A body that comes in pieces from the host program, and how it is read and closed.
+
+/** Bytes, or text that is sent as UTF-8, as they come. A Node `Readable` and a Web `ReadableStream` are such. */
+export type ByteSource = AsyncIterable<Uint8Array | string>
+
+/** Reads a source once. */
+export interface SourceReader {
+  next(): Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>
+  /** Nobody reads further. May be called at any time, also while `next` is pending, and more than once. */
+  close(): void
+}
+
+/**
+ * Begins to read.
+ * @throws TypeError for a Web stream that has another reader
+ */
+export function openSource(source: ByteSource): SourceReader {
+  if (isWebStream(source)) {
+    // Its own iterator closes only between two pieces: a stream that has nothing to say would never hear of it.
+    const reader = source.getReader()
+    return { next: () => reader.read(), close: () => void reader.cancel().catch(ignore) }
+  }
+  const iterator = source[Symbol.asyncIterator]()
+  const close = 'destroy' in source && typeof source.destroy === 'function' ? source.destroy.bind(source) : () => endIterator(iterator)
+  return { next: () => iterator.next(), close }
+}
+
+/** Closes a source that nobody is going to read: a HEAD request, or an answer that was replaced. */
+export function closeSource(source: ByteSource): void {
+  try {
+    openSource(source).close()
+  } catch {
+    // It has a reader already, who will close it.
+  }
+}
+
+/** Asked by its method: touching the global `ReadableStream` would load all of Node's Web streams. */
+function isWebStream(source: ByteSource): source is ByteSource & ReadableStream<unknown> {
+  return 'getReader' in source && typeof source.getReader === 'function'
+}
+
+function endIterator(iterator: AsyncIterator<unknown>): void {
+  iterator.return?.().then(undefined, ignore)
+}
+
+function ignore(): void {}

@@ -1,0 +1,157 @@
+// A whole server behind one connection that exists only in memory, with a clock that a test moves: real parser, real peer, real
+// pipeline, and a transport on which the test plays the client and the network.
+
+import { Dispatcher, type OnError } from '../../src/app/dispatch.ts'
+import { type Handler, Route } from '../../src/app/route.ts'
+import { RouteTable } from '../../src/app/route-table.ts'
+import { resolveLimits, resolveTimeouts, type Timeouts } from '../../src/base/limits.ts'
+import { Peer, type PeerHost } from '../../src/net/peer.ts'
+import { Ticker } from '../../src/net/ticker.ts'
+import type { Transport, TransportListener } from '../../src/net/transport.ts'
+
+import { FakeClock, settled } from './fake-clock.ts'
+import { type Message, readMessage } from './raw-client.ts'
+
+export interface FakeOptions {
+  readonly timeouts?: Partial<Timeouts>
+  readonly onError?: OnError
+  /** `POST /path` to handler; where `~` stands for the slash, the body is a stream. */
+  readonly routes: Readonly<Record<string, Handler>>
+}
+
+export class FakeConnection implements Transport {
+  readonly clock = new FakeClock()
+  readonly reported: Error[] = []
+  readonly logged: unknown[] = []
+  readonly #listener: TransportListener
+  #written: Buffer[] = []
+  /** What the network has not taken yet, as the server sees it. A test sets it. */
+  unsentBytes = 0
+  isBlocked = false
+  /** So many bytes the network still takes; with those beyond it, it is blocked. */
+  roomBytes = Number.POSITIVE_INFINITY
+  isPaused = false
+  /** How the server has ended the connection, if it has. `end`: only its own side. */
+  fate: 'open' | 'end' | 'destroyed' | 'reset' = 'open'
+  readonly remoteAddress = '192.0.2.1'
+  readonly remotePort = 1
+  readonly isSecure = false
+
+  constructor(options: FakeOptions) {
+    const limits = resolveLimits()
+    const timeouts = resolveTimeouts(options.timeouts)
+    const routes = new RouteTable()
+    for (const [title, handler] of Object.entries(options.routes)) {
+      const [method, path] = title.split(' ') as [string, string]
+      routes.add(new Route(method, path.replace('~', '/'), path.startsWith('~') ? { body: 'stream' } : {}, handler))
+    }
+    const server = { address: '', port: 0, isListening: true, stop: () => Promise.resolve() }
+    const logger = { error: (_message: string, error: unknown) => void this.logged.push(error) }
+    const onError = options.onError ?? null
+    const application = new Dispatcher({ server, routes, limits, jsonEngine: null, onError, logger, debug: false })
+    const host: PeerHost = {
+      limits,
+      timeouts,
+      ticker: new Ticker(this.clock, timeouts),
+      application,
+      debug: false,
+      isStopping: false,
+      report: (error) => void this.reported.push(error),
+      forget: () => {},
+    }
+    this.#listener = new Peer(host, this)
+  }
+
+  // The client's part.
+
+  /** Bytes arrive. They are lent, as those of the shared receive buffer are. */
+  async send(text: string): Promise<void> {
+    const bytes = Buffer.from(text, 'latin1')
+    this.#listener.onBytes(bytes, bytes.length, true)
+    bytes.fill(0)
+    await settled()
+  }
+
+  /** The client ends its side. */
+  async halfClose(): Promise<void> {
+    this.#listener.onEnd()
+    await settled()
+    if (this.fate === 'end') this.destroy()
+    await settled()
+  }
+
+  /** The client goes away. */
+  async leave(): Promise<void> {
+    this.#close('destroyed')
+    await settled()
+    await settled()
+  }
+
+  /** What the server waited for to be sent is sent. */
+  async drain(): Promise<void> {
+    this.isBlocked = false
+    this.unsentBytes = 0
+    this.#listener.onDrain()
+    await settled()
+  }
+
+  /** What the server has written since the last time. */
+  take(): string {
+    const text = Buffer.concat(this.#written).toString('latin1')
+    this.#written = []
+    return text
+  }
+
+  /** The next whole answer; null when none has been written. */
+  answer(): Message | null {
+    const bytes = Buffer.concat(this.#written)
+    const found = readMessage(bytes, false, this.fate === 'end')
+    this.#written = found === null ? [bytes] : [bytes.subarray(found.length)]
+    return found?.message ?? null
+  }
+
+  // The network's part.
+
+  writeText(text: string): void {
+    this.writeBytes(Buffer.from(text, 'latin1'))
+  }
+
+  writeBytes(bytes: Uint8Array): void {
+    this.#written.push(Buffer.from(bytes))
+    this.roomBytes -= bytes.length
+    if (this.roomBytes >= 0) return
+    this.isBlocked = true
+    this.unsentBytes += bytes.length
+  }
+
+  writeBoth(text: string, bytes: Uint8Array): void {
+    this.writeText(text)
+    this.writeBytes(bytes)
+  }
+
+  pause(): void {
+    this.isPaused = true
+  }
+
+  resume(): void {
+    this.isPaused = false
+  }
+
+  end(): void {
+    if (this.fate === 'open') this.fate = 'end'
+  }
+
+  destroy(): void {
+    this.#close('destroyed')
+  }
+
+  reset(): void {
+    this.#close('reset')
+  }
+
+  #close(fate: 'destroyed' | 'reset'): void {
+    if (this.fate === 'destroyed' || this.fate === 'reset') return
+    this.fate = fate
+    setImmediate(() => this.#listener.onClose())
+  }
+}
