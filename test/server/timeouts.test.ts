@@ -569,6 +569,7 @@ inBothReadModes('timeouts on sockets', (serve) => {
     const client = (await connect()).pause().get('/')
     await within(closed.promise, 'the end of the generator')
     client.resume()
-    assert.equal(await client.closed(), 'reset')
+    // A reset that finds bytes unread looks like an end in Node's own sockets; that something is missing must show all the same.
+    assert.doesNotMatch(await client.rest(), /0\r\n\r\n$/)
   })
 })
