@@ -11,8 +11,8 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 import type { HttpServer } from 'weir'
 
 import { launchChromium, noChromium } from '../support/chromium.ts'
-import { type DemoRun, startDemo, temporaryFolder } from '../support/demo.ts'
-import { gate } from '../support/serving.ts'
+import { type DemoRun, onHandled, startDemo, temporaryFolder } from '../support/demo.ts'
+import { gate, within } from '../support/serving.ts'
 
 const WIDE = { width: 1280, height: 900 }
 const NARROW = { width: 360, height: 740 }
@@ -292,7 +292,10 @@ describe('the page in Chromium', { skip: noChromium }, () => {
   })
 
   test('a page that is left in the middle of an upload leaves nothing behind', async (t) => {
-    const { page, uploadDir, server } = await visit(t)
+    const over = gate()
+    const { page, uploadDir } = await visit(t, {}, (server) => {
+      onHandled(server, 'POST', over.open)
+    })
     const stream = routeCard(page, 'POST /api/user/upload-stream')
     const large = join(await temporaryFolder(t), 'large.bin')
     await writeFile(large, Buffer.alloc(32 * 1024 * 1024))
@@ -304,7 +307,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     await stream.card.getByText(SOMETHING_SENT).waitFor()
     while ((await readdir(uploadDir)).length === 0) await new Promise((resolve) => setImmediate(resolve))
     await page.close()
-    assert.equal((await server.stop()).aborted, 0)
+    await within(over.promise, 'the end of the handler')
     assert.deepEqual(await readdir(uploadDir), [])
   })
 

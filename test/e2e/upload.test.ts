@@ -9,7 +9,7 @@ import { describe, test } from 'node:test'
 import { FormData, fetch } from 'undici'
 
 import { curl, noCurl } from '../support/curl.ts'
-import { startDemo, temporaryFolder } from '../support/demo.ts'
+import { onHandled, startDemo, temporaryFolder } from '../support/demo.ts'
 import { gate, within } from '../support/serving.ts'
 
 const MIB = 1024 * 1024
@@ -209,13 +209,7 @@ describe('FormData of undici', () => {
   test('a client that leaves in the middle of a file leaves nothing behind, not even the file before it', async (t) => {
     const over = gate()
     const { origin, uploadDir } = await startDemo(t, {}, (server) => {
-      server.use(async (_, next) => {
-        try {
-          return await next()
-        } finally {
-          over.open()
-        }
-      })
+      onHandled(server, 'POST', over.open)
     })
     const head = (name: string) => Buffer.from(`--B\r\nContent-Disposition: form-data; name="f"; filename="${name}"\r\n\r\n`)
     const abort = new AbortController()
