@@ -12,6 +12,7 @@ import { HttpError, type MultipartStreamOptions, type UploadedFileInfo, WeirErro
 import { BOUNDARY, encodeForm, encodeHead, FORM_FIELD, type FormPart, patternBytes } from '../support/forms.ts'
 import type { RawClient } from '../support/raw-client.ts'
 import { eventually, gate, inBothReadModes, type Serve, within } from '../support/serving.ts'
+import { standsStill } from '../support/standing-still.ts'
 
 const FORM: readonly FormPart[] = [
   { name: 'Title', content: 'Grüße' },
@@ -455,14 +456,3 @@ inBothReadModes('forms as they arrive', (serve) => {
     assert.deepEqual([outcomes, names.length, names.at(-1)], [[{ valid: true }], 10_000, 'n9999'])
   })
 })
-
-/** Waits until a number has not changed for a good while. */
-async function standsStill(value: () => number): Promise<void> {
-  let last = value()
-  let same = 0
-  await eventually(() => {
-    same = value() === last ? same + 1 : 0
-    last = value()
-    return same === 25
-  }, 'standing still')
-}
