@@ -190,7 +190,8 @@ export class HttpServer {
 
   /**
    * Stops gracefully: no new connection is taken, idle ones end, answers in flight say `Connection: close`, and what is left after
-   * `graceMs` is aborted. A second call with a shorter time shortens it. Resolves when the last connection is gone.
+   * `graceMs` is aborted. A second call with a shorter time shortens it. Resolves when the last connection is gone, and with it the
+   * handlers of clients that have left.
    */
   stop(options: StopOptions = {}): Promise<StopReport> {
     const { graceMs = DEFAULT_GRACE_MS } = options

@@ -114,7 +114,7 @@ export class Listener {
   #setDeadline(graceMs: number): void {
     clearTimeout(this.#deadline)
     this.#deadline = setTimeout(() => {
-      this.#aborted = [...this.#peers].filter((peer) => peer.isBusy).length
+      this.#aborted = [...this.#peers].filter((peer) => peer.isBusy && !peer.isGone).length
       const error = new WeirError('WEIR_SERVER_STOPPED')
       for (const peer of this.#peers) peer.abort(error)
     }, graceMs)

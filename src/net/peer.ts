@@ -37,7 +37,7 @@ export interface PeerHost {
   readonly isStopping: boolean
   /** A request was refused before it reached the application, or the engine itself failed. */
   report(error: Error, peer: ConnectionInfo): void
-  /** The peer is gone. */
+  /** The peer is gone, and so is its handler. May be said twice. */
   forget(peer: Peer): void
 }
 
@@ -70,6 +70,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
   /** The last answer has been sent; what comes is thrown away until the client closes too. */
   #isLingering = false
   #isGone = false
+  #isAborted = false
   #isRunning = false
   #isPaused = false
   /** A chunk that is ours to keep: bytes in it need no copy. */
@@ -144,7 +145,8 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     this.#answer?.abandon()
     if (this.#exchange !== null && !this.#isHandling) this.#expire()
     this.#connection.close()
-    this.#host.forget(this)
+    // A handler may still be cleaning up behind a client that has left: `stop` waits for it, unless its time is up.
+    if (this.#exchange === null || this.#isAborted) this.#host.forget(this)
   }
 
   // Time.
@@ -204,6 +206,11 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
 
   /** Ends the connection now, whatever is under way. */
   abort(error: Error): void {
+    this.#isAborted = true
+    if (this.#isGone) {
+      this.#host.forget(this)
+      return
+    }
     this.#exchange?.request.fireAbort(error)
     this.#body?.fail(error)
     this.#transport.reset()
@@ -444,6 +451,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     this.#match = null
     this.#isHandling = false
     this.#isBodyPaused = false
+    if (this.#isGone) this.#host.forget(this)
   }
 
   #startNextCycle(): void {

@@ -119,6 +119,46 @@ inBothReadModes('lifecycle', (serve) => {
     assert.equal(await busy.closed(), 'reset')
   })
 
+  test('stop: waits for the handler of a client that has left', async (t) => {
+    const [started, left, done] = [gate(), gate(), gate()]
+    const { server, connect } = await serve(t, (server) =>
+      server.mapGet('/', async (_, { signal }) => {
+        signal.addEventListener('abort', () => left.open())
+        started.open()
+        await done.promise
+      }),
+    )
+    const client = (await connect()).get('/')
+    await within(started.promise, 'the start of the handler')
+    client.destroy()
+    await within(left.promise, 'the signal')
+    let isStopped = false
+    const stop = server.stop({ graceMs: 60_000 }).then((report) => {
+      isStopped = true
+      return report
+    })
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    assert.equal(isStopped, false)
+    done.open()
+    assert.deepEqual(await within(stop, 'the stop'), { aborted: 0 })
+  })
+
+  test('stop: the handler of a client that has left is not waited for beyond the deadline', async (t) => {
+    const [started, left] = [gate(), gate()]
+    const { server, connect } = await serve(t, (server) =>
+      server.mapGet('/', (_, { signal }) => {
+        signal.addEventListener('abort', () => left.open())
+        started.open()
+        return new Promise(() => {})
+      }),
+    )
+    const client = (await connect()).get('/')
+    await within(started.promise, 'the start of the handler')
+    client.reset()
+    await within(left.promise, 'the signal')
+    assert.deepEqual(await within(server.stop({ graceMs: 50 }), 'the stop'), { aborted: 0 })
+  })
+
   test('stop: a second call with a shorter time shortens the first', async (t) => {
     const started = gate()
     const { server, connect } = await serve(t, (server) =>
