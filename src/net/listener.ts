@@ -6,7 +6,7 @@ import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
 import { WeirError } from '../base/errors.ts'
 
 import { Peer, type PeerHost } from './peer.ts'
-import { SocketTransport } from './socket-transport.ts'
+import { type SocketKind, SocketTransport } from './socket-transport.ts'
 
 export interface ListenOptions {
   readonly address: string
@@ -31,9 +31,9 @@ export class Listener {
 
   constructor(options: ListenOptions, host: PeerHost) {
     this.#options = options
-    const isSecure = options.tls !== null
+    const kind: SocketKind = options.tls !== null ? 'tls' : options.unixSocket !== null ? 'unix' : 'tcp'
     const accept = (socket: Socket): void => {
-      const transport = new SocketTransport(socket, isSecure, options.sharesBuffer && !isSecure)
+      const transport = new SocketTransport(socket, kind, options.sharesBuffer && kind !== 'tls')
       const peer = new Peer(host, transport)
       this.#peers.add(peer)
       transport.start(peer)

@@ -5,16 +5,19 @@ import type { Socket } from 'node:net'
 import { adopt } from './shared-read.ts'
 import type { Transport, TransportListener } from './transport.ts'
 
+/** What lies under a socket. Only TCP knows a reset that Node can send. */
+export type SocketKind = 'tcp' | 'unix' | 'tls'
+
 export class SocketTransport implements Transport {
   readonly #socket: Socket
-  readonly isSecure: boolean
+  readonly #kind: SocketKind
   #remoteAddress: string | null = null
   #remotePort = 0
   #listener: TransportListener | null = null
 
   /** @param sharesBuffer whether to read into the buffer that all connections share, where Node can */
-  constructor(accepted: Socket, isSecure: boolean, sharesBuffer: boolean) {
-    this.isSecure = isSecure
+  constructor(accepted: Socket, kind: SocketKind, sharesBuffer: boolean) {
+    this.#kind = kind
     const adopted = sharesBuffer ? adopt(accepted, (buffer, length) => this.#listener!.onBytes(buffer, length, true)) : null
     this.#socket = adopted ?? accepted
     if (adopted === null) accepted.on('data', (chunk: Buffer) => this.#listener!.onBytes(chunk, chunk.length, false))
@@ -58,6 +61,10 @@ export class SocketTransport implements Transport {
     return socket.writableLength + (handle?.writeQueueSize ?? 0)
   }
 
+  get isSecure(): boolean {
+    return this.#kind === 'tls'
+  }
+
   pause(): void {
     this.#socket.pause()
   }
@@ -79,7 +86,7 @@ export class SocketTransport implements Transport {
     // While the FIN is on its way Node cannot reset: the handle would stay open for good, no `close` would follow, and the process would
     // spin at its exit. Everything has been sent by then, so nothing that is missing would go unnoticed.
     const isEnding = socket.writableEnded && socket.writableLength === 0 && !socket.writableFinished
-    if (this.isSecure || isEnding) socket.destroy()
+    if (this.#kind !== 'tcp' || isEnding) socket.destroy()
     else socket.resetAndDestroy()
   }
 
