@@ -15,6 +15,37 @@ const PLUS = 0x2b
  */
 export function decodeFormText(text: string): string {
   if (!text.includes('%')) return text.includes('+') ? text.replaceAll('+', ' ') : text
+  return decodeAscii(text) ?? decodeBytes(text)
+}
+
+/** The same where every escape is an ASCII character, which needs no bytes; null where one is not. */
+function decodeAscii(text: string): string | null {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
+  let decoded = ''
+  let from = 0
+  for (let at = spaced.indexOf('%'); at !== -1; at = spaced.indexOf('%', at + 1)) {
+    const value = hexPairIn(spaced, at + 1)
+    if (value >= 0x80) return null
+    if (value < 0) continue
+    decoded += spaced.slice(from, at) + String.fromCharCode(value)
+    from = at + 3
+    at += 2
+  }
+  return decoded + spaced.slice(from)
+}
+
+/** Value of the two hexadecimal digits at `at`, or -1. */
+function hexPairIn(text: string, at: number): number {
+  const high = digitOf(text.charCodeAt(at))
+  const low = digitOf(text.charCodeAt(at + 1))
+  return high === NOT_HEX || low === NOT_HEX ? -1 : high * 16 + low
+}
+
+function digitOf(code: number): number {
+  return code <= 0xff ? HEX[code]! : NOT_HEX
+}
+
+function decodeBytes(text: string): string {
   const bytes = Buffer.from(text, 'utf8')
   let length = 0
   for (let at = 0; at < bytes.length; at++) {

@@ -1,6 +1,7 @@
 // Bytes that come in pieces of any size, gathered in one place: a piece of one byte costs one byte, not an object.
 
-const FIRST_BYTES = 4 * 1024
+/** Small enough for Node's pool: most forms have short fields and nothing else that is gathered. */
+const FIRST_BYTES = 1024
 
 /** Holds one text or one file at a time; the memory is used again for the next. */
 export class GatheredBytes {
@@ -14,7 +15,7 @@ export class GatheredBytes {
   add(buffer: Buffer, start: number, end: number): void {
     const size = this.#size + end - start
     if (size > this.#memory.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(size, 2 * this.#memory.length, FIRST_BYTES))
+      const larger = Buffer.allocUnsafe(Math.max(size, 2 * this.#memory.length, FIRST_BYTES))
       this.#memory.copy(larger, 0, 0, this.#size)
       this.#memory = larger
     }
