@@ -8,10 +8,10 @@ import { finished } from 'node:stream/promises'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 
-import { HttpError, type MultipartStreamOptions, type UploadedFileInfo, WeirError } from '../../src/index.ts'
+import { HttpError, type HttpRequest, type MultipartStreamOptions, type UploadedFileInfo, WeirError } from '../../src/index.ts'
 import { BOUNDARY, encodeForm, encodeHead, FORM_FIELD, type FormPart, patternBytes } from '../support/forms.ts'
 import type { RawClient } from '../support/raw-client.ts'
-import { eventually, gate, inBothReadModes, type Serve, within } from '../support/serving.ts'
+import { gate, inBothReadModes, type Serve, within } from '../support/serving.ts'
 import { standsStill } from '../support/standing-still.ts'
 
 const FORM: readonly FormPart[] = [
@@ -33,7 +33,7 @@ async function reading(
 ): Promise<{ client: RawClient; outcomes: Outcome[]; connect(): Promise<RawClient> }> {
   const outcomes: Outcome[] = []
   const { connect } = await serve(t, (server) => {
-    server.mapPost('/', { maxRequestBodySize: null }, async (_, { request }) => {
+    const read = async (request: HttpRequest): Promise<string> => {
       outcomes.push(
         await request.bodyMultipartStream(options).then(
           (valid) => ({ valid }),
@@ -41,7 +41,9 @@ async function reading(
         ),
       )
       return 'read'
-    })
+    }
+    server.mapPost('/', { maxRequestBodySize: null }, (_, { request }) => read(request))
+    server.mapPost('/buffered', { body: 'buffer' }, (_, { request }) => read(request))
     server.mapGet('/', () => 'next')
   })
   return { client: await connect(), outcomes, connect }
@@ -154,31 +156,40 @@ inBothReadModes('forms as they arrive', (serve) => {
     })
   }
 
-  test('a promise that a callback returns is waited for before anything else comes', async (t) => {
-    const log: string[] = []
-    let running = 0
-    const slowly = async (name: string): Promise<void> => {
-      assert.equal(++running, 1, 'one callback at a time')
-      log.push(`${name} begins`)
-      for (let i = 0; i < 3; i++) await setImmediate()
-      log.push(`${name} ends`)
-      running--
-    }
-    const { client, outcomes } = await reading(serve, t, {
-      onField: slowly,
-      onFile: async (info, content) => {
-        content.resume()
-        await slowly(info.fieldName)
-      },
+  for (const end of ['\r\n', '', '\r\nand more']) {
+    test(`a promise that a callback returns is waited for before anything else comes, also at the end (${JSON.stringify(end)})`, async (t) => {
+      const log: string[] = []
+      let running = 0
+      const slowly = async (name: string): Promise<void> => {
+        assert.equal(++running, 1, 'one callback at a time')
+        log.push(`${name} begins`)
+        for (let i = 0; i < 3; i++) await setImmediate()
+        log.push(`${name} ends`)
+        running--
+      }
+      const { client, outcomes } = await reading(serve, t, {
+        onField: slowly,
+        onFile: async (info, content) => {
+          content.resume()
+          await slowly(info.fieldName)
+        },
+      })
+      for (const [path, form] of [
+        ['/', FORM],
+        ['/', FORM.slice(0, 1)],
+        ['/buffered', FORM],
+        ['/buffered', FORM.slice(0, 1)],
+      ] as const) {
+        client.post(path, Buffer.concat([encodeForm(form).subarray(0, -2), Buffer.from(end)]), FORM_FIELD)
+        await checkAnswer(client)
+        assert.deepEqual(
+          log.splice(0),
+          form.flatMap(({ name }) => [`${name} begins`, `${name} ends`]),
+        )
+      }
+      assert.deepEqual(outcomes, Array(4).fill({ valid: true }))
     })
-    client.post('/', encodeForm(FORM), FORM_FIELD)
-    await checkAnswer(client)
-    assert.deepEqual(outcomes, [{ valid: true }])
-    assert.deepEqual(
-      log,
-      FORM.flatMap(({ name }) => [`${name} begins`, `${name} ends`]),
-    )
-  })
+  }
 
   test('anything with a then is waited for', async (t) => {
     const open = gate()
