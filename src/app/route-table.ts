@@ -22,11 +22,14 @@ const NO_ROUTE: RouteMatch = Object.freeze({ route: null, values: Object.freeze(
 export class RouteTable {
   #matcher = new Matcher<Route>()
   readonly #routes: Route[] = []
+  /** Whether some route asks for the host: else nobody works it out. */
+  #hasHosts = false
 
   /** @throws WEIR_ROUTE_CLASH when another route claims the same requests */
   add(route: Route): void {
     this.#matcher.add(route.method, route.template, route.host, route)
     this.#routes.push(route)
+    if (route.host !== null) this.#hasHosts = true
   }
 
   /** All of them, or none. @throws WEIR_ROUTE_CLASH */
@@ -43,7 +46,7 @@ export class RouteTable {
   }
 
   find(head: RequestHead): RouteMatch {
-    const match = this.#matcher.find(head.method, head.path, hostName(head.host))
+    const match = this.#matcher.find(head.method, head.path, this.#hasHosts ? hostName(head.host) : '')
     if (match === null) return NO_ROUTE
     // The path keeps `%2F`, so that it has the segments of the URL; a value is decoded to its end.
     if (match.values.length === 0 || !/%2f/i.test(head.rawPath)) return match

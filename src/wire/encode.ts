@@ -32,6 +32,9 @@ export function encodeHead(
   connection: string,
   dateLine: string,
 ): string {
+  if (status === 200 && fields === null && length >= 0 && type !== null && reason === '') {
+    return `${plainStart(type, dateLine) + length}\r\n${connection}\r\n`
+  }
   let head = reason === '' ? statusLine(status) : `HTTP/1.1 ${status} ${reason}\r\n`
   let date = dateLine
   if (fields !== null) {
@@ -46,6 +49,20 @@ export function encodeHead(
   if (length >= 0) head += `Content-Length: ${length}\r\n`
   else if (length === CHUNKED) head += 'Transfer-Encoding: chunked\r\n'
   return `${head + connection}\r\n`
+}
+
+let lastType = ''
+let lastDateLine = ''
+let lastStart = ''
+
+/** What an answer without fields of its own begins with: the same for a second, and one flat string, which is cheaper to join and to send. */
+function plainStart(type: string, dateLine: string): string {
+  if (dateLine !== lastDateLine || type !== lastType) {
+    lastType = type
+    lastDateLine = dateLine
+    lastStart = Buffer.from(`${statusLine(200)}${dateLine}Content-Type: ${type}\r\nContent-Length: `, 'latin1').toString('latin1')
+  }
+  return lastStart
 }
 
 function statusLine(status: number): string {

@@ -54,6 +54,12 @@ export abstract class FieldReader {
         } else throw notAName(byte, p - base === nameStart)
       }
       if (state === VALUE) {
+        // Eight at a time: most of a head is values, and this loop is a third of the cost of a browser's request.
+        for (const last = stop - 8; p <= last; p += 8) {
+          const first =
+            CLASS[buf[p]!]! & CLASS[buf[p + 1]!]! & CLASS[buf[p + 2]!]! & CLASS[buf[p + 3]!]! & CLASS[buf[p + 4]!]! & CLASS[buf[p + 5]!]!
+          if ((first & CLASS[buf[p + 6]!]! & CLASS[buf[p + 7]!]! & FIELD_VALUE) === 0) break
+        }
         while (p < stop && (CLASS[buf[p]!]! & FIELD_VALUE) !== 0) p++
         if (p === stop) break
         const byte = buf[p]!

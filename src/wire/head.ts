@@ -25,6 +25,8 @@ const CONNECTION = 1
 const TRANSFER_ENCODING = 2
 const EXPECT = 4
 const UPGRADE = 8
+/** A Connection field that says `keep-alive` and nothing else, as those of browsers do. */
+const KEEP_ALIVE = 16
 
 /** Reads heads one after the other. Holds no bytes: it is given the same ones again, from the head's first, until the head is complete. */
 export class HeadReader extends FieldReader {
@@ -36,6 +38,8 @@ export class HeadReader extends FieldReader {
   #fieldsStart = 0
   #fieldCount = 0
   #seen = 0
+  /** A connection mostly says the same Host again and again: it is judged once. */
+  #lastHost = ''
   #hostStart = -1
   #hostEnd = 0
   #lengthStart = -1
@@ -154,7 +158,8 @@ export class HeadReader extends FieldReader {
         if (isName(buf, name, 'upgrade')) this.#seen |= UPGRADE
         return
       case 10:
-        if (isName(buf, name, 'connection')) this.#seen |= CONNECTION
+        if (!isName(buf, name, 'connection')) return
+        this.#seen |= this.#isKeepAlive(buf, base + valueStart, base + valueEnd) ? KEEP_ALIVE : CONNECTION
         return
       case 14:
         if (!isName(buf, name, 'content-length')) return
@@ -187,7 +192,8 @@ export class HeadReader extends FieldReader {
     if (transferEncoding !== null || contentLength !== null)
       head.contentLength = bodyLength(contentLength, transferEncoding, this.#minorVersion)
     if (seen === 0) return head
-    if ((seen & CONNECTION) !== 0) this.#readConnection(head, (seen & UPGRADE) !== 0)
+    if ((seen & CONNECTION) === 0) head.keepAlive ||= (seen & KEEP_ALIVE) !== 0
+    else this.#readConnection(head, (seen & UPGRADE) !== 0)
     if ((seen & EXPECT) !== 0 && this.#minorVersion === 1) {
       if (head.get('expect')!.toLowerCase() !== '100-continue') throw new ProtocolError('WEIR_EXPECTATION_UNKNOWN')
       head.expectsContinue = head.contentLength !== 0
@@ -203,19 +209,24 @@ export class HeadReader extends FieldReader {
     }
     const host = this.#hostStart === -1 ? target.authority! : trimBlanks(block.slice(this.#hostStart, this.#hostEnd))
     // Empty is how a client says that its target has no authority (RFC 9112 §3.2).
-    if (host !== '' && !isAuthority(host)) throw new ProtocolError('WEIR_HOST_SYNTAX')
+    if (host !== '' && host !== this.#lastHost && !isAuthority(host)) throw new ProtocolError('WEIR_HOST_SYNTAX')
+    this.#lastHost = host
     if (target.authority !== null && target.authority.toLowerCase() !== host.toLowerCase()) throw new ProtocolError('WEIR_HOST_MISMATCH')
     return host
   }
 
+  #isKeepAlive(buf: Buffer, from: number, end: number): boolean {
+    const start = buf[from] === SP ? from + 1 : from
+    return end - start === 'keep-alive'.length && isName(buf, start, 'keep-alive')
+  }
+
   /** RFC 9112 §9.3: `close` wins; HTTP/1.0 stays open only when it asks to. */
   #readConnection(head: Head, namesUpgrade: boolean): void {
-    const value = head.get('connection')!.toLowerCase()
-    if (value === 'keep-alive') {
-      head.keepAlive = true
-      return
-    }
-    const options = value.split(',').map((option) => trimBlanks(option))
+    const options = head
+      .get('connection')!
+      .toLowerCase()
+      .split(',')
+      .map((option) => trimBlanks(option))
     head.keepAlive = !options.includes('close') && (this.#minorVersion === 1 || options.includes('keep-alive'))
     head.upgrade = namesUpgrade && this.#minorVersion === 1 && options.includes('upgrade')
   }
