@@ -1,0 +1,140 @@
+// The table of conformance: what HTTP demands of a server that reads requests, as bytes and what must come of them.
+//
+// Files of test/conformance/*.http are written as those of test/wire (see support/wire-cases.ts). Here a heading is an id that stays, what is
+// promised, where the rule comes from, and how it binds: MUST, SHOULD, or MAY where we are free and have chosen.
+//
+//   === LEN-07 two lengths -- RFC 9112 §6.3 MUST
+//   >>>
+//   POST / HTTP/1.1
+//   ...
+//   <<<
+//   as framing: refuses two lengths        instead of bytes: those of a fixture of test/wire, its limits and half-close included
+//   200 POST /a "hello"                    an answer, and the request that the handler saw
+//   ~ x-id: 1, 2                           a field of that request; `~ x-id` without a colon: the handler saw none. `:path` is the path
+//   + Allow: GET                           a field of that answer; `+ Allow`: with any value
+//   - Content-Length                       a field that it must not have. `:body` is its body
+//   400 WEIR_HOST_MISSING                  a refusal: one answer, then the connection closes
+//   open | closed                          whether a request behind all this is answered. A refusal need not say `closed`, the rest must
+//
+// What is not listed must never happen: no more answers, no request handled that has no line, be it smuggled or behind a refusal.
+
+import { ERRORS, type ErrorCode } from '../../src/base/errors.ts'
+import type { Limits } from '../../src/base/limits.ts'
+import { loadWireCases, type WireCase, wireTopics } from '../support/wire-cases.ts'
+
+export const FOLDER = 'test/conformance'
+const WIRE_FOLDER = 'test/wire'
+
+export type Level = 'MUST' | 'SHOULD' | 'MAY'
+
+/** One answer that must come, and what must have been handled for it. */
+export interface Expected {
+  readonly status: number
+  /** Of a refusal. */
+  readonly code: ErrorCode | null
+  /** Method, url and body that the handler must have seen, or null when no handler may have seen anything. */
+  readonly handled: string | null
+  /** Of the request: null for a field that must not be there. */
+  readonly sees: readonly (readonly [name: string, value: string | null])[]
+  /** Of the answer: null for a field with any value. */
+  readonly has: readonly (readonly [name: string, value: string | null])[]
+  readonly lacks: readonly string[]
+}
+
+export interface ConformanceCase {
+  readonly id: string
+  readonly title: string
+  readonly section: string
+  readonly level: Level
+  readonly bytes: Buffer
+  readonly limits: Limits
+  readonly halfClose: boolean
+  /** What must be mended before the case can pass, or null. */
+  readonly todo: string | null
+  readonly expected: readonly Expected[]
+  /** Whether a request behind it is answered. */
+  readonly isOpen: boolean
+  /** The code of its refusal, or null. */
+  readonly refusal: ErrorCode | null
+}
+
+/** All cases, in the order of files and lines. */
+export function loadConformanceCases(): ConformanceCase[] {
+  const fixtures = loadFixtures()
+  const cases = wireTopics(FOLDER).flatMap((topic) => loadWireCases(`${FOLDER}/${topic}.http`).map((one) => readCase(one, fixtures)))
+  const ids = cases.map(({ id }) => id)
+  const repeated = ids.filter((id, i) => ids.indexOf(id) !== i)
+  if (repeated.length > 0) throw new Error(`ids are used twice: ${repeated.join(', ')}`)
+  return cases
+}
+
+/** Fixtures of test/wire by `topic: name`; null where two have the same name. */
+function loadFixtures(): Map<string, WireCase | null> {
+  const fixtures = new Map<string, WireCase | null>()
+  for (const topic of wireTopics(WIRE_FOLDER)) {
+    for (const fixture of loadWireCases(`${WIRE_FOLDER}/${topic}.http`)) {
+      const key = `${topic}: ${fixture.name}`
+      fixtures.set(key, fixtures.has(key) ? null : fixture)
+    }
+  }
+  return fixtures
+}
+
+function readCase(written: WireCase, fixtures: ReadonlyMap<string, WireCase | null>): ConformanceCase {
+  const { where } = written
+  const [, id, title] = /^([A-Z]+-\d\d) (.+)$/.exec(written.name) ?? fail(where, 'a heading begins with an id such as LEN-07')
+  const [, section, level] = /^(.+) (MUST|SHOULD|MAY)$/.exec(written.see) ?? fail(where, 'a heading ends with MUST, SHOULD or MAY')
+  const lines = written.log.split('\n')
+  let source = written
+  if (lines[0]!.startsWith('as ')) {
+    const name = lines.shift()!.slice('as '.length)
+    if (written.bytes.length > 0) fail(where, 'a case has bytes or a fixture, not both')
+    source = fixtures.get(name) ?? fail(where, `no such fixture, or two: ${name}`)
+  }
+  const { expected, end } = readOutcome(lines, where)
+  const refusal = expected.at(-1)?.code ?? null
+  if (refusal === null && end === null) fail(where, 'the last line is "open" or "closed"')
+  if (refusal !== null && ERRORS[refusal].closes && end !== null) fail(where, 'a refusal closes: it need not be said')
+  const { bytes, limits, halfClose } = source
+  if (end === 'open' && halfClose) fail(where, 'behind a half-close nothing can tell whether the connection is open')
+  return {
+    id: id!,
+    title: title!,
+    section: section!,
+    level: level as Level,
+    bytes,
+    limits,
+    halfClose,
+    todo: written.todo,
+    expected,
+    isOpen: end === 'open',
+    refusal,
+  }
+}
+
+function readOutcome(lines: readonly string[], where: string): { expected: Expected[]; end: 'open' | 'closed' | null } {
+  const expected: { -readonly [K in keyof Expected]: Expected[K] }[] = []
+  let end: 'open' | 'closed' | null = null
+  for (const line of lines) {
+    if (end !== null) fail(where, `"${end}" is the last line`)
+    const answer = /^([1-5]\d\d)(?: (?:(WEIR_\w+)|(\S+ \S+(?: ".*")?)))?$/.exec(line)
+    const field = /^([~+-]) ([^\s:]+|:path|:body)(?:: (.*))?$/.exec(line)
+    if (line === 'open' || line === 'closed') end = line
+    else if (answer !== null) {
+      const [, status, code, handled] = answer
+      if (code !== undefined && !Object.hasOwn(ERRORS, code)) fail(where, `no such code: ${code}`)
+      expected.push({ status: Number(status), code: (code as ErrorCode) ?? null, handled: handled ?? null, sees: [], has: [], lacks: [] })
+    } else if (field !== null && expected.length > 0) {
+      const [, sign, name, value] = field
+      const last = expected.at(-1)!
+      if (sign === '~') last.sees = [...last.sees, [name!, value ?? null]]
+      else if (sign === '+') last.has = [...last.has, [name!, value ?? null]]
+      else last.lacks = [...last.lacks, name!]
+    } else fail(where, `not a line of an outcome: ${line}`)
+  }
+  return { expected, end }
+}
+
+function fail(where: string, why: string): never {
+  throw new Error(`${where}: ${why}`)
+}
