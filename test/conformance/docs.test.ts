@@ -1,0 +1,50 @@
+// docs/http.md and the table of conformance tell the same: each case has its sentence, and each refusal the code that the page promises.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+
+import { loadConformanceCases } from './cases.ts'
+
+const cases = loadConformanceCases()
+const lines = readFileSync('docs/http.md', 'utf8').split('\n')
+/** Rows that say which code answers. */
+const isRefusal = (line: string): boolean => line.startsWith('|') && line.includes('`WEIR_')
+
+/** Ids in a text: `LEN-01`, `LEN-01–03, 07`. */
+function idsIn(text: string): string[] {
+  return [...text.matchAll(/\b([A-Z]{2,})-(\d\d(?:–\d\d)?(?:, \d\d(?:–\d\d)?)*)/g)].flatMap(([, group, numbers]) =>
+    numbers!.split(', ').flatMap((range) => {
+      const [first, last = first] = range.split('–').map(Number)
+      return Array.from({ length: last! - first! + 1 }, (_, i) => `${group}-${`${first! + i}`.padStart(2, '0')}`)
+    }),
+  )
+}
+
+const documented = (wanted: (line: string) => boolean): Set<string> => new Set(lines.filter(wanted).flatMap(idsIn))
+
+test('every case is named, and every name is a case', () => {
+  assert.deepEqual([...documented(() => true)].sort(), cases.map(({ id }) => id).sort())
+})
+
+test('what the page says to be refused is refused, with the code of its row', () => {
+  const wrong = lines.filter(isRefusal).flatMap((line) => {
+    const codes = [...line.matchAll(/`(WEIR_\w+)`/g)].map(([, code]) => code!)
+    const named = cases.filter(({ id }) => idsIn(line).includes(id))
+    const strangers = named
+      .filter(({ refusal }) => refusal === null || !codes.includes(refusal))
+      .map(({ id, refusal }) => `${id}: ${refusal}`)
+    const unused = codes.filter((code) => !named.some(({ refusal }) => refusal === code)).map((code) => `${code} has no case`)
+    return [...strangers, ...unused]
+  })
+  assert.deepEqual(wrong, [])
+})
+
+test('what is refused stands in a table of refusals, what is spoken does not', () => {
+  const refused = documented(isRefusal)
+  const wrong = cases.filter(({ id, refusal }) => refused.has(id) !== (refusal !== null && refusal !== 'WEIR_ROUTE_NOT_FOUND'))
+  assert.deepEqual(
+    wrong.map(({ id }) => id),
+    [],
+  )
+})
