@@ -2,7 +2,15 @@
 
 export { Controller, type ControllerClass } from './app/controller.ts'
 export type { ArgsOf, Declaration, Method, RouteOptions } from './app/declaration.ts'
-export { type MethodDecorator, type PathDecorator, Route, type RouteEntry, type RoutesDeclared, routes } from './app/decorators.ts'
+export {
+  type MethodDecorator,
+  type PathDecorator,
+  Route,
+  type RouteEntry,
+  type RoutesDeclared,
+  type RoutesOf,
+  routes,
+} from './app/decorators.ts'
 export type { Logger, OnError } from './app/dispatch.ts'
 export type { MapOptions } from './app/mapping.ts'
 export type { Middleware, Next } from './app/middleware.ts'
@@ -24,13 +32,15 @@ export {
   WeirError,
 } from './base/errors.ts'
 export type { Limits, Timeouts } from './base/limits.ts'
-export { type BodyMapAnonymousOptions, type BodyMapOptions, bodyMap, bodyMapAnonymous } from './http/body-map.ts'
+export type { FormRecord } from './formats/form.ts'
+export type { Pairs } from './formats/pairs.ts'
+export { type BodyMapAnonymousOptions, type BodyMapOptions, bodyMap, bodyMapAnonymous, type Mappable } from './http/body-map.ts'
 export type { ByteSource } from './http/byte-source.ts'
 export { safeFileName } from './http/file-name.ts'
 export type { FileOptions } from './http/file-options.ts'
 export type { RequestHeaders } from './http/headers.ts'
 export type { JsonEngine, JsonSettings } from './http/json-engine.ts'
-export type { MultipartFormData, MultipartOptions, UploadedFile } from './http/multipart-form.ts'
+export type { FileData, MultipartFormData, MultipartOptions, UploadedFile } from './http/multipart-form.ts'
 export type { MultipartStreamOptions, UploadedFileInfo } from './http/multipart-stream.ts'
 export type { Problem } from './http/problem.ts'
 export type { HttpRequest, RouteValues } from './http/request.ts'
@@ -41,11 +51,17 @@ export { Bag, type BagKey, bagKey, type HttpSession, type ServerHandle } from '.
 export { Field, fields } from './model/fields.ts'
 export type { KeyPath } from './model/key-paths.ts'
 export type { InjectRequest, InjectResponse } from './net/inject.ts'
-export { href } from './routing/href.ts'
+export { type HrefQuery, type HrefValue, type HrefValues, href } from './routing/href.ts'
 export type { ParamsOf } from './routing/template.ts'
-export { Schema } from './schema/schema.ts'
-export type { AnySchema, OutputOf, StandardSchema } from './schema/standard.ts'
+export type { BoolSchema, EnumSchema } from './schema/choices.ts'
+export type { ArraySchema, ObjectOf, ObjectSchema } from './schema/composite.ts'
+export type { DateSchema, LocalDateTimeSchema } from './schema/dates.ts'
+export type { Mismatch } from './schema/mismatch.ts'
+export type { BigIntSchema, NumberSchema } from './schema/numbers.ts'
+export { type JsonSchema, type ReadContext, Schema } from './schema/schema.ts'
+export type { AnySchema, OutputOf, StandardIssue, StandardProps, StandardResult, StandardSchema } from './schema/standard.ts'
 export { t } from './schema/t.ts'
+export type { TextSchema, UuidSchema } from './schema/text.ts'
 export {
   HttpServer,
   type Module,
