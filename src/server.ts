@@ -11,6 +11,7 @@ import { type RouteListing, RouteTable } from './app/route-table.ts'
 import { routesOf } from './app/routed.ts'
 import { systemClock } from './base/clock.ts'
 import { WeirError } from './base/errors.ts'
+import { isPromise } from './base/is-promise.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
 import type { JsonEngine } from './http/json-engine.ts'
 import type { HttpSession } from './http/session.ts'
@@ -66,6 +67,7 @@ export interface Module {
 
 const DEFAULT_ADDRESS = '127.0.0.1'
 const DEFAULT_GRACE_MS = 10_000
+const NODE_HANDSHAKE_TIMEOUT_MS = 120_000
 
 type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => unknown
 
@@ -92,7 +94,7 @@ export class HttpServer {
   constructor(options?: ServerOptions)
   constructor(first: string | ServerOptions = {}, port?: number, options: ServerOptions = {}) {
     const settings = typeof first === 'string' ? { ...options, address: first, ...(port === undefined ? {} : { port }) } : first
-    checkPort(settings.port)
+    checkOptions(settings)
     this.#options = settings
     const limits = resolveLimits(settings.limits)
     const timeouts = resolveTimeouts(settings.timeouts)
@@ -120,6 +122,7 @@ export class HttpServer {
         const isClients = error instanceof WeirError && error.fault !== 'developer'
         if (!isClients) logger?.error(`weir: connection ${peer.connectionId} was broken off`, error)
       },
+      reportAccept: (error) => logger?.error('weir: a client could not be let in', error),
       forget: (peer) => this.#listener?.forget(peer),
     }
   }
@@ -158,6 +161,7 @@ export class HttpServer {
         unixSocket: unixSocket ?? null,
         tls: tls ?? null,
         maxConnections: this.#host.limits.maxConnections,
+        handshakeTimeout: this.#host.timeouts.headersTimeout ?? NODE_HANDSHAKE_TIMEOUT_MS,
         sharesBuffer: sharedReceiveBuffer !== false,
       },
       this.#host,
@@ -221,7 +225,7 @@ export class HttpServer {
   }
 
   /**
-   * Maps an inline route. `method` null, or left out as `map(path, …)`: any method.
+   * Maps an inline route. `method` null: any method.
    * @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_TEMPLATE, WEIR_ROUTE_DECLARATION
    */
   map<const P extends string>(method: Method | null, path: P, handler: InlineHandler<P, Record<never, never>>): this
@@ -268,6 +272,7 @@ export class HttpServer {
 
   /** Adds a middleware inside those that are there already. */
   use(middleware: Middleware): this {
+    if (typeof middleware !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `use() takes a function, not ${typeof middleware}`)
     this.#dispatcher.use(middleware)
     return this
   }
@@ -275,7 +280,11 @@ export class HttpServer {
   /** Installs a module, once. */
   useModule(module: Module): this {
     if (this.#modules.has(module.name)) throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is installed already`)
-    module.install(this)
+    const installing: unknown = module.install(this)
+    if (isPromise(installing)) {
+      installing.catch(() => {})
+      throw new WeirError('WEIR_OPTION_INVALID', `module "${module.name}" installs itself later: await what it needs before useModule`)
+    }
     this.#modules.add(module.name)
     return this
   }
@@ -286,8 +295,28 @@ export class HttpServer {
   }
 }
 
-function checkPort(port: number | undefined): void {
+const OPTION_NAMES: ReadonlySet<string> = new Set([
+  'address',
+  'port',
+  'unixSocket',
+  'tls',
+  'limits',
+  'timeouts',
+  'jsonEngine',
+  'logger',
+  'onError',
+  'debug',
+  'sharedReceiveBuffer',
+] satisfies (keyof ServerOptions)[])
+
+/** For callers that no compiler has checked: an option that is misspelt would be a limit that does not hold. */
+function checkOptions(options: ServerOptions): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new WeirError('WEIR_OPTION_INVALID', `new HttpServer(address, port, options) or (options), not ${typeof options}`)
+  }
+  for (const name of Object.keys(options)) if (!OPTION_NAMES.has(name)) throw new WeirError('WEIR_OPTION_INVALID', `there is no "${name}"`)
+  const { port } = options
   if (port !== undefined && (!Number.isInteger(port) || port < 0 || port > 65535)) {
-    throw new WeirError('WEIR_OPTION_INVALID', `port is ${port}, not a whole number from 0 to 65535`)
+    throw new WeirError('WEIR_OPTION_INVALID', `port is ${JSON.stringify(port)}, not a whole number from 0 to 65535`)
   }
 }

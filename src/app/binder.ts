@@ -1,11 +1,12 @@
 // From a request to a handler's arguments: which value each name takes, how it is converted, and everything that is wrong with them.
 
 import { BindingError, type BindingFailure } from '../base/errors.ts'
+import { isPromise } from '../base/is-promise.ts'
 import type { HttpRequest } from '../http/request.ts'
 import type { Template } from '../routing/template.ts'
 import { Mismatch, show } from '../schema/mismatch.ts'
 import { Schema } from '../schema/schema.ts'
-import { type AnySchema, isPromise, runSchema } from '../schema/standard.ts'
+import { type AnySchema, runSchema } from '../schema/standard.ts'
 
 /** Arguments by name. Without a prototype: `constructor` is a name like any other. */
 export type Args = Record<string, unknown>
@@ -48,7 +49,9 @@ export class Binder {
         failures.push(...value.failures(step.name, step.index === -1 ? 'query' : 'route'))
       } else if (step.schema !== null && !(step.schema instanceof Schema) && isPromise(value)) {
         pending ??= []
-        pending.push(this.#await(step, value, args))
+        const settled = this.#await(step, value, args)
+        settled.catch(() => {}) // a later schema may throw, and then nobody waits for this one
+        pending.push(settled)
       } else if (value !== undefined) args[step.name] = value
     }
     if (pending !== null) return this.#join(pending, args, failures ?? [])

@@ -1,6 +1,7 @@
 // From a request to its answer: middleware, route, handler, reply; and from an error to its answer. Nothing thrown gets past here.
 
 import { type ErrorCode, WeirError } from '../base/errors.ts'
+import { isPromise } from '../base/is-promise.ts'
 import type { Limits } from '../base/limits.ts'
 import type { Application, RequestHead, RouteMatch } from '../http/application.ts'
 import type { RequestBody } from '../http/body.ts'
@@ -10,7 +11,6 @@ import { problemFor } from '../http/problem.ts'
 import { HttpRequest } from '../http/request.ts'
 import type { HttpResponse, Serialize } from '../http/response.ts'
 import { HttpSession, type ServerHandle } from '../http/session.ts'
-import { isPromise } from '../schema/standard.ts'
 
 import { compose, type Middleware, type Pipeline } from './middleware.ts'
 import { reply } from './reply.ts'

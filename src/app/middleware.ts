@@ -1,9 +1,9 @@
 // Middleware: what runs around every request, the first one added outermost. Composed once, not for each request.
 
 import { WeirError } from '../base/errors.ts'
+import { isPromise } from '../base/is-promise.ts'
 import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
-import { isPromise } from '../schema/standard.ts'
 
 import { reply } from './reply.ts'
 

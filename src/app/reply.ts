@@ -3,7 +3,7 @@
 import { WeirError } from '../base/errors.ts'
 import { type ByteSource, closeSource } from '../http/byte-source.ts'
 import type { HttpResponse } from '../http/response.ts'
-import { HttpResponse as ResponseClass } from '../http/response.ts'
+import { FRAMING, HttpResponse as ResponseClass } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
 /**
@@ -11,7 +11,7 @@ import type { HttpSession } from '../http/session.ts'
  * A stream or an async iterable: streamed. A Web `Response`: copied. A promise: what it resolves to. Anything else that has a JSON
  * form: JSON.
  * @returns a promise only where there is something to wait for
- * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol or a bigint
+ * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol, a bigint, an Error, a Map, a Set or a Blob
  */
 export function reply(session: HttpSession, result: unknown): HttpResponse | Promise<HttpResponse> {
   if (session.response.isTaken) return drop(session.response, result)
@@ -53,6 +53,7 @@ function replyWithObject(session: HttpSession, result: object): HttpResponse | P
   if (ArrayBuffer.isView(result)) return response.body(new Uint8Array(result.buffer, result.byteOffset, result.byteLength))
   if (Symbol.asyncIterator in result) return response.stream(result as ByteSource)
   if (isWebResponse(result)) return copyWebResponse(response, result)
+  if (hasNoJson(result)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${result.constructor.name}, of which JSON says nothing`)
   return response.json(result)
 }
 
@@ -69,16 +70,28 @@ async function openFile(session: HttpSession, response: HttpResponse): Promise<H
   return response
 }
 
+/** `{}` would be sent for it: nobody means that. An error is thrown, not returned. */
+function hasNoJson(result: object): boolean {
+  if ('toJSON' in result) return false
+  return (
+    result instanceof Error || result instanceof Map || result instanceof Set || /^\[object (?:Blob|File|FormData)\]$/.test(tagOf(result))
+  )
+}
+
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value)
+}
+
 /** Asked by its tag: touching the global `Response` would load Node's whole fetch. */
 function isWebResponse(result: object): result is Response {
-  return Object.prototype.toString.call(result) === '[object Response]' && 'headers' in result && 'body' in result
+  return tagOf(result) === '[object Response]' && 'headers' in result && 'body' in result
 }
 
 function copyWebResponse(response: HttpResponse, web: Response): HttpResponse {
   response.status(web.status === 0 ? 500 : web.status, web.statusText)
   for (const [name, value] of web.headers) {
     if (name === 'set-cookie') response.appendHeader(name, value)
-    else if (!/^(?:connection|transfer-encoding|keep-alive|content-length)$/.test(name)) response.header(name, value)
+    else if (name !== 'content-length' && !FRAMING.test(name)) response.header(name, value)
   }
   return web.body === null ? response : response.stream(web.body as unknown as ByteSource, web.headers.get('content-type') ?? undefined)
 }

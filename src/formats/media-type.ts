@@ -9,6 +9,9 @@ export interface MediaType {
   readonly parameters: ReadonlyMap<string, string>
 }
 
+/** What nothing better is known of (RFC 2046 §4.5.1). */
+export const BYTES_TYPE = 'application/octet-stream'
+
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map()
 
 /**

@@ -21,8 +21,7 @@ export function openSource(source: ByteSource): SourceReader {
     return { next: () => reader.read(), close: () => void reader.cancel().catch(ignore) }
   }
   const iterator = source[Symbol.asyncIterator]()
-  const close = 'destroy' in source && typeof source.destroy === 'function' ? source.destroy.bind(source) : () => endIterator(iterator)
-  return { next: () => iterator.next(), close }
+  return { next: async () => iterator.next(), close: () => void end(source, iterator).catch(ignore) }
 }
 
 /** Closes a source that nobody is going to read: a HEAD request, or an answer that was replaced. */
@@ -39,8 +38,10 @@ function isWebStream(source: ByteSource): source is ByteSource & ReadableStream<
   return 'getReader' in source && typeof source.getReader === 'function'
 }
 
-function endIterator(iterator: AsyncIterator<unknown>): void {
-  iterator.return?.().then(undefined, ignore)
+/** What it throws or rejects with, and whether it gives a promise at all, is no longer of interest. */
+async function end(source: ByteSource, iterator: AsyncIterator<unknown>): Promise<void> {
+  if ('destroy' in source && typeof source.destroy === 'function') source.destroy()
+  else await iterator.return?.()
 }
 
 function ignore(): void {}

@@ -3,9 +3,9 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
-
 import { entityTag } from '../formats/etag.ts'
 import { formatHttpDate, parseHttpDate } from '../formats/http-date.ts'
+import { BYTES_TYPE } from '../formats/media-type.ts'
 
 import { attachment } from './attachment.ts'
 import { contentRange, multipartRanges, selectRanges } from './byte-ranges.ts'
@@ -15,7 +15,7 @@ import type { FileOptions } from './file-options.ts'
 import { type ByteRange, type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
 import { problemOf } from './problem.ts'
 import type { HttpRequest } from './request.ts'
-import { BYTES_TYPE, type FileContent, type HttpResponse } from './response.ts'
+import type { FileContent, HttpResponse } from './response.ts'
 
 /** Without O_NONBLOCK, opening a FIFO waits for its writer, and keeps a thread of the pool for as long. Windows has neither. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)

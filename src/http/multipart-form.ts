@@ -2,14 +2,14 @@
 
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-
 import { PayloadTooLargeError } from '../base/errors.ts'
+import { BYTES_TYPE } from '../formats/media-type.ts'
 import { Pairs } from '../formats/pairs.ts'
 import type { PartHead } from '../formats/part-head.ts'
 
 import { GatheredBytes } from './gathered-bytes.ts'
 import { limitOf, type PartReceiver } from './multipart-reading.ts'
-import { BYTES_TYPE, isFile } from './multipart-stream.ts'
+import { isFile } from './multipart-stream.ts'
 
 /** Sizes are bytes. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError`. */
 export interface MultipartOptions {

@@ -1,8 +1,8 @@
 // A form whose fields and files are handed to callbacks as they arrive: constant memory, whatever the size.
 
 import type { Readable } from 'node:stream'
-
 import { PayloadTooLargeError } from '../base/errors.ts'
+import { BYTES_TYPE } from '../formats/media-type.ts'
 import type { PartHead } from '../formats/part-head.ts'
 
 import { GatheredBytes } from './gathered-bytes.ts'
@@ -42,8 +42,6 @@ export const DEFAULT_MAX_FIELD_BYTES = 1024 * 1024
 export function isFile(head: PartHead): boolean {
   return head.fileName !== null || (head.contentType !== null && /^application\/octet-stream(?=[;\s]|$)/i.test(head.contentType))
 }
-
-export const BYTES_TYPE = 'application/octet-stream'
 
 /** The file that is passing. */
 class PassingFile implements UploadedFileInfo {

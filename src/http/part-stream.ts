@@ -17,6 +17,7 @@ export class PartStream extends Readable {
   #sink: BodySink | null = null
   #isWhole = false
   #isDiverting = false
+  #isReserved = false
 
   constructor(onDemand: () => void) {
     super({ highWaterMark: HIGH_WATER_MARK })
@@ -51,7 +52,18 @@ export class PartStream extends Readable {
 
   /** Whoever was given the stream has returned: what nobody reads is skipped. */
   skipUnlessRead(): void {
-    if (this.#sink === null && !this.destroyed && this.readableFlowing === null && this.listenerCount('readable') === 0) this.resume()
+    if (this.#isReserved || this.#sink !== null || this.destroyed) return
+    if (this.readableFlowing === null && this.listenerCount('readable') === 0) this.resume()
+  }
+
+  /**
+   * Somebody is about to read it, though not at once: it is not skipped meanwhile.
+   * @returns false when it has been read already, or is being read
+   */
+  reserve(): boolean {
+    if (this.#isReserved || this.#sink !== null || this.readableFlowing !== null || this.readableDidRead) return false
+    this.#isReserved = true
+    return true
   }
 
   /**
@@ -67,11 +79,6 @@ export class PartStream extends Readable {
     this.#sink = sink
     if (this.#isWhole) sink.end()
     return true
-  }
-
-  /** Whether its bytes went to a sink. */
-  get isDiverted(): boolean {
-    return this.#sink !== null
   }
 
   /** The sink can take more. */

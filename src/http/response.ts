@@ -1,9 +1,9 @@
 // The answer, while a handler builds it. Everything is checked when it is set, so that nothing can go wrong once bytes are on the wire.
 
 import { type SerializeOptions, serialize } from 'cookie'
-
 import { isFieldValue, isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
+import { BYTES_TYPE } from '../formats/media-type.ts'
 
 import { type ByteSource, closeSource } from './byte-source.ts'
 import type { FileOptions } from './file-options.ts'
@@ -31,7 +31,6 @@ const NO_CONTENT: ResponseContent = { kind: 'none' }
 export const JSON_TYPE = 'application/json'
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
 const HTML_TYPE = 'text/html; charset=utf-8'
-export const BYTES_TYPE = 'application/octet-stream'
 const PROBLEM_TYPE = 'application/problem+json'
 
 /** Serializes what `json` is given. */
@@ -40,7 +39,7 @@ export type Serialize = (value: unknown) => string | undefined
 /** Fields that describe a body, and so go when the body is replaced by that of an error. */
 const REPRESENTATION = /^(?:content-.*|etag|last-modified|accept-ranges|cache-control|expires)$/i
 /** Fields by which the engine frames messages and connections; a handler that set them could split an answer in two. */
-const FRAMING = /^(?:transfer-encoding|connection|keep-alive|upgrade|trailer|te|proxy-connection)$/i
+export const FRAMING = /^(?:transfer-encoding|connection|keep-alive|upgrade|trailer|te|proxy-connection)$/i
 
 /**
  * The answer to one request. Methods return the response, so that calls can be chained; the last body wins.
@@ -85,14 +84,14 @@ export class HttpResponse {
     return this
   }
 
-  /** Sets a field, replacing those of the same name. Framing fields are the server's: only `Connection: close` may be asked for. */
+  /** Sets a field, replacing those of the same name. `Content-Length` is a promise about a stream: other bodies know their own. Framing fields are the server's: only `Connection: close` may be asked for. */
   header(name: string, value: string | number): this {
-    return this.#setField(name, String(value), true)
+    return this.#setField(name, textOf(name, value), true)
   }
 
   /** Adds a field beside those of the same name. */
   appendHeader(name: string, value: string | number): this {
-    return this.#setField(name, String(value), false)
+    return this.#setField(name, textOf(name, value), false)
   }
 
   /** Removes the fields of that name. */
@@ -102,6 +101,7 @@ export class HttpResponse {
       this.#type = null
       this.#isTypeSet = false
     }
+    if (/^content-length$/i.test(name)) this.#declaredLength = -1
     this.#dropField(name)
     return this
   }
@@ -110,6 +110,7 @@ export class HttpResponse {
   getHeader(name: string): string | null {
     const wanted = name.toLowerCase()
     if (wanted === 'content-type') return this.#type
+    if (wanted === 'content-length') return this.#declaredLength === -1 ? null : String(this.#declaredLength)
     const fields = this.#fields ?? []
     for (let i = 0; i < fields.length; i += 2) if (fields[i]!.toLowerCase() === wanted) return fields[i + 1]!
     return null
@@ -140,7 +141,7 @@ export class HttpResponse {
   /** Sends a value as JSON. @throws WEIR_RESULT_UNSENDABLE when it has no JSON form */
   json(value: unknown): this {
     const text = this.#serialize(value)
-    if (text === undefined) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${typeof value} has no JSON form`)
+    if (typeof text !== 'string') throw new WeirError('WEIR_RESULT_UNSENDABLE', `${typeof value} has no JSON form`)
     return this.#setText(text, JSON_TYPE)
   }
 
@@ -156,11 +157,13 @@ export class HttpResponse {
 
   /** Sends bytes. The type is that given here, else that set before, else `application/octet-stream`. The memory must not change until it is sent. */
   body(bytes: Uint8Array, type?: string): this {
+    if (!(bytes instanceof Uint8Array)) throw unsendable(bytes, 'bytes')
     return this.#setContent({ kind: 'bytes', bytes }, type, BYTES_TYPE)
   }
 
   /** Sends what a stream or async iterable gives, no faster than the client reads. It is closed when the client leaves. */
   stream(source: ByteSource, type?: string): this {
+    if (typeof source !== 'object' || source === null || !(Symbol.asyncIterator in source)) throw unsendable(source, 'a stream')
     return this.#setContent({ kind: 'stream', source }, type, BYTES_TYPE)
   }
 
@@ -221,6 +224,7 @@ export class HttpResponse {
 
   #setText(text: string, type: string): this {
     this.#change()
+    if (typeof text !== 'string') throw unsendable(text, 'text')
     this.#replaceContent({ kind: 'text', text })
     if (!this.#isTypeSet) this.#type = type
     this.#answered = true
@@ -341,4 +345,15 @@ export class HttpResponse {
     if (fields === null) return
     for (let i = fields.length - 2; i >= 0; i -= 2) if (REPRESENTATION.test(fields[i]!)) fields.splice(i, 2)
   }
+}
+
+function textOf(name: string, value: string | number): string {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number') return String(value)
+  throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} is ${value === null ? 'null' : typeof value}`)
+}
+
+/** For callers that no compiler has checked: what cannot be sent must not be found out when the answer is on its way. */
+function unsendable(value: unknown, wanted: string): WeirError {
+  return new WeirError('WEIR_RESULT_UNSENDABLE', `${value === null ? 'null' : typeof value} is not ${wanted}`)
 }

@@ -64,7 +64,7 @@ export async function saveTo(
   let handle: FileHandle | null = null
   const temporary = join(directory, `.${randomBytes(12).toString('hex')}.part`)
   try {
-    if (isTaken(content)) throw new BodyAlreadyReadError('saveTo()')
+    if (!isUntouched(content)) throw new BodyAlreadyReadError('saveTo()')
     const name = safeFileName(policy.fileName ?? info.fileName)
     checkExtension(name, policy)
     handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666)
@@ -83,10 +83,13 @@ export async function saveTo(
   }
 }
 
-/** Whether nothing would come any more: an empty file would pass for the whole. */
-function isTaken(content: Readable | Uint8Array): boolean {
-  if (content instanceof Uint8Array) return false
-  return content.readableEnded || (content instanceof PartStream && content.isDiverted)
+/**
+ * Whether all of it is still to come: else what is left would pass for the whole. An uploaded file is reserved at once, before the first
+ * wait, so that it is not skipped when `onFile` returns without waiting for its file to be saved.
+ */
+function isUntouched(content: Readable | Uint8Array): boolean {
+  if (content instanceof Uint8Array) return true
+  return content instanceof PartStream ? content.reserve() : !content.readableEnded
 }
 
 function checkExtension(name: string, { extensions }: SavePolicy): void {
@@ -112,7 +115,7 @@ async function write(
   } else {
     try {
       for await (const chunk of content) {
-        const bytes = Buffer.from(chunk as Uint8Array)
+        const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Buffer)
         if (!writer.data(bytes, 0, bytes.length)) await new Promise<void>((resolve) => (onRoom = resolve))
         if (writer.hasFailed) break
       }
@@ -170,14 +173,14 @@ async function giveName(temporary: string, directory: string, name: string): Pro
 async function claim(temporary: string, path: string): Promise<boolean> {
   try {
     await link(temporary, path)
-    await unlink(temporary)
-    return true
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') return false
     if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error
     return claimWithoutLinks(temporary, path)
   }
+  await unlink(temporary).catch(() => {}) // a directory that only grows keeps both names
+  return true
 }
 
 /** File systems without hard links: the name is claimed by an empty file, which the whole one then replaces. */

@@ -17,15 +17,13 @@ import type { Head } from '../wire/head.ts'
 
 import type { Outbox } from './outbox.ts'
 import { type PumpTarget, pump } from './pump.ts'
-import type { Transport } from './transport.ts'
 
-const LINE_END = Buffer.from('\r\n')
+const LINE_END = '\r\n'
 
 export class Answer implements PumpTarget {
   readonly #head: Head | null
   readonly #response: HttpResponse
   readonly #outbox: Outbox
-  readonly #transport: Transport
   readonly #dateLine: string
   #isChunked = false
   #hasBegun = false
@@ -37,11 +35,10 @@ export class Answer implements PumpTarget {
   #onDrain: (() => void) | null = null
 
   /** @param head of the request; null when it was too broken to have one, and then the connection closes */
-  constructor(head: Head | null, response: HttpResponse, outbox: Outbox, transport: Transport, dateLine: string) {
+  constructor(head: Head | null, response: HttpResponse, outbox: Outbox, dateLine: string) {
     this.#head = head
     this.#response = response
     this.#outbox = outbox
-    this.#transport = transport
     this.#dateLine = dateLine
     response.take()
   }
@@ -122,8 +119,7 @@ export class Answer implements PumpTarget {
       const declared = this.#response.declaredLength
       before = this.#encodeHead(declared !== -1 ? declared : this.#isChunked ? CHUNKED : NO_LENGTH) + before
     }
-    this.#outbox.addBytes(before, piece)
-    if (this.#isChunked) this.#transport.writeBytes(LINE_END)
+    this.#outbox.addBytes(before, piece, this.#isChunked ? LINE_END : '')
     return this.#outbox.isBlocked ? new Promise((resolve) => (this.#onDrain = resolve)) : null
   }
 

@@ -66,7 +66,7 @@ export class Deadlines {
     this.#bodyBytes += bytes
   }
 
-  /** The client is gone, or not, while `unsentBytes` wait for it. @returns whether it has not read for too long */
+  /** `unsentBytes` wait for the client. @returns what to say when it has not read for too long */
   checkWrite(elapsedMs: number, unsentBytes: number): LimitError | null {
     const timeout = this.#timeouts.writeTimeout
     const reads = unsentBytes < this.#unsentBytes

@@ -15,6 +15,8 @@ export interface ListenOptions {
   readonly unixSocket: string | null
   readonly tls: TlsOptions | null
   readonly maxConnections: number | null
+  /** How long a TLS handshake may take, in milliseconds. */
+  readonly handshakeTimeout: number
   /** Whether connections share one receive buffer. */
   readonly sharesBuffer: boolean
 }
@@ -22,7 +24,10 @@ export interface ListenOptions {
 export class Listener {
   readonly #server: Server
   readonly #options: ListenOptions
+  readonly #host: PeerHost
   readonly #peers = new Set<Peer>()
+  /** TLS connections that are no peers yet, by the address of the client. */
+  readonly #handshakes = new Map<string, Socket>()
   /** While it is under way. */
   #listening: Promise<void> | null = null
   #onEmpty: (() => void) | null = null
@@ -31,18 +36,21 @@ export class Listener {
 
   constructor(options: ListenOptions, host: PeerHost) {
     this.#options = options
+    this.#host = host
     const kind: SocketKind = options.tls !== null ? 'tls' : options.unixSocket !== null ? 'unix' : 'tcp'
     const accept = (socket: Socket): void => {
       const transport = new SocketTransport(socket, kind, options.sharesBuffer && kind !== 'tls')
       const peer = new Peer(host, transport)
       this.#peers.add(peer)
+      this.#handshakes.delete(nameOf(socket))
       transport.start(peer)
     }
     const common = { allowHalfOpen: true, noDelay: true, highWaterMark: 64 * 1024 }
     this.#server =
       options.tls === null
         ? createServer({ ...common, pauseOnConnect: true }, accept)
-        : createTlsServer({ ...common, ...options.tls, ALPNProtocols: ['http/1.1'] }, accept)
+        : createTlsServer({ ...common, handshakeTimeout: options.handshakeTimeout, ...options.tls, ALPNProtocols: ['http/1.1'] }, accept)
+    if (options.tls !== null) this.#server.on('connection', (socket: Socket) => this.#watchHandshake(socket))
     if (options.maxConnections !== null) this.#server.maxConnections = options.maxConnections
   }
 
@@ -50,10 +58,6 @@ export class Listener {
   get port(): number {
     const bound = this.#server.address()
     return bound !== null && typeof bound === 'object' ? bound.port : 0
-  }
-
-  get peers(): ReadonlySet<Peer> {
-    return this.#peers
   }
 
   /** Resolves when clients can connect. @throws what the system says: EADDRINUSE, EACCES, … */
@@ -69,10 +73,16 @@ export class Listener {
       this.#server.listen(unixSocket === null ? { host: address, port, backlog: 1024 } : { path: unixSocket, backlog: 1024 }, () => {
         this.#server.off('error', reject)
         // A failed accept (EMFILE) is not the end of the server: the next one may work.
-        this.#server.on('error', () => {})
+        this.#server.on('error', (error) => this.#host.reportAccept(error))
         resolve()
       })
     })
+  }
+
+  #watchHandshake(socket: Socket): void {
+    const name = nameOf(socket)
+    this.#handshakes.set(name, socket)
+    socket.once('close', () => this.#handshakes.delete(name))
   }
 
   forget(peer: Peer): void {
@@ -81,7 +91,7 @@ export class Listener {
   }
 
   /**
-   * Takes no new connection, lets the present ones finish, and aborts what is left after `graceMs`.
+   * Takes no new connection, ends those that have said nothing yet, lets the others finish, and aborts what is left after `graceMs`.
    * @returns how many connections were aborted
    */
   async close(graceMs: number): Promise<number> {
@@ -89,6 +99,7 @@ export class Listener {
     if (this.#listening !== null) await this.#listening.catch(() => {})
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     for (const peer of this.#peers) peer.drain()
+    for (const socket of this.#handshakes.values()) socket.destroy()
     const aborted = await this.#waitUntilEmpty(graceMs)
     await closed
     return aborted
@@ -119,4 +130,8 @@ export class Listener {
       for (const peer of this.#peers) peer.abort(error)
     }, graceMs)
   }
+}
+
+function nameOf(socket: Socket): string {
+  return `${socket.remoteAddress} ${socket.remotePort}`
 }

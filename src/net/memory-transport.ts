@@ -1,9 +1,8 @@
-// A transport without a socket: what is written is gathered, and the client's side is played by whoever holds it.
+// A transport without a socket: what is written is handed to whoever holds it, and the client's side is played there too.
 
 import type { Transport, TransportListener } from './transport.ts'
 
 export class MemoryTransport implements Transport {
-  readonly #written: Buffer[] = []
   #listener: TransportListener | null = null
   #isClosed = false
   #wasReset = false
@@ -12,13 +11,8 @@ export class MemoryTransport implements Transport {
   readonly remoteAddress = ''
   readonly remotePort = 0
   readonly isSecure = false
-  /** Called after each write and at the end. */
-  onOutput: (() => void) | null = null
-
-  /** Everything that was written so far. */
-  get output(): Buffer {
-    return Buffer.concat(this.#written)
-  }
+  /** Called with each write, and with nothing at the end. */
+  onOutput: ((bytes: Buffer | null) => void) | null = null
 
   /** Whether the server has ended its side. */
   get isClosed(): boolean {
@@ -57,8 +51,7 @@ export class MemoryTransport implements Transport {
   }
 
   #write(bytes: Buffer): void {
-    this.#written.push(bytes)
-    this.onOutput?.()
+    this.onOutput?.(bytes)
   }
 
   pause(): void {}
@@ -84,7 +77,7 @@ export class MemoryTransport implements Transport {
     // As with a socket, the news comes when the present work is done.
     queueMicrotask(() => {
       this.#listener!.onClose()
-      this.onOutput?.()
+      this.onOutput?.(null)
     })
   }
 }

@@ -33,17 +33,19 @@ export class Outbox {
     else this.addBytes(head, Buffer.from(text))
   }
 
-  /** A head and the bytes behind it. They must not change until they are sent. */
-  addBytes(head: string, bytes: Uint8Array): void {
+  /** A head, the bytes behind it, which must not change until they are sent, and a tail. They go out at once. */
+  addBytes(head: string, bytes: Uint8Array, tail = ''): void {
     const text = this.#text + head
     this.#text = ''
     if (text.length + bytes.length > JOIN_BYTES) {
       this.#transport.writeBoth(text, bytes)
+      if (tail !== '') this.#transport.writeText(tail)
       return
     }
-    const joined = Buffer.allocUnsafe(text.length + bytes.length)
+    const joined = Buffer.allocUnsafe(text.length + bytes.length + tail.length)
     joined.write(text, 0, 'latin1')
     joined.set(bytes, text.length)
+    joined.write(tail, text.length + bytes.length, 'latin1')
     this.#transport.writeBytes(joined)
   }
 

@@ -37,6 +37,8 @@ export interface PeerHost {
   readonly isStopping: boolean
   /** A request was refused before it reached the application, or the engine itself failed. */
   report(error: Error, peer: ConnectionInfo): void
+  /** A client could not be let in (`EMFILE`); the next one may. */
+  reportAccept(error: Error): void
   /** The peer is gone, and so is its handler. May be said twice. */
   forget(peer: Peer): void
 }
@@ -50,7 +52,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
   readonly #transport: Transport
   readonly #connection: Connection
   readonly #deadlines: Deadlines
-  readonly outbox: Outbox
+  readonly #outbox: Outbox
   readonly #number = ++connections
   /** The request that is under way, until its answer has been handed over. */
   #exchange: Exchange | null = null
@@ -81,7 +83,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     this.#transport = transport
     this.#connection = new Connection(host.limits)
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
-    this.outbox = new Outbox(transport)
+    this.#outbox = new Outbox(transport)
     host.ticker.add(this)
   }
 
@@ -152,6 +154,14 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
   // Time.
 
   tick(elapsedMs: number): void {
+    try {
+      this.#checkTime(elapsedMs)
+    } catch (error) {
+      this.#crash(error as Error)
+    }
+  }
+
+  #checkTime(elapsedMs: number): void {
     const unsent = this.#transport.unsentBytes
     const deadlines = this.#deadlines
     if (unsent > 0) deadlines.postponeEnd()
@@ -191,6 +201,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     this.#deadlines.endRequest()
     const exchange = this.#exchange!
     this.#connection.stopReading()
+    this.#isHandling = true
     this.#body?.fail(error)
     exchange.request.fireAbort(error)
     this.#settle(exchange, this.#host.application.refuse(exchange, error))
@@ -236,7 +247,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     this.#body?.own()
     this.#connection.hold()
     this.#ownChunk = null
-    this.outbox.flush()
+    this.#outbox.flush()
     const pauses = this.#isBodyPaused || this.#connection.waitingBytes > MAX_WAITING_BYTES || this.#drained > this.#host.limits.maxDrainSize
     if (pauses === this.#isPaused) return
     this.#isPaused = pauses
@@ -248,7 +259,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
   #step(): boolean {
     if (this.#isBodyPaused || this.#isLingering || this.#isGone) return false
     // A client that does not read its answers gets no new ones made.
-    if (this.#exchange === null && this.outbox.isBlocked) return false
+    if (this.#exchange === null && this.#outbox.isBlocked) return false
     switch (this.#connection.next()) {
       case HEAD:
         this.#open(this.#connection.head)
@@ -358,12 +369,12 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
 
   #sendContinue(): void {
     this.#owesContinue = false
-    this.outbox.addText(CONTINUE)
-    this.outbox.flush()
+    this.#outbox.addText(CONTINUE)
+    this.#outbox.flush()
   }
 
   #respond(exchange: Exchange, response: HttpResponse): void {
-    if (exchange !== this.#exchange || this.#answer !== null) return // too late: it has been answered for, and holds nothing any more
+    if (exchange !== this.#exchange || this.#answer !== null) return // too late: it has been answered for
     this.#deadlines.endRequest()
     if (this.#isGone) {
       Answer.discard(response)
@@ -372,7 +383,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     }
     const head = this.#connection.head
     head.keepAlive = this.#keepsAlive(head, response)
-    const answer = new Answer(head, response, this.outbox, this.#transport, this.#host.ticker.dateLine)
+    const answer = new Answer(head, response, this.#outbox, this.#host.ticker.dateLine)
     if (this.#host.debug) answer.detachFrom(this.#body!)
     if (answer.sendWhole()) {
       this.#connection.beginAnswer(true)
@@ -506,7 +517,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
 
   #respondWithoutRequest(error: WeirError): void {
     const response = new HttpResponse().sendProblem(problemFor(error, this.#host.debug))
-    new Answer(null, response, this.outbox, this.#transport, this.#host.ticker.dateLine).sendWhole()
+    new Answer(null, response, this.#outbox, this.#host.ticker.dateLine).sendWhole()
     this.#connection.beginAnswer(true)
     this.#finish()
   }
@@ -520,7 +531,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     this.#isLingering = true
     this.#isDraining = false
     this.#drained = 0
-    this.outbox.flush()
+    this.#outbox.flush()
     this.#connection.close()
     this.#deadlines.enter(phase.LINGER)
     this.#transport.end()

@@ -63,7 +63,10 @@ const IDENTIFIER = /^(?!__proto__$)[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d
 
 function nameOf(part: string, template: string): string {
   const name = part.slice(1)
-  if (!IDENTIFIER.test(name)) throw malformed(template, `"${part}" has no name that a variable could have`)
+  if (!IDENTIFIER.test(name)) {
+    const hint = name === '' ? 'a parameter has a name: /:id, /*path' : 'there are no optional parameters and no patterns in a name'
+    throw malformed(template, `"${part}" has no name that a variable could have; ${hint}`)
+  }
   return name
 }
 

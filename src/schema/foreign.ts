@@ -1,10 +1,11 @@
 // Schemas of other libraries where a `t` stands: anything with `~standard`, as long as it answers at once.
 
 import { WeirError } from '../base/errors.ts'
+import { isPromise } from '../base/is-promise.ts'
 
 import type { Mismatch } from './mismatch.ts'
 import { type JsonSchema, type Presence, REQUIRED, type ReadContext, Schema } from './schema.ts'
-import { type AnySchema, isPromise, isSchema, type OutputOf, runSchema } from './standard.ts'
+import { type AnySchema, isSchema, type OutputOf, runSchema } from './standard.ts'
 
 /**
  * Gives texts as strings (several of one name as an array of strings) and JSON as it is; the schema converts. One that answers

@@ -1,5 +1,6 @@
 // Standard Schema v1 (https://standardschema.dev), spelled by us: how a validator of any library is asked, and what it answers.
 
+import { isPromise } from '../base/is-promise.ts'
 import { MAX_MISMATCHES, Mismatch, type PathPart, shorten, show } from './mismatch.ts'
 
 /** Anything that validates: weir's own `t`, or a schema of Zod, Valibot, ArkType and others. */
@@ -51,10 +52,6 @@ export function runSchema<S extends AnySchema>(
 ): OutputOf<S> | Mismatch | Promise<OutputOf<S> | Mismatch> {
   const result = schema['~standard'].validate(value)
   return isPromise(result) ? result.then((settled) => resultOf<S>(settled, value, shown)) : resultOf<S>(result, value, shown)
-}
-
-export function isPromise(value: unknown): value is Promise<unknown> {
-  return value instanceof Promise || (typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function')
 }
 
 function resultOf<S extends AnySchema>(result: StandardResult<unknown>, value: unknown, shown: Show): OutputOf<S> | Mismatch {

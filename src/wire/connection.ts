@@ -66,11 +66,6 @@ export class Connection {
     return this.#chunks?.trailers ?? []
   }
 
-  /** Bytes of the current body so far, as they count against `bodyLimit`. */
-  get receivedBytes(): number {
-    return this.#received
-  }
-
   /** What the body still lacks, `Infinity` while only its end will tell, 0 once it is complete. */
   get remainingBytes(): number {
     if (this.#reading === state.DONE) return 0

@@ -57,6 +57,7 @@ export class FakeConnection implements Transport {
       debug: false,
       isStopping: false,
       report: (error) => void this.reported.push(error),
+      reportAccept: (error) => void this.reported.push(error),
       forget: () => {},
     }
     this.#listener = new Peer(host, this)
