@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
 
 import { ERRORS, type ErrorSpec } from '../src/base/errors.ts'
@@ -108,6 +108,20 @@ test('links between pages lead somewhere', () => {
   assert.deepEqual(broken, [])
 })
 
+test('what the package carries links to nothing that it leaves behind', () => {
+  const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: string[] }
+  const carried = ['README.md', 'LICENSE', ...files.filter((name) => !name.startsWith('!'))]
+  const isCarried = (path: string) => carried.some((name) => path === name || path.startsWith(`${name}/`))
+  const left: string[] = []
+  for (const [path, text] of texts) {
+    if (!isCarried(path)) continue
+    for (const [, target] of proseOf(text).matchAll(/\]\(([^)\s#]+)/g)) {
+      if (!/^[a-z]+:/.test(target!) && !isCarried(join(dirname(path), target!))) left.push(`${path}: ${target}`)
+    }
+  }
+  assert.deepEqual(left, [])
+})
+
 function anchorsOf(path: string): string[] {
   const headings = [...proseOf(texts.get(path) ?? '').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading!)
   return headings.map((heading) =>
@@ -141,6 +155,8 @@ const examples: Example[] = [...texts].flatMap(([path, text]) => {
 
 /** Where examples are compiled: inside build/, so that the packages of the repository are found from there. */
 const FOLDER = 'build/docs-examples'
+/** What examples take for the system's folder for temporary files: what they leave there goes with it. */
+const TEMPORARY = resolve(FOLDER, 'tmp')
 
 /** Compiles all examples in one program with the library, and gives what tsc says. */
 function compileExamples(): string {
@@ -166,6 +182,8 @@ function compileExamples(): string {
 test('every ts block of README and docs compiles, and prints what it says', async (t) => {
   assert.ok(examples.length > 10, 'examples were found')
   assert.equal(compileExamples(), '')
+  mkdirSync(TEMPORARY)
+  t.after(() => rmSync(TEMPORARY, { recursive: true, force: true }))
   for (const { file, code } of examples) {
     const expected = [...code.matchAll(/^ *console\.log\(.*\) \/\/ (.+)$/gm)].map(([, line]) => `${line}\n`).join('')
     const isTest = code.includes("from 'node:test'")
@@ -173,7 +191,7 @@ test('every ts block of README and docs compiles, and prints what it says', asyn
     await t.test(file, () => {
       const script = `${FOLDER}/out/${FOLDER}/${file.replace(/ts$/, 'js')}`
       // A test runner that is told of another one above it would report to that one.
-      const env = { ...process.env, NODE_TEST_CONTEXT: undefined }
+      const env = { ...process.env, NODE_TEST_CONTEXT: undefined, TMPDIR: TEMPORARY, TEMP: TEMPORARY, TMP: TEMPORARY }
       const { status, stdout, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8', env })
       assert.deepEqual({ status, stdout: isTest ? '' : stdout, stderr }, { status: 0, stdout: expected, stderr: '' })
     })
