@@ -42,6 +42,8 @@ export interface DispatcherOptions {
 class RoutedSession extends HttpSession {
   readonly found: Route | null
   readonly values: readonly string[]
+  /** `onError` has been asked: when its answer fails as well, it is not asked again. */
+  hasAsked = false
   readonly head: RequestHead
 
   constructor(
@@ -114,7 +116,7 @@ export class Dispatcher implements Application<RoutedSession> {
   }
 
   refuse(session: RoutedSession, error: Error): HttpResponse | Promise<HttpResponse> {
-    return this.#answerError(session, error)
+    return session.hasAsked ? this.#failTwice(session, error) : this.#answerError(session, error)
   }
 
   #route(session: RoutedSession): HttpResponse | Promise<HttpResponse> {
@@ -141,6 +143,7 @@ export class Dispatcher implements Application<RoutedSession> {
     this.#log(session, error)
     if (onError === null) return this.#sendProblem(session, error)
     try {
+      session.hasAsked = true
       session.response.clearRepresentation()
       const result = onError(error, session)
       if (isPromise(result)) {
@@ -174,6 +177,10 @@ export class Dispatcher implements Application<RoutedSession> {
   /** Only what the host program must know: clients make mistakes all day. */
   #log(session: RoutedSession, error: unknown): void {
     if (problemFor(error, false).status < 500) return
-    this.#options.logger?.error(`weir: ${session.request.method} ${session.request.url} failed`, error)
+    try {
+      this.#options.logger?.error(`weir: ${session.request.method} ${session.request.url} failed`, error)
+    } catch {
+      // A logger that fails must not cost the client its answer, and there is nobody else to tell.
+    }
   }
 }

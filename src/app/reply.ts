@@ -16,7 +16,7 @@ import type { HttpSession } from '../http/session.ts'
 export function reply(session: HttpSession, result: unknown): HttpResponse | Promise<HttpResponse> {
   if (session.response.isTaken) return drop(session.response, result)
   if (typeof result === 'object' && result !== null) return replyWithObject(session, result)
-  const response = session.response
+  const response = session.answerWith(session.response)
   switch (typeof result) {
     case 'string':
       return response.text(result)
@@ -41,13 +41,15 @@ function drop(sent: HttpResponse, result: unknown): HttpResponse {
 }
 
 function replyWithObject(session: HttpSession, result: object): HttpResponse | Promise<HttpResponse> {
-  if (result instanceof ResponseClass) return complete(session, result)
+  if (result instanceof ResponseClass) return complete(session, session.answerWith(result))
   const prototype: unknown = Object.getPrototypeOf(result)
   if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) {
-    if (!('then' in result) || typeof result.then !== 'function') return session.response.json(result)
+    if (!(Symbol.asyncIterator in result) && (!('then' in result) || typeof result.then !== 'function'))
+      return session.answerWith(session.response).json(result)
   }
-  if ('then' in result && typeof result.then === 'function') return (result as Promise<unknown>).then((settled) => reply(session, settled))
-  const response = session.response
+  if ('then' in result && typeof result.then === 'function')
+    return Promise.resolve(result as PromiseLike<unknown>).then((settled) => reply(session, settled))
+  const response = session.answerWith(session.response)
   if (result instanceof Uint8Array) return response.body(result)
   if (result instanceof ArrayBuffer) return response.body(new Uint8Array(result))
   if (ArrayBuffer.isView(result)) return response.body(new Uint8Array(result.buffer, result.byteOffset, result.byteLength))
@@ -87,7 +89,9 @@ function isWebResponse(result: object): result is Response {
   return tagOf(result) === '[object Response]' && 'headers' in result && 'body' in result
 }
 
+/** It replaces the answer that was there: body, status and what describes them. */
 function copyWebResponse(response: HttpResponse, web: Response): HttpResponse {
+  response.clearRepresentation()
   response.status(web.status === 0 ? 500 : web.status, web.statusText)
   for (const [name, value] of web.headers) {
     if (name === 'set-cookie') response.appendHeader(name, value)

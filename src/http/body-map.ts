@@ -67,17 +67,17 @@ function mapJson(member: string, body: RequestBody, model: object, options: AnyO
   if (engine !== null) return isParsed(() => engine.populate(text, model, options))
   const maxDepth = options.settings?.maxDepth ?? DEFAULT_MAX_DEPTH
   if (!(maxDepth >= 1)) throw new WeirError('WEIR_OPTION_INVALID', `settings.maxDepth is ${maxDepth}`)
-  const isTooDeep = !isAtMost(maxDepth, text)
+  // Before it is parsed: that takes long where brackets are many, and a reviver, which is called from within itself, would break the stack.
+  if (!isAtMost(maxDepth, text))
+    throw new ModelBindingError([{ name: '', in: 'body', expected: `at most ${maxDepth} levels`, actual: 'more' }])
   let value: unknown
   try {
-    // A reviver is called from within itself, and a hostile depth would break the stack.
-    value = JSON.parse(text, isTooDeep ? undefined : options.settings?.reviver)
+    value = JSON.parse(text, options.settings?.reviver)
   } catch (error) {
     if (error instanceof SyntaxError) return false
     throw error
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  if (isTooDeep) throw new ModelBindingError([{ name: '', in: 'body', expected: `at most ${maxDepth} levels`, actual: 'more' }])
   populate(model, { kind: 'json', value }, populateOptions(options))
   return true
 }

@@ -10,6 +10,11 @@ export interface SourceReader {
   close(): void
 }
 
+/** Takes a source in. A stream that fails before anybody reads it, or when nobody is going to, must not end the process. */
+export function guardSource(source: ByteSource): void {
+  if ('destroy' in source && 'on' in source && typeof source.on === 'function') source.on('error', ignore)
+}
+
 /**
  * Begins to read.
  * @throws TypeError for a Web stream that has another reader
@@ -26,6 +31,7 @@ export function openSource(source: ByteSource): SourceReader {
 
 /** Closes a source that nobody is going to read: a HEAD request, or an answer that was replaced. */
 export function closeSource(source: ByteSource): void {
+  guardSource(source)
   try {
     openSource(source).close()
   } catch {

@@ -1,7 +1,7 @@
 // File names that came from a client, made fit for a file system.
 
 /** What Windows, macOS or Linux refuse or read in a way of their own, controls, bidirectional overrides and halves of surrogate pairs included. */
-const REFUSED = /[\u0000-\u001f\u007f-\u009f<>:"|?*\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Cs}]/gu
+const REFUSED = /[\u0000-\u001f\u007f-\u009f<>:"|?*\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Cs}]/gu
 /** Names of devices, which Windows opens instead of a file, whatever the extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(?:\.|$)/i
 const EDGE = /[\s.]/
@@ -18,7 +18,8 @@ export function safeFileName(fileName: string | null | undefined, fallback = 'up
   const segment = whole.slice(Math.max(whole.lastIndexOf('/'), whole.lastIndexOf('\\')) + 1)
   const plain = trimEdges(segment.replace(REFUSED, '_'))
   if (plain === '' || /^_+$/.test(plain)) return fallback
-  return shorten(DEVICE.test(plain) ? `_${plain}` : plain)
+  const short = shorten(plain)
+  return DEVICE.test(short) ? shorten(`_${short}`) : short
 }
 
 /** `report.pdf` with something unique before its extension. */

@@ -83,14 +83,17 @@ export async function prepareFile(
     response.header('Content-Length', length)
     if (request.method === 'HEAD') {
       response.stream(UNREAD)
+      response.describesFile()
       return
     }
     const source = new FileSource(handle, pieces)
     if (length <= READ_SIZE) {
       response.body(await source.collect())
+      response.describesFile()
       return
     }
     response.stream(source)
+    response.describesFile()
     isHandedOn = true
   } finally {
     if (!isHandedOn) await handle.close()

@@ -44,5 +44,10 @@ export function problemFor(error: unknown, debug: boolean): Problem {
 }
 
 function describe(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  if (error instanceof Error) return `${error.name}: ${error.message}`
+  try {
+    return String(error)
+  } catch {
+    return `a ${typeof error}` // an object without a prototype has no text
+  }
 }

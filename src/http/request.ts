@@ -290,7 +290,7 @@ export class HttpRequest {
 
   /** Reads the whole body of a streaming route, after which the members that need it answer. On other routes it is there already. */
   bufferBody(): Promise<void> {
-    return this.#body.collect('bufferBody()')
+    return neverUnhandled(this.#body.collect('bufferBody()'))
   }
 
   /**
@@ -316,7 +316,11 @@ export class HttpRequest {
 
   /** A Web `Request` with a copy of everything, for code that is written against the Fetch API. On a streaming route its body is the stream, which is taken by that. */
   toWeb(): Request {
-    const url = `${this.#connection.isSecure ? 'https' : 'http'}://${this.#head.host || 'localhost'}${this.url === '*' ? '/' : this.url}`
+    // The URL parser would read `\` as a slash, and so another path than the one that was routed.
+    const target = this.url === '*' ? '/' : this.url.replaceAll('\\', '%5C')
+    const url = `${this.#connection.isSecure ? 'https' : 'http'}://${this.#head.host || 'localhost'}${target}`
+    if (!URL.canParse(url)) throw new WeirError('WEIR_HOST_SYNTAX')
+    if (/^(?:TRACE|TRACK|CONNECT)$/i.test(this.method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'fetch has no such method')
     const init: RequestInit = { method: this.method, headers: [...this.headers], signal: this.signal }
     if (this.method === 'GET' || this.method === 'HEAD') return new Request(url, init)
     if (this.#body.isWhole) return new Request(url, { ...init, body: this.bodyBytes as Uint8Array<ArrayBuffer> })

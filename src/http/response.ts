@@ -5,7 +5,7 @@ import { isFieldValue, isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
 
-import { type ByteSource, closeSource } from './byte-source.ts'
+import { type ByteSource, closeSource, guardSource } from './byte-source.ts'
 import type { FileOptions } from './file-options.ts'
 import { problemOf } from './problem.ts'
 
@@ -58,6 +58,9 @@ export class HttpResponse {
   #answered = false
   #closes = false
   #declaredLength = -1
+  /** Type, length and validators are those of a file. */
+  #describesFile = false
+  #isClaimed = false
   #taken = false
 
   /** @param serialize how `json` makes text of a value; `JSON.stringify` unless the server has its own engine */
@@ -164,6 +167,7 @@ export class HttpResponse {
   /** Sends what a stream or async iterable gives, no faster than the client reads. It is closed when the client leaves. */
   stream(source: ByteSource, type?: string): this {
     if (typeof source !== 'object' || source === null || !(Symbol.asyncIterator in source)) throw unsendable(source, 'a stream')
+    guardSource(source)
     return this.#setContent({ kind: 'stream', source }, type, BYTES_TYPE)
   }
 
@@ -233,9 +237,9 @@ export class HttpResponse {
 
   #setContent(content: ResponseContent, type: string | undefined, fallbackType: string | null): this {
     this.#change()
+    this.#replaceContent(content)
     if (type !== undefined) this.contentType(type)
     else if (!this.#isTypeSet) this.#type = fallbackType
-    this.#replaceContent(content)
     this.#answered = true
     return this
   }
@@ -244,6 +248,8 @@ export class HttpResponse {
   #replaceContent(content: ResponseContent): void {
     const old = this.#content
     this.#content = content
+    if (this.#describesFile) this.#dropRepresentation()
+    else if (old.kind === 'stream') this.#declaredLength = -1
     if (old.kind === 'stream' && (content.kind !== 'stream' || content.source !== old.source)) closeSource(old.source)
   }
 
@@ -326,6 +332,23 @@ export class HttpResponse {
     return this.#taken
   }
 
+  /** @internal The body and what describes it are those of a file: they go together when another body comes. */
+  describesFile(): void {
+    this.#describesFile = true
+  }
+
+  /** @internal One response answers one request: what was prepared for one client is not another's. @throws WEIR_RESPONSE_SENT */
+  claim(): void {
+    if (this.#isClaimed || this.#taken) throw new WeirError('WEIR_RESPONSE_SENT')
+    this.#isClaimed = true
+  }
+
+  /** @internal Another response is sent in its place. */
+  discard(): void {
+    if (this.#taken) return
+    this.#replaceContent(NO_CONTENT)
+  }
+
   /** @internal From here on nothing may change: the bytes are on their way. */
   take(): void {
     this.#taken = true
@@ -335,12 +358,18 @@ export class HttpResponse {
   clearRepresentation(): void {
     this.#taken = false
     this.#replaceContent(NO_CONTENT)
-    this.#type = null
-    this.#isTypeSet = false
+    this.#dropRepresentation()
     this.#reason = ''
-    this.#declaredLength = -1
     this.#answered = false
     this.#status = 200
+  }
+
+  #dropRepresentation(): void {
+    if (this.#status === 206) this.#status = 200
+    this.#describesFile = false
+    this.#type = null
+    this.#isTypeSet = false
+    this.#declaredLength = -1
     const fields = this.#fields
     if (fields === null) return
     for (let i = fields.length - 2; i >= 0; i -= 2) if (REPRESENTATION.test(fields[i]!)) fields.splice(i, 2)

@@ -62,6 +62,8 @@ export class HttpSession {
   readonly #route: RouteInfo | null
   readonly #serialize: Serialize
   #response: HttpResponse | null = null
+  /** A response of the handler's own making, which is sent in place of `response`. */
+  #other: HttpResponse | null = null
   #bag: Bag | null = null
   #requestId: string | null = null
 
@@ -78,6 +80,21 @@ export class HttpSession {
   get response(): HttpResponse {
     this.#response ??= new HttpResponse(this.#serialize)
     return this.#response
+  }
+
+  /** @internal `response` is what will be sent; what another one holds that was meant to be sent is closed. @throws WEIR_RESPONSE_SENT */
+  answerWith(response: HttpResponse): HttpResponse {
+    if (response === this.#other) return response
+    if (response === this.#response) {
+      this.#other?.discard()
+      this.#other = null
+      return response
+    }
+    response.claim()
+    this.#response?.discard()
+    this.#other?.discard()
+    this.#other = response
+    return response
   }
 
   /** Address of the other end of the socket: of the last proxy, if there is one. Empty where there is no socket. */

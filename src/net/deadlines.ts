@@ -19,6 +19,9 @@ export const BODY = 3
 /** The connection is being closed. */
 export const LINGER = 4
 
+/** The shortest time over which the rate of a body is taken. */
+const FORGET_MS = 1_000
+
 export class Deadlines {
   readonly #timeouts: Timeouts
   readonly #ticker: Ticker
@@ -90,7 +93,13 @@ export class Deadlines {
     }
     if (this.#phase !== BODY || minBodyRate === 0) return null
     this.#bodyMs += elapsedMs
-    if (this.#bodyMs <= bodyGracePeriod + this.#ticker.periodMs) return null
+    const grace = bodyGracePeriod + this.#ticker.periodMs
+    if (this.#bodyMs <= grace) return null
+    if (this.#bodyMs > 2 * Math.max(grace, FORGET_MS)) {
+      // What came long ago counts less and less: a burst at the beginning buys no hours of silence.
+      this.#bodyMs /= 2
+      this.#bodyBytes /= 2
+    }
     const rate = Math.floor((this.#bodyBytes * 1000) / this.#bodyMs)
     return rate < minBodyRate ? new LimitError('WEIR_BODY_TOO_SLOW', 'minBodyRate', minBodyRate, rate) : null
   }

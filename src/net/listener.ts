@@ -50,7 +50,11 @@ export class Listener {
       options.tls === null
         ? createServer({ ...common, pauseOnConnect: true }, accept)
         : createTlsServer({ ...common, handshakeTimeout: options.handshakeTimeout, ...options.tls, ALPNProtocols: ['http/1.1'] }, accept)
-    if (options.tls !== null) this.#server.on('connection', (socket: Socket) => this.#watchHandshake(socket))
+    if (options.tls !== null) {
+      this.#server.on('connection', (socket: Socket) => this.#watchHandshake(socket))
+      // Node tells of a handshake that failed or took too long, and leaves the socket open.
+      this.#server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy())
+    }
     if (options.maxConnections !== null) this.#server.maxConnections = options.maxConnections
   }
 

@@ -54,6 +54,8 @@ export class MemoryTransport implements Transport {
     this.onOutput?.(bytes)
   }
 
+  probe(): void {}
+
   pause(): void {}
 
   resume(): void {}

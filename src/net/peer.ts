@@ -165,6 +165,8 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     const unsent = this.#transport.unsentBytes
     const deadlines = this.#deadlines
     if (unsent > 0) deadlines.postponeEnd()
+    // A socket that is not read says nothing of a client that has left.
+    if (this.#isPaused) this.#transport.probe()
     const late = deadlines.checkWrite(elapsedMs, unsent)
     if (late !== null) {
       this.#host.report(late, this)
@@ -182,6 +184,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
 
   #expireReading(error: LimitError): void {
     this.#connection.stopReading()
+    this.#deadlines.enter(phase.NONE)
     this.#refuse(error)
     this.#afterRun()
   }

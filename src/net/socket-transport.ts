@@ -65,6 +65,11 @@ export class SocketTransport implements Transport {
     return this.#kind === 'tls'
   }
 
+  /** A write of nothing sends nothing, and fails when the connection has been reset (tried on Linux; elsewhere it may say nothing). */
+  probe(): void {
+    if (this.#socket.writableLength === 0 && !this.#socket.writableEnded) this.#socket.write('')
+  }
+
   pause(): void {
     this.#socket.pause()
   }

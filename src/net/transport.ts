@@ -11,6 +11,8 @@ export interface Transport {
   readonly isBlocked: boolean
   /** Bytes that wait to be sent: falls while the client reads. */
   readonly unsentBytes: number
+  /** Asks the network whether the client is still there, where reading does not tell: a reset is then followed by `onClose`. */
+  probe(): void
   pause(): void
   resume(): void
   /** Sends what waits, then ends our side; the other side may go on. */

@@ -50,7 +50,9 @@ function split(url: string, authority: string | null): Target {
 
 function decodePath(rawPath: string): string {
   const path = rawPath.includes('%') ? decodeOnce(rawPath) : rawPath
-  if (path.includes('/.') && /\/\.\.?(?:\/|$)/.test(path)) throw new ProtocolError('WEIR_TARGET_DOT_SEGMENT')
+  // Some read a backslash as a slash: URL parsers, and Windows.
+  if ((path.includes('/.') || path.includes('\\.')) && /[/\\]\.\.?(?:[/\\]|$)/.test(path))
+    throw new ProtocolError('WEIR_TARGET_DOT_SEGMENT')
   return path
 }
 

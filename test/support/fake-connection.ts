@@ -130,6 +130,8 @@ export class FakeConnection implements Transport {
     this.writeBytes(bytes)
   }
 
+  probe(): void {}
+
   pause(): void {
     this.isPaused = true
   }
