@@ -1,0 +1,54 @@
+// A whole server through random cuts, stalls, resets, failed writes, half-closed clients, failing handlers, passing time and stops.
+//
+// `SEED=123 node scripts/test.mjs simulation` runs one seed again and says what happened; `SEEDS=100000` runs so many from a random start.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { settled } from './support/fake-clock.ts'
+import { type SimulationOptions, simulate } from './support/simulation.ts'
+
+const ONE_SEED = process.env['SEED']
+const FAIL_AT = Number(process.env['FAIL_AT'] ?? 0)
+const MORE_SEEDS = process.env['SEEDS']
+const SEEDS = 2_000
+/** So many seeds have each of their operations fail once. */
+const FAILING_SEEDS = 12
+
+const accidents: unknown[] = []
+process.on('uncaughtException', (error) => accidents.push(error))
+process.on('unhandledRejection', (error) => accidents.push(error))
+
+async function run(seed: number, options: SimulationOptions = {}): Promise<number> {
+  const again = `SEED=${seed}${options.failAt === undefined ? '' : ` FAIL_AT=${options.failAt}`}`
+  try {
+    const operations = await simulate(seed, options)
+    await settled()
+    assert.deepEqual(accidents, [], 'nothing is thrown that nobody catches')
+    return operations
+  } catch (error) {
+    throw new Error(`${again}: ${(error as Error).message}`, { cause: error })
+  } finally {
+    accidents.length = 0
+  }
+}
+
+if (ONE_SEED !== undefined) {
+  test(`seed ${ONE_SEED}`, async () => {
+    const trace = (event: string): void => console.log(event)
+    await run(Number(ONE_SEED), FAIL_AT > 0 ? { failAt: FAIL_AT, trace } : { trace })
+  })
+} else {
+  test('whatever the network, the clients, the handlers and the clock do, every request is answered once, in order, and nothing is left behind', async () => {
+    const first = MORE_SEEDS === undefined ? 1 : Math.floor(Math.random() * 1e9)
+    const count = Number(MORE_SEEDS ?? SEEDS)
+    for (let seed = first; seed < first + count; seed++) await run(seed)
+  })
+
+  test('whichever operation of a socket fails, the first, the second and so on, nothing is left behind', async () => {
+    for (let seed = 1; seed <= FAILING_SEEDS; seed++) {
+      const operations = await run(seed, { failAt: Number.POSITIVE_INFINITY })
+      for (let failAt = 1; failAt <= operations; failAt++) await run(seed, { failAt })
+    }
+  })
+}

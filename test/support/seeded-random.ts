@@ -1,0 +1,35 @@
+// Chance that can be had again: the same seed gives the same run.
+
+export class SeededRandom {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = (seed ^ 0x9e3779b9) | 0
+    for (let i = 0; i < 4; i++) this.fraction() // seeds beside each other part ways
+  }
+
+  /** From 0 to below 1. */
+  fraction(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000
+  }
+
+  /** A whole number from 0 to below `end`. */
+  below(end: number): number {
+    return Math.floor(this.fraction() * end)
+  }
+
+  between(least: number, most: number): number {
+    return least + this.below(most - least + 1)
+  }
+
+  chance(probability: number): boolean {
+    return this.fraction() < probability
+  }
+
+  pick<T>(list: readonly T[]): T {
+    return list[this.below(list.length)]!
+  }
+}

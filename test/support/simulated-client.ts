@@ -1,0 +1,256 @@
+// A client of a simulation: the requests that it sends, what each of them must come to, and its judgement of what has come.
+
+import { readMessage } from './raw-client.ts'
+import type { SeededRandom } from './seeded-random.ts'
+import { type Ending, TEMPERS, type Temper } from './simulated-handlers.ts'
+import type { SimulatedSocket } from './simulated-socket.ts'
+
+/** The limits of the simulated server: small, so that bodies on both sides of them are cheap. */
+export const MAX_BODY = 8_000
+export const MAX_DRAIN = 4_000
+
+/** One request and what must become of it. */
+interface Plan {
+  readonly n: number
+  /** For people who read a report. */
+  readonly title: string
+  readonly bytes: Buffer
+  readonly isHead: boolean
+  readonly expectsContinue: boolean
+  readonly ending: Ending
+  /** The body of a 200; null: any. */
+  readonly body: Buffer | null
+  /** The connection ends with its answer. */
+  readonly mustClose: boolean
+  /** The connection may end with it, or after it. */
+  readonly mayClose: boolean
+  /** Its head cannot be read, so that its answer cannot say which request it answers. */
+  readonly isUnreadable: boolean
+}
+
+/** What has happened to a connection, and so which ways out a server had. */
+export interface Circumstances {
+  /** Time has passed: limits of time may have ended what is not over yet. */
+  readonly timePassed: boolean
+  /** The server was asked to stop. */
+  readonly stopped: boolean
+  /** Everything that could move has moved. */
+  readonly isQuiet: boolean
+  /** How many requests the application was given. */
+  readonly accepted: number
+}
+
+const GETS = Object.keys(TEMPERS).filter((name) => TEMPERS[name]!.method === 'GET')
+const POSTS = Object.keys(TEMPERS).filter((name) => TEMPERS[name]!.method === 'POST')
+/** Handlers that read a body to its end before they say anything. */
+const CAREFUL = ['echo', 'echoLater', 'echoView', 'gathering', 'reading']
+const UNREADABLE = [
+  'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
+  'GET / HTTP/1.1\nHost: a\n\n',
+  '\0\0\0\0',
+  'GET /a b HTTP/1.1\r\nHost: a\r\n\r\n',
+  'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+]
+
+export class SimulatedClient {
+  readonly plans: Plan[] = []
+  readonly socket: SimulatedSocket
+  /** It waits for an answer before it asks again. */
+  readonly isPolite: boolean
+  /** It keeps its side open when the server has ended its own. */
+  readonly isStubborn: boolean
+  /** It ends its side behind its last request, or in the middle of one. */
+  readonly endsEarly: boolean
+  readonly isTruncated: boolean
+  /** How it sent its bytes: whole requests, and one that may lack its end. */
+  readonly #parts: Buffer[]
+  #sent = 0
+  #seenBytes = 0
+
+  constructor(random: SeededRandom, socket: SimulatedSocket) {
+    this.socket = socket
+    const count = random.between(1, 6)
+    while (this.plans.length < count) {
+      const plan = makePlan(random, this.plans.length)
+      this.plans.push(plan)
+      if (plan.isUnreadable) break
+    }
+    this.isPolite = random.chance(0.4)
+    this.isStubborn = random.chance(0.15)
+    this.endsEarly = random.chance(0.25)
+    this.isTruncated = random.chance(0.12)
+    this.#parts = this.plans.map(({ bytes }) => bytes)
+    if (this.isTruncated) this.#parts.push(this.#parts.pop()!.subarray(0, -random.between(1, 40)))
+  }
+
+  /** Sends what is due. @returns whether it did */
+  proceed(isImpatient: boolean): boolean {
+    const { socket } = this
+    if (socket.isGone) return false
+    const before = this.#sent
+    const hasNews = socket.received.length > this.#seenBytes || this.#sent === 0
+    while (this.#sent < this.#parts.length && (!this.isPolite || isImpatient || hasNews)) {
+      socket.send(this.#parts[this.#sent++]!)
+      this.#seenBytes = socket.received.length
+      if (this.#sent === this.#parts.length && (this.isTruncated || this.endsEarly)) socket.sendEnd()
+      if (this.isPolite) break
+    }
+    if (socket.hasEnded && !this.isStubborn) socket.sendEnd()
+    return this.#sent > before
+  }
+
+  /** @returns what is wrong with what has come; null when nothing is */
+  judge(circumstances: Circumstances): string | null {
+    const { socket, plans } = this
+    const { isQuiet, stopped, timePassed, accepted } = circumstances
+    let rest = socket.received
+    let saysClose = false
+    let answered = 0
+    let named = 0
+    let hadContinue = false
+    while (rest.length > 0) {
+      const plan = plans[answered]
+      if (plan === undefined) return `${rest.length} bytes came after the last answer: ${quote(rest)}`
+      if (saysClose) return `${quote(rest)} came after an answer that said Connection: close`
+      // The method of a head that was never read to its end is not known.
+      const isOfHead = plan.isHead && /^x-n:/im.test(rest.toString('latin1', 0, 500))
+      const read = readMessage(rest, isOfHead, socket.hasEnded)
+      if (read === null) break
+      const { message, length } = read
+      rest = rest.subarray(length)
+      if (message.status === 100) {
+        if (!plan.expectsContinue || hadContinue) return `an unwanted 100 Continue came before the answer to ${plan.title}`
+        hadContinue = true
+        continue
+      }
+      hadContinue = false
+      const { status } = message
+      const where = `the answer to ${plan.title} (${message.head.split('\r\n')[0]})`
+      const name = message.header('x-n')
+      if (name !== null) named++
+      if (name !== null && name !== String(plan.n)) return `${where} is that of request ${name}`
+      saysClose = message.header('connection') === 'close'
+      if (name === null && !saysClose) return `${where} does not say whose it is, and goes on`
+      const isOdd = name === null && !plan.isUnreadable
+      if (isOdd && !(status === 408 && timePassed)) return `${where} does not say whose it is`
+      const wasTimed = timePassed && (status === 408 || status === 503)
+      const wasCut = this.isTruncated && answered === this.#parts.length - 1 && status === 400
+      // A handler that waits for its signal hears of the end of its client, and its rejection is an answer that the client may still read.
+      const wasLeft = socket.hasToldEnd && plan.title.includes('/untilAborted/') && status === 400
+      // A Readable that is destroyed forgets the pieces that it had not given away: its failure may come before the first one.
+      const wasEmpty = plan.title.includes('/readableFails/') && status === 500
+      if (status !== plan.ending && !wasTimed && !wasCut && !wasLeft && !wasEmpty) return `${where} should be ${plan.ending}`
+      if (status === 200 && plan.body !== null && !plan.body.equals(message.body)) {
+        return `${where} has ${message.body.length} bytes, ${quote(message.body)}, instead of ${plan.body.length}, ${quote(plan.body)}`
+      }
+      if (plan.mustClose && !saysClose) return `${where} does not say Connection: close`
+      const mayClose = plan.mayClose || plan.mustClose || stopped || this.isTruncated || this.endsEarly || timePassed
+      if (saysClose && !mayClose) return `${where} says Connection: close without need`
+      answered++
+    }
+    const plan = plans[answered]
+    const last = plans[answered - 1]
+    if (rest.length > 0 && socket.hasEnded) return `an answer to ${plan?.title} was cut, but ended as if it were whole: ${quote(rest)}`
+    if (named > accepted) return `${named} answers for ${accepted} requests`
+    if (socket.hasEnded && !socket.isBroken && named < accepted)
+      return `${named} answers for ${accepted} requests on a connection that ended in order`
+    if (!isQuiet || socket.isBroken) {
+      // A break takes with it what was still to be sent of the answers before.
+      const mayBreak = timePassed || stopped || this.isTruncated || plans.slice(answered, accepted).some(({ ending }) => ending === 'break')
+      if (isQuiet && socket.wasReset && !mayBreak) return `it was reset at ${plan?.title}`
+      return null
+    }
+    // Nothing more will move: whatever is not answered now has been forgotten, unless its handler keeps it.
+    const mayEnd = saysClose || last?.mayClose === true || stopped || timePassed
+    if (plan === undefined || plan.ending === 'nothing' || (this.isTruncated && answered === plans.length - 1)) return null
+    if (plan.ending === 'break' && plan.title.includes('streamNever')) return null
+    if (mayEnd) return socket.hasEnded || socket.isGone ? null : `it neither ended nor answered ${plan.title}`
+    return `${plan.title} was never answered`
+  }
+}
+
+function makePlan(random: SeededRandom, n: number): Plan {
+  const dice = random.below(100)
+  if (dice < 3) return unreadable(random, n)
+  const isPost = dice < 50
+  const name = random.pick(isPost ? POSTS : GETS)
+  const temper = TEMPERS[name]!
+  if (dice >= 97) return { ...plain(random, n, 'GET', `/nowhere/${n}`), ending: 404 }
+  if (dice === 96) return { ...plain(random, n, 'DELETE', `/text/${n}`), ending: 405 }
+  if (!isPost) return get(random, n, name, temper)
+  return post(random, n, name, temper)
+}
+
+function unreadable(random: SeededRandom, n: number): Plan {
+  const bytes = Buffer.from(random.pick(UNREADABLE), 'latin1')
+  const ways = { isHead: false, expectsContinue: false, body: null, mustClose: true, mayClose: true, isUnreadable: true }
+  return { n, title: `request ${n} (unreadable)`, bytes, ending: 400, ...ways }
+}
+
+function plain(random: SeededRandom, n: number, method: string, path: string): Plan {
+  const version = random.chance(0.06) ? 0 : 1
+  const asked = random.below(20)
+  const connection = asked === 0 ? 'close' : version === 0 && asked < 10 ? 'keep-alive' : ''
+  const field = connection === '' ? '' : `Connection: ${connection}\r\n`
+  const bytes = Buffer.from(`${method} ${path} HTTP/1.${version}\r\nHost: h\r\n${field}\r\n`)
+  const mustClose = connection === 'close' || (version === 0 && connection === '')
+  const ways = { isHead: method === 'HEAD', expectsContinue: false, body: null, mayClose: version === 0, isUnreadable: false }
+  return { n, title: `request ${n} (${method} ${path} HTTP/1.${version} ${connection})`, bytes, ending: 200, mustClose, ...ways }
+}
+
+function get(random: SeededRandom, n: number, name: string, temper: Temper): Plan {
+  const isHead = random.chance(0.1)
+  const plan = plain(random, n, isHead ? 'HEAD' : 'GET', `/${name}/${n}`)
+  // Nobody reads the stream of an answer to HEAD, so that it cannot fail.
+  const ending = isHead && (temper.ending === 'break' || name === 'streamFailsAtOnce') ? 200 : temper.ending
+  const body = isHead || temper.answers === undefined ? null : Buffer.from(temper.answers(n, Buffer.alloc(0)) as string)
+  return { ...plan, ending, body, mustClose: plan.mustClose || temper.closes === true }
+}
+
+function post(random: SeededRandom, n: number, name: string, temper: Temper): Plan {
+  const isCareful = CAREFUL.includes(name)
+  const isTooLarge = random.chance(0.05)
+  const size = isTooLarge ? MAX_BODY + random.between(1, 3_000) : random.pick([0, 1, 10, 300, MAX_DRAIN, MAX_BODY])
+  const sent = Buffer.alloc(size, `${n}-${name}.`)
+  const isChunked = random.chance(0.5) && (isCareful || !isTooLarge)
+  const isBroken = isChunked && isCareful && !isTooLarge && random.chance(0.15)
+  const expectsContinue = random.chance(0.15)
+  const isLast = random.chance(0.05)
+  const fields = [
+    isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${size}`,
+    ...(expectsContinue ? ['Expect: 100-continue'] : []),
+    ...(isLast ? ['Connection: close'] : []),
+  ]
+  const head = `POST /${name}/${n} HTTP/1.1\r\nHost: h\r\n${fields.join('\r\n')}\r\n\r\n`
+  const body = isChunked ? chunked(random, sent, isBroken) : sent
+  const ending = isBroken ? 400 : isTooLarge ? 413 : temper.ending
+  return {
+    n,
+    title: `request ${n} (POST /${name} of ${size}${isChunked ? ' chunked' : ''}${isBroken ? ' broken' : ''} bytes; ${fields.slice(1).join(' ')})`,
+    bytes: Buffer.concat([Buffer.from(head), body]),
+    isHead: false,
+    expectsContinue,
+    ending,
+    body: ending !== 200 || temper.answers === undefined ? null : Buffer.from(temper.answers(n, sent)),
+    mustClose: isLast || isBroken,
+    mayClose: isTooLarge || (temper.leavesBody === true && (size > MAX_DRAIN || expectsContinue)),
+    isUnreadable: false,
+  }
+}
+
+function chunked(random: SeededRandom, body: Buffer, isBroken: boolean): Buffer {
+  const pieces: Buffer[] = []
+  const most = random.pick([50, 1_000, MAX_BODY])
+  for (let at = 0; at < body.length; ) {
+    const size = Math.min(random.between(1, most), body.length - at)
+    const extension = random.chance(0.1) ? ';a="b"' : ''
+    pieces.push(Buffer.from(`${size.toString(16)}${extension}\r\n`), body.subarray(at, at + size), Buffer.from('\r\n'))
+    at += size
+  }
+  pieces.push(Buffer.from(isBroken ? 'x\r\n' : random.chance(0.2) ? '0\r\nX-Trailer: 1\r\n\r\n' : '0\r\n\r\n'))
+  return Buffer.concat(pieces)
+}
+
+function quote(bytes: Buffer): string {
+  return JSON.stringify(bytes.toString('latin1', 0, 60))
+}

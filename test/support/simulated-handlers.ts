@@ -1,0 +1,407 @@
+// Handlers of every temper, for a simulation: what each of them does, and what its client must see.
+
+import { Readable } from 'node:stream'
+
+import { HttpError } from '../../src/base/errors.ts'
+import type { HttpSession } from '../../src/http/session.ts'
+
+/** What a handler may ask of the simulation that it runs in. */
+export interface Stage {
+  /** Goes on at once, or when the simulation pleases. */
+  pause(): Promise<void>
+  /** Goes on when all connections are gone. */
+  readonly afterAll: Promise<void>
+  /** Counts a source that must be closed in the end, whoever reads it. */
+  opened(name: string): { closed(): void }
+  /** Something that a server must not do. */
+  blame(what: string): void
+}
+
+/** What the client must see: a status, a broken connection (or nothing but one), or nothing until the connection ends. */
+export type Ending = number | 'break' | 'nothing'
+
+export interface Temper {
+  readonly method: 'GET' | 'POST'
+  /** The handler starts before its body is in. */
+  readonly streams?: true
+  readonly ending: Ending
+  /** It asks for `Connection: close`. */
+  readonly closes?: true
+  /** It may not read its body to the end: what is left decides whether the connection can go on. */
+  readonly leavesBody?: true
+  /** The body of its 200, `sent` being that of the request; without it any will do. */
+  readonly answers?: (n: number, sent: Buffer) => string | Uint8Array
+  readonly handle: (stage: Stage, n: number, session: HttpSession) => unknown
+}
+
+/** How errors of handlers say that they were meant. */
+export const PLANNED = 'as planned'
+const planned = (): Error => new Error(PLANNED)
+
+/** Pieces of a streamed answer: some empty, some larger than what a socket takes at once. */
+export function piecesOf(n: number): string[] {
+  const sizes = [[10], [3000, 0, 1], [], [1, 1, 1, 1], [700, 20_000]][n % 5]!
+  return sizes.map((size, i) => String.fromCharCode(97 + ((n + i) % 26)).repeat(size))
+}
+const streamed = (n: number): string => piecesOf(n).join('')
+const large = (n: number): Uint8Array => Buffer.alloc(30_000, `${n} `)
+
+/** Gives its pieces, then comes to its end in one of three ways; knows whether it was closed. */
+class Source implements AsyncIterable<string>, AsyncIterator<string> {
+  readonly #stage: Stage
+  readonly #rest: string[]
+  readonly #end: 'done' | 'error' | 'never'
+  readonly #open: { closed(): void }
+  #isReturned = false
+  #release = (): void => {}
+
+  constructor(stage: Stage, pieces: readonly string[], end: 'done' | 'error' | 'never') {
+    this.#stage = stage
+    this.#rest = [...pieces]
+    this.#end = end
+    this.#open = stage.opened('iterable')
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<string>> {
+    await this.#stage.pause()
+    const value = this.#rest.shift()
+    if (value !== undefined) return { done: false, value }
+    if (this.#end === 'never' && !this.#isReturned) await new Promise<void>((resolve) => (this.#release = resolve))
+    this.#open.closed()
+    if (this.#end === 'error') throw planned()
+    return { done: true, value: undefined }
+  }
+
+  async return(): Promise<IteratorResult<string>> {
+    this.#open.closed()
+    this.#isReturned = true
+    this.#release()
+    return { done: true, value: undefined }
+  }
+}
+
+function source(stage: Stage, pieces: readonly string[], end: 'done' | 'error' | 'never'): AsyncIterable<string> {
+  return new Source(stage, pieces, end)
+}
+
+function readable(stage: Stage, pieces: readonly string[], fails: boolean): Readable {
+  const open = stage.opened('Readable')
+  const rest = [...pieces]
+  const stream = new Readable({
+    read() {
+      stage.pause().then(() => {
+        const piece = rest.shift()
+        if (piece !== undefined) this.push(Buffer.from(piece === '' ? '-' : piece))
+        else if (fails) this.destroy(planned())
+        else this.push(null)
+      })
+    },
+  })
+  stream.on('error', () => {})
+  return stream.on('close', () => open.closed())
+}
+
+function webStream(stage: Stage, pieces: readonly string[]): ReadableStream<Uint8Array> {
+  const open = stage.opened('ReadableStream')
+  const rest = [...pieces]
+  return new ReadableStream({
+    async pull(controller) {
+      await stage.pause()
+      const piece = rest.shift()
+      if (piece !== undefined) {
+        controller.enqueue(Buffer.from(piece))
+        return
+      }
+      open.closed()
+      controller.close()
+    },
+    cancel: () => open.closed(),
+  })
+}
+
+async function readAll(stage: Stage, session: HttpSession): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  for await (const piece of session.request.bodyStream()) {
+    pieces.push(piece as Buffer)
+    await stage.pause()
+  }
+  return Buffer.concat(pieces)
+}
+
+/** A promise that somebody forgot to await: it may fail, but only in a way that the server has announced. */
+function forgotten(stage: Stage, promise: Promise<unknown>): void {
+  promise.catch((error: Error & { code?: string }) => {
+    const isKnown = /^WEIR_|^ERR_STREAM_PREMATURE_CLOSE$|^ABORT_ERR$/.test(error.code ?? '')
+    if (!isKnown) stage.blame(`a late reader saw ${String(error)}`)
+  })
+}
+
+export const TEMPERS: Readonly<Record<string, Temper>> = {
+  // Answers of one piece.
+  text: { method: 'GET', ending: 200, answers: (n) => `text ${n}`, handle: (_, n) => `text ${n}` },
+  unicode: { method: 'GET', ending: 200, answers: (n) => `é€ ${n}`, handle: (_, n) => `é€ ${n}` },
+  bytes: { method: 'GET', ending: 200, answers: large, handle: (_, n) => large(n) },
+  nothing: { method: 'GET', ending: 204, handle: () => undefined },
+  later: {
+    method: 'GET',
+    ending: 200,
+    answers: (n) => `later ${n}`,
+    async handle(stage, n) {
+      await stage.pause()
+      return `later ${n}`
+    },
+  },
+  closing: {
+    method: 'GET',
+    ending: 200,
+    closes: true,
+    handle: (_, __, { response }) => response.header('Connection', 'close').text('bye'),
+  },
+  changing: {
+    method: 'GET',
+    ending: 200,
+    answers: () => 'last word',
+    handle(stage, n, { response }) {
+      response.stream(source(stage, piecesOf(n), 'done'))
+      return response.stream(readable(stage, piecesOf(n), false)).text('last word')
+    },
+  },
+
+  // Failures.
+  throwing: {
+    method: 'GET',
+    ending: 500,
+    handle() {
+      throw planned()
+    },
+  },
+  refusing: {
+    method: 'GET',
+    ending: 409,
+    handle() {
+      throw new HttpError(409, PLANNED)
+    },
+  },
+  rejecting: {
+    method: 'GET',
+    ending: 500,
+    async handle(stage) {
+      await stage.pause()
+      throw planned()
+    },
+  },
+  halfDone: {
+    method: 'GET',
+    ending: 500,
+    handle(stage, n, { response }) {
+      response.header('Content-Length', 5).stream(source(stage, piecesOf(n), 'done'))
+      throw planned()
+    },
+  },
+  unsendable: { method: 'GET', ending: 500, handle: () => Symbol(PLANNED) },
+  never: { method: 'GET', ending: 'nothing', handle: () => new Promise(() => {}) },
+  untilAborted: {
+    method: 'GET',
+    ending: 'nothing',
+    handle: (_, __, { signal }) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+  },
+  tooLate: {
+    method: 'GET',
+    ending: 'nothing',
+    async handle(stage) {
+      await stage.afterAll
+      return 'too late'
+    },
+  },
+  tooLateStream: {
+    method: 'GET',
+    ending: 'nothing',
+    async handle(stage, n) {
+      await stage.afterAll
+      return n % 2 === 0 ? source(stage, piecesOf(n), 'done') : readable(stage, piecesOf(n), false)
+    },
+  },
+  tooLateFailure: {
+    method: 'GET',
+    ending: 'nothing',
+    async handle(stage) {
+      await stage.afterAll
+      throw planned()
+    },
+  },
+
+  // Streamed answers.
+  stream: { method: 'GET', ending: 200, answers: streamed, handle: (stage, n) => source(stage, piecesOf(n), 'done') },
+  streamOfLength: {
+    method: 'GET',
+    ending: 200,
+    answers: streamed,
+    handle: (stage, n, { response }) =>
+      response.header('Content-Length', streamed(n).length).stream(source(stage, piecesOf(n), 'done'), 'text/plain'),
+  },
+  streamTooShort: {
+    method: 'GET',
+    ending: 'break',
+    handle: (stage, _, { response }) => response.header('Content-Length', 50).stream(source(stage, ['too', 'short'], 'done')),
+  },
+  streamTooLong: {
+    method: 'GET',
+    ending: 'break',
+    handle: (stage, _, { response }) => response.header('Content-Length', 5).stream(source(stage, ['too', 'long'], 'done')),
+  },
+  streamFailsAtOnce: { method: 'GET', ending: 500, handle: (stage) => source(stage, [], 'error') },
+  streamFails: { method: 'GET', ending: 'break', handle: (stage, n) => source(stage, [`begin ${n}`], 'error') },
+  streamNever: { method: 'GET', ending: 'break', handle: (stage, n) => source(stage, [`begin ${n}`], 'never') },
+  readable: {
+    method: 'GET',
+    ending: 200,
+    answers: (n) =>
+      piecesOf(n)
+        .map((piece) => (piece === '' ? '-' : piece))
+        .join(''),
+    handle: (stage, n) => readable(stage, piecesOf(n), false),
+  },
+  readableFails: { method: 'GET', ending: 'break', handle: (stage, n) => readable(stage, [`begin ${n}`], true) },
+  web: { method: 'GET', ending: 200, answers: streamed, handle: (stage, n) => webStream(stage, piecesOf(n)) },
+  webResponse: {
+    method: 'GET',
+    ending: 200,
+    answers: streamed,
+    async handle(stage, n) {
+      await stage.pause()
+      return new Response(webStream(stage, piecesOf(n)))
+    },
+  },
+
+  // Bodies that are gathered first.
+  echo: { method: 'POST', ending: 200, answers: (_, sent) => sent, handle: (_, __, { request }) => request.body },
+  echoLater: {
+    method: 'POST',
+    ending: 200,
+    answers: (_, sent) => sent,
+    async handle(stage, _, { request }) {
+      await stage.pause()
+      return request.bodyBytes
+    },
+  },
+  echoView: { method: 'POST', ending: 200, answers: (_, sent) => sent, handle: (_, __, { request }) => request.bodySpan },
+  echoPieces: {
+    method: 'POST',
+    ending: 200,
+    answers: (_, sent) => sent,
+    handle: (stage, _, { request }) => source(stage, [request.body, ''], 'done'),
+  },
+  remembering: {
+    method: 'POST',
+    ending: 200,
+    answers: (_, sent) => sent,
+    handle(stage, _, { request }) {
+      const { body } = request
+      setImmediate(() => {
+        // Whatever has happened since: it still says the same, or that it is over.
+        try {
+          if (request.body !== body) stage.blame('a body changed after its request was over')
+        } catch (error) {
+          if ((error as { code?: string }).code !== 'WEIR_REQUEST_EXPIRED') stage.blame(`a late look at a body threw ${String(error)}`)
+        }
+      })
+      return body
+    },
+  },
+
+  // Bodies that come while the handler runs.
+  gathering: {
+    method: 'POST',
+    streams: true,
+    ending: 200,
+    answers: (_, sent) => sent,
+    async handle(stage, _, { request }) {
+      await stage.pause()
+      await request.bufferBody()
+      await stage.pause()
+      return request.body
+    },
+  },
+  reading: {
+    method: 'POST',
+    streams: true,
+    ending: 200,
+    answers: (_, sent) => sent,
+    handle: (stage, _, session) => readAll(stage, session),
+  },
+  echoStream: {
+    method: 'POST',
+    streams: true,
+    ending: 200,
+    answers: (_, sent) => sent,
+    handle: (_, __, { request }) => request.bodyStream(),
+  },
+  echoStreamLater: {
+    method: 'POST',
+    streams: true,
+    ending: 200,
+    answers: (_, sent) => sent,
+    async *handle(stage, _, { request }) {
+      for await (const piece of request.bodyStream()) {
+        await stage.pause()
+        yield piece as Buffer
+      }
+    },
+    leavesBody: true,
+  },
+  ignoring: { method: 'POST', streams: true, ending: 200, leavesBody: true, answers: () => 'ignored', handle: () => 'ignored' },
+  ignoringLater: {
+    method: 'POST',
+    streams: true,
+    ending: 200,
+    leavesBody: true,
+    answers: (n) => streamed(n),
+    async handle(stage, n) {
+      await stage.pause()
+      return source(stage, piecesOf(n), 'done')
+    },
+  },
+  givingUp: {
+    method: 'POST',
+    streams: true,
+    ending: 200,
+    leavesBody: true,
+    answers: () => 'enough',
+    async handle(stage, _, { request }) {
+      const body = request.bodyStream()
+      for await (const _piece of body) break
+      await stage.pause()
+      return 'enough'
+    },
+  },
+  failingInBody: {
+    method: 'POST',
+    streams: true,
+    ending: 500,
+    leavesBody: true,
+    async handle(stage, _, { request }) {
+      for await (const _piece of request.bodyStream()) {
+        await stage.pause()
+        break
+      }
+      throw planned()
+    },
+  },
+  forgetting: {
+    method: 'POST',
+    streams: true,
+    ending: 200,
+    leavesBody: true,
+    answers: () => 'forgot',
+    async handle(stage, n, session) {
+      forgotten(stage, n % 2 === 0 ? readAll(stage, session) : session.request.bufferBody())
+      await stage.pause()
+      return 'forgot'
+    },
+  },
+}

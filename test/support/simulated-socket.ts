@@ -1,0 +1,239 @@
+// A socket that exists only in memory, between a server and the network that a simulation plays: nothing moves before the network says so.
+//
+// It is as strict as a real one and stricter where a real one would hide a mistake: memory that is handed over must not change before it
+// is sent, nothing may be written after the end, and what is lent to the server is overwritten as soon as it has been looked at.
+
+import type { Transport, TransportListener } from '../../src/net/transport.ts'
+
+const NOTHING = Buffer.alloc(0)
+
+/** One thing that the network does for the server, or the server asks of it. */
+export type Operation = 'deliver' | 'take' | 'write' | 'end'
+
+interface Pending {
+  /** The server's memory. */
+  readonly bytes: Uint8Array
+  /** What stood in it when it was handed over. */
+  readonly copy: Buffer
+}
+
+export interface SocketOptions {
+  /** With so many bytes unsent the server is told to wait. */
+  readonly highWaterMark: number
+  /** The memory that all sockets lend to the server; null: a piece of its own for each delivery. */
+  readonly shared: Buffer | null
+  /** Asked before each operation whether it fails. */
+  readonly fails: (operation: Operation) => boolean
+  /** Something that a server must not do. */
+  readonly blame: (what: string) => void
+}
+
+export class SimulatedSocket implements Transport {
+  readonly #options: SocketOptions
+  #listener: TransportListener | null = null
+  readonly remoteAddress = '192.0.2.1'
+  readonly remotePort = 1
+  readonly isSecure = false
+
+  // From the client to the server.
+  #incoming: Buffer = NOTHING
+  #isEndComing = false
+  #isEndTold = false
+  #isPaused = false
+
+  // From the server to the client.
+  #pending: Pending[] = []
+  #unsent = 0
+  #needsDrain = false
+  #isEnding = false
+  #received: Buffer[] = []
+
+  /** The client has seen the end of the server's side: all that was written came before it. */
+  hasEnded = false
+  /** Somebody cut the connection: the client, the network, or the server, on purpose. */
+  isBroken = false
+  /** The server broke it, so that the client notices. */
+  wasReset = false
+  #isDestroyed = false
+  /** The server has been told that it is over. */
+  isClosed = false
+  onClosed: (() => void) | null = null
+
+  constructor(options: SocketOptions) {
+    this.#options = options
+  }
+
+  start(listener: TransportListener): void {
+    this.#listener = listener
+  }
+
+  // The client's part.
+
+  /** Puts bytes on their way. */
+  send(bytes: Buffer): void {
+    this.#incoming = Buffer.concat([this.#incoming, bytes])
+  }
+
+  /** The client ends its side, behind what it has sent. */
+  sendEnd(): void {
+    this.#isEndComing = true
+  }
+
+  /** Everything that has come. */
+  get received(): Buffer {
+    if (this.#received.length > 1) this.#received = [Buffer.concat(this.#received)]
+    return this.#received[0] ?? NOTHING
+  }
+
+  // The network's part.
+
+  get isGone(): boolean {
+    return this.#isDestroyed
+  }
+
+  /** The server knows that the client has ended its side. */
+  get hasToldEnd(): boolean {
+    return this.#isEndTold
+  }
+
+  /** Bytes on their way to the server, if it reads; an end counts as one. */
+  get deliverable(): number {
+    if (this.#isDestroyed || this.#isPaused) return 0
+    return this.#incoming.length + (this.#isEndComing && !this.#isEndTold ? 1 : 0)
+  }
+
+  /** Bytes on their way to the client; an end counts as one. */
+  get takeable(): number {
+    if (this.#isDestroyed) return 0
+    return this.#unsent + (this.#isEnding && !this.hasEnded ? 1 : 0)
+  }
+
+  /** Up to `most` bytes reach the server. */
+  deliver(most: number): void {
+    if (this.deliverable === 0 || this.#failsAt('deliver')) return
+    const length = Math.min(most, this.#incoming.length, this.#options.shared?.length ?? Number.POSITIVE_INFINITY)
+    if (length === 0) {
+      this.#isEndTold = true
+      this.#listener!.onEnd()
+      this.#closeIfBothEnded()
+      return
+    }
+    const piece = this.#incoming.subarray(0, length)
+    this.#incoming = this.#incoming.subarray(length)
+    const { shared } = this.#options
+    if (shared === null) {
+      this.#listener!.onBytes(Buffer.from(piece), length, false)
+      return
+    }
+    piece.copy(shared)
+    this.#listener!.onBytes(shared, length, true)
+    shared.fill(0xee, 0, length)
+  }
+
+  /** Up to `most` bytes reach the client. */
+  take(most: number): void {
+    if (this.takeable === 0 || this.#failsAt('take')) return
+    let rest = Math.min(most, this.#unsent)
+    this.#unsent -= rest
+    while (rest > 0) {
+      const { bytes, copy } = this.#pending[0]!
+      const length = Math.min(rest, bytes.length)
+      if (!copy.equals(bytes)) this.#options.blame('bytes changed between write and send')
+      this.#received.push(copy.subarray(0, length))
+      if (length === bytes.length) this.#pending.shift()
+      else this.#pending[0] = { bytes: bytes.subarray(length), copy: copy.subarray(length) }
+      rest -= length
+    }
+    if (this.#unsent > 0) return
+    if (this.#isEnding) {
+      this.hasEnded = true
+      this.#closeIfBothEnded()
+    } else if (this.#needsDrain) {
+      this.#needsDrain = false
+      this.#listener!.onDrain()
+    }
+  }
+
+  /** The connection breaks: the client has reset it, or a write has failed. */
+  break(): void {
+    if (this.#isDestroyed) return
+    this.isBroken = true
+    this.#destroy()
+  }
+
+  #failsAt(operation: Operation): boolean {
+    if (!this.#options.fails(operation)) return false
+    this.break()
+    return true
+  }
+
+  #closeIfBothEnded(): void {
+    if (this.hasEnded && this.#isEndTold) this.#destroy()
+  }
+
+  #destroy(): void {
+    if (this.#isDestroyed) return
+    this.#isDestroyed = true
+    this.#pending = []
+    this.#unsent = 0
+    process.nextTick(() => {
+      this.isClosed = true
+      this.onClosed?.()
+      this.#listener!.onClose()
+    })
+  }
+
+  // The server's part.
+
+  get unsentBytes(): number {
+    return this.#unsent
+  }
+
+  get isBlocked(): boolean {
+    return this.#needsDrain
+  }
+
+  writeText(text: string): void {
+    this.writeBytes(Buffer.from(text, 'latin1'))
+  }
+
+  writeBytes(bytes: Uint8Array): void {
+    if (this.#isEnding) this.#options.blame('it wrote after its end')
+    if (this.#isDestroyed || bytes.length === 0 || this.#failsAt('write')) return
+    this.#pending.push({ bytes, copy: Buffer.from(bytes) })
+    this.#unsent += bytes.length
+    if (this.#unsent >= this.#options.highWaterMark) this.#needsDrain = true
+  }
+
+  writeBoth(text: string, bytes: Uint8Array): void {
+    this.writeText(text)
+    this.writeBytes(bytes)
+  }
+
+  /** A break is always told at once here. */
+  probe(): void {}
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+  }
+
+  end(): void {
+    if (this.#isDestroyed || this.#isEnding || this.#failsAt('end')) return
+    this.#isEnding = true
+  }
+
+  destroy(): void {
+    if (this.#unsent > 0) this.#options.blame('it threw away what was still to be sent, without a sign to the client')
+    this.#destroy()
+  }
+
+  reset(): void {
+    if (this.#isDestroyed) return
+    this.isBroken = this.wasReset = true
+    this.#destroy()
+  }
+}

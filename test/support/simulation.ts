@@ -1,0 +1,395 @@
+// A whole server on simulated sockets and a simulated clock, put through whatever a seed comes up with, and looked over afterwards.
+
+import { Dispatcher } from '../../src/app/dispatch.ts'
+import { Route } from '../../src/app/route.ts'
+import { RouteTable } from '../../src/app/route-table.ts'
+import { WeirError } from '../../src/base/errors.ts'
+import { resolveLimits, resolveTimeouts } from '../../src/base/limits.ts'
+import type { Application, Exchange } from '../../src/http/application.ts'
+import type { RequestBody } from '../../src/http/body.ts'
+import type { HttpSession } from '../../src/http/session.ts'
+import { Peer, type PeerHost } from '../../src/net/peer.ts'
+import { Ticker } from '../../src/net/ticker.ts'
+import { Connection } from '../../src/wire/connection.ts'
+
+import { FakeClock, settled } from './fake-clock.ts'
+import { SeededRandom } from './seeded-random.ts'
+import { MAX_BODY, MAX_DRAIN, SimulatedClient } from './simulated-client.ts'
+import { PLANNED, type Stage, TEMPERS } from './simulated-handlers.ts'
+import { type Operation, SimulatedSocket } from './simulated-socket.ts'
+
+/** One request that the application was given. */
+interface Accepted {
+  readonly peer: Peer
+  readonly path: string
+  readonly body: RequestBody
+  isListening: boolean
+  /** How often its signal has fired. */
+  fired: number
+  isHandled: boolean
+  isSettled: boolean
+  wasPendingAtClose: boolean
+}
+
+/** How a run differs from what its seed alone makes of it. */
+export interface SimulationOptions {
+  /** The only thing that goes wrong: the operation of this number, from 1. */
+  readonly failAt?: number
+  /** Told everything that happens. */
+  readonly trace?: (event: string) => void
+}
+
+const SOME_STEPS = [20, 60, 150]
+const AMOUNTS = [1, 3, 20, 100, 1_000, Number.POSITIVE_INFINITY]
+const DURATIONS_MS = [10, 300, 1_500, 6_000]
+
+/** Still to be mended: a request whose streamed answer breaks off is never expired. */
+const NOT_EXPIRED = /^\/(?:stream|readable|echoStream)/
+
+/** The wire connections of the run that is under way: peers keep them to themselves. */
+let wires = new Set<Connection>()
+const { receive } = Connection.prototype
+Connection.prototype.receive = function (this: Connection, ...args) {
+  wires.add(this)
+  receive.apply(this, args)
+}
+
+/** The stage of the run that is under way. The routes are the same in all of them. */
+let presentStage: Stage
+const ROUTES = new RouteTable()
+for (const [name, { method, streams, handle }] of Object.entries(TEMPERS)) {
+  const declaration = streams === true ? { body: 'stream' } : {}
+  ROUTES.add(new Route(method, `/${name}/:n`, declaration, (args, session) => handle(presentStage, Number(args['n']), session)))
+}
+
+/** @returns how many operations its sockets saw @throws when the server did anything wrong, with all that it did */
+export async function simulate(seed: number, options: SimulationOptions = {}): Promise<number> {
+  const simulation = new Simulation(seed, options)
+  await simulation.run()
+  return simulation.operations
+}
+
+class Simulation {
+  readonly #random: SeededRandom
+  readonly #clock = new FakeClock()
+  readonly #trace: (event: string) => void
+  readonly #failAt: number
+  readonly #hasTime: boolean
+  readonly #hasFaults: boolean
+  readonly #hasStop: boolean
+  readonly #wrongs: string[] = []
+  readonly #clients: SimulatedClient[] = []
+  readonly #peers = new Map<SimulatedClient, Peer>()
+  readonly #accepted: Accepted[] = []
+  readonly #forgotten = new Set<Peer>()
+  readonly #sources: { readonly name: string; isClosed: boolean }[] = []
+  #gates: (() => void)[] = []
+  #isStopping = false
+  #isAborted = false
+  #timePassed = false
+  operations = 0
+
+  constructor(seed: number, { failAt = 0, trace = () => {} }: SimulationOptions) {
+    this.#random = new SeededRandom(seed)
+    this.#trace = trace
+    this.#failAt = failAt
+    const mayFail = failAt === 0
+    this.#hasTime = this.#random.chance(0.35) && mayFail
+    this.#hasFaults = this.#random.chance(0.4) && mayFail
+    this.#hasStop = this.#random.chance(0.25) && mayFail
+  }
+
+  async run(): Promise<void> {
+    wires = new Set()
+    const random = this.#random
+    let release = (): void => {}
+    const afterAll = new Promise<void>((resolve) => (release = resolve))
+    this.#open(this.#stage(afterAll))
+    const steps = random.pick(SOME_STEPS)
+    for (let step = 0; step < steps; step++) {
+      await this.#step()
+      if (random.chance(0.7)) await settled()
+    }
+    await this.#rest()
+    this.#judge(true)
+    await this.#end()
+    this.#judge(false)
+    this.#lookAround()
+    this.#trace('what came too late comes')
+    release()
+    for (let turn = 0; turn < 4; turn++) {
+      this.#openGates()
+      await settled()
+    }
+    this.#lookBack()
+    if (this.#wrongs.length > 0) throw new Error(this.#wrongs.join('\n'))
+  }
+
+  // The server.
+
+  #open(stage: Stage): void {
+    const random = this.#random
+    presentStage = stage
+    const limits = resolveLimits({ maxRequestBodySize: MAX_BODY, maxDrainSize: MAX_DRAIN })
+    const timeouts = resolveTimeouts({
+      headersTimeout: 2_000,
+      keepAliveTimeout: 4_000,
+      bodyGracePeriod: 2_000,
+      writeTimeout: 4_000,
+      requestTimeout: random.pick([null, 3_000]),
+    })
+    const debug = random.chance(0.5)
+    const application = this.#watched(limits, debug)
+    const simulation = this
+    const host: PeerHost = {
+      limits,
+      timeouts,
+      ticker: new Ticker(this.#clock, timeouts),
+      application,
+      debug,
+      get isStopping() {
+        return simulation.#isStopping
+      },
+      report: (error) => this.#hear(error),
+      reportAccept: (error) => this.#hear(error),
+      forget: (peer) => void this.#forgotten.add(peer),
+    }
+    const shared = random.chance(0.6) ? Buffer.alloc(random.pick([50, 5_000, 64 * 1024])) : null
+    const count = random.between(1, 3)
+    for (let i = 0; i < count; i++) {
+      const socket = new SimulatedSocket({
+        highWaterMark: random.pick([1, 1_000, 64 * 1024]),
+        shared,
+        fails: (operation) => this.#fails(i, operation),
+        blame: (what) => this.#blame(`connection ${i}: ${what}`),
+      })
+      const client = new SimulatedClient(random, socket)
+      const peer = new Peer(host, socket)
+      socket.start(peer)
+      socket.onClosed = () => this.#noteClose(peer)
+      this.#clients.push(client)
+      this.#peers.set(client, peer)
+      this.#trace(`connection ${i}: ${client.plans.map(({ title }) => title).join(', ')}`)
+    }
+  }
+
+  /** The application, with an eye on what it is given and what it does with it. */
+  #watched(limits: ReturnType<typeof resolveLimits>, debug: boolean): Application {
+    const random = this.#random
+    const name = (session: HttpSession): void => {
+      session.response.header('X-N', session.request.path.split('/').at(-1)!)
+    }
+    const dispatcher = new Dispatcher({
+      server: { address: '', port: 0, isListening: true, stop: () => Promise.resolve() },
+      routes: ROUTES,
+      limits,
+      jsonEngine: null,
+      onError: (_error, session) => name(session),
+      logger: { error: (_message, error) => this.#hear(error) },
+      debug,
+    })
+    if (random.chance(0.3)) dispatcher.use(async (_, next) => void (await next()))
+    dispatcher.use((session, next) => {
+      name(session)
+      next()
+    })
+    const known = new Map<Exchange, Accepted>()
+    const inner = dispatcher as Application
+    return {
+      match: (head) => inner.match(head),
+      open: (head, body, connection, match) => {
+        const exchange = inner.open(head, body, connection, match)
+        const none = { isListening: false, fired: 0, isHandled: false, isSettled: false, wasPendingAtClose: false }
+        const accepted = { peer: connection as Peer, path: exchange.request.path, body, ...none }
+        known.set(exchange, accepted)
+        this.#accepted.push(accepted)
+        return exchange
+      },
+      handle: (exchange) => {
+        const accepted = known.get(exchange)!
+        accepted.isHandled = true
+        if (random.chance(0.6)) this.#listen(accepted, exchange)
+        const result = inner.handle(exchange)
+        if (result instanceof Promise) result.then(() => (accepted.isSettled = true))
+        else accepted.isSettled = true
+        return result
+      },
+      refuse: (exchange, error) => inner.refuse(exchange, error),
+    }
+  }
+
+  #listen(accepted: Accepted, exchange: Exchange): void {
+    accepted.isListening = true
+    exchange.request.signal.addEventListener('abort', () => {
+      accepted.fired++
+      const { socket } = [...this.#peers].find(([, peer]) => peer === accepted.peer)![0]
+      // A streamed answer that fails is broken off by the server, which is an end as well.
+      const breaks = TEMPERS[accepted.path.split('/')[1]!]?.ending === 'break'
+      const isDue = socket.isGone || socket.hasToldEnd || this.#timePassed || this.#isAborted || breaks
+      if (!isDue) this.#blame(`the signal of ${accepted.path} fired without need`)
+    })
+  }
+
+  #stage(afterAll: Promise<void>): Stage {
+    return {
+      afterAll,
+      pause: () => (this.#random.chance(0.5) ? Promise.resolve() : new Promise((resolve) => this.#gates.push(resolve))),
+      opened: (name) => {
+        const source = { name, isClosed: false }
+        this.#sources.push(source)
+        return { closed: () => void (source.isClosed = true) }
+      },
+      blame: (what) => this.#blame(what),
+    }
+  }
+
+  // What happens.
+
+  #fails(connection: number, operation: Operation): boolean {
+    this.operations++
+    this.#trace(`${this.operations}: ${operation} on ${connection}`)
+    return this.operations === this.#failAt || (this.#hasFaults && this.#random.chance(0.004))
+  }
+
+  async #step(): Promise<void> {
+    const random = this.#random
+    const client = random.pick(this.#clients)
+    const { socket } = client
+    const dice = random.below(100)
+    if (dice < 36) socket.deliver(random.pick(AMOUNTS))
+    else if (dice < 64) socket.take(random.pick(AMOUNTS))
+    else if (dice < 78) this.#gates.splice(random.below(this.#gates.length), 1)[0]?.()
+    else if (dice < 92) client.proceed(false)
+    else if (dice < 96 && this.#hasTime) await this.#pass(random.pick(DURATIONS_MS))
+    else if (dice === 98 && this.#hasFaults && random.chance(0.5)) socket.break()
+    else if (dice === 99 && this.#hasStop) this.#stop()
+  }
+
+  async #pass(ms: number): Promise<void> {
+    this.#trace(`${ms} ms pass`)
+    this.#timePassed = true
+    await this.#clock.advance(ms)
+  }
+
+  #stop(): void {
+    if (this.#isStopping) return
+    this.#trace('the server is to stop')
+    this.#isStopping = true
+    for (const peer of this.#peers.values()) peer.drain()
+  }
+
+  #openGates(): void {
+    const gates = this.#gates
+    this.#gates = []
+    for (const open of gates) open()
+  }
+
+  /** Everything moves that can move without time. */
+  async #rest(): Promise<void> {
+    this.#trace('everything moves')
+    for (let round = 0, still = 0; still < 3; round++) {
+      if (round === 2_000) return this.#blame('it never came to rest')
+      let moved = this.#gates.length > 0
+      for (const client of this.#clients) {
+        moved = client.proceed(true) || client.socket.deliverable > 0 || client.socket.takeable > 0 || moved
+        client.socket.deliver(Number.POSITIVE_INFINITY)
+        client.socket.take(Number.POSITIVE_INFINITY)
+      }
+      this.#openGates()
+      await settled()
+      still = moved ? 0 : still + 1
+    }
+  }
+
+  /** The end, in one of the ways in which a server may see it. */
+  async #end(): Promise<void> {
+    const way = this.#random.below(4)
+    this.#trace(`the end, number ${way}`)
+    if (way === 0) for (const { socket } of this.#clients) socket.break()
+    if (way === 1) for (const { socket } of this.#clients) socket.sendEnd()
+    if (way === 2) await this.#pass(20_000)
+    if (way === 3) this.#stop()
+    await this.#rest()
+    this.#stop()
+    await this.#rest()
+    this.#isAborted = true
+    for (const { socket } of this.#clients) if (!socket.isGone) await this.#abort(socket)
+    await settled()
+  }
+
+  /** What is left at the deadline of a stop: a server that waits for a handler, or for a client that does not end its side. */
+  async #abort(socket: SimulatedSocket): Promise<void> {
+    const [, peer] = [...this.#peers].find(([client]) => client.socket === socket)!
+    peer.abort(new WeirError('WEIR_SERVER_STOPPED'))
+    await settled()
+    if (!socket.isGone) this.#blame('it was not gone after its abort')
+  }
+
+  #noteClose(peer: Peer): void {
+    for (const accepted of this.#accepted) {
+      if (accepted.peer === peer && accepted.isHandled && !accepted.isSettled) accepted.wasPendingAtClose = true
+    }
+  }
+
+  // What must be so.
+
+  #blame(what: string): void {
+    this.#trace(`WRONG: ${what}`)
+    this.#wrongs.push(what)
+  }
+
+  /** Errors that the server tells its host program of: those of handlers, and what befalls every server. */
+  #hear(error: unknown): void {
+    if (error instanceof WeirError && (error.fault !== 'developer' || /RESPONSE_LENGTH|RESULT_UNSENDABLE/.test(error.code))) return
+    if (error instanceof Error && error.message === PLANNED) return
+    // A handler that goes on when its request has been answered for it.
+    if (error instanceof WeirError && error.code === 'WEIR_REQUEST_EXPIRED' && this.#timePassed) return
+    this.#blame(`it reported ${error instanceof Error ? error.stack : String(error)}`)
+  }
+
+  #judge(isQuiet: boolean): void {
+    for (const [i, client] of this.#clients.entries()) {
+      const peer = this.#peers.get(client)
+      const accepted = this.#accepted.filter((one) => one.peer === peer)
+      const isInOrder = accepted.every(({ path }, n) => path.endsWith(`/${n}`))
+      if (!isInOrder) this.#blame(`connection ${i}: requests were taken as ${accepted.map(({ path }) => path).join(', ')}`)
+      const circumstances = { timePassed: this.#timePassed, stopped: this.#isStopping, isQuiet, accepted: accepted.length }
+      const wrong = client.judge(circumstances)
+      if (wrong !== null) this.#blame(`connection ${i}: ${wrong}`)
+    }
+  }
+
+  /** All connections are gone. */
+  #lookAround(): void {
+    if (this.#clock.running > 0) this.#blame('the clock still runs')
+    for (const wire of wires) {
+      if (wire.heldBytes + wire.waitingBytes + wire.buffer.length > 0) this.#blame('a closed connection still holds bytes')
+    }
+    for (const { isListening, fired, path, wasPendingAtClose } of this.#accepted) {
+      if (fired > 1) this.#blame(`the signal of ${path} fired ${fired} times`)
+      if (isListening && wasPendingAtClose && fired === 0) this.#blame(`the signal of ${path} did not fire`)
+    }
+  }
+
+  /** All handlers have settled, but for those that never do. */
+  #lookBack(): void {
+    for (const { name, isClosed } of this.#sources) if (!isClosed) this.#blame(`a ${name} was left open`)
+    for (const { path, body } of this.#accepted) {
+      const isExempt = path.startsWith('/never/') || NOT_EXPIRED.test(path)
+      if (!isExempt && !isExpired(body)) this.#blame(`the body of ${path} has not expired`)
+    }
+    for (const peer of this.#peers.values()) {
+      const last = this.#accepted.filter((one) => one.peer === peer).at(-1)
+      if (!this.#forgotten.has(peer) && last?.path.startsWith('/never/') !== true) this.#blame('a connection was not forgotten')
+    }
+  }
+}
+
+function isExpired(body: RequestBody): boolean {
+  try {
+    body.checkAlive('body')
+    return false
+  } catch {
+    return true
+  }
+}
