@@ -1,0 +1,94 @@
+// The parsers under attack, briefly and always in the same way; `npm run fuzz` does it for longer. Beside it, all that was ever found.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { bytesOf, parseFinding, readCorpus, readFindings, textOf } from './fuzz/finding.ts'
+import { fuzz } from './fuzz/fuzzer.ts'
+import { Random } from './fuzz/random.ts'
+import type { Target } from './fuzz/target.ts'
+import { TARGETS } from './fuzz/targets.ts'
+
+/** Inputs of one target, its seeds included: about a second. */
+const INPUTS: Readonly<Record<string, number>> = { head: 1500, chunked: 1500, multipart: 1000, server: 1000 }
+const MOST_INPUTS = 5000
+
+const findings = readFindings()
+
+for (const target of TARGETS) {
+  test(`${target.name}: ${target.promise}`, async () => {
+    const known = findings.filter((finding) => finding.target === target.name)
+    const inputs = INPUTS[target.name] ?? MOST_INPUTS
+    const report = await fuzz(target, { seed: 'test', inputs, seconds: Number.POSITIVE_INFINITY, known })
+    const [first] = report.findings
+    assert.ok(first === undefined, first && `${first.what}\nvariant ${first.variant}\n>>>\n${textOf(first.input)}`)
+    assert.ok(report.inputs >= inputs && report.outcomes.size > 5, `${report.inputs} inputs, ${report.outcomes.size} outcomes`)
+  })
+}
+
+for (const finding of findings) {
+  test(`found once: ${finding.name}`, { todo: finding.todo ?? false }, async () => {
+    const target = TARGETS.find(({ name }) => name === finding.target)
+    assert.ok(target !== undefined, `no target ${finding.target}`)
+    await target.check(finding.input, new Random(finding.variant))
+  })
+}
+
+/** A target that breaks its promise where there is a `!` behind an `a`. */
+const brittle: Target = {
+  name: 'brittle',
+  promise: '',
+  dictionary: ['a', '!'],
+  maxBytes: 50,
+  seeds: () => [Buffer.from('some text')],
+  check(bytes) {
+    if (/a.*!/s.test(bytes.toString('latin1'))) throw new Error('broken')
+    return String(bytes.includes('a'))
+  },
+}
+
+test('a promise that is broken is found, once, and made as small as it goes', async () => {
+  const { findings } = await fuzz(brittle, { seed: '1', inputs: 3000, seconds: Number.POSITIVE_INFINITY })
+  assert.deepEqual(
+    findings.map(({ input, what }) => [input.toString(), what]),
+    [['a!', 'Error: broken']],
+  )
+})
+
+test('the same seed gives the same inputs, another seed others', async () => {
+  const inputsOf = async (seed: string): Promise<string[]> => {
+    const inputs: string[] = []
+    const check = (bytes: Buffer): string => {
+      inputs.push(bytes.toString('latin1'))
+      return String(bytes.length)
+    }
+    await fuzz({ ...brittle, check }, { seed, inputs: 300, seconds: Number.POSITIVE_INFINITY })
+    return inputs
+  }
+  const first = await inputsOf('1')
+  assert.deepEqual(await inputsOf('1'), first)
+  assert.notDeepEqual(await inputsOf('2'), first)
+})
+
+test('a finding that is known already is counted, not reported', async () => {
+  const known = [{ name: 'x', target: 'brittle', variant: 1, input: Buffer.from('xa!'), what: '', todo: null }]
+  const report = await fuzz(brittle, { seed: '1', inputs: 3000, seconds: Number.POSITIVE_INFINITY, known })
+  assert.deepEqual(report.findings, [])
+  assert.ok(report.knownFailures > 0)
+})
+
+test('an input is the same after it was written down', () => {
+  const all = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
+  for (const bytes of [all, Buffer.alloc(0), Buffer.from(' \r\n\n x \\ \t '), Buffer.from('\n')])
+    assert.deepEqual(bytesOf(textOf(bytes)), bytes)
+})
+
+test('a file that is no finding is an error, not a finding that is missing', () => {
+  assert.throws(() => parseFinding('f', '# a\ntarget head\n>>>\nx\n'), /f: no/)
+  assert.throws(() => parseFinding('f', 'target head\nvariant 1\nx\n'), /f: no/)
+  assert.throws(() => bytesOf('\\q'), /no escape/)
+})
+
+test('there is a corpus, and it can be read', () => {
+  assert.ok(TARGETS.flatMap(({ name }) => readCorpus(name)).length > 5)
+})

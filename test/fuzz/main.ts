@@ -1,0 +1,108 @@
+// `npm run fuzz -- [--target name] [--seed text] [--seconds 60] [--inputs n]`: attacks the parsers, each in a thread of its own.
+//
+// What fails is made as small as it goes and saved in test/fuzz/findings/, where test/fuzz.test.ts tries it again each time. An input
+// that never ends is noticed from outside: the thread says what it is about to try, and this one looks whether it goes on.
+
+import { parseArgs } from 'node:util'
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+
+import { type Finding, readFindings, saveFinding } from './finding.ts'
+import { type FuzzReport, fuzz } from './fuzzer.ts'
+import { Random } from './random.ts'
+import { TARGETS } from './targets.ts'
+
+/** An input that takes longer than this hangs. */
+const PATIENCE_MS = 20_000
+/** Where the thread writes what it is about to try: how many inputs before this one, its variant, its length; then the bytes. */
+const COUNT = 0
+const VARIANT = 1
+const LENGTH = 2
+const WORDS = 3
+const MOST_BYTES = 1 << 20
+
+interface Order {
+  readonly name: string
+  readonly seed: string
+  readonly seconds: number
+  readonly inputs: number
+  readonly shared: SharedArrayBuffer
+}
+
+if (isMainThread) await runAll()
+else parentPort!.postMessage(await runOne(workerData as Order))
+
+async function runAll(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      target: { type: 'string', multiple: true },
+      seed: { type: 'string' },
+      seconds: { type: 'string', default: '60' },
+      inputs: { type: 'string', default: 'Infinity' },
+    },
+  })
+  const names = values.target ?? TARGETS.map(({ name }) => name)
+  const unknown = names.filter((name) => !TARGETS.some((target) => target.name === name))
+  if (unknown.length > 0) throw new Error(`no target ${unknown.join(', ')}; there are ${TARGETS.map(({ name }) => name).join(', ')}`)
+  const seed = values.seed ?? String(Date.now())
+  console.log(`seed ${seed}, Node ${process.version}`)
+  for (const name of names) {
+    const shared = new SharedArrayBuffer(4 * WORDS + MOST_BYTES)
+    const outcome = await watch({ name, seed, seconds: Number(values.seconds), inputs: Number(values.inputs), shared })
+    const findings = 'findings' in outcome ? outcome.findings : [outcome]
+    if ('findings' in outcome) console.log(describe(name, outcome))
+    for (const finding of findings) {
+      const path = saveFinding({ ...finding, input: Buffer.from(finding.input) })
+      console.log(`  FOUND ${path}: ${finding.what.split('\n')[0]}`)
+      process.exitCode = 1
+    }
+  }
+}
+
+/** The report of the thread, or the input at which it stood still or fell over. */
+function watch(order: Order): Promise<FuzzReport | Finding> {
+  return new Promise((resolve) => {
+    const worker = new Worker(new URL(import.meta.url), { workerData: order })
+    const words = new Uint32Array(order.shared, 0, WORDS)
+    let last = -1
+    const timer = setInterval(() => {
+      if (words[COUNT] === last) void end(`no end after ${PATIENCE_MS} ms`)
+      last = words[COUNT]!
+    }, PATIENCE_MS)
+    const end = async (what: string): Promise<void> => {
+      clearInterval(timer)
+      await worker.terminate()
+      const input = Buffer.from(Buffer.from(order.shared, 4 * WORDS, words[LENGTH]))
+      const name = `${order.name}-${new Random(input.toString('latin1')).next().toString(16)}`
+      resolve({ name, target: order.name, variant: words[VARIANT]!, input, what, todo: null })
+    }
+    worker.on('message', (report: FuzzReport) => {
+      clearInterval(timer)
+      resolve(report)
+    })
+    worker.on('error', (error) => void end(String(error)))
+  })
+}
+
+async function runOne({ name, shared, ...options }: Order): Promise<FuzzReport> {
+  const words = new Uint32Array(shared, 0, WORDS)
+  const bytes = Buffer.from(shared, 4 * WORDS)
+  const known = readFindings().filter(({ target }) => target === name)
+  const target = TARGETS.find((one) => one.name === name)!
+  return fuzz(target, {
+    ...options,
+    known,
+    onInput: (input, variant) => {
+      input.copy(bytes)
+      words[LENGTH] = input.length
+      words[VARIANT] = variant
+      words[COUNT]!++
+    },
+  })
+}
+
+function describe(name: string, report: FuzzReport): string {
+  const { inputs, milliseconds, kept, covered, outcomes, findings, knownFailures, slowestMs } = report
+  const rate = Math.round(inputs / (milliseconds / 1000))
+  const known = knownFailures === 0 ? '' : `, ${knownFailures} inputs as known findings`
+  return `${name}: ${inputs} inputs, ${rate}/s, ${kept} kept, ${outcomes.size} outcomes, ${covered} characters of code, slowest ${slowestMs.toFixed(1)} ms, ${findings.length} findings${known}`
+}

@@ -1,0 +1,25 @@
+// All that can be attacked, by name.
+
+import type { Target } from './target.ts'
+import { cookieTarget } from './targets/cookie.ts'
+import { mediaTypeTarget } from './targets/media-type.ts'
+import { multipartTarget } from './targets/multipart.ts'
+import { partHeadTarget } from './targets/part-head.ts'
+import { rangeTarget } from './targets/range.ts'
+import { requestTargetTarget } from './targets/request-target.ts'
+import { serverTarget } from './targets/server.ts'
+import { urlencodedTarget } from './targets/urlencoded.ts'
+import { chunkedTarget, headTarget } from './targets/wire.ts'
+
+export const TARGETS: readonly Target[] = [
+  headTarget,
+  chunkedTarget,
+  multipartTarget,
+  urlencodedTarget,
+  cookieTarget,
+  rangeTarget,
+  requestTargetTarget,
+  mediaTypeTarget,
+  partHeadTarget,
+  serverTarget,
+]

@@ -1,0 +1,79 @@
+// The Cookie header: a second reader, and cookies that our own answers set.
+
+import assert from 'node:assert/strict'
+
+import { serialize } from 'cookie'
+
+import { parseCookies } from '../../../src/formats/cookie.ts'
+import type { Target } from '../target.ts'
+
+export const cookieTarget: Target = {
+  name: 'cookie',
+  promise: 'cookies are the pieces between semicolons, nothing else is trimmed or decoded, and what an answer sets comes back',
+  dictionary: [
+    ...[
+      ';',
+      '; ',
+      '=',
+      '"',
+      '""',
+      '%',
+      '%20',
+      '%3B',
+      '%C3%A9',
+      '%ff',
+      '%zz',
+      ' ',
+      '\t',
+      '\xa0',
+      '\x85',
+      '\xff',
+      ',',
+      '\\',
+      '__Host-',
+      '__proto__',
+    ],
+    ...['a=b', 'a="b"', ' = ', ';;', '==', '$Version=1', '%00', '%0d%0a'],
+  ],
+  maxBytes: 300,
+  seeds: () =>
+    ['', 'a=b', 'a=b; c=d; a=e', 'a="x y"; b=%C3%A9; c=%', 'novalue; =noname; x=', '\xa0__Host-id=1'].map((text) =>
+      Buffer.from(text, 'latin1'),
+    ),
+  check(bytes) {
+    const header = bytes.toString('latin1')
+    const cookies = parseCookies(header)
+    assert.deepEqual(cookies, bySplitting(header))
+    checkRoundTrip(cookies)
+    return `${Math.min(cookies.length / 2, 5)} ${cookies.includes('')} ${header.includes('"')} ${/%/.test(cookies.join())} ${/[^\0-\xff]/.test(cookies.join())}`
+  },
+}
+
+function bySplitting(header: string): string[] {
+  return header.split(';').flatMap((piece) => {
+    const [, name, value] = /^([^=]*)=(.*)$/s.exec(piece) ?? [piece, '', '']
+    const [plainName, plainValue] = [trim(name!), trim(value!)]
+    return plainName === '' ? [] : [plainName, decode(/^"(.*)"$/s.exec(plainValue)?.[1] ?? plainValue)]
+  })
+}
+
+function trim(text: string): string {
+  return text.replace(/^[ \t]+|[ \t]+$/g, '')
+}
+
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}
+
+/** What is a name may be set again with that value, and then comes back. */
+function checkRoundTrip(cookies: readonly string[]): void {
+  for (let i = 0; i < cookies.length; i += 2) {
+    const [name, value] = [cookies[i]!, cookies[i + 1]!]
+    if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) continue
+    assert.deepEqual(parseCookies(serialize(name, value)), [name, value])
+  }
+}

@@ -1,0 +1,254 @@
+// A form: the input is the value of Content-Type, a line feed, and the body.
+
+import assert from 'node:assert/strict'
+
+import busboy from 'busboy'
+
+import { boundaryOf } from '../../../src/formats/boundary.ts'
+import { type MultipartLimits, MultipartParser } from '../../../src/formats/multipart.ts'
+import { type PartHead, readPartHead } from '../../../src/formats/part-head.ts'
+import type { Random } from '../random.ts'
+import { codeOf, cutRandomly, outcomeOf, type Target } from '../target.ts'
+
+interface Part extends PartHead {
+  /** latin1. */
+  data: string
+  isWhole: boolean
+}
+
+interface Form {
+  readonly parts: readonly Part[]
+  readonly error: string | null
+}
+
+const LIMITS: readonly MultipartLimits[] = [
+  { maxParts: 200, maxPartHeaderSize: 16_384, maxPartHeaders: 32 },
+  { maxParts: 200, maxPartHeaderSize: 16_384, maxPartHeaders: 32 },
+  { maxParts: 3, maxPartHeaderSize: 120, maxPartHeaders: 2 },
+]
+const BUSBOY_IS_ASKED = 8
+const DISPOSITION = 'Content-Disposition: form-data; name='
+
+export const multipartTarget: Target = {
+  name: 'multipart',
+  promise: 'the parts are what a second reader finds, however the body is cut and the receiver pauses; a refusal is final; busboy agrees',
+  dictionary: [
+    ...[
+      '\r\n--b\r\n',
+      '\r\n--b--',
+      '--b',
+      '--b--\r\n',
+      '\r\n--',
+      '--',
+      '\r\n',
+      '\r',
+      '\n',
+      '\r\n\r\n',
+      '-',
+      'b',
+      ' ',
+      '\t',
+      '\0',
+      '\xff',
+      '\xc3\xa9',
+    ],
+    ...[
+      `${DISPOSITION}"x"\r\n\r\n`,
+      `\r\n--b\r\n${DISPOSITION}"y"; filename="f"\r\nContent-Type: a/b\r\n\r\n`,
+      '; filename=""',
+      '; filename="g"',
+    ],
+    ...[
+      'Content-Type: text/plain\r\n',
+      'X: y\r\n',
+      'Content-Transfer-Encoding: binary\r\n',
+      ': ',
+      '"',
+      'name=',
+      '\r\n--b \t\r\n',
+      '\r\n--bb\r\n',
+    ],
+    ...['\r\r\n--b', 'multipart/form-data; boundary=b\n', '\r\n--b'.repeat(3), 'x'.repeat(600), '\r\n-'.repeat(200)],
+  ],
+  maxBytes: 12_000,
+  seeds: () => [longForm(4200), longForm(9000)],
+  check(bytes, choices) {
+    const lineEnd = bytes.indexOf('\n') + 1
+    const boundary = boundaryOf(bytes.toString('latin1', 0, lineEnd - 1)) ?? 'b'
+    const body = bytes.subarray(lineEnd)
+    const limits = choices.pick(LIMITS)
+    const whole = readForm(boundary, [body], limits, null)
+    assert.deepEqual(readForm(boundary, cutRandomly(body, choices), limits, null), whole, 'cut')
+    assert.deepEqual(readForm(boundary, cutRandomly(body, choices), limits, choices), whole, 'cut, with pauses')
+    if (body.length < 500)
+      assert.deepEqual(
+        readForm(
+          boundary,
+          [...body].map((byte) => Buffer.of(byte)),
+          limits,
+          choices,
+        ),
+        whole,
+        'byte by byte',
+      )
+    assert.ok(whole.parts.length <= limits.maxParts)
+    if (limits === LIMITS[0]) assert.deepEqual(whole, bySplitting(boundary, body, whole.error))
+    const shape = `${Math.min(whole.parts.length, 6)} ${whole.parts.some(({ fileName }) => fileName !== null)} ${whole.parts.some(({ data }) => data === '')} ${whole.error}`
+    if (whole.error !== null || !choices.oneIn(BUSBOY_IS_ASKED)) return shape
+    return agreeWithBusboy(boundary, body, whole.parts).then(() => shape)
+  },
+}
+
+/** Long enough for the search that looks at words. */
+function longForm(size: number): Buffer {
+  const boundary = '----WebKitFormBoundary7MA4YWxkTrZu0gW'
+  const file = `${DISPOSITION}"f"; filename="x.bin"\r\nContent-Type: application/octet-stream\r\n\r\n${'text\r\n'.repeat(size / 6)}`
+  const body = `--${boundary}\r\n${DISPOSITION}"a"\r\n\r\n1\r\n--${boundary}\r\n${file}\r\n--${boundary}--\r\n`
+  return Buffer.from(`multipart/form-data; boundary=${boundary}\n${body}`)
+}
+
+/** @param pauses whether the receiver stops now and then */
+function readForm(boundary: string, chunks: readonly Buffer[], limits: MultipartLimits, pauses: Random | null): Form {
+  const parts: Part[] = []
+  const goOn = (): boolean => pauses === null || !pauses.oneIn(3)
+  const parser = new MultipartParser(
+    boundary,
+    {
+      partBegin(head) {
+        assert.ok(parts.at(-1)?.isWhole !== false, 'a part begins inside another')
+        parts.push({ ...head, data: '', isWhole: false })
+        return goOn()
+      },
+      partData(bytes, start, end) {
+        const part = parts.at(-1)!
+        assert.ok(!part.isWhole && start < end, 'data of a part')
+        part.data += Buffer.from(bytes.subarray(start, end)).toString('latin1')
+        return goOn()
+      },
+      partEnd() {
+        assert.equal(parts.at(-1)!.isWhole, false)
+        parts.at(-1)!.isWhole = true
+        return goOn()
+      },
+    },
+    limits,
+  )
+  let refusal: unknown = null
+  for (const chunk of chunks) {
+    try {
+      feed(parser, chunk)
+    } catch (error) {
+      refusal = error
+      break
+    }
+  }
+  const finished = outcomeOf(() => parser.finish())
+  if (refusal === null) return { parts, error: finished.error }
+  assert.equal(finished.error, codeOf(refusal), 'a refusal is final')
+  assert.throws(
+    () => parser.push(Buffer.from('x')),
+    (error) => error === refusal,
+  )
+  return { parts, error: finished.error }
+}
+
+/** The parser has the bytes in memory that is used again at once. */
+function feed(parser: MultipartParser, chunk: Buffer): void {
+  const lent = Buffer.from(chunk)
+  const mostSteps = 4 * chunk.length + 16
+  let at = 0
+  for (let steps = 0; at < lent.length; steps++) {
+    assert.ok(steps < mostSteps, 'it goes on without an end')
+    at += parser.push(lent, at, lent.length)
+  }
+  lent.fill(0xdd)
+}
+
+/**
+ * The body as a whole, cut at its delimiters: lines that begin with the boundary.
+ * @param error what the parser refuses it with: what stands behind that is not looked at
+ */
+function bySplitting(boundary: string, body: Buffer, error: string | null): Form {
+  const delimiter = `\r\n--${boundary}`
+  const text = `\r\n${body.toString('latin1')}`
+  const parts: Part[] = []
+  let at = text.indexOf(delimiter)
+  for (;;) {
+    if (at === -1) return { parts, error: error ?? 'no delimiter' }
+    at += delimiter.length
+    if (text.startsWith('--', at)) return { parts, error: null }
+    const padding = /^[ \t]*\r\n/.exec(text.slice(at, at + 400))
+    if (padding === null || (error !== null && parts.length > 0 && !parts.at(-1)!.isWhole)) return { parts, error }
+    at += padding[0].length
+    // The empty line may come at once; its line end may be the beginning of a delimiter.
+    const headEnd = text.startsWith('\r\n', at) ? at : text.indexOf('\r\n\r\n', at)
+    if (headEnd === -1) return { parts, error: error ?? 'no head' }
+    const lines = headEnd === at ? [] : text.slice(at, headEnd).split('\r\n')
+    const dataAt = headEnd === at ? at + 2 : headEnd + 4
+    if (lines.some((line) => line.startsWith(`--${boundary}`) || /^[ \t]|[\r\n\0]/.test(line))) return { parts, error }
+    const head = outcomeOf(() => readPartHead(lines.map((line) => Buffer.from(line, 'latin1').toString('utf8'))))
+    if (head.value === null) return { parts, error: error ?? head.error }
+    if (error === 'WEIR_MULTIPART_HEADER_SYNTAX' && lines.some((line) => Buffer.from(line, 'latin1').toString().includes('\ufffd')))
+      return { parts, error }
+    at = text.indexOf(delimiter, dataAt - 2)
+    const data = text.slice(dataAt, at === -1 ? undefined : Math.max(dataAt, at))
+    const part = {
+      ...head.value,
+      data,
+      isWhole: at !== -1 && /^(?:--|[ \t]*\r\n)/.test(text.slice(at + delimiter.length, at + delimiter.length + 400)),
+    }
+    parts.push(part)
+    if (!part.isWhole) part.data = at === -1 ? withoutTail(data, delimiter) : data
+    if (!part.isWhole) return { parts, error: error ?? 'a part without an end' }
+  }
+}
+
+/** What may be the beginning of a delimiter is not handed out. The line end before the data may belong to it. */
+function withoutTail(data: string, delimiter: string): string {
+  const text = `\r\n${data}`
+  for (let length = Math.min(text.length, delimiter.length - 1); length > 0; length--) {
+    if (text.endsWith(delimiter.slice(0, length))) return data.slice(0, Math.max(0, data.length - length))
+  }
+  return data
+}
+
+/** test/multipart-differential.test.ts lists the differences that are known and meant; what could be one is not compared. */
+async function agreeWithBusboy(boundary: string, body: Buffer, parts: readonly Part[]): Promise<void> {
+  const text = body.toString('latin1')
+  if (text.includes(`\r\n\r\n--${boundary}`) || text.includes(`--${boundary} `) || text.includes(`--${boundary}\t`)) return
+  if (/;[ \t]*(?:;|\r\n)|%|\*|\\/.test(text) || parts.some(({ name, fileName }) => name === '' || fileName === '')) return
+  const theirs = await readByBusboy(boundary, body)
+  if (theirs === null) return
+  const ours = parts.map(({ name, fileName, data }) => ({ name, fileName, data }))
+  const inOrder = (list: readonly { fileName: string | null }[]): unknown[] => [
+    ...list.filter(({ fileName }) => fileName === null),
+    ...list.filter(({ fileName }) => fileName !== null),
+  ]
+  assert.deepEqual(inOrder(theirs), inOrder(ours), 'busboy reads another form')
+}
+
+type PlainPart = Pick<Part, 'name' | 'fileName' | 'data'>
+
+function readByBusboy(boundary: string, body: Buffer): Promise<readonly PlainPart[] | null> {
+  return new Promise((resolve) => {
+    const parts: PlainPart[] = []
+    const parser = busboy({
+      headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
+      preservePath: true,
+      defParamCharset: 'utf8',
+      defCharset: 'latin1',
+    })
+    parser.on('field', (name, data) => parts.push({ name, fileName: null, data }))
+    parser.on('file', (name, file, { filename }) => {
+      const part = { name, fileName: filename ?? null, data: '' }
+      parts.push(part)
+      file.on('data', (bytes: Buffer) => {
+        part.data += bytes.toString('latin1')
+      })
+      file.on('error', () => {})
+    })
+    parser.on('error', () => resolve(null))
+    parser.on('close', () => resolve(parts))
+    parser.end(body)
+  })
+}

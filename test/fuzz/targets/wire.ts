@@ -1,0 +1,187 @@
+// Two targets on a whole Connection: heads, and everything with bodies. wire-reading.ts checks on the way that events come in order, that
+// nothing borrowed is kept, that a refusal is final, and that all views of a head agree.
+
+import assert from 'node:assert/strict'
+
+import { type Limits, resolveLimits } from '../../../src/base/limits.ts'
+import { loadWireCases, pieces, wireTopics } from '../../support/wire-cases.ts'
+import { formatReading, type Message, type Reading, read } from '../../support/wire-reading.ts'
+import { readByNode } from '../node-reading.ts'
+import type { Random } from '../random.ts'
+import { cutRandomly, type Target } from '../target.ts'
+
+const FIXTURES = 'test/wire'
+const LIMITS: readonly Limits[] = [
+  resolveLimits(),
+  resolveLimits(),
+  resolveLimits({ maxRequestHeaderSize: 400, maxRequestHeaders: 6, maxRequestBodySize: 40, maxChunkExtensionSize: 12 }),
+  resolveLimits({ maxRequestHeaderSize: 80, maxRequestHeaders: 2, maxRequestBodySize: 0, maxChunkExtensionSize: 0 }),
+]
+/** What a head is, said once more and in another way. A chunk of it that fits nowhere makes the whole not match. */
+const HEAD = /^(?:\r\n)?[!#$%&'*+.^_`|~\w-]+ [!"$-~]+ HTTP\/1\.\d\r\n(?:[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*\r\n/
+/** Refusals of bytes that are no head; whatever is one can only be refused for what it says. */
+const SYNTAX = /^WEIR_(?:FIRST_BYTE|METHOD_SYNTAX|REQUEST_LINE_SYNTAX|TARGET_SYNTAX|VERSION_SYNTAX|LINE_END|FIELD_\w+)$/
+/** Node costs a hundred times what we do. */
+const NODE_IS_ASKED = 16
+
+export const WIRE_WORDS = [
+  ...['\r\n', '\r\n\r\n', '\n', '\r', ' ', '\t', '\0', '\x7f', '\x80', '\xa0', '\xff', ':', ': ', ';', ',', '"', '\\', '='],
+  ...['GET', 'HEAD', 'POST', 'OPTIONS', 'CONNECT', 'get', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01'],
+  ...[' / ', ' * ', ' http://a/ ', ' a:80 ', '/%2F', '/%2e%2e', '/../', '/%00', '/%ff', '/%', '?', '#', '//', '\\'],
+  ...['HTTP/1.1', 'HTTP/1.0', 'HTTP/1.2', 'HTTP/2.0', 'HTTP/1.1\r\n', ' HTTP/1.1\r\nHost: a\r\n'],
+  ...['Host: a\r\n', 'Host: b\r\n', 'Host:\r\n', 'Host: [::1]:80\r\n', 'host', 'Expect: 100-continue\r\n', 'Expect: 200-ok\r\n'],
+  ...['Content-Length: 0\r\n', 'Content-Length: 5\r\n', 'Content-Length: 5, 5\r\n', 'Content-Length: +5\r\n', 'Content-Length'],
+  ...['Transfer-Encoding: chunked\r\n', 'Transfer-Encoding: gzip, chunked\r\n', 'Transfer-Encoding', 'chunked', 'identity', ';q=1'],
+  ...['Connection: close\r\n', 'Connection: keep-alive\r\n', 'Connection: upgrade\r\nUpgrade: x\r\n', 'Cookie: a=b\r\n', 'Trailer: a\r\n'],
+  ...[
+    '0\r\n\r\n',
+    '0\r\n',
+    '5\r\nhello\r\n',
+    '5;a=b\r\n',
+    '5;a="b\\""\r\n',
+    ' ; a = b',
+    'ffffffffffffff',
+    '0000000000000',
+    '1fffffffffffff',
+  ],
+  ...[
+    'GET / HTTP/1.1\r\nHost: a\r\n\r\n',
+    'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n',
+    'A: b\r\n',
+    ' b\r\n',
+    'A : b\r\n',
+  ],
+]
+
+function* fixtures(topics: (topic: string) => boolean): Generator<Buffer> {
+  for (const topic of wireTopics(FIXTURES).filter(topics)) for (const { bytes } of loadWireCases(`${FIXTURES}/${topic}.http`)) yield bytes
+}
+
+/** The same log whole, cut, and byte by byte. */
+function readEveryWay(bytes: Buffer, limits: Limits, choices: Random): { reading: Reading; log: string } {
+  const halfClose = choices.oneIn(2)
+  const reading = read([bytes], { limits, halfClose })
+  const log = formatReading(reading, halfClose)
+  for (const [how, parts] of [
+    ['cut', cutRandomly(bytes, choices)],
+    ['byte by byte', pieces(bytes, 1)],
+  ] as const) {
+    const other = read(parts, { limits, halfClose, pauses: choices.oneIn(2) })
+    assert.equal(formatReading(other, halfClose), log, how)
+    const most = 2 * (limits.maxRequestHeaderSize + bytes.length) + 4096
+    assert.ok(other.mostHeldBytes <= most, `${other.mostHeldBytes} bytes held`)
+  }
+  for (const [i, message] of reading.messages.entries()) {
+    assert.ok(message.isWhole || i === reading.messages.length - 1, 'only the last request may lack its end')
+  }
+  return { reading, log }
+}
+
+/** The shape of a reading: what makes an input different from others. */
+function shapeOf({ messages, error }: Reading): string {
+  const shapes = messages.slice(0, 3).map((message) => {
+    const { bodyKind, keepAlive, expectsContinue, upgrade, fields, trailers, isWhole } = message
+    return `${bodyKind}${keepAlive ? 'k' : ''}${expectsContinue ? 'e' : ''}${upgrade ? 'u' : ''}${Math.min(fields.length, 4)}${Math.min(trailers.length, 2)}${isWhole ? '' : '?'}`
+  })
+  return `${shapes.join(' ')} ${error ?? ''}`
+}
+
+async function agreeWithNode(bytes: Buffer, { messages, error }: Reading): Promise<void> {
+  const node = await readByNode(bytes)
+  if (node === null) return
+  const ours = messages.filter(({ isWhole }) => isWhole)
+  for (const [i, theirs] of node.requests.slice(0, ours.length).entries()) assert.deepEqual(asNode(ours[i]!), theirs, `request ${i + 1}`)
+  if (ours.length > node.requests.length) assert.ok(node.refuses, 'we read a request that Node neither reads nor refuses')
+  if (ours.length < node.requests.length) assert.ok(error !== null, 'Node reads a request that we neither read nor refuse')
+}
+
+function asNode(message: Message): unknown {
+  const { method, target, minorVersion, fields, body, trailers } = message
+  return { method, target, version: `1.${minorVersion}`, fields: fields.flat(), body: body.toString('latin1'), trailers: trailers.flat() }
+}
+
+export const headTarget: Target = {
+  name: 'head',
+  promise:
+    'what is read as a head follows the grammar, what follows the grammar is not refused as if it did not, and a head written again is the same head',
+  dictionary: WIRE_WORDS,
+  maxBytes: 2000,
+  seeds: () => fixtures((topic) => topic !== 'chunked'),
+  check(bytes, choices) {
+    const limits = choices.pick(LIMITS)
+    const { reading } = readEveryWay(bytes, limits, choices)
+    const first = reading.messages[0]
+    const isHead = HEAD.test(bytes.toString('latin1'))
+    if (first === undefined) {
+      if (isHead) assert.doesNotMatch(reading.error ?? 'nothing', /^nothing$/, 'a whole head is read or refused')
+      if (isHead) assert.doesNotMatch(reading.error!, SYNTAX, 'refused for its syntax, but its syntax is right')
+    } else {
+      assert.ok(isHead, 'read as a head, but it is none')
+      if (limits === LIMITS[0]) assertSameAgain(first)
+    }
+    return shapeOf(reading)
+  },
+}
+
+function assertSameAgain(message: Message): void {
+  const fields = message.fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const text = `${message.method} ${message.target} HTTP/1.${message.minorVersion}\r\n${fields}\r\n`
+  const again = read([Buffer.from(text, 'latin1')]).messages[0]!
+  const { body: _body, trailers: _trailers, isWhole: _isWhole, ...head } = message
+  const { body: _body2, trailers: _trailers2, isWhole: _isWhole2, ...second } = again
+  assert.deepEqual(second, head)
+}
+
+export const chunkedTarget: Target = {
+  name: 'chunked',
+  promise: 'a body is what a second reader makes of the same bytes, a connection reads alike however it is cut, and Node reads it so too',
+  dictionary: WIRE_WORDS,
+  maxBytes: 3000,
+  seeds: () => fixtures(() => true),
+  check(bytes, choices) {
+    const limits = choices.pick(LIMITS)
+    const { reading } = readEveryWay(bytes, limits, choices)
+    checkFirstBody(bytes, reading)
+    const shape = shapeOf(reading)
+    if (limits !== LIMITS[0] || !choices.oneIn(NODE_IS_ASKED)) return shape
+    return agreeWithNode(bytes, reading).then(() => shape)
+  },
+}
+
+/** The first body, if it is chunked and whole, read by another reader. */
+function checkFirstBody(bytes: Buffer, { messages }: Reading): void {
+  const message = messages[0]
+  if (message === undefined || message.bodyKind !== 'chunked') return
+  const text = bytes.toString('latin1')
+  const body = chunksOf(text.slice(text.indexOf('\r\n\r\n', text.startsWith('\r\n') ? 2 : 0) + 4))
+  assert.equal(message.isWhole, body !== null && message.isWhole, 'read as a whole body, but it is none')
+  if (body === null || !message.isWhole) return
+  assert.equal(message.body.toString('latin1'), body.data)
+  assert.deepEqual(message.trailers, body.trailers)
+}
+
+const SIZE_LINE =
+  /^([0-9a-f]{1,13})(?:[ \t]*;[ \t]*[!#$%&'*+.^_`|~\w-]+(?:[ \t]*=[ \t]*(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)*\r\n/i
+const TRAILER = /^([!#$%&'*+.^_`|~\w-]+):([\t\x20-\x7e\x80-\xff]*)\r\n/
+
+/** RFC 9112 §7.1 as expressions. Null where it is not a whole body. */
+function chunksOf(text: string): { data: string; trailers: [string, string][] } | null {
+  let rest = text
+  let data = ''
+  for (;;) {
+    const line = SIZE_LINE.exec(rest)
+    if (line === null) return null
+    const size = Number.parseInt(line[1]!, 16)
+    rest = rest.slice(line[0].length)
+    if (size === 0) break
+    if (rest.slice(size, size + 2) !== '\r\n') return null
+    data += rest.slice(0, size)
+    rest = rest.slice(size + 2)
+  }
+  const trailers: [string, string][] = []
+  for (let field = TRAILER.exec(rest); field !== null; field = TRAILER.exec(rest)) {
+    trailers.push([field[1]!, field[2]!.replace(/^[ \t]+|[ \t]+$/g, '')])
+    rest = rest.slice(field[0].length)
+  }
+  return rest.startsWith('\r\n') ? { data, trailers } : null
+}
