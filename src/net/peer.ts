@@ -8,6 +8,7 @@ import { type LimitError, PayloadTooLargeError, WeirError } from '../base/errors
 import type { Limits, Timeouts } from '../base/limits.ts'
 import type { Application, Exchange, RouteMatch } from '../http/application.ts'
 import { RequestBody } from '../http/body.ts'
+import { streamsBody } from '../http/body-mode.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import { problemFor } from '../http/problem.ts'
 import { HttpResponse } from '../http/response.ts'
@@ -423,7 +424,9 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
       return
     }
     if (answer.hasBegun) {
-      this.#crash(error)
+      // A source that stops because its client has left is no failure.
+      if (isAbort(error, exchange.request.signal)) this.abort(error)
+      else this.#crash(error)
       return
     }
     this.#settle(exchange, this.#host.application.refuse(exchange, error))
@@ -541,10 +544,6 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
   }
 }
 
-/** Whether the handler starts before the body is in. */
-function streamsBody(head: Head, match: RouteMatch): boolean {
-  if (match.route === null) return true // nobody will read it
-  if (match.route.bodyMode !== 'auto') return match.route.bodyMode === 'stream'
-  const type = head.get('content-type')
-  return type !== null && /^multipart\/form-data(?=[;\s]|$)/i.test(type)
+function isAbort(error: unknown, signal: AbortSignal): boolean {
+  return signal.aborted && (error === signal.reason || (error instanceof Error && error.name === 'AbortError'))
 }
