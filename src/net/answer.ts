@@ -25,6 +25,7 @@ export class Answer implements PumpTarget {
   readonly #response: HttpResponse
   readonly #outbox: Outbox
   readonly #dateLine: string
+  readonly #isHead: boolean
   #isChunked = false
   #hasBegun = false
   #isGone = false
@@ -34,9 +35,13 @@ export class Answer implements PumpTarget {
   #onBegin: (() => void) | null = null
   #onDrain: (() => void) | null = null
 
-  /** @param head of the request; null when it was too broken to have one, and then the connection closes */
-  constructor(head: Head | null, response: HttpResponse, outbox: Outbox, dateLine: string) {
+  /**
+   * @param head of the request; null when it was too broken to have one, and then the connection closes
+   * @param isHead whether it answers HEAD, which may be known all the same
+   */
+  constructor(head: Head | null, response: HttpResponse, outbox: Outbox, dateLine: string, isHead = head?.method === 'HEAD') {
     this.#head = head
+    this.#isHead = isHead
     this.#response = response
     this.#outbox = outbox
     this.#dateLine = dateLine
@@ -146,7 +151,7 @@ export class Answer implements PumpTarget {
   /** Whether a body may follow: never after HEAD, 204 and 304 (RFC 9110 §6.4.1). */
   get #mayHaveBody(): boolean {
     const status = this.#response.statusCode
-    return status !== 204 && status !== 205 && status !== 304 && this.#head?.method !== 'HEAD'
+    return status !== 204 && status !== 205 && status !== 304 && !this.#isHead
   }
 
   #encodeHead(length: number): string {

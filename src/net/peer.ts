@@ -523,7 +523,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
 
   #respondWithoutRequest(error: WeirError): void {
     const response = new HttpResponse().sendProblem(problemFor(error, this.#host.debug))
-    new Answer(null, response, this.#outbox, this.#host.ticker.dateLine).sendWhole()
+    new Answer(null, response, this.#outbox, this.#host.ticker.dateLine, this.#connection.isHead).sendWhole()
     this.#connection.beginAnswer(true)
     this.#finish()
   }

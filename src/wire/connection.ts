@@ -96,6 +96,11 @@ export class Connection {
     return this.#peerEnded
   }
 
+  /** Whether the request that is being read, or was refused while it was, is a HEAD: its answer has no body. */
+  get isHead(): boolean {
+    return this.#headReader.isHead
+  }
+
   /** Whether a head has begun, so that its time runs. */
   get inHead(): boolean {
     return this.#reading === state.HEAD || (this.#reading === state.IDLE && this.#blank !== 0)

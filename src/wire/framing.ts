@@ -36,7 +36,7 @@ function readLength(text: string): number {
   return length
 }
 
-/** 501 for codings that this server does not know but could, 400 for a list in which chunked is not the single last one. */
+/** 400 where chunked is not the single last coding, for then nobody knows where the body ends (RFC 9112 §6.3); 501 for codings before it. */
 function refuseCoding(transferEncoding: string): ProtocolError {
   const codings = transferEncoding.split(',').map((coding) => trimBlanks(coding))
   for (const coding of codings) {
@@ -44,7 +44,7 @@ function refuseCoding(transferEncoding: string): ProtocolError {
     if (!isToken(name)) return new ProtocolError('WEIR_TRANSFER_CODING_SYNTAX')
   }
   const chunked = codings.map((coding) => nameOf(coding).toLowerCase() === 'chunked')
-  const misplaced = chunked.slice(0, -1).includes(true) || (chunked.at(-1) === true && codings.at(-1)!.length !== 'chunked'.length)
+  const misplaced = chunked.slice(0, -1).includes(true) || chunked.at(-1) !== true || codings.at(-1)!.length !== 'chunked'.length
   return new ProtocolError(misplaced ? 'WEIR_TRANSFER_CODING_SYNTAX' : 'WEIR_TRANSFER_CODING_UNKNOWN')
 }
 

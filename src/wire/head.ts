@@ -32,6 +32,8 @@ const KEEP_ALIVE = 16
 export class HeadReader extends FieldReader {
   readonly #limits: Limits
   #state = METHOD
+  /** Whether the method of the request line that is being read is HEAD: known before the rest of it, which may be refused. */
+  isHead = false
   #targetStart = 0
   #versionStart = 0
   #minorVersion: 0 | 1 = 1
@@ -63,6 +65,7 @@ export class HeadReader extends FieldReader {
   /** Forgets the head that was read, for the next one. */
   reset(): void {
     this.at = 0
+    this.isHead = false
     this.#state = METHOD
     this.#fieldCount = 0
     this.#seen = 0
@@ -97,6 +100,7 @@ export class HeadReader extends FieldReader {
       if (p === stop) return false
       if (p === base) throw new ProtocolError('WEIR_FIRST_BYTE')
       if (buf[p] !== SP) throw new ProtocolError(isLineEnd(buf[p]!) ? 'WEIR_REQUEST_LINE_SYNTAX' : 'WEIR_METHOD_SYNTAX')
+      this.isHead = p - base === 4 && buf.toString('latin1', base, p) === 'HEAD'
       p++
       this.#targetStart = this.at = p - base
       this.#state = REQUEST_TARGET

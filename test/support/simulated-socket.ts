@@ -6,6 +6,8 @@
 import type { Transport, TransportListener } from '../../src/net/transport.ts'
 
 const NOTHING = Buffer.alloc(0)
+/** What was under way when the socket was full may still be written: the rest of a piece, and the answer of a handler that ran by then. */
+const MOST_WRITES_WHILE_BLOCKED = 4
 
 /** One thing that the network does for the server, or the server asks of it. */
 export type Operation = 'deliver' | 'take' | 'write' | 'end'
@@ -45,6 +47,7 @@ export class SimulatedSocket implements Transport {
   #pending: Pending[] = []
   #unsent = 0
   #needsDrain = false
+  #writesWhileBlocked = 0
   #isEnding = false
   #received: Buffer[] = []
 
@@ -150,6 +153,7 @@ export class SimulatedSocket implements Transport {
       this.#closeIfBothEnded()
     } else if (this.#needsDrain) {
       this.#needsDrain = false
+      this.#writesWhileBlocked = 0
       this.#listener!.onDrain()
     }
   }
@@ -202,6 +206,8 @@ export class SimulatedSocket implements Transport {
     if (this.#isDestroyed || bytes.length === 0 || this.#failsAt('write')) return
     this.#pending.push({ bytes, copy: Buffer.from(bytes) })
     this.#unsent += bytes.length
+    if (this.#needsDrain && ++this.#writesWhileBlocked > MOST_WRITES_WHILE_BLOCKED)
+      this.#options.blame('it wrote on to a client that does not read')
     if (this.#unsent >= this.#options.highWaterMark) this.#needsDrain = true
   }
 
