@@ -13,7 +13,7 @@ const FAIL_AT = Number(process.env['FAIL_AT'] ?? 0)
 const MORE_SEEDS = process.env['SEEDS']
 const SEEDS = 2_000
 /** So many seeds have each of their operations fail once. */
-const FAILING_SEEDS = 12
+const FAILING_SEEDS = 30
 
 const accidents: unknown[] = []
 process.on('uncaughtException', (error) => accidents.push(error))
