@@ -9,11 +9,12 @@ import { rangeTarget } from './targets/range.ts'
 import { requestTargetTarget } from './targets/request-target.ts'
 import { serverTarget } from './targets/server.ts'
 import { urlencodedTarget } from './targets/urlencoded.ts'
-import { chunkedTarget, headTarget } from './targets/wire.ts'
+import { chunkedTarget, chunksTarget, headTarget } from './targets/wire.ts'
 
 export const TARGETS: readonly Target[] = [
   headTarget,
   chunkedTarget,
+  chunksTarget,
   multipartTarget,
   urlencodedTarget,
   cookieTarget,

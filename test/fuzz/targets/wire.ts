@@ -1,4 +1,4 @@
-// Two targets on a whole Connection: heads, and everything with bodies. wire-reading.ts checks on the way that events come in order, that
+// Three targets on a whole Connection: heads, everything with bodies, and chunks alone. wire-reading.ts checks on the way that events come in order, that
 // nothing borrowed is kept, that a refusal is final, and that all views of a head agree.
 
 import assert from 'node:assert/strict'
@@ -145,6 +145,66 @@ export const chunkedTarget: Target = {
     const shape = shapeOf(reading)
     if (limits !== LIMITS[0] || !choices.oneIn(NODE_IS_ASKED)) return shape
     return agreeWithNode(bytes, reading).then(() => shape)
+  },
+}
+
+const CHUNKED_HEAD = Buffer.from('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n')
+
+/** With a head that is always right, more inputs come as far as the chunks. */
+export const chunksTarget: Target = {
+  name: 'chunks',
+  promise: chunkedTarget.promise,
+  dictionary: [
+    ...[
+      '\r\n',
+      '\r\n\r\n',
+      '\r',
+      '\n',
+      ' ',
+      '\t',
+      ';',
+      '=',
+      '"',
+      '\\',
+      '\\"',
+      '""',
+      ',',
+      ':',
+      '\0',
+      '\x7f',
+      '\x80',
+      '\xff',
+      '0',
+      '00',
+      'a',
+      'F',
+      'g',
+      '0x',
+      '-1',
+      '+1',
+    ],
+    ...[
+      '0\r\n\r\n',
+      '5\r\nhello\r\n',
+      ';a',
+      ';a=b',
+      '; a = "b"',
+      ' ; a',
+      ';a="\\""',
+      'fffffffffffff',
+      '0000000000001',
+      'A: b\r\n',
+      'A : b\r\n',
+      ' b\r\n',
+      '\r\n0\r\n',
+    ],
+  ],
+  maxBytes: 600,
+  *seeds() {
+    for (const bytes of fixtures((topic) => topic === 'chunked')) yield bytes.subarray(bytes.indexOf('\r\n\r\n') + 4)
+  },
+  check(bytes, choices) {
+    return chunkedTarget.check(Buffer.concat([CHUNKED_HEAD, bytes]), choices)
   },
 }
 
