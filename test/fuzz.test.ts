@@ -63,7 +63,7 @@ test('the same seed gives the same inputs, another seed others', async () => {
       return String(bytes.length)
     }
     await fuzz({ ...brittle, check }, { seed, inputs: 300, seconds: Number.POSITIVE_INFINITY })
-    return inputs
+    return inputs.slice(0, 300) // behind them the slowest is timed again
   }
   const first = await inputsOf('1')
   assert.deepEqual(await inputsOf('1'), first)
