@@ -73,8 +73,31 @@ function readEveryWay(bytes: Buffer, limits: Limits, choices: Random): { reading
   }
   for (const [i, message] of reading.messages.entries()) {
     assert.ok(message.isWhole || i === reading.messages.length - 1, 'only the last request may lack its end')
+    checkMeaning(message)
   }
   return { reading, log }
+}
+
+/** What the fields say together, by the rules of RFC 9112 §3.2, §6 and §9.3 and RFC 9110 §10.1.1, read from the list of fields alone. */
+function checkMeaning(message: Message): void {
+  const { minorVersion, target, host, keepAlive, bodyKind, contentLength, expectsContinue } = message
+  const valuesOf = (wanted: string): string[] => message.fields.filter(([name]) => name.toLowerCase() === wanted).map(([, value]) => value)
+  const [hosts, lengths, codings] = [valuesOf('host'), valuesOf('content-length'), valuesOf('transfer-encoding')]
+  assert.ok(hosts.length === 1 || (hosts.length === 0 && minorVersion === 0), `${hosts.length} Hosts`)
+  const authority = /^https?:\/\/([^/?]*)/i.exec(target)?.[1]
+  if (authority !== undefined && hosts.length === 1) assert.equal(hosts[0]!.toLowerCase(), authority.toLowerCase(), 'a Host that differs')
+  assert.equal(host, hosts[0] ?? authority ?? '')
+  assert.ok(lengths.length + codings.length <= 1, 'a length that is said more than once')
+  if (lengths.length === 1) assert.match(lengths[0]!, /^\d+$/)
+  if (codings.length === 1) assert.ok(minorVersion === 1 && /^chunked$/i.test(codings[0]!), 'a transfer coding that is not spoken')
+  assert.equal(contentLength, codings.length === 1 ? -1 : Number(lengths[0] ?? 0))
+  assert.equal(bodyKind, codings.length === 1 ? 'chunked' : contentLength === 0 ? 'none' : 'length')
+  const options = valuesOf('connection').flatMap((value) =>
+    value.split(',').map((one) => one.replace(/^[ \t]+|[ \t]+$/g, '').toLowerCase()),
+  )
+  assert.equal(keepAlive, !options.includes('close') && (minorVersion === 1 || options.includes('keep-alive')))
+  const expectations = valuesOf('expect').map((value) => value.toLowerCase())
+  assert.equal(expectsContinue, minorVersion === 1 && contentLength !== 0 && expectations.join() === '100-continue')
 }
 
 /** The shape of a reading: what makes an input different from others. */
