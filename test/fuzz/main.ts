@@ -60,7 +60,7 @@ async function runAll(): Promise<void> {
 
 /** The report of the thread, or the input at which it stood still or fell over. */
 function watch(order: Order): Promise<FuzzReport | Finding> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), { workerData: order })
     const words = new Uint32Array(order.shared, 0, WORDS)
     let last = -1
@@ -79,7 +79,7 @@ function watch(order: Order): Promise<FuzzReport | Finding> {
       clearInterval(timer)
       resolve(report)
     })
-    worker.on('error', (error) => void end(String(error)))
+    worker.on('error', (error) => (words[COUNT] === 0 ? reject(error) : void end(String(error))))
   })
 }
 
