@@ -22,7 +22,10 @@ export const BACKSLASH = 0x5c
 export const TOKEN = 1
 /** What a field value may hold: HTAB, SP, VCHAR and obs-text (RFC 9110 §5.5). CR, LF, NUL, other controls and DEL are out. */
 export const FIELD_VALUE = 2
-/** What a request target may hold: printable ASCII without space and `#` (RFC 9112 §3.2). Raw bytes above 0x7E must be percent-encoded. */
+/**
+ * What a request target may hold: printable ASCII without space, `#` (RFC 9112 §3.2) and `\`, which no URI has and some read as a slash.
+ * Raw bytes above 0x7E must be percent-encoded.
+ */
 export const TARGET = 4
 
 /** What `HEX` says of a byte that is no hexadecimal digit. */
@@ -40,7 +43,7 @@ function buildClasses(): Uint8Array {
   for (let i = 0; i < tchars.length; i++) table[tchars.charCodeAt(i)]! |= TOKEN
   for (let byte = 0; byte < 256; byte++) {
     if (byte === TAB || (byte >= SP && byte !== 0x7f)) table[byte]! |= FIELD_VALUE
-    if (byte > SP && byte < 0x7f && byte !== 0x23) table[byte]! |= TARGET
+    if (byte > SP && byte < 0x7f && byte !== 0x23 && byte !== BACKSLASH) table[byte]! |= TARGET
   }
   return table
 }

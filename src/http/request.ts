@@ -316,8 +316,7 @@ export class HttpRequest {
 
   /** A Web `Request` with a copy of everything, for code that is written against the Fetch API. On a streaming route its body is the stream, which is taken by that. */
   toWeb(): Request {
-    // The URL parser would read `\` as a slash, and so another path than the one that was routed.
-    const target = this.url === '*' ? '/' : this.url.replaceAll('\\', '%5C')
+    const target = this.url === '*' ? '/' : this.url
     const url = `${this.#connection.isSecure ? 'https' : 'http'}://${this.#head.host || 'localhost'}${target}`
     if (!URL.canParse(url)) throw new WeirError('WEIR_HOST_SYNTAX')
     if (/^(?:TRACE|TRACK|CONNECT)$/i.test(this.method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'fetch has no such method')

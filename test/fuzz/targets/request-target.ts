@@ -6,7 +6,7 @@ import { isAuthority, readTarget } from '../../../src/wire/target.ts'
 import { outcomeOf, type Target } from '../target.ts'
 
 /** What the reader of the head lets through. */
-const JUDGED = /^([!#$%&'*+.^_`|~\w-]+) ([!"$-~]+)$/
+const JUDGED = /^([!#$%&'*+.^_`|~\w-]+) ([!"$-[\]-~]+)$/
 
 export const requestTargetTarget: Target = {
   name: 'target',

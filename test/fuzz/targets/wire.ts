@@ -18,7 +18,7 @@ const LIMITS: readonly Limits[] = [
   resolveLimits({ maxRequestHeaderSize: 80, maxRequestHeaders: 2, maxRequestBodySize: 0, maxChunkExtensionSize: 0 }),
 ]
 /** What a head is, said once more and in another way. A chunk of it that fits nowhere makes the whole not match. */
-const HEAD = /^(?:\r\n)?[!#$%&'*+.^_`|~\w-]+ [!"$-~]+ HTTP\/1\.\d\r\n(?:[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*\r\n/
+const HEAD = /^(?:\r\n)?[!#$%&'*+.^_`|~\w-]+ [!"$-[\]-~]+ HTTP\/1\.\d\r\n(?:[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*\r\n/
 /** Refusals of bytes that are no head; whatever is one can only be refused for what it says. */
 const SYNTAX = /^WEIR_(?:FIRST_BYTE|METHOD_SYNTAX|REQUEST_LINE_SYNTAX|TARGET_SYNTAX|VERSION_SYNTAX|LINE_END|FIELD_\w+)$/
 /** Node costs a hundred times what we do. */
