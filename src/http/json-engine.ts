@@ -5,7 +5,10 @@ import type { ReadContext } from '../schema/schema.ts'
 /** Makes text of values and values of text, in place of `JSON`; for a whole server, or for one call of `bodyMap`. */
 export interface JsonEngine {
   serialize(value: unknown): string
-  /** @throws SyntaxError for what is no JSON */
+  /**
+   * For handlers and modules that want a value of their own: weir itself only serializes and populates.
+   * @throws SyntaxError for what is no JSON
+   */
   deserialize(text: string): unknown
   /**
    * Writes what `text` says into `target`; `options` are those that `bodyMap` was given.
