@@ -2,6 +2,7 @@
 // off by the limit that names it.
 
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { test } from 'node:test'
 
 import type { HttpServer, HttpSession, Limits, Timeouts } from '../src/index.ts'
@@ -249,6 +250,31 @@ inBothReadModes('hostile clients', (serve) => {
         attackers.map(() => 'WEIR_WRITE_TIMEOUT'),
       )
     })
+  })
+
+  const starves = 'to be mended: while a source never really waits, nothing else runs, not even the end of its client'
+  test('a source that never waits ends when its client leaves, and others are served', { todo: starves }, async (t) => {
+    // A client in a process of its own, which reads as fast as the server writes, up to 2 MB, and leaves.
+    const MOST_PIECES = 50_000
+    const piece = Buffer.alloc(16 * 1024)
+    let pieces = 0
+    let isClosed = false
+    const serving = await serve(t, (server) =>
+      mapGood(server).mapGet('/endless', async function* () {
+        try {
+          while (pieces++ < MOST_PIECES) yield piece
+        } finally {
+          isClosed = true
+        }
+      }),
+    )
+    const script = `exec 3<>/dev/tcp/127.0.0.1/${serving.server.port}; printf 'GET /endless HTTP/1.1\\r\\nHost: h\\r\\n\\r\\n' >&3; head -c 2000000 <&3`
+    await besideGoodClient(serving, async () => {
+      const client = spawn('bash', ['-c', script], { stdio: 'ignore' })
+      t.after(() => client.kill())
+      await eventually(() => isClosed, 'the end of the stream')
+    })
+    assert.ok(pieces < MOST_PIECES, 'the stream was read to its end for a client that had left')
   })
 
   // Clients that leave, in every phase and in every way.
