@@ -28,7 +28,7 @@ export interface ProxyKind {
 }
 
 const noNginx = absent('nginx', '-v')
-const noHaproxy = absent('haproxy', '-v')
+export const noHaproxy = absent('haproxy', '-v')
 
 export const PROXIES: readonly ProxyKind[] = [
   { name: 'nginx that reads bodies whole', missing: noNginx, start: (t, port) => startNginx(t, port, 'on') },
@@ -136,6 +136,38 @@ backend behind
   writeFileSync(file, configuration)
   const stop = await run(t, folder, 'haproxy', ['-db', '-q', '-f', file], port)
   return { port, stop, bodies: () => new Map() }
+}
+
+/**
+ * HAProxy in front of several servers, as one sets it up to restart them in turn: a server that takes no connection is passed over, and a
+ * request that met a connection at its end is given to another. It ends with the test.
+ */
+export async function startBalancer(t: TestContext, upstreams: readonly number[]): Promise<number> {
+  const port = await freePort()
+  const folder = temporaryFolder()
+  const configuration = `
+global
+  maxconn 256
+defaults
+  mode http
+  timeout connect 5s
+  timeout server 20s
+  timeout client 20s
+  retries 3
+  option redispatch 1
+  retry-on conn-failure empty-response
+  http-reuse always
+frontend front
+  bind 127.0.0.1:${port}
+  default_backend behind
+backend behind
+  balance roundrobin
+${upstreams.map((upstream, i) => `  server weir${i} 127.0.0.1:${upstream}`).join('\n')}
+`
+  const file = join(folder, 'haproxy.cfg')
+  writeFileSync(file, configuration)
+  await run(t, folder, 'haproxy', ['-db', '-q', '-f', file], port)
+  return port
 }
 
 function temporaryFolder(): string {
