@@ -22,7 +22,8 @@ export class Child {
   constructor(file, args, { pinning, core, runtime = process.execPath, flags = [] }) {
     this.#name = [file, ...args].join(' ')
     const run = onCore(pinning, core, runtime, [...flags, fileURLToPath(new URL(file, import.meta.url)), ...args])
-    this.#child = spawn(run.command, run.args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    const env = { ...process.env, NODE_ENV: 'production' }
+    this.#child = spawn(run.command, run.args, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     running.add(this.#child)
     this.#child.on('message', (message) => this.#settle(null, message))
     this.#child.on('error', (error) => this.#settle(error))

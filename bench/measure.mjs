@@ -27,6 +27,7 @@ export async function measure(workload, servers, { options, pinning, generator, 
 
     async function startAll() {
       for (const [name, server] of servers) {
+        if (server.missing !== undefined) result.skipped.set(name, server.missing)
         if (result.skipped.has(name) || result.failed.has(name)) continue
         say(`${workload.id}: ${name}, check and warm-up`)
         const flags = options.profiles === null ? [] : profiling(options.profiles)

@@ -3,7 +3,8 @@
 // A workload: { id, title, app, exchanges, depth = 1, connections = 64, needs }.
 //   `app` names the set of routes that a server must have, `exchanges` are the requests with their one right answer (message.mjs),
 //   `needs` a member that weir may not have yet.
-// A server: { label, version(), start(workload) → { port } or { skipped: reason }, runtime, answersOneBody }.
+// A server: { label, version(), start(workload) → { port } or { skipped: reason }, runtime, missing, answersOneBody }.
+//   `runtime` is another executable than this one, `missing` why it cannot be measured here at all.
 //   It is imported by this process too, for its label: what it measures must be imported inside `start`.
 import { readdirSync } from 'node:fs'
 

@@ -1,17 +1,20 @@
-// Fastify with what its guide recommends for speed: a schema for every answer, synchronous handlers, no logger.
+// Fastify with what its guide recommends for speed: a schema for every answer, synchronous handlers, no logger; its own plugins for forms,
+// uploads and files.
+import { ofPerson, ofUpload } from '../answers.mjs'
+import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { ROUTES } from '../route-table.mjs'
 
 export const label = 'Fastify'
 export const version = () => versionOf('fastify')
 
-const APPS = { basic, routes }
+const APPS = { basic, bodies, routes, large }
+const MAX_FILE = 1024 * 1024
 
 export async function start(workload) {
-  if (APPS[workload.app] === undefined) return { skipped: 'it reads forms and uploads with plugins only' }
   const { fastify } = await import('fastify')
   const app = fastify()
-  APPS[workload.app](app)
+  await APPS[workload.app](app)
   await app.listen({ host: '127.0.0.1', port: 0 })
   return { port: app.server.address().port }
 }
@@ -72,4 +75,47 @@ function routes(app) {
     const schema = { response: answers({ route: string, ...Object.fromEntries(params.map((param) => [param, string])) }) }
     app.route({ method, url, schema, handler: (request, reply) => void reply.send({ route: name, ...request.params }) })
   }
+}
+
+async function bodies(app) {
+  await app.register((await import('@fastify/formbody')).default)
+  await app.register((await import('@fastify/multipart')).default, { attachFieldsToBody: true, limits: { fileSize: MAX_FILE } })
+  const number = { type: 'number' }
+  const address = { name: string, email: string, street: string, city: string }
+  const properties = { ...address, age: number, score: number, subscribed: boolean, birthday: { type: 'string', format: 'date-time' } }
+  const person = {
+    body: { type: 'object', required: Object.keys(properties), properties },
+    response: answers({ ...address, nextAge: number, score: number, subscribed: boolean, year: integer }),
+  }
+  app.post('/people', { schema: person }, (request, reply) => {
+    reply.send(ofPerson({ ...request.body, birthday: new Date(request.body.birthday) }))
+  })
+
+  const file = { type: 'object', properties: { name: string, type: string, size: integer, first: integer, last: integer } }
+  app.post('/uploads', { schema: { response: answers({ title: string, author: string, comment: string, file }) } }, async (request) => {
+    const { title, author, comment, image } = request.body
+    const fields = { title: title.value, author: author.value, comment: comment.value }
+    return ofUpload(fields, image.filename, image.mimetype, await image.toBuffer())
+  })
+}
+
+async function large(app) {
+  const { folder } = keepFile()
+  await app.register((await import('@fastify/static')).default, { root: folder, serve: false })
+  const row = {
+    id: integer,
+    name: string,
+    city: string,
+    price: { type: 'number' },
+    enabled: boolean,
+    tags: { type: 'array', items: string },
+  }
+  const rows = { type: 'array', items: { type: 'object', properties: row } }
+  app.get('/document', { schema: { response: answers({ rows }) } }, (_request, reply) => {
+    reply.send(DOCUMENT)
+  })
+  app.get('/bytes', (_request, reply) => {
+    reply.send(BYTES)
+  })
+  app.get(`/${FILE_NAME}`, (_request, reply) => reply.sendFile(FILE_NAME))
 }

@@ -11,13 +11,16 @@ export const answersOneBody = true
 const MAX_CHUNK = 16 * 1024
 
 export async function start(workload) {
-  const { request, body } = workload.exchanges[0]
+  const { request, body, mediaType } = workload.exchanges[0]
   if (request.length > MAX_CHUNK) return { skipped: 'it takes a chunk for a request, and these come in several' }
   const date = new Date().toUTCString()
-  const answer = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nDate: ${date}\r\n\r\n${body}`
-  const answers = Array.from({ length: 65 }, (_, count) => answer.repeat(count))
+  const content = Buffer.from(body).latin1Slice()
+  const answer = `HTTP/1.1 200 OK\r\nContent-Type: ${mediaType}\r\nContent-Length: ${content.length}\r\nDate: ${date}\r\n\r\n${content}`
+  const answers = Array.from({ length: workload.depth === 1 ? 2 : 65 }, (_, count) => answer.repeat(count))
 
-  const onePerChunk = (socket) => socket.on('data', () => socket.write(answer, 'latin1'))
+  // Short strings cost the socket less than bytes, long ones more.
+  const single = answer.length > MAX_CHUNK ? Buffer.from(answer, 'latin1') : answer
+  const onePerChunk = (socket) => socket.on('data', () => socket.write(single, 'latin1'))
   const countedByLength = (socket) => {
     let rest = 0
     socket.on('data', (chunk) => {

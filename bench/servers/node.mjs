@@ -1,15 +1,20 @@
 // The yardstick: node:http by hand, as someone would write it who counts microseconds and still wants correct answers.
+import { createReadStream, stat } from 'node:fs'
 import { createServer } from 'node:http'
 import { parse } from 'node:querystring'
+import { pipeline } from 'node:stream'
 
 import busboy from 'busboy'
 
+import { ofPerson, ofUpload, ofUser } from '../answers.mjs'
+import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
+import { personOfForm, personOfJson, readUser } from '../models-by-hand.mjs'
 import { ROUTES } from '../route-table.mjs'
 
 export const label = 'node:http'
 export const version = () => process.versions.node
 
-const APPS = { basic: () => basic, bodies: () => bodies, routes: manyRoutes }
+const APPS = { basic: () => basic, bodies: () => bodies, routes: manyRoutes, large: largeAnswers }
 
 export async function start(workload) {
   const server = createServer(APPS[workload.app]())
@@ -52,17 +57,6 @@ function showUser(path, query, response) {
   send(response, 200, { id, active: active === 'true' })
 }
 
-class User {
-  id = ''
-  name = ''
-  email = ''
-  creation = new Date(0)
-  enabled = false
-  logins = 0
-  tags = []
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const MAX_BODY = 1024 * 1024
 
 function gather(request, response, onText) {
@@ -83,33 +77,8 @@ function saveUser(request, response) {
   gather(request, response, (text) => {
     const user = readUser(text)
     if (user === null) return refuse(response, 400)
-    const { id, name, creation, enabled, logins, tags } = user
-    send(response, 200, { id, name, year: creation.getUTCFullYear(), enabled, nextLogin: logins + 1, tags: tags.length })
+    send(response, 200, ofUser(user))
   })
-}
-
-function readUser(text) {
-  let value
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return null
-  }
-  if (typeof value !== 'object' || value === null) return null
-  const user = new User()
-  if (typeof value.id !== 'string' || !UUID.test(value.id)) return null
-  user.id = value.id
-  if (typeof value.name !== 'string' || typeof value.email !== 'string') return null
-  user.name = value.name
-  user.email = value.email
-  user.creation = new Date(value.creation)
-  if (Number.isNaN(user.creation.getTime())) return null
-  if (typeof value.enabled !== 'boolean' || !Number.isFinite(value.logins)) return null
-  user.enabled = value.enabled
-  user.logins = value.logins
-  if (!Array.isArray(value.tags) || !value.tags.every((tag) => typeof tag === 'string')) return null
-  user.tags = value.tags
-  return user
 }
 
 function bodies(request, response) {
@@ -120,17 +89,6 @@ function bodies(request, response) {
   refuse(response, 404)
 }
 
-class Person {
-  name = ''
-  email = ''
-  street = ''
-  city = ''
-  age = 0
-  score = 0
-  subscribed = false
-  birthday = new Date(0)
-}
-
 function savePerson(request, response) {
   const type = request.headers['content-type']
   const read = type === 'application/json' ? personOfJson : type === 'application/x-www-form-urlencoded' ? personOfForm : null
@@ -138,44 +96,8 @@ function savePerson(request, response) {
   gather(request, response, (text) => {
     const person = read(text)
     if (person === null) return refuse(response, 400)
-    const { name, email, street, city, age, score, subscribed, birthday } = person
-    send(response, 200, { name, email, street, city, nextAge: age + 1, score: score + 0.5, subscribed, year: birthday.getUTCFullYear() })
+    send(response, 200, ofPerson(person))
   })
-}
-
-function personOfJson(text) {
-  let value
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return null
-  }
-  if (typeof value !== 'object' || value === null) return null
-  if (!Number.isFinite(value.age) || !Number.isFinite(value.score) || typeof value.subscribed !== 'boolean') return null
-  return personOf(value, value.age, value.score, value.subscribed)
-}
-
-const NUMBER = /^-?\d+(?:\.\d+)?$/
-
-function personOfForm(text) {
-  const value = parse(text)
-  if (!NUMBER.test(value.age) || !NUMBER.test(value.score)) return null
-  if (value.subscribed !== 'true' && value.subscribed !== 'false') return null
-  return personOf(value, Number(value.age), Number(value.score), value.subscribed === 'true')
-}
-
-function personOf({ name, email, street, city, birthday }, age, score, subscribed) {
-  if (typeof name !== 'string' || typeof email !== 'string' || typeof street !== 'string' || typeof city !== 'string') return null
-  const person = new Person()
-  person.name = name
-  person.email = email
-  person.street = street
-  person.city = city
-  person.age = age
-  person.score = score
-  person.subscribed = subscribed
-  person.birthday = new Date(birthday)
-  return Number.isNaN(person.birthday.getTime()) ? null : person
 }
 
 function keepUpload(request, response) {
@@ -205,9 +127,7 @@ function keepUpload(request, response) {
   })
   form.on('close', () => {
     if (file === null) return refuse(response, 400)
-    const { name, type, content } = file
-    const shown = { name, type, size: content.length, first: content[0], last: content[content.length - 1] }
-    send(response, 200, { title: fields.title, author: fields.author, comment: fields.comment, file: shown })
+    send(response, 200, ofUpload(fields, file.name, file.type, file.content))
   })
   request.pipe(form)
 }
@@ -240,4 +160,29 @@ function manyRoutes() {
     }
     send(response, 200, handler(values[0], values[1]))
   }
+}
+
+/** A file as a careful hand sends it: its length said, streamed, closed when the client leaves. */
+function largeAnswers() {
+  const { path } = keepFile()
+  return (request, response) => {
+    const { url, method } = request
+    if (method !== 'GET') return refuse(response, 405)
+    if (url === '/document') return send(response, 200, DOCUMENT)
+    if (url === '/bytes') {
+      response.writeHead(200, { 'Content-Type': 'application/octet-stream', 'Content-Length': BYTES.length })
+      return response.end(BYTES)
+    }
+    if (url === `/${FILE_NAME}`) return sendFile(path, response)
+    refuse(response, 404)
+  }
+}
+
+function sendFile(path, response) {
+  stat(path, (error, stats) => {
+    if (error !== null) return refuse(response, 404)
+    const modified = stats.mtime.toUTCString()
+    response.writeHead(200, { 'Content-Type': 'image/jpeg', 'Content-Length': stats.size, 'Last-Modified': modified })
+    pipeline(createReadStream(path), response, () => {})
+  })
 }

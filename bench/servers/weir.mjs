@@ -1,12 +1,13 @@
 // weir as its guide shows it. WEIR_DIST points at another build than ../../dist, for comparing two of them.
 import { pathToFileURL } from 'node:url'
 
+import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { ROUTES } from '../route-table.mjs'
 
 export const label = 'weir'
 export const version = () => process.env.WEIR_DIST ?? 'this commit'
 
-const APPS = { basic, bodies, routes }
+const APPS = { basic, bodies, routes, large }
 
 export async function start(workload) {
   const weir = await import(process.env.WEIR_DIST ? pathToFileURL(`${process.env.WEIR_DIST}/index.js`) : '../../dist/index.js')
@@ -70,4 +71,11 @@ class Person {
 
 function routes(server) {
   for (const { method, path, name } of ROUTES) server.map(method, path, (values) => ({ route: name, ...values }))
+}
+
+function large(server) {
+  const { path } = keepFile()
+  server.mapGet('/document', () => DOCUMENT)
+  server.mapGet('/bytes', () => BYTES)
+  server.mapGet(`/${FILE_NAME}`, (_args, { response }) => response.file(path))
 }

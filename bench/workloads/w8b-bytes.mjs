@@ -1,0 +1,9 @@
+import { BYTES } from '../large.mjs'
+import { requestOf } from '../message.mjs'
+
+export default {
+  id: 'w8b',
+  title: `GET /bytes, ${BYTES.length} B that are in memory`,
+  app: 'large',
+  exchanges: [{ request: requestOf('GET', '/bytes'), status: 200, mediaType: 'application/octet-stream', body: BYTES }],
+}
