@@ -11,6 +11,10 @@ export interface PumpTarget {
   write(piece: Uint8Array): Promise<void> | null
 }
 
+/** After so much the event loop gets its turn: a source that never really waits would keep everybody else waiting. */
+const TURN_BYTES = 256 * 1024
+const TURN_PIECES = 64
+
 /**
  * Reads `source` to its end. The source is closed whatever happens.
  * @param length what was promised, -1 without a promise
@@ -18,6 +22,8 @@ export interface PumpTarget {
  */
 export async function pump(source: SourceReader, length: number, target: PumpTarget): Promise<void> {
   let rest = length
+  let bytes = 0
+  let pieces = 0
   try {
     for (;;) {
       const { done, value } = await source.next()
@@ -27,15 +33,24 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
       if (length !== -1 && (rest -= piece.length) < 0) {
         throw new WeirError('WEIR_RESPONSE_LENGTH', `${length} bytes were promised, more came`)
       }
-      if (piece.length === 0) continue
-      const drained = target.write(piece)
+      const drained = piece.length === 0 ? null : target.write(piece)
       if (drained !== null) await drained
+      if (target.isGone) return
+      bytes += piece.length
+      if (++pieces < TURN_PIECES && bytes < TURN_BYTES) continue
+      bytes = pieces = 0
+      await turn()
       if (target.isGone) return
     }
   } finally {
     source.close()
   }
   if (length !== -1 && rest > 0) throw new WeirError('WEIR_RESPONSE_LENGTH', `${length} bytes were promised, ${rest} are missing`)
+}
+
+/** Lets everything run that is due. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function bytesOf(item: unknown): Uint8Array {
