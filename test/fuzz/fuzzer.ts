@@ -73,6 +73,7 @@ class Fuzzer {
     for (const { input, variant } of known) {
       const failure = await this.#failureOf(input, variant)
       if (failure !== null) this.#knownFailures.add(signatureOf(failure))
+      else this.#pool.push(input) // where there was one mistake there may be more
     }
     for (const seed of [...readCorpus(this.#target.name), ...this.#target.seeds()]) {
       if (seed.length > this.#target.maxBytes) continue
