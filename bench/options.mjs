@@ -2,20 +2,22 @@
 import { parseArgs } from 'node:util'
 
 export const USAGE = `npm run bench -- [options]
-  --quick              short rounds, under five minutes
+  --quick              short rounds of weir and fastify, under five minutes
   --only w1,w2         these workloads alone
-  --servers weir,node  these servers alone; node is always measured, everything is a ratio to it
-  --rounds n           rounds for each workload (default 30; quick 12)
+  --servers weir,hono  these servers alone, or all of them: all (default all; quick weir,fastify). node is always measured:
+                       everything is a ratio to it
+  --rounds n           rounds for each workload (default 30; quick 10)
   --seconds n          seconds a server is under load in each round (default 0.5; quick 0.4)
   --warmup n           seconds of load before the first round (default 2; quick 1.5)
   --processes n        how often the servers are started afresh over the rounds (default 3; quick 1)
   --generator wrk|own  wrk, as a second opinion, instead of bench/load.mjs (whole seconds; never for pipelining)
   --cpu-prof folder    writes a CPU profile of each server there; the numbers of such a run are not to be quoted
   --json file          writes every round's numbers there
+  --markdown file      writes docs/performance.md there
   --help`
 
-const FULL = { rounds: 30, seconds: 0.5, warmup: 2, processes: 3 }
-const QUICK = { rounds: 12, seconds: 0.4, warmup: 1.5, processes: 1 }
+const FULL = { servers: null, rounds: 30, seconds: 0.5, warmup: 2, processes: 3 }
+const QUICK = { servers: ['weir', 'fastify'], rounds: 10, seconds: 0.4, warmup: 1.5, processes: 1 }
 
 /** @throws TypeError with a text for the user */
 export function readOptions(args) {
@@ -34,6 +36,7 @@ export function readOptions(args) {
       generator: text,
       'cpu-prof': text,
       json: text,
+      markdown: text,
     },
   })
   const preset = values.quick ? QUICK : FULL
@@ -42,7 +45,8 @@ export function readOptions(args) {
   return {
     help: values.help,
     only: list(values.only),
-    servers: list(values.servers),
+    quick: values.quick,
+    servers: list(values.servers) ?? preset.servers,
     rounds,
     seconds: positive('seconds', values.seconds, preset.seconds),
     warmup: positive('warmup', values.warmup, preset.warmup),
@@ -50,6 +54,7 @@ export function readOptions(args) {
     generator: values.generator ?? 'own',
     profiles: values['cpu-prof'] ?? null,
     json: values.json ?? null,
+    markdown: values.markdown ?? null,
   }
 }
 

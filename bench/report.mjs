@@ -6,7 +6,7 @@ const SATURATED = 0.9
 /** Above this share of its core the load generator may have been the bottleneck. */
 const EXHAUSTED = 0.85
 /** Above this share of a core, what else ran on the machine is worth a warning. */
-const DISTURBED = 0.1
+export const DISTURBED = 0.1
 
 /** Ratios point one way: above 1 is better than node:http. */
 const RATIOS = {

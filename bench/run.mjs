@@ -1,6 +1,8 @@
 // `npm run bench`: the workloads against the servers, as ratios to node:http. What each figure means: bench/README.md.
 import { writeFileSync } from 'node:fs'
 
+import { APART } from './apart.mjs'
+import { document } from './document.mjs'
 import { OwnGenerator, WrkGenerator } from './generators.mjs'
 import { describeMachine, leaveServerCore } from './machine.mjs'
 import { measure } from './measure.mjs'
@@ -9,7 +11,8 @@ import { BASE, heading, summarize, table } from './report.mjs'
 import { loadServers, loadWorkloads } from './workloads.mjs'
 
 const options = readOrExplain()
-const workloads = chosen('workload', await loadWorkloads(), (workload) => workload.id, options.only)
+const parts = chosen('workload', [...(await loadWorkloads()), ...APART], (part) => part.id, options.only)
+const workloads = parts.filter((part) => !APART.includes(part))
 const servers = chosenServers(await loadServers())
 const machine = describeMachine()
 leaveServerCore(machine.pinning)
@@ -22,14 +25,22 @@ const own = new OwnGenerator(machine.pinning)
 const wrk = options.generator === 'wrk' ? new WrkGenerator(machine.pinning) : null
 const say = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`)
 const command = `npm run bench -- ${process.argv.slice(2).join(' ')}`.trim().replace(/ --$/, '')
-console.log(`${heading(machine, servers, options, command)}\n`)
+const head = heading(machine, servers, options, command)
+console.log(`${head}\n`)
+const sections = []
+const tell = (section) => {
+  say('')
+  console.log(`${section}\n`)
+  sections.push(section)
+}
 
-const record = { machine, options, command, workloads: {} }
+const record = { machine, options, command, workloads: {}, apart: {} }
+const results = new Map()
 for (const workload of workloads) {
   const generator = wrk === null || workload.depth > 1 ? own : wrk
   const result = await measure(workload, servers, { options, pinning: machine.pinning, generator, say })
-  say('')
-  console.log(`${table(workload, servers, result, generator.name)}\n`)
+  tell(table(workload, servers, result, generator.name))
+  results.set(workload, result)
   if (result.failed.size > 0) process.exitCode = 1
   record.workloads[workload.id] = {
     rounds: result.rounds.map((round) => Object.fromEntries(round)),
@@ -39,7 +50,18 @@ for (const workload of workloads) {
   }
 }
 await own.stop()
+for (const part of parts.filter((one) => APART.includes(one))) {
+  const text = await part.measure({ pinning: machine.pinning, quick: options.quick, say }).catch(failed)
+  record.apart[part.id] = text
+  tell(`### ${part.id}: ${part.title}\n\n${text}`)
+}
+if (options.markdown !== null) writeFileSync(options.markdown, document({ head, sections, results, servers }))
 if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(record, null, 2)}\n`)
+
+function failed(error) {
+  process.exitCode = 1
+  return `FAILED: ${error.message}`
+}
 
 function readOrExplain() {
   try {
@@ -62,9 +84,10 @@ function chosen(kind, all, nameOf, wanted) {
   return wanted === null ? all : all.filter((one) => wanted.includes(nameOf(one)))
 }
 
-/** The base first: it is what the others are compared with. */
+/** The base first, since it is what the others are compared with, and then what is compared. */
 function chosenServers(all) {
-  const wanted = options.servers === null ? null : [BASE, ...options.servers]
+  const wanted = options.servers === null || options.servers.includes('all') ? null : [BASE, ...options.servers]
   const entries = chosen('server', [...all], ([name]) => name, wanted)
-  return new Map(entries.sort(([a], [b]) => Number(b === BASE) - Number(a === BASE)))
+  const place = ([name]) => ['weir', BASE].indexOf(name)
+  return new Map(entries.sort((a, b) => place(b) - place(a)))
 }

@@ -1,0 +1,39 @@
+// What is measured without load, after the workloads: `{ id, title, measure({ pinning, quick, say }) → Markdown }`.
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+import { coldStart } from './cold-start.mjs'
+import { onCore, SERVER_CORE } from './machine.mjs'
+
+const IDLE_CONNECTIONS = 10_000
+const COLD_STARTS = { full: 30, quick: 8 }
+const PATIENCE_MS = 120_000
+
+export const APART = [
+  {
+    id: 'w9',
+    title: `memory per idle keep-alive connection, ${IDLE_CONNECTIONS.toLocaleString('en')} of them`,
+    async measure({ pinning, say }) {
+      say('w9: idle connections')
+      const script = fileURLToPath(new URL('idle.mjs', import.meta.url))
+      const { command, args } = onCore(pinning, SERVER_CORE, process.execPath, [script, '--connections', String(IDLE_CONNECTIONS)])
+      const { stdout } = await promisify(execFile)(command, args, { timeout: PATIENCE_MS, encoding: 'utf8' })
+      const lines = stdout.split('\n').filter((line) => line !== '')
+      return [
+        ...lines.map((line) => `- ${line}`),
+        '',
+        'By `node bench/idle.mjs`; after a collection, beyond what the server needs without them.',
+      ].join('\n')
+    },
+  },
+  {
+    id: 'w10',
+    title: 'cold start: a process that answers its first request',
+    async measure({ pinning, quick, say }) {
+      const rounds = quick ? COLD_STARTS.quick : COLD_STARTS.full
+      const text = await coldStart({ rounds, pinning, say })
+      return `${text}\n\nMedians of ${rounds} starts, by \`node bench/cold-start.mjs\`; ± is the 95 % confidence interval. Most of it is Node itself.`
+    },
+  },
+]

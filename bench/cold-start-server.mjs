@@ -1,0 +1,47 @@
+// The process that w10 starts: `cold-start-server.mjs <name>`. It imports one server, listens, says so in one line on stdout, and answers
+// everything with the CPU time it has used until then. No IPC and no stream for stdout: both would load node:net before it is asked for.
+import { writeSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+
+const SERVERS = {
+  weir: {
+    load: () => import(process.env.WEIR_DIST ? pathToFileURL(`${process.env.WEIR_DIST}/index.js`) : '../dist/index.js'),
+    async start({ HttpServer }) {
+      const server = new HttpServer('127.0.0.1', 0)
+      server.mapGet('/', () => process.cpuUsage())
+      await server.start()
+      return server.port
+    },
+  },
+  'node:http': {
+    load: () => import('node:http'),
+    async start({ createServer }) {
+      const server = createServer((_request, response) => {
+        const body = JSON.stringify(process.cpuUsage())
+        response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length })
+        response.end(body)
+      })
+      await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+      return server.address().port
+    },
+  },
+  'node:net': {
+    load: () => import('node:net'),
+    async start({ createServer }) {
+      const server = createServer((socket) => {
+        socket.once('data', () => {
+          const body = JSON.stringify(process.cpuUsage())
+          socket.write(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+        })
+      })
+      await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+      return server.address().port
+    },
+  },
+}
+
+const { load, start } = SERVERS[process.argv[2]]
+const before = performance.now()
+const loaded = await load()
+const importMs = performance.now() - before
+writeSync(1, `${JSON.stringify({ port: await start(loaded), importMs })}\n`)
