@@ -427,6 +427,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
       // A source that stops because its client has left is no failure.
       if (isAbort(error, exchange.request.signal)) this.abort(error)
       else this.#crash(error)
+      this.#expire()
       return
     }
     this.#settle(exchange, this.#host.application.refuse(exchange, error))

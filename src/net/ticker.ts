@@ -11,6 +11,8 @@ export interface Timed {
 
 const SHORTEST_PERIOD_MS = 10
 const LONGEST_PERIOD_MS = 500
+/** So much of a tick counts at most. */
+const MOST_PERIODS = 2
 
 export class Ticker {
   readonly #clock: Clock
@@ -19,8 +21,12 @@ export class Ticker {
   #second = 0
   /** How much later than its time something may be noticed, in milliseconds. */
   readonly periodMs: number
-  /** The time of the last tick: at most `periodMs` old. */
+  /**
+   * The time of the last tick, at most `periodMs` old. Of time in which the process did nothing at all only a little counts: what has come
+   * meanwhile has not been read yet, and is not the client's fault.
+   */
   now = 0
+  #lastTick = 0
   /** `Date: …` with its line end, of this second (RFC 9110 §6.6.1). */
   dateLine = ''
 
@@ -46,13 +52,14 @@ export class Ticker {
   }
 
   #tick(): void {
-    const before = this.now
+    const elapsed = Math.min(this.#clock.now() - this.#lastTick, MOST_PERIODS * this.periodMs)
+    this.now += elapsed
     this.#read()
-    for (const timed of this.#timed) timed.tick(this.now - before)
+    for (const timed of this.#timed) timed.tick(elapsed)
   }
 
   #read(): void {
-    this.now = this.#clock.now()
+    this.#lastTick = this.#clock.now()
     const wall = this.#clock.wallTime()
     const second = Math.floor(wall / 1000)
     if (second === this.#second) return

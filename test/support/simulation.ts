@@ -43,9 +43,6 @@ const SOME_STEPS = [20, 60, 150]
 const AMOUNTS = [1, 3, 20, 100, 1_000, Number.POSITIVE_INFINITY]
 const DURATIONS_MS = [10, 300, 1_500, 6_000]
 
-/** Still to be mended: a request whose streamed answer breaks off is never expired. */
-const NOT_EXPIRED = /^\/(?:stream|readable|echoStream)/
-
 /** The wire connections of the run that is under way: peers keep them to themselves. */
 let wires = new Set<Connection>()
 const { receive } = Connection.prototype
@@ -375,8 +372,7 @@ class Simulation {
   #lookBack(): void {
     for (const { name, isClosed } of this.#sources) if (!isClosed) this.#blame(`a ${name} was left open`)
     for (const { path, body } of this.#accepted) {
-      const isExempt = path.startsWith('/never/') || NOT_EXPIRED.test(path)
-      if (!isExempt && !isExpired(body)) this.#blame(`the body of ${path} has not expired`)
+      if (!path.startsWith('/never/') && !isExpired(body)) this.#blame(`the body of ${path} has not expired`)
     }
     for (const peer of this.#peers.values()) {
       const last = this.#accepted.filter((one) => one.peer === peer).at(-1)
