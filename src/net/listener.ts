@@ -30,6 +30,11 @@ export class Listener {
   readonly #handshakes = new Map<string, Socket>()
   /** While it is under way. */
   #listening: Promise<void> | null = null
+  /** Open sockets. Peers may stay longer: their handlers clean up. */
+  #connections = 0
+  readonly #countOut = (): void => {
+    this.#connections--
+  }
   #onEmpty: (() => void) | null = null
   #deadline: NodeJS.Timeout | undefined
   #aborted = 0
@@ -38,12 +43,19 @@ export class Listener {
     this.#options = options
     this.#host = host
     const kind: SocketKind = options.tls !== null ? 'tls' : options.unixSocket !== null ? 'unix' : 'tcp'
+    const { maxConnections } = options
     const accept = (socket: Socket): void => {
+      if (maxConnections !== null && this.#connections >= maxConnections) {
+        socket.destroy()
+        return
+      }
+      this.#connections++
       const transport = new SocketTransport(socket, kind, options.sharesBuffer && kind !== 'tls')
       const peer = new Peer(host, transport)
       this.#peers.add(peer)
       this.#handshakes.delete(nameOf(socket))
       transport.start(peer)
+      transport.onceClosed(this.#countOut)
     }
     const common = { allowHalfOpen: true, noDelay: true, highWaterMark: 64 * 1024 }
     this.#server =
@@ -55,7 +67,6 @@ export class Listener {
       // Node tells of a handshake that failed or took too long, and leaves the socket open.
       this.#server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy())
     }
-    if (options.maxConnections !== null) this.#server.maxConnections = options.maxConnections
   }
 
   /** The port that was bound, 0 before that and for a Unix socket. */

@@ -228,7 +228,9 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     }
     this.#exchange?.request.fireAbort(error)
     this.#body?.fail(error)
-    this.#transport.reset()
+    // A client that has been sent everything, and is only slow to close, is not told that something is missing.
+    if (this.#isLingering && this.#transport.unsentBytes === 0) this.#transport.destroy()
+    else this.#transport.reset()
   }
 
   // The road of a request.

@@ -43,8 +43,8 @@ export function adopt(accepted: Socket, onRead: (buffer: Buffer, length: number)
       },
     },
   } as ConstructorParameters<typeof Socket>[0])
-  // The accepted socket stays as what the server counts: it ends when the new one does.
+  // The accepted socket is an empty shell of a kilobyte. The server does not count the connection any more: whoever listens has to.
   owner._handle = null
-  socket.once('close', () => accepted.destroy())
+  accepted.destroy()
   return socket
 }

@@ -34,6 +34,11 @@ export class SocketTransport implements Transport {
     socket.resume()
   }
 
+  /** Calls `callback` when the socket has closed, as well as what `start` was given. */
+  onceClosed(callback: () => void): void {
+    this.#socket.once('close', callback)
+  }
+
   writeText(text: string): void {
     this.#socket.write(text, 'latin1')
   }
