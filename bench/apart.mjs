@@ -33,7 +33,7 @@ export const APART = [
     async measure({ pinning, quick, say }) {
       const rounds = quick ? COLD_STARTS.quick : COLD_STARTS.full
       const text = await coldStart({ rounds, pinning, say })
-      return `${text}\n\nMedians of ${rounds} starts, by \`node bench/cold-start.mjs\`; ± is the 95 % confidence interval. Most of it is Node itself.`
+      return `${text}\n\nMedians of ${rounds} starts, by \`node bench/cold-start.mjs\`; ± is the 95 % confidence interval. What node:net takes is Node itself.`
     },
   },
 ]
