@@ -203,6 +203,13 @@ export const ERRORS = {
     text: 'the body is a stream here: await request.bufferBody() first',
     see: 'docs/guide/request.md',
   },
+  WEIR_BODY_IS_FORM: {
+    fault: 'peer',
+    status: 415,
+    closes: false,
+    text: 'a multipart form came, which is not read as a whole here',
+    see: 'docs/guide/request.md',
+  },
   WEIR_BODY_ALREADY_READ: {
     fault: 'developer',
     status: 500,
@@ -439,8 +446,9 @@ export class PayloadTooLargeError extends LimitError {
 export class BodyNotBufferedError extends WeirError {
   override readonly name = 'BodyNotBufferedError'
 
-  constructor(member: string) {
-    super('WEIR_BODY_NOT_BUFFERED', member)
+  /** @param isForm the client chose the stream, by sending a multipart form where the route says nothing */
+  constructor(member: string, isForm = false) {
+    super(isForm ? 'WEIR_BODY_IS_FORM' : 'WEIR_BODY_NOT_BUFFERED', member)
   }
 }
 

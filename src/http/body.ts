@@ -51,14 +51,17 @@ export class RequestBody {
   #collected: { resolve: () => void; reject: (error: Error) => void; promise: Promise<void> } | null = null
   readonly #expectedLength: number
   readonly #demand: (() => void) | null
+  readonly #isForm: boolean
 
   /**
    * @param expectedLength from Content-Length, -1 when unknown
    * @param demand called when a reader wants (more) bytes; null when the engine gathers the body before the handler runs
+   * @param isForm whether it comes as a stream only because the client sends a form
    */
-  constructor(expectedLength: number, demand: (() => void) | null) {
+  constructor(expectedLength: number, demand: (() => void) | null, isForm = false) {
     this.#expectedLength = expectedLength
     this.#demand = demand
+    this.#isForm = isForm
     this.#state = demand === null ? COLLECTING : WAITING
   }
 
@@ -248,7 +251,7 @@ export class RequestBody {
     if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route)
     if (this.#error !== null) throw this.#error
     if (this.#state === FLOWING) throw new BodyAlreadyReadError(member)
-    throw new BodyNotBufferedError(member)
+    throw new BodyNotBufferedError(member, this.#isForm)
   }
 }
 

@@ -304,7 +304,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     this.#deadlines.enter(phase.NONE)
     this.#deadlines.startRequest()
     const streams = head.contentLength !== 0 && (isTooLarge || streamsBody(head, match))
-    this.#body = new RequestBody(head.contentLength, streams ? () => this.#demand() : null)
+    this.#body = new RequestBody(head.contentLength, streams ? () => this.#demand() : null, match.route?.bodyMode === 'auto')
     this.#match = match
     this.#owesContinue = head.expectsContinue
     this.#exchange = application.open(head, this.#body, this, match)

@@ -395,3 +395,16 @@ test('files whose saving onFile does not wait for are saved whole; a stream that
     [0, 0, 11, 11, 100_000, 100_000, 3_000_000, 3_000_000],
   )
 })
+
+test('a form where a text was expected is the client’s mistake, and not logged', async () => {
+  const logged: unknown[] = []
+  const server = new HttpServer({ logger: { error: (_, error) => logged.push(error) } })
+  server.mapPost('/text', (_, { request }) => request.body)
+  server.mapPost('/stream', { body: 'stream' }, (_, { request }) => request.body)
+  const form = new FormData()
+  form.set('a', 'b')
+  const answer = await server.inject({ method: 'POST', url: '/text', body: form })
+  assert.deepEqual([answer.status, (answer.json() as { code: string }).code, logged.length], [415, 'WEIR_BODY_IS_FORM', 0])
+  assert.equal((await server.inject({ method: 'POST', url: '/stream', body: form })).status, 500)
+  assert.equal(logged.length, 1)
+})
