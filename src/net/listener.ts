@@ -50,12 +50,11 @@ export class Listener {
         return
       }
       this.#connections++
-      const transport = new SocketTransport(socket, kind, options.sharesBuffer && kind !== 'tls')
+      const transport = new SocketTransport(socket, kind, options.sharesBuffer && kind !== 'tls', this.#countOut)
       const peer = new Peer(host, transport)
       this.#peers.add(peer)
-      this.#handshakes.delete(nameOf(socket))
+      if (kind === 'tls') this.#handshakes.delete(nameOf(socket))
       transport.start(peer)
-      transport.onceClosed(this.#countOut)
     }
     const common = { allowHalfOpen: true, noDelay: true, highWaterMark: 64 * 1024 }
     this.#server =

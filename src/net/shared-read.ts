@@ -23,25 +23,19 @@ let shared: Buffer | null = null
 
 /**
  * A socket over the connection of `accepted`, which must be paused and unread, that reads into one buffer shared by all.
- * `onRead` is called with that buffer and how much of it was filled; the memory is used again as soon as it returns.
+ * `onRead` is called with how much of that buffer was filled, and the buffer; the memory is used again as soon as it returns, which must be
+ * with true.
  * @returns null when this Node cannot do it; `accepted` is untouched then
  */
-export function adopt(accepted: Socket, onRead: (buffer: Buffer, length: number) => void): Socket | null {
+export function adopt(accepted: Socket, onRead: (length: number, buffer: Buffer) => true): Socket | null {
   const owner = accepted as unknown as WithHandle
   const handle = owner._handle
   if (handle === null || handle === undefined || typeof handle.useUserBuffer !== 'function') return null
   shared ??= Buffer.allocUnsafeSlow(BUFFER_BYTES)
-  const buffer = shared
   const socket = new Socket({
     handle,
     allowHalfOpen: true,
-    onread: {
-      buffer,
-      callback(length: number): boolean {
-        onRead(buffer, length)
-        return true
-      },
-    },
+    onread: { buffer: shared, callback: onRead },
   } as ConstructorParameters<typeof Socket>[0])
   // The accepted socket is an empty shell of a kilobyte. The server does not count the connection any more: whoever listens has to.
   owner._handle = null
