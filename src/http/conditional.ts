@@ -31,6 +31,10 @@ export async function evaluatePreconditions(field: ReadField, current: Validator
     if (unmodifiedSince !== null && current.lastModified !== null && current.lastModified > unmodifiedSince) return 'failed'
   }
   const noneMatch = field('if-none-match')
+  // `fresh` splits the list at commas, also inside of a tag, and knows no tab between two.
+  if (noneMatch !== null && current.etag !== null && tagsOf(noneMatch).some((tag) => opaque(tag) === opaque(current.etag!))) {
+    return 'not modified'
+  }
   // If-Modified-Since counts only without If-None-Match, and only when it is a date. `fresh` would take it for one if Date.parse does.
   const modifiedSince = noneMatch === null ? readDate(field('if-modified-since'), now) : null
   const asked: Record<string, string> = {}
@@ -61,9 +65,16 @@ export function rangeApplies(field: ReadField, current: Validators, now: number)
 /** RFC 9110 §13.1.1: `*`, or one of the tags is the current one, and neither is weak. */
 function matchesStrongly(list: string, etag: string | null): boolean {
   if (list === '*') return true
-  if (etag === null || etag.startsWith('W/')) return false
-  for (const [tag] of list.matchAll(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g)) if (tag === etag) return true
-  return false
+  return etag !== null && !etag.startsWith('W/') && tagsOf(list).includes(etag)
+}
+
+function tagsOf(list: string): string[] {
+  return list.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? []
+}
+
+/** The tag without its weakness, for the weak comparison (RFC 9110 §8.8.3.2). */
+function opaque(tag: string): string {
+  return tag.startsWith('W/') ? tag.slice(2) : tag
 }
 
 /** A date that is none is as good as absent (RFC 9110 §13.1.3, §13.1.4). */

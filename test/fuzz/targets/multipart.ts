@@ -229,6 +229,7 @@ async function agreeWithBusboy(boundary: string, body: Buffer, parts: readonly P
 
 type PlainPart = Pick<Part, 'name' | 'fileName' | 'data'>
 
+/** Null where busboy refuses the body, or never comes to an end with it: for some bodies whose first delimiter is the last it does not. */
 function readByBusboy(boundary: string, body: Buffer): Promise<readonly PlainPart[] | null> {
   return new Promise((resolve) => {
     const parts: PlainPart[] = []
@@ -250,5 +251,11 @@ function readByBusboy(boundary: string, body: Buffer): Promise<readonly PlainPar
     parser.on('error', () => resolve(null))
     parser.on('close', () => resolve(parts))
     parser.end(body)
+    giveUpLater(() => resolve(null))
   })
+}
+
+/** Busboy reads from memory: what it has not said after so many turns of the event loop, it never says. */
+function giveUpLater(giveUp: () => void, turns = 20): void {
+  setImmediate(() => (turns === 0 ? giveUp() : giveUpLater(giveUp, turns - 1)))
 }
