@@ -67,6 +67,16 @@ export function isToken(text: string): boolean {
   return text.length > 0
 }
 
+/** Where the run of `tchar` ends that begins at `at`; `at` itself when there is none. */
+export function tokenEnd(text: string, at: number): number {
+  while (at < text.length) {
+    const code = text.charCodeAt(at)
+    if (code > 0x7e || (CLASS[code]! & TOKEN) === 0) break
+    at++
+  }
+  return at
+}
+
 /** Whether `text` may be sent as a field value: latin1, no CR, LF, NUL or other control but HTAB (RFC 9110 §5.5). */
 export function isFieldValue(text: string): boolean {
   for (let i = 0; i < text.length; i++) {

@@ -1,6 +1,6 @@
 // Media types: `type/subtype; name=value` (RFC 9110 §8.3.1, §5.6.6).
 
-import { BACKSLASH, CLASS, DQUOTE, EQUALS, FIELD_VALUE, isBlank, isToken, SEMICOLON, TOKEN, trimBlanks } from '../base/ascii.ts'
+import { BACKSLASH, CLASS, DQUOTE, EQUALS, FIELD_VALUE, isBlank, isToken, SEMICOLON, tokenEnd, trimBlanks } from '../base/ascii.ts'
 
 export interface MediaType {
   /** `type/subtype` in lower case. */
@@ -66,15 +66,6 @@ export function parseParameters(text: string, at: number): Map<string, string> |
     }
     at = valueEnd
   }
-}
-
-function tokenEnd(text: string, at: number): number {
-  while (at < text.length) {
-    const code = text.charCodeAt(at)
-    if (code > 0x7e || (CLASS[code]! & TOKEN) === 0) break
-    at++
-  }
-  return at
 }
 
 /** Index behind the closing quote of the quoted string that begins at `at`, or -1 (RFC 9110 §5.6.4). */

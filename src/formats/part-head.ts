@@ -1,6 +1,6 @@
 // What a part of a form says about itself: header lines in, name, file name and type out (RFC 7578 §4).
 
-import { BACKSLASH, CLASS, DQUOTE, EQUALS, isBlank, isToken, SEMICOLON, TOKEN, trimBlanks } from '../base/ascii.ts'
+import { BACKSLASH, DQUOTE, EQUALS, isBlank, isToken, SEMICOLON, tokenEnd, trimBlanks } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 
 import { decodePercent, decodePercentBytes } from './percent.ts'
@@ -110,15 +110,6 @@ function onlyValue(present: string | null, value: string, isQuoted: boolean): st
 
 function skipBlanks(text: string, at: number): number {
   while (at < text.length && isBlank(text.charCodeAt(at))) at++
-  return at
-}
-
-function tokenEnd(text: string, at: number): number {
-  while (at < text.length) {
-    const code = text.charCodeAt(at)
-    if (code > 0x7e || (CLASS[code]! & TOKEN) === 0) break
-    at++
-  }
   return at
 }
 
