@@ -2,7 +2,7 @@
 // not fit.
 import { parse } from 'node:querystring'
 
-class User {
+export class User {
   id = ''
   name = ''
   email = ''
@@ -38,7 +38,7 @@ export function readUser(text) {
   return user
 }
 
-class Person {
+export class Person {
   name = ''
   email = ''
   street = ''

@@ -9,11 +9,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { Busboy as FastifyBusboy } from '@fastify/busboy'
-import busboy from 'busboy'
 import fc from 'fast-check'
 
 import { WeirError } from '../src/base/errors.ts'
 import { MultipartParser } from '../src/formats/multipart.ts'
+import { readByBusboy } from './support/busboy-reading.ts'
 
 /** Data is latin1: one character a byte. */
 interface Part {
@@ -52,31 +52,6 @@ function readByWeir(boundary: string, chunks: readonly Buffer[]): Reading {
     if (error instanceof WeirError) return null
     throw error
   }
-}
-
-function readByBusboy(boundary: string, chunks: readonly Buffer[]): Promise<Reading> {
-  return new Promise((resolve) => {
-    const parts: Part[] = []
-    const parser = busboy({
-      headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
-      preservePath: true,
-      defParamCharset: 'utf8',
-      defCharset: 'latin1',
-    })
-    parser.on('field', (name, data) => parts.push({ name, fileName: null, data }))
-    parser.on('file', (name, file, { filename }) => {
-      const part: Part = { name, fileName: filename ?? null, data: '' }
-      parts.push(part)
-      file.on('data', (bytes: Buffer) => {
-        part.data += bytes.toString('latin1')
-      })
-      file.on('error', () => {})
-    })
-    parser.on('error', () => resolve(null))
-    parser.on('close', () => resolve(parts))
-    for (const chunk of chunks) parser.write(chunk)
-    parser.end()
-  })
 }
 
 function readByFastify(boundary: string, chunks: readonly Buffer[]): Promise<Reading> {

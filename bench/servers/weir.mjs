@@ -1,7 +1,9 @@
 // weir as its guide shows it. WEIR_DIST points at another build than ../../dist, for comparing two of them.
 import { pathToFileURL } from 'node:url'
 
+import { ofPerson, ofUser } from '../answers.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
+import { Person, User } from '../models-by-hand.mjs'
 import { ROUTES } from '../route-table.mjs'
 
 export const label = 'weir'
@@ -26,27 +28,15 @@ function basic(server, { t }) {
   server.mapPost('/users', (_args, { request, response }) => {
     const user = new User()
     if (!request.bodyMap(user)) return response.status(400).text('no user in the body')
-    const { id, name, creation, enabled, logins, tags } = user
-    return { id, name, year: creation.getUTCFullYear(), enabled, nextLogin: logins + 1, tags: tags.length }
+    return ofUser(user)
   })
-}
-
-class User {
-  id = ''
-  name = ''
-  email = ''
-  creation = new Date(0)
-  enabled = false
-  logins = 0
-  tags = []
 }
 
 function bodies(server) {
   server.mapPost('/people', (_args, { request, response }) => {
     const person = new Person()
     if (!request.bodyMap(person)) return response.status(400).text('no person in the body')
-    const { name, email, street, city, age, score, subscribed, birthday } = person
-    return { name, email, street, city, nextAge: age + 1, score: score + 0.5, subscribed, year: birthday.getUTCFullYear() }
+    return ofPerson(person)
   })
   server.mapPost('/uploads', async (_args, { request, response }) => {
     const form = await request.bodyMultipart()
@@ -56,17 +46,6 @@ function bodies(server) {
     const file = { name, type, size: content.length, first: content[0], last: content[content.length - 1] }
     return { title: fields.get('title'), author: fields.get('author'), comment: fields.get('comment'), file }
   })
-}
-
-class Person {
-  name = ''
-  email = ''
-  street = ''
-  city = ''
-  age = 0
-  score = 0
-  subscribed = false
-  birthday = new Date(0)
 }
 
 function routes(server) {

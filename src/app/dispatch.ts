@@ -5,6 +5,7 @@ import { isPromise } from '../base/is-promise.ts'
 import type { Limits } from '../base/limits.ts'
 import type { Application, RequestHead, RouteMatch } from '../http/application.ts'
 import type { RequestBody } from '../http/body.ts'
+import { bodyLimit } from '../http/body-mode.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import type { JsonEngine } from '../http/json-engine.ts'
 import { problemFor } from '../http/problem.ts'
@@ -85,7 +86,6 @@ export class Dispatcher implements Application<RoutedSession> {
 
   open(head: RequestHead, body: RequestBody, connection: ConnectionInfo, match: RouteMatch): RoutedSession {
     const { limits } = this.#options
-    const maxBody = match.route?.maxRequestBodySize === undefined ? limits.maxRequestBodySize : match.route.maxRequestBodySize
     const request = new HttpRequest(
       head,
       body,
@@ -93,7 +93,7 @@ export class Dispatcher implements Application<RoutedSession> {
       match.route,
       match.values,
       limits.maxRequestHeaderSize,
-      maxBody,
+      bodyLimit(match, limits),
       this.#options.jsonEngine,
     )
     return new RoutedSession(this.#options, head, connection, request, match, this.#serialize)

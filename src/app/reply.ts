@@ -1,9 +1,9 @@
 // What a handler returned becomes an answer. The rule is one table, from the plainest case to the rarest.
 
 import { WeirError } from '../base/errors.ts'
+import { isPromise } from '../base/is-promise.ts'
 import { type ByteSource, closeSource } from '../http/byte-source.ts'
-import type { HttpResponse } from '../http/response.ts'
-import { FRAMING, HttpResponse as ResponseClass } from '../http/response.ts'
+import { FRAMING, HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
 /**
@@ -34,26 +34,23 @@ export function reply(session: HttpSession, result: unknown): HttpResponse | Pro
 /** The request was answered without waiting for its handler (`requestTimeout`): what the late answer holds is closed. */
 function drop(sent: HttpResponse, result: unknown): HttpResponse {
   if (typeof result !== 'object' || result === null) return sent
-  const late = result instanceof ResponseClass && result !== sent && result.content.kind === 'stream' ? result.content.source : result
+  const late = result instanceof HttpResponse && result !== sent && result.content.kind === 'stream' ? result.content.source : result
   if (Symbol.asyncIterator in late) closeSource(late as ByteSource)
   else if (isWebResponse(late) && late.body !== null) closeSource(late.body as unknown as ByteSource)
   return sent
 }
 
 function replyWithObject(session: HttpSession, result: object): HttpResponse | Promise<HttpResponse> {
-  if (result instanceof ResponseClass) return complete(session, session.answerWith(result))
-  const prototype: unknown = Object.getPrototypeOf(result)
-  if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) {
-    if (!(Symbol.asyncIterator in result) && (!('then' in result) || typeof result.then !== 'function'))
-      return session.answerWith(session.response).json(result)
-  }
-  if ('then' in result && typeof result.then === 'function')
-    return Promise.resolve(result as PromiseLike<unknown>).then((settled) => reply(session, settled))
+  if (result instanceof HttpResponse) return complete(session, session.answerWith(result))
+  // Not its own `then`: some give nothing back.
+  if (isPromise(result)) return Promise.resolve(result).then((settled) => reply(session, settled))
   const response = session.answerWith(session.response)
+  if (Symbol.asyncIterator in result) return response.stream(result as ByteSource)
+  const prototype: unknown = Object.getPrototypeOf(result)
+  if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return response.json(result)
   if (result instanceof Uint8Array) return response.body(result)
   if (result instanceof ArrayBuffer) return response.body(new Uint8Array(result))
   if (ArrayBuffer.isView(result)) return response.body(new Uint8Array(result.buffer, result.byteOffset, result.byteLength))
-  if (Symbol.asyncIterator in result) return response.stream(result as ByteSource)
   if (isWebResponse(result)) return copyWebResponse(response, result)
   if (hasNoJson(result)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${result.constructor.name}, of which JSON says nothing`)
   return response.json(result)

@@ -1,8 +1,16 @@
-// Does the handler start before the body is in? The route decides; where it says nothing, what the client sends does.
+// How is the body of a request taken in: how much of it, and before the handler starts or while it runs?
 
+import type { Limits } from '../base/limits.ts'
 import { parseMediaType } from '../formats/media-type.ts'
 
 import type { RequestHead, RouteMatch } from './application.ts'
+
+const LETTER_M = 0x6d
+
+/** Most bytes that the body may have, null for no limit. The route has the last word. */
+export function bodyLimit({ route }: RouteMatch, limits: Limits): number | null {
+  return route?.maxRequestBodySize === undefined ? limits.maxRequestBodySize : route.maxRequestBodySize
+}
 
 /** A form with files may be large and is read as it comes; all else is gathered first. What no route wants is not gathered at all. */
 export function streamsBody(head: RequestHead, { route }: RouteMatch): boolean {
@@ -12,5 +20,3 @@ export function streamsBody(head: RequestHead, { route }: RouteMatch): boolean {
   // Almost every other type can be told from a form by its first letter.
   return type !== null && (type.charCodeAt(0) | 0x20) === LETTER_M && parseMediaType(type)?.type === 'multipart/form-data'
 }
-
-const LETTER_M = 0x6d

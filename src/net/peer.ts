@@ -8,7 +8,7 @@ import { type LimitError, PayloadTooLargeError, WeirError } from '../base/errors
 import type { Limits, Timeouts } from '../base/limits.ts'
 import type { Application, Exchange, RouteMatch } from '../http/application.ts'
 import { RequestBody } from '../http/body.ts'
-import { streamsBody } from '../http/body-mode.ts'
+import { bodyLimit, streamsBody } from '../http/body-mode.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import { problemFor } from '../http/problem.ts'
 import { HttpResponse } from '../http/response.ts'
@@ -298,7 +298,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
   #open(head: Head): void {
     const { application, limits } = this.#host
     const match = application.match(head)
-    const limit = match.route?.maxRequestBodySize === undefined ? limits.maxRequestBodySize : match.route.maxRequestBodySize
+    const limit = bodyLimit(match, limits)
     const isTooLarge = limit !== null && head.contentLength > limit
     this.#requests++
     this.#deadlines.enter(phase.NONE)

@@ -19,6 +19,7 @@ const VERSION_TEXT = 'HTTP/1.1\r\n'
 const MAJOR_AT = 5
 const MINOR_AT = 7
 const CR_AT = 8
+const LETTER_H = 0x48
 
 /** Fields that the engine itself must read, as bits of what was seen. */
 const CONNECTION = 1
@@ -100,7 +101,7 @@ export class HeadReader extends FieldReader {
       if (p === stop) return false
       if (p === base) throw new ProtocolError('WEIR_FIRST_BYTE')
       if (buf[p] !== SP) throw new ProtocolError(isLineEnd(buf[p]!) ? 'WEIR_REQUEST_LINE_SYNTAX' : 'WEIR_METHOD_SYNTAX')
-      this.isHead = p - base === 4 && buf.toString('latin1', base, p) === 'HEAD'
+      this.isHead = p - base === 4 && buf[base] === LETTER_H && buf.toString('latin1', base, p) === 'HEAD'
       p++
       this.#targetStart = this.at = p - base
       this.#state = REQUEST_TARGET

@@ -105,9 +105,9 @@ function bodiesIn(log: string): Map<string, string> {
 
 /** HAProxy tells what it takes for the body in a field, X-Proxy-Body in hexadecimal. */
 async function startHaproxy(t: TestContext, upstream: number): Promise<Proxy> {
-  const port = await freePort()
-  const folder = temporaryFolder()
-  const configuration = `
+  const { port, stop } = await runHaproxy(
+    t,
+    (port) => `
 global
   maxconn 256
 defaults
@@ -131,10 +131,8 @@ frontend front
   default_backend behind
 backend behind
   server weir 127.0.0.1:${upstream}
-`
-  const file = join(folder, 'haproxy.cfg')
-  writeFileSync(file, configuration)
-  const stop = await run(t, folder, 'haproxy', ['-db', '-q', '-f', file], port)
+`,
+  )
   return { port, stop, bodies: () => new Map() }
 }
 
@@ -143,9 +141,9 @@ backend behind
  * request that met a connection at its end is given to another. It ends with the test.
  */
 export async function startBalancer(t: TestContext, upstreams: readonly number[]): Promise<number> {
-  const port = await freePort()
-  const folder = temporaryFolder()
-  const configuration = `
+  const { port } = await runHaproxy(
+    t,
+    (port) => `
 global
   maxconn 256
 defaults
@@ -163,11 +161,18 @@ frontend front
 backend behind
   balance roundrobin
 ${upstreams.map((upstream, i) => `  server weir${i} 127.0.0.1:${upstream}`).join('\n')}
-`
-  const file = join(folder, 'haproxy.cfg')
-  writeFileSync(file, configuration)
-  await run(t, folder, 'haproxy', ['-db', '-q', '-f', file], port)
+`,
+  )
   return port
+}
+
+/** @param configure what stands in its configuration, given the port to listen on */
+async function runHaproxy(t: TestContext, configure: (port: number) => string): Promise<{ port: number; stop: () => Promise<void> }> {
+  const port = await freePort()
+  const folder = temporaryFolder()
+  const file = join(folder, 'haproxy.cfg')
+  writeFileSync(file, configure(port))
+  return { port, stop: await run(t, folder, 'haproxy', ['-db', '-q', '-f', file], port) }
 }
 
 function temporaryFolder(): string {

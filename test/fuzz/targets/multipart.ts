@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict'
 
-import busboy from 'busboy'
-
 import { boundaryOf } from '../../../src/formats/boundary.ts'
 import { type MultipartLimits, MultipartParser } from '../../../src/formats/multipart.ts'
 import { type PartHead, readPartHead } from '../../../src/formats/part-head.ts'
+import { readByBusboy } from '../../support/busboy-reading.ts'
 import type { Random } from '../random.ts'
 import { codeOf, cutRandomly, outcomeOf, type Target } from '../target.ts'
 
@@ -217,7 +216,7 @@ async function agreeWithBusboy(boundary: string, body: Buffer, parts: readonly P
   const text = body.toString('latin1')
   if (text.includes(`\r\n\r\n--${boundary}`) || text.includes(`--${boundary} `) || text.includes(`--${boundary}\t`)) return
   if (/;[ \t]*(?:;|\r\n)|%|\*|\\/.test(text) || parts.some(({ name, fileName }) => name === '' || fileName === '')) return
-  const theirs = await readByBusboy(boundary, body)
+  const theirs = await readByBusboy(boundary, [body])
   if (theirs === null) return
   const ours = parts.map(({ name, fileName, data }) => ({ name, fileName, data }))
   const inOrder = (list: readonly { fileName: string | null }[]): unknown[] => [
@@ -225,37 +224,4 @@ async function agreeWithBusboy(boundary: string, body: Buffer, parts: readonly P
     ...list.filter(({ fileName }) => fileName !== null),
   ]
   assert.deepEqual(inOrder(theirs), inOrder(ours), 'busboy reads another form')
-}
-
-type PlainPart = Pick<Part, 'name' | 'fileName' | 'data'>
-
-/** Null where busboy refuses the body, or never comes to an end with it: for some bodies whose first delimiter is the last it does not. */
-function readByBusboy(boundary: string, body: Buffer): Promise<readonly PlainPart[] | null> {
-  return new Promise((resolve) => {
-    const parts: PlainPart[] = []
-    const parser = busboy({
-      headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
-      preservePath: true,
-      defParamCharset: 'utf8',
-      defCharset: 'latin1',
-    })
-    parser.on('field', (name, data) => parts.push({ name, fileName: null, data }))
-    parser.on('file', (name, file, { filename }) => {
-      const part = { name, fileName: filename ?? null, data: '' }
-      parts.push(part)
-      file.on('data', (bytes: Buffer) => {
-        part.data += bytes.toString('latin1')
-      })
-      file.on('error', () => {})
-    })
-    parser.on('error', () => resolve(null))
-    parser.on('close', () => resolve(parts))
-    parser.end(body)
-    giveUpLater(() => resolve(null))
-  })
-}
-
-/** Busboy reads from memory: what it has not said after so many turns of the event loop, it never says. */
-function giveUpLater(giveUp: () => void, turns = 20): void {
-  setImmediate(() => (turns === 0 ? giveUp() : giveUpLater(giveUp, turns - 1)))
 }

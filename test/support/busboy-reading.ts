@@ -1,0 +1,44 @@
+// A second opinion on a form: how busboy reads it.
+
+import busboy from 'busboy'
+
+export interface BusboyPart {
+  readonly name: string
+  readonly fileName: string | null
+  /** latin1. */
+  data: string
+}
+
+/** It reads from memory: what it has not said after so many turns of the event loop, it never says. */
+const MOST_TURNS = 20
+
+/** Null where busboy refuses the body, or never comes to an end with it: for some bodies whose first delimiter is the last it does not. */
+export function readByBusboy(boundary: string, chunks: readonly Buffer[]): Promise<readonly BusboyPart[] | null> {
+  return new Promise((resolve) => {
+    const parts: BusboyPart[] = []
+    const parser = busboy({
+      headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
+      preservePath: true,
+      defParamCharset: 'utf8',
+      defCharset: 'latin1',
+    })
+    parser.on('field', (name, data) => parts.push({ name, fileName: null, data }))
+    parser.on('file', (name, file, { filename }) => {
+      const part: BusboyPart = { name, fileName: filename ?? null, data: '' }
+      parts.push(part)
+      file.on('data', (bytes: Buffer) => {
+        part.data += bytes.toString('latin1')
+      })
+      file.on('error', () => {})
+    })
+    parser.on('error', () => resolve(null))
+    parser.on('close', () => resolve(parts))
+    for (const chunk of chunks) parser.write(chunk)
+    parser.end()
+    giveUpLater(() => resolve(null), MOST_TURNS)
+  })
+}
+
+function giveUpLater(giveUp: () => void, turns: number): void {
+  setImmediate(() => (turns === 0 ? giveUp() : giveUpLater(giveUp, turns - 1)))
+}
