@@ -606,7 +606,7 @@ inBothReadModes('connection', (serve) => {
     let pulled = 0
     const { connect } = await serve(t, (server) =>
       server.mapGet('/', async function* () {
-        for (; pulled < 1_000; pulled++) yield Buffer.alloc(64 * 1024)
+        for (; pulled < 500; pulled++) yield Buffer.alloc(64 * 1024)
       }),
     )
     const client = (await connect()).pause().get('/')
@@ -614,7 +614,7 @@ inBothReadModes('connection', (serve) => {
     await eventually(() => before === (before = pulled) && pulled > 0, 'the standstill of the generator')
     await new Promise((resolve) => setTimeout(resolve, 100))
     assert.ok(pulled < 300, `${pulled} pieces were pulled`)
-    assert.equal((await client.resume().message()).body.length, 1_000 * 64 * 1024)
+    assert.equal((await client.resume().message()).body.length, 500 * 64 * 1024)
   })
 
   test('a client that leaves within a streamed answer closes its source', async (t) => {

@@ -6,7 +6,7 @@
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
 
 /** How long a test waits for something that should come at once. Generous: it only ends waits that would never end. */
-const PATIENCE_MS = 8_000
+const PATIENCE_MS = 20_000
 
 /** One answer. */
 export interface Message {
@@ -28,8 +28,10 @@ export interface Message {
 
 export class RawClient {
   readonly #socket: Socket
-  #received: Buffer[] = []
-  #receivedBytes = 0
+  /** What has come and was not taken lies from `#start` to `#end`. What lies before was given away, and is never written again. */
+  #received: Buffer = Buffer.alloc(0)
+  #start = 0
+  #end = 0
   #hasEnded = false
   #isClosed = false
   #error: NodeJS.ErrnoException | null = null
@@ -38,8 +40,7 @@ export class RawClient {
   private constructor(socket: Socket) {
     this.#socket = socket
     socket.on('data', (bytes) => {
-      this.#received.push(bytes)
-      this.#receivedBytes += bytes.length
+      this.#keep(bytes)
       this.#look()
     })
     socket.on('end', () => {
@@ -113,7 +114,7 @@ export class RawClient {
 
   /** Bytes that have come and that no message has taken. */
   get waitingBytes(): number {
-    return this.#receivedBytes
+    return this.#end - this.#start
   }
 
   /** Bytes that were sent but that the system has not taken: grows when the server does not read. */
@@ -128,23 +129,10 @@ export class RawClient {
   /** The next answer, interim ones (1xx) included. @param toHead whether it answers HEAD, and so has no body */
   async message(toHead = false): Promise<Message> {
     let found: { message: Message; length: number } | null = null
-    // A long answer is not read again from its beginning with every packet of it.
-    let worthwhileBytes = 0
-    const look = (): boolean => {
-      if (this.#receivedBytes < worthwhileBytes && !this.#hasEnded) return false
-      worthwhileBytes = this.#receivedBytes * 1.25
+    await this.#until('a whole answer', () => {
       found = readMessage(this.#all(), toHead, this.#hasEnded && this.#error === null)
       return found !== null
-    }
-    const again = setInterval(() => {
-      worthwhileBytes = 0
-      this.#look()
-    }, 20)
-    try {
-      await this.#until('a whole answer', look)
-    } finally {
-      clearInterval(again)
-    }
+    })
     const { message, length } = found!
     this.#take(length)
     return message
@@ -159,7 +147,7 @@ export class RawClient {
 
   /** Waits until `bytes` have come, and gives all that has. */
   async atLeast(bytes: number): Promise<Buffer> {
-    await this.#until(`${bytes} bytes`, () => this.#receivedBytes >= bytes)
+    await this.#until(`${bytes} bytes`, () => this.waitingBytes >= bytes)
     return this.#takeAll()
   }
 
@@ -217,15 +205,24 @@ export class RawClient {
     for (const look of [...this.#waiters]) look()
   }
 
+  /** Doubles when it is full: a long answer must not be copied again with every packet of it. */
+  #keep(bytes: Buffer): void {
+    if (this.#end + bytes.length > this.#received.length) {
+      const waiting = this.#all()
+      this.#received = Buffer.alloc(2 * (waiting.length + bytes.length))
+      waiting.copy(this.#received)
+      this.#start = 0
+      this.#end = waiting.length
+    }
+    this.#end += bytes.copy(this.#received, this.#end)
+  }
+
   #all(): Buffer {
-    if (this.#received.length > 1) this.#received = [Buffer.concat(this.#received)]
-    return this.#received[0] ?? Buffer.alloc(0)
+    return this.#received.subarray(this.#start, this.#end)
   }
 
   #take(length: number): void {
-    const all = this.#all()
-    this.#received = length === all.length ? [] : [all.subarray(length)]
-    this.#receivedBytes = all.length - length
+    this.#start += length
   }
 
   #takeAll(): Buffer {
