@@ -1,11 +1,13 @@
 // The server as a host program holds it. The only place where the application and the network meet.
 
+import { setMaxListeners } from 'node:events'
 import type { TlsOptions } from 'node:tls'
 import type { Controller, ControllerClass } from './app/controller.ts'
-import type { ArgsOf, Declaration, Method } from './app/declaration.ts'
+import type { Declaration, Method } from './app/declaration.ts'
 import { Dispatcher, type Logger, type OnError } from './app/dispatch.ts'
 import { classesOf, type MapOptions, routesOfController } from './app/mapping.ts'
 import type { Middleware } from './app/middleware.ts'
+import type { InlineHandler, MapMethod, ModuleHost } from './app/module-host.ts'
 import { Route } from './app/route.ts'
 import { type RouteListing, RouteTable } from './app/route-table.ts'
 import { routesOf } from './app/routed.ts'
@@ -14,7 +16,6 @@ import { WeirError } from './base/errors.ts'
 import { isPromise } from './base/is-promise.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
 import type { JsonEngine } from './http/json-engine.ts'
-import type { HttpSession } from './http/session.ts'
 import { type InjectRequest, type InjectResponse, inject } from './net/inject.ts'
 import { Listener } from './net/listener.ts'
 import type { PeerHost } from './net/peer.ts'
@@ -69,16 +70,8 @@ const DEFAULT_ADDRESS = '127.0.0.1'
 const DEFAULT_GRACE_MS = 10_000
 const NODE_HANDSHAKE_TIMEOUT_MS = 120_000
 
-type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => unknown
-
-/** `mapGet` and its like. */
-interface MapMethod {
-  <const P extends string>(path: P, handler: InlineHandler<P, Record<never, never>>): HttpServer
-  <const P extends string, const D extends Declaration<D>>(path: P, declaration: D, handler: InlineHandler<P, D>): HttpServer
-}
-
 /** An HTTP/1.1 server inside the host program. Several may run in one process. */
-export class HttpServer {
+export class HttpServer implements ModuleHost {
   readonly #options: ServerOptions
   readonly #routes = new RouteTable()
   readonly #modules = new Set<string>()
@@ -86,6 +79,7 @@ export class HttpServer {
   readonly #host: PeerHost
   #listener: Listener | null = null
   #isStopping = false
+  #stopSignal = newStopSignal()
   #stopping: Promise<StopReport> | null = null
   #onStopped: (() => void)[] = []
 
@@ -140,6 +134,11 @@ export class HttpServer {
   /** Whether new connections are taken. False from the moment `stop` is called: what a readiness check wants to know. */
   get isListening(): boolean {
     return this.#listener !== null && !this.#isStopping
+  }
+
+  /** Aborts as soon as `stop` is called. Each start has a new one. */
+  get stopping(): AbortSignal {
+    return this.#stopSignal.signal
   }
 
   /** Every route, in the order in which they were mapped. */
@@ -206,6 +205,7 @@ export class HttpServer {
     if (this.#listener === null) return Promise.resolve({ aborted: 0 })
     this.#isStopping = true
     this.#stopping = this.#stop(this.#listener, graceMs)
+    this.#stopSignal.abort(new WeirError('WEIR_SERVER_STOPPED'))
     return this.#stopping
   }
 
@@ -214,6 +214,7 @@ export class HttpServer {
     this.#listener = null
     this.#isStopping = false
     this.#stopping = null
+    this.#stopSignal = newStopSignal()
     const waiting = this.#onStopped
     this.#onStopped = []
     for (const resolve of waiting) resolve()
@@ -239,11 +240,11 @@ export class HttpServer {
     return this.#mapInline(method, path, rest)
   }
 
-  readonly mapGet: MapMethod = (path: string, ...rest: readonly unknown[]) => this.#mapInline('GET', path, rest)
-  readonly mapPost: MapMethod = (path: string, ...rest: readonly unknown[]) => this.#mapInline('POST', path, rest)
-  readonly mapPut: MapMethod = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PUT', path, rest)
-  readonly mapPatch: MapMethod = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PATCH', path, rest)
-  readonly mapDelete: MapMethod = (path: string, ...rest: readonly unknown[]) => this.#mapInline('DELETE', path, rest)
+  readonly mapGet: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('GET', path, rest)
+  readonly mapPost: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('POST', path, rest)
+  readonly mapPut: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PUT', path, rest)
+  readonly mapPatch: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PATCH', path, rest)
+  readonly mapDelete: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('DELETE', path, rest)
 
   #mapInline(method: string | null, path: string, rest: readonly unknown[]): this {
     const handler = rest.at(-1)
@@ -293,6 +294,13 @@ export class HttpServer {
   inject(request: InjectRequest | string): Promise<InjectResponse> {
     return inject(this.#host, request)
   }
+}
+
+/** Every stream of events may listen to it: Node need not warn of the eleventh. */
+function newStopSignal(): AbortController {
+  const controller = new AbortController()
+  setMaxListeners(0, controller.signal)
+  return controller
 }
 
 const OPTION_NAMES: ReadonlySet<string> = new Set([

@@ -16,6 +16,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   http: ['base', 'wire', 'formats', 'schema', 'model'],
   app: ['base', 'routing', 'schema', 'http'],
   net: ['base', 'wire', 'http'],
+  modules: ['base', 'formats', 'http', 'app'],
   'server.ts': ['base', 'http', 'app', 'net'],
   'index.ts': ['base', 'wire', 'formats', 'schema', 'model', 'routing', 'http', 'app', 'net', 'server.ts'],
 }
@@ -39,7 +40,10 @@ const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   .sort()
 const imports = files.flatMap(importsOf)
-const packageNames = Object.keys((JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object }).dependencies)
+const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, object>
+const packageNames = Object.keys(dependencies!)
+/** Only modules may use them: the core runs without. */
+const optionalNames = Object.keys(peerDependencies!)
 
 /** `import`, `import type`, `export … from`, `import('…')` as a call and as a type. */
 function importsOf(from: string): Import[] {
@@ -48,6 +52,8 @@ function importsOf(from: string): Import[] {
   return [...found].map(([, , to]) => ({ from, to: to!.startsWith('.') ? posix.join(posix.dirname(from), to!) : to! }))
 }
 
+const mayUse = (from: string, name: string): boolean =>
+  packageNames.includes(name) || (roomOf(from) === 'modules' && optionalNames.includes(name))
 const roomOf = (file: string): string => file.split('/')[0]!
 const isFile = ({ to }: Import): boolean => to.endsWith('.ts')
 const sentenceOf = ({ from, to }: Import): string => `src/${from} imports ${to}`
@@ -71,7 +77,7 @@ test('every file stands in a room', () => {
 test('packages are those that package.json lists, and a pure room takes nothing of Node but bytes', () => {
   const wrong = imports
     .filter((one) => !isFile(one))
-    .filter(({ from, to }) => (to.startsWith('node:') ? PURE.has(roomOf(from)) && to !== 'node:buffer' : !packageNames.includes(to)))
+    .filter(({ from, to }) => (to.startsWith('node:') ? PURE.has(roomOf(from)) && to !== 'node:buffer' : !mayUse(from, to)))
   assert.deepEqual(wrong.map(sentenceOf), [])
 })
 

@@ -10,6 +10,8 @@ export interface ServerHandle {
   readonly address: string
   readonly port: number
   readonly isListening: boolean
+  /** Aborts as soon as `stop` is called, with the time of grace still to come: what answers for long (events, sockets) ends itself here. Each start has a new one. */
+  readonly stopping: AbortSignal
   /** Stops gracefully. Do not await it inside a handler: it waits for the handler. */
   stop(options?: { readonly graceMs?: number }): Promise<unknown>
 }

@@ -301,6 +301,29 @@ test('asyncDispose stops', async () => {
   assert.equal(await client.closed(), 'end')
 })
 
+test('a handler that answers for long learns at once that the server stops, and ends by itself', async () => {
+  const server = new HttpServer(quiet)
+  const seen: boolean[] = []
+  server.mapGet('/', async function* (_, { server }) {
+    seen.push(server.stopping.aborted)
+    yield 'first '
+    await new Promise((resolve) => server.stopping.addEventListener('abort', resolve, { once: true }))
+    yield 'goodbye'
+  })
+  for (let start = 0; start < 2; start++) {
+    await server.start()
+    const client = await RawClient.connect(server.port)
+    client.get('/')
+    await client.until('first ')
+    const stopped = server.stop()
+    assert.equal(server.stopping.aborted, true)
+    assert.match(await client.rest(), /goodbye/)
+    assert.deepEqual(await within(stopped, 'the stop'), { aborted: 0 })
+    assert.equal(server.stopping.aborted, false, 'the next start has a signal of its own')
+  }
+  assert.deepEqual(seen, [false, false])
+})
+
 test('a module is installed once, through the public face', async () => {
   const server = new HttpServer(quiet)
   const module = { name: 'm', install: (host: HttpServer) => void host.mapGet('/m', () => 'module').use((_, next) => next()) }

@@ -45,7 +45,7 @@ export class FakeConnection implements Transport {
       const [method, path] = title.split(' ') as [string, string]
       routes.add(new Route(method, path.replace('~', '/'), path.startsWith('~') ? { body: 'stream' } : {}, handler))
     }
-    const server = { address: '', port: 0, isListening: true, stop: () => Promise.resolve() }
+    const server = { address: '', port: 0, isListening: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() }
     const logger = { error: (_message: string, error: unknown) => void this.logged.push(error) }
     const onError = options.onError ?? null
     const application = new Dispatcher({ server, routes, limits, jsonEngine: null, onError, logger, debug: false })

@@ -1,0 +1,36 @@
+// A server, as a module of the library sees it: the public face, without a way to the network.
+
+import type { HttpSession, ServerHandle } from '../http/session.ts'
+
+import type { ArgsOf, Declaration, Method } from './declaration.ts'
+import type { Middleware } from './middleware.ts'
+import type { RouteListing } from './route-table.ts'
+
+export type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => unknown
+
+/** `mapGet` and its like. */
+export interface MapMethod<Host> {
+  <const P extends string>(path: P, handler: InlineHandler<P, Record<never, never>>): Host
+  <const P extends string, const D extends Declaration<D>>(path: P, declaration: D, handler: InlineHandler<P, D>): Host
+}
+
+/** `map`: like `mapGet`, for the method that is named first, or null for any. */
+export interface MapAny<Host> {
+  <const P extends string>(method: Method | null, path: P, handler: InlineHandler<P, Record<never, never>>): Host
+  <const P extends string, const D extends Declaration<D>>(
+    method: Method | null,
+    path: P,
+    declaration: D,
+    handler: InlineHandler<P, D>,
+  ): Host
+}
+
+/** What a module is installed on: any `HttpServer`. */
+export interface ModuleHost extends ServerHandle {
+  readonly routes: readonly RouteListing[]
+  readonly map: MapAny<unknown>
+  readonly mapGet: MapMethod<unknown>
+  readonly mapPost: MapMethod<unknown>
+  /** Adds a middleware inside those that are there already. */
+  use(middleware: Middleware): unknown
+}
