@@ -140,13 +140,14 @@ inBothReadModes('stop under load', (serve) => {
 
   test('the deadline aborts what is left, tells its handlers why, and says how much it was', async (t) => {
     const { server, connect, accepted, reasons, slow, logged } = await busyServer(serve, t)
+    // First, so that they have been let in before the last handler starts: who still waits at the door is not served.
+    const idle = await Promise.all(numbered(5, () => connect()))
     const stuck = await Promise.all(numbered(7, async (n) => (await connect()).get(`/stuck/${n}`)))
     const streaming = await Promise.all(numbered(3, async (n) => (await connect()).get(`/stream/${n}`)))
     const halfway = await Promise.all(
       numbered(4, async (n) => (await connect()).send(`POST /upload/${n} HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nhalf`)),
     )
     const finishing = await Promise.all(numbered(5, async (n) => (await connect()).get(`/slow/${n}`)))
-    const idle = await Promise.all(numbered(5, () => connect()))
     await eventually(() => accepted.size === 19, 'the start of all handlers')
     for (const client of streaming) await client.until('first ')
     const stopped = server.stop({ graceMs: 300 })
