@@ -11,6 +11,7 @@ export const PERCENT = 0x25
 export const ASTERISK = 0x2a
 export const COMMA = 0x2c
 export const DASH = 0x2d
+export const DOT = 0x2e
 export const SLASH = 0x2f
 export const COLON = 0x3a
 export const SEMICOLON = 0x3b
@@ -27,11 +28,13 @@ export const FIELD_VALUE = 2
  * Raw bytes above 0x7E must be percent-encoded.
  */
 export const TARGET = 4
+/** What in a target says that there is more than a plain path: `%`, `.`, `\` and `?`. */
+export const TARGET_SPECIAL = 8
 
 /** What `HEX` says of a byte that is no hexadecimal digit. */
 export const NOT_HEX = 0xff
 
-/** One byte of flags for each byte value: `TOKEN | FIELD_VALUE | TARGET`. */
+/** One byte of flags for each byte value: `TOKEN | FIELD_VALUE | TARGET | TARGET_SPECIAL`. */
 export const CLASS: Uint8Array = buildClasses()
 
 /** Value of a hexadecimal digit, or `NOT_HEX`. */
@@ -45,6 +48,7 @@ function buildClasses(): Uint8Array {
     if (byte === TAB || (byte >= SP && byte !== 0x7f)) table[byte]! |= FIELD_VALUE
     if (byte > SP && byte < 0x7f && byte !== 0x23 && byte !== BACKSLASH) table[byte]! |= TARGET
   }
+  for (const byte of [PERCENT, DOT, BACKSLASH, QUESTION]) table[byte]! |= TARGET_SPECIAL
   return table
 }
 

@@ -17,12 +17,13 @@ import { CONTINUE } from '../wire/encode.ts'
 import type { Head } from '../wire/head.ts'
 import * as state from '../wire/states.ts'
 
-import { Answer } from './answer.ts'
 import * as phase from './deadlines.ts'
 import { Deadlines } from './deadlines.ts'
 import { Outbox } from './outbox.ts'
+import { StreamedAnswer } from './streamed-answer.ts'
 import type { Ticker, Timed } from './ticker.ts'
 import type { Transport, TransportListener } from './transport.ts'
+import { discardAnswer, sendWhole } from './whole-answer.ts'
 
 /** So many bytes of later requests are taken in while one is being answered; then the socket is left alone. */
 const MAX_WAITING_BYTES = 64 * 1024
@@ -59,7 +60,8 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
   #exchange: Exchange | null = null
   #body: RequestBody | null = null
   #match: RouteMatch | null = null
-  #answer: Answer | null = null
+  /** A streamed answer that is under way. */
+  #answer: StreamedAnswer | null = null
   #requests = 0
   /** The handler has been called for the current exchange. */
   #isHandling = false
@@ -194,7 +196,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
    * A client that has ended its side may still read, and one that has left looks the same until something is sent to it. So a stream
    * that has nothing to say to such a client is not kept for long.
    */
-  #checkStream(answer: Answer, elapsedMs: number, unsent: number): void {
+  #checkStream(answer: StreamedAnswer, elapsedMs: number, unsent: number): void {
     if (!this.#connection.peerEnded || unsent > 0) return
     if (answer.wait(elapsedMs) > this.#host.timeouts.lingerTimeout) this.abort(new WeirError('WEIR_CLIENT_GONE'))
   }
@@ -383,22 +385,22 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     if (exchange !== this.#exchange || this.#answer !== null) return // too late: it has been answered for
     this.#deadlines.endRequest()
     if (this.#isGone) {
-      Answer.discard(response)
+      discardAnswer(response)
       this.#expire()
       return
     }
     const head = this.#connection.head
     head.keepAlive = this.#keepsAlive(head, response)
-    const answer = new Answer(head, response, this.#outbox, this.#host.ticker.dateLine)
-    if (this.#host.debug) answer.detachFrom(this.#body!)
-    if (answer.sendWhole()) {
+    const { debug, ticker } = this.#host
+    if (sendWhole(head, head.method === 'HEAD', response, this.#outbox, ticker.dateLine, debug ? this.#body : null)) {
       this.#connection.beginAnswer(true)
       this.#endExchange()
       return
     }
+    const answer = new StreamedAnswer(head, response, this.#outbox, ticker.dateLine, () => this.#connection.beginAnswer(false))
     this.#answer = answer
     answer
-      .sendStream(() => this.#connection.beginAnswer(false))
+      .send()
       .then(
         () => this.#endStream(answer),
         (error: Error) => this.#failStream(exchange, answer, error),
@@ -406,7 +408,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
       .catch((error: Error) => this.#crash(error))
   }
 
-  #endStream(answer: Answer): void {
+  #endStream(answer: StreamedAnswer): void {
     this.#answer = null
     if (this.#isGone) {
       this.#expire()
@@ -419,7 +421,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
   }
 
   /** The source of a streamed answer failed: before the first byte that is an answer of its own, later the client must see the break. */
-  #failStream(exchange: Exchange, answer: Answer, error: Error): void {
+  #failStream(exchange: Exchange, answer: StreamedAnswer, error: Error): void {
     this.#answer = null
     if (this.#isGone) {
       this.#expire()
@@ -526,7 +528,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
 
   #respondWithoutRequest(error: WeirError): void {
     const response = new HttpResponse().sendProblem(problemFor(error, this.#host.debug))
-    new Answer(null, response, this.#outbox, this.#host.ticker.dateLine, this.#connection.isHead).sendWhole()
+    sendWhole(null, this.#connection.isHead, response, this.#outbox, this.#host.ticker.dateLine, null)
     this.#connection.beginAnswer(true)
     this.#finish()
   }

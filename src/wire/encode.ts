@@ -33,7 +33,8 @@ export function encodeHead(
   dateLine: string,
 ): string {
   if (status === 200 && fields === null && length >= 0 && type !== null && reason === '') {
-    return `${plainStart(type, dateLine) + length}\r\n${connection}\r\n`
+    const start = plainStart(type, dateLine)
+    return connection === CONNECTION_DEFAULT && length < SHORT ? start + lengthEnd(length) : `${start + length}\r\n${connection}\r\n`
   }
   let head = reason === '' ? statusLine(status) : `HTTP/1.1 ${status} ${reason}\r\n`
   let date = dateLine
@@ -63,6 +64,15 @@ function plainStart(type: string, dateLine: string): string {
     lastStart = Buffer.from(`${statusLine(200)}${dateLine}Content-Type: ${type}\r\nContent-Length: `, 'latin1').toString('latin1')
   }
   return lastStart
+}
+
+/** Bodies below this have the end of their heads made once: one string to join instead of four. */
+const SHORT = 1024
+const LENGTH_ENDS: string[] = []
+
+function lengthEnd(length: number): string {
+  for (let next = LENGTH_ENDS.length; next <= length; next++) LENGTH_ENDS.push(`${next}\r\n\r\n`)
+  return LENGTH_ENDS[length]!
 }
 
 function statusLine(status: number): string {

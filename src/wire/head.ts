@@ -3,12 +3,12 @@
 // `HeadReader` judges every byte once and keeps the few facts that the engine needs. `Head` is what is left: one string with the whole
 // block, in which fields are looked up when somebody asks. No object with all headers is ever built on the way.
 
-import { CLASS, COLON, CR, LF, SP, TARGET, TOKEN, trimBlanks } from '../base/ascii.ts'
+import { CLASS, COLON, CR, LF, SLASH, SP, TARGET, TARGET_SPECIAL, TOKEN, trimBlanks } from '../base/ascii.ts'
 import { LimitError, ProtocolError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'
 import { FieldReader, isName } from './fields.ts'
 import { bodyLength, CHUNKED } from './framing.ts'
-import { isAuthority, readTarget, type Target } from './target.ts'
+import { isAuthority, plainTarget, readTarget, type Target } from './target.ts'
 
 const METHOD = 0
 const REQUEST_TARGET = 1
@@ -19,7 +19,9 @@ const VERSION_TEXT = 'HTTP/1.1\r\n'
 const MAJOR_AT = 5
 const MINOR_AT = 7
 const CR_AT = 8
-const LETTER_H = 0x48
+
+/** Methods by the length of their names: to know one again costs less than a string of its own, and less again where it is looked up. */
+const METHODS: readonly (readonly string[])[] = [[], [], [], ['GET', 'PUT'], ['POST', 'HEAD'], ['PATCH'], ['DELETE'], ['OPTIONS']]
 
 /** Fields that the engine itself must read, as bits of what was seen. */
 const CONNECTION = 1
@@ -33,8 +35,9 @@ const KEEP_ALIVE = 16
 export class HeadReader extends FieldReader {
   readonly #limits: Limits
   #state = METHOD
-  /** Whether the method of the request line that is being read is HEAD: known before the rest of it, which may be refused. */
-  isHead = false
+  #method = ''
+  /** All the flags of the target's bytes. */
+  #targetFlags = 0
   #targetStart = 0
   #versionStart = 0
   #minorVersion: 0 | 1 = 1
@@ -58,6 +61,11 @@ export class HeadReader extends FieldReader {
     return this.at
   }
 
+  /** Whether the method of the request line that is being read is HEAD: known before the rest of it, which may be refused. */
+  get isHead(): boolean {
+    return this.#method === 'HEAD'
+  }
+
   /** Whether some bytes of a head have been read, but not all. */
   get begun(): boolean {
     return this.at > 0
@@ -66,7 +74,8 @@ export class HeadReader extends FieldReader {
   /** Forgets the head that was read, for the next one. */
   reset(): void {
     this.at = 0
-    this.isHead = false
+    this.#method = ''
+    this.#targetFlags = 0
     this.#state = METHOD
     this.#fieldCount = 0
     this.#seen = 0
@@ -101,13 +110,15 @@ export class HeadReader extends FieldReader {
       if (p === stop) return false
       if (p === base) throw new ProtocolError('WEIR_FIRST_BYTE')
       if (buf[p] !== SP) throw new ProtocolError(isLineEnd(buf[p]!) ? 'WEIR_REQUEST_LINE_SYNTAX' : 'WEIR_METHOD_SYNTAX')
-      this.isHead = p - base === 4 && buf[base] === LETTER_H && buf.toString('latin1', base, p) === 'HEAD'
+      this.#method = readMethod(buf, base, p)
       p++
       this.#targetStart = this.at = p - base
       this.#state = REQUEST_TARGET
     }
     if (this.#state === REQUEST_TARGET) {
-      while (p < stop && (CLASS[buf[p]!]! & TARGET) !== 0) p++
+      let flags = this.#targetFlags
+      for (let is = 0; p < stop && ((is = CLASS[buf[p]!]!) & TARGET) !== 0; p++) flags |= is
+      this.#targetFlags = flags
       this.at = p - base
       if (p === stop) return false
       if (buf[p] !== SP) throw new ProtocolError(isLineEnd(buf[p]!) ? 'WEIR_VERSION_SYNTAX' : 'WEIR_TARGET_SYNTAX')
@@ -179,8 +190,10 @@ export class HeadReader extends FieldReader {
 
   #finish(buf: Buffer, base: number): Head {
     const block = buf.toString('latin1', base, base + this.at)
-    const method = block.slice(0, this.#targetStart - 1)
-    const target = readTarget(method, block.slice(this.#targetStart, this.#versionStart - 1))
+    const method = this.#method
+    const text = block.slice(this.#targetStart, this.#versionStart - 1)
+    const isPlain = (this.#targetFlags & TARGET_SPECIAL) === 0 && text.charCodeAt(0) === SLASH && method !== 'CONNECT'
+    const target = isPlain ? plainTarget(text) : readTarget(method, text)
     const head = new Head(
       block,
       method,
@@ -212,12 +225,20 @@ export class HeadReader extends FieldReader {
       if (this.#minorVersion === 1) throw new ProtocolError('WEIR_HOST_MISSING')
       if (target.authority === null) return ''
     }
+    if (this.#hostStart !== -1 && target.authority === null && this.#isLastHost(block)) return this.#lastHost
     const host = this.#hostStart === -1 ? target.authority! : trimBlanks(block.slice(this.#hostStart, this.#hostEnd))
     // Empty is how a client says that its target has no authority (RFC 9112 §3.2).
     if (host !== '' && host !== this.#lastHost && !isAuthority(host)) throw new ProtocolError('WEIR_HOST_SYNTAX')
     this.#lastHost = host
     if (target.authority !== null && target.authority.toLowerCase() !== host.toLowerCase()) throw new ProtocolError('WEIR_HOST_MISMATCH')
     return host
+  }
+
+  /** Whether Host says what it said in the request before, behind one blank. */
+  #isLastHost(block: string): boolean {
+    const last = this.#lastHost
+    const start = this.#hostStart + 1
+    return last !== '' && this.#hostEnd - start === last.length && block.charCodeAt(start - 1) === SP && block.startsWith(last, start)
   }
 
   #isKeepAlive(buf: Buffer, from: number, end: number): boolean {
@@ -235,6 +256,17 @@ export class HeadReader extends FieldReader {
     head.keepAlive = !options.includes('close') && (this.#minorVersion === 1 || options.includes('keep-alive'))
     head.upgrade = namesUpgrade && this.#minorVersion === 1 && options.includes('upgrade')
   }
+}
+
+function readMethod(buf: Buffer, start: number, end: number): string {
+  const length = end - start
+  if (length < METHODS.length) for (const method of METHODS[length]!) if (isText(buf, start, method)) return method
+  return buf.toString('latin1', start, end)
+}
+
+function isText(buf: Buffer, start: number, text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (buf[start + i] !== text.charCodeAt(i)) return false
+  return true
 }
 
 function isLineEnd(byte: number): boolean {

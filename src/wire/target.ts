@@ -25,6 +25,11 @@ const ABSOLUTE = /^https?:\/\/([^/?@]+)((?:\/[^?]*)?(?:\?.*)?)$/i
 /** uri-host with an optional port, which may be empty (RFC 3986 §3.2.2, §3.2.3): a registered name, an IPv4 address, or an IPv6 address in brackets. */
 const AUTHORITY = /^(?:\[[0-9a-f:.]{2,45}\]|(?:[\w\-.~!$&'()*+,;=]|%[0-9a-f]{2})+)(?::\d{0,5})?$/i
 
+/** The target of most requests: a path in which nothing is encoded, no dot stands, and which has no query. */
+export function plainTarget(path: string): Target {
+  return { rawPath: path, path, queryString: '', url: path, authority: null }
+}
+
 /**
  * Reads a target, whose bytes were checked already (`CLASS & TARGET`).
  * @throws ProtocolError WEIR_TARGET_FORM, WEIR_TARGET_ENCODING, WEIR_TARGET_DOT_SEGMENT; WEIR_METHOD_NOT_IMPLEMENTED for CONNECT
