@@ -49,9 +49,10 @@ export function parseForm(text: string, maxPairs: number = DEFAULT_MAX_FORM_PAIR
  * Folds the pairs of `parseForm` to one record: name to value, or to a list of values where the name repeats or ends in `[]`.
  * The key is the name without that `[]`, so that `tag=a&tag=b`, `tag[]=a&tag[]=b` and `tag=a&tag[]=b` are read alike; one `tag[]`
  * is a list of one.
+ *
+ * @param record what is filled: an empty one that has nothing but what is put into it
  */
-export function foldForm(pairs: readonly string[]): FormRecord {
-  const record: FormRecord = Object.create(null)
+export function foldForm(pairs: readonly string[], record: FormRecord = Object.create(null)): FormRecord {
   for (let i = 0; i < pairs.length; i += 2) {
     const name = pairs[i]!
     const value = pairs[i + 1]!

@@ -1,11 +1,12 @@
 // A body becomes the properties of a model: JSON or a form, by its content type.
 
 import { BACKSLASH, DQUOTE } from '../base/ascii.ts'
+import { emptyRecord } from '../base/empty-record.ts'
 import { ModelBindingError, WeirError } from '../base/errors.ts'
-import { foldForm, parseForm } from '../formats/form.ts'
+import { type FormRecord, foldForm, parseForm } from '../formats/form.ts'
 import { isJson, type MediaType, parseMediaType } from '../formats/media-type.ts'
 import type { KeyPath } from '../model/key-paths.ts'
-import { DEFAULT_MAX_DEPTH, populate } from '../model/populate.ts'
+import { DEFAULT_MAX_DEPTH, type PopulateOptions, populate } from '../model/populate.ts'
 
 import type { RequestBody } from './body.ts'
 import type { JsonEngine, JsonSettings } from './json-engine.ts'
@@ -40,6 +41,12 @@ const FORM = 'application/x-www-form-urlencoded'
 /** What nearly every client sends is not parsed again for every request. */
 const COMMON_TYPES: ReadonlyMap<string, MediaType | null> = new Map(['application/json', FORM].map((type) => [type, parseMediaType(type)]))
 
+/** Like a record without prototype, but half a microsecond cheaper: its forms are shared by all bodies with the same names. */
+const Folded = emptyRecord<FormRecord>()
+
+/** Nothing said: the same object each time. */
+export const NO_MAP_OPTIONS = Object.freeze({})
+
 /** @returns whether there was something to map @throws ModelBindingError */
 export function mapBody(
   member: string,
@@ -56,7 +63,7 @@ export function mapBody(
   if (type.type !== FORM) return false
   const text = body.text(member)
   if (text === '') return false
-  populate(model, { kind: 'form', value: foldForm(parseForm(text)) }, populateOptions(options))
+  populate(model, { kind: 'form', value: foldForm(parseForm(text), new Folded()) }, populateOptions(options))
   return true
 }
 
@@ -126,7 +133,10 @@ function stringEnd(text: string, at: number): number {
   return text.length
 }
 
-function populateOptions(options: AnyOptions) {
+const NO_OPTIONS: PopulateOptions = {}
+
+function populateOptions(options: AnyOptions): PopulateOptions {
+  if (options === NO_MAP_OPTIONS) return NO_OPTIONS
   const { includeProperties = null, excludeProperties = null, settings } = options
   if (settings === undefined || settings === null) return { includeProperties, excludeProperties }
   return { ...settings, includeProperties, excludeProperties }
@@ -145,11 +155,15 @@ export interface Mappable {
 }
 
 /** `request.bodyMap(model, options)`, in the form in which the request comes first. */
-export function bodyMap<T extends object>(request: Mappable, model: T, options: BodyMapOptions<T> = {}): boolean {
+export function bodyMap<T extends object>(request: Mappable, model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
   return request.bodyMap(model, options)
 }
 
 /** `request.bodyMapAnonymous(model, options)`, in the form in which the request comes first. */
-export function bodyMapAnonymous<T extends object>(request: Mappable, model: T, options: BodyMapAnonymousOptions = {}): boolean {
+export function bodyMapAnonymous<T extends object>(
+  request: Mappable,
+  model: T,
+  options: BodyMapAnonymousOptions = NO_MAP_OPTIONS,
+): boolean {
   return request.bodyMapAnonymous(model, options)
 }

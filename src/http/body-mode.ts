@@ -16,7 +16,7 @@ export function bodyLimit({ route }: RouteMatch, limits: Limits): number | null 
 export function streamsBody(head: RequestHead, { route }: RouteMatch): boolean {
   if (route === null) return true
   if (route.bodyMode !== 'auto') return route.bodyMode === 'stream'
-  const type = head.get('content-type')
+  const type = head.contentType
   // Almost every other type can be told from a form by its first letter.
   return type !== null && (type.charCodeAt(0) | 0x20) === LETTER_M && parseMediaType(type)?.type === 'multipart/form-data'
 }

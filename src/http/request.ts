@@ -10,7 +10,7 @@ import { NO_PAIRS, Pairs } from '../formats/pairs.ts'
 import type { Head } from '../wire/head.ts'
 
 import type { RequestBody } from './body.ts'
-import { type BodyMapAnonymousOptions, type BodyMapOptions, mapBody } from './body-map.ts'
+import { type BodyMapAnonymousOptions, type BodyMapOptions, mapBody, NO_MAP_OPTIONS } from './body-map.ts'
 import { streamOf } from './body-stream.ts'
 import type { ConnectionInfo } from './connection-info.ts'
 import { RequestHeaders } from './headers.ts'
@@ -208,13 +208,13 @@ export class HttpRequest {
    * @throws ModelBindingError listing every property whose value cannot be converted; uncaught it answers 400
    * @throws BodyNotBufferedError on a streaming route, before `bufferBody()`
    */
-  bodyMap<T extends object>(model: T, options: BodyMapOptions<T> = {}): boolean {
-    return mapBody('bodyMap()', this.header('content-type'), this.#body, model, options, this.#jsonEngine)
+  bodyMap<T extends object>(model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
+    return mapBody('bodyMap()', this.#head.contentType, this.#body, model, options, this.#jsonEngine)
   }
 
   /** The same for a plain object literal that serves as template: its values say what each property is. */
-  bodyMapAnonymous<T extends object>(model: T, options: BodyMapAnonymousOptions = {}): boolean {
-    return mapBody('bodyMapAnonymous()', this.header('content-type'), this.#body, model, options, this.#jsonEngine)
+  bodyMapAnonymous<T extends object>(model: T, options: BodyMapAnonymousOptions = NO_MAP_OPTIONS): boolean {
+    return mapBody('bodyMapAnonymous()', this.#head.contentType, this.#body, model, options, this.#jsonEngine)
   }
 
   /**
@@ -259,7 +259,7 @@ export class HttpRequest {
 
   async #readForm(member: string, options: MultipartOptions): Promise<MultipartFormData | null> {
     const parts = new MemoryParts(options)
-    const isValid = await readMultipart(this.header('content-type'), this.#body, member, multipartLimits(options.maxParts), () => parts)
+    const isValid = await readMultipart(this.#head.contentType, this.#body, member, multipartLimits(options.maxParts), () => parts)
     return isValid ? parts.form : null
   }
 
@@ -280,7 +280,7 @@ export class HttpRequest {
   async #streamForm(options: MultipartStreamOptions): Promise<boolean> {
     const limits = multipartLimits(options.maxParts)
     return readMultipart(
-      this.header('content-type'),
+      this.#head.contentType,
       this.#body,
       'bodyMultipartStream()',
       limits,

@@ -52,7 +52,11 @@ export function fieldsOf(model: object): ReadonlyMap<string, Schema<unknown>> | 
   const Class: unknown = (prototype as { constructor: unknown }).constructor
   if (typeof Class !== 'function') return null
   let found = under(tabled.get(Class) ?? null, decorated.get(Class))
-  for (let base: unknown = Object.getPrototypeOf(Class); typeof base === 'function'; base = Object.getPrototypeOf(base)) {
+  for (
+    let base: unknown = Object.getPrototypeOf(Class);
+    typeof base === 'function' && base !== Function.prototype;
+    base = Object.getPrototypeOf(base)
+  ) {
     found = under(found, tabled.get(base))
   }
   return found

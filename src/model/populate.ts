@@ -49,7 +49,7 @@ class Population {
   readonly #options: PopulateOptions
   readonly #selection: Selection | null
   readonly #maxDepth: number
-  /** Target, key, value, one after the other. */
+  /** Target, key, new value and old one, one after the other. */
   readonly #writes: unknown[] = []
 
   constructor(isJson: boolean, options: PopulateOptions) {
@@ -75,40 +75,41 @@ class Population {
       }
       const choice = this.#selection === null ? 'all' : this.#selection.of(path, isIncluded)
       if (choice === 'none') continue
-      const value =
-        schema === undefined
-          ? this.#infer(present, source[key], path, choice, depth)
-          : this.#select(this.#convert(schema, source[key], path), present, path, choice)
-      if (value !== SKIP) this.#writes.push(model, key, value)
+      const given = source[key]
+      let value = given
+      // Most of a body is what its model holds already: nothing to convert, and half a microsecond less for eight properties.
+      if (schema !== undefined) value = this.#select(this.#convert(schema, given, path), present, path, choice)
+      else if (choice !== 'all' || !isSameScalar(given, present)) value = this.#infer(present, given, path, choice, depth)
+      if (value !== SKIP) this.#plan(model, key, value, present)
     }
+  }
+
+  #plan(target: object, key: string, value: unknown, present: unknown): void {
+    this.#writes.push(target, key, value, present !== undefined || key in target ? present : SKIP)
   }
 
   /** All of it; where a property refuses to be written, what was written before is taken back. */
   write(): void {
     const writes = this.#writes
-    const before: unknown[] = []
+    let at = 0
     try {
-      for (let i = 0; i < writes.length; i += 3) {
-        const target = writes[i] as Record<string, unknown>
-        const key = writes[i + 1] as string
-        const present = target[key]
-        before.push(present !== undefined || key in target ? present : SKIP)
-        target[key] = writes[i + 2]
-      }
+      for (; at < writes.length; at += 4) (writes[at] as Record<string, unknown>)[writes[at + 1] as string] = writes[at + 2]
     } catch (error) {
       // The one that refused may have gone half the way.
-      for (let i = before.length - 1; i >= 0; i--) restore(writes[3 * i] as Record<string, unknown>, writes[3 * i + 1] as string, before[i])
+      for (; at >= 0; at -= 4) restore(writes[at] as Record<string, unknown>, writes[at + 1] as string, writes[at + 3])
       throw error
     }
   }
 
   #convert(schema: Schema<unknown>, value: unknown, path: string): unknown {
-    const converted = this.#isJson
-      ? schema.fromValue(value, this.#options)
-      : schema.fromTexts(typeof value === 'string' ? [value] : (value as readonly string[]), this.#options)
+    const converted = this.#isJson ? schema.fromValue(value, this.#options) : this.#convertTexts(schema, value as string | string[])
     if (!(converted instanceof Mismatch)) return converted === undefined ? SKIP : converted
     for (const failure of converted.failures(path, 'body')) if (this.failures.length < MAX_MISMATCHES) this.failures.push(failure)
     return SKIP
+  }
+
+  #convertTexts(schema: Schema<unknown>, value: string | readonly string[]): unknown {
+    return typeof value === 'string' ? schema.fromText(value, this.#options) : schema.fromTexts(value, this.#options)
   }
 
   /** A property without a schema takes what it holds now. */
@@ -158,9 +159,10 @@ class Population {
       const partPath = `${path}.${key}`
       const partChoice = this.#selection!.of(partPath, choice !== 'some')
       if (partChoice === 'none') continue
-      const selected = this.#select(part, isThere ? (present as Record<string, unknown>)[key] : undefined, partPath, partChoice)
+      const before = isThere ? (present as Record<string, unknown>)[key] : undefined
+      const selected = this.#select(part, before, partPath, partChoice)
       if (selected === SKIP) continue
-      if (isThere) this.#writes.push(present, key, selected)
+      if (isThere) this.#plan(present, key, selected, before)
       else parts[key] = selected
     }
     return isThere ? SKIP : parts
@@ -192,6 +194,12 @@ function restore(target: Record<string, unknown>, key: string, value: unknown): 
   } catch {
     // What cannot be written was not written; the others still go back.
   }
+}
+
+/** Whether both are texts, truth values or finite numbers: what `BY_TYPE` would take as it is. */
+function isSameScalar(value: unknown, present: unknown): boolean {
+  const type = typeof value
+  return type === typeof present && (type === 'string' || type === 'boolean' || (type === 'number' && Number.isFinite(value)))
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

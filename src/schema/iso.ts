@@ -24,8 +24,10 @@ const MAX_FRACTION_DIGITS = 9
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** The Gregorian calendar repeats after 400 years. */
-const CYCLE_MS = 146_097 * DAY_MS
+/** Days from 1 March to the first of each month, the one before January being none. */
+const DAYS_BEFORE = [0, 306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275]
+/** From 1 March of the year 0 to 1 January 1970. */
+const DAYS_TO_1970 = 719_468
 
 /** Midnight UTC of a date `YYYY-MM-DD`, in milliseconds since 1970, or NaN. */
 export function dateMs(text: string): number {
@@ -68,8 +70,15 @@ function midnightMs(text: string): number {
   const month = twoDigits(text, 5)
   const day = twoDigits(text, 8)
   if (!(month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month))) return Number.NaN
-  // Date.UTC reads a year below 100 as one of the 1900s: go one cycle ahead and back.
-  return Date.UTC(year + 400, month - 1, day) - CYCLE_MS
+  return daysSince1970(year, month, day) * DAY_MS
+}
+
+/** Years begin in March here, so that the leap day is the last of them. `Date.UTC` takes ten times as long, and reads the year 99 as 1999. */
+function daysSince1970(year: number, month: number, day: number): number {
+  const marchYear = month > 2 ? year : year - 1
+  const dayOfYear = DAYS_BEFORE[month]! + day - 1
+  const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) + Math.floor(marchYear / 400)
+  return marchYear * 365 + leapDays + dayOfYear - DAYS_TO_1970
 }
 
 function daysIn(year: number, month: number): number {

@@ -290,6 +290,7 @@ export class Head {
   expectsContinue = false
   /** `Connection: upgrade` and an Upgrade field. */
   upgrade = false
+  #contentType: string | null | undefined = undefined
   /** Length of the body in bytes, 0 without one, -1 (`CHUNKED`) when only its end will tell. */
   contentLength = 0
 
@@ -344,6 +345,12 @@ export class Head {
   /** Size of the head in bytes. */
   get size(): number {
     return this.#block.length
+  }
+
+  /** Content-Type, which the engine asks for and the handler again. */
+  get contentType(): string | null {
+    if (this.#contentType === undefined) this.#contentType = this.get('content-type')
+    return this.#contentType
   }
 
   /**
