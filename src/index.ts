@@ -44,7 +44,7 @@ export type { FileData, MultipartFormData, MultipartOptions, UploadedFile } from
 export type { MultipartStreamOptions, UploadedFileInfo } from './http/multipart-stream.ts'
 export type { Problem } from './http/problem.ts'
 export type { HttpRequest, RouteValues } from './http/request.ts'
-export { type CookieOptions, HttpResponse } from './http/response.ts'
+export { type CookieOptions, HttpResponse, type TakeOver } from './http/response.ts'
 export type { RouteMetadata } from './http/route-info.ts'
 export { type SavedFile, type SavePolicy, saveTo } from './http/save-to.ts'
 export { Bag, type BagKey, bagKey, type HttpSession, type ServerHandle } from './http/session.ts'

@@ -56,10 +56,20 @@ function replyWithObject(session: HttpSession, result: object): HttpResponse | P
   return response.json(result)
 }
 
-/** A file is opened before the answer begins, so that it can still become a 404. */
+/** A file is opened before the answer begins, so that it can still become a 404. So is an upgrade refused. */
 function complete(session: HttpSession, response: HttpResponse): HttpResponse | Promise<HttpResponse> {
   const content = response.content
-  return content.kind === 'file' ? openFile(session, response) : response
+  if (content.kind === 'file') return openFile(session, response)
+  if (content.kind === 'upgrade') checkUpgrade(session, content.protocol)
+  return response
+}
+
+/** @throws WEIR_UPGRADE_REQUIRED when the client has not asked for the protocol */
+function checkUpgrade({ request, response }: HttpSession, protocol: string): void {
+  const wanted = request.upgrade?.split(',').map((name) => name.trim()) ?? []
+  if (wanted.includes(protocol.toLowerCase())) return
+  response.offerUpgrade(protocol)
+  throw new WeirError('WEIR_UPGRADE_REQUIRED', protocol)
 }
 
 async function openFile(session: HttpSession, response: HttpResponse): Promise<HttpResponse> {

@@ -182,6 +182,13 @@ export const ERRORS = {
     text: 'this resource does not answer to this method',
     see: 'RFC 9110 §15.5.6',
   },
+  WEIR_UPGRADE_REQUIRED: {
+    fault: 'peer',
+    status: 426,
+    closes: false,
+    text: 'this resource is there for another protocol',
+    see: 'RFC 9110 §15.5.22',
+  },
   WEIR_PARAMETER_INVALID: {
     fault: 'peer',
     status: 400,

@@ -103,6 +103,15 @@ export class HttpRequest {
     return this.#head.minorVersion === 0 ? 'HTTP/1.0' : 'HTTP/1.1'
   }
 
+  /**
+   * The protocol that the client asks to go on with, in lower case: `websocket`; several are a list, the best first (RFC 9110 §7.8). Null
+   * when it does not ask, or cannot: with a body, with HEAD, in HTTP/1.0. Answer with `response.upgrade`, or as if nothing had been asked.
+   */
+  get upgrade(): string | null {
+    const { upgrade, contentLength, method } = this.#head
+    return upgrade && contentLength === 0 && method !== 'HEAD' ? this.header('upgrade')!.toLowerCase() : null
+  }
+
   /** What follows the `?`, without it and undecoded. Empty when there is none. */
   get queryString(): string {
     return this.#head.queryString

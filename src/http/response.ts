@@ -1,5 +1,7 @@
 // The answer, while a handler builds it. Everything is checked when it is set, so that nothing can go wrong once bytes are on the wire.
 
+import type { Duplex } from 'node:stream'
+
 import { type SerializeOptions, serialize } from 'cookie'
 import { isFieldValue, isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
@@ -18,6 +20,13 @@ export interface FileContent {
   readonly options: FileOptions
 }
 
+/**
+ * Speaks another protocol from here on. It writes the 101 itself, and owns the connection: no limit of time counts any more.
+ * @param socket bytes in both directions, with back-pressure; `end` half-closes
+ * @param head what has come behind the request already, often nothing
+ */
+export type TakeOver = (socket: Duplex, head: Buffer) => void
+
 /** What stands behind the head. Text is sent as UTF-8. */
 export type ResponseContent =
   | { readonly kind: 'none' }
@@ -25,6 +34,7 @@ export type ResponseContent =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'stream'; readonly source: ByteSource }
   | { readonly kind: 'file'; readonly file: FileContent }
+  | { readonly kind: 'upgrade'; readonly protocol: string; readonly takeOver: TakeOver }
 
 const NO_CONTENT: ResponseContent = { kind: 'none' }
 
@@ -190,6 +200,17 @@ export class HttpResponse {
     return this.header('Location', location).status(status).#setContent(NO_CONTENT, undefined, null)
   }
 
+  /**
+   * Gives the connection to another protocol (RFC 9110 §7.8), which the client must have asked for: see `request.upgrade`. `takeOver` is
+   * called when all that was asked before has been answered; status and fields that were set are not sent, unless it does so.
+   *
+   * A client that has not asked for the protocol is answered 426 with `Upgrade`.
+   */
+  upgrade(protocol: string, takeOver: TakeOver): this {
+    if (!isToken(protocol)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Upgrade')
+    return this.#setContent({ kind: 'upgrade', protocol, takeOver }, undefined, null)
+  }
+
   /** 404 with a problem document. */
   notFound(message?: string): this {
     return this.#problem(404, message)
@@ -341,6 +362,14 @@ export class HttpResponse {
   claim(): void {
     if (this.#isClaimed || this.#taken) throw new WeirError('WEIR_RESPONSE_SENT')
     this.#isClaimed = true
+  }
+
+  /** @internal Says that the resource is there under another protocol only. */
+  offerUpgrade(protocol: string): void {
+    this.#dropField('upgrade')
+    this.#dropField('connection')
+    this.#fields ??= []
+    this.#fields.push('Upgrade', protocol, 'Connection', 'Upgrade')
   }
 
   /** @internal Another response is sent in its place. */

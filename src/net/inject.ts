@@ -140,11 +140,11 @@ class AnswerReading {
     const [, code, reason] = /^HTTP\/1\.1 (\d{3}) (.*)$/.exec(lines[0]!)!
     const status = Number(code)
     const rest = bytes.subarray(headEnd + 4)
-    if (status < 200) return this.#readHead(rest)
+    if (status < 200 && status !== 101) return this.#readHead(rest)
     const fields = lines.slice(1).map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)])
     const headers = new Headers(fields)
     this.#head = { status, reason: reason!, headers }
-    if (this.#isHead || status === 204 || status === 304) return this.#whole()
+    if (this.#isHead || status === 101 || status === 204 || status === 304) return this.#whole()
     if (headers.get('transfer-encoding') === 'chunked') this.#decoder = new ChunkDecoder(DEFAULT_LIMITS)
     return this.#readBody(rest)
   }

@@ -28,6 +28,10 @@ export class MemoryTransport implements Transport {
     this.#listener = listener
   }
 
+  handOver(listener: TransportListener): void {
+    this.#listener = listener
+  }
+
   /** Plays the client: bytes arrive. */
   send(bytes: Buffer): void {
     if (!this.#isClosed) this.#listener!.onBytes(bytes, bytes.length, false)

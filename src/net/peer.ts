@@ -11,7 +11,7 @@ import { RequestBody } from '../http/body.ts'
 import { bodyLimit, streamsBody } from '../http/body-mode.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import { problemFor } from '../http/problem.ts'
-import { HttpResponse } from '../http/response.ts'
+import { HttpResponse, type TakeOver } from '../http/response.ts'
 import { CLOSED, Connection, DATA, END, HEAD, NEED_DATA, PAUSED } from '../wire/connection.ts'
 import { CONTINUE } from '../wire/encode.ts'
 import type { Head } from '../wire/head.ts'
@@ -23,6 +23,7 @@ import { Outbox } from './outbox.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
 import type { Ticker, Timed } from './ticker.ts'
 import type { Transport, TransportListener } from './transport.ts'
+import { UpgradedSocket } from './upgraded-socket.ts'
 import { discardAnswer, sendWhole } from './whole-answer.ts'
 
 /** So many bytes of later requests are taken in while one is being answered; then the socket is left alone. */
@@ -110,9 +111,9 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
     return this.#isGone
   }
 
-  /** Whether a request is being received or answered. */
+  /** Whether a request is being received or answered, or another protocol is spoken. */
   get isBusy(): boolean {
-    return this.#exchange !== null || this.#connection.inHead
+    return this.#exchange !== null || this.#connection.inHead || this.#connection.reading === state.SWITCHED
   }
 
   // What happens on the transport.
@@ -281,7 +282,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
         this.#wait()
         return false
       case CLOSED:
-        if (this.#exchange === null) this.#finish()
+        if (!this.isBusy) this.#finish()
         return false
       case PAUSED:
         // The client has said that nothing more comes, and its last request is being answered.
@@ -397,6 +398,10 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
       this.#endExchange()
       return
     }
+    if (response.content.kind === 'upgrade') {
+      this.#handOver(response.content.takeOver)
+      return
+    }
     const answer = new StreamedAnswer(head, response, this.#outbox, ticker.dateLine, () => this.#connection.beginAnswer(false))
     this.#answer = answer
     answer
@@ -406,6 +411,20 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
         (error: Error) => this.#failStream(exchange, answer, error),
       )
       .catch((error: Error) => this.#crash(error))
+  }
+
+  /** Another protocol has the connection: what was asked before is answered, and all that is left to do here is to wait for its end. */
+  #handOver(takeOver: TakeOver): void {
+    this.#outbox.flush()
+    const rest = this.#connection.switchProtocol()
+    this.#host.ticker.delete(this)
+    this.#expire()
+    this.#isPaused = false
+    try {
+      takeOver(new UpgradedSocket(this.#transport, this.#connection.peerEnded, () => this.onClose()), rest)
+    } catch (error) {
+      this.#crash(error as Error)
+    }
   }
 
   #endStream(answer: StreamedAnswer): void {

@@ -48,6 +48,10 @@ export class SocketTransport implements Transport {
     socket.resume()
   }
 
+  handOver(listener: TransportListener): void {
+    this.#listener = listener
+  }
+
   /** @internal For the functions below. */
   tell(what: 'end' | 'drain' | 'close'): void {
     const listener = this.#listener!

@@ -21,6 +21,8 @@ export interface Transport {
   destroy(): void
   /** Closes so that the client notices that something is missing. */
   reset(): void
+  /** From now on everything is told to `listener`. */
+  handOver(listener: TransportListener): void
   readonly remoteAddress: string
   readonly remotePort: number
   readonly isSecure: boolean

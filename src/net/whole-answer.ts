@@ -13,7 +13,7 @@ import type { Outbox } from './outbox.ts'
  * @param head of the request; null when it was too broken to have one, and then the connection closes
  * @param isHead whether it answers HEAD, which may be known all the same
  * @param overwritten body of the request, when its memory is about to be overwritten: an answer that sends that very memory sends a copy
- * @returns false when the body is a stream, of which nothing has been sent
+ * @returns false when nothing has been sent: the body is a stream, or the answer is another protocol
  */
 export function sendWhole(
   head: Head | null,
@@ -46,6 +46,8 @@ export function sendWhole(
       closeSource(content.source)
       outbox.addText(answerHead(head, response, response.declaredLength === -1 ? NO_LENGTH : response.declaredLength, dateLine))
       return true
+    case 'upgrade':
+      return false
     default:
       // A handler for HEAD may say the length that GET would have.
       outbox.addText(answerHead(head, response, hasBody ? 0 : Math.max(0, response.declaredLength), dateLine))

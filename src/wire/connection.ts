@@ -206,6 +206,16 @@ export class Connection {
     this.bodyLimit = this.#limits.maxRequestBodySize
   }
 
+  /** The request that was read whole is answered by another protocol. @returns what has come of that, a copy */
+  switchProtocol(): Buffer {
+    this.#moveReading(state.SWITCHED)
+    this.#moveWriting(state.SWITCHED)
+    const rest = Buffer.from(this.buffer.subarray(this.#at, this.#end))
+    this.#at = this.#end = 0
+    this.hold()
+    return rest
+  }
+
   /** Nothing more is read or written. */
   close(): void {
     this.stopReading()

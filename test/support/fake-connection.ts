@@ -23,7 +23,7 @@ export class FakeConnection implements Transport {
   readonly clock = new FakeClock()
   readonly reported: Error[] = []
   readonly logged: unknown[] = []
-  readonly #listener: TransportListener
+  #listener: TransportListener
   #written: Buffer[] = []
   /** What the network has not taken yet, as the server sees it. A test sets it. */
   unsentBytes = 0
@@ -61,6 +61,10 @@ export class FakeConnection implements Transport {
       forget: () => {},
     }
     this.#listener = new Peer(host, this)
+  }
+
+  handOver(listener: TransportListener): void {
+    this.#listener = listener
   }
 
   // The client's part.

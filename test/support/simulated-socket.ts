@@ -70,6 +70,10 @@ export class SimulatedSocket implements Transport {
     this.#listener = listener
   }
 
+  handOver(listener: TransportListener): void {
+    this.#listener = listener
+  }
+
   // The client's part.
 
   /** Puts bytes on their way. */

@@ -1,0 +1,93 @@
+// The socket that another protocol gets: a Duplex over the transport of a peer that has let go of it.
+//
+// What arrives in borrowed memory is pushed as a copy, and the transport is paused while nobody reads. A write is done when the transport
+// has room again: until then it counts in `writableLength`. It closes when the transport does, and not before: what waits to be sent
+// after `end` is sent.
+
+import { Duplex } from 'node:stream'
+
+import type { Transport, TransportListener } from './transport.ts'
+
+/** Pieces that are written together are joined up to this many bytes: one write of all is cheaper than a vectored one. */
+const JOIN_BYTES = 64 * 1024
+
+type Done = (error?: Error | null) => void
+
+export class UpgradedSocket extends Duplex implements TransportListener {
+  readonly #transport: Transport
+  readonly #onGone: () => void
+  #isPaused = true
+  /** A write that waits for room. */
+  #onRoom: Done | null = null
+
+  /**
+   * @param hasEnded whether the client has ended its side already
+   * @param onGone called when the transport has closed
+   */
+  constructor(transport: Transport, hasEnded: boolean, onGone: () => void) {
+    super({ autoDestroy: false })
+    this.#transport = transport
+    this.#onGone = onGone
+    transport.handOver(this)
+    transport.pause()
+    if (hasEnded) this.push(null)
+  }
+
+  // What happens on the transport.
+
+  onBytes(buffer: Buffer, length: number, borrowed: boolean): void {
+    if (this.push(borrowed ? Buffer.from(buffer.subarray(0, length)) : buffer) || this.#isPaused) return
+    this.#isPaused = true
+    this.#transport.pause()
+  }
+
+  onEnd(): void {
+    this.push(null)
+  }
+
+  onDrain(): void {
+    const onRoom = this.#onRoom
+    this.#onRoom = null
+    onRoom?.()
+  }
+
+  onClose(): void {
+    this.destroy()
+    this.#onGone()
+  }
+
+  // What a stream asks for.
+
+  override _read(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#transport.resume()
+  }
+
+  override _write(bytes: Buffer, _encoding: string, done: Done): void {
+    this.#transport.writeBytes(bytes)
+    this.#awaitRoom(done)
+  }
+
+  override _writev(pieces: readonly { readonly chunk: Buffer }[], done: Done): void {
+    const chunks = pieces.map(({ chunk }) => chunk)
+    const size = chunks.reduce((sum, { length }) => sum + length, 0)
+    for (const chunk of size <= JOIN_BYTES ? [Buffer.concat(chunks, size)] : chunks) this.#transport.writeBytes(chunk)
+    this.#awaitRoom(done)
+  }
+
+  override _final(done: Done): void {
+    this.#transport.end()
+    done()
+  }
+
+  override _destroy(error: Error | null, done: Done): void {
+    this.#transport.destroy()
+    done(error)
+  }
+
+  #awaitRoom(done: Done): void {
+    if (this.#transport.isBlocked) this.#onRoom = done
+    else done()
+  }
+}

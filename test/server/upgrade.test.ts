@@ -1,0 +1,257 @@
+// A connection that goes over to another protocol: when, with what, and how it ends. The protocol here sends back what it gets.
+
+import assert from 'node:assert/strict'
+import type { Duplex } from 'node:stream'
+import { test } from 'node:test'
+
+import { HttpError, HttpServer, type TakeOver } from '../../src/index.ts'
+import { cert, key } from '../support/certificate.ts'
+import type { RawClient } from '../support/raw-client.ts'
+import { eventually, gate, inBothReadModes, within } from '../support/serving.ts'
+
+const SWITCHED = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n'
+const ASKS = 'Connection: keep-alive, Upgrade\r\nUpgrade: echo\r\n'
+
+const echo: TakeOver = (socket, head) => {
+  socket.write(SWITCHED)
+  if (head.length > 0) socket.unshift(head)
+  socket.on('error', () => {}).pipe(socket)
+}
+
+function mapEcho(server: HttpServer): void {
+  server.mapGet('/echo', (_, { response }) => response.upgrade('echo', echo))
+  server.mapPost('/echo', (_, { request, response }) => (request.upgrade === null ? 'no' : response.upgrade('echo', echo)))
+  server.mapGet('/plain', (_, { request }) => ({ upgrade: request.upgrade }))
+}
+
+async function switchedOver(client: RawClient): Promise<string> {
+  const answer = await client.get('/echo', ASKS).until('\r\n\r\n')
+  assert.ok(answer.startsWith(SWITCHED), answer)
+  return answer.slice(SWITCHED.length)
+}
+
+inBothReadModes('an upgrade', (serve) => {
+  test('gives the connection away, and bytes go both ways', async (t) => {
+    const { connect } = await serve(t, mapEcho)
+    const client = await connect()
+    assert.equal(await switchedOver(client), '')
+    client.send('one')
+    assert.equal(await client.until('one'), 'one')
+    // Not HTTP any more: what looks like a request is not answered as one.
+    client.send('GET /plain HTTP/1.1\r\n\r\n')
+    assert.equal(await client.until('\r\n\r\n'), 'GET /plain HTTP/1.1\r\n\r\n')
+    client.end()
+    assert.equal(await client.closed(), 'end')
+  })
+
+  test('hands over what came behind the request, in one packet or byte by byte', async (t) => {
+    const { connect } = await serve(t, mapEcho)
+    const whole = await connect()
+    whole.send(`GET /echo HTTP/1.1\r\nHost: a\r\n${ASKS}\r\nbehind`)
+    assert.equal(await whole.until('behind'), `${SWITCHED}behind`)
+    const slow = await connect()
+    for (const byte of `GET /echo HTTP/1.1\r\nHost: a\r\n${ASKS}\r\nbehind`) {
+      slow.send(byte)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    assert.equal(await slow.until('behind'), `${SWITCHED}behind`)
+  })
+
+  test('waits until what was asked before has been answered', async (t) => {
+    const later = gate()
+    const { connect } = await serve(t, (server) => {
+      mapEcho(server)
+      server.mapGet('/late', () => later.promise.then(() => 'late'))
+    })
+    const client = await connect()
+    client.send(`GET /late HTTP/1.1\r\nHost: a\r\n\r\nGET /echo HTTP/1.1\r\nHost: a\r\n${ASKS}\r\nbehind`)
+    client.send('x'.repeat(300_000)) // more than the server takes in meanwhile
+    later.open()
+    assert.equal((await client.message()).text, 'late')
+    const all = await client.atLeast(SWITCHED.length + 6 + 300_000)
+    assert.equal(all.toString('latin1'), `${SWITCHED}behind${'x'.repeat(300_000)}`)
+  })
+
+  test('is there for those who ask for it: others get 426, and the connection goes on', async (t) => {
+    const { connect, logged } = await serve(t, mapEcho)
+    const client = await connect()
+    for (const fields of ['', 'Upgrade: echo\r\n', 'Connection: upgrade\r\nUpgrade: websocket\r\n', 'Connection: upgrade\r\n']) {
+      const { status, header, headers } = await client.get('/echo', fields).message()
+      assert.deepEqual([status, header('upgrade'), headers('connection')], [426, 'echo', ['Upgrade']], fields)
+    }
+    const old = await client.send(`GET /echo HTTP/1.0\r\nConnection: keep-alive, upgrade\r\nUpgrade: echo\r\n\r\n`).message()
+    assert.equal(old.status, 426)
+    const head = await client.send(`HEAD /echo HTTP/1.1\r\nHost: a\r\n${ASKS}\r\n`).message(true)
+    assert.equal(head.status, 426)
+    assert.deepEqual((await client.get('/plain').message()).json(), { upgrade: null })
+    assert.deepEqual((await client.get('/plain', 'Connection: upgrade\r\nUpgrade: h2c, Echo\r\n').message()).json(), {
+      upgrade: 'h2c, echo',
+    })
+    assert.deepEqual(logged, [])
+    client.get('/echo', 'Connection: upgrade\r\nUpgrade: h2c, Echo\r\n')
+    assert.equal(await client.until('\r\n\r\n'), SWITCHED)
+  })
+
+  test('is not for a request with a body', async (t) => {
+    const { connect } = await serve(t, mapEcho)
+    const client = await connect()
+    assert.equal((await client.post('/echo', 'body', ASKS).message()).text, 'no')
+    client.send(`POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n${ASKS}\r\n0\r\n\r\n`)
+    assert.equal((await client.message()).text, 'no')
+    client.send(`POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n${ASKS}\r\n`)
+    assert.equal(await client.until('\r\n\r\n'), SWITCHED)
+  })
+
+  test('is refused by middleware as any request is', async (t) => {
+    const { connect } = await serve(t, (server) => {
+      server.use(({ request }, next) => {
+        if (request.header('authorization') === null) throw new HttpError(401, 'who are you?')
+        return next()
+      })
+      mapEcho(server)
+    })
+    const client = await connect()
+    assert.equal((await client.get('/echo', ASKS).message()).status, 401)
+    client.get('/echo', `${ASKS}Authorization: x\r\n`)
+    assert.equal(await client.until('\r\n\r\n'), SWITCHED)
+  })
+
+  test('a client that does not read stops what is written, and one that is not read is held back', async (t) => {
+    const taken = gate<Duplex>()
+    const { connect } = await serve(t, (server) => {
+      server.mapGet('/', (_, { response }) => response.upgrade('echo', (socket) => taken.open(socket)))
+    })
+    const client = await connect()
+    client.get('/', ASKS)
+    const socket = await taken.promise
+    client.send(Buffer.alloc(32 * 1024 * 1024))
+    await eventually(() => client.unsentBytes > 0, 'the client being held back')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.ok(socket.readableLength < 1024 * 1024, `${socket.readableLength} bytes read ahead`)
+    client.pause()
+    socket.write(Buffer.alloc(16 * 1024 * 1024, 'y'))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.ok(socket.writableNeedDrain)
+    client.resume()
+    assert.ok((await client.atLeast(16 * 1024 * 1024)).every((byte) => byte === 0x79))
+    await eventually(() => socket.writableLength === 0, 'everything written')
+    let read = 0
+    socket.on('data', (bytes: Buffer) => (read += bytes.length))
+    await eventually(() => read === 32 * 1024 * 1024, 'everything read')
+  })
+
+  test('keeps no limit of time, and no slot of the ticker', async (t) => {
+    const timeouts = { keepAliveTimeout: 40, headersTimeout: 40, writeTimeout: 40, requestTimeout: 40, lingerTimeout: 40 }
+    const { connect } = await serve(t, mapEcho, { timeouts })
+    const client = await connect()
+    await switchedOver(client)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    client.send('still here')
+    assert.equal(await client.until('here'), 'still here')
+  })
+
+  for (const [name, leave] of [
+    ['resets', (client: RawClient) => client.reset()],
+    ['leaves', (client: RawClient) => client.destroy()],
+  ] as const) {
+    test(`closes the socket when the client ${name}, before and after something was said`, async (t) => {
+      const sockets: Duplex[] = []
+      const { server, connect } = await serve(t, (server) => {
+        server.mapGet('/', (_, { response }) =>
+          response.upgrade('echo', (socket, head) => {
+            sockets.push(socket)
+            echo(socket, head)
+          }),
+        )
+      })
+      const silent = await connect()
+      silent.get('/', ASKS)
+      const talking = await connect()
+      talking.get('/', ASKS)
+      await eventually(() => sockets.length === 2, 'both upgrades')
+      await talking.send('x').until('x')
+      leave(silent)
+      leave(talking)
+      await eventually(() => sockets.every((socket) => socket.closed), 'the end of both')
+      assert.deepEqual(await server.stop({ graceMs: 10_000 }), { aborted: 0 })
+    })
+  }
+
+  test('a client that ends its side is still answered', async (t) => {
+    const { connect } = await serve(t, (server) => {
+      server.mapGet('/', (_, { response }) =>
+        response.upgrade('echo', (socket) => {
+          socket.write(SWITCHED)
+          socket.resume().on('end', () => socket.end('z'.repeat(4 * 1024 * 1024)))
+        }),
+      )
+    })
+    const client = await connect()
+    client.get('/', ASKS).end()
+    assert.equal((await client.rest()).length, SWITCHED.length + 4 * 1024 * 1024)
+    assert.equal(await client.closed(), 'end')
+  })
+
+  test('stop leaves it the time of grace, then breaks it off and says so', async (t) => {
+    const { server, connect } = await serve(t, mapEcho)
+    const client = await connect()
+    await switchedOver(client)
+    const stopped = server.stop({ graceMs: 200 })
+    client.send('meanwhile')
+    assert.equal(await client.until('meanwhile'), 'meanwhile')
+    assert.deepEqual(await within(stopped, 'the stop'), { aborted: 1 })
+    await client.ended()
+  })
+
+  test('counts for maxConnections until it has closed', async (t) => {
+    const { connect } = await serve(t, mapEcho, { limits: { maxConnections: 1 } })
+    const first = await connect()
+    await switchedOver(first)
+    await (await connect()).closed()
+    first.end()
+    await first.closed()
+    const next = await connect()
+    assert.equal((await next.get('/plain').message()).status, 200)
+  })
+
+  test('a takeOver that throws breaks the connection off, and the host program is told', async (t) => {
+    const { connect, logged } = await serve(t, (server) => {
+      server.mapGet('/', (_, { response }) =>
+        response.upgrade('echo', () => {
+          throw new Error('no')
+        }),
+      )
+    })
+    const client = await connect()
+    await client.get('/', ASKS).closed()
+    assert.deepEqual(logged.map(String), ['Error: no'])
+  })
+})
+
+test('an upgrade works over TLS and over a Unix socket', async (t) => {
+  const { connect: connectTls } = await import('node:tls')
+  const server = new HttpServer({ tls: { cert, key } })
+  mapEcho(server)
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const socket = connectTls({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false }).setEncoding('latin1')
+  t.after(() => socket.destroy())
+  const pieces: string[] = []
+  socket.on('data', (piece) => pieces.push(String(piece)))
+  socket.write(`GET /echo HTTP/1.1\r\nHost: a\r\n${ASKS}\r\nhello`)
+  await eventually(() => pieces.join('') === `${SWITCHED}hello`, 'the echo')
+})
+
+test('inject sees the 101, and what is refused', async () => {
+  const server = new HttpServer()
+  mapEcho(server)
+  const answer = await server.inject({ url: '/echo', headers: { Connection: 'upgrade', Upgrade: 'echo' } })
+  assert.deepEqual([answer.status, answer.headers.get('upgrade')], [101, 'echo'])
+  assert.equal((await server.inject('/echo')).status, 426)
+})
+
+test('a name of a protocol that cannot be sent is refused', async () => {
+  const server = new HttpServer({ logger: null })
+  server.mapGet('/', (_, { response }) => response.upgrade('a\r\nb', echo))
+  assert.equal((await server.inject('/')).status, 500)
+})
