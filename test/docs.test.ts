@@ -164,7 +164,7 @@ function compileExamples(): string {
   mkdirSync(`${FOLDER}/out`, { recursive: true })
   for (const { file, code } of examples) writeFileSync(`${FOLDER}/${file}`, code)
   const compilerOptions = {
-    paths: { weir: ['../../src/index.ts'] },
+    paths: { weir: ['../../src/index.ts'], 'weir/*': ['../../src/modules/*.ts'] },
     rootDir: '../..',
     outDir: 'out',
     noUnusedLocals: false,
@@ -174,7 +174,10 @@ function compileExamples(): string {
   }
   writeFileSync(`${FOLDER}/tsconfig.json`, JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'] }))
   // Inside `out`, the package is its own name for itself: examples run on the very sources that they were compiled with.
-  writeFileSync(`${FOLDER}/out/package.json`, JSON.stringify({ name: 'weir', type: 'module', exports: './src/index.js' }))
+  writeFileSync(
+    `${FOLDER}/out/package.json`,
+    JSON.stringify({ name: 'weir', type: 'module', exports: { '.': './src/index.js', './*': './src/modules/*.js' } }),
+  )
   const { stdout, stderr } = spawnSync('node_modules/.bin/tsc', ['-p', FOLDER], { encoding: 'utf8' })
   return stdout + stderr
 }
