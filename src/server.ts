@@ -72,6 +72,8 @@ const NODE_HANDSHAKE_TIMEOUT_MS = 120_000
 
 /** An HTTP/1.1 server inside the host program. Several may run in one process. */
 export class HttpServer implements ModuleHost {
+  /** Where errors are reported that no client is told of; null: nowhere. */
+  readonly logger: Logger | null
   readonly #options: ServerOptions
   readonly #routes = new RouteTable()
   readonly #modules = new Set<string>()
@@ -93,6 +95,7 @@ export class HttpServer implements ModuleHost {
     const limits = resolveLimits(settings.limits)
     const timeouts = resolveTimeouts(settings.timeouts)
     const logger = settings.logger === undefined ? console : settings.logger
+    this.logger = logger
     this.#dispatcher = new Dispatcher({
       server: this,
       routes: this.#routes,

@@ -3,6 +3,7 @@
 import type { HttpSession, ServerHandle } from '../http/session.ts'
 
 import type { ArgsOf, Declaration, Method } from './declaration.ts'
+import type { Logger } from './dispatch.ts'
 import type { Middleware } from './middleware.ts'
 import type { RouteListing } from './route-table.ts'
 
@@ -27,6 +28,8 @@ export interface MapAny<Host> {
 
 /** What a module is installed on: any `HttpServer`. */
 export interface ModuleHost extends ServerHandle {
+  /** Where to report errors that no client is told of; null: nowhere. */
+  readonly logger: Logger | null
   readonly routes: readonly RouteListing[]
   readonly map: MapAny<unknown>
   readonly mapGet: MapMethod<unknown>

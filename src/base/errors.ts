@@ -189,6 +189,8 @@ export const ERRORS = {
     text: 'this resource is there for another protocol',
     see: 'RFC 9110 §15.5.22',
   },
+  WEIR_WEBSOCKET_HANDSHAKE: { fault: 'peer', status: 400, closes: false, text: 'this is no WebSocket handshake', see: 'RFC 6455 §4.2.1' },
+  WEIR_ORIGIN_REFUSED: { fault: 'peer', status: 403, closes: false, text: 'pages of this origin may not connect', see: 'RFC 6455 §10.2' },
   WEIR_PARAMETER_INVALID: {
     fault: 'peer',
     status: 400,
@@ -308,6 +310,13 @@ export const ERRORS = {
     closes: false,
     text: 'the server is not in a state for this call',
     see: 'docs/guide/lifecycle.md',
+  },
+  WEIR_PACKAGE_MISSING: {
+    fault: 'developer',
+    status: 500,
+    closes: false,
+    text: 'a package that this module needs is not installed',
+    see: 'docs/dependencies.md',
   },
   WEIR_MULTIPART_BOUNDARY: {
     fault: 'peer',

@@ -1,0 +1,242 @@
+// One client of a WebSocket route, as handlers hold it.
+//
+// What comes in is handled in order, one message at a time: while a handler's promise is pending, the socket is not read. What goes out
+// waits for the client up to a bound; a client beyond it is closed.
+
+import type { RawData, WebSocket } from 'ws'
+
+import { LimitError } from '../base/errors.ts'
+import { isPromise } from '../base/is-promise.ts'
+import type { HttpSession } from '../http/session.ts'
+
+import type { Beaten } from './beats.ts'
+import type { Stoppable } from './stopping.ts'
+import type { Rooms } from './websocket-rooms.ts'
+
+/** What is sent and received: text, or bytes. */
+export type WebSocketData = string | Uint8Array
+
+/** What happens on a connection. Each may return a promise; what it throws closes the connection with 1011, and is logged. */
+export interface WebSocketHandlers<Args> {
+  /** The connection is there. Messages wait until it has settled. */
+  open?(socket: WebSocketConnection<Args>): unknown
+  /** A message has come. The next one waits until it has settled. */
+  message?(socket: WebSocketConnection<Args>, data: WebSocketData): unknown
+  /** The connection has ended, in order or not (1006). @param code RFC 6455 §7.4; 1005 when the client said none */
+  close?(socket: WebSocketConnection<Args>, code: number, reason: string): unknown
+}
+
+/** What all connections of a route share. @internal */
+export interface ConnectionHost<Args> {
+  readonly handlers: WebSocketHandlers<Args>
+  readonly maxQueuedBytes: number
+  /** Null: no pings. */
+  readonly pingInterval: number | null
+  readonly connections: Set<WebSocketConnection<Args>>
+  readonly rooms: Rooms<WebSocketConnection<Args>>
+  report(error: unknown): void
+  forget(connection: WebSocketConnection<Args>): void
+}
+
+/** The client reads too slowly: it may come again (RFC 6455 §7.4, registry: Try Again Later). */
+const TOO_SLOW = 1013
+const GOING_AWAY = 1001
+const INTERNAL_ERROR = 1011
+
+export class WebSocketConnection<Args = unknown> implements Beaten, Stoppable {
+  readonly #host: ConnectionHost<Args>
+  readonly #ws: WebSocket
+  /** The parameters of the route: names of the path and of the query, bound as declared. */
+  readonly args: Args
+  /** The exchange in which it began: who is asking, header fields, the bag. Body members have expired. */
+  readonly session: HttpSession
+  #rooms: Set<string> | null = null
+  /** Messages that came while one was handled; null when none is. */
+  #waiting: WebSocketData[] | null = null
+  /** Something came since the last beat. */
+  #isAlive = true
+  #aliveAt = 0
+  #hasPinged = false
+
+  /** @internal */
+  constructor(host: ConnectionHost<Args>, ws: WebSocket, args: Args, session: HttpSession) {
+    this.#host = host
+    this.#ws = ws
+    this.args = args
+    this.session = session
+    ws.on('message', (data, isBinary) => this.#receive(data, isBinary))
+    ws.on('pong', () => (this.#isAlive = true))
+    ws.on('close', (code, reason) => this.#onClose(code, reason.toString()))
+    ws.on('error', () => {}) // the client's mistake, for which ws closes with the code that belongs to it
+  }
+
+  /** The subprotocol that was agreed on; empty without one. */
+  get protocol(): string {
+    return this.#ws.protocol
+  }
+
+  /** Whether messages can be sent. */
+  get isOpen(): boolean {
+    return this.#ws.readyState === this.#ws.OPEN
+  }
+
+  /** Bytes that wait for the client, beside up to 64 KiB that the socket has taken. */
+  get bufferedBytes(): number {
+    return this.#ws.bufferedAmount
+  }
+
+  /** The rooms that it is in. */
+  get rooms(): readonly string[] {
+    return [...(this.#rooms ?? [])]
+  }
+
+  /**
+   * Sends text as text, bytes as a binary message; the memory must not change until it is sent. Never waits. A client for whom more than
+   * `maxQueuedBytes` would wait is closed with 1013.
+   * @returns whether it was queued
+   * @throws LimitError for a message that is larger than `maxQueuedBytes`
+   */
+  send(data: WebSocketData): boolean {
+    const bytes = bytesOf(data, this.#host.maxQueuedBytes)
+    return this.sendBytes(bytes, typeof data !== 'string')
+  }
+
+  /** @internal */
+  sendBytes(bytes: Uint8Array, binary: boolean): boolean {
+    if (!this.isOpen) return false
+    if (this.#ws.bufferedAmount + bytes.length > this.#host.maxQueuedBytes) {
+      this.close(TOO_SLOW, 'messages are read too slowly')
+      return false
+    }
+    this.#ws.send(bytes, { binary })
+    return true
+  }
+
+  /** Sends to all others in a room, or on the route if it is null. @returns for how many it was queued @throws LimitError as `send` */
+  broadcast(room: string | null, data: WebSocketData): number {
+    return broadcast(this.#host, room, data, this)
+  }
+
+  /** Enters a room. All are left when the connection ends. */
+  join(room: string): this {
+    if (this.#ws.readyState === this.#ws.CLOSED) return this
+    this.#rooms ??= new Set()
+    this.#rooms.add(room)
+    this.#host.rooms.join(room, this)
+    return this
+  }
+
+  leave(room: string): this {
+    this.#rooms?.delete(room)
+    this.#host.rooms.leave(room, this)
+    return this
+  }
+
+  /**
+   * Ends the connection in order: what was sent before still goes out. A client that does not answer is broken off after 10 s.
+   * @param code 1000, or one of 3000 to 4999 that is your own, or another of RFC 6455 §7.4
+   * @param reason up to 123 bytes
+   */
+  close(code = 1000, reason = ''): void {
+    this.#ws.close(code, reason)
+  }
+
+  /** Breaks the connection off. */
+  terminate(): void {
+    this.#ws.terminate()
+  }
+
+  /** @internal */
+  stop(): void {
+    this.close(GOING_AWAY, 'the server stops')
+  }
+
+  /** @internal Begins. Not before the host knows it. */
+  open(): void {
+    this.#handle(() => this.#host.handlers.open?.(this))
+  }
+
+  /** @internal Asks a client that has been silent whether it is there, and breaks off one that has not answered for as long again. */
+  beat(now: number): void {
+    // Nothing of it is read while a handler is at work.
+    if (this.#isAlive || this.#waiting !== null || this.#aliveAt === 0) {
+      this.#isAlive = this.#hasPinged = false
+      this.#aliveAt = now
+      return
+    }
+    const silence = now - this.#aliveAt
+    const interval = this.#host.pingInterval!
+    if (silence >= 2 * interval) this.terminate()
+    else if (silence >= interval && !this.#hasPinged && this.isOpen) {
+      this.#hasPinged = true
+      this.#ws.ping()
+    }
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    this.#isAlive = true
+    const { message } = this.#host.handlers
+    if (message === undefined) return
+    const value = isBinary ? (data as Buffer) : (data as Buffer).toString()
+    if (this.#waiting !== null) this.#waiting.push(value)
+    else this.#handle(() => message(this, value))
+  }
+
+  #handle(call: () => unknown): void {
+    try {
+      const result = call()
+      if (isPromise(result)) void this.#handleInOrder(result)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** Waits for a handler, and for those of what has come meanwhile: no more than the socket had read at once. */
+  async #handleInOrder(result: Promise<unknown>): Promise<void> {
+    const waiting: WebSocketData[] = []
+    this.#waiting = waiting
+    this.#ws.pause()
+    try {
+      await result
+      while (waiting.length > 0) await this.#host.handlers.message!(this, waiting.shift()!)
+    } catch (error) {
+      this.#fail(error)
+    }
+    this.#waiting = null
+    this.#ws.resume()
+  }
+
+  #fail(error: unknown): void {
+    this.#host.report(error)
+    this.close(INTERNAL_ERROR, 'a handler failed')
+  }
+
+  #onClose(code: number, reason: string): void {
+    this.#host.forget(this)
+    for (const room of this.#rooms ?? []) this.#host.rooms.leave(room, this)
+    this.#rooms = null
+    this.#handle(() => this.#host.handlers.close?.(this, code, reason))
+  }
+}
+
+/** Encodes once, and sends to each. @internal */
+export function broadcast<Args>(
+  host: ConnectionHost<Args>,
+  room: string | null,
+  data: WebSocketData,
+  except: WebSocketConnection<Args> | null,
+): number {
+  const bytes = bytesOf(data, host.maxQueuedBytes)
+  let queued = 0
+  for (const connection of room === null ? host.connections : host.rooms.membersOf(room)) {
+    if (connection !== except && connection.sendBytes(bytes, typeof data !== 'string')) queued++
+  }
+  return queued
+}
+
+function bytesOf(data: WebSocketData, maxQueuedBytes: number): Uint8Array {
+  const bytes = typeof data === 'string' ? Buffer.from(data) : data
+  if (!(bytes instanceof Uint8Array)) throw new TypeError(`a message is text or bytes, not ${typeof data}`)
+  if (bytes.length > maxQueuedBytes) throw new LimitError('WEIR_RESULT_UNSENDABLE', 'maxQueuedBytes', maxQueuedBytes, bytes.length)
+  return bytes
+}

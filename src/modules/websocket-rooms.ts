@@ -1,0 +1,27 @@
+// Who is in which room. A room begins with the first who joins and ends with the last who leaves.
+
+const NOBODY: ReadonlySet<never> = new Set()
+
+export class Rooms<Member> {
+  readonly #members = new Map<string, Set<Member>>()
+
+  join(room: string, member: Member): void {
+    const members = this.#members.get(room)
+    if (members === undefined) this.#members.set(room, new Set([member]))
+    else members.add(member)
+  }
+
+  leave(room: string, member: Member): void {
+    const members = this.#members.get(room)
+    if (members?.delete(member) && members.size === 0) this.#members.delete(room)
+  }
+
+  membersOf(room: string): ReadonlySet<Member> {
+    return this.#members.get(room) ?? NOBODY
+  }
+
+  /** How many rooms there are. */
+  get size(): number {
+    return this.#members.size
+  }
+}

@@ -1,0 +1,183 @@
+// WebSocket routes (RFC 6455): the handshake is a route like any other, the protocol is that of the package `ws`. The entry `weir/websocket`.
+
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+import type * as Ws from 'ws'
+import type { ArgsOf, Declaration } from '../app/declaration.ts'
+import type { MapMethod, ModuleHost } from '../app/module-host.ts'
+import { isToken } from '../base/ascii.ts'
+import { WeirError } from '../base/errors.ts'
+import { problemOf } from '../http/problem.ts'
+import type { HttpSession } from '../http/session.ts'
+
+import { Beats } from './beats.ts'
+import { loadPackage } from './optional-package.ts'
+import { forgetStopping, tellWhenStopping } from './stopping.ts'
+import { broadcast, type ConnectionHost, WebSocketConnection, type WebSocketData, type WebSocketHandlers } from './websocket-connection.ts'
+import { checkHandshake, checkOrigin, type OriginPolicy } from './websocket-handshake.ts'
+import { Rooms } from './websocket-rooms.ts'
+
+export type { WebSocketConnection, WebSocketData, WebSocketHandlers } from './websocket-connection.ts'
+export type { OriginPolicy } from './websocket-handshake.ts'
+
+/** How a route behaves, and what happens on its connections. */
+export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
+  /** Called before the connection is upgraded: what it throws or rejects with is the answer, as in any handler. */
+  accept?(args: Args, session: HttpSession): unknown
+  /** Which pages may connect. Default `'same'`; others are answered 403. */
+  readonly origin?: OriginPolicy
+  /** Subprotocols, the best first. Default none. A client that asks for none of them is connected without. */
+  readonly protocols?: readonly string[]
+  /** Largest message that a client may send, in bytes. Default 1 MiB. Beyond it: closed with 1009. */
+  readonly maxMessageSize?: number
+  /** How many bytes may wait for a client that does not read. Default 1 MiB. Beyond it: closed with 1013. */
+  readonly maxQueuedBytes?: number
+  /** After how many milliseconds of silence a client is asked whether it is there; after as many again it is broken off. Default 30 s; null: never. */
+  readonly pingInterval?: number | null
+  /**
+   * Whether messages are compressed with clients that can (RFC 7692). Default false: a connection that is compressed costs up to some 300 KiB
+   * more, and most messages are too short to gain.
+   */
+  readonly perMessageDeflate?: boolean
+}
+
+/** A module that maps one route, and who is connected there. */
+export interface WebSocketRoute<Args> {
+  readonly name: string
+  install(host: ModuleHost): void
+  /** Who is connected. */
+  readonly connections: ReadonlySet<WebSocketConnection<Args>>
+  /** Sends to all in a room, or on the route if it is null. @returns for how many it was queued @throws LimitError beyond `maxQueuedBytes` */
+  broadcast(room: string | null, data: WebSocketData): number
+}
+
+const MIB = 1024 * 1024
+const DEFAULT_PING_INTERVAL_MS = 30_000
+/** How long a client may take to answer a close, or to read what waits before it. */
+const CLOSE_TIMEOUT_MS = 10_000
+/** Shorter messages are not compressed, where any are. */
+const COMPRESSION_THRESHOLD_BYTES = 1024
+
+/** What ws reads of a request, and the fields that its answer gets beside its own. */
+interface Handshake {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly fields: readonly string[]
+}
+
+/**
+ * A route for WebSockets: `server.useModule(websocket('/chat/:room', { message(socket, data) { … } }))`. Path and declaration are those of `mapGet`.
+ * @throws WEIR_PACKAGE_MISSING without the package `ws`; WEIR_OPTION_INVALID
+ */
+export function websocket<const P extends string>(path: P, options: WebSocketOptions<ArgsOf<P>>): WebSocketRoute<ArgsOf<P>>
+export function websocket<const P extends string, const D extends Declaration<D>>(
+  path: P,
+  declaration: D,
+  options: WebSocketOptions<ArgsOf<P, D>>,
+): WebSocketRoute<ArgsOf<P, D>>
+export function websocket(path: string, ...rest: readonly object[]): WebSocketRoute<unknown> {
+  const options = rest.at(-1) as WebSocketOptions<unknown> | undefined
+  if (typeof options !== 'object' || options === null) throw new WeirError('WEIR_OPTION_INVALID', `websocket ${path} has no handlers`)
+  return new Route(path, rest.length > 1 ? rest[0]! : {}, options)
+}
+
+type Args = unknown
+
+class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
+  readonly name: string
+  readonly #path: string
+  readonly #declaration: object
+  readonly #upgrader: Ws.WebSocketServer
+  readonly #beats: Beats | null
+  readonly #origin: OriginPolicy
+  readonly handlers: WebSocketOptions<Args>
+  readonly maxQueuedBytes: number
+  readonly pingInterval: number | null
+  readonly connections = new Set<WebSocketConnection<Args>>()
+  readonly rooms = new Rooms<WebSocketConnection<Args>>()
+  #host: ModuleHost | null = null
+
+  constructor(path: string, declaration: object, options: WebSocketOptions<Args>) {
+    const { maxMessageSize = MIB, maxQueuedBytes = MIB, pingInterval = DEFAULT_PING_INTERVAL_MS, protocols = [], origin = 'same' } = options
+    for (const [name, value] of Object.entries({ maxMessageSize, maxQueuedBytes, pingInterval: pingInterval ?? 1 })) {
+      if (!Number.isSafeInteger(value) || value < 1) throw new WeirError('WEIR_OPTION_INVALID', `${name} of websocket ${path} is ${value}`)
+    }
+    if (!protocols.every(isToken)) throw new WeirError('WEIR_OPTION_INVALID', `protocols of websocket ${path}`)
+    this.name = `websocket ${path}`
+    this.#path = path
+    this.#declaration = declaration
+    this.#origin = Array.isArray(origin) ? origin.map((one: string) => one.toLowerCase()) : origin
+    this.handlers = options
+    this.maxQueuedBytes = maxQueuedBytes
+    this.pingInterval = pingInterval
+    this.#beats = pingInterval === null ? null : new Beats(pingInterval)
+    const { WebSocketServer } = loadPackage<typeof Ws>('ws')
+    this.#upgrader = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      maxPayload: maxMessageSize,
+      perMessageDeflate: options.perMessageDeflate === true ? { threshold: COMPRESSION_THRESHOLD_BYTES } : false,
+      handleProtocols: (offered) => protocols.find((protocol) => offered.has(protocol)) ?? false,
+      closeTimeout: CLOSE_TIMEOUT_MS,
+    } as Ws.ServerOptions)
+    this.#upgrader.on('headers', (lines, request) => {
+      const { fields } = request as unknown as Handshake
+      for (let i = 0; i < fields.length; i += 2) lines.push(`${fields[i]}: ${fields[i + 1]}`)
+    })
+  }
+
+  install(host: ModuleHost): void {
+    this.#host = host
+    const { mapGet }: { mapGet: MapMethod<unknown> } = host
+    mapGet<string, object>(this.#path, this.#declaration, (args, session) => this.#answer(args, session))
+  }
+
+  broadcast(room: string | null, data: WebSocketData): number {
+    return broadcast(this, room, data, null)
+  }
+
+  report(error: unknown): void {
+    this.#host?.logger?.error(`weir: ${this.name} failed`, error)
+  }
+
+  forget(connection: WebSocketConnection<Args>): void {
+    this.connections.delete(connection)
+    this.#beats?.delete(connection)
+    forgetStopping(connection.session.server.stopping, connection)
+  }
+
+  /** Whoever does not ask for a WebSocket is answered 426 by the core. */
+  async #answer(args: Args, session: HttpSession): Promise<unknown> {
+    const { request, response, server } = session
+    if (server.stopping.aborted) return response.sendProblem(problemOf(503, 'the server stops'))
+    if (request.upgrade?.includes('websocket')) {
+      checkHandshake(session)
+      checkOrigin(this.#origin, session)
+      await this.handlers.accept?.(args, session)
+    }
+    return response.upgrade('websocket', (socket, head) => this.#connect(args, session, socket, head))
+  }
+
+  #connect(args: Args, session: HttpSession, socket: Duplex, head: Buffer): void {
+    const { stopping } = session.server
+    this.#upgrader.handleUpgrade(handshakeOf(session) as unknown as IncomingMessage, socket, head, (ws) => {
+      const connection = new WebSocketConnection(this, ws, args, session)
+      this.connections.add(connection)
+      this.#beats?.add(connection)
+      if (stopping.aborted) connection.stop()
+      else tellWhenStopping(stopping, connection)
+      connection.open()
+    })
+  }
+}
+
+function handshakeOf({ request, response }: HttpSession): Handshake {
+  const headers: Record<string, string> = { upgrade: 'websocket' }
+  for (const name of ['key', 'version', 'protocol', 'extensions']) {
+    const value = request.header(`sec-websocket-${name}`)
+    if (value !== null) headers[`sec-websocket-${name}`] = value
+  }
+  return { method: request.method, url: request.url, headers, fields: response.fields ?? [] }
+}

@@ -1,0 +1,572 @@
+// WebSockets through real sockets: with undici's client, that of ws, Chromium's, and frames by hand, good ones and bad.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, describe, type TestContext, test } from 'node:test'
+
+import type { Browser } from 'playwright-core'
+import { WebSocket as UndiciSocket } from 'undici'
+import { WebSocket as WsClient } from 'ws'
+
+import { HttpError, HttpServer, t as schema } from '../../src/index.ts'
+import { type WebSocketConnection, type WebSocketOptions, type WebSocketRoute, websocket } from '../../src/modules/websocket.ts'
+import { launchChromium, noChromium } from '../support/chromium.ts'
+import type { RawClient } from '../support/raw-client.ts'
+import { eventually, gate, inBothReadModes, type Serving, within } from '../support/serving.ts'
+
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
+/** What RFC 6455 §1.3 says belongs to that key. */
+const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
+const HANDSHAKE = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n`
+
+const TEXT = 1
+const BINARY = 2
+const CLOSE = 8
+const PING = 9
+const PONG = 10
+
+/** A frame as a client sends it (RFC 6455 §5.2), masked with zeros, which change nothing. */
+function frame(opcode: number, payload: string | Uint8Array = '', { fin = true, mask = true } = {}): Buffer {
+  const bytes = Buffer.from(payload as string)
+  const start = [(fin ? 0x80 : 0) | opcode, (mask ? 0x80 : 0) | (bytes.length < 126 ? bytes.length : bytes.length < 65_536 ? 126 : 127)]
+  const length = bytes.length < 126 ? Buffer.alloc(0) : Buffer.alloc(bytes.length < 65_536 ? 2 : 8)
+  if (length.length === 2) length.writeUInt16BE(bytes.length)
+  if (length.length === 8) length.writeBigUInt64BE(BigInt(bytes.length))
+  return Buffer.concat([Buffer.from(start), length, Buffer.alloc(mask ? 4 : 0), bytes])
+}
+
+/** A frame of the server, short ones only. */
+async function readFrame(client: RawClient, buffered: { bytes: Buffer }): Promise<{ opcode: number; payload: Buffer }> {
+  for (;;) {
+    const { bytes } = buffered
+    const length = bytes.length < 2 ? 0 : bytes[1]!
+    if (bytes.length >= 2 + length && bytes.length >= 2) {
+      buffered.bytes = bytes.subarray(2 + length)
+      return { opcode: bytes[0]! & 0x0f, payload: bytes.subarray(2, 2 + length) }
+    }
+    buffered.bytes = Buffer.concat([bytes, await client.atLeast(1)])
+  }
+}
+
+/** A client by hand, past its handshake. */
+class RawSocket {
+  readonly client: RawClient
+  readonly head: string
+  readonly #buffered: { bytes: Buffer }
+
+  constructor(client: RawClient, answer: string) {
+    this.client = client
+    const end = answer.indexOf('\r\n\r\n') + 4
+    this.head = answer.slice(0, end)
+    this.#buffered = { bytes: Buffer.from(answer.slice(end), 'latin1') }
+  }
+
+  static async open({ connect }: Serving, path = '/', fields = ''): Promise<RawSocket> {
+    const client = await connect()
+    const answer = await client.get(path, HANDSHAKE + fields).until('\r\n\r\n')
+    assert.match(answer, /^HTTP\/1\.1 101 /)
+    return new RawSocket(client, answer)
+  }
+
+  frame() {
+    return readFrame(this.client, this.#buffered)
+  }
+
+  /** The code with which the server closes; what comes before is skipped. */
+  async closeCode(): Promise<number> {
+    for (;;) {
+      const { opcode, payload } = await this.frame()
+      if (opcode === CLOSE) return payload.readUInt16BE()
+    }
+  }
+}
+
+const echo: WebSocketOptions<unknown> = { message: (socket, data) => void socket.send(data) }
+
+function mapEcho(server: HttpServer, options: WebSocketOptions<unknown> = {}): WebSocketRoute<unknown> {
+  const route = websocket('/', { ...echo, ...options })
+  server.useModule(route)
+  return route
+}
+
+/** A client of ws, open. */
+async function openWs(t: TestContext, server: HttpServer, path = '/', ...rest: unknown[]): Promise<WsClient> {
+  const client = new WsClient(`ws://127.0.0.1:${server.port}${path}`, ...(rest as []))
+  t.after(() => client.terminate())
+  await once(client, 'open')
+  return client
+}
+
+inBothReadModes('a WebSocket', (serve) => {
+  test('opens with the accept that belongs to the key, and sends back text and bytes', async (t) => {
+    const serving = await serve(t, mapEcho)
+    const socket = await RawSocket.open(serving)
+    assert.ok(socket.head.includes(`Sec-WebSocket-Accept: ${ACCEPT}\r\n`), socket.head)
+    socket.client.send(frame(TEXT, 'grüße'))
+    assert.deepEqual(await socket.frame(), { opcode: TEXT, payload: Buffer.from('grüße') })
+    socket.client.send(frame(BINARY, Buffer.from([0, 255, 128])))
+    assert.deepEqual(await socket.frame(), { opcode: BINARY, payload: Buffer.from([0, 255, 128]) })
+    socket.client.send(frame(PING, 'are you there'))
+    assert.deepEqual(await socket.frame(), { opcode: PONG, payload: Buffer.from('are you there') })
+    socket.client.send(frame(CLOSE, Buffer.from([0x03, 0xe8])))
+    assert.equal(await socket.closeCode(), 1000)
+    assert.equal(await socket.client.closed(), 'end')
+  })
+
+  test('takes frames behind the handshake, in pieces of one byte, and fragments with a ping between', async (t) => {
+    const serving = await serve(t, mapEcho)
+    const client = await serving.connect()
+    const fragments = [frame(TEXT, 'one ', { fin: false }), frame(PING), frame(0, 'message')]
+    const bytes = Buffer.concat([Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}\r\n`), frame(TEXT, 'first'), ...fragments])
+    const behind = new RawSocket(client, await client.send(bytes).until('\r\n\r\n'))
+    const slow = await serving.connect()
+    for (const byte of bytes) {
+      slow.send(Buffer.from([byte]))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    for (const socket of [behind, new RawSocket(slow, await slow.until('\r\n\r\n'))]) {
+      assert.equal(String((await socket.frame()).payload), 'first')
+      assert.equal((await socket.frame()).opcode, PONG)
+      assert.equal(String((await socket.frame()).payload), 'one message')
+    }
+  })
+
+  test('binds the path and the query as any route does', async (t) => {
+    const seen: unknown[] = []
+    const serving = await serve(t, (server) =>
+      server.useModule(
+        websocket(
+          '/rooms/:room',
+          { room: schema.int, loud: schema.bool.default(false) },
+          {
+            open(socket) {
+              const room: number = socket.args.room
+              const loud: boolean = socket.args.loud
+              seen.push([room, loud, socket.session.request.path])
+            },
+          },
+        ),
+      ),
+    )
+    await RawSocket.open(serving, '/rooms/7?loud=true')
+    await eventually(() => seen.length === 1, 'the opening')
+    assert.deepEqual(seen, [[7, true, '/rooms/7']])
+    const client = await serving.connect()
+    assert.equal((await client.get('/rooms/x', HANDSHAKE).message()).status, 400)
+    assert.equal((await client.get('/none', HANDSHAKE).message()).status, 404)
+    assert.equal((await client.post('/rooms/7', '', HANDSHAKE).message()).status, 405)
+  })
+
+  test('what is refused is an answer, and the connection goes on', async (t) => {
+    const serving = await serve(t, (server) =>
+      mapEcho(server, {
+        accept(_, { request }) {
+          if (request.header('authorization') === null) throw new HttpError(401, 'who are you?')
+        },
+      }),
+    )
+    const client = await serving.connect()
+    const status = async (fields: string) => (await client.get('/', fields).message()).status
+    assert.equal(await status(''), 426)
+    assert.equal(await status('Connection: upgrade\r\nUpgrade: h2c\r\n'), 426)
+    assert.equal(await status('Connection: upgrade\r\nUpgrade: websocket\r\n'), 400)
+    assert.equal(await status(HANDSHAKE.replace(KEY, 'short==')), 400)
+    assert.equal(await status(`${HANDSHAKE}Sec-WebSocket-Protocol: a,,b\r\n`), 400)
+    assert.equal(await status(`${HANDSHAKE}Sec-WebSocket-Protocol: a, a\r\n`), 400)
+    const old = await client.get('/', HANDSHAKE.replace('13', '8')).message()
+    assert.deepEqual([old.status, old.header('sec-websocket-version')], [400, '13'])
+    assert.equal(await status(HANDSHAKE), 401)
+    const answer = await client.get('/', `${HANDSHAKE}Authorization: x\r\n`).until('\r\n\r\n')
+    assert.match(answer, /^HTTP\/1\.1 101 /)
+    assert.deepEqual(serving.logged, [])
+  })
+
+  test('lets in pages of its own host, and clients that are no page', async (t) => {
+    const { server } = await serve(t, (server) => {
+      mapEcho(server)
+      server.useModule(websocket('/any', { origin: 'any' }))
+      server.useModule(websocket('/list', { origin: ['https://Example.com'] }))
+      server.useModule(websocket('/own', { origin: (origin) => origin === null }))
+    })
+    const status = async (url: string, origin: string | null, host = 'example.com') => {
+      const headers = Object.fromEntries(
+        HANDSHAKE.trim()
+          .split('\r\n')
+          .map((line) => line.split(': ') as [string, string]),
+      )
+      return (await server.inject({ url, headers: { ...headers, Host: host, ...(origin === null ? {} : { Origin: origin }) } })).status
+    }
+    assert.equal(await status('/', null), 101)
+    assert.equal(await status('/', 'https://example.com'), 101)
+    assert.equal(await status('/', 'http://EXAMPLE.com'), 101)
+    assert.equal(await status('/', 'https://example.com', 'example.com:443'), 101)
+    assert.equal(await status('/', 'http://localhost:8080', 'localhost:8080'), 101)
+    for (const origin of ['https://evil.example', 'http://example.com:81', 'https://example.com.evil.example', 'null', 'file://', 'x']) {
+      assert.equal(await status('/', origin), 403, origin)
+      assert.equal(await status('/any', origin), 101, origin)
+      assert.equal(await status('/list', origin), 403, origin)
+    }
+    assert.equal(await status('/list', 'https://example.com', 'other'), 101)
+    assert.equal(await status('/own', null), 101)
+    assert.equal(await status('/own', 'https://example.com'), 403)
+  })
+
+  test('agrees on the best subprotocol that both know', async (t) => {
+    const { server } = await serve(t, (server) => mapEcho(server, { protocols: ['v2', 'v1'] }))
+    assert.equal((await openWs(t, server, '/', ['v1', 'v2'])).protocol, 'v2')
+    assert.equal((await openWs(t, server, '/', ['v0', 'v1'])).protocol, 'v1')
+    assert.equal((await openWs(t, server)).protocol, '')
+  })
+
+  test('the answer has the fields that middleware has set', async (t) => {
+    const serving = await serve(t, (server) => {
+      server.use(async ({ response }, next) => {
+        response.cookie('session', '1')
+        await next()
+        response.header('X-After', '2')
+      })
+      mapEcho(server)
+    })
+    const { head } = await RawSocket.open(serving)
+    assert.match(head, /\r\nSet-Cookie: session=1\r\n/)
+    assert.match(head, /\r\nX-After: 2\r\n/)
+  })
+
+  for (const [what, bytes, code] of [
+    ['a message beyond maxMessageSize', frame(TEXT, 'x'.repeat(1001)), 1009],
+    ['fragments beyond maxMessageSize', Buffer.concat([frame(TEXT, 'x'.repeat(600), { fin: false }), frame(0, 'x'.repeat(600))]), 1009],
+    ['a length that nobody can send', Buffer.from([0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), 1009],
+    ['text that is no UTF-8', frame(TEXT, Buffer.from([0xff])), 1007],
+    ['a frame without a mask', frame(TEXT, 'x', { mask: false }), 1002],
+    ['garbage', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 1002],
+  ] as const) {
+    test(`${what} closes the connection with ${code}, and no other`, async (t) => {
+      const serving = await serve(t, (server) => mapEcho(server, { maxMessageSize: 1000 }))
+      const other = await RawSocket.open(serving)
+      const socket = await RawSocket.open(serving)
+      socket.client.send(bytes)
+      assert.equal(await socket.closeCode(), code)
+      await socket.client.ended()
+      other.client.send(frame(TEXT, 'x'))
+      assert.equal((await other.frame()).opcode, TEXT)
+      assert.deepEqual(serving.logged, [])
+    })
+  }
+
+  test('a client that does not read costs no more than its bound, and is closed with 1013', async (t) => {
+    let most = 0
+    let code = 0
+    let route!: WebSocketRoute<unknown>
+    const serving = await serve(t, (server) => {
+      route = mapEcho(server, { maxQueuedBytes: 256 * 1024, close: (_, why) => void (code = why) })
+    })
+    const slow = await RawSocket.open(serving)
+    const quick = await openWs(t, serving.server)
+    let received = 0
+    quick.on('message', () => received++)
+    slow.client.pause()
+    await eventually(() => route.connections.size === 2, 'both clients')
+    const data = 'x'.repeat(60_000)
+    let sent = 0
+    for (; route.broadcast(null, data) === 2; sent++) {
+      for (const { bufferedBytes } of route.connections) most = Math.max(most, bufferedBytes)
+      await eventually(() => received > sent, 'the quick client')
+    }
+    assert.ok(most <= 256 * 1024 + 64, `${most} bytes waited`)
+    assert.ok(most > 64 * 1024, `only ${most} bytes waited`)
+    assert.equal(route.broadcast(null, 'last'), 1)
+    slow.client.resume()
+    await slow.client.until('messages are read too slowly')
+    slow.client.send(frame(CLOSE, Buffer.from([0x03, 0xf5])))
+    await eventually(() => code === 1013, 'the end of the slow client')
+  })
+
+  test('what does not fit into the bound at all is an error of the program', async (t) => {
+    const errors: unknown[] = []
+    const serving = await serve(t, (server) => {
+      const route = mapEcho(server, {
+        maxQueuedBytes: 1000,
+        message(socket, data) {
+          assert.throws(() => socket.send('x'.repeat(1001)), { code: 'WEIR_RESULT_UNSENDABLE', limit: 'maxQueuedBytes', actual: 1001 })
+          assert.throws(() => route.broadcast(null, Buffer.alloc(1001)), { limit: 'maxQueuedBytes' })
+          assert.throws(() => socket.send(5 as never), TypeError)
+          socket.send(data)
+        },
+      })
+    })
+    const socket = await RawSocket.open(serving)
+    socket.client.send(frame(TEXT, 'fine'))
+    assert.equal(String((await socket.frame()).payload), 'fine')
+    assert.deepEqual(errors, [])
+  })
+
+  test('messages are handled in order, one at a time, and the socket is not read meanwhile', async (t) => {
+    const opened = gate()
+    const first = gate()
+    const seen: string[] = []
+    const serving = await serve(t, (server) =>
+      mapEcho(server, {
+        open: () => opened.promise,
+        async message(_, data) {
+          seen.push(`begins ${String(data).slice(0, 2)}`)
+          if (seen.length === 1) await first.promise
+          seen.push('ends')
+        },
+      }),
+    )
+    const socket = await RawSocket.open(serving)
+    const frames = Array.from({ length: 40 }, (_, i) => frame(TEXT, `${i} ${'x'.repeat(900_000)}`))
+    socket.client.send(frame(TEXT, '-1')).send(Buffer.concat(frames))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.equal(seen.length, 0)
+    opened.open()
+    await eventually(() => seen.length === 1, 'the first message')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.deepEqual(seen, ['begins -1'])
+    assert.ok(socket.client.unsentBytes > 10_000_000, 'the client is held back')
+    first.open()
+    await eventually(() => seen.length === 82, 'all messages')
+    const expected = Array.from({ length: 41 }, (_, i) => [`begins ${`${i - 1} `.slice(0, 2)}`.trimEnd(), 'ends']).flat()
+    assert.deepEqual(
+      seen.map((line) => line.trimEnd()),
+      expected,
+    )
+  })
+
+  for (const when of ['open', 'message'] as const) {
+    for (const how of ['throws', 'rejects'] as const) {
+      test(`a handler of ${when} that ${how} closes with 1011, and the program is told`, async (t) => {
+        const fail = how === 'throws' ? () => assert.fail('broken') : () => Promise.reject(new Error('broken'))
+        const serving = await serve(t, (server) => mapEcho(server, { [when]: fail }))
+        const socket = await RawSocket.open(serving)
+        if (when === 'message') socket.client.send(frame(TEXT, 'x'))
+        assert.equal(await socket.closeCode(), 1011)
+        assert.deepEqual(
+          serving.logged.map((error) => (error as Error).message),
+          ['broken'],
+        )
+      })
+    }
+  }
+
+  test('rooms: a broadcast reaches those who are in, and all are left at the end', async (t) => {
+    const sockets: WebSocketConnection<{ name: string }>[] = []
+    let route!: WebSocketRoute<{ name: string }>
+    const serving = await serve(t, (server) => {
+      route = websocket('/:name', {
+        open: (socket) => void sockets.push(socket.join('all').join(socket.args.name)),
+        message: (socket, data) => void socket.broadcast('all', data),
+      })
+      server.useModule(route)
+    })
+    const a = await RawSocket.open(serving, '/a')
+    const b = await RawSocket.open(serving, '/b')
+    await eventually(() => sockets.length === 2, 'both')
+    a.client.send(frame(TEXT, 'from a'))
+    assert.equal(String((await b.frame()).payload), 'from a')
+    assert.equal(route.broadcast('a', Buffer.from('to a')), 1)
+    assert.deepEqual(await a.frame(), { opcode: BINARY, payload: Buffer.from('to a') })
+    assert.equal(route.broadcast('nobody', 'x'), 0)
+    assert.deepEqual(sockets[1]!.rooms, ['all', 'b'])
+    sockets[1]!.leave('b')
+    assert.equal(route.broadcast('b', 'x'), 0)
+    b.client.reset()
+    await eventually(() => route.connections.size === 1, 'the end of b')
+    assert.equal(route.broadcast('all', 'x'), 1)
+    assert.deepEqual([sockets[1]!.rooms, sockets[1]!.isOpen, sockets[1]!.send('x')], [[], false, false])
+    sockets[1]!.join('late')
+    assert.equal(route.broadcast('late', 'x'), 0)
+  })
+
+  test('a silent client is asked, and broken off when it does not answer', async (t) => {
+    const codes: number[] = []
+    const serving = await serve(t, (server) => mapEcho(server, { pingInterval: 100, close: (_, code) => void codes.push(code) }))
+    const dead = await RawSocket.open(serving)
+    const alive = await openWs(t, serving.server) // answers pings by itself
+    assert.equal((await dead.frame()).opcode, PING)
+    await dead.client.ended()
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    assert.equal(alive.readyState, WsClient.OPEN)
+    assert.deepEqual(codes, [1006])
+  })
+
+  test('a client is not taken for dead while its message is handled', async (t) => {
+    const handled = gate()
+    const serving = await serve(t, (server) => mapEcho(server, { pingInterval: 30, message: () => handled.promise }))
+    const client = await openWs(t, serving.server)
+    client.send('x')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    assert.equal(client.readyState, WsClient.OPEN)
+    handled.open()
+  })
+
+  test('stop closes with 1001, and waits for those who answer', async (t) => {
+    const serving = await serve(t, mapEcho)
+    const clients = await Promise.all(Array.from({ length: 10 }, () => openWs(t, serving.server)))
+    const codes = clients.map(async (client) => (await once(client, 'close'))[0] as number)
+    assert.deepEqual(await within(serving.server.stop({ graceMs: 10_000 }), 'the stop'), { aborted: 0 })
+    assert.deepEqual(
+      await Promise.all(codes),
+      clients.map(() => 1001),
+    )
+  })
+
+  test('stop breaks off those who do not answer when its time is up', async (t) => {
+    const closed = gate<number>()
+    const serving = await serve(t, (server) => mapEcho(server, { close: (_, code) => closed.open(code) }))
+    const socket = await RawSocket.open(serving)
+    assert.deepEqual(await within(serving.server.stop({ graceMs: 100 }), 'the stop'), { aborted: 1 })
+    assert.equal(await within(closed.promise, 'the end'), 1006)
+    await socket.client.closed()
+  })
+
+  test('who asks while the server stops is answered 503', async (t) => {
+    const later = gate()
+    const serving = await serve(t, (server) => {
+      server.use(async (_, next) => {
+        await later.promise
+        return next()
+      })
+      mapEcho(server)
+    })
+    const client = await serving.connect()
+    client.get('/', HANDSHAKE)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const stopped = serving.server.stop()
+    later.open()
+    assert.equal((await client.message()).status, 503)
+    await stopped
+    assert.deepEqual(serving.logged, [])
+  })
+
+  test('who is let in while the server begins to stop is closed with 1001', async (t) => {
+    const later = gate()
+    const serving = await serve(t, (server) => mapEcho(server, { accept: () => later.promise }))
+    const client = await openLater(t, serving.server)
+    const stopped = serving.server.stop()
+    later.open()
+    assert.equal((await once(client, 'close'))[0], 1001)
+    assert.deepEqual(await stopped, { aborted: 0 })
+  })
+
+  test('a reset in any phase ends the connection, and leaves nothing behind', async (t) => {
+    const closed: number[] = []
+    let opened = 0
+    let route!: WebSocketRoute<unknown>
+    const serving = await serve(t, (server) => {
+      route = mapEcho(server, { open: () => void opened++, close: (_, code) => void closed.push(code) })
+    })
+    const whole = Buffer.concat([Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}\r\n`), frame(TEXT, 'x'.repeat(200)), frame(CLOSE)])
+    for (let cut = 1; cut < whole.length; cut += 7) {
+      const client = await serving.connect()
+      client.send(whole.subarray(0, cut))
+      await new Promise((resolve) => setImmediate(resolve))
+      if (cut % 2 === 0) client.reset()
+      else client.destroy()
+    }
+    assert.deepEqual(await serving.server.stop({ graceMs: 5_000 }), { aborted: 0 })
+    assert.deepEqual([route.connections.size, closed.length], [0, opened])
+    assert.deepEqual(serving.logged, [])
+  })
+
+  test('a client that ends its side is ended too', async (t) => {
+    const closed = gate<number>()
+    const serving = await serve(t, (server) => mapEcho(server, { close: (_, code) => closed.open(code) }))
+    const socket = await RawSocket.open(serving)
+    socket.client.end()
+    assert.equal(await socket.client.closed(), 'end')
+    assert.equal(await closed.promise, 1006)
+  })
+
+  test('compresses where it is told to', async (t) => {
+    const { server } = await serve(t, (server) => mapEcho(server, { perMessageDeflate: true, maxMessageSize: 100_000 }))
+    const client = await openWs(t, server)
+    assert.match(client.extensions, /permessage-deflate/)
+    client.send('x'.repeat(90_000))
+    assert.equal(String((await once(client, 'message'))[0]).length, 90_000)
+    client.send('x'.repeat(100_001)) // small on the wire
+    assert.equal((await once(client, 'close'))[0], 1009)
+  })
+
+  test('undici’s WebSocket says and hears the same', async (t) => {
+    const { server } = await serve(t, mapEcho)
+    const client = new UndiciSocket(`ws://127.0.0.1:${server.port}/`)
+    client.binaryType = 'arraybuffer'
+    const heard: unknown[] = []
+    client.addEventListener('message', ({ data }) =>
+      heard.push(typeof data === 'string' ? data : Buffer.from(data as ArrayBuffer).toString()),
+    )
+    await new Promise((resolve) => client.addEventListener('open', resolve))
+    client.send('text ü')
+    client.send(Buffer.from('bytes'))
+    client.send('x'.repeat(300_000))
+    await eventually(() => heard.length === 3, 'the echo')
+    assert.deepEqual(heard, ['text ü', 'bytes', 'x'.repeat(300_000)])
+    const closed = new Promise<unknown[]>((resolve) => client.addEventListener('close', ({ code, reason }) => resolve([code, reason])))
+    client.close(4000, 'bye')
+    assert.deepEqual(await closed, [4000, 'bye'])
+  })
+})
+
+/** A client of ws that is not open yet: its request has reached the server. */
+async function openLater(t: TestContext, server: HttpServer): Promise<WsClient> {
+  const client = new WsClient(`ws://127.0.0.1:${server.port}/`)
+  t.after(() => client.terminate())
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  return client
+}
+
+describe('in Chromium', { skip: noChromium }, () => {
+  let browser: Browser
+  before(async () => {
+    browser = await launchChromium()
+  })
+  after(() => browser?.close())
+
+  test('a page talks to its own server, is told when it stops, and is refused by another', async (t) => {
+    const server = new HttpServer()
+    const other = new HttpServer()
+    for (const one of [server, other]) {
+      one.mapGet('/', (_, { response }) => response.html('<!doctype html><title>socket</title>'))
+      one.useModule(websocket('/echo', { ...echo, protocols: ['v1'] }))
+      await one.start()
+      t.after(() => one.stop({ graceMs: 0 }))
+    }
+    const page = await browser.newPage()
+    t.after(() => page.close())
+    await page.goto(`http://127.0.0.1:${server.port}/`)
+    const seen: unknown[] = []
+    await page.exposeFunction('saw', (...what: unknown[]) => void seen.push(what))
+    await page.evaluate(`
+      const socket = new WebSocket('ws://' + location.host + '/echo', ['v1'])
+      socket.onopen = () => { saw('open', socket.protocol); socket.send('grüße'); socket.send(new Uint8Array([1, 2]).buffer) }
+      socket.onmessage = async ({ data }) => saw('message', typeof data === 'string' ? data : (await data.arrayBuffer()).byteLength)
+      socket.onclose = ({ code, wasClean }) => saw('close', code, wasClean)
+    `)
+    await eventually(() => seen.length === 3, 'the echo')
+    await page.evaluate(
+      `new Promise((resolve) => { new WebSocket('ws://127.0.0.1:${other.port}/echo').onclose = ({ code }) => resolve(saw('refused', code)) })`,
+    )
+    assert.deepEqual(await server.stop(), { aborted: 0 })
+    await eventually(() => seen.length === 5, 'the end')
+    assert.deepEqual(seen, [
+      ['open', 'v1'],
+      ['message', 'grüße'],
+      ['message', 2],
+      ['refused', 1006],
+      ['close', 1001, true],
+    ])
+  })
+})
+
+test('options that cannot be are refused', () => {
+  const wrong: unknown[] = [
+    { maxMessageSize: 0 },
+    { maxQueuedBytes: Number.POSITIVE_INFINITY },
+    { pingInterval: -1 },
+    { pingInterval: Number.NaN },
+    { protocols: ['a b'] },
+    undefined,
+  ]
+  for (const options of wrong) assert.throws(() => websocket('/', options as WebSocketOptions<unknown>), { code: 'WEIR_OPTION_INVALID' })
+})
