@@ -8,8 +8,8 @@ import { Duplex } from 'node:stream'
 
 import type { Transport, TransportListener } from './transport.ts'
 
-/** Pieces that are written together are joined up to this many bytes: one write of all is cheaper than a vectored one. */
-const JOIN_BYTES = 64 * 1024
+/** Shorter pieces that are written together become one: that is cheaper than a vectored write. */
+const JOIN_BYTES = 1024
 
 type Done = (error?: Error | null) => void
 
@@ -70,9 +70,17 @@ export class UpgradedSocket extends Duplex implements TransportListener {
   }
 
   override _writev(pieces: readonly { readonly chunk: Buffer }[], done: Done): void {
-    const chunks = pieces.map(({ chunk }) => chunk)
-    const size = chunks.reduce((sum, { length }) => sum + length, 0)
-    for (const chunk of size <= JOIN_BYTES ? [Buffer.concat(chunks, size)] : chunks) this.#transport.writeBytes(chunk)
+    const transport = this.#transport
+    let text = ''
+    for (const { chunk } of pieces) {
+      if (chunk.length < JOIN_BYTES) text += chunk.toString('latin1')
+      else if (text === '') transport.writeBytes(chunk)
+      else {
+        transport.writeBoth(text, chunk)
+        text = ''
+      }
+    }
+    if (text !== '') transport.writeText(text)
     this.#awaitRoom(done)
   }
 
