@@ -198,7 +198,7 @@ export class WebSocketConnection<Args = unknown> implements Beaten, Stoppable {
     this.#ws.pause()
     try {
       await result
-      while (waiting.length > 0) await this.#host.handlers.message!(this, waiting.shift()!)
+      for (let i = 0; i < waiting.length; i++) await this.#host.handlers.message!(this, waiting[i]!)
     } catch (error) {
       this.#fail(error)
     }
