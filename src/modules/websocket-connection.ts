@@ -9,8 +9,6 @@ import { LimitError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import type { HttpSession } from '../http/session.ts'
 
-import type { Beaten } from './beats.ts'
-import type { Stoppable } from './stopping.ts'
 import type { Rooms } from './websocket-rooms.ts'
 
 /** What is sent and received: text, or bytes. */
@@ -43,7 +41,7 @@ const TOO_SLOW = 1013
 const GOING_AWAY = 1001
 const INTERNAL_ERROR = 1011
 
-export class WebSocketConnection<Args = unknown> implements Beaten, Stoppable {
+export class WebSocketConnection<Args = unknown> {
   readonly #host: ConnectionHost<Args>
   readonly #ws: WebSocket
   /** The parameters of the route: names of the path and of the query, bound as declared. */
