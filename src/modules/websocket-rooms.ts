@@ -19,9 +19,4 @@ export class Rooms<Member> {
   membersOf(room: string): ReadonlySet<Member> {
     return this.#members.get(room) ?? NOBODY
   }
-
-  /** How many rooms there are. */
-  get size(): number {
-    return this.#members.size
-  }
 }
