@@ -5,13 +5,14 @@ import { test } from 'node:test'
 
 import { bytesOf, parseFinding, readCorpus, readFindings, textOf } from './fuzz/finding.ts'
 import { fuzz } from './fuzz/fuzzer.ts'
-import { Random } from './fuzz/random.ts'
-import type { Target } from './fuzz/target.ts'
+import { checkFully, type Target } from './fuzz/target.ts'
 import { TARGETS } from './fuzz/targets.ts'
 
 /** Inputs of one target, its seeds included: about a second. */
 const INPUTS: Readonly<Record<string, number>> = { head: 1500, chunked: 1500, multipart: 1000, server: 1000 }
 const MOST_INPUTS = 5000
+/** All of it: every input is guided by coverage and checked fully. */
+const BRIEFLY = { seed: 'test', seconds: 0, isGuided: true, fullCheckOneIn: 1 }
 
 const findings = readFindings()
 
@@ -19,10 +20,10 @@ for (const target of TARGETS) {
   test(`${target.name}: ${target.promise}`, async () => {
     const known = findings.filter((finding) => finding.target === target.name)
     const inputs = INPUTS[target.name] ?? MOST_INPUTS
-    const report = await fuzz(target, { seed: 'test', inputs, seconds: Number.POSITIVE_INFINITY, known })
+    const report = await fuzz(target, { ...BRIEFLY, inputs, known })
     const [first] = report.findings
     assert.ok(first === undefined, first && `${first.what}\nvariant ${first.variant}\n>>>\n${textOf(first.input)}`)
-    assert.ok(report.inputs >= inputs && report.outcomes.size > 5, `${report.inputs} inputs, ${report.outcomes.size} outcomes`)
+    assert.ok(report.fullChecks >= inputs && report.outcomes.size > 5, `${report.inputs} inputs, ${report.outcomes.size} outcomes`)
   })
 }
 
@@ -30,7 +31,7 @@ for (const finding of findings) {
   test(`found once: ${finding.name}`, { todo: finding.todo ?? false }, async () => {
     const target = TARGETS.find(({ name }) => name === finding.target)
     assert.ok(target !== undefined, `no target ${finding.target}`)
-    await target.check(finding.input, new Random(finding.variant))
+    await checkFully(target, finding.input, finding.variant)
   })
 }
 
@@ -41,14 +42,14 @@ const brittle: Target = {
   dictionary: ['a', '!'],
   maxBytes: 50,
   seeds: () => [Buffer.from('some text')],
-  check(bytes) {
+  quickCheck: (bytes) => String(bytes.includes('a')),
+  fullCheck(bytes) {
     if (/a.*!/s.test(bytes.toString('latin1'))) throw new Error('broken')
-    return String(bytes.includes('a'))
   },
 }
 
 test('a promise that is broken is found, once, and made as small as it goes', async () => {
-  const { findings } = await fuzz(brittle, { seed: '1', inputs: 3000, seconds: Number.POSITIVE_INFINITY })
+  const { findings } = await fuzz(brittle, { ...BRIEFLY, inputs: 3000 })
   assert.deepEqual(
     findings.map(({ input, what }) => [input.toString(), what]),
     [['a!', 'Error: broken']],
@@ -58,11 +59,11 @@ test('a promise that is broken is found, once, and made as small as it goes', as
 test('the same seed gives the same inputs, another seed others', async () => {
   const inputsOf = async (seed: string): Promise<string[]> => {
     const inputs: string[] = []
-    const check = (bytes: Buffer): string => {
+    const quickCheck = (bytes: Buffer): string => {
       inputs.push(bytes.toString('latin1'))
       return String(bytes.length)
     }
-    await fuzz({ ...brittle, check }, { seed, inputs: 300, seconds: Number.POSITIVE_INFINITY })
+    await fuzz({ ...brittle, quickCheck }, { ...BRIEFLY, seed, inputs: 300 })
     return inputs.slice(0, 300) // behind them the slowest is timed again
   }
   const first = await inputsOf('1')
@@ -72,7 +73,7 @@ test('the same seed gives the same inputs, another seed others', async () => {
 
 test('a finding that is known already is counted, not reported', async () => {
   const known = [{ name: 'x', target: 'brittle', variant: 1, input: Buffer.from('xa!'), what: '', todo: null }]
-  const report = await fuzz(brittle, { seed: '1', inputs: 3000, seconds: Number.POSITIVE_INFINITY, known })
+  const report = await fuzz(brittle, { ...BRIEFLY, inputs: 3000, known })
   assert.deepEqual(report.findings, [])
   assert.ok(report.knownFailures > 0)
 })

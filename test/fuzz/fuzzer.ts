@@ -1,17 +1,28 @@
-// Runs one target on inputs without end: old ones that were interesting, changed a little. Interesting is what ran a block of src/ that
-// nothing had run before, or came to an outcome that is new.
+// Runs one target on inputs without end: old ones that were interesting, changed a little. Interesting is what came to an outcome that is
+// new, and in a guided phase also what ran a block of src/ that nothing had run before.
+//
+// V8 does not optimize what it counts, nor what was compiled while it counted. So a guided phase is slow, and an unguided one is fast only
+// in a thread where nobody has counted before; it goes on from what the guided one kept.
 
 import { Coverage } from './coverage.ts'
 import { type Finding, readCorpus } from './finding.ts'
 import { mutate } from './mutation.ts'
 import { Random } from './random.ts'
-import type { Target } from './target.ts'
+import { checkFully, type Target } from './target.ts'
 
 export interface FuzzOptions {
   readonly seed: string
-  /** Ends after so many inputs or seconds, whichever comes first. */
+  /** Ends when it has tried so many inputs and run for so many seconds, whichever comes last. */
   readonly inputs: number
   readonly seconds: number
+  /** Ends after so many inputs whatever the time is. Default: no such end. */
+  readonly mostInputs?: number
+  /** Whether coverage is looked at. */
+  readonly isGuided: boolean
+  /** Of how many inputs one has the full check, beside each that comes to a new outcome. */
+  readonly fullCheckOneIn: number
+  /** What an earlier phase kept. Without it: the corpus and the target's own first inputs. */
+  readonly pool?: readonly Uint8Array[]
   /** Findings that are known already: what is broken in the same way is counted, not reported. */
   readonly known?: readonly Finding[]
   /** Told of each input before it is tried: whoever watches knows which one hangs. */
@@ -19,18 +30,21 @@ export interface FuzzOptions {
 }
 
 export interface FuzzReport {
+  /** How many inputs had the quick check. */
   readonly inputs: number
+  /** How many of them had the full check as well. */
+  readonly fullChecks: number
   readonly milliseconds: number
-  /** How many inputs were worth keeping. */
-  readonly kept: number
-  /** Characters of compiled source that ran. */
+  /** The inputs that were worth keeping. */
+  readonly pool: readonly Uint8Array[]
+  /** Characters of compiled source that ran, 0 of a phase that was not guided. */
   readonly covered: number
   /** How often each outcome came. */
   readonly outcomes: ReadonlyMap<string, number>
   readonly findings: readonly Finding[]
   /** How many inputs failed as a known finding does. */
   readonly knownFailures: number
-  /** What the input that took longest takes, tried again: at its first time something else may have been in the way. */
+  /** What the quick check that took longest takes, made again: at its first time something else may have been in the way. */
   readonly slowestMs: number
 }
 
@@ -44,18 +58,49 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzRe
   return new Fuzzer(target, options).run()
 }
 
+/** What there is before the first phase. */
+export const NOTHING_YET: FuzzReport = {
+  inputs: 0,
+  fullChecks: 0,
+  milliseconds: 0,
+  pool: [],
+  covered: 0,
+  outcomes: new Map(),
+  findings: [],
+  knownFailures: 0,
+  slowestMs: 0,
+}
+
+/** Two phases as one. */
+export function joined(first: FuzzReport, second: FuzzReport): FuzzReport {
+  const outcomes = new Map(first.outcomes)
+  for (const [outcome, times] of second.outcomes) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + times)
+  return {
+    inputs: first.inputs + second.inputs,
+    fullChecks: first.fullChecks + second.fullChecks,
+    milliseconds: first.milliseconds + second.milliseconds,
+    pool: second.pool,
+    covered: Math.max(first.covered, second.covered),
+    outcomes,
+    findings: [...first.findings, ...second.findings],
+    knownFailures: first.knownFailures + second.knownFailures,
+    slowestMs: Math.max(first.slowestMs, second.slowestMs),
+  }
+}
+
 class Fuzzer {
   readonly #target: Target
   readonly #options: FuzzOptions
   readonly #random: Random
   readonly #dictionary: readonly Buffer[]
-  readonly #coverage = new Coverage()
+  readonly #coverage: Coverage | null
   readonly #pool: Buffer[] = []
   readonly #outcomes = new Map<string, number>()
   readonly #failures = new Set<string>()
   readonly #knownFailures = new Set<string>()
   readonly #findings: Finding[] = []
   #inputs = 0
+  #fullChecks = 0
   #known = 0
   #slowestMs = 0
   #slowest: readonly [input: Buffer, variant: number] | null = null
@@ -63,33 +108,36 @@ class Fuzzer {
   constructor(target: Target, options: FuzzOptions) {
     this.#target = target
     this.#options = options
+    this.#coverage = options.isGuided ? new Coverage() : null
     this.#random = new Random(`${options.seed} ${target.name}`)
     this.#dictionary = target.dictionary.map((token) => Buffer.from(token, 'latin1'))
   }
 
   async run(): Promise<FuzzReport> {
     const start = performance.now()
-    const { inputs, seconds, known = [] } = this.#options
+    const { inputs, seconds, mostInputs = Number.POSITIVE_INFINITY, known = [] } = this.#options
     for (const { input, variant } of known) {
       const failure = await this.#failureOf(input, variant)
       if (failure !== null) this.#knownFailures.add(signatureOf(failure))
       else this.#pool.push(input) // where there was one mistake there may be more
     }
-    for (const seed of [...readCorpus(this.#target.name), ...this.#target.seeds()]) {
+    for (const seed of this.#seeds()) {
       if (seed.length > this.#target.maxBytes) continue
       this.#pool.push(seed)
       await this.#try(seed, this.#random.next())
     }
-    this.#coverage.newIn(this.#coverage.look(), true)
-    while (this.#inputs < inputs && performance.now() - start < seconds * 1000 && this.#findings.length < MOST_FINDINGS) {
-      await this.#runBatch(Math.min(BATCH, inputs - this.#inputs))
+    this.#coverage?.newIn(this.#coverage.look(), true)
+    while (this.#findings.length < MOST_FINDINGS && this.#inputs < mostInputs) {
+      if (this.#inputs >= inputs && performance.now() - start >= seconds * 1000) break
+      await this.#runBatch(BATCH)
     }
-    this.#coverage.close()
+    this.#coverage?.close()
     return {
       inputs: this.#inputs,
+      fullChecks: this.#fullChecks,
       milliseconds: performance.now() - start,
-      kept: this.#pool.length,
-      covered: this.#coverage.covered,
+      pool: this.#pool,
+      covered: this.#coverage?.covered ?? 0,
       outcomes: this.#outcomes,
       findings: this.#findings,
       knownFailures: this.#known,
@@ -97,11 +145,18 @@ class Fuzzer {
     }
   }
 
+  #seeds(): readonly Buffer[] {
+    const { pool = [] } = this.#options
+    if (pool.length === 0) return [...readCorpus(this.#target.name), ...this.#target.seeds()]
+    return pool.map((input) => Buffer.from(input))
+  }
+
   async #timeSlowest(): Promise<number> {
     let least = this.#slowestMs
     for (let times = 0; times < 5 && this.#slowest !== null; times++) {
+      const [input, variant] = this.#slowest
       const start = performance.now()
-      await this.#failureOf(...this.#slowest)
+      await this.#target.quickCheck(input, new Random(variant))
       least = Math.min(least, performance.now() - start)
     }
     return least
@@ -113,15 +168,20 @@ class Fuzzer {
       const input = mutate(this.#choose(), this.#random.pick(this.#pool), this.#dictionary, this.#target.maxBytes, this.#random)
       const variant = this.#random.next()
       if (await this.#try(input, variant)) this.#pool.push(input)
-      else batch.push([input, variant])
+      else if (this.#coverage !== null) batch.push([input, variant])
     }
-    const look = this.#coverage.look()
-    if (this.#coverage.newIn(look, false) === 0) return
+    if (this.#coverage !== null) await this.#keepWhatCovers(this.#coverage, batch)
+  }
+
+  /** Of the inputs that ran since the last look. */
+  async #keepWhatCovers(coverage: Coverage, batch: readonly [input: Buffer, variant: number][]): Promise<void> {
+    const look = coverage.look()
+    if (coverage.newIn(look, false) === 0) return
     for (const [input, variant] of batch) {
       await this.#failureOf(input, variant)
-      if (this.#coverage.newIn(this.#coverage.look(), true) > 0) this.#pool.push(input)
+      if (coverage.newIn(coverage.look(), true) > 0) this.#pool.push(input)
     }
-    this.#coverage.newIn(look, true)
+    coverage.newIn(look, true)
   }
 
   /** Half of the time one of those that were found last. */
@@ -137,21 +197,31 @@ class Fuzzer {
     this.#options.onInput?.(input, variant)
     const start = performance.now()
     try {
-      const made = this.#target.check(input, new Random(variant))
+      const made = this.#target.quickCheck(input, new Random(variant))
       const outcome = typeof made === 'string' ? made : await made
       const ms = performance.now() - start
       if (ms > this.#slowestMs) {
         this.#slowestMs = ms
         this.#slowest = [input, variant]
       }
-      const times = this.#outcomes.get(outcome) ?? 0
-      if (times === 0 && this.#outcomes.size >= MOST_OUTCOMES) return false
-      this.#outcomes.set(outcome, times + 1)
-      return times === 0
+      const isNew = this.#count(outcome)
+      if (isNew || this.#random.oneIn(this.#options.fullCheckOneIn)) {
+        this.#fullChecks++
+        await this.#target.fullCheck(input, new Random(variant))
+      }
+      return isNew
     } catch (error) {
       await this.#note(error, input, variant)
       return false
     }
+  }
+
+  /** @returns whether it came for the first time */
+  #count(outcome: string): boolean {
+    const times = this.#outcomes.get(outcome) ?? 0
+    if (times === 0 && this.#outcomes.size >= MOST_OUTCOMES) return false
+    this.#outcomes.set(outcome, times + 1)
+    return times === 0
   }
 
   async #note(error: unknown, input: Buffer, variant: number): Promise<void> {
@@ -183,7 +253,7 @@ class Fuzzer {
   async #failureOf(input: Buffer, variant: number): Promise<unknown> {
     this.#options.onInput?.(input, variant)
     try {
-      await this.#target.check(input, new Random(variant))
+      await checkFully(this.#target, input, variant)
       return null
     } catch (error) {
       return error

@@ -1,4 +1,7 @@
-// `npm run fuzz -- [--target name] [--seed text] [--seconds 60] [--inputs n]`: attacks the parsers, each in a thread of its own.
+// `npm run fuzz -- [--target name] [--seed text] [--seconds n] [--inputs n]`: attacks the parsers, one after the other, each for at least so
+// many seconds and at least so many inputs; 60 seconds when neither is said.
+//
+// Guided and unguided phases take turns, each in a thread of its own: what one keeps the next begins with.
 //
 // What fails is made as small as it goes and saved in test/fuzz/findings/, where test/fuzz.test.ts tries it again each time. An input
 // that never ends is noticed from outside: the thread says what it is about to try, and this one looks whether it goes on.
@@ -7,7 +10,7 @@ import { parseArgs } from 'node:util'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 
 import { type Finding, readFindings, saveFinding } from './finding.ts'
-import { type FuzzReport, fuzz } from './fuzzer.ts'
+import { type FuzzOptions, type FuzzReport, fuzz, joined, NOTHING_YET } from './fuzzer.ts'
 import { Random } from './random.ts'
 import { TARGETS } from './targets.ts'
 
@@ -20,11 +23,14 @@ const LENGTH = 2
 const WORDS = 3
 const MOST_BYTES = 1 << 20
 
+/** Inputs of a guided phase, and of the unguided one behind it. */
+const GUIDED_INPUTS = 20_000
+const UNGUIDED_INPUTS = 1_000_000
+const FULL_CHECK_ONE_IN = 32
+
 interface Order {
   readonly name: string
-  readonly seed: string
-  readonly seconds: number
-  readonly inputs: number
+  readonly options: FuzzOptions
   readonly shared: SharedArrayBuffer
 }
 
@@ -36,8 +42,8 @@ async function runAll(): Promise<void> {
     options: {
       target: { type: 'string', multiple: true },
       seed: { type: 'string' },
-      seconds: { type: 'string', default: '60' },
-      inputs: { type: 'string', default: 'Infinity' },
+      seconds: { type: 'string' },
+      inputs: { type: 'string' },
     },
   })
   const names = values.target ?? TARGETS.map(({ name }) => name)
@@ -45,17 +51,42 @@ async function runAll(): Promise<void> {
   if (unknown.length > 0) throw new Error(`no target ${unknown.join(', ')}; there are ${TARGETS.map(({ name }) => name).join(', ')}`)
   const seed = values.seed ?? String(Date.now())
   console.log(`seed ${seed}, Node ${process.version}`)
+  const inputs = Number(values.inputs ?? 0)
+  const seconds = Number(values.seconds ?? (inputs === 0 ? 60 : 0))
   for (const name of names) {
-    const shared = new SharedArrayBuffer(4 * WORDS + MOST_BYTES)
-    const outcome = await watch({ name, seed, seconds: Number(values.seconds), inputs: Number(values.inputs), shared })
-    const findings = 'findings' in outcome ? outcome.findings : [outcome]
-    if ('findings' in outcome) console.log(describe(name, outcome))
+    const report = await runTarget(name, seed, inputs, seconds)
+    console.log(describe(name, report))
+    if (report.findings.length > 0) process.exitCode = 1
+  }
+}
+
+/** Phase after phase, until both are reached, or one has come upon an input without an end. */
+async function runTarget(name: string, seed: string, inputs: number, seconds: number): Promise<FuzzReport> {
+  const known = readFindings().filter(({ target }) => target === name)
+  let total = NOTHING_YET
+  for (let phase = 0; total.inputs < inputs || total.milliseconds < seconds * 1000; phase++) {
+    const isGuided = phase % 2 === 0
+    const options = {
+      seed: `${seed} ${phase}`,
+      inputs: inputs - total.inputs,
+      seconds: seconds - total.milliseconds / 1000,
+      mostInputs: isGuided ? GUIDED_INPUTS : UNGUIDED_INPUTS,
+      isGuided,
+      fullCheckOneIn: FULL_CHECK_ONE_IN,
+      known: [...known, ...total.findings],
+      pool: total.pool,
+    }
+    const outcome = await watch({ name, options, shared: new SharedArrayBuffer(4 * WORDS + MOST_BYTES) })
+    const isHung = !('findings' in outcome)
+    const findings = isHung ? [outcome] : outcome.findings
     for (const finding of findings) {
       const path = saveFinding({ ...finding, input: Buffer.from(finding.input) })
       console.log(`  FOUND ${path}: ${finding.what.split('\n')[0]}`)
-      process.exitCode = 1
     }
+    if (isHung) return { ...total, findings: [...total.findings, outcome] }
+    total = joined(total, outcome)
   }
+  return total
 }
 
 /** The report of the thread, or the input at which it stood still or fell over. */
@@ -83,14 +114,13 @@ function watch(order: Order): Promise<FuzzReport | Finding> {
   })
 }
 
-async function runOne({ name, shared, ...options }: Order): Promise<FuzzReport> {
+async function runOne({ name, options, shared }: Order): Promise<FuzzReport> {
   const words = new Uint32Array(shared, 0, WORDS)
   const bytes = Buffer.from(shared, 4 * WORDS)
-  const known = readFindings().filter(({ target }) => target === name)
   const target = TARGETS.find((one) => one.name === name)!
   return fuzz(target, {
     ...options,
-    known,
+    known: options.known!.map((finding) => ({ ...finding, input: Buffer.from(finding.input) })), // Buffers do not outlive the way here
     onInput: (input, variant) => {
       input.copy(bytes)
       words[LENGTH] = input.length
@@ -101,8 +131,8 @@ async function runOne({ name, shared, ...options }: Order): Promise<FuzzReport> 
 }
 
 function describe(name: string, report: FuzzReport): string {
-  const { inputs, milliseconds, kept, covered, outcomes, findings, knownFailures, slowestMs } = report
+  const { inputs, fullChecks, milliseconds, pool, covered, outcomes, findings, knownFailures, slowestMs } = report
   const rate = Math.round(inputs / (milliseconds / 1000))
   const known = knownFailures === 0 ? '' : `, ${knownFailures} inputs as known findings`
-  return `${name}: ${inputs} inputs, ${rate}/s, ${kept} kept, ${outcomes.size} outcomes, ${covered} characters of code, slowest ${slowestMs.toFixed(1)} ms, ${findings.length} findings${known}`
+  return `${name}: ${inputs} inputs in ${Math.round(milliseconds / 1000)} s, ${rate}/s, ${inputs} quick and ${fullChecks} full checks, ${pool.length} kept, ${outcomes.size} outcomes, ${covered} characters of code, slowest ${slowestMs.toFixed(1)} ms, ${findings.length} findings${known}`
 }

@@ -41,7 +41,7 @@ function change(bytes: Buffer, other: Buffer, dictionary: readonly Buffer[], ran
     case 0:
       return put(bytes, at, 1, Buffer.of((bytes[at] ?? 0) ^ (1 << random.below(8))))
     case 1:
-      return put(bytes, at, random.below(2), Buffer.of(random.pick([...TURNS])))
+      return put(bytes, at, random.below(2), Buffer.of(TURNS[random.below(TURNS.length)]!))
     case 2:
       return put(bytes, at, random.below(2), Buffer.of(random.below(256)))
     case 3:
@@ -75,7 +75,12 @@ function change(bytes: Buffer, other: Buffer, dictionary: readonly Buffer[], ran
 }
 
 function put(bytes: Buffer, at: number, length: number, piece: Uint8Array): Buffer {
-  return Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(Math.min(bytes.length, at + length))])
+  const rest = Math.min(bytes.length, at + length)
+  const changed = Buffer.allocUnsafe(at + piece.length + bytes.length - rest)
+  bytes.copy(changed, 0, 0, at)
+  changed.set(piece, at)
+  bytes.copy(changed, at + piece.length, rest)
+  return changed
 }
 
 function word(dictionary: readonly Buffer[], random: Random): Buffer {

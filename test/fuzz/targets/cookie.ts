@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { serialize } from 'cookie'
 
 import { parseCookies } from '../../../src/formats/cookie.ts'
-import type { Target } from '../target.ts'
+import { assertSameWords, type Target } from '../target.ts'
 
 export const cookieTarget: Target = {
   name: 'cookie',
@@ -40,12 +40,21 @@ export const cookieTarget: Target = {
     ['', 'a=b', 'a=b; c=d; a=e', 'a="x y"; b=%C3%A9; c=%', 'novalue; =noname; x=', '\xa0__Host-id=1'].map((text) =>
       Buffer.from(text, 'latin1'),
     ),
-  check(bytes) {
+  quickCheck(bytes, choices) {
+    const header = bytes.toString('latin1')
+    const cookies = parseCookies(header)
+    const cut = header.indexOf(';', choices.below(header.length))
+    const before = parseCookies(cut === -1 ? '' : header.slice(0, cut))
+    assertSameWords(before.concat(parseCookies(header.slice(cut + 1))), cookies, 'cut between two cookies')
+    let special = 0
+    for (const one of cookies) special |= one === '' ? 1 : one.includes('%') ? 2 : one.includes('"') ? 4 : one.charCodeAt(0) > 0xff ? 8 : 0
+    return `${Math.min(cookies.length / 2, 5)} ${special}`
+  },
+  fullCheck(bytes) {
     const header = bytes.toString('latin1')
     const cookies = parseCookies(header)
     assert.deepEqual(cookies, bySplitting(header))
     checkRoundTrip(cookies)
-    return `${Math.min(cookies.length / 2, 5)} ${cookies.includes('')} ${header.includes('"')} ${/%/.test(cookies.join())} ${/[^\0-\xff]/.test(cookies.join())}`
   },
 }
 

@@ -5,7 +5,7 @@ import { MIMEType } from 'node:util'
 
 import { boundaryOf, isBoundary } from '../../../src/formats/boundary.ts'
 import { isJson, parseMediaType } from '../../../src/formats/media-type.ts'
-import type { Target } from '../target.ts'
+import { assertSameWords, type Target } from '../target.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
 const VALUE =
@@ -48,14 +48,24 @@ export const mediaTypeTarget: Target = {
       ],
       ...['multipart/form-data; boundary=----WebKitFormBoundaryabc', 'multipart/form-data; boundary="a b"', 'a/b; c=d; C=e'],
     ].map((text) => Buffer.from(text, 'latin1')),
-  check(bytes) {
+  quickCheck(bytes) {
+    const value = bytes.toString('latin1')
+    const mediaType = parseMediaType(value)
+    const again = parseMediaType(`${value} ;`)
+    assertSameWords(wordsOf(again), wordsOf(mediaType), 'with an empty parameter behind it')
+    const boundary = boundaryOf(value)
+    if (mediaType === null) return 'none'
+    const quoting = value.includes('\\') ? 2 : value.includes('"') ? 1 : 0
+    return `${Math.min(mediaType.parameters.size, 3)} ${isJson(mediaType.type)} ${boundary !== null} ${quoting}`
+  },
+  fullCheck(bytes) {
     const value = bytes.toString('latin1')
     const mediaType = parseMediaType(value)
     const boundary = boundaryOf(value)
     if (mediaType === null) {
       assert.equal(boundary, null)
       if (VALUE.test(value)) assert.ok(namesTwice(value), 'refused, but it follows the grammar')
-      return `none ${VALUE.test(value)}`
+      return
     }
     assert.match(value, VALUE)
     const { type, parameters } = mediaType
@@ -64,8 +74,11 @@ export const mediaTypeTarget: Target = {
     checkAgainstNode(value, type, parameters)
     const again = `${type}${[...parameters].map(([name, text]) => `; ${name}="${text.replace(/["\\]/g, '\\$&')}"`).join('')}`
     assert.deepEqual(parseMediaType(again), mediaType, 'written again it is another one')
-    return `${Math.min(parameters.size, 3)} ${isJson(type)} ${boundary !== null} ${value.includes('"')} ${value.includes('\\')}`
   },
+}
+
+function wordsOf(mediaType: ReturnType<typeof parseMediaType>): readonly string[] {
+  return mediaType === null ? [] : [mediaType.type, ...mediaType.parameters.keys(), ...mediaType.parameters.values()]
 }
 
 function namesTwice(value: string): boolean {

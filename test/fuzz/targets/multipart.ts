@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict'
 
+import { LF } from '../../../src/base/ascii.ts'
 import { boundaryOf } from '../../../src/formats/boundary.ts'
-import { type MultipartLimits, MultipartParser } from '../../../src/formats/multipart.ts'
+import { type MultipartLimits, MultipartParser, type PartHandler } from '../../../src/formats/multipart.ts'
 import { type PartHead, readPartHead } from '../../../src/formats/part-head.ts'
 import { readByBusboy } from '../../support/busboy-reading.ts'
 import type { Random } from '../random.ts'
-import { codeOf, cutRandomly, outcomeOf, type Target } from '../target.ts'
+import { assertSameWords, codeOf, cutRandomly, cutTwice, outcomeOf, type Target } from '../target.ts'
 
 interface Part extends PartHead {
   /** latin1. */
@@ -26,6 +27,7 @@ const LIMITS: readonly MultipartLimits[] = [
   { maxParts: 3, maxPartHeaderSize: 120, maxPartHeaders: 2 },
 ]
 const BUSBOY_IS_ASKED = 8
+const MAX_BYTES = 12_000
 const DISPOSITION = 'Content-Disposition: form-data; name='
 
 export const multipartTarget: Target = {
@@ -69,12 +71,20 @@ export const multipartTarget: Target = {
     ],
     ...['\r\r\n--b', 'multipart/form-data; boundary=b\n', '\r\n--b'.repeat(3), 'x'.repeat(600), '\r\n-'.repeat(200)],
   ],
-  maxBytes: 12_000,
+  maxBytes: MAX_BYTES,
   seeds: () => [longForm(4200), longForm(9000)],
-  check(bytes, choices) {
-    const lineEnd = bytes.indexOf('\n') + 1
-    const boundary = boundaryOf(bytes.toString('latin1', 0, lineEnd - 1)) ?? 'b'
-    const body = bytes.subarray(lineEnd)
+  quickCheck(bytes, choices) {
+    const { boundary, bodyAt } = formOf(bytes)
+    const limits = choices.pick(LIMITS)
+    const whole = new FormWords(boundary, bytes, bodyAt, [bytes.length], limits, null)
+    const ends = cutTwice(bytes.length - bodyAt, choices).map((end) => bodyAt + end)
+    const cut = new FormWords(boundary, bytes, bodyAt, ends, limits, choices)
+    assertSameWords(cut.words, whole.words, 'cut, with pauses')
+    return whole.outcome
+  },
+  fullCheck(bytes, choices) {
+    const { boundary, bodyAt } = formOf(bytes)
+    const body = bytes.subarray(bodyAt)
     const limits = choices.pick(LIMITS)
     const whole = readForm(boundary, [body], limits, null)
     assert.deepEqual(readForm(boundary, cutRandomly(body, choices), limits, null), whole, 'cut')
@@ -92,10 +102,72 @@ export const multipartTarget: Target = {
       )
     assert.ok(whole.parts.length <= limits.maxParts)
     if (limits === LIMITS[0]) assert.deepEqual(whole, bySplitting(boundary, body, whole.error))
-    const shape = `${Math.min(whole.parts.length, 6)} ${whole.parts.some(({ fileName }) => fileName !== null)} ${whole.parts.some(({ data }) => data === '')} ${whole.error}`
-    if (whole.error !== null || !choices.oneIn(BUSBOY_IS_ASKED)) return shape
-    return agreeWithBusboy(boundary, body, whole.parts).then(() => shape)
+    return whole.error === null && choices.oneIn(BUSBOY_IS_ASKED) ? agreeWithBusboy(boundary, body, whole.parts) : undefined
   },
+}
+
+function formOf(bytes: Buffer): { boundary: string; bodyAt: number } {
+  const bodyAt = bytes.indexOf(LF) + 1
+  return { boundary: boundaryOf(bytes.toString('latin1', 0, Math.max(0, bodyAt - 1))) ?? 'b', bodyAt }
+}
+
+/** Where the parser finds the bytes that it is handed; afterwards something else stands there. */
+const lent = Buffer.alloc(MAX_BYTES)
+
+/** What the parser says of a body, as a flat list. */
+class FormWords implements PartHandler {
+  /** Heads, data, ends and the refusal, in order. */
+  readonly words: (string | null)[] = []
+  readonly outcome: string
+  readonly #choices: Random | null
+  #data = ''
+  #parts = 0
+  #hasFile = false
+  #hasEmpty = false
+
+  /** @param ends where the pieces end in which the parser gets the body @param pauses whether the receiver stops now and then */
+  constructor(boundary: string, bytes: Buffer, bodyAt: number, ends: readonly number[], limits: MultipartLimits, pauses: Random | null) {
+    this.#choices = pauses
+    const parser = new MultipartParser(boundary, this, limits)
+    let error = ''
+    try {
+      let start = bodyAt
+      for (const end of ends) {
+        bytes.copy(lent, 0, start, end)
+        for (let at = 0; at < end - start; ) at += parser.push(lent, at, end - start)
+        lent.fill(0xdd, 0, end - start)
+        start = end
+      }
+      parser.finish()
+    } catch (refusal) {
+      error = codeOf(refusal)
+    }
+    this.words.push(this.#data, error)
+    this.outcome = `${Math.min(this.#parts, 6)}${this.#hasFile ? ' file' : ''}${this.#hasEmpty ? ' empty' : ''} ${error}`
+  }
+
+  partBegin({ name, fileName, contentType }: PartHead): boolean {
+    this.words.push(name, fileName, contentType)
+    this.#parts++
+    this.#hasFile ||= fileName !== null
+    return this.#goesOn()
+  }
+
+  partData(bytes: Buffer, start: number, end: number): boolean {
+    this.#data += bytes.toString('latin1', start, end)
+    return this.#goesOn()
+  }
+
+  partEnd(): boolean {
+    this.words.push(this.#data, 'end')
+    this.#hasEmpty ||= this.#data === ''
+    this.#data = ''
+    return this.#goesOn()
+  }
+
+  #goesOn(): boolean {
+    return this.#choices === null || !this.#choices.oneIn(3)
+  }
 }
 
 /** Long enough for the search that looks at words. */
