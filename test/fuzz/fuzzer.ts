@@ -50,6 +50,8 @@ export interface FuzzReport {
 
 /** Inputs between two looks at the coverage. */
 const BATCH = 64
+/** Most inputs are refused, and to trace a refusal takes longer than all that led to it: only what is tried again is traced. */
+const TRACED_CALLS = Error.stackTraceLimit
 const MOST_OUTCOMES = 3000
 const MOST_FINDINGS = 20
 const MINIMIZING_RUNS = 3000
@@ -114,6 +116,15 @@ class Fuzzer {
   }
 
   async run(): Promise<FuzzReport> {
+    Error.stackTraceLimit = 0
+    try {
+      return await this.#runPhase()
+    } finally {
+      Error.stackTraceLimit = TRACED_CALLS
+    }
+  }
+
+  async #runPhase(): Promise<FuzzReport> {
     const start = performance.now()
     const { inputs, seconds, mostInputs = Number.POSITIVE_INFINITY, known = [] } = this.#options
     for (const { input, variant } of known) {
@@ -211,7 +222,7 @@ class Fuzzer {
       }
       return isNew
     } catch (error) {
-      await this.#note(error, input, variant)
+      await this.#note((await this.#failureOf(input, variant)) ?? error, input, variant)
       return false
     }
   }
@@ -252,11 +263,14 @@ class Fuzzer {
 
   async #failureOf(input: Buffer, variant: number): Promise<unknown> {
     this.#options.onInput?.(input, variant)
+    Error.stackTraceLimit = TRACED_CALLS
     try {
       await checkFully(this.#target, input, variant)
       return null
     } catch (error) {
       return error
+    } finally {
+      Error.stackTraceLimit = 0
     }
   }
 }
