@@ -12,7 +12,7 @@ import { TARGETS } from './fuzz/targets.ts'
 const INPUTS: Readonly<Record<string, number>> = { head: 1500, chunked: 1500, multipart: 1000, server: 1000 }
 const MOST_INPUTS = 5000
 /** All of it: every input is guided by coverage and checked fully. */
-const BRIEFLY = { seed: 'test', seconds: 0, isGuided: true, fullCheckOneIn: 1 }
+const BRIEFLY = { seed: 'test', seconds: 0, isGuided: true, checksFully: true }
 
 const findings = readFindings()
 
@@ -43,6 +43,7 @@ const brittle: Target = {
   maxBytes: 50,
   seeds: () => [Buffer.from('some text')],
   quickCheck: (bytes) => String(bytes.includes('a')),
+  fullCheckOneIn: 1,
   fullCheck(bytes) {
     if (/a.*!/s.test(bytes.toString('latin1'))) throw new Error('broken')
   },

@@ -19,8 +19,8 @@ export interface FuzzOptions {
   readonly mostInputs?: number
   /** Whether coverage is looked at. */
   readonly isGuided: boolean
-  /** Of how many inputs one has the full check, beside each that comes to a new outcome. */
-  readonly fullCheckOneIn: number
+  /** Whether every input has the full check, in place of one in so many as the target says and each that comes to a new outcome. */
+  readonly checksFully: boolean
   /** What an earlier phase kept. Without it: the corpus and the target's own first inputs. */
   readonly pool?: readonly Uint8Array[]
   /** Findings that are known already: what is broken in the same way is counted, not reported. */
@@ -216,7 +216,7 @@ class Fuzzer {
         this.#slowest = [input, variant]
       }
       const isNew = this.#count(outcome)
-      if (isNew || this.#random.oneIn(this.#options.fullCheckOneIn)) {
+      if (isNew || this.#options.checksFully || this.#random.oneIn(this.#target.fullCheckOneIn)) {
         this.#fullChecks++
         await this.#target.fullCheck(input, new Random(variant))
       }

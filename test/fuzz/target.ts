@@ -1,7 +1,7 @@
 // One parser under attack, and what must hold whatever it is given.
 //
-// There are two checks, because second readers cost fifty times what a parser does. The quick one is made of every input and asks only the
-// parser itself; the full one is made of one input in so many, and of each that came to a new outcome.
+// There are two checks, because second readers can cost fifty times what a parser does. The quick one is made of every input and asks mainly
+// the parser itself; the full one is made of one input in so many, and of each that came to a new outcome.
 
 import assert from 'node:assert/strict'
 
@@ -27,6 +27,8 @@ export interface Target {
    * @throws when the promise is broken
    */
   quickCheck(input: Buffer, choices: Random): string | Promise<string>
+  /** Of how many inputs one has the full check, so that it takes no more than half of the time. */
+  readonly fullCheckOneIn: number
   /**
    * All else that the promise says: byte by byte, by second readers, by the grammar, written again.
    *

@@ -82,6 +82,7 @@ export const multipartTarget: Target = {
     assertSameWords(cut.words, whole.words, 'cut, with pauses')
     return whole.outcome
   },
+  fullCheckOneIn: 32,
   fullCheck(bytes, choices) {
     const { boundary, bodyAt } = formOf(bytes)
     const body = bytes.subarray(bodyAt)

@@ -9,6 +9,8 @@ import type { Random } from '../random.ts'
 import { assertSameWords, type Target } from '../target.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
+/** Of which it matters whether they are there, and whether they speak of weak tags. */
+const CONDITIONS = ['etag', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range']
 const DATE = 'Sun, 06 Nov 1994 08:49:37 GMT'
 
 export const rangeTarget: Target = {
@@ -76,9 +78,11 @@ export const rangeTarget: Target = {
     assertSameWords(wordsOf(again), wordsOf(ranges), 'with blanks around the commas')
     const current = validatorsOf(fields, choices)
     const verdict = await evaluatePreconditions(field, current, NOW)
-    const kind = Array.isArray(ranges) ? Math.min(ranges.length, 4) : ranges
-    return `${kind} ${verdict} ${rangeApplies(field, current, NOW)}`
+    const kind = Array.isArray(ranges) ? `${Math.min(ranges.length, 4)} of ${Math.min(range.split(',').length, 4)}` : ranges
+    const conditions = CONDITIONS.map((name) => (fields.has(name) ? (fields.get(name)!.includes('W/') ? 'W' : '+') : '-')).join('')
+    return `${kind} ${verdict} ${rangeApplies(field, current, NOW)} ${conditions}`
   },
+  fullCheckOneIn: 4,
   async fullCheck(bytes, choices) {
     const fields = fieldsOf(bytes)
     const field = (name: string): string | null => fields.get(name) ?? null

@@ -124,6 +124,7 @@ export const serverTarget: Target = {
     if (!leaves) compare(bytes, whole, cut)
     return `${whole.statuses.slice(0, 4).join(' ')} ${whole.fate}`
   },
+  fullCheckOneIn: 1,
   async fullCheck(bytes, choices) {
     const leaves = choices.oneIn(4)
     checkCount(bytes, await serve([bytes], leaves, bytes), leaves)
