@@ -15,14 +15,14 @@ export interface FuzzOptions {
   /** Ends when it has tried so many inputs and run for so many seconds, whichever comes last. */
   readonly inputs: number
   readonly seconds: number
-  /** Ends after so many inputs whatever the time is. Default: no such end. */
+  /** Ends after so many inputs beside those that it began with, whatever the time is. Default: no such end. */
   readonly mostInputs?: number
   /** Whether coverage is looked at. */
   readonly isGuided: boolean
   /** Whether every input has the full check, in place of one in so many as the target says and each that comes to a new outcome. */
   readonly checksFully: boolean
-  /** What an earlier phase kept. Without it: the corpus and the target's own first inputs. */
-  readonly pool?: readonly Uint8Array[]
+  /** The phases before: what they kept is gone on from. Without any: the corpus and the target's own first inputs. */
+  readonly after?: FuzzReport
   /** Findings that are known already: what is broken in the same way is counted, not reported. */
   readonly known?: readonly Finding[]
   /** Told of each input before it is tried: whoever watches knows which one hangs. */
@@ -39,7 +39,7 @@ export interface FuzzReport {
   readonly pool: readonly Uint8Array[]
   /** Characters of compiled source that ran, 0 of a phase that was not guided. */
   readonly covered: number
-  /** How often each outcome came. */
+  /** How often each outcome came, in the phases before too. */
   readonly outcomes: ReadonlyMap<string, number>
   readonly findings: readonly Finding[]
   /** How many inputs failed as a known finding does. */
@@ -73,17 +73,15 @@ export const NOTHING_YET: FuzzReport = {
   slowestMs: 0,
 }
 
-/** Two phases as one. */
+/** A phase and the one after it, as one. */
 export function joined(first: FuzzReport, second: FuzzReport): FuzzReport {
-  const outcomes = new Map(first.outcomes)
-  for (const [outcome, times] of second.outcomes) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + times)
   return {
     inputs: first.inputs + second.inputs,
     fullChecks: first.fullChecks + second.fullChecks,
     milliseconds: first.milliseconds + second.milliseconds,
     pool: second.pool,
     covered: Math.max(first.covered, second.covered),
-    outcomes,
+    outcomes: second.outcomes,
     findings: [...first.findings, ...second.findings],
     knownFailures: first.knownFailures + second.knownFailures,
     slowestMs: Math.max(first.slowestMs, second.slowestMs),
@@ -97,7 +95,7 @@ class Fuzzer {
   readonly #dictionary: readonly Buffer[]
   readonly #coverage: Coverage | null
   readonly #pool: Buffer[] = []
-  readonly #outcomes = new Map<string, number>()
+  readonly #outcomes: Map<string, number>
   readonly #failures = new Set<string>()
   readonly #knownFailures = new Set<string>()
   readonly #findings: Finding[] = []
@@ -110,6 +108,7 @@ class Fuzzer {
   constructor(target: Target, options: FuzzOptions) {
     this.#target = target
     this.#options = options
+    this.#outcomes = new Map(options.after?.outcomes)
     this.#coverage = options.isGuided ? new Coverage() : null
     this.#random = new Random(`${options.seed} ${target.name}`)
     this.#dictionary = target.dictionary.map((token) => Buffer.from(token, 'latin1'))
@@ -138,7 +137,8 @@ class Fuzzer {
       await this.#try(seed, this.#random.next())
     }
     this.#coverage?.newIn(this.#coverage.look(), true)
-    while (this.#findings.length < MOST_FINDINGS && this.#inputs < mostInputs) {
+    const most = this.#inputs + mostInputs
+    while (this.#findings.length < MOST_FINDINGS && this.#inputs < most) {
       if (this.#inputs >= inputs && performance.now() - start >= seconds * 1000) break
       await this.#runBatch(BATCH)
     }
@@ -157,9 +157,9 @@ class Fuzzer {
   }
 
   #seeds(): readonly Buffer[] {
-    const { pool = [] } = this.#options
-    if (pool.length === 0) return [...readCorpus(this.#target.name), ...this.#target.seeds()]
-    return pool.map((input) => Buffer.from(input))
+    const { after = NOTHING_YET } = this.#options
+    if (after.pool.length === 0) return [...readCorpus(this.#target.name), ...this.#target.seeds()]
+    return after.pool.map((input) => Buffer.from(input))
   }
 
   async #timeSlowest(): Promise<number> {
@@ -195,8 +195,14 @@ class Fuzzer {
     coverage.newIn(look, true)
   }
 
-  /** Half of the time one of those that were found last. */
+  /** The shorter of two: it is tried faster, and nearer to what matters. */
   #choose(): Buffer {
+    const [one, other] = [this.#pick(), this.#pick()]
+    return one.length <= other.length ? one : other
+  }
+
+  /** Half of the time one of those that were found last. */
+  #pick(): Buffer {
     const { length } = this.#pool
     const at = this.#random.oneIn(2) ? this.#random.below(length) : length - 1 - this.#random.skewed(length - 1)
     return this.#pool[at]!

@@ -73,7 +73,7 @@ async function runTarget(name: string, seed: string, inputs: number, seconds: nu
       isGuided,
       checksFully: false,
       known: [...known, ...total.findings],
-      pool: total.pool,
+      after: total,
     }
     const outcome = await watch({ name, options, shared: new SharedArrayBuffer(4 * WORDS + MOST_BYTES) })
     const isHung = !('findings' in outcome)
@@ -131,7 +131,7 @@ async function runOne({ name, options, shared }: Order): Promise<FuzzReport> {
 
 function describe(name: string, report: FuzzReport): string {
   const { inputs, fullChecks, milliseconds, pool, covered, outcomes, findings, knownFailures, slowestMs } = report
-  const rate = Math.round(inputs / (milliseconds / 1000))
+  const rate = Math.round(inputs / Math.max(1, milliseconds / 1000))
   const known = knownFailures === 0 ? '' : `, ${knownFailures} inputs as known findings`
   return `${name}: ${inputs} inputs in ${Math.round(milliseconds / 1000)} s, ${rate}/s, ${inputs} quick and ${fullChecks} full checks, ${pool.length} kept, ${outcomes.size} outcomes, ${covered} characters of code, slowest ${slowestMs.toFixed(1)} ms, ${findings.length} findings${known}`
 }

@@ -50,7 +50,7 @@ export const cookieTarget: Target = {
     for (const one of cookies) special |= one === '' ? 1 : one.includes('%') ? 2 : one.includes('"') ? 4 : one.charCodeAt(0) > 0xff ? 8 : 0
     return `${Math.min(cookies.length / 2, 5)} ${special}`
   },
-  fullCheckOneIn: 4,
+  fullCheckOneIn: 8,
   fullCheck(bytes) {
     const header = bytes.toString('latin1')
     const cookies = parseCookies(header)

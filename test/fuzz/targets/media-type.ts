@@ -58,7 +58,7 @@ export const mediaTypeTarget: Target = {
     const quoting = value.includes('\\') ? 2 : value.includes('"') ? 1 : 0
     return `${Math.min(mediaType.parameters.size, 3)} ${isJson(mediaType.type)} ${boundary !== null} ${quoting}`
   },
-  fullCheckOneIn: 4,
+  fullCheckOneIn: 8,
   fullCheck(bytes) {
     const value = bytes.toString('latin1')
     const mediaType = parseMediaType(value)

@@ -56,7 +56,7 @@ export const partHeadTarget: Target = {
     const kind = head.fileName === null ? 'field' : bytes.includes('filename*') ? 'file*' : 'file'
     return `${kind} ${head.name === ''} ${head.contentType !== null} ${Math.min(lines.length, 4)}`
   },
-  fullCheckOneIn: 4,
+  fullCheckOneIn: 8,
   fullCheck(bytes) {
     const lines = linesOf(bytes)
     const { value: head, error } = outcomeOf(() => readPartHead(lines))

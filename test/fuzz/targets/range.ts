@@ -82,7 +82,7 @@ export const rangeTarget: Target = {
     const conditions = CONDITIONS.map((name) => (fields.has(name) ? (fields.get(name)!.includes('W/') ? 'W' : '+') : '-')).join('')
     return `${kind} ${verdict} ${rangeApplies(field, current, NOW)} ${conditions}`
   },
-  fullCheckOneIn: 4,
+  fullCheckOneIn: 8,
   async fullCheck(bytes, choices) {
     const fields = fieldsOf(bytes)
     const field = (name: string): string | null => fields.get(name) ?? null

@@ -107,7 +107,7 @@ export const requestTargetTarget: Target = {
     const form = rawPath === '*' ? 'asterisk' : authority === null ? 'origin' : 'absolute'
     return `${form}${path === rawPath ? '' : ' decoded'}${queryString === '' ? '' : ' query'}${path.includes('%') ? ' escape' : ''}`
   },
-  fullCheckOneIn: 4,
+  fullCheckOneIn: 8,
   fullCheck(bytes) {
     const parts = JUDGED.exec(bytes.toString('latin1'))
     if (parts === null) return

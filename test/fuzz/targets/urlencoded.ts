@@ -65,7 +65,7 @@ export const urlencodedTarget: Target = {
     for (const one of list) special |= one.includes('\ufffd') ? 1 : one.includes('%') ? 2 : one.endsWith('[]') ? 4 : one === '' ? 8 : 0
     return `${Math.min(list.length / 2, 6)} ${special}`
   },
-  fullCheckOneIn: 4,
+  fullCheckOneIn: 8,
   fullCheck(bytes, choices) {
     const text = bytes.toString('utf8')
     const list = parseForm(text, Number.POSITIVE_INFINITY)
