@@ -9,7 +9,7 @@ import { PayloadTooLargeError, ProtocolError, WeirError } from '../base/errors.t
 import type { Limits } from '../base/limits.ts'
 import { BODY_DATA, BODY_END, ChunkDecoder } from './chunked.ts'
 import { CHUNKED } from './framing.ts'
-import { type Head, HeadReader } from './head.ts'
+import { type Head, HeadReader, NO_HEAD } from './head.ts'
 import * as state from './states.ts'
 import { checkMove } from './states.ts'
 
@@ -30,9 +30,23 @@ const NOTHING = Buffer.alloc(0)
 /** Held bytes start small: most cut heads are short. */
 const HOLD_BYTES = 2048
 
+/** Readers that nobody uses. Most heads come whole, and then one reader serves all connections. */
+const readers: HeadReader[] = []
+const MOST_READERS = 16
+
+function takeReader(): HeadReader {
+  return readers.pop() ?? new HeadReader()
+}
+
+function giveBack(reader: HeadReader): void {
+  reader.reset()
+  if (readers.length < MOST_READERS) readers.push(reader)
+}
+
 export class Connection {
   readonly #limits: Limits
-  readonly #headReader: HeadReader
+  /** Only while a head is being read, and after one that was refused: an idle connection does without. */
+  #headReader: HeadReader | null = null
   #chunks: ChunkDecoder | null = null
   #at = 0
   #end = 0
@@ -47,7 +61,7 @@ export class Connection {
   #received = 0
 
   /** The request that is being read or answered. */
-  head!: Head
+  head: Head = NO_HEAD
   /** Most bytes that the body may have, `null` for no limit. May be set after HEAD, before the next call of `next`. */
   bodyLimit: number | null
   /** Where DATA lies. Borrowed until `next` has said NEED_DATA, PAUSED or CLOSED, or until `hold`. */
@@ -57,7 +71,6 @@ export class Connection {
 
   constructor(limits: Limits) {
     this.#limits = limits
-    this.#headReader = new HeadReader(limits)
     this.bodyLimit = limits.maxRequestBodySize
   }
 
@@ -98,7 +111,7 @@ export class Connection {
 
   /** Whether the request that is being read, or was refused while it was, is a HEAD: its answer has no body. */
   get isHead(): boolean {
-    return this.#headReader.isHead
+    return this.#headReader === null ? this.head.method === 'HEAD' : this.#headReader.isHead
   }
 
   /** Whether a head has begun, so that its time runs. */
@@ -202,7 +215,7 @@ export class Connection {
     this.#moveReading(state.IDLE)
     this.#moveWriting(state.IDLE)
     this.#blank = 0
-    this.#headReader.reset()
+    this.head = NO_HEAD
     this.bodyLimit = this.#limits.maxRequestBodySize
   }
 
@@ -267,11 +280,14 @@ export class Connection {
   }
 
   #readHead(): number {
+    this.#headReader ??= takeReader()
     const reader = this.#headReader
-    const head = reader.read(this.buffer, this.#at, this.#end)
+    const head = reader.read(this.buffer, this.#at, this.#end, this.#limits)
     if (head === null) return this.#needData()
     this.#at += reader.length
     this.head = head
+    this.#headReader = null
+    giveBack(reader)
     this.#received = 0
     this.#remaining = head.contentLength
     if (head.contentLength === CHUNKED) {

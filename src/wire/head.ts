@@ -5,7 +5,7 @@
 
 import { CLASS, COLON, CR, LF, SLASH, SP, TARGET, TARGET_SPECIAL, TOKEN, trimBlanks } from '../base/ascii.ts'
 import { LimitError, ProtocolError } from '../base/errors.ts'
-import type { Limits } from '../base/limits.ts'
+import { DEFAULT_LIMITS, type Limits } from '../base/limits.ts'
 import { FieldReader, isName } from './fields.ts'
 import { bodyLength, CHUNKED } from './framing.ts'
 import { isAuthority, plainTarget, readTarget, type Target } from './target.ts'
@@ -33,7 +33,7 @@ const KEEP_ALIVE = 16
 
 /** Reads heads one after the other. Holds no bytes: it is given the same ones again, from the head's first, until the head is complete. */
 export class HeadReader extends FieldReader {
-  readonly #limits: Limits
+  #limits: Limits = DEFAULT_LIMITS
   #state = METHOD
   #method = ''
   /** All the flags of the target's bytes. */
@@ -44,17 +44,12 @@ export class HeadReader extends FieldReader {
   #fieldsStart = 0
   #fieldCount = 0
   #seen = 0
-  /** A connection mostly says the same Host again and again: it is judged once. */
+  /** Requests that follow one another mostly say the same Host: it is judged once. */
   #lastHost = ''
   #hostStart = -1
   #hostEnd = 0
   #lengthStart = -1
   #lengthEnd = 0
-
-  constructor(limits: Limits) {
-    super()
-    this.#limits = limits
-  }
 
   /** Length of the head that was read, in bytes. */
   get length(): number {
@@ -64,11 +59,6 @@ export class HeadReader extends FieldReader {
   /** Whether the method of the request line that is being read is HEAD: known before the rest of it, which may be refused. */
   get isHead(): boolean {
     return this.#method === 'HEAD'
-  }
-
-  /** Whether some bytes of a head have been read, but not all. */
-  get begun(): boolean {
-    return this.at > 0
   }
 
   /** Forgets the head that was read, for the next one. */
@@ -88,8 +78,9 @@ export class HeadReader extends FieldReader {
    * @returns the head, `length` bytes long, or null when bytes are missing
    * @throws ProtocolError, LimitError
    */
-  read(buf: Buffer, base: number, end: number): Head | null {
-    const maximum = this.#limits.maxRequestHeaderSize
+  read(buf: Buffer, base: number, end: number, limits: Limits): Head | null {
+    this.#limits = limits
+    const maximum = limits.maxRequestHeaderSize
     const stop = end - base > maximum ? base + maximum : end
     if (this.#state !== FIELDS && !this.#readRequestLine(buf, base, stop)) {
       if (stop < end) throw new LimitError('WEIR_TARGET_TOO_LONG', 'maxRequestHeaderSize', maximum)
@@ -202,7 +193,7 @@ export class HeadReader extends FieldReader {
       this.#versionStart,
       this.#minorVersion,
       this.#fieldsStart,
-      this.#readHost(block, target),
+      this.#readHost(buf, base, block, target),
     )
     const seen = this.#seen
     const transferEncoding = (seen & TRANSFER_ENCODING) === 0 ? null : head.get('transfer-encoding')
@@ -220,13 +211,15 @@ export class HeadReader extends FieldReader {
   }
 
   /** RFC 9112 §3.2: exactly one Host in HTTP/1.1; an absolute-form target says it too, and then both must say the same. */
-  #readHost(block: string, target: Target): string {
+  #readHost(buf: Buffer, base: number, block: string, target: Target): string {
     if (this.#hostStart === -1) {
       if (this.#minorVersion === 1) throw new ProtocolError('WEIR_HOST_MISSING')
       if (target.authority === null) return ''
     }
     if (this.#hostStart !== -1 && target.authority === null && this.#isLastHost(block)) return this.#lastHost
-    const host = this.#hostStart === -1 ? target.authority! : trimBlanks(block.slice(this.#hostStart, this.#hostEnd))
+    // Not a slice of the block, which would be kept as long as the host is.
+    const host =
+      this.#hostStart === -1 ? target.authority! : trimBlanks(buf.toString('latin1', base + this.#hostStart, base + this.#hostEnd))
     // Empty is how a client says that its target has no authority (RFC 9112 §3.2).
     if (host !== '' && host !== this.#lastHost && !isAuthority(host)) throw new ProtocolError('WEIR_HOST_SYNTAX')
     this.#lastHost = host
@@ -384,3 +377,7 @@ export class Head {
     }
   }
 }
+
+/** Stands where there is no request. */
+export const NO_HEAD = new Head('', '', plainTarget(''), 0, 0, 1, 0, '')
+Object.freeze(NO_HEAD)
