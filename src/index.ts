@@ -13,7 +13,7 @@ export {
 } from './app/decorators.ts'
 export type { Logger, OnError } from './app/dispatch.ts'
 export type { MapOptions } from './app/mapping.ts'
-export type { Middleware, Next } from './app/middleware.ts'
+export type { BeforeSend, Middleware, Next } from './app/middleware.ts'
 export type { RouteListing } from './app/route-table.ts'
 export {
   BindingError,
@@ -44,7 +44,7 @@ export type { FileData, MultipartFormData, MultipartOptions, UploadedFile } from
 export type { MultipartStreamOptions, UploadedFileInfo } from './http/multipart-stream.ts'
 export type { Problem } from './http/problem.ts'
 export type { HttpRequest, RouteValues } from './http/request.ts'
-export { type CookieOptions, HttpResponse, type TakeOver } from './http/response.ts'
+export { type CookieOptions, type FileContent, HttpResponse, type ResponseContent, type TakeOver } from './http/response.ts'
 export type { RouteMetadata } from './http/route-info.ts'
 export { type SavedFile, type SavePolicy, saveTo } from './http/save-to.ts'
 export { Bag, type BagKey, bagKey, type HttpSession, type ServerHandle } from './http/session.ts'

@@ -6,7 +6,7 @@ import type { Controller, ControllerClass } from './app/controller.ts'
 import type { Declaration, Method } from './app/declaration.ts'
 import { Dispatcher, type Logger, type OnError } from './app/dispatch.ts'
 import { classesOf, type MapOptions, routesOfController } from './app/mapping.ts'
-import type { Middleware } from './app/middleware.ts'
+import type { BeforeSend, Middleware } from './app/middleware.ts'
 import type { InlineHandler, MapMethod, ModuleHost } from './app/module-host.ts'
 import { Route } from './app/route.ts'
 import { type RouteListing, RouteTable } from './app/route-table.ts'
@@ -278,6 +278,13 @@ export class HttpServer implements ModuleHost {
   use(middleware: Middleware): this {
     if (typeof middleware !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `use() takes a function, not ${typeof middleware}`)
     this.#dispatcher.use(middleware)
+    return this
+  }
+
+  /** Adds what runs on each answer just before it is sent, errors and refusals included, after those that are there already. */
+  beforeSend(hook: BeforeSend): this {
+    if (typeof hook !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `beforeSend() takes a function, not ${typeof hook}`)
+    this.#dispatcher.beforeSend(hook)
     return this
   }
 

@@ -13,7 +13,7 @@ import { HttpRequest } from '../http/request.ts'
 import type { HttpResponse, Serialize } from '../http/response.ts'
 import { HttpSession, type ServerHandle } from '../http/session.ts'
 
-import { compose, type Middleware, type Pipeline } from './middleware.ts'
+import { type BeforeSend, compose, type Middleware, type Pipeline } from './middleware.ts'
 import { reply } from './reply.ts'
 import type { Route } from './route.ts'
 import type { RouteTable } from './route-table.ts'
@@ -66,6 +66,7 @@ export class Dispatcher implements Application<RoutedSession> {
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
   readonly #middlewares: Middleware[] = []
+  readonly #hooks: BeforeSend[] = []
   readonly #runRoute: Pipeline = (session) => this.#route(session as RoutedSession)
   #pipeline: Pipeline = this.#runRoute
 
@@ -78,6 +79,10 @@ export class Dispatcher implements Application<RoutedSession> {
   use(middleware: Middleware): void {
     this.#middlewares.push(middleware)
     this.#pipeline = compose(this.#middlewares, this.#runRoute)
+  }
+
+  beforeSend(hook: BeforeSend): void {
+    this.#hooks.push(hook)
   }
 
   match(head: RequestHead): RouteMatch {
@@ -100,6 +105,48 @@ export class Dispatcher implements Application<RoutedSession> {
   }
 
   handle(session: RoutedSession): HttpResponse | Promise<HttpResponse> {
+    return this.#prepare(session, this.#run(session))
+  }
+
+  refuse(session: RoutedSession, error: Error): HttpResponse | Promise<HttpResponse> {
+    return this.#prepare(session, session.hasAsked ? this.#failTwice(session, error) : this.#answerError(session, error))
+  }
+
+  /** What runs just before the answer is sent. An answer that comes too late has been sent in another form. */
+  #prepare(session: RoutedSession, answer: HttpResponse | Promise<HttpResponse>): HttpResponse | Promise<HttpResponse> {
+    if (this.#hooks.length === 0) return answer
+    if (isPromise(answer)) return answer.then((response) => this.#runHooks(session, response, 0))
+    return this.#runHooks(session, answer, 0)
+  }
+
+  #runHooks(session: RoutedSession, response: HttpResponse, from: number): HttpResponse | Promise<HttpResponse> {
+    try {
+      for (let i = from; i < this.#hooks.length && !response.isTaken; i++) {
+        const running = this.#hooks[i]!(session, response)
+        if (isPromise(running)) {
+          return running.then(
+            () => this.#runHooks(session, response, i + 1),
+            (error: unknown) => this.#failHook(session, response, error),
+          )
+        }
+      }
+      return response
+    } catch (error) {
+      return this.#failHook(session, response, error)
+    }
+  }
+
+  /** The answer that was to be sent is given up, whoever made it. */
+  #failHook(session: RoutedSession, response: HttpResponse, error: unknown): HttpResponse {
+    if (response.isTaken) {
+      this.#log(session, error)
+      return response
+    }
+    session.answerWith(session.response) // closes what another response holds
+    return this.#failTwice(session, error)
+  }
+
+  #run(session: RoutedSession): HttpResponse | Promise<HttpResponse> {
     try {
       const answer = this.#pipeline(session)
       return isPromise(answer) ? answer.catch((error: unknown) => this.#answerLateError(session, error)) : answer
@@ -113,10 +160,6 @@ export class Dispatcher implements Application<RoutedSession> {
     if (!session.response.isTaken) return this.#answerError(session, error)
     if (error !== session.signal.reason && !(error instanceof Error && error.name === 'AbortError')) this.#log(session, error)
     return session.response
-  }
-
-  refuse(session: RoutedSession, error: Error): HttpResponse | Promise<HttpResponse> {
-    return session.hasAsked ? this.#failTwice(session, error) : this.#answerError(session, error)
   }
 
   #route(session: RoutedSession): HttpResponse | Promise<HttpResponse> {

@@ -4,7 +4,7 @@ import type { HttpSession, ServerHandle } from '../http/session.ts'
 
 import type { ArgsOf, Declaration, Method } from './declaration.ts'
 import type { Logger } from './dispatch.ts'
-import type { Middleware } from './middleware.ts'
+import type { BeforeSend, Middleware } from './middleware.ts'
 import type { RouteListing } from './route-table.ts'
 
 export type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => unknown
@@ -36,4 +36,6 @@ export interface ModuleHost extends ServerHandle {
   readonly mapPost: MapMethod<unknown>
   /** Adds a middleware inside those that are there already. */
   use(middleware: Middleware): unknown
+  /** Adds what runs on each answer just before it is sent, after those that are there already. */
+  beforeSend(hook: BeforeSend): unknown
 }

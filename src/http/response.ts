@@ -27,7 +27,7 @@ export interface FileContent {
  */
 export type TakeOver = (socket: Duplex, head: Buffer) => void
 
-/** What stands behind the head. Text is sent as UTF-8. */
+/** What stands behind the head. Text is sent as UTF-8. `file` is a file that is yet to be opened: what `next()` gives and `beforeSend` sees never is one. */
 export type ResponseContent =
   | { readonly kind: 'none' }
   | { readonly kind: 'text'; readonly text: string }
@@ -48,6 +48,8 @@ export type Serialize = (value: unknown) => string | undefined
 
 /** Fields that describe a body, and so go when the body is replaced by that of an error. */
 const REPRESENTATION = /^(?:content-.*|etag|last-modified|accept-ranges|cache-control|expires)$/i
+/** Fields that say something of a body's very bytes, and so not of the same body in another coding. */
+const OF_THE_BYTES = ['Accept-Ranges', 'Content-Length', 'Content-MD5', 'Content-Digest', 'Digest']
 /** Fields by which the engine frames messages and connections; a handler that set them could split an answer in two. */
 export const FRAMING = /^(?:transfer-encoding|connection|keep-alive|upgrade|trailer|te|proxy-connection)$/i
 
@@ -81,6 +83,11 @@ export class HttpResponse {
   /** The status that will be sent. */
   get statusCode(): number {
     return this.#status
+  }
+
+  /** The body that will be sent, for middleware and `beforeSend`. A stream in it can be read once, by whoever then sends another body. */
+  get content(): ResponseContent {
+    return this.#content
   }
 
   /**
@@ -127,6 +134,14 @@ export class HttpResponse {
     const fields = this.#fields ?? []
     for (let i = 0; i < fields.length; i += 2) if (fields[i]!.toLowerCase() === wanted) return fields[i + 1]!
     return null
+  }
+
+  /** Adds names of request fields to Vary (RFC 9110 §12.5.5), unless they are there: the answer would be another one if they were others. */
+  vary(...names: readonly string[]): this {
+    const listed = this.getHeader('Vary')
+    const all = listed === null ? [] : listed.split(/[ \t]*,[ \t]*/)
+    const added = names.filter((name) => !all.some((one) => one === '*' || one.toLowerCase() === name.toLowerCase()))
+    return added.length === 0 ? this : this.header('Vary', [...all, ...added].join(', '))
   }
 
   /** Sets Content-Type. */
@@ -188,6 +203,23 @@ export class HttpResponse {
    */
   file(path: string, options: FileOptions = {}): this {
     return this.#setContent({ kind: 'file', file: { path, options } }, undefined, null)
+  }
+
+  /**
+   * Sends the same content in another coding (RFC 9110 §8.4), such as `gzip`: type and fields stay, also those of a file. What holds for the
+   * bytes alone changes with them: a strong ETag becomes weak, Accept-Ranges, Content-Length and digests go. `encoded` owns the stream that was there, if one was.
+   */
+  encodeAs(coding: string, encoded: Uint8Array | ByteSource): this {
+    this.header('Content-Encoding', coding)
+    const etag = this.getHeader('ETag')
+    if (etag?.startsWith('"') === true) this.header('ETag', `W/${etag}`)
+    for (const name of OF_THE_BYTES) this.removeHeader(name)
+    if (encoded instanceof Uint8Array) this.#content = { kind: 'bytes', bytes: encoded }
+    else {
+      guardSource(encoded)
+      this.#content = { kind: 'stream', source: encoded }
+    }
+    return this
   }
 
   /** Sends the client elsewhere: 302, or another status from 300 to 399. Characters that no URL may hold are percent-encoded. */
@@ -331,11 +363,6 @@ export class HttpResponse {
   /** @internal Name, value, name, value; without Content-Type. */
   get fields(): readonly string[] | null {
     return this.#fields
-  }
-
-  /** @internal */
-  get content(): ResponseContent {
-    return this.#content
   }
 
   /** @internal Whether the handler asked for `Connection: close`. */

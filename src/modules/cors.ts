@@ -1,0 +1,153 @@
+// `weir/cors`: which pages of other origins may read the answers of this server (Fetch standard, "HTTP-CORS protocol").
+//
+// A preflight is answered before any route runs; all other requests run as ever, and their answers say who may read them: errors, and
+// requests that were refused before their handler, as well. CORS keeps nothing out: it is the browser that holds answers back.
+
+import type { ModuleHost } from '../app/module-host.ts'
+import { isToken } from '../base/ascii.ts'
+import { WeirError } from '../base/errors.ts'
+import { isPromise } from '../base/is-promise.ts'
+import type { HttpResponse } from '../http/response.ts'
+import type { HttpSession } from '../http/session.ts'
+
+/** An origin as browsers send it, `https://app.example.com`, or an expression that must match all of one. */
+export type AllowedOrigin = string | RegExp
+
+/** Decides about one origin, for one request. Asked for preflights too, which no route has. */
+export type OriginPredicate = (origin: string, session: HttpSession) => boolean | Promise<boolean>
+
+export interface CorsOptions {
+  /** Who may read answers. Default `'*'`: everybody. The origin `null` (sandboxed frames, files) only if it is named or the predicate takes it. */
+  readonly origins?: AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
+  /** Whether answers to requests with cookies or HTTP authentication may be read. Needs `origins` other than `'*'`. Default false. */
+  readonly credentials?: boolean
+  /** Methods that a page may use. Default GET, HEAD, PUT, PATCH, POST and DELETE. */
+  readonly methods?: readonly string[]
+  /** Fields that a page may set. Default: those that it asks for. */
+  readonly allowedHeaders?: readonly string[]
+  /** Fields of an answer that a page may read, beside those that it always may. Default none. */
+  readonly exposedHeaders?: readonly string[]
+  /** For how long a browser may remember a preflight, in seconds. Default: it decides, 5 s. Chromium takes 7,200 at most, Firefox 86,400. */
+  readonly maxAge?: number
+  /** Whether pages from the public network may ask a server in a private one (Private Network Access). Default false. */
+  readonly privateNetwork?: boolean
+}
+
+const DEFAULT_METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE']
+/** A serialized origin: scheme, host, perhaps a port; in lower case, without a slash behind it. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s@A-Z]+$/
+
+/** Answers preflights, and says on every answer who may read it. @throws WEIR_OPTION_INVALID */
+export function cors(options: CorsOptions = {}): { readonly name: 'cors'; install(host: ModuleHost): void } {
+  const policy = new Policy(options)
+  return {
+    name: 'cors',
+    install(host) {
+      host.use((session, next) => (isPreflight(session) ? policy.answerPreflight(session) : next()))
+      host.beforeSend((session, response) => policy.describe(session, response))
+    },
+  }
+}
+
+function isPreflight({ request }: HttpSession): boolean {
+  return request.method === 'OPTIONS' && request.header('origin') !== null && request.header('access-control-request-method') !== null
+}
+
+class Policy {
+  readonly #isAllowed: OriginPredicate
+  readonly #credentials: boolean
+  readonly #privateNetwork: boolean
+  readonly #methods: string
+  readonly #allowedHeaders: string | null
+  readonly #exposedHeaders: string
+  readonly #maxAge: string | null
+  /** The same for everybody: no answer depends on who asks. */
+  readonly #isOpen: boolean
+
+  constructor(options: CorsOptions) {
+    const { origins = '*', credentials = false, methods = DEFAULT_METHODS, allowedHeaders, exposedHeaders = [], maxAge } = options
+    this.#isOpen = origins === '*'
+    if (this.#isOpen && credentials)
+      throw invalid("credentials need a list of origins or a predicate: `origins: '*'` would open them to every page")
+    if (maxAge !== undefined && !(Number.isInteger(maxAge) && maxAge >= 0))
+      throw invalid(`maxAge is ${maxAge}, not a whole number of seconds`)
+    this.#isAllowed = predicateOf(origins)
+    this.#credentials = credentials
+    this.#privateNetwork = options.privateNetwork === true
+    this.#methods = listOf('methods', methods)
+    this.#allowedHeaders = allowedHeaders === undefined ? null : listOf('allowedHeaders', allowedHeaders)
+    this.#exposedHeaders = listOf('exposedHeaders', exposedHeaders)
+    this.#maxAge = maxAge === undefined ? null : String(maxAge)
+  }
+
+  /** 204 with what the page may do; 403 when it may do nothing. Never depends on a route: there need not be one for OPTIONS. */
+  answerPreflight(session: HttpSession): HttpResponse | Promise<HttpResponse> {
+    const allowed = this.#isAllowed(session.request.header('origin')!, session)
+    return isPromise(allowed) ? allowed.then((is) => this.#grant(session, is)) : this.#grant(session, allowed)
+  }
+
+  #grant({ request, response }: HttpSession, isAllowed: boolean): HttpResponse {
+    if (this.#allowedHeaders === null) response.vary('Access-Control-Request-Headers')
+    if (this.#privateNetwork) response.vary('Access-Control-Request-Private-Network')
+    if (!isAllowed) return response.forbidden('this origin may not ask')
+    this.#allow(response, this.#isOpen ? '*' : request.header('origin')!)
+    if (this.#methods !== '') response.header('Access-Control-Allow-Methods', this.#methods)
+    const headers = this.#allowedHeaders ?? askedHeaders(request.header('access-control-request-headers'))
+    if (headers !== '') response.header('Access-Control-Allow-Headers', headers)
+    if (this.#maxAge !== null) response.header('Access-Control-Max-Age', this.#maxAge)
+    if (this.#privateNetwork && request.header('access-control-request-private-network') === 'true') {
+      response.header('Access-Control-Allow-Private-Network', 'true')
+    }
+    return response.noContent()
+  }
+
+  /** On every answer. What a handler has said itself stands, and so does the answer to a preflight. */
+  describe(session: HttpSession, response: HttpResponse): void | Promise<void> {
+    if (this.#isOpen) return this.#allow(response, '*')
+    response.vary('Origin')
+    const origin = session.request.header('origin')
+    if (origin === null || isPreflight(session) || response.getHeader('Access-Control-Allow-Origin') !== null) return
+    const allowed = this.#isAllowed(origin, session)
+    if (isPromise(allowed)) return allowed.then((is) => (is ? this.#allow(response, origin) : undefined))
+    if (allowed) this.#allow(response, origin)
+  }
+
+  #allow(response: HttpResponse, origin: string): void {
+    if (response.getHeader('Access-Control-Allow-Origin') !== null) return
+    response.header('Access-Control-Allow-Origin', origin)
+    if (this.#credentials) response.header('Access-Control-Allow-Credentials', 'true')
+    if (this.#exposedHeaders !== '') response.header('Access-Control-Expose-Headers', this.#exposedHeaders)
+  }
+}
+
+function predicateOf(origins: NonNullable<CorsOptions['origins']>): OriginPredicate {
+  if (typeof origins === 'function') return origins
+  if (origins === '*') return () => true
+  const names = new Set<string>()
+  const patterns: RegExp[] = []
+  for (const one of typeof origins === 'string' || origins instanceof RegExp ? [origins] : origins) {
+    // Of its own: it must match all of the origin, and remember nothing from one request to the next, as `g` and `y` do.
+    if (one instanceof RegExp) patterns.push(new RegExp(`^(?:${one.source})$`, one.flags.replace(/[gy]/g, '')))
+    else if (one === 'null' || ORIGIN.test(one)) names.add(one)
+    else throw invalid(`${JSON.stringify(one)} is no origin: scheme://host[:port] in lower case, without a slash at the end`)
+  }
+  return (origin) => names.has(origin) || patterns.some((pattern) => pattern.test(origin))
+}
+
+/** What the page asks for, as far as it is a list of names. */
+function askedHeaders(list: string | null): string {
+  return (list ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter(isToken)
+    .join(', ')
+}
+
+function listOf(option: string, names: readonly string[]): string {
+  for (const name of names) if (!isToken(name)) throw invalid(`${option}: ${JSON.stringify(name)} is no name`)
+  return names.join(', ')
+}
+
+function invalid(detail: string): WeirError {
+  return new WeirError('WEIR_OPTION_INVALID', `cors: ${detail}`)
+}

@@ -1,0 +1,229 @@
+// Who may read answers across origins: what the fields say, and what Chromium makes of them.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, type TestContext, test } from 'node:test'
+
+import type { Browser } from 'playwright-core'
+
+import { HttpResponse, HttpServer, type InjectResponse } from '../../src/index.ts'
+import { type CorsOptions, cors } from '../../src/modules/cors.ts'
+import { launchChromium, noChromium } from '../support/chromium.ts'
+
+const APP = 'https://app.example.com'
+
+function serverWith(options?: CorsOptions): HttpServer {
+  const server = new HttpServer({ logger: null, limits: { maxRequestBodySize: 10 } })
+  server.useModule(cors(options))
+  server.mapGet('/data', () => ({ ok: true }))
+  server.mapPost('/data', () => 'posted')
+  server.mapGet('/own', () => new HttpResponse().text('a response of its own'))
+  server.mapGet('/fails', () => {
+    throw new Error('broken')
+  })
+  return server
+}
+
+function ask(
+  server: HttpServer,
+  origin: string | null,
+  url = '/data',
+  more: { method?: string; body?: string } = {},
+): Promise<InjectResponse> {
+  return server.inject({ url, headers: origin === null ? {} : { Origin: origin }, ...more })
+}
+
+function preflight(server: HttpServer, origin: string, headers: Record<string, string> = {}, url = '/data'): Promise<InjectResponse> {
+  return server.inject({
+    method: 'OPTIONS',
+    url,
+    headers: { Origin: origin, 'Access-Control-Request-Method': 'PUT', ...headers },
+  })
+}
+
+/** Fields of CORS and Vary, as they came. */
+function said(answer: InjectResponse): Record<string, string> {
+  return Object.fromEntries([...answer.headers].filter(([name]) => name === 'vary' || name.startsWith('access-control-')))
+}
+
+test('without options every page may read every answer, and none depends on who asks', async () => {
+  const server = serverWith()
+  for (const origin of [APP, 'null', null]) assert.deepEqual(said(await ask(server, origin)), { 'access-control-allow-origin': '*' })
+})
+
+test('a listed origin is allowed by its name, and every answer varies by Origin', async () => {
+  const server = serverWith({ origins: [APP, /https:\/\/[a-z]+\.example\.org/g], credentials: true, exposedHeaders: ['X-Total'] })
+  const allowed = (origin: string) => ({
+    vary: 'Origin',
+    'access-control-allow-origin': origin,
+    'access-control-allow-credentials': 'true',
+    'access-control-expose-headers': 'X-Total',
+  })
+  for (const origin of [APP, 'https://one.example.org', 'https://two.example.org']) {
+    assert.deepEqual(said(await ask(server, origin)), allowed(origin))
+  }
+  const others = [null, 'null', 'http://app.example.com', `${APP}:8443`, `${APP}.evil.com`, 'https://one.example.org.evil.com']
+  for (const origin of others) assert.deepEqual(said(await ask(server, origin)), { vary: 'Origin' }, String(origin))
+})
+
+test('errors and refusals say who may read them, and so does a response of the handler itself', async () => {
+  const server = serverWith({ origins: APP })
+  const expected = { vary: 'Origin', 'access-control-allow-origin': APP }
+  const cases: readonly [string, number, { method?: string; body?: string }?][] = [
+    ['/own', 200],
+    ['/fails', 500],
+    ['/nothing', 404],
+    ['/data', 413, { method: 'POST', body: 'more than ten bytes' }],
+    ['/data', 405, { method: 'DELETE' }],
+  ]
+  for (const [url, status, more] of cases) {
+    const answer = await ask(server, APP, url, more)
+    assert.equal(answer.status, status)
+    assert.deepEqual(said(answer), expected, `${status} ${url}`)
+  }
+})
+
+test('what a handler says itself stands', async () => {
+  const server = serverWith({ origins: APP })
+  server.mapGet('/public', (_, { response }) => response.header('Access-Control-Allow-Origin', '*').vary('Accept').text('to all'))
+  assert.deepEqual(said(await ask(server, APP, '/public')), { vary: 'Accept, Origin', 'access-control-allow-origin': '*' })
+})
+
+test('a preflight is answered before any route, also where there is none', async () => {
+  const server = serverWith({ origins: APP, credentials: true, maxAge: 600 })
+  for (const url of ['/data', '/nothing', '*']) {
+    const answer = await preflight(server, APP, { 'Access-Control-Request-Headers': 'x-one, X-Two,bad name' }, url)
+    assert.equal(answer.status, 204)
+    assert.deepEqual(said(answer), {
+      vary: 'Access-Control-Request-Headers, Origin',
+      'access-control-allow-origin': APP,
+      'access-control-allow-credentials': 'true',
+      'access-control-allow-methods': 'GET, HEAD, PUT, PATCH, POST, DELETE',
+      'access-control-allow-headers': 'x-one, X-Two',
+      'access-control-max-age': '600',
+    })
+  }
+})
+
+test('a preflight of another origin is refused without a word on what would be allowed', async () => {
+  const answer = await preflight(serverWith({ origins: APP, methods: ['PUT'], allowedHeaders: ['X-One'] }), 'https://evil.example')
+  assert.equal(answer.status, 403)
+  assert.deepEqual(said(answer), { vary: 'Origin' })
+})
+
+test('an OPTIONS request that is no preflight goes to the routes', async () => {
+  const answer = await serverWith({ origins: APP }).inject({ method: 'OPTIONS', url: '/data', headers: { Origin: APP } })
+  assert.equal(answer.headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
+  assert.deepEqual(said(answer), { vary: 'Origin', 'access-control-allow-origin': APP })
+})
+
+test('a private network is opened only where that was said', async () => {
+  const asks = { 'Access-Control-Request-Private-Network': 'true' }
+  const open = await preflight(serverWith({ privateNetwork: true, allowedHeaders: [] }), APP, asks)
+  assert.equal(open.headers.get('access-control-allow-private-network'), 'true')
+  assert.equal(open.headers.get('vary'), 'Access-Control-Request-Private-Network')
+  const closed = await preflight(serverWith({ allowedHeaders: [] }), APP, asks)
+  assert.equal(closed.headers.get('access-control-allow-private-network'), null)
+})
+
+for (const kind of ['at once', 'later'] as const) {
+  test(`a predicate that decides ${kind} sees origin and request, and is asked once`, async () => {
+    const asked: string[] = []
+    const server = serverWith({
+      origins: (origin, { request }) => {
+        asked.push(`${request.method} ${origin}`)
+        const isAllowed = origin === APP
+        return kind === 'later' ? Promise.resolve(isAllowed) : isAllowed
+      },
+    })
+    assert.equal((await ask(server, APP)).headers.get('access-control-allow-origin'), APP)
+    assert.equal((await ask(server, 'null')).headers.get('access-control-allow-origin'), null)
+    assert.equal((await ask(server, null)).headers.get('vary'), 'Origin')
+    assert.equal((await preflight(server, APP)).status, 204)
+    assert.equal((await preflight(server, 'null')).status, 403)
+    assert.deepEqual(asked, [`GET ${APP}`, 'GET null', `OPTIONS ${APP}`, 'OPTIONS null'])
+  })
+}
+
+test('a predicate that throws answers 500, and lets nobody read it', async () => {
+  const server = serverWith({
+    origins: () => {
+      throw new Error('no database')
+    },
+  })
+  const answer = await ask(server, APP)
+  assert.equal(answer.status, 500)
+  assert.deepEqual(said(answer), { vary: 'Origin' })
+})
+
+test('options that would be a hole, or mean nothing, are refused', () => {
+  const wrong: CorsOptions[] = [
+    { credentials: true },
+    { origins: '*', credentials: true },
+    { origins: `${APP}/` },
+    { origins: ['*'] },
+    { origins: 'app.example.com' },
+    { origins: 'https://App.example.com' },
+    { methods: ['GET, PUT'] },
+    { exposedHeaders: ['a b'] },
+    { maxAge: 1.5 },
+  ]
+  for (const options of wrong) assert.throws(() => cors(options), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
+})
+
+describe('two origins in Chromium', { skip: noChromium }, () => {
+  let browser: Browser
+  before(async () => {
+    browser = await launchChromium()
+  })
+  after(() => browser?.close())
+
+  async function start(t: TestContext, fill: (server: HttpServer) => void): Promise<string> {
+    const server = new HttpServer({ logger: null, limits: { maxRequestBodySize: 10 } })
+    fill(server)
+    await server.start()
+    t.after(() => server.stop({ graceMs: 0 }))
+    return `http://127.0.0.1:${server.port}`
+  }
+
+  /** What a page of one origin gets of another: status and text, or the name of what fetch threw. */
+  async function fetchAcross(t: TestContext, allows: boolean, path: string, init: object = {}): Promise<string> {
+    const page = await browser.newPage()
+    t.after(() => page.close())
+    const from = await start(t, (server) => server.mapGet('/', (_, { response }) => response.html('<title>page</title>')))
+    const to = await start(t, (server) => {
+      server.useModule(cors({ origins: allows ? from : APP, credentials: true, exposedHeaders: ['X-Total'] }))
+      server.mapGet('/data', (_, { request, response }) => response.header('X-Total', 7).text(`cookie ${request.cookie('who')}`))
+      server.mapPut('/data', (_, { request }) => `put ${request.body} ${request.header('x-one')}`)
+      server.mapPost('/data', () => 'posted')
+      server.mapGet('/fails', () => {
+        throw new Error('broken')
+      })
+    })
+    await page.context().addCookies([{ name: 'who', value: 'ada', url: to }])
+    await page.goto(from)
+    const script = `fetch(${JSON.stringify(to + path)}, ${JSON.stringify(init)}).then(
+      async (answer) => [answer.status, answer.headers.get('x-total'), await answer.text()].join(' '),
+      (error) => error.name)`
+    return String(await page.evaluate(script))
+  }
+
+  test('an allowed page reads answers, with cookies and the exposed fields', async (t) => {
+    assert.equal(await fetchAcross(t, true, '/data', { credentials: 'include' }), '200 7 cookie ada')
+  })
+
+  test('an allowed page may send what needs a preflight', async (t) => {
+    const init = { method: 'PUT', body: 'text', headers: { 'X-One': '1' }, credentials: 'include' }
+    assert.equal(await fetchAcross(t, true, '/data', init), '200  put text 1')
+  })
+
+  test('an allowed page reads errors, a body that was refused by its head included', async (t) => {
+    assert.match(await fetchAcross(t, true, '/fails'), /^500 /)
+    assert.match(await fetchAcross(t, true, '/nothing'), /^404 /)
+    assert.match(await fetchAcross(t, true, '/data', { method: 'POST', body: 'more than ten bytes' }), /^413 /)
+  })
+
+  test('a page of another origin reads nothing', async (t) => {
+    assert.equal(await fetchAcross(t, false, '/data'), 'TypeError')
+    assert.equal(await fetchAcross(t, false, '/data', { method: 'PUT', body: 'x' }), 'TypeError')
+  })
+})

@@ -1,0 +1,86 @@
+// What runs just before an answer is sent.
+
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+
+import { HttpResponse, HttpServer, type ServerOptions } from '../../src/index.ts'
+
+function quiet(options: ServerOptions = {}): HttpServer {
+  return new HttpServer({ logger: null, ...options })
+}
+
+test('a hook sees each answer when it is complete, whoever made it, after all middleware', async () => {
+  const server = quiet({ limits: { maxRequestBodySize: 4 } })
+  const seen: string[] = []
+  server.beforeSend((session, response) => void seen.push(`${session.request.url} ${response.statusCode} ${response.content.kind}`))
+  server.use(async (_, next) => void (await next()).header('X-Middleware', '1'))
+  server.beforeSend((_, response) => void seen.push(String(response.getHeader('X-Middleware'))))
+  server.mapGet('/text', () => 'text')
+  server.mapGet('/own', async () => new HttpResponse().stream(Readable.from(['a'])))
+  server.mapGet('/file', (_, { response }) => response.file('package.json'))
+  server.mapPost('/post', () => 'posted')
+  server.mapGet('/fails', () => {
+    throw new Error('broken')
+  })
+  for (const url of ['/text', '/own', '/file', '/nothing', '/fails']) await server.inject(url)
+  await server.inject({ method: 'POST', url: '/post', body: 'too large' })
+  assert.deepEqual(seen, [
+    ...['/text 200 text', '1', '/own 200 stream', '1', '/file 200 bytes', '1', '/nothing 404 text', '1'],
+    ...['/fails 500 text', 'null', '/post 413 text', 'null'], // of what was thrown, and of a refusal, middleware knows nothing
+  ])
+})
+
+test('hooks run in order, also when one of them takes time', async () => {
+  const server = quiet()
+  server.beforeSend(async (_, response) => {
+    await new Promise((resolve) => setImmediate(resolve))
+    response.header('X-Order', 'first')
+  })
+  server.beforeSend((_, response) => void response.header('X-Order', `${response.getHeader('X-Order')}, second`))
+  server.mapGet('/', () => 'text')
+  assert.equal((await server.inject('/')).headers.get('x-order'), 'first, second')
+})
+
+for (const kind of ['throws', 'rejects'] as const) {
+  test(`a hook that ${kind} makes a 500, and the stream that was to be sent is closed`, async () => {
+    const logged: unknown[] = []
+    const server = quiet({ logger: { error: (_message, detail) => logged.push(detail) } })
+    const broken = new Error('broken')
+    const source = new Readable({ read() {} })
+    server.beforeSend(() => {
+      if (kind === 'rejects') return Promise.reject(broken)
+      throw broken
+    })
+    server.mapGet('/', () => new HttpResponse().stream(source))
+    assert.equal((await server.inject('/')).status, 500)
+    assert.deepEqual(logged, [broken])
+    assert.equal(source.destroyed, true)
+  })
+}
+
+test('vary adds a name once, whatever its case, and * says all', async () => {
+  const response = new HttpResponse().vary('Origin').vary('origin', 'Accept')
+  assert.equal(response.getHeader('vary'), 'Origin, Accept')
+  assert.equal(new HttpResponse().header('Vary', '*').vary('Origin').getHeader('Vary'), '*')
+})
+
+test('encodeAs keeps what describes the content and drops what describes its bytes', async () => {
+  const server = quiet()
+  server.beforeSend((_, response) => {
+    const { content } = response
+    if (content.kind === 'bytes') response.encodeAs('x-upper', Buffer.from(Buffer.from(content.bytes).toString().toUpperCase()))
+  })
+  server.mapGet('/', (_, { response }) => response.header('Content-Digest', 'sha-256=:x:').file('LICENSE', { cacheControl: 'no-cache' }))
+  const plain = quiet()
+  plain.mapGet('/', (_, { response }) => response.file('LICENSE'))
+  const { headers, ...answer } = await server.inject('/')
+  assert.equal(answer.text(), (await plain.inject('/')).text().toUpperCase())
+  assert.equal(headers.get('etag')!.replace('W/', ''), (await plain.inject('/')).headers.get('etag')!.replace('W/', ''))
+  assert.match(headers.get('etag')!, /^W\//)
+  assert.ok(headers.get('last-modified') !== null)
+  assert.deepEqual(
+    ['content-encoding', 'cache-control', 'content-type', 'accept-ranges', 'content-digest'].map((name) => headers.get(name)),
+    ['x-upper', 'no-cache', 'application/octet-stream', null, null],
+  )
+})
