@@ -1,7 +1,17 @@
 // A body that comes in pieces from the host program, and how it is read and closed.
 
+import { WeirError } from '../base/errors.ts'
+
 /** Bytes, or text that is sent as UTF-8, as they come. A Node `Readable` and a Web `ReadableStream` are such. */
 export type ByteSource = AsyncIterable<Uint8Array | string>
+
+/** A piece of a source as bytes. @throws WEIR_RESULT_UNSENDABLE for what a source may not give */
+export function bytesOf(piece: unknown): Uint8Array {
+  if (typeof piece === 'string') return Buffer.from(piece)
+  if (piece instanceof Uint8Array) return piece
+  if (piece instanceof ArrayBuffer) return new Uint8Array(piece)
+  throw new WeirError('WEIR_RESULT_UNSENDABLE', `a stream gave ${piece === null ? 'null' : typeof piece}, not bytes or text`)
+}
 
 /** Reads a source once. */
 export interface SourceReader {

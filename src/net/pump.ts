@@ -1,7 +1,7 @@
 // A streamed body on its way out, no faster than the client reads.
 
 import { WeirError } from '../base/errors.ts'
-import type { SourceReader } from '../http/byte-source.ts'
+import { bytesOf, type SourceReader } from '../http/byte-source.ts'
 
 /** Where the pieces go. */
 export interface PumpTarget {
@@ -51,11 +51,4 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
 /** Lets everything run that is due. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
-}
-
-function bytesOf(item: unknown): Uint8Array {
-  if (typeof item === 'string') return Buffer.from(item)
-  if (item instanceof Uint8Array) return item
-  if (item instanceof ArrayBuffer) return new Uint8Array(item)
-  throw new WeirError('WEIR_RESULT_UNSENDABLE', `a stream gave ${item === null ? 'null' : typeof item}, not bytes or text`)
 }

@@ -1,0 +1,62 @@
+// Which coding a client is given (RFC 9110 §12.5.3).
+
+import { loadPackage } from './optional-package.ts'
+
+/** What stands for no coding in Accept-Encoding. */
+const IDENTITY = 'identity'
+
+/** The coding to send, or null for none, and whether the client would take the content without one. */
+export interface EncodingChoice {
+  readonly coding: string | null
+  readonly takesIdentity: boolean
+}
+
+interface NegotiatorClass {
+  // What @types/negotiator has does not know `preferred`.
+  new (request: {
+    readonly headers: Readonly<Record<string, string>>
+  }): {
+    encodings(available: readonly string[], options: { readonly preferred: readonly string[] }): string[]
+  }
+}
+
+/** Clients send few values; these are remembered, up to so many, and only if they are not longer. */
+const MAX_REMEMBERED = 256
+const MAX_REMEMBERED_LENGTH = 128
+
+/** Chooses for each Accept-Encoding the coding that the client likes best, and of those that it likes as well, the first of `codings`. */
+export class EncodingChooser {
+  readonly #Negotiator: NegotiatorClass
+  readonly #preferred: readonly string[]
+  readonly #remembered = new Map<string, EncodingChoice>()
+
+  /**
+   * @param codings those that there are, the best first
+   * @throws WEIR_PACKAGE_MISSING
+   */
+  constructor(codings: readonly string[]) {
+    this.#Negotiator = loadPackage<NegotiatorClass>('negotiator')
+    this.#preferred = [...codings, IDENTITY]
+  }
+
+  /** @param accept the field, or null without one: then nothing is said about codings, and none is used */
+  choose(accept: string | null): EncodingChoice {
+    if (accept === null) return NO_CODING
+    let choice = this.#remembered.get(accept)
+    if (choice !== undefined) return choice
+    choice = this.#negotiate(accept)
+    if (accept.length > MAX_REMEMBERED_LENGTH) return choice
+    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
+    this.#remembered.set(accept, choice)
+    return choice
+  }
+
+  #negotiate(accept: string): EncodingChoice {
+    const negotiator = new this.#Negotiator({ headers: { 'accept-encoding': accept } })
+    const accepted = negotiator.encodings(this.#preferred, { preferred: this.#preferred })
+    const [best = IDENTITY] = accepted
+    return { coding: best === IDENTITY ? null : best, takesIdentity: accepted.includes(IDENTITY) || accepted.length === 0 }
+  }
+}
+
+const NO_CODING: EncodingChoice = { coding: null, takesIdentity: true }

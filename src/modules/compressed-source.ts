@@ -1,0 +1,50 @@
+// A stream on its way through a compressor: flushed when its source pauses, read no faster than the client reads, and ended on both sides.
+
+import { type ByteSource, bytesOf, openSource, type SourceReader } from '../http/byte-source.ts'
+
+import type { Coding, Compressor } from './codings.ts'
+
+/**
+ * `source`, compressed. It is read from now on, up to what the compressor holds, and closed with the result: at its end, when it fails, and
+ * when the client leaves. `onClose` is called once, when the compressor's memory is free.
+ * @throws TypeError for a Web stream that has another reader
+ */
+export function compressSource(source: ByteSource, coding: Coding, onClose: () => void): ByteSource {
+  const reader = openSource(source)
+  const compressor = coding.createStream()
+  compressor.once('close', () => {
+    reader.close()
+    onClose()
+  })
+  feed(reader, compressor, coding.flushKind).catch((error: Error) => compressor.destroy(error))
+  return compressor
+}
+
+async function feed(reader: SourceReader, compressor: Compressor, flushKind: number): Promise<void> {
+  let holdsBytes = false
+  for (;;) {
+    const next = reader.next()
+    // A source that has more at hand is read first: each flush costs some of what compression saves.
+    const flushing = holdsBytes ? setImmediate(() => compressor.flush(flushKind)) : undefined
+    const { done, value } = await next.finally(() => clearImmediate(flushing))
+    if (compressor.destroyed) return
+    if (done === true) {
+      compressor.end()
+      return
+    }
+    const piece = bytesOf(value)
+    if (piece.length > 0) holdsBytes = true
+    if (!compressor.write(piece)) await roomIn(compressor)
+  }
+}
+
+/** When there is room for more, or nobody reads any longer. */
+function roomIn(compressor: Compressor): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      compressor.off('drain', go).off('close', go)
+      resolve()
+    }
+    compressor.once('drain', go).once('close', go)
+  })
+}

@@ -1,0 +1,289 @@
+// Answers in a coding that the client takes, and those that must stay as they are.
+
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import * as zlib from 'node:zlib'
+
+import { type HttpResponse, HttpServer, type InjectResponse } from '../../src/index.ts'
+import { type CompressionOptions, compression } from '../../src/modules/compression.ts'
+import { curl, noCurl } from '../support/curl.ts'
+import { eventually, gate, within } from '../support/serving.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+const TEXT = 'All work and no play makes Jack a dull boy. '.repeat(100)
+const LARGE = JSON.stringify(Array.from({ length: 5_000 }, (_, id) => ({ id, name: `name ${id}` })))
+const hasZstd = 'zstdDecompressSync' in zlib
+
+const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
+  br: zlib.brotliDecompressSync,
+  gzip: zlib.gunzipSync,
+  deflate: zlib.inflateSync,
+  ...(hasZstd ? { zstd: (zlib as unknown as { zstdDecompressSync(bytes: Uint8Array): Uint8Array }).zstdDecompressSync } : {}),
+}
+
+function serverWith(options?: CompressionOptions): HttpServer {
+  const server = new HttpServer({ logger: null })
+  server.useModule(compression(options))
+  server.mapGet('/text', () => TEXT)
+  server.mapGet('/large', (_, { response }) => response.contentType('application/json').text(LARGE))
+  return server
+}
+
+function ask(server: HttpServer, url: string, accept: string | null, headers: Record<string, string> = {}): Promise<InjectResponse> {
+  return server.inject({ url, headers: { ...(accept === null ? {} : { 'Accept-Encoding': accept }), ...headers } })
+}
+
+/** Coding, and the text behind it. */
+function read({ headers, body }: InjectResponse): [coding: string | null, text: string] {
+  const coding = headers.get('content-encoding')
+  return [coding, Buffer.from(coding === null ? body : DECODERS[coding]!(body)).toString()]
+}
+
+for (const coding of Object.keys(DECODERS)) {
+  test(`${coding}: text, a large document, bytes and a stream arrive as they were`, async () => {
+    const server = serverWith()
+    server.mapGet('/bytes', (_, { response }) => response.body(Buffer.from(TEXT), 'text/css'))
+    server.mapGet('/stream', (_, { response }) => response.stream(Readable.from([TEXT, '', Buffer.from(TEXT)]), 'text/csv'))
+    for (const [url, text] of [
+      ['/text', TEXT],
+      ['/large', LARGE],
+      ['/bytes', TEXT],
+      ['/stream', TEXT + TEXT],
+    ] as const) {
+      const answer = await ask(server, url, coding)
+      assert.deepEqual(read(answer), [coding, text], url)
+      assert.equal(answer.headers.get('vary'), 'Accept-Encoding')
+      assert.ok(answer.body.length < text.length / 2)
+      const length = answer.headers.get('content-length')
+      assert.equal(length, url === '/stream' ? null : String(answer.body.length))
+    }
+  })
+}
+
+test('the client says which coding it likes, and of equals the first that we have is taken', async () => {
+  const server = serverWith({ codings: ['br', 'gzip', 'deflate'] })
+  const cases: readonly [accept: string | null, coding: string | null][] = [
+    [null, null],
+    ['', null],
+    ['identity', null],
+    ['gzip', 'gzip'],
+    ['GZIP', 'gzip'],
+    ['gzip, deflate, br, zstd', 'br'],
+    ['br;q=1, gzip;q=0.8', 'br'],
+    ['br;q=0.1, gzip;q=0.8', 'gzip'],
+    ['br;q=0, gzip;q=0', null],
+    ['*', 'br'],
+    ['br;q=0, *', 'gzip'],
+    ['*;q=0', null],
+    ['gzip;q=0.5, identity', null],
+    ['gzip;q=0.5, identity;q=0', 'gzip'],
+    ['compress, x-unknown', null],
+    ['gzip;q=nonsense', null],
+    [`x-${'long'.repeat(100)}, gzip`, 'gzip'],
+  ]
+  for (const [accept, coding] of [...cases, ...cases]) {
+    const answer = await ask(server, '/text', accept)
+    assert.deepEqual(read(answer), [coding, TEXT], String(accept))
+    assert.equal(answer.headers.get('vary'), 'Accept-Encoding', 'also where nothing is compressed')
+  }
+})
+
+test('what is small is sent as it is, unless the client takes nothing but a coding', async () => {
+  const server = serverWith({ minBytes: 10 })
+  server.mapGet('/nine', () => 'a'.repeat(9))
+  server.mapGet('/ten', () => 'ä'.repeat(5))
+  server.mapGet('/declared', (_, { response }) => response.header('Content-Length', 9).stream(Readable.from(['a'.repeat(9)]), 'text/plain'))
+  for (const url of ['/nine', '/declared']) {
+    const small = await ask(server, url, 'gzip')
+    assert.deepEqual([read(small), small.headers.get('vary')], [[null, 'a'.repeat(9)], null])
+  }
+  assert.deepEqual(read(await ask(server, '/nine', 'gzip, identity;q=0')), ['gzip', 'a'.repeat(9)])
+  const grown = await ask(server, '/ten', 'gzip')
+  assert.deepEqual([read(grown), grown.headers.get('vary')], [[null, 'ä'.repeat(5)], 'Accept-Encoding'], 'compressed it would be larger')
+  assert.deepEqual(read(await ask(server, '/ten', 'gzip, *;q=0')), ['gzip', 'ä'.repeat(5)])
+})
+
+test('what is compressed already, of another type, or not to be changed stays, and does not vary', async () => {
+  const server = serverWith()
+  const answers: Readonly<Record<string, (response: HttpResponse) => unknown>> = {
+    image: (response) => response.body(Buffer.alloc(2_000), 'image/png'),
+    events: (response) => response.contentType('text/event-stream').text(TEXT),
+    encoded: (response) => response.header('Content-Encoding', 'gzip').contentType('text/plain').body(zlib.gzipSync(TEXT)),
+    pinned: (response) => response.header('Cache-Control', 'private, no-transform').text(TEXT),
+    untyped: (response) => response.text(TEXT).removeHeader('Content-Type'),
+    nothing: (response) => response.noContent(),
+  }
+  for (const [name, answer] of Object.entries(answers)) server.mapGet(`/${name}`, (_, { response }) => answer(response))
+  for (const name of Object.keys(answers)) {
+    const { headers } = await ask(server, `/${name}`, 'br, gzip')
+    assert.equal(headers.get('content-encoding'), name === 'encoded' ? 'gzip' : null, name)
+    assert.equal(headers.get('vary'), null, name)
+  }
+})
+
+test('a program may say itself which types are worth it', async () => {
+  const server = serverWith({ types: (type) => type === 'application/x-table' })
+  server.mapGet('/table', (_, { response }) => response.contentType('application/x-table').text(TEXT))
+  assert.deepEqual(read(await ask(server, '/table', 'gzip')), ['gzip', TEXT])
+  assert.deepEqual(read(await ask(server, '/text', 'gzip')), [null, TEXT])
+})
+
+test('a file: its ETag becomes weak, a part is never compressed, and all of it varies', async (t) => {
+  const path = join(temporaryDirectory(t), 'page.html')
+  await writeFile(path, LARGE)
+  const server = serverWith()
+  server.mapGet('/file', (_, { response }) => response.header('ETag', '"1"').file(path))
+
+  const whole = await ask(server, '/file', 'gzip')
+  assert.deepEqual(read(whole), ['gzip', LARGE])
+  assert.deepEqual([whole.headers.get('etag'), whole.headers.get('accept-ranges')], ['W/"1"', null])
+
+  const part = await ask(server, '/file', 'gzip', { Range: 'bytes=0-1999' })
+  assert.deepEqual([part.status, read(part)], [206, [null, LARGE.slice(0, 2_000)]])
+  assert.deepEqual([part.headers.get('etag'), part.headers.get('vary')], ['"1"', 'Accept-Encoding'])
+
+  for (const [held, sent] of [
+    ['W/"1"', 'W/"1"'],
+    ['"1"', '"1"'],
+  ] as const) {
+    const unchanged = await ask(server, '/file', 'gzip', { 'If-None-Match': held })
+    assert.deepEqual([unchanged.status, unchanged.headers.get('etag'), unchanged.headers.get('vary')], [304, sent, 'Accept-Encoding'])
+  }
+})
+
+test('HEAD has the fields of GET, without a length that is not known', async () => {
+  const { status, headers } = await serverWith().inject({ method: 'HEAD', url: '/text', headers: { 'Accept-Encoding': 'br' } })
+  const fields = ['content-type', 'content-encoding', 'vary', 'content-length'].map((name) => headers.get(name))
+  assert.deepEqual([status, ...fields], [200, 'text/plain; charset=utf-8', 'br', 'Accept-Encoding', null])
+})
+
+test('a stream that fails before its first byte is an answer of its own, without a coding', async () => {
+  const server = serverWith()
+  server.mapGet('/fails', (_, { response }) => {
+    const source = new Readable({ read: () => source.destroy(new Error('broken')) })
+    return response.stream(source, 'text/plain')
+  })
+  const answer = await ask(server, '/fails', 'gzip')
+  assert.deepEqual([answer.status, answer.headers.get('content-encoding')], [500, null])
+})
+
+interface Reading {
+  readonly text: () => string
+  readonly leave: () => void
+}
+
+/** Starts the server and reads a gzip stream as it arrives. */
+async function readStream(t: TestContext, server: HttpServer, url: string): Promise<Reading> {
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const asked = request({ port: server.port, host: '127.0.0.1', path: url, headers: { 'Accept-Encoding': 'gzip' } })
+  asked.on('error', () => {})
+  const answered = once(asked, 'response')
+  asked.end()
+  const [answer] = (await within(answered, 'the head')) as [IncomingMessage]
+  answer.on('error', () => {})
+  let text = ''
+  const gunzip = zlib.createGunzip().setEncoding('utf8')
+  gunzip.on('data', (piece: string) => (text += piece)).on('error', () => {})
+  answer.pipe(gunzip)
+  return { text: () => text, leave: () => asked.destroy() }
+}
+
+test('what a stream has said is there for the client when the stream pauses', async (t) => {
+  const more = gate()
+  const server = serverWith()
+  server.mapGet('/slow', (_, { response }) => {
+    async function* pieces() {
+      yield 'one '
+      yield 'two '
+      await more.promise
+      yield 'three'
+    }
+    return response.stream(pieces(), 'text/plain')
+  })
+  const reading = await readStream(t, server, '/slow')
+  await eventually(() => reading.text() === 'one two ', 'two pieces')
+  more.open()
+  await eventually(() => reading.text() === 'one two three', 'all of it')
+})
+
+test('a client that leaves ends the source, also one that has nothing to say', async (t) => {
+  const source = new Readable({ read() {} })
+  const server = serverWith({ maxConcurrent: 1 })
+  server.mapGet('/quiet', (_, { response }) => response.stream(source, 'text/plain'))
+  source.push('hello')
+  const reading = await readStream(t, server, '/quiet')
+  await eventually(() => reading.text() === 'hello', 'the first piece')
+  assert.deepEqual(read(await ask(server, '/large', 'gzip')), [null, LARGE], 'the only compressor is taken')
+  const closed = once(source, 'close')
+  reading.leave()
+  await within(closed, 'the end of the source')
+  await eventually(() => source.destroyed, 'the end')
+  assert.deepEqual(read(await ask(server, '/large', 'gzip')), ['gzip', LARGE], 'it is free again')
+})
+
+test('a source is not read while the client does not read', async (t) => {
+  let given = 0
+  const server = serverWith()
+  server.mapGet('/endless', (_, { response }) => {
+    async function* noise() {
+      for (;;) {
+        given += 64 * 1024
+        yield randomBytes(64 * 1024)
+      }
+    }
+    return response.stream(noise(), 'text/plain')
+  })
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const socket = connect(server.port, '127.0.0.1')
+  t.after(() => socket.destroy())
+  socket.pause().write('GET /endless HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n')
+  let before = -1
+  while (given === 0 || given !== before) {
+    before = given
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+  assert.ok(given < 64 * 1024 * 1024, `${given} bytes were read`)
+})
+
+test('curl reads what was compressed', { skip: noCurl }, async (t) => {
+  const server = serverWith()
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  assert.equal((await curl(['--compressed', `http://127.0.0.1:${server.port}/large`])).answer.text, LARGE)
+})
+
+test('fetch reads what was compressed', async (t) => {
+  const server = serverWith()
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const answer = await fetch(`http://127.0.0.1:${server.port}/large`, { headers: { 'Accept-Encoding': 'br' } })
+  assert.equal(answer.headers.get('content-encoding'), 'br')
+  assert.equal(await answer.text(), LARGE)
+})
+
+test('zstd is taken first where Node has it', { skip: !hasZstd && 'this Node has no zstd' }, async () => {
+  assert.deepEqual(read(await ask(serverWith(), '/text', 'gzip, deflate, br, zstd')), ['zstd', TEXT])
+})
+
+test('options that mean nothing are refused', () => {
+  const wrong = [
+    { minBytes: -1 },
+    { maxConcurrent: 0.5 },
+    { codings: ['lzma'] },
+    { levels: { br: 12 } },
+    { levels: { gzip: 0 } },
+    { levels: { lzma: 1 } },
+  ]
+  for (const options of wrong) {
+    assert.throws(() => compression(options as CompressionOptions), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
+  }
+})
