@@ -5,6 +5,11 @@ import { WeirError } from '../base/errors.ts'
 /** Bytes, or text that is sent as UTF-8, as they come. A Node `Readable` and a Web `ReadableStream` are such. */
 export type ByteSource = AsyncIterable<Uint8Array | string>
 
+/** The body of an answer to HEAD: it is never asked for. */
+export const UNREAD: ByteSource = {
+  async *[Symbol.asyncIterator]() {},
+}
+
 /** A piece of a source as bytes. @throws WEIR_RESULT_UNSENDABLE for what a source may not give */
 export function bytesOf(piece: unknown): Uint8Array {
   if (typeof piece === 'string') return Buffer.from(piece)

@@ -5,7 +5,7 @@
 
 import type { ModuleHost } from '../app/module-host.ts'
 import { WeirError } from '../base/errors.ts'
-import type { ByteSource } from '../http/byte-source.ts'
+import { UNREAD } from '../http/byte-source.ts'
 import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
@@ -41,11 +41,6 @@ const NO_TRANSFORM = /(?:^|,)[ \t]*no-transform[ \t]*(?:,|$)/i
 
 /** Types are few; those of a program that makes them up are not remembered for ever. */
 const MAX_TYPES = 256
-
-/** The body of an answer to HEAD: it is never asked for. */
-const UNREAD: ByteSource = {
-  async *[Symbol.asyncIterator]() {},
-}
 
 /**
  * Compresses answers. Never parts (206), what has a Content-Encoding, nor what says `no-transform`.
