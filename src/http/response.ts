@@ -365,6 +365,11 @@ export class HttpResponse {
     return this.#fields
   }
 
+  /** @internal The fields of a response that has none yet: checked before, and written once for many responses. */
+  begin(fields: readonly string[]): void {
+    this.#fields = [...fields]
+  }
+
   /** @internal Whether the handler asked for `Connection: close`. */
   get closes(): boolean {
     return this.#closes

@@ -5,9 +5,10 @@ import { loadPackage } from './optional-package.ts'
 /** What stands for no coding in Accept-Encoding. */
 const IDENTITY = 'identity'
 
-/** The coding to send, or null for none, and whether the client would take the content without one. */
 export interface EncodingChoice {
-  readonly coding: string | null
+  /** Codings that the client likes better than none, the best first. */
+  readonly codings: readonly string[]
+  /** Whether it would take the content without one. */
   readonly takesIdentity: boolean
 }
 
@@ -24,7 +25,7 @@ interface NegotiatorClass {
 const MAX_REMEMBERED = 256
 const MAX_REMEMBERED_LENGTH = 128
 
-/** Chooses for each Accept-Encoding the coding that the client likes best, and of those that it likes as well, the first of `codings`. */
+/** Puts codings into the order in which a client likes them; those that it likes as well stay in the order in which they were given. */
 export class EncodingChooser {
   readonly #Negotiator: NegotiatorClass
   readonly #preferred: readonly string[]
@@ -54,9 +55,10 @@ export class EncodingChooser {
   #negotiate(accept: string): EncodingChoice {
     const negotiator = new this.#Negotiator({ headers: { 'accept-encoding': accept } })
     const accepted = negotiator.encodings(this.#preferred, { preferred: this.#preferred })
-    const [best = IDENTITY] = accepted
-    return { coding: best === IDENTITY ? null : best, takesIdentity: accepted.includes(IDENTITY) || accepted.length === 0 }
+    const identityAt = accepted.indexOf(IDENTITY)
+    if (identityAt !== -1) return { codings: accepted.slice(0, identityAt), takesIdentity: true }
+    return { codings: accepted, takesIdentity: accepted.length === 0 }
   }
 }
 
-const NO_CODING: EncodingChoice = { coding: null, takesIdentity: true }
+const NO_CODING: EncodingChoice = { codings: [], takesIdentity: true }

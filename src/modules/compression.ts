@@ -83,8 +83,9 @@ class Compressing {
     if (bytes < this.#minBytes && choice.takesIdentity) return
     // The answer to another client, or for the whole where this is a part, is another one.
     response.vary('Accept-Encoding')
-    const coding = choice.coding === null ? undefined : this.#codings.get(choice.coding)
-    if (coding === undefined || response.statusCode === 206) return
+    const [best] = choice.codings
+    if (best === undefined || response.statusCode === 206) return
+    const coding = this.#codings.get(best)!
     if (session.request.method === 'HEAD') {
       response.encodeAs(coding.name, UNREAD)
       return

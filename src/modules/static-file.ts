@@ -1,0 +1,135 @@
+// One file below a root, as it is on the disk: where it really lies, its precompressed forms beside it, and its bytes if they are few.
+
+import type { BigIntStats } from 'node:fs'
+import { realpath, stat } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+
+import { openFile, typeOf } from '../http/file.ts'
+import { FileSource } from '../http/file-source.ts'
+import { MemoryFile } from '../http/memory-file.ts'
+import type { FileState } from '../http/representation.ts'
+
+/** Codings of the files that may lie beside another one, and how their names end. */
+export const PRECOMPRESSED = { br: '.br', gzip: '.gz' } as const
+
+export type PrecompressedCoding = keyof typeof PRECOMPRESSED
+
+/** One form of a file. */
+export interface StaticVariant {
+  readonly coding: PrecompressedCoding | null
+  /** Where it really lies. */
+  readonly path: string
+  readonly state: FileState
+  /** Null for what is too large to be kept. */
+  readonly memory: MemoryFile | null
+}
+
+/** A file and its forms, the plain one first. */
+export interface StaticFile {
+  readonly contentType: string
+  readonly cacheControl: string | null
+  readonly variants: readonly [StaticVariant, ...StaticVariant[]]
+  /** Changes when one of the files does, or goes, or another form comes. */
+  readonly fingerprint: string
+}
+
+export interface StaticRoot {
+  readonly path: string
+  readonly followSymlinks: boolean
+  readonly precompressed: readonly PrecompressedCoding[]
+  /** Larger files are not read. */
+  readonly maxFileBytes: number
+  /** By the path below the root; null: none. */
+  cacheControlOf(name: string): string | null
+}
+
+/** What was read of one form. */
+interface Form extends Omit<StaticVariant, 'memory'> {
+  /** Null for what is too large to be kept. */
+  readonly bytes: Uint8Array | null
+}
+
+/** What the file system says when there is nothing of that name. */
+const ABSENT: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ERR_INVALID_ARG_VALUE'])
+
+/**
+ * The file called `name` (with slashes) below the root. Where it lies is asked first and that place is opened: a link on the way leads nowhere outside, unless the program
+ * allows it. Somebody who may swap directories below the root at that very moment is not held off.
+ *
+ * @returns 'directory'; null when there is nothing to serve; 403 for what may not be read
+ */
+export async function loadStaticFile(root: StaticRoot, name: string): Promise<StaticFile | 'directory' | 403 | null> {
+  const place = await placeOf(root, name)
+  if (place === null) return null
+  // Taken before anything is read: what changes meanwhile has another one at the next look.
+  const fingerprint = await fingerprintOf(root, name)
+  const plain = await read(root, place, null)
+  if (plain === 403) return 403
+  if (plain === null) return (await isDirectory(place)) ? 'directory' : null
+  const forms: Form[] = []
+  for (const coding of root.precompressed) {
+    const itsPlace = await placeOf(root, name + PRECOMPRESSED[coding])
+    const form = itsPlace === null ? null : await read(root, itsPlace, coding)
+    if (form !== null && form !== 403) forms.push(form)
+  }
+  const contentType = await typeOf(name)
+  const cacheControl = root.cacheControlOf(name)
+  const prepare = ({ coding, path, state, bytes }: Form): StaticVariant => {
+    const facts = { contentType, cacheControl, coding, variesByEncoding: forms.length > 0 }
+    return { coding, path, state, memory: bytes === null ? null : new MemoryFile(bytes, state, facts) }
+  }
+  return { contentType, cacheControl, variants: [prepare(plain), ...forms.map(prepare)], fingerprint }
+}
+
+/** What tells one state of a file and its forms from another, without reading any. */
+export async function fingerprintOf(root: StaticRoot, name: string): Promise<string> {
+  const names = [name, ...root.precompressed.map((coding) => name + PRECOMPRESSED[coding])]
+  const marks = await Promise.all(names.map((one) => markOf(join(root.path, one))))
+  return marks.join(' ')
+}
+
+/** The time of a change of the inode shows also where the time of the content was set back. */
+async function markOf(path: string): Promise<string> {
+  const stats = await unlessAbsent(stat(path, { bigint: true }))
+  return stats === null ? '' : markOfStats(stats)
+}
+
+function markOfStats({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join(':')
+}
+
+/** Where it really lies; null when it lies nowhere, or outside of the root. */
+async function placeOf({ path, followSymlinks }: StaticRoot, name: string): Promise<string | null> {
+  const place = await unlessAbsent(realpath(join(path, name)))
+  if (place === null || followSymlinks) return place
+  // Asked each time: the root may be a link too, that a deployment turns to another directory.
+  const realRoot = await realpath(path)
+  return place === realRoot || place.startsWith(realRoot.endsWith(sep) ? realRoot : realRoot + sep) ? place : null
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return (await unlessAbsent(stat(path)))?.isDirectory() === true
+}
+
+async function read(root: StaticRoot, path: string, coding: PrecompressedCoding | null): Promise<Form | 403 | null> {
+  const file = await openFile(path)
+  if (file === 403) return 403
+  if (file === 404) return null
+  const { handle, state } = file
+  try {
+    if (state.size > root.maxFileBytes) return { coding, path, state, bytes: null }
+    const bytes = await new FileSource(handle, [{ start: 0, end: state.size - 1 }]).collect()
+    return { coding, path, state, bytes }
+  } finally {
+    await handle.close()
+  }
+}
+
+async function unlessAbsent<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked
+  } catch (error) {
+    if (ABSENT.has((error as NodeJS.ErrnoException).code)) return null
+    throw error
+  }
+}

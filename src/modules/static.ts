@@ -1,0 +1,214 @@
+// `weir/static`: the files of a directory, below a path of the URL.
+//
+// A middleware and not a route: it looks only where no route was found, so routes win whatever their order, cost nothing more, and what
+// is no file goes on to the next directory or to the 404.
+
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+import type { Next } from '../app/middleware.ts'
+import type { ModuleHost } from '../app/module-host.ts'
+import { WeirError } from '../base/errors.ts'
+import type { HttpRequest } from '../http/request.ts'
+import type { HttpResponse } from '../http/response.ts'
+import type { HttpSession } from '../http/session.ts'
+
+import { EncodingChooser } from './accept-encoding.ts'
+import { StaticCache } from './static-cache.ts'
+import {
+  fingerprintOf,
+  loadStaticFile,
+  PRECOMPRESSED,
+  type PrecompressedCoding,
+  type StaticFile,
+  type StaticRoot,
+  type StaticVariant,
+} from './static-file.ts'
+import { readStaticPath } from './static-path.ts'
+
+export interface StaticOptions {
+  /** The directory. It must be there when the module is made; a relative path counts from the working directory of the process. */
+  readonly root: string
+  /** Path of the URL that stands for it. Default `/`. */
+  readonly prefix?: string
+  /** The file that a path with a slash at its end stands for; a directory without that slash is redirected there. Default `index.html`; false: none. */
+  readonly index?: string | false
+  /** Cache-Control of every file, or by its path below the root; null: none. Default `no-cache`: clients keep it, and ask each time whether it has changed. */
+  readonly cacheControl?: string | null | ((path: string) => string | null)
+  /** Names that are served although they begin with a dot, such as `.well-known`. Default none. */
+  readonly dotNames?: readonly string[]
+  /** Whether links may lead out of the root. Default false. */
+  readonly followSymlinks?: boolean
+  /** Whether `page.html.br` and `page.html.gz` are sent for `page.html` to clients that take them; a list says which. Default false. */
+  readonly precompressed?: boolean | readonly PrecompressedCoding[]
+  /** Bytes of memory for files. What was not looked at for longest gives way. Default 32 MiB; 0: none are kept. */
+  readonly maxCacheBytes?: number
+  /** Larger files are read from the disk each time. Default 256 KiB. */
+  readonly maxCachedFileBytes?: number
+  /** For how long a file in memory is sent without a look at the disk, in milliseconds. Default 1,000; 0: a look each time. */
+  readonly checkInterval?: number
+}
+
+const DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
+const DEFAULT_CACHED_FILE_BYTES = 256 * 1024
+const DEFAULT_CHECK_INTERVAL = 1_000
+
+/**
+ * Serves the files below a directory. Several may be installed; the first that has the file answers.
+ * @throws WEIR_OPTION_INVALID, also when there is no such directory; WEIR_PACKAGE_MISSING for `precompressed` without `negotiator`
+ */
+export function staticFiles(options: StaticOptions): { readonly name: string; install(host: ModuleHost): void } {
+  const files = new StaticFiles(options)
+  return {
+    name: `static ${files.prefix} ${files.root.path}`,
+    install: (host) => void host.use((session, next) => files.answer(session, next)),
+  }
+}
+
+class StaticFiles {
+  readonly prefix: string
+  readonly root: StaticRoot
+  readonly #index: string | false
+  readonly #dotNames: ReadonlySet<string>
+  readonly #cache: StaticCache
+  readonly #loading = new Map<string, Promise<StaticFile | 'directory' | 403 | null>>()
+  /** Null without precompressed forms. */
+  readonly #chooser: EncodingChooser | null
+
+  constructor(options: StaticOptions) {
+    const { prefix = '/', index = 'index.html', cacheControl = 'no-cache', dotNames = [], precompressed = false } = options
+    if (!prefix.startsWith('/') || /[%?#\\]|\/\//.test(prefix)) throw invalid(`prefix ${JSON.stringify(prefix)} is no path: /assets`)
+    if (index !== false && (index === '' || /[/\\]/.test(index))) throw invalid(`index ${JSON.stringify(index)} is no name of a file`)
+    this.prefix = prefix.endsWith('/') ? prefix : `${prefix}/`
+    const codings =
+      precompressed === true ? (Object.keys(PRECOMPRESSED) as PrecompressedCoding[]) : precompressed === false ? [] : precompressed
+    for (const coding of codings)
+      if (!Object.hasOwn(PRECOMPRESSED, coding)) throw invalid(`precompressed: there is no ${JSON.stringify(coding)}`)
+    const maxCacheBytes = wholeNumber('maxCacheBytes', options.maxCacheBytes ?? DEFAULT_CACHE_BYTES)
+    const maxCachedFileBytes = wholeNumber('maxCachedFileBytes', options.maxCachedFileBytes ?? DEFAULT_CACHED_FILE_BYTES)
+    this.root = {
+      path: directoryAt(options.root),
+      followSymlinks: options.followSymlinks === true,
+      precompressed: codings,
+      cacheControlOf: typeof cacheControl === 'function' ? cacheControl : () => cacheControl,
+      maxFileBytes: maxCacheBytes === 0 ? -1 : Math.min(maxCachedFileBytes, maxCacheBytes),
+    }
+    this.#index = index
+    this.#dotNames = new Set(dotNames)
+    this.#cache = new StaticCache(maxCacheBytes, wholeNumber('checkInterval', options.checkInterval ?? DEFAULT_CHECK_INTERVAL))
+    this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings, 'weir/static with `precompressed`')
+  }
+
+  /** No promise where the file is in memory, and none where a route was found. */
+  answer(session: HttpSession, next: Next): HttpResponse | Promise<HttpResponse> {
+    if (session.route !== null) return next()
+    const { path, method } = session.request
+    const isRead = method === 'GET' || method === 'HEAD'
+    if (isRead && path.startsWith(this.prefix)) {
+      // What is kept under a name was found under it before: the name need not be judged again.
+      const file = this.#cache.peek(path.slice(this.prefix.length))
+      if (file !== null) return this.#send(session, file)
+    }
+    const name = this.#nameOf(path)
+    if (name === null) return next()
+    return isRead ? this.#answerFromDisk(session, next, name) : this.#answerOther(session, next, name)
+  }
+
+  /** The file's path below the root; null when nothing there is served under that path. */
+  #nameOf(path: string): string | null {
+    // The directory that the prefix stands for, without its slash: it has no name, but there is something to redirect.
+    if (path.length === this.prefix.length - 1 && this.prefix.startsWith(path)) return '.'
+    const name = readStaticPath(path, this.prefix, this.#dotNames, process.platform === 'win32')
+    if (name === null || (name !== '' && !name.endsWith('/'))) return name
+    return this.#index === false ? null : name + this.#index
+  }
+
+  async #answerFromDisk(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
+    const file = this.#cache.peek(name) ?? (await this.#find(name))
+    if (file === null) return next()
+    if (file === 403) return session.response.forbidden()
+    return file === 'directory' ? this.#redirect(session, next, name) : this.#send(session, file)
+  }
+
+  /** One look at the disk for all who ask at the same time. */
+  #find(name: string): Promise<StaticFile | 'directory' | 403 | null> {
+    let finding = this.#loading.get(name)
+    if (finding === undefined) {
+      finding = this.#checkOrLoad(name).finally(() => this.#loading.delete(name))
+      this.#loading.set(name, finding)
+    }
+    return finding
+  }
+
+  async #checkOrLoad(name: string): Promise<StaticFile | 'directory' | 403 | null> {
+    const kept = await this.#cache.check(name, () => fingerprintOf(this.root, name))
+    if (kept !== null) return kept
+    const file = await loadStaticFile(this.root, name)
+    if (file !== null && typeof file === 'object') this.#cache.keep(name, file)
+    return file
+  }
+
+  /** To the same path with a slash, relative to itself: it leads nowhere else, whatever stands before it. */
+  async #redirect(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
+    if (this.#index === false) return next()
+    const index = await this.#find(`${name}/${this.#index}`)
+    if (index === null || typeof index !== 'object') return next()
+    const { path, queryString } = session.request
+    const last = encodeURIComponent(path.slice(path.lastIndexOf('/') + 1))
+    return session.response.redirect(`./${last}/${queryString === '' ? '' : `?${queryString}`}`, 301)
+  }
+
+  /** A file has GET and HEAD, beside what a route of the same path has. */
+  async #answerOther(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
+    const answer = await next()
+    const allow = answer.getHeader('Allow')
+    if (answer.statusCode !== 404 && allow === null) return answer
+    const file = await this.#find(name)
+    if (file === null || typeof file !== 'object') return answer
+    const { response, request } = session
+    const methods = new Set([...(allow?.split(', ') ?? []), 'GET', 'HEAD', 'OPTIONS'])
+    const isUnknown = answer.statusCode === 404
+    const described = isUnknown ? response : answer
+    described.header('Allow', [...methods].sort().join(', '))
+    if (!isUnknown) return answer
+    if (request.method === 'OPTIONS') return response.noContent()
+    throw new WeirError('WEIR_METHOD_NOT_ALLOWED')
+  }
+
+  #send({ request, response }: HttpSession, file: StaticFile): HttpResponse | Promise<HttpResponse> {
+    const { coding, memory, path } = this.#variantFor(request, file)
+    if (memory !== null) {
+      const sending = memory.send(request, response)
+      return sending === undefined ? response : sending.then(() => response)
+    }
+    if (coding !== null) response.header('Content-Encoding', coding)
+    if (file.variants.length > 1) response.vary('Accept-Encoding')
+    const { contentType, cacheControl } = file
+    return response.file(path, cacheControl === null ? { contentType } : { contentType, cacheControl })
+  }
+
+  #variantFor(request: HttpRequest, { variants }: StaticFile): StaticVariant {
+    if (variants.length === 1 || this.#chooser === null) return variants[0]
+    for (const coding of this.#chooser.choose(request.header('accept-encoding')).codings) {
+      const variant = variants.find((one) => one.coding === coding)
+      if (variant !== undefined) return variant
+    }
+    return variants[0]
+  }
+}
+
+/** @throws WEIR_OPTION_INVALID */
+function directoryAt(root: string): string {
+  const path = resolve(root)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalid(`root ${path} is no directory`)
+  return path
+}
+
+function wholeNumber(option: string, value: number): number {
+  if (Number.isInteger(value) && value >= 0) return value
+  throw invalid(`${option} is ${value}, not a whole number from 0 on`)
+}
+
+function invalid(detail: string): WeirError {
+  return new WeirError('WEIR_OPTION_INVALID', `static: ${detail}`)
+}

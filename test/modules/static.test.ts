@@ -1,0 +1,425 @@
+// The files of a directory: which are served, how, and which never.
+
+import assert from 'node:assert/strict'
+import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
+
+import { HttpServer, type InjectRequest, type InjectResponse } from '../../src/index.ts'
+import { type StaticOptions, staticFiles } from '../../src/modules/static.ts'
+import { curl, noCurl } from '../support/curl.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+const CHANGED = new Date('1994-11-06T08:49:37Z')
+const PAGE = '<!doctype html><title>page</title>'
+const TEXT = '0123456789abcdefghij'
+const LARGE = Buffer.alloc(300 * 1024, 'weir ')
+
+interface Site {
+  readonly root: string
+  readonly server: HttpServer
+  /** Writes a file that was changed long ago. */
+  write(name: string, content: string | Uint8Array): string
+  get(url: string, headers?: Record<string, string>): Promise<InjectResponse>
+}
+
+/** A directory with a few files, and a server of it. */
+function siteOf(t: TestContext, options: Partial<StaticOptions> = {}, before?: (server: HttpServer) => void): Site {
+  const root = realpathSync(temporaryDirectory(t))
+  const write = (name: string, content: string | Uint8Array): string => {
+    const path = join(root, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, content)
+    utimesSync(path, CHANGED, CHANGED)
+    return path
+  }
+  write('index.html', PAGE)
+  write('text.txt', TEXT)
+  write('dir/index.html', PAGE)
+  write('dir/ä b%.css', 'a {}')
+  write('large.bin', LARGE)
+  const server = new HttpServer({ logger: null })
+  before?.(server)
+  server.useModule(staticFiles({ root, ...options }))
+  const get = (url: string, headers: Record<string, string> = {}) => server.inject({ url, headers })
+  return { root, server, write, get }
+}
+
+/** Asked for the first time it comes from the disk, then from memory: twice the same. */
+async function twice(site: Site, request: InjectRequest | string): Promise<InjectResponse> {
+  const first = await site.server.inject(request)
+  const second = await site.server.inject(request)
+  const seen = ({ status, headers, body }: InjectResponse) => {
+    const fields = [...headers].filter(([name]) => name !== 'date').sort()
+    return { status, fields: fields.map(([name, value]) => `${name}: ${value.replace(/boundary=.*/, '')}`), length: body.length }
+  }
+  assert.deepEqual(seen(second), seen(first))
+  return second
+}
+
+test('a file is sent with its type, validators and a word on caching', async (t) => {
+  const site = siteOf(t)
+  const { status, headers, ...answer } = await twice(site, '/text.txt')
+  assert.deepEqual([status, answer.text()], [200, TEXT])
+  const { date, etag, ...fields } = Object.fromEntries(headers)
+  assert.match(etag!, /^"[\w-]+"$/)
+  assert.deepEqual(fields, {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': String(TEXT.length),
+    'last-modified': 'Sun, 06 Nov 1994 08:49:37 GMT',
+    'accept-ranges': 'bytes',
+    'cache-control': 'no-cache',
+  })
+})
+
+test('a file larger than what is kept is streamed from the disk', async (t) => {
+  const answer = await twice(siteOf(t), '/large.bin')
+  assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/octet-stream'])
+  assert.ok(LARGE.equals(answer.body))
+})
+
+test('HEAD has the fields of GET', async (t) => {
+  const site = siteOf(t)
+  for (const url of ['/text.txt', '/large.bin']) {
+    const { date: _a, ...get } = Object.fromEntries((await site.get(url)).headers)
+    const head = await twice(site, { method: 'HEAD', url })
+    const { date: _b, ...fields } = Object.fromEntries(head.headers)
+    assert.deepEqual([fields, head.body.length], [get, 0])
+  }
+})
+
+test('a path with a slash at its end is the index; a directory without it is redirected there, and nowhere else', async (t) => {
+  const site = siteOf(t)
+  for (const url of ['/', '/dir/', '/index.html']) assert.equal((await twice(site, url)).text(), PAGE, url)
+  mkdirSync(join(site.root, 'evil.example', 'ü'), { recursive: true })
+  mkdirSync(join(site.root, 'empty'))
+  site.write('evil.example/index.html', PAGE)
+  site.write('evil.example/ü/index.html', PAGE)
+  const places = { '/dir': './dir/', '/dir?a=/b': './dir/?a=/b', '/evil.example': './evil.example/', '/evil.example/%C3%BC': './%C3%BC/' }
+  for (const [url, place] of Object.entries(places)) {
+    const answer = await twice(site, url)
+    assert.deepEqual([answer.status, answer.headers.get('location')], [301, place])
+  }
+  for (const url of ['//evil.example', '//evil.example/', '/%2Fevil.example', '/empty', '/empty/', '/dir/index.html/', '/text.txt/']) {
+    const answer = await site.get(url)
+    assert.deepEqual([answer.status, answer.headers.get('location')], [404, null], url)
+  }
+})
+
+test('without an index a directory is nothing', async (t) => {
+  const site = siteOf(t, { index: false })
+  for (const url of ['/', '/dir', '/dir/']) assert.equal((await site.get(url)).status, 404)
+  assert.equal((await site.get('/dir/index.html')).status, 200)
+})
+
+test('below a prefix, only what lies there is served', async (t) => {
+  const site = siteOf(t, { prefix: '/assets' })
+  assert.equal((await twice(site, '/assets/dir/%C3%A4%20b%25.css')).text(), 'a {}')
+  assert.equal((await twice(site, '/assets/')).text(), PAGE)
+  assert.equal((await site.get('/assets')).headers.get('location'), './assets/')
+  for (const url of ['/text.txt', '/assetstext.txt', '/', '/assetsx']) assert.equal((await site.get(url)).status, 404, url)
+})
+
+test('a route wins over a file, whichever was there first; what is no file goes on to the next directory, then to the 404', async (t) => {
+  const other = siteOf(t)
+  other.write('other.txt', 'other')
+  const site = siteOf(t, {}, (server) => server.mapGet('/dir/index.html', () => 'route'))
+  site.server.useModule(staticFiles({ root: other.root }))
+  site.server.mapGet('/text.txt', () => 'route too')
+  assert.equal((await site.get('/dir/index.html')).text(), 'route')
+  assert.equal((await site.get('/text.txt')).text(), 'route too')
+  assert.equal((await site.get('/other.txt')).text(), 'other')
+  const missing = await site.get('/missing.txt')
+  assert.deepEqual([missing.status, missing.headers.get('content-type')], [404, 'application/problem+json'])
+})
+
+test('other methods than GET and HEAD are told which there are, those of a route included', async (t) => {
+  const site = siteOf(t, {}, (server) => server.mapPost('/text.txt', () => 'posted'))
+  const answers: readonly [string, string, number, string | null][] = [
+    ['POST', '/index.html', 405, 'GET, HEAD, OPTIONS'],
+    ['OPTIONS', '/index.html', 204, 'GET, HEAD, OPTIONS'],
+    ['DELETE', '/text.txt', 405, 'GET, HEAD, OPTIONS, POST'],
+    ['OPTIONS', '/text.txt', 204, 'GET, HEAD, OPTIONS, POST'],
+    ['POST', '/text.txt', 200, null],
+    ['POST', '/missing.txt', 404, null],
+    ['POST', '/dir', 404, null],
+  ]
+  for (const [method, url, status, allow] of answers) {
+    const answer = await site.server.inject({ method, url })
+    assert.deepEqual([answer.status, answer.headers.get('allow')], [status, allow], `${method} ${url}`)
+  }
+})
+
+test('conditions are answered from memory as from the disk', async (t) => {
+  const site = siteOf(t)
+  for (const url of ['/text.txt', '/large.bin']) {
+    const { headers } = await site.get(url)
+    const etag = headers.get('etag')!
+    const modified = headers.get('last-modified')!
+    const cases: readonly [Record<string, string>, number][] = [
+      [{ 'If-None-Match': etag }, 304],
+      [{ 'If-None-Match': `"x", W/${etag}` }, 304],
+      [{ 'If-None-Match': '"x"' }, 200],
+      [{ 'If-Modified-Since': modified }, 304],
+      [{ 'If-Match': '"x"' }, 412],
+      [{ 'If-Unmodified-Since': 'Sun, 06 Nov 1994 08:49:36 GMT' }, 412],
+      [{ Range: 'bytes=0-1', 'If-Range': etag }, 206],
+      [{ Range: 'bytes=0-1', 'If-Range': '"x"' }, 200],
+      [{ Range: 'bytes=999999-' }, 416],
+    ]
+    for (const [asked, status] of cases) {
+      const answer = await twice(site, { url, headers: asked })
+      assert.equal(answer.status, status, `${url} ${JSON.stringify(asked)}`)
+      if (status === 304) assert.deepEqual([answer.headers.get('etag'), answer.headers.get('cache-control')], [etag, 'no-cache'])
+    }
+  }
+})
+
+test('one range and several are sent from memory as from the disk', async (t) => {
+  const site = siteOf(t)
+  const part = await twice(site, { url: '/text.txt', headers: { Range: 'bytes=-5' } })
+  assert.deepEqual([part.status, part.headers.get('content-range'), part.text()], [206, 'bytes 15-19/20', 'fghij'])
+  const several = await twice(site, { url: '/text.txt', headers: { Range: 'bytes=0-1, 18-' } })
+  const [, boundary] = /^multipart\/byteranges; boundary=(.*)$/.exec(several.headers.get('content-type')!)!
+  const parts = [
+    ['0-1', '01'],
+    ['18-19', 'ij'],
+  ].map(
+    ([range, text]) => `--${boundary}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Range: bytes ${range}/20\r\n\r\n${text}\r\n`,
+  )
+  assert.equal(several.text(), `${parts.join('')}--${boundary}--\r\n`)
+})
+
+test('a change, a removal and a new file are noticed', async (t) => {
+  const site = siteOf(t, { checkInterval: 0 })
+  const before = await twice(site, '/text.txt')
+  site.write('text.txt', 'abcdefghij0123456789') // as long, and of the same time
+  const after = await twice(site, '/text.txt')
+  assert.equal(after.text(), 'abcdefghij0123456789')
+  site.write('other.txt', 'moved here')
+  renameSync(join(site.root, 'other.txt'), join(site.root, 'text.txt'))
+  assert.equal((await twice(site, '/text.txt')).text(), 'moved here')
+  assert.notEqual((await twice(site, '/text.txt')).headers.get('etag'), before.headers.get('etag'))
+  rmSync(join(site.root, 'text.txt'))
+  assert.equal((await twice(site, '/text.txt')).status, 404)
+  site.write('text.txt', 'back')
+  assert.equal((await twice(site, '/text.txt')).text(), 'back')
+})
+
+test('within the interval a file is sent as it was read', async (t) => {
+  const site = siteOf(t, { checkInterval: 1e9 })
+  assert.equal((await site.get('/text.txt')).text(), TEXT)
+  site.write('text.txt', 'changed')
+  assert.equal((await site.get('/text.txt')).text(), TEXT)
+})
+
+test('a file that was changed a moment ago is read each time: the clock might not tell the next change', async (t) => {
+  const site = siteOf(t, { checkInterval: 1e9 })
+  const path = join(site.root, 'fresh.txt')
+  for (const text of ['one', 'two']) {
+    writeFileSync(path, text)
+    const answer = await site.get('/fresh.txt')
+    assert.equal(answer.text(), text)
+    assert.match(answer.headers.get('etag')!, /^W\//)
+  }
+})
+
+test('nothing that begins with a dot is served, unless it was named', async (t) => {
+  const site = siteOf(t, { dotNames: ['.well-known'] })
+  for (const name of ['.env', '.git/config', 'dir/.htpasswd', '.well-known/security.txt', '.well-known/.secret']) site.write(name, 'secret')
+  for (const url of ['/.env', '/%2eenv', '/.git/config', '/dir/.htpasswd', '/.well-known/.secret']) {
+    assert.equal((await site.get(url)).status, 404, url)
+  }
+  assert.equal((await twice(site, '/.well-known/security.txt')).text(), 'secret')
+})
+
+test('a link that leads out of the root is no file; one that stays inside is', async (t) => {
+  const outside = temporaryDirectory(t)
+  writeFileSync(join(outside, 'secret.txt'), 'secret')
+  const link = (root: string): void => {
+    symlinkSync(join(outside, 'secret.txt'), join(root, 'out.txt'))
+    symlinkSync(outside, join(root, 'outside'))
+    symlinkSync('text.txt', join(root, 'inside.txt'))
+    symlinkSync('loop', join(root, 'loop'))
+    // Begins like the root, and is another directory.
+    mkdirSync(`${root}-more`)
+    t.after(() => rmSync(`${root}-more`, { recursive: true }))
+    writeFileSync(`${root}-more/secret.txt`, 'secret')
+    symlinkSync(`${root}-more`, join(root, 'more'))
+  }
+  const site = siteOf(t)
+  link(site.root)
+  for (const url of ['/out.txt', '/outside/secret.txt', '/outside', '/more/secret.txt', '/loop']) {
+    assert.equal((await twice(site, url)).status, 404, url)
+  }
+  assert.equal((await twice(site, '/inside.txt')).text(), TEXT)
+
+  const open = siteOf(t, { followSymlinks: true })
+  link(open.root)
+  for (const url of ['/out.txt', '/outside/secret.txt']) assert.equal((await twice(open, url)).text(), 'secret', url)
+})
+
+test('a root that is a link may be turned to another directory', async (t) => {
+  const folder = temporaryDirectory(t)
+  for (const release of ['one', 'two']) {
+    mkdirSync(join(folder, release))
+    writeFileSync(join(folder, release, 'name.txt'), release)
+    utimesSync(join(folder, release, 'name.txt'), CHANGED, CHANGED)
+  }
+  symlinkSync('one', join(folder, 'current'))
+  const server = new HttpServer({ logger: null })
+  server.useModule(staticFiles({ root: join(folder, 'current'), checkInterval: 0 }))
+  assert.equal((await server.inject('/name.txt')).text(), 'one')
+  symlinkSync('two', join(folder, 'next'))
+  renameSync(join(folder, 'next'), join(folder, 'current'))
+  assert.equal((await server.inject('/name.txt')).text(), 'two')
+})
+
+test('targets that try to leave the root get nothing, whatever their form', async (t) => {
+  const site = siteOf(t, { prefix: '/dir' })
+  await site.server.start()
+  t.after(() => site.server.stop({ graceMs: 0 }))
+  const escapes = [
+    ...[
+      '/dir/../text.txt',
+      '/dir/%2e%2e/text.txt',
+      '/dir/.%2e/text.txt',
+      '/dir/..%2ftext.txt',
+      '/dir/%2e%2e%2ftext.txt',
+      '/dir/..%5ctext.txt',
+    ],
+    ...[
+      '/dir/%5c..%5ctext.txt',
+      '/dir/text.txt%00.html',
+      '/dir/%00',
+      '/dir/C:/Windows/win.ini',
+      '/dir/C:text.txt',
+      '/dir/%43%3A/x',
+      '/dir//etc/passwd',
+    ],
+    ...[
+      '/dir///etc/passwd',
+      '/dir/%2fetc%2fpasswd',
+      '/dir/%252e%252e/text.txt',
+      '/dir/..;/text.txt',
+      '/dir/....//text.txt',
+      '/dir/%c0%ae%c0%ae/text.txt',
+    ],
+    ...['http://localhost/dir/../text.txt', '/dir/~root/', '/dir/text.txt::$DATA', '/dir/text.txt/..', '/dir/./text.txt'],
+  ]
+  for (const target of escapes) {
+    const client = await RawClient.connect(site.server.port)
+    t.after(() => client.destroy())
+    client.send(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+    assert.match(await client.rest(), /^HTTP\/1\.1 40[04] /, target)
+  }
+})
+
+test('precompressed forms are sent to clients that take them, each with its own validators and ranges', async (t) => {
+  const site = siteOf(t, { precompressed: true })
+  const text = 'a { color: red }\n'.repeat(100)
+  site.write('both.css', text)
+  const br = brotliCompressSync(text)
+  site.write('both.css.br', br)
+  site.write('both.css.gz', gzipSync(text))
+  site.write('one.css', text)
+  site.write('one.css.gz', gzipSync(text))
+  const decoders = { br: brotliDecompressSync, gzip: gunzipSync, none: (bytes: Uint8Array) => Buffer.from(bytes) }
+  const cases: readonly [string, string, keyof typeof decoders][] = [
+    ['/both.css', 'gzip, deflate, br, zstd', 'br'],
+    ['/both.css', 'br;q=0.5, gzip', 'gzip'],
+    ['/both.css', 'identity', 'none'],
+    ['/one.css', 'gzip, deflate, br', 'gzip'],
+    ['/one.css', 'br', 'none'],
+  ]
+  const tags = new Set<string>()
+  for (const [url, accept, coding] of cases) {
+    const answer = await twice(site, { url, headers: { 'Accept-Encoding': accept } })
+    assert.equal(decoders[coding](answer.body).toString(), text, `${url} ${accept}`)
+    const fields = ['content-encoding', 'content-type', 'vary'].map((name) => answer.headers.get(name))
+    assert.deepEqual(fields, [coding === 'none' ? null : coding, 'text/css; charset=utf-8', 'Accept-Encoding'])
+    tags.add(`${url} ${answer.headers.get('etag')}`)
+  }
+  assert.equal(tags.size, cases.length)
+  const part = await twice(site, { url: '/both.css', headers: { 'Accept-Encoding': 'br', Range: 'bytes=0-9' } })
+  assert.ok(br.subarray(0, 10).equals(part.body))
+  assert.deepEqual([part.headers.get('content-encoding'), part.headers.get('vary')], ['br', 'Accept-Encoding'])
+  assert.equal((await site.get('/text.txt', { 'Accept-Encoding': 'br' })).headers.get('vary'), null, 'there is only one form')
+})
+
+test('a precompressed form that comes or goes is noticed', async (t) => {
+  const site = siteOf(t, { precompressed: ['gzip'], checkInterval: 0 })
+  const coding = async () =>
+    (await twice(site, { url: '/text.txt', headers: { 'Accept-Encoding': 'gzip, br' } })).headers.get('content-encoding')
+  assert.equal(await coding(), null)
+  const path = site.write('text.txt.gz', gzipSync(TEXT))
+  site.write('text.txt.br', brotliCompressSync(TEXT))
+  assert.equal(await coding(), 'gzip')
+  rmSync(path)
+  assert.equal(await coding(), null)
+})
+
+test('Cache-Control may be said for all files, for some, or for none', async (t) => {
+  const said = async (cacheControl: StaticOptions['cacheControl']) =>
+    (await twice(siteOf(t, cacheControl === undefined ? {} : { cacheControl }), '/dir/index.html')).headers.get('cache-control')
+  assert.equal(await said('public, max-age=60'), 'public, max-age=60')
+  assert.equal(await said((path) => (path === 'dir/index.html' ? 'max-age=1' : null)), 'max-age=1')
+  assert.equal(await said(null), null)
+})
+
+test('what middleware has said before stands, and conditions go by it', async (t) => {
+  const site = siteOf(t, {}, (server) =>
+    server.use(({ response }, next) => {
+      response.header('Cache-Control', 'private').header('ETag', '"own"').vary('Cookie')
+      return next()
+    }),
+  )
+  const { headers } = await twice(site, '/text.txt')
+  assert.deepEqual(
+    ['cache-control', 'etag', 'vary'].map((name) => headers.get(name)),
+    ['private', '"own"', 'Cookie'],
+  )
+  assert.equal((await twice(site, { url: '/text.txt', headers: { 'If-None-Match': '"own"' } })).status, 304)
+})
+
+test('files are served without memory for them', async (t) => {
+  const site = siteOf(t, { maxCacheBytes: 0 })
+  assert.equal((await twice(site, '/text.txt')).text(), TEXT)
+})
+
+test('many who ask for one file at the same time all get it', async (t) => {
+  const site = siteOf(t)
+  const answers = await Promise.all(Array.from({ length: 50 }, () => site.get('/dir/')))
+  assert.deepEqual([...new Set(answers.map((answer) => answer.text()))], [PAGE])
+})
+
+test('curl goes on with a download where it was broken off, and follows to a directory', { skip: noCurl }, async (t) => {
+  const site = siteOf(t)
+  await site.server.start()
+  t.after(() => site.server.stop({ graceMs: 0 }))
+  const origin = `http://127.0.0.1:${site.server.port}`
+  const rest = await curl(['--range', '100000-', `${origin}/large.bin`])
+  assert.deepEqual([rest.answer.status, LARGE.subarray(100_000).equals(rest.answer.body)], [206, true])
+  const page = await curl(['--location', `${origin}/dir`])
+  assert.deepEqual([page.answer.status, page.answer.text], [200, PAGE])
+})
+
+test('options that mean nothing are refused', (t) => {
+  const root = temporaryDirectory(t)
+  const wrong: Partial<StaticOptions>[] = [
+    { root: join(root, 'missing') },
+    { prefix: 'assets' },
+    { prefix: '/a//b' },
+    { prefix: '/%41' },
+    { index: 'a/b' },
+    { index: '' },
+    { precompressed: ['zip' as 'br'] },
+    { maxCacheBytes: -1 },
+    { checkInterval: 0.5 },
+  ]
+  for (const options of wrong) {
+    assert.throws(() => staticFiles({ root, ...options }), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
+  }
+})
