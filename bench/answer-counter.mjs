@@ -1,10 +1,24 @@
 // How many answers end in these bytes? Fast, because it runs in the load generator for each of them: a server's heads look alike, so
-// the place of Content-Length's value in the last head is tried first, and the head is read in full only where it is not there.
+// the place of Content-Length's value in the last head is tried first, and the head is read in full only where it is not there. Chunked answers
+// are read from their beginning until they are whole: they are small.
 
 const CR = 13
 const LF = 10
 const ZERO = 48
 const LENGTH_FIELD = 'content-length: '
+const CHUNKED_FIELD = '\r\ntransfer-encoding: chunked\r\n'
+
+/** Where the chunked body that begins at `at` ends, 0 if not all of it is there. It must have no trailers. */
+export function endOfChunks(bytes, at, end) {
+  for (let from = at; ; ) {
+    const lineEnd = bytes.indexOf('\r\n', from, 'latin1')
+    if (lineEnd === -1 || lineEnd + 2 > end) return 0
+    const size = Number.parseInt(bytes.latin1Slice(from, lineEnd), 16)
+    from = lineEnd + 2 + size + 2
+    if (from > end) return 0
+    if (size === 0) return from
+  }
+}
 
 export class AnswerCounter {
   /** What was wrong, when `count` gave -1. */
@@ -78,9 +92,14 @@ export class AnswerCounter {
     const headEnd = bytes.indexOf('\r\n\r\n', at, 'latin1')
     if (headEnd === -1 || headEnd + 4 > end) return 0
     const head = bytes.latin1Slice(at, headEnd + 2)
-    const field = head.toLowerCase().indexOf(`\r\n${LENGTH_FIELD}`)
+    const lower = head.toLowerCase()
+    if (head.startsWith('HTTP/1.1 200 ') && lower.includes(CHUNKED_FIELD)) {
+      const bodyEnd = endOfChunks(bytes, headEnd + 4, end)
+      return bodyEnd === 0 ? 0 : bodyEnd - at
+    }
+    const field = lower.indexOf(`\r\n${LENGTH_FIELD}`)
     if (!head.startsWith('HTTP/1.1 200 ') || field === -1) {
-      this.complaint = `not a 200 with Content-Length: ${head}`
+      this.complaint = `not a 200 with Content-Length or chunks: ${head}`
       return -1
     }
     this.#valueAt = field + 2 + LENGTH_FIELD.length

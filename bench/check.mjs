@@ -1,6 +1,9 @@
 // Before a server is timed, every request of the workload is sent to it, and every answer must be the right one: status, media type,
-// Content-Length, Date, a connection that stays open, the body byte for byte. A quick wrong answer would otherwise win.
+// framing, Date, a connection that stays open, the body byte for byte once it is decoded. A quick wrong answer would otherwise win.
 import { connect } from 'node:net'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+
+import { endOfChunks } from './answer-counter.mjs'
 
 const PATIENCE_MS = 20_000
 
@@ -54,6 +57,10 @@ function takeAnswer(bytes) {
     if (fields.has(name)) throw new Error(`repeated header field: ${name}`)
     fields.set(name, line.slice(colon + 1).trim())
   }
+  if (fields.get('transfer-encoding') === 'chunked') {
+    const end = endOfChunks(bytes, headEnd + 4, bytes.length)
+    return end === 0 ? null : { length: end, statusLine, fields, body: joinChunks(bytes.subarray(headEnd + 4, end)) }
+  }
   const size = fields.get('content-length')
   if (size === undefined || !/^\d+$/.test(size)) throw new Error(`no usable Content-Length: ${bytes.latin1Slice(0, headEnd)}`)
   const length = headEnd + 4 + Number(size)
@@ -61,15 +68,35 @@ function takeAnswer(bytes) {
   return { length, statusLine, fields, body: bytes.subarray(headEnd + 4, length) }
 }
 
+function joinChunks(bytes) {
+  const chunks = []
+  for (let at = 0; ; ) {
+    const lineEnd = bytes.indexOf('\r\n', at)
+    const size = Number.parseInt(bytes.latin1Slice(at, lineEnd), 16)
+    if (size === 0) return Buffer.concat(chunks)
+    chunks.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size))
+    at = lineEnd + 2 + size + 2
+  }
+}
+
+/** Names of the same type (RFC 9239 §6). */
+const OTHER_NAMES = { 'application/javascript': 'text/javascript' }
+const DECODERS = { br: brotliDecompressSync, gzip: gunzipSync }
+
 function compare({ statusLine, fields, body }, expected) {
   const status = /^HTTP\/1\.1 (\d{3})(?: |$)/.exec(statusLine)?.[1]
-  const mediaType = fields.get('content-type')?.split(';')[0].trim().toLowerCase()
+  const named = fields.get('content-type')?.split(';')[0].trim().toLowerCase()
+  const mediaType = OTHER_NAMES[named] ?? named
   if (status !== String(expected.status)) throw new Error(`${statusLine} instead of ${expected.status}: ${excerpt(body)}`)
   if (mediaType !== expected.mediaType) throw new Error(`Content-Type ${mediaType} instead of ${expected.mediaType}`)
   if (Number.isNaN(Date.parse(fields.get('date') ?? ''))) throw new Error('no Date')
   if (fields.get('connection')?.toLowerCase() === 'close') throw new Error('it closes the connection')
+  const coding = fields.get('content-encoding')
+  if (expected.coding !== undefined && coding !== expected.coding)
+    throw new Error(`Content-Encoding ${coding} instead of ${expected.coding}`)
   const right = Buffer.from(expected.body)
-  if (!right.equals(body)) throw new Error(`${excerpt(body)}\n  instead of ${excerpt(right)}`)
+  const decoded = coding === undefined ? body : DECODERS[coding](body)
+  if (!right.equals(decoded)) throw new Error(`${excerpt(decoded)}\n  instead of ${excerpt(right)}`)
 }
 
 const excerpt = (body) => `${body.length} B: ${body.utf8Slice(0, Math.min(body.length, 500))}`

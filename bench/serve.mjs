@@ -1,13 +1,13 @@
 // The process that is measured: `serve.mjs <server> <workload>`. It starts one server and answers questions about itself over IPC;
-// it leaves when its parent does.
+// it leaves when its parent does. A server that is another process says itself what that one uses.
 import { workloadCalled } from './workloads.mjs'
 
 const [name, workloadId] = process.argv.slice(2)
 
 const answers = {
   /** Microseconds since the process began, those of all its threads. */
-  cpu: () => process.cpuUsage(),
-  memory: () => ({ rssBytes: process.memoryUsage.rss() }),
+  cpu: () => server.cpuUsage?.() ?? process.cpuUsage(),
+  memory: () => ({ rssBytes: server.rssBytes?.() ?? process.memoryUsage.rss() }),
 }
 
 process.on('message', ({ ask }) => process.send(answers[ask]()))

@@ -4,14 +4,16 @@ import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { personOfForm, personOfJson, readUser } from '../models-by-hand.mjs'
 import { ROUTES } from '../route-table.mjs'
+import { FILES, keepSite } from '../site.mjs'
 
 export { missing, runtime } from '../bun.mjs'
 export const label = 'Bun.serve'
 export const version = () => versionOf('bun')
 
-const APPS = { basic, bodies, routes, large }
+const APPS = { basic, bodies, routes, large, files }
 
 export function start(workload) {
+  if (APPS[workload.app] === undefined) return { skipped: 'it compresses nothing by itself' }
   const { port } = globalThis.Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -72,4 +74,10 @@ function large() {
     '/bytes': { GET: () => new Response(BYTES, { headers }) },
     [`/${FILE_NAME}`]: { GET: () => new Response(globalThis.Bun.file(path)) },
   }
+}
+
+function files() {
+  const folder = keepSite()
+  const names = [FILE_NAME, ...FILES.map(({ name }) => name)]
+  return Object.fromEntries(names.map((name) => [`/${name}`, { GET: () => new Response(globalThis.Bun.file(`${folder}/${name}`)) }]))
 }

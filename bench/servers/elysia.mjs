@@ -11,6 +11,7 @@ export const version = () => `${versionOf('elysia')} on Bun ${versionOf('bun')}`
 const APPS = { basic, bodies, routes, large }
 
 export async function start(workload) {
+  if (APPS[workload.app] === undefined) return { skipped: 'neither compression nor a folder of files is its own' }
   const elysia = await import('elysia')
   const app = new elysia.Elysia()
   APPS[workload.app](app, elysia)

@@ -4,11 +4,12 @@ import { ofPerson, ofUpload, ofUser } from '../answers.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { ROUTES } from '../route-table.mjs'
+import { keepSite, ROWS } from '../site.mjs'
 
 export const label = 'Express'
 export const version = () => versionOf('express')
 
-const APPS = { basic, bodies, routes, large }
+const APPS = { basic, bodies, routes, large, compressed, files }
 const MAX_FILE = 1024 * 1024
 
 export async function start(workload) {
@@ -55,4 +56,14 @@ function large(app) {
   app.get('/document', (_request, response) => response.json(DOCUMENT))
   app.get('/bytes', (_request, response) => response.send(BYTES))
   app.get(`/${FILE_NAME}`, (_request, response) => response.sendFile(FILE_NAME, { root: folder }))
+}
+
+async function compressed(app) {
+  const { default: compression } = await import('compression')
+  app.use(compression())
+  app.get('/rows', (_request, response) => response.json(ROWS))
+}
+
+function files(app, express) {
+  app.use(express.static(keepSite()))
 }

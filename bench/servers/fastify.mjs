@@ -4,11 +4,12 @@ import { ofPerson, ofUpload } from '../answers.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { ROUTES } from '../route-table.mjs'
+import { keepSite, ROWS } from '../site.mjs'
 
 export const label = 'Fastify'
 export const version = () => versionOf('fastify')
 
-const APPS = { basic, bodies, routes, large }
+const APPS = { basic, bodies, routes, large, compressed, files }
 const MAX_FILE = 1024 * 1024
 
 export async function start(workload) {
@@ -118,4 +119,19 @@ async function large(app) {
     reply.send(BYTES)
   })
   app.get(`/${FILE_NAME}`, (_request, reply) => reply.sendFile(FILE_NAME))
+}
+
+async function compressed(app) {
+  await app.register((await import('@fastify/compress')).default)
+  const rating = { type: 'object', properties: { score: { type: 'number' }, count: integer } }
+  const tags = { type: 'array', items: string }
+  const row = { id: integer, name: string, category: string, price: { type: 'number' }, active: boolean, tags, rating }
+  const rows = { type: 'array', items: { type: 'object', properties: row } }
+  app.get('/rows', { schema: { response: answers({ rows }) } }, (_request, reply) => {
+    reply.send(ROWS)
+  })
+}
+
+async function files(app) {
+  await app.register((await import('@fastify/static')).default, { root: keepSite(), preCompressed: true })
 }

@@ -3,13 +3,15 @@ import { ofPerson, ofUpload, ofUser } from '../answers.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { ROUTES } from '../route-table.mjs'
+import { keepSite, ROWS } from '../site.mjs'
 
 export const label = 'Hono'
 export const version = () => `${versionOf('hono')} on @hono/node-server ${versionOf('@hono/node-server')}`
 
-const APPS = { basic, bodies, routes, large }
+const APPS = { basic, bodies, routes, large, compressed, files }
 
 export async function start(workload) {
+  if (workload.exchanges[0].coding === 'br') return { skipped: 'its middleware knows no br' }
   const { Hono } = await import('hono')
   const { serve } = await import('@hono/node-server')
   const app = new Hono()
@@ -52,4 +54,15 @@ async function large(app) {
   app.get('/document', (context) => context.json(DOCUMENT))
   app.get('/bytes', (context) => context.body(BYTES, 200, { 'Content-Type': 'application/octet-stream' }))
   app.get(`/${FILE_NAME}`, serveStatic({ root: folder }))
+}
+
+async function compressed(app) {
+  const { compress } = await import('hono/compress')
+  app.use(compress())
+  app.get('/rows', (context) => context.json(ROWS))
+}
+
+async function files(app) {
+  const { serveStatic } = await import('@hono/node-server/serve-static')
+  app.use(serveStatic({ root: keepSite(), precompressed: true }))
 }

@@ -11,6 +11,7 @@ const APPS = { basic, bodies, routes, large }
 const MAX_FILE = 1024 * 1024
 
 export async function start(workload) {
+  if (APPS[workload.app] === undefined) return { skipped: 'neither compression nor a folder of files is its own' }
   const { default: Koa } = await import('koa')
   const { default: Router } = await import('@koa/router')
   const app = new Koa()

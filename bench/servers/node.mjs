@@ -3,6 +3,7 @@ import { createReadStream, stat } from 'node:fs'
 import { createServer } from 'node:http'
 import { parse } from 'node:querystring'
 import { pipeline } from 'node:stream'
+import { brotliCompress, constants, gzip } from 'node:zlib'
 
 import busboy from 'busboy'
 
@@ -10,11 +11,19 @@ import { ofPerson, ofUpload, ofUser } from '../answers.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { personOfForm, personOfJson, readUser } from '../models-by-hand.mjs'
 import { ROUTES } from '../route-table.mjs'
+import { FILES, keepSite, ROWS } from '../site.mjs'
 
 export const label = 'node:http'
 export const version = () => process.versions.node
 
-const APPS = { basic: () => basic, bodies: () => bodies, routes: manyRoutes, large: largeAnswers }
+const APPS = {
+  basic: () => basic,
+  bodies: () => bodies,
+  routes: manyRoutes,
+  large: largeAnswers,
+  compressed: () => compressed,
+  files: filesOfFolder,
+}
 
 export async function start(workload) {
   const server = createServer(APPS[workload.app]())
@@ -173,16 +182,42 @@ function largeAnswers() {
       response.writeHead(200, { 'Content-Type': 'application/octet-stream', 'Content-Length': BYTES.length })
       return response.end(BYTES)
     }
-    if (url === `/${FILE_NAME}`) return sendFile(path, response)
+    if (url === `/${FILE_NAME}`) return sendFile(path, 'image/jpeg', response)
     refuse(response, 404)
   }
 }
 
-function sendFile(path, response) {
+function sendFile(path, type, response) {
   stat(path, (error, stats) => {
     if (error !== null) return refuse(response, 404)
     const modified = stats.mtime.toUTCString()
-    response.writeHead(200, { 'Content-Type': 'image/jpeg', 'Content-Length': stats.size, 'Last-Modified': modified })
+    response.writeHead(200, { 'Content-Type': type, 'Content-Length': stats.size, 'Last-Modified': modified })
     pipeline(createReadStream(path), response, () => {})
   })
+}
+
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
+
+function compressed(request, response) {
+  if (request.url !== '/rows' || request.method !== 'GET') return refuse(response, 404)
+  const coding = request.headers['accept-encoding'] === 'br' ? 'br' : 'gzip'
+  const answer = (error, body) => {
+    if (error !== null) return refuse(response, 400)
+    const fields = { 'Content-Type': 'application/json', 'Content-Encoding': coding, Vary: 'Accept-Encoding' }
+    response.writeHead(200, { ...fields, 'Content-Length': body.length })
+    response.end(body)
+  }
+  const text = JSON.stringify(ROWS)
+  if (coding === 'br') brotliCompress(text, BROTLI, answer)
+  else gzip(text, answer)
+}
+
+function filesOfFolder() {
+  const folder = keepSite()
+  const types = new Map([[`/${FILE_NAME}`, 'image/jpeg'], ...FILES.map(({ name, type }) => [`/${name}`, type])])
+  return (request, response) => {
+    const type = types.get(request.url)
+    if (type === undefined || request.method !== 'GET') return refuse(response, 404)
+    sendFile(folder + request.url, type, response)
+  }
 }

@@ -5,20 +5,23 @@ import { ofPerson, ofUser } from '../answers.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { Person, User } from '../models-by-hand.mjs'
 import { ROUTES } from '../route-table.mjs'
+import { keepSite, ROWS } from '../site.mjs'
 
 export const label = 'weir'
 export const version = () => process.env.WEIR_DIST ?? 'this commit'
 
-const APPS = { basic, bodies, routes, large }
+const APPS = { basic, bodies, routes, large, compressed, files }
 
 export async function start(workload) {
-  const weir = await import(process.env.WEIR_DIST ? pathToFileURL(`${process.env.WEIR_DIST}/index.js`) : '../../dist/index.js')
+  const weir = await load('index.js')
   if (workload.needs !== undefined && !hasRequestMember(weir, workload.needs)) return { skipped: `this build has no ${workload.needs}` }
   const server = new weir.HttpServer('127.0.0.1', 0)
-  APPS[workload.app](server, weir)
+  await APPS[workload.app](server, weir)
   await server.start()
   return { port: server.port }
 }
+
+const load = (file) => import(process.env.WEIR_DIST ? pathToFileURL(`${process.env.WEIR_DIST}/${file}`) : `../../dist/${file}`)
 
 const hasRequestMember = (weir, name) => typeof weir[name] === 'function' || typeof weir.HttpRequest?.prototype[name] === 'function'
 
@@ -57,4 +60,15 @@ function large(server) {
   server.mapGet('/document', () => DOCUMENT)
   server.mapGet('/bytes', () => BYTES)
   server.mapGet(`/${FILE_NAME}`, (_args, { response }) => response.file(path))
+}
+
+async function compressed(server) {
+  const { compression } = await load('modules/compression.js')
+  server.useModule(compression())
+  server.mapGet('/rows', () => ROWS)
+}
+
+async function files(server) {
+  const { staticFiles } = await load('modules/static.js')
+  server.useModule(staticFiles({ root: keepSite(), precompressed: true }))
 }

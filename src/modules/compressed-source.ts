@@ -22,10 +22,14 @@ export function compressSource(source: ByteSource, coding: Coding, onClose: () =
 
 async function feed(reader: SourceReader, compressor: Compressor, flushKind: number): Promise<void> {
   let holdsBytes = false
+  const flush = (): void => {
+    holdsBytes = false
+    if (!compressor.destroyed) compressor.flush(flushKind)
+  }
   for (;;) {
     const next = reader.next()
     // A source that has more at hand is read first: each flush costs some of what compression saves.
-    const flushing = holdsBytes ? setImmediate(() => compressor.flush(flushKind)) : undefined
+    const flushing = holdsBytes ? setImmediate(flush) : undefined
     const { done, value } = await next.finally(() => clearImmediate(flushing))
     if (compressor.destroyed) return
     if (done === true) {
