@@ -133,7 +133,8 @@ class Compressing {
       this.#running++
       return
     }
-    const bytes = content.kind === 'text' ? Buffer.from(content.text) : content.kind === 'bytes' ? content.bytes : NO_BYTES
+    if (content.kind !== 'text' && content.kind !== 'bytes') return
+    const bytes = content.kind === 'text' ? Buffer.from(content.text) : content.bytes
     if (bytes.length <= MAX_BYTES_AT_ONCE) return encode(response, coding, bytes, coding.compressNow(bytes), takesIdentity)
     if (this.#running < this.#maxConcurrent) return this.#compressLater(session, response, coding, bytes, takesIdentity)
   }
@@ -155,8 +156,6 @@ class Compressing {
     }
   }
 }
-
-const NO_BYTES = new Uint8Array()
 
 /** What became larger is sent as it was, unless the client wants no such thing. */
 function encode(response: HttpResponse, coding: Coding, bytes: Uint8Array, encoded: Uint8Array, takesIdentity: boolean): void {

@@ -96,7 +96,7 @@ class StaticFiles {
     this.#index = index
     this.#dotNames = new Set(dotNames)
     this.#cache = new StaticCache(maxCacheBytes, wholeNumber('checkInterval', options.checkInterval ?? DEFAULT_CHECK_INTERVAL))
-    this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings, 'weir/static with `precompressed`')
+    this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings)
   }
 
   /** No promise where the file is in memory, and none where a route was found. */
