@@ -94,7 +94,7 @@ async function negotiate(
   if (verdict === 'not modified') {
     // Last-Modified would say nothing beside an ETag (RFC 9110 §15.4.5).
     if (current.etag === null) setUnlessSet(response, 'Last-Modified', formatDate(current.lastModified))
-    response.noContent().status(304).removeHeader('Content-Type')
+    response.noContent().status(304).removeHeader('Content-Type').removeHeader('Content-Encoding')
     return null
   }
   setUnlessSet(response, 'Last-Modified', formatDate(current.lastModified))

@@ -49,7 +49,7 @@ export type Serialize = (value: unknown) => string | undefined
 /** Fields that describe a body, and so go when the body is replaced by that of an error. */
 const REPRESENTATION = /^(?:content-.*|etag|last-modified|accept-ranges|cache-control|expires)$/i
 /** Fields that say something of a body's very bytes, and so not of the same body in another coding. */
-const OF_THE_BYTES = ['Accept-Ranges', 'Content-Length', 'Content-MD5', 'Content-Digest', 'Digest']
+const OF_THE_BYTES = ['Accept-Ranges', 'Content-Length', 'Content-MD5', 'Content-Digest', 'Repr-Digest', 'Digest']
 /** Fields by which the engine frames messages and connections; a handler that set them could split an answer in two. */
 export const FRAMING = /^(?:transfer-encoding|connection|keep-alive|upgrade|trailer|te|proxy-connection)$/i
 

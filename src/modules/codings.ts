@@ -9,8 +9,8 @@ import { WeirError } from '../base/errors.ts'
 /** How hard to try, for each coding in its own measure. */
 export interface CompressionLevels {
   /**
-   * Brotli's quality, 0 to 11. Default 4: 8 KiB of JSON become 16 percent of that in 0.09 ms; 3 takes 0.06 ms for 4 percent more, 5 takes 0.12 ms for
-   * 14 percent less. 11 is for files that are compressed once.
+   * Brotli's quality, 0 to 11. Default 4: 8 KiB of JSON become 16 percent of that in 0.09 ms; 3 takes 0.06 ms for 4 percent more, 5 takes
+   * 0.12 ms for 14 percent less. 11 is for files that are compressed once.
    */
   readonly br?: number
   /** zlib's level, 1 to 9. Default 5: at 128 KiB 0.6 times as long as zlib's own 6, for answers that are 1 percent larger. */

@@ -1,7 +1,8 @@
 // `weir/compression`: answers in the best coding that the client takes (RFC 9110 §8.4, §12.5.3).
 //
-// It works on answers just before they are sent, so that everything else sees them as they were made. Small ones are compressed at once: for
-// 8 KiB that takes 0.06 to 0.09 ms, handing them to another thread costs 0.12 ms more. Larger ones go there, so that others need not wait.
+// It works on answers just before they are sent, so that everything else sees them as they were made. Small ones are compressed at once:
+// for 8 KiB that takes 0.06 to 0.09 ms, handing them to another thread costs 0.12 ms more. Larger ones go there, so that others need not
+// wait.
 
 import type { ModuleHost } from '../app/module-host.ts'
 import { WeirError } from '../base/errors.ts'
@@ -21,7 +22,9 @@ export interface CompressionOptions {
   readonly codings?: readonly CodingName[]
   /** Answers of fewer bytes are sent as they are. A stream without a Content-Length counts as large. Default 1,024. */
   readonly minBytes?: number
-  /** Which types are worth it, by their Content-Type. Default: what `compressible` says, without `text/event-stream`, whose streams last. */
+  /**
+   * Which types are worth it, by their Content-Type. Default: what `compressible` says, without `text/event-stream`, whose streams last.
+   */
   readonly types?: (contentType: string) => boolean
   readonly levels?: CompressionLevels
   /**

@@ -17,7 +17,10 @@ export type AllowedOrigin = string | RegExp
 export type OriginPredicate = (origin: string, session: HttpSession) => boolean | Promise<boolean>
 
 export interface CorsOptions {
-  /** Who may read answers. Default `'*'`: everybody. The origin `null` (sandboxed frames, files) only if it is named or the predicate takes it. */
+  /**
+   * Who may read answers. Default `'*'`: everybody. The origin `null` (sandboxed frames, files) only if it is named or the predicate takes
+   * it.
+   */
   readonly origins?: AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
   /** Whether answers to requests with cookies or HTTP authentication may be read. Needs `origins` other than `'*'`. Default false. */
   readonly credentials?: boolean
@@ -27,7 +30,9 @@ export interface CorsOptions {
   readonly allowedHeaders?: readonly string[]
   /** Fields of an answer that a page may read, beside those that it always may. Default none. */
   readonly exposedHeaders?: readonly string[]
-  /** For how long a browser may remember a preflight, in seconds. Default: it decides, 5 s. Chromium takes 7,200 at most, Firefox 86,400. */
+  /**
+   * For how long a browser may remember a preflight, in seconds. Default: it decides, 5 s. Chromium takes 7,200 at most, Firefox 86,400.
+   */
   readonly maxAge?: number
   /** Whether pages from the public network may ask a server in a private one (Private Network Access). Default false. */
   readonly privateNetwork?: boolean

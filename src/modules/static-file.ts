@@ -53,8 +53,8 @@ interface Form extends Omit<StaticVariant, 'memory'> {
 const ABSENT: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ERR_INVALID_ARG_VALUE'])
 
 /**
- * The file called `name` (with slashes) below the root. Where it lies is asked first and that place is opened: a link on the way leads nowhere outside, unless the program
- * allows it. Somebody who may swap directories below the root at that very moment is not held off.
+ * The file called `name` (with slashes) below the root. Where it lies is asked first and that place is opened: a link on the way leads
+ * nowhere outside, unless the program allows it. Somebody who may swap directories below the root at that very moment is not held off.
  *
  * @returns 'directory'; null when there is nothing to serve; 403 for what may not be read
  */

@@ -1,5 +1,5 @@
-// Which file a path of a URL names below a root, or that it names none. Nothing here asks the file system: what could lead out of the root, or
-// means different things to different systems, is refused by its text alone. Where links lead is looked at later.
+// Which file a path of a URL names below a root, or that it names none. Nothing here asks the file system: what could lead out of the root,
+// or means different things to different systems, is refused by its text alone. Where links lead is looked at later.
 
 /** Names that Windows gives to devices, whatever follows a dot. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\.|$)/i
@@ -10,9 +10,9 @@ function meansMoreOnWindows(segment: string): boolean {
 }
 
 /**
- * The path below the root, with slashes; a slash at the end stands for a directory, and the root itself is ''. Null for what is never served: other paths than those below
- * `prefix`, empty segments, names that begin with a dot unless they are among `dotNames`, a backslash, NUL, an encoded slash, a drive
- * letter; on Windows what has a meaning of its own there.
+ * The path below the root, with slashes; a slash at the end stands for a directory, and the root itself is ''. Null for what is never
+ * served: other paths than those below `prefix`, empty segments, names that begin with a dot unless they are among `dotNames`, a backslash,
+ * NUL, an encoded slash, a drive letter; on Windows what has a meaning of its own there.
  *
  * @param path of the URL, decoded once, with `%2F` left in it: `request.path`
  * @param prefix `/` or `/…/`

@@ -31,9 +31,15 @@ export interface StaticOptions {
   readonly root: string
   /** Path of the URL that stands for it. Default `/`. */
   readonly prefix?: string
-  /** The file that a path with a slash at its end stands for; a directory without that slash is redirected there. Default `index.html`; false: none. */
+  /**
+   * The file that a path with a slash at its end stands for; a directory without that slash is redirected there. Default `index.html`;
+   * false: none.
+   */
   readonly index?: string | false
-  /** Cache-Control of every file, or by its path below the root; null: none. Default `no-cache`: clients keep it, and ask each time whether it has changed. */
+  /**
+   * Cache-Control of every file, or by its path below the root; null: none. Default `no-cache`: clients keep it, and ask each time whether
+   * it has changed.
+   */
   readonly cacheControl?: string | null | ((path: string) => string | null)
   /** Names that are served although they begin with a dot, such as `.well-known`. Default none. */
   readonly dotNames?: readonly string[]
@@ -111,7 +117,9 @@ class StaticFiles {
     }
     const name = this.#nameOf(path)
     if (name === null) return next()
-    return isRead ? this.#answerFromDisk(session, next, name) : this.#answerOther(session, next, name)
+    if (!isRead) return this.#answerOther(session, next, name)
+    const kept = this.#cache.peek(name)
+    return kept !== null ? this.#send(session, kept) : this.#answerFromDisk(session, next, name)
   }
 
   /** The file's path below the root; null when nothing there is served under that path. */
@@ -124,7 +132,7 @@ class StaticFiles {
   }
 
   async #answerFromDisk(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
-    const file = this.#cache.peek(name) ?? (await this.#find(name))
+    const file = await this.#find(name)
     if (file === null) return next()
     if (file === 403) return session.response.forbidden()
     return file === 'directory' ? this.#redirect(session, next, name) : this.#send(session, file)

@@ -346,6 +346,10 @@ test('precompressed forms are sent to clients that take them, each with its own 
   const part = await twice(site, { url: '/both.css', headers: { 'Accept-Encoding': 'br', Range: 'bytes=0-9' } })
   assert.ok(br.subarray(0, 10).equals(part.body))
   assert.deepEqual([part.headers.get('content-encoding'), part.headers.get('vary')], ['br', 'Accept-Encoding'])
+  const etag = part.headers.get('etag')!
+  const unchanged = await twice(site, { url: '/both.css', headers: { 'Accept-Encoding': 'br', 'If-None-Match': etag } })
+  const fields = ['etag', 'vary', 'content-encoding', 'content-type'].map((name) => unchanged.headers.get(name))
+  assert.deepEqual([unchanged.status, ...fields], [304, etag, 'Accept-Encoding', null, null])
   assert.equal((await site.get('/text.txt', { 'Accept-Encoding': 'br' })).headers.get('vary'), null, 'there is only one form')
 })
 
