@@ -1,7 +1,6 @@
 // The server as a host program holds it. The only place where the application and the network meet.
 
 import { setMaxListeners } from 'node:events'
-import type { TlsOptions } from 'node:tls'
 import type { Controller, ControllerClass } from './app/controller.ts'
 import type { Declaration, Method } from './app/declaration.ts'
 import { Dispatcher, type Logger, type OnError } from './app/dispatch.ts'
@@ -17,7 +16,8 @@ import { isPromise } from './base/is-promise.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
 import type { JsonEngine } from './http/json-engine.ts'
 import { type InjectRequest, type InjectResponse, inject } from './net/inject.ts'
-import { Listener } from './net/listener.ts'
+import { checkListenOptions, type Endpoint, endpointOf, type ListenOptions, type ServerTlsOptions } from './net/listen-options.ts'
+import { Listeners } from './net/listeners.ts'
 import type { PeerHost } from './net/peer.ts'
 import { Ticker } from './net/ticker.ts'
 
@@ -28,8 +28,12 @@ export interface ServerOptions {
   readonly port?: number
   /** Path of a Unix socket to listen on instead. */
   readonly unixSocket?: string
-  /** Certificate, key and so on, as `node:tls` takes them. */
-  readonly tls?: TlsOptions
+  /** Speaks TLS: certificate, key and so on, as `node:tls` takes them, and certificates by server name. */
+  readonly tls?: ServerTlsOptions
+  /** Speaks HTTP/2 beside HTTP/1.1, as the client chooses. Needs `tls`. Default false. */
+  readonly http2?: boolean
+  /** Several places to listen on, in place of `address`, `port`, `unixSocket`, `tls` and `http2`. */
+  readonly listen?: readonly ListenOptions[]
   readonly limits?: Partial<Limits>
   readonly timeouts?: Partial<Timeouts>
   /** Default: `JSON`. */
@@ -66,11 +70,9 @@ export interface Module {
   install(server: HttpServer): void
 }
 
-const DEFAULT_ADDRESS = '127.0.0.1'
 const DEFAULT_GRACE_MS = 10_000
-const NODE_HANDSHAKE_TIMEOUT_MS = 120_000
 
-/** An HTTP/1.1 server inside the host program. Several may run in one process. */
+/** An HTTP server inside the host program. Several may run in one process. */
 export class HttpServer implements ModuleHost {
   /** Where errors are reported that no client is told of; null: nowhere. */
   readonly logger: Logger | null
@@ -79,7 +81,8 @@ export class HttpServer implements ModuleHost {
   readonly #modules = new Set<string>()
   readonly #dispatcher: Dispatcher
   readonly #host: PeerHost
-  #listener: Listener | null = null
+  readonly #places: readonly ListenOptions[]
+  #listeners: Listeners | null = null
   #isStopping = false
   #stopSignal = newStopSignal()
   #stopping: Promise<StopReport> | null = null
@@ -92,6 +95,7 @@ export class HttpServer implements ModuleHost {
     const settings = typeof first === 'string' ? { ...options, address: first, ...(port === undefined ? {} : { port }) } : first
     checkOptions(settings)
     this.#options = settings
+    this.#places = placesOf(settings)
     const limits = resolveLimits(settings.limits)
     const timeouts = resolveTimeouts(settings.timeouts)
     const logger = settings.logger === undefined ? console : settings.logger
@@ -120,23 +124,28 @@ export class HttpServer implements ModuleHost {
         if (!isClients) logger?.error(`weir: connection ${peer.connectionId} was broken off`, error)
       },
       reportAccept: (error) => logger?.error('weir: a client could not be let in', error),
-      forget: (peer) => this.#listener?.forget(peer),
+      forget: (guest) => this.#listeners?.guests.forget(guest),
     }
   }
 
-  /** The address that was asked for, or the path of the Unix socket. */
-  get address(): string {
-    return this.#options.unixSocket ?? this.#options.address ?? DEFAULT_ADDRESS
+  /** Where it listens, in the order of `listen`; empty unless it does. */
+  get endpoints(): readonly Endpoint[] {
+    return this.#listeners?.endpoints ?? []
   }
 
-  /** The bound port, also when 0 was asked for; before `start` the one that was asked for. */
+  /** The address that was asked for, or the path of the Unix socket: of the first endpoint, where there are several. */
+  get address(): string {
+    return endpointOf(this.#places[0]!).address
+  }
+
+  /** The bound port of the first endpoint, also when 0 was asked for; before `start` the one that was asked for. 0 for a Unix socket. */
   get port(): number {
-    return this.#listener?.port ?? this.#options.port ?? 0
+    return (this.endpoints[0] ?? endpointOf(this.#places[0]!)).port
   }
 
   /** Whether new connections are taken. False from the moment `stop` is called: what a readiness check wants to know. */
   get isListening(): boolean {
-    return this.#listener !== null && !this.#isStopping
+    return this.#listeners !== null && !this.#isStopping
   }
 
   /** Aborts as soon as `stop` is called. Each start has a new one. */
@@ -150,36 +159,37 @@ export class HttpServer implements ModuleHost {
   }
 
   /**
-   * Resolves when clients can connect.
-   * @throws WEIR_SERVER_STATE when it runs already; what the system says when it cannot listen (`EADDRINUSE`, `EACCES`)
+   * Resolves when clients can connect: at every endpoint. Where one of them cannot be had, the server listens nowhere.
+   * @throws WEIR_SERVER_STATE when it runs already; what the system says when it cannot listen (`EADDRINUSE`, `EACCES`), or OpenSSL of a
+   *   certificate
    */
   async start(): Promise<void> {
-    if (this.#listener !== null) throw new WeirError('WEIR_SERVER_STATE', 'it has been started already')
-    const { tls, unixSocket, port, sharedReceiveBuffer } = this.#options
-    const listener = new Listener(
-      {
-        address: this.#options.address ?? DEFAULT_ADDRESS,
-        port: port ?? 0,
-        unixSocket: unixSocket ?? null,
-        tls: tls ?? null,
-        maxConnections: this.#host.limits.maxConnections,
-        handshakeTimeout: this.#host.timeouts.headersTimeout ?? NODE_HANDSHAKE_TIMEOUT_MS,
-        sharesBuffer: sharedReceiveBuffer !== false,
-      },
-      this.#host,
-    )
-    this.#listener = listener
+    if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'it has been started already')
+    const listeners = new Listeners(this.#places, this.#host, this.#options.sharedReceiveBuffer !== false)
+    this.#listeners = listeners
     try {
-      await listener.listen()
+      await listeners.open()
     } catch (error) {
-      this.#listener = null
+      this.#listeners = null
       throw error
     }
   }
 
+  /**
+   * Takes new certificates: handshakes from now on are made with `tls`, open connections go on as they are. Sessions that were made before can
+   * still be resumed, unless `tls` brings `ticketKeys` of its own. When it throws, nothing has changed.
+   * @param endpoint which one of `endpoints`; without it every one that speaks TLS
+   * @throws WEIR_SERVER_STATE when it does not listen; WEIR_OPTION_INVALID for what only a new server can change (`requestCert`,
+   *   `rejectUnauthorized`, `handshakeTimeout`); what OpenSSL says of keys and certificates; RangeError where no TLS is spoken
+   */
+  reloadTls(tls: ServerTlsOptions, endpoint?: number): void {
+    if (this.#listeners === null) throw new WeirError('WEIR_SERVER_STATE', 'it does not listen')
+    this.#listeners.reloadTls(tls, endpoint ?? null)
+  }
+
   /** Starts, unless it runs already, and resolves once the server has stopped. */
   async run(options: RunOptions = {}): Promise<void> {
-    if (this.#listener === null) await this.start()
+    if (this.#listeners === null) await this.start()
     const { signals = [], graceMs } = options
     let seen = 0
     const onSignal = (): void => {
@@ -202,19 +212,19 @@ export class HttpServer implements ModuleHost {
   stop(options: StopOptions = {}): Promise<StopReport> {
     const { graceMs = DEFAULT_GRACE_MS } = options
     if (this.#stopping !== null) {
-      if (options.graceMs !== undefined) this.#listener?.hurry(graceMs)
+      if (options.graceMs !== undefined) this.#listeners?.guests.hurry(graceMs)
       return this.#stopping
     }
-    if (this.#listener === null) return Promise.resolve({ aborted: 0 })
+    if (this.#listeners === null) return Promise.resolve({ aborted: 0 })
     this.#isStopping = true
-    this.#stopping = this.#stop(this.#listener, graceMs)
+    this.#stopping = this.#stop(this.#listeners, graceMs)
     this.#stopSignal.abort(new WeirError('WEIR_SERVER_STOPPED'))
     return this.#stopping
   }
 
-  async #stop(listener: Listener, graceMs: number): Promise<StopReport> {
-    const aborted = await listener.close(graceMs)
-    this.#listener = null
+  async #stop(listeners: Listeners, graceMs: number): Promise<StopReport> {
+    const aborted = await listeners.close(graceMs)
+    this.#listeners = null
     this.#isStopping = false
     this.#stopping = null
     this.#stopSignal = newStopSignal()
@@ -318,6 +328,8 @@ const OPTION_NAMES: ReadonlySet<string> = new Set([
   'port',
   'unixSocket',
   'tls',
+  'http2',
+  'listen',
   'limits',
   'timeouts',
   'jsonEngine',
@@ -333,8 +345,17 @@ function checkOptions(options: ServerOptions): void {
     throw new WeirError('WEIR_OPTION_INVALID', `new HttpServer(address, port, options) or (options), not ${typeof options}`)
   }
   for (const name of Object.keys(options)) if (!OPTION_NAMES.has(name)) throw new WeirError('WEIR_OPTION_INVALID', `there is no "${name}"`)
-  const { port } = options
-  if (port !== undefined && (!Number.isInteger(port) || port < 0 || port > 65535)) {
-    throw new WeirError('WEIR_OPTION_INVALID', `port is ${JSON.stringify(port)}, not a whole number from 0 to 65535`)
+}
+
+/** The places to listen on, in either way of saying it. @throws WEIR_OPTION_INVALID */
+function placesOf(options: ServerOptions): readonly ListenOptions[] {
+  const { listen, address, port, unixSocket, tls, http2 } = options
+  const given = Object.entries({ address, port, unixSocket, tls, http2 }).filter(([, value]) => value !== undefined)
+  if (listen !== undefined && given.length > 0) {
+    throw new WeirError('WEIR_OPTION_INVALID', `"${given[0]![0]}" belongs into an entry of "listen"`)
   }
+  const places = listen ?? [Object.fromEntries(given) as ListenOptions]
+  if (!Array.isArray(places) || places.length === 0) throw new WeirError('WEIR_OPTION_INVALID', '"listen" is a list of places')
+  for (const place of places) checkListenOptions(place)
+  return places
 }

@@ -80,6 +80,20 @@ export const ERRORS = {
     text: 'Host is not the authority of the request target',
     see: 'RFC 9112 §3.2.2',
   },
+  WEIR_PSEUDO_FIELDS: {
+    fault: 'peer',
+    status: 400,
+    closes: false,
+    text: 'pseudo-header fields are missing, repeated, unknown or out of place',
+    see: 'RFC 9113 §8.3',
+  },
+  WEIR_CONNECTION_FIELD: {
+    fault: 'peer',
+    status: 400,
+    closes: false,
+    text: 'a field of HTTP/1.1 connections has no place in HTTP/2',
+    see: 'RFC 9113 §8.2.2',
+  },
   WEIR_CONTENT_LENGTH_SYNTAX: {
     fault: 'peer',
     status: 400,

@@ -14,8 +14,10 @@ export interface Limits {
   readonly maxChunkExtensionSize: number
   /** Open connections. Default `null`: no limit. Beyond it: a new connection is closed at once. */
   readonly maxConnections: number | null
-  /** Requests on one connection. Default `null`: no limit. The last answer says `Connection: close`. */
+  /** Requests on one connection. Default `null`: no limit. The last answer says `Connection: close`, in HTTP/2 GOAWAY. */
   readonly maxRequestsPerConnection: number | null
+  /** Requests under way at once on one HTTP/2 connection. Default 100. Beyond it: the stream is refused, and the client may try again. */
+  readonly maxConcurrentStreams: number
   /** What is read and dropped of a body that nobody wants, so that the connection can go on. Default 256 KiB. Beyond it: the connection closes after the answer. */
   readonly maxDrainSize: number
 }
@@ -45,6 +47,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxChunkExtensionSize: 16 * 1024, // Go net/http
   maxConnections: null,
   maxRequestsPerConnection: null,
+  maxConcurrentStreams: 100, // the least that RFC 9113 §6.5.2 recommends
   maxDrainSize: 256 * 1024, // Go net/http
 }
 

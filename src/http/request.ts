@@ -98,9 +98,9 @@ export class HttpRequest {
     return this.#head.target
   }
 
-  /** `HTTP/1.1` or `HTTP/1.0`. A client that speaks a higher minor version is answered as 1.1. */
+  /** `HTTP/2.0`, `HTTP/1.1` or `HTTP/1.0`. A client that speaks a higher minor version of 1 is answered as 1.1. */
   get protocol(): string {
-    return this.#head.minorVersion === 0 ? 'HTTP/1.0' : 'HTTP/1.1'
+    return this.#head.protocol
   }
 
   /**

@@ -1,6 +1,6 @@
 // One exchange, as a handler holds it: the request, the answer, and what goes with them.
 
-import type { ConnectionInfo } from './connection-info.ts'
+import type { ClientCertificate, ConnectionInfo } from './connection-info.ts'
 import type { HttpRequest } from './request.ts'
 import { HttpResponse, type Serialize } from './response.ts'
 import type { RouteInfo, RouteMetadata } from './route-info.ts'
@@ -112,6 +112,14 @@ export class HttpSession {
   /** Whether the request came through TLS. */
   get isSecure(): boolean {
     return this.#connection.isSecure
+  }
+
+  /**
+   * What the client has shown of itself over TLS; null where it was not asked to (`tls.requestCert`), or has shown nothing. With
+   * `rejectUnauthorized: false` also certificates come here that nobody vouches for: look at `authorized`.
+   */
+  get clientCertificate(): ClientCertificate | null {
+    return this.#connection.clientCertificate
   }
 
   /** Aborts when the client goes away or the server gives up on the request; the same as `request.signal`. */

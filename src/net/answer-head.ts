@@ -1,4 +1,4 @@
-// The head of an answer: which length it says, and what it says of the connection (RFC 9112 §6.3, §9.3, RFC 9110 §6.4.1, §8.6).
+// The head of an answer: which length it says, in either protocol, and what it says of the connection (RFC 9112 §6.3, §9.3, RFC 9110 §6.4.1, §8.6).
 
 import type { HttpResponse } from '../http/response.ts'
 import { CONNECTION_CLOSE, CONNECTION_DEFAULT, CONNECTION_KEEP_ALIVE, encodeHead, NO_LENGTH } from '../wire/encode.ts'
@@ -10,22 +10,22 @@ export function mayHaveBody(response: HttpResponse, isHead: boolean): boolean {
   return status !== 204 && status !== 205 && status !== 304 && !isHead
 }
 
+/** What is said of a length of `length` bytes, or of `CHUNKED` and `NO_LENGTH`. */
+export function shownLength(status: number, length: number): number {
+  return status === 204 || status === 304 ? NO_LENGTH : status === 205 ? 0 : length
+}
+
+export function shownType({ statusCode, type }: HttpResponse): string | null {
+  return statusCode === 204 ? null : type
+}
+
 /**
  * @param head of the request; null when it was too broken to have one, and then the connection closes
  * @param length of the body, `CHUNKED` or `NO_LENGTH`
  */
 export function answerHead(head: Head | null, response: HttpResponse, length: number, dateLine: string): string {
-  const { statusCode, reasonPhrase, type, fields } = response
-  const isBodiless = statusCode === 204 || statusCode === 304
-  return encodeHead(
-    statusCode,
-    reasonPhrase,
-    statusCode === 204 ? null : type,
-    fields,
-    isBodiless ? NO_LENGTH : statusCode === 205 ? 0 : length,
-    connectionLine(head),
-    dateLine,
-  )
+  const { statusCode, reasonPhrase, fields } = response
+  return encodeHead(statusCode, reasonPhrase, shownType(response), fields, shownLength(statusCode, length), connectionLine(head), dateLine)
 }
 
 function connectionLine(head: Head | null): string {

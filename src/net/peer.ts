@@ -9,7 +9,7 @@ import type { Limits, Timeouts } from '../base/limits.ts'
 import type { Application, Exchange, RouteMatch } from '../http/application.ts'
 import { RequestBody } from '../http/body.ts'
 import { bodyLimit, streamsBody } from '../http/body-mode.ts'
-import type { ConnectionInfo } from '../http/connection-info.ts'
+import type { ClientCertificate, ConnectionInfo } from '../http/connection-info.ts'
 import { problemFor } from '../http/problem.ts'
 import { HttpResponse, type TakeOver } from '../http/response.ts'
 import { CLOSED, Connection, DATA, END, HEAD, NEED_DATA, PAUSED } from '../wire/connection.ts'
@@ -17,8 +17,10 @@ import { CONTINUE } from '../wire/encode.ts'
 import type { Head } from '../wire/head.ts'
 import * as state from '../wire/states.ts'
 
+import { connectionId, nextConnection } from './connection-id.ts'
 import * as phase from './deadlines.ts'
 import { Deadlines } from './deadlines.ts'
+import type { Guest } from './guests.ts'
 import { Outbox } from './outbox.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
 import type { Ticker, Timed } from './ticker.ts'
@@ -43,20 +45,17 @@ export interface PeerHost {
   /** A client could not be let in (`EMFILE`); the next one may. */
   reportAccept(error: Error): void
   /** The peer is gone, and so is its handler. May be said twice. */
-  forget(peer: Peer): void
+  forget(guest: Guest): void
 }
 
-/** Unique among the processes of a machine, as far as logs are concerned. */
-const ID_PREFIX = `${(process.pid % 46656).toString(36)}${(Date.now() % 2176782336).toString(36)}`
-let connections = 0
-
-export class Peer implements TransportListener, ConnectionInfo, Timed {
+export class Peer implements Guest, TransportListener, ConnectionInfo, Timed {
+  readonly clientCertificate: ClientCertificate | null
   readonly #host: PeerHost
   readonly #transport: Transport
   readonly #connection: Connection
   readonly #deadlines: Deadlines
   readonly #outbox: Outbox
-  readonly #number = ++connections
+  readonly #number = nextConnection()
   /** The request that is under way, until its answer has been handed over. */
   #exchange: Exchange | null = null
   #body: RequestBody | null = null
@@ -82,7 +81,8 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
   /** A chunk that is ours to keep: bytes in it need no copy. */
   #ownChunk: Buffer | null = null
 
-  constructor(host: PeerHost, transport: Transport) {
+  constructor(host: PeerHost, transport: Transport, clientCertificate: ClientCertificate | null = null) {
+    this.clientCertificate = clientCertificate
     this.#host = host
     this.#transport = transport
     this.#connection = new Connection(host.limits)
@@ -104,7 +104,7 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
   }
 
   get connectionId(): string {
-    return `${ID_PREFIX}-${this.#number.toString(36)}`
+    return connectionId(this.#number)
   }
 
   get isGone(): boolean {
@@ -294,7 +294,8 @@ export class Peer implements TransportListener, ConnectionInfo, Timed {
 
   #wait(): void {
     const reading = this.#connection.reading
-    if (reading === state.BODY) this.#deadlines.enter(phase.BODY)
+    // A client that was not told to go on is not slow.
+    if (reading === state.BODY) this.#deadlines.enter(this.#owesContinue ? phase.NONE : phase.BODY)
     else this.#deadlines.enter(this.#connection.inHead ? phase.HEAD : phase.IDLE)
   }
 

@@ -284,6 +284,8 @@ export class Head {
   /** `Connection: upgrade` and an Upgrade field. */
   upgrade = false
   #contentType: string | null | undefined = undefined
+  /** It came as HTTP/2. What it says is read as if it had come as HTTP/1.1. */
+  isHttp2 = false
   /** Length of the body in bytes, 0 without one, -1 (`CHUNKED`) when only its end will tell. */
   contentLength = 0
 
@@ -329,6 +331,10 @@ export class Head {
 
   get queryString(): string {
     return this.#target.queryString
+  }
+
+  get protocol(): 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2.0' {
+    return this.isHttp2 ? 'HTTP/2.0' : this.minorVersion === 0 ? 'HTTP/1.0' : 'HTTP/1.1'
   }
 
   get bodyKind(): 'none' | 'length' | 'chunked' {

@@ -230,6 +230,30 @@ test('minBodyRate: in a streaming handler the stream errors, and left alone that
   assert.equal(connection.answer(), null)
 })
 
+test('minBodyRate: a client that was not told to go on is not slow', async () => {
+  const go = gate()
+  const connection = open(
+    { minBodyRate: 256, bodyGracePeriod: 5_000 },
+    {
+      routes: {
+        'POST ~upload': async (_, { request }) => {
+          await go.promise
+          await request.bufferBody()
+          return request.body
+        },
+      },
+    },
+  )
+  await connection.send('POST /upload HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n')
+  await connection.clock.advance(20_000)
+  assert.equal(connection.take(), '')
+  go.open()
+  await settled()
+  assert.equal(connection.take(), 'HTTP/1.1 100 Continue\r\n\r\n')
+  await connection.send('hello')
+  assert.equal(connection.answer()?.text, 'hello')
+})
+
 test('minBodyRate: time in which the server does not read is not counted', async () => {
   const go = gate()
   const connection = open(

@@ -51,6 +51,8 @@ async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
+const STATUS_LINE = /(HTTP\/[\d.]+) (\d{3}) /
+
 /** curl has removed the framing, so a body ends where the next status line begins, or with the output. */
 function readAnswers(output: Buffer): CurlAnswer[] {
   const answers: CurlAnswer[] = []
@@ -58,10 +60,10 @@ function readAnswers(output: Buffer): CurlAnswer[] {
     const headEnd = output.indexOf('\r\n\r\n', at)
     if (headEnd === -1) throw new Error(`no head in ${output.toString('latin1', at)}`)
     const lines = output.toString('latin1', at, headEnd).split('\r\n')
-    const next = output.indexOf('HTTP/1.', headEnd + 4)
-    const end = next === -1 ? output.length : next
+    const next = output.toString('latin1', headEnd + 4).search(STATUS_LINE)
+    const end = next === -1 ? output.length : headEnd + 4 + next
     const body = output.subarray(headEnd + 4, end)
-    const [, protocol, status] = /^(HTTP\/\d\.\d) (\d{3})/.exec(lines[0]!)!
+    const [, protocol, status] = STATUS_LINE.exec(lines[0]!)!
     const header = (name: string): string | null => {
       const line = lines.find((one) => one.toLowerCase().startsWith(`${name.toLowerCase()}:`))
       return line === undefined ? null : line.slice(name.length + 1).trim()

@@ -8,6 +8,7 @@ import { resolveLimits, resolveTimeouts } from '../../src/base/limits.ts'
 import type { Application, Exchange } from '../../src/http/application.ts'
 import type { RequestBody } from '../../src/http/body.ts'
 import type { HttpSession } from '../../src/http/session.ts'
+import type { Guest } from '../../src/net/guests.ts'
 import { Peer, type PeerHost } from '../../src/net/peer.ts'
 import { Ticker } from '../../src/net/ticker.ts'
 import { Connection } from '../../src/wire/connection.ts'
@@ -78,7 +79,7 @@ class Simulation {
   readonly #clients: SimulatedClient[] = []
   readonly #peers = new Map<SimulatedClient, Peer>()
   readonly #accepted: Accepted[] = []
-  readonly #forgotten = new Set<Peer>()
+  readonly #forgotten = new Set<Guest>()
   readonly #sources: { readonly name: string; isClosed: boolean }[] = []
   #gates: (() => void)[] = []
   #isStopping = false

@@ -1,0 +1,14 @@
+// Names for connections: unique among the processes of a machine, as far as logs are concerned.
+
+const PREFIX = `${(process.pid % 46656).toString(36)}${(Date.now() % 2176782336).toString(36)}`
+let connections = 0
+
+/** The number of a new connection. */
+export function nextConnection(): number {
+  return ++connections
+}
+
+/** Made when somebody asks: most connections are never named. */
+export function connectionId(number: number): string {
+  return `${PREFIX}-${number.toString(36)}`
+}

@@ -1,0 +1,171 @@
+// One answer on its way through an HTTP/2 stream (RFC 9113 §8.1). What it says is decided as for HTTP/1.1; how it is framed is Node's part.
+
+import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+
+import { trimBlanks } from '../base/ascii.ts'
+import type { RequestBody } from '../http/body.ts'
+import { closeSource, openSource, type SourceReader } from '../http/byte-source.ts'
+import { FRAMING, type HttpResponse } from '../http/response.ts'
+
+import { mayHaveBody, shownLength, shownType } from './answer-head.ts'
+import { type PumpTarget, pump } from './pump.ts'
+
+/** A frame's payload as most clients allow it. So much is handed on at once, and whether the client reads is seen in such steps. */
+const PIECE_BYTES = 16 * 1024
+/** The length is not known before the end of the body. */
+const UNKNOWN = -1
+
+export class Http2Answer implements PumpTarget {
+  readonly #stream: ServerHttp2Stream
+  readonly #response: HttpResponse
+  readonly #dateLine: string
+  readonly #isHead: boolean
+  /** The whole body, where it is no stream. */
+  readonly #bytes: Uint8Array | null
+  #hasBegun = false
+  #isGone = false
+  #givenBytes = 0
+  #takenBytes = 0
+  #source: SourceReader | null = null
+  #onDrain: (() => void) | null = null
+
+  /** @param overwritten body of the request, when its memory is about to be overwritten: an answer that sends that very memory sends a copy */
+  constructor(stream: ServerHttp2Stream, response: HttpResponse, dateLine: string, isHead: boolean, overwritten: RequestBody | null) {
+    this.#stream = stream
+    this.#response = response
+    this.#dateLine = dateLine
+    this.#isHead = isHead
+    this.#bytes = bytesOf(response, overwritten)
+    response.take()
+  }
+
+  /** Whether bytes of it may have reached the client. */
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  /** 0 when nothing waits for the client, else a number that falls whenever it takes something. */
+  get unread(): number {
+    const waits = this.#hasBegun && !this.#stream.writableFinished && this.#takenBytes < this.#givenBytes
+    return waits ? Number.MAX_SAFE_INTEGER - this.#takenBytes : 0
+  }
+
+  /** Sends an answer that needs no waiting. @returns false when its body is a stream, or is large: `sendStream` sends it */
+  sendWhole(): boolean {
+    const { content, declaredLength } = this.#response
+    const hasBody = mayHaveBody(this.#response, this.#isHead)
+    if (content.kind === 'stream') {
+      if (hasBody) return false
+      closeSource(content.source)
+      this.#begin(declaredLength, true)
+      return true
+    }
+    // A handler for HEAD may say the length that GET would have.
+    const bytes = this.#bytes
+    if (bytes !== null && hasBody && bytes.length > PIECE_BYTES) return false
+    const length = bytes !== null ? bytes.length : hasBody ? 0 : Math.max(0, declaredLength)
+    const isEmpty = bytes === null || !hasBody || bytes.length === 0
+    this.#begin(length, isEmpty)
+    if (!isEmpty) {
+      this.#givenBytes = bytes.length
+      this.#stream.end(bytes) // in one frame with the end of the stream
+    }
+    return true
+  }
+
+  /** Sends the others. @throws what a streamed body's source throws */
+  async sendStream(): Promise<void> {
+    const { content, declaredLength } = this.#response
+    this.#stream.on('drain', () => this.#resume())
+    if (this.#bytes !== null) await this.#sendBytes(this.#bytes)
+    else if (content.kind === 'stream') {
+      this.#source = openSource(content.source)
+      await pump(this.#source, declaredLength, this)
+    }
+    if (this.#isGone) return
+    if (this.#hasBegun) this.#stream.end()
+    else this.#begin(Math.max(0, declaredLength), true)
+  }
+
+  async #sendBytes(bytes: Uint8Array): Promise<void> {
+    this.#begin(bytes.length, false)
+    await this.#giveAll(bytes)
+  }
+
+  write(piece: Uint8Array): Promise<void> | null {
+    if (!this.#hasBegun) this.#begin(this.#response.declaredLength, false)
+    if (piece.length > PIECE_BYTES) return this.#giveAll(piece)
+    return this.#give(piece) ? null : this.#drained()
+  }
+
+  async #giveAll(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length && !this.#isGone; at += PIECE_BYTES) {
+      if (!this.#give(bytes.subarray(at, at + PIECE_BYTES))) await this.#drained()
+    }
+  }
+
+  /** @returns false when the client should read first */
+  #give(piece: Uint8Array): boolean {
+    this.#givenBytes += piece.length
+    return this.#stream.write(piece, () => {
+      this.#takenBytes += piece.length
+    })
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onDrain = resolve
+    })
+  }
+
+  #resume(): void {
+    const resume = this.#onDrain
+    this.#onDrain = null
+    resume?.()
+  }
+
+  /** The client is gone. */
+  abandon(): void {
+    this.#isGone = true
+    this.#source?.close()
+    this.#resume()
+  }
+
+  #begin(length: number, isWhole: boolean): void {
+    this.#hasBegun = true
+    this.#stream.respond(this.#headers(length), { endStream: isWhole })
+  }
+
+  #headers(length: number): OutgoingHttpHeaders {
+    const { statusCode, fields } = this.#response
+    const headers: Record<string, string | number | string[]> = Object.create(null)
+    headers[':status'] = statusCode
+    for (let i = 0; fields !== null && i < fields.length; i += 2) {
+      const name = fields[i]!.toLowerCase()
+      if (!FRAMING.test(name)) addField(headers, name, trimBlanks(fields[i + 1]!)) // a 426 has Upgrade
+    }
+    headers['date'] ??= this.#dateLine.slice('Date: '.length, -2)
+    const shown = shownType(this.#response)
+    if (shown !== null) headers['content-type'] = shown
+    const shownBytes = length === UNKNOWN ? UNKNOWN : shownLength(statusCode, length)
+    if (shownBytes >= 0) headers['content-length'] = shownBytes
+    return headers
+  }
+}
+
+function bytesOf({ content }: HttpResponse, overwritten: RequestBody | null): Uint8Array | null {
+  if (content.kind === 'text') return Buffer.from(content.text)
+  if (content.kind !== 'bytes') return null
+  return overwritten?.holds(content.bytes) === true ? new Uint8Array(content.bytes) : content.bytes
+}
+
+/** Lines of one name are one list (RFC 9110 §5.2), cookies excepted: Node takes arrays for some names only. */
+function addField(headers: Record<string, string | number | string[]>, name: string, value: string): void {
+  const before = headers[name]
+  if (name === 'set-cookie') headers[name] = [...((before as string[] | undefined) ?? []), value]
+  else headers[name] = before === undefined ? value : `${String(before)}, ${value}`
+}

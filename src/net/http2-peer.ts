@@ -1,0 +1,228 @@
+// One client that speaks HTTP/2: its connection, and the requests that are under way on it (RFC 9113).
+//
+// Frames, compression and flow control are Node's; what a request is, what it may cost and how long it may take is decided here and by its
+// exchanges, as for HTTP/1.1. Loaded only by servers that are asked to speak HTTP/2.
+
+import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream, type SessionOptions } from 'node:http2'
+import type { TLSSocket } from 'node:tls'
+
+import { WeirError } from '../base/errors.ts'
+import type { Limits } from '../base/limits.ts'
+import type { ClientCertificate } from '../http/connection-info.ts'
+import type { Head } from '../wire/head.ts'
+import { readHttp2Head } from '../wire/http2-head.ts'
+
+import { connectionId, nextConnection } from './connection-id.ts'
+import * as phase from './deadlines.ts'
+import { Deadlines } from './deadlines.ts'
+import type { Guest } from './guests.ts'
+import { type Http2Connection, Http2Exchange } from './http2-exchange.ts'
+import type { PeerHost } from './peer.ts'
+import type { Timed } from './ticker.ts'
+
+const NO_ERROR = 0
+const REFUSED_STREAM = 7
+const FLAG_END_STREAM = 1
+const LAST_STREAM = 2 ** 31 - 1
+
+/** What a client may send of one body before the handler reads it. */
+const STREAM_WINDOW_BYTES = 256 * 1024
+/** What it may send of all bodies together before anything of it has arrived. */
+const CONNECTION_WINDOW_BYTES = 1024 * 1024
+/** What Node may hold for one connection, in MB: heads that are under way, and the windows of all streams. */
+const SESSION_MEMORY_MB = 32
+/** Frames that are against the rules, refused streams, settings in one frame, and pings without an answer: beyond it the connection ends. */
+const MAX_INVALID_FRAMES = 100
+const MAX_REJECTED_STREAMS = 100
+const MAX_SETTINGS = 32
+const MAX_PINGS = 10
+/** What each field costs beside its text (RFC 9113 §6.5.2). */
+const FIELD_OVERHEAD = 32
+/** `:method`, `:scheme`, `:authority` and `:path`. */
+const PSEUDO_FIELDS = 4
+/** Node resets a stream whose head is too large. So that a client is told 431 instead, Node's limit lies so much higher than ours. */
+const ROOM_FOR_AN_ANSWER = 2
+/** A request that the client has cancelled counts until its handler has settled: so many times the limit may be under way in all. */
+const ROOM_FOR_CANCELLED = 2
+
+/** The fourth argument is documented, but not in the types. */
+type OnStream = (stream: ServerHttp2Stream, headers: unknown, flags: number, list: readonly string[]) => void
+
+export class Http2Peer implements Guest, Http2Connection, Timed {
+  readonly host: PeerHost
+  readonly clientAddress: string
+  readonly clientPort: number
+  readonly isSecure = true
+  readonly clientCertificate: ClientCertificate | null
+  readonly #number = nextConnection()
+  readonly #socket: TLSSocket
+  readonly #session: ServerHttp2Session
+  readonly #deadlines: Deadlines
+  /** Not all are open: a handler may still be cleaning up behind a request that was cancelled. */
+  readonly #exchanges = new Set<Http2Exchange>()
+  #requests = 0
+  /** For how long nothing was heard of a client whose requests are under way. */
+  #silentMs = 0
+  #isAsked = false
+  /** The server stops. */
+  #isDraining = false
+  /** No new request is taken. */
+  #isFinishing = false
+  #isGone = false
+  #isAborted = false
+
+  constructor(host: PeerHost, socket: TLSSocket, clientCertificate: ClientCertificate | null) {
+    this.host = host
+    this.#socket = socket
+    this.clientAddress = socket.remoteAddress ?? ''
+    this.clientPort = socket.remotePort ?? 0
+    this.clientCertificate = clientCertificate
+    this.#deadlines = new Deadlines(host.timeouts, host.ticker)
+    this.#session = performServerHandshake(socket, sessionOptions(host.limits))
+    this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)
+    const onStream: OnStream = (stream, _headers, flags, list) => this.#open(stream, flags, list)
+    this.#session.on('stream', onStream as (stream: ServerHttp2Stream) => void)
+    this.#session.on('error', ignore) // `close` follows
+    this.#session.on('goaway', () => this.finish()) // the client will send no more
+    this.#session.on('close', () => this.#onClose())
+    socket.on('end', () => this.#session.destroy()) // no client goes on reading behind that
+    host.ticker.add(this)
+  }
+
+  get connectionId(): string {
+    return connectionId(this.#number)
+  }
+
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  get isBusy(): boolean {
+    for (const exchange of this.#exchanges) if (exchange.isBusy) return true
+    return false
+  }
+
+  #open(stream: ServerHttp2Stream, flags: number, list: readonly string[]): void {
+    const { maxConcurrentStreams, maxRequestsPerConnection } = this.host.limits
+    if (this.#exchanges.size >= ROOM_FOR_CANCELLED * maxConcurrentStreams) {
+      stream.on('error', ignore)
+      stream.close(REFUSED_STREAM)
+      return
+    }
+    const exchange = new Http2Exchange(this, stream)
+    this.#exchanges.add(exchange)
+    this.#deadlines.enter(phase.NONE)
+    this.hear()
+    if (maxRequestsPerConnection !== null && ++this.#requests >= maxRequestsPerConnection) this.finish()
+    try {
+      this.#start(exchange, list, (flags & FLAG_END_STREAM) !== 0)
+    } catch (error) {
+      this.host.report(error as Error, this)
+      exchange.break(error as Error)
+    }
+  }
+
+  #start(exchange: Http2Exchange, list: readonly string[], isWhole: boolean): void {
+    let head: Head
+    try {
+      head = readHttp2Head(list, isWhole, this.host.limits)
+    } catch (error) {
+      if (!(error instanceof WeirError)) throw error
+      exchange.refuseHead(error, list[list.indexOf(':method') + 1] === 'HEAD')
+      return
+    }
+    exchange.start(head)
+  }
+
+  hear(): void {
+    this.#silentMs = 0
+    this.#isAsked = false
+  }
+
+  forget(exchange: Http2Exchange): void {
+    this.#exchanges.delete(exchange)
+    if (this.#exchanges.size > 0) return
+    if (this.#isGone) this.host.forget(this)
+    else {
+      this.#deadlines.enter(this.#isFinishing ? phase.LINGER : phase.IDLE)
+      if (this.#isDraining) this.finish() // behind the first word and without streams Node reads nothing more, the ping's answer neither
+    }
+  }
+
+  /** Takes no new request. The client learns which was the last (GOAWAY, RFC 9113 §6.8), and the connection ends with its answer. */
+  finish(): void {
+    if (this.#isFinishing || this.#isGone) return
+    this.#isFinishing = true
+    if (!this.#session.destroyed) this.#session.close()
+    if (this.#exchanges.size === 0) this.#deadlines.enter(phase.LINGER)
+  }
+
+  /**
+   * A client whose request crosses the word that the server stops gets its answer: first it is told to send no more, then, when it has heard
+   * that, from where on nothing is read.
+   */
+  drain(): void {
+    this.#isDraining = true
+    if (this.#exchanges.size === 0) this.finish()
+    if (this.#isFinishing || this.#session.destroyed) return
+    this.#session.goaway(NO_ERROR, LAST_STREAM)
+    if (!this.#session.ping(() => this.finish())) this.finish()
+  }
+
+  abort(error: Error): void {
+    this.#isAborted = true
+    for (const exchange of this.#exchanges) exchange.break(error)
+    this.#session.destroy()
+    this.#socket.destroy()
+    if (this.#isGone) this.host.forget(this)
+  }
+
+  #onClose(): void {
+    this.#isGone = true
+    this.host.ticker.delete(this)
+    if (this.#exchanges.size === 0 || this.#isAborted) this.host.forget(this)
+  }
+
+  tick(elapsedMs: number): void {
+    for (const exchange of this.#exchanges) exchange.tick(elapsedMs)
+    if (this.#exchanges.size > 0) this.#listen(elapsedMs)
+    if (!this.#deadlines.isOver) return
+    if (this.#deadlines.phase === phase.LINGER) this.#socket.destroy()
+    else this.finish()
+  }
+
+  /**
+   * Asks a client that says nothing while its requests are under way whether it is still there. Once a client has broken the rules Node reads
+   * nothing more, and would not notice that it has left; and no handler would end.
+   */
+  #listen(elapsedMs: number): void {
+    const { writeTimeout } = this.host.timeouts
+    this.#silentMs += elapsedMs
+    if (writeTimeout === null || this.#silentMs <= writeTimeout || this.#session.destroyed) return
+    if (this.#silentMs > 2 * writeTimeout) this.abort(new WeirError('WEIR_CLIENT_GONE', 'it does not answer'))
+    else if (!this.#isAsked) {
+      this.#isAsked = true
+      this.#session.ping(() => this.hear())
+    }
+  }
+}
+
+/** Node's types are older than two of them. */
+function sessionOptions(limits: Limits): SessionOptions & { maxSessionInvalidFrames: number; maxSessionRejectedStreams: number } {
+  const fields = limits.maxRequestHeaders + PSEUDO_FIELDS
+  return {
+    maxSessionMemory: SESSION_MEMORY_MB,
+    maxHeaderListPairs: ROOM_FOR_AN_ANSWER * fields,
+    maxOutstandingPings: MAX_PINGS,
+    maxSessionInvalidFrames: MAX_INVALID_FRAMES,
+    maxSessionRejectedStreams: MAX_REJECTED_STREAMS,
+    maxSettings: MAX_SETTINGS,
+    settings: {
+      maxConcurrentStreams: limits.maxConcurrentStreams,
+      initialWindowSize: STREAM_WINDOW_BYTES,
+      maxHeaderListSize: ROOM_FOR_AN_ANSWER * (limits.maxRequestHeaderSize + FIELD_OVERHEAD * fields),
+    },
+  }
+}
+
+function ignore(): void {}

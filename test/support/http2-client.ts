@@ -1,0 +1,214 @@
+// Clients of HTTP/2: Node's, for what is in order, and one that sends frames, for what is not.
+
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2'
+import type { TestContext } from 'node:test'
+import { connect, type TLSSocket } from 'node:tls'
+
+import { within } from './serving.ts'
+
+/** One answer. */
+export interface Http2Message {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Buffer
+  readonly text: string
+  /** Code of RST_STREAM, 0 where the stream ended in order. */
+  readonly code: number
+  json(): unknown
+}
+
+/** A session with Node's client, destroyed when the test ends. */
+export class Http2Client {
+  readonly session: ClientHttp2Session
+  /** Last stream that the server will answer, once it has said so. */
+  goaway: { readonly code: number; readonly lastStream: number } | null = null
+
+  private constructor(session: ClientHttp2Session) {
+    this.session = session
+    session.on('error', () => {})
+    session.on('goaway', (code, lastStream) => {
+      this.goaway = { code, lastStream }
+    })
+  }
+
+  static async connect(t: TestContext, port: number): Promise<Http2Client> {
+    const session = connectHttp2(`https://localhost:${port}`, { rejectUnauthorized: false })
+    const client = new Http2Client(session)
+    t.after(() => session.destroy())
+    await within(
+      new Promise<void>((resolve, reject) => session.once('remoteSettings', () => resolve()).once('error', reject)),
+      'the settings of the server',
+    )
+    return client
+  }
+
+  /** Opens a stream; the body, if there is one, is the caller's to send. */
+  open(headers: OutgoingHttpHeaders): ClientHttp2Stream {
+    const method = headers[':method'] ?? 'GET'
+    const stream = this.session.request(headers, { endStream: method === 'GET' || method === 'HEAD' || method === 'OPTIONS' })
+    stream.on('error', () => {})
+    return stream
+  }
+
+  get(path: string, headers: OutgoingHttpHeaders = {}): Promise<Http2Message> {
+    return answerOf(this.open({ ':path': path, ...headers }))
+  }
+
+  post(path: string, body: string | Uint8Array, headers: OutgoingHttpHeaders = {}): Promise<Http2Message> {
+    const stream = this.open({ ':method': 'POST', ':path': path, ...headers })
+    stream.end(body)
+    return answerOf(stream)
+  }
+
+  /** Resolves when the connection is closed. */
+  closed(): Promise<void> {
+    if (this.session.destroyed) return Promise.resolve()
+    return within(new Promise((resolve) => this.session.once('close', () => resolve())), 'the end of the connection')
+  }
+}
+
+/** What comes as an answer, also when it breaks off: then `code` says so. @throws when nothing comes */
+export function answerOf(stream: ClientHttp2Stream): Promise<Http2Message> {
+  const chunks: Buffer[] = []
+  let status = 0
+  let headers: Http2Message['headers'] = {}
+  stream.on('response', (fields) => {
+    status = Number(fields[':status'])
+    headers = fields
+  })
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const closed = new Promise<Http2Message>((resolve) =>
+    stream.on('close', () => {
+      const body = Buffer.concat(chunks)
+      const text = body.toString()
+      resolve({ status, headers, body, text, code: stream.rstCode, json: () => JSON.parse(text) as unknown })
+    }),
+  )
+  return within(closed, 'an answer')
+}
+
+export const DATA = 0
+export const HEADERS = 1
+export const RST_STREAM = 3
+export const SETTINGS = 4
+export const PING = 6
+export const GOAWAY = 7
+export const CONTINUATION = 9
+export const END_STREAM = 1
+export const END_HEADERS = 4
+const ACK = 1
+
+export interface Frame {
+  readonly type: number
+  readonly flags: number
+  readonly stream: number
+  readonly payload: Buffer
+}
+
+/** Sends frames as they are given, and answers nothing but SETTINGS. */
+export class RawHttp2 {
+  readonly #socket: TLSSocket
+  #received: Buffer = Buffer.alloc(0)
+  readonly frames: Frame[] = []
+  isClosed = false
+  #look: () => void = () => {}
+
+  private constructor(socket: TLSSocket) {
+    this.#socket = socket
+    socket.on('error', () => {})
+    socket.on('data', (bytes: Buffer) => this.#read(bytes))
+    socket.on('close', () => {
+      this.isClosed = true
+      this.#look()
+    })
+  }
+
+  static async connect(t: TestContext, port: number): Promise<RawHttp2> {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'] })
+    t.after(() => socket.destroy())
+    await new Promise<void>((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject))
+    const client = new RawHttp2(socket)
+    socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+    client.frame(SETTINGS, 0, 0)
+    return client
+  }
+
+  frame(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): this {
+    const head = Buffer.alloc(9)
+    head.writeUIntBE(payload.length, 0, 3)
+    head.writeUInt8(type, 3)
+    head.writeUInt8(flags, 4)
+    head.writeUInt32BE(stream, 5)
+    this.#socket.write(Buffer.concat([head, payload]))
+    return this
+  }
+
+  /** A head in one frame. */
+  headers(stream: number, list: readonly (readonly [name: string, value: string])[], isWhole = true): this {
+    return this.frame(HEADERS, END_HEADERS | (isWhole ? END_STREAM : 0), stream, encodeFields(list))
+  }
+
+  data(stream: number, bytes: string | Uint8Array, isLast = false): this {
+    return this.frame(DATA, isLast ? END_STREAM : 0, stream, Buffer.from(bytes as string))
+  }
+
+  /** Stops reading, so that the server cannot send. */
+  pause(): this {
+    this.#socket.pause()
+    return this
+  }
+
+  /** Ends our side. */
+  end(): void {
+    this.#socket.end()
+  }
+
+  /** The body of an answer; what came of it when the stream was reset, or the connection closed. */
+  async body(stream: number): Promise<string> {
+    const isLast = ({ type, flags }: Frame): boolean =>
+      type === RST_STREAM || ((type === DATA || type === HEADERS) && (flags & END_STREAM) !== 0)
+    const own = (): Frame[] => this.frames.filter((frame) => frame.stream === stream)
+    await this.until(() => this.isClosed || own().some(isLast), `the end of stream ${stream}`)
+    const data = own().filter(({ type }) => type === DATA)
+    return Buffer.concat(data.map(({ payload }) => payload)).toString()
+  }
+
+  async until(condition: () => boolean, what: string): Promise<void> {
+    await within(
+      new Promise<void>((resolve) => {
+        this.#look = () => {
+          if (condition()) resolve()
+        }
+        this.#look()
+      }),
+      what,
+    )
+  }
+
+  #read(bytes: Buffer): void {
+    this.#received = Buffer.concat([this.#received, bytes])
+    while (this.#received.length >= 9) {
+      const length = this.#received.readUIntBE(0, 3)
+      if (this.#received.length < 9 + length) break
+      const [type, flags, stream] = [this.#received[3]!, this.#received[4]!, this.#received.readUInt32BE(5)]
+      this.frames.push({ type, flags, stream, payload: this.#received.subarray(9, 9 + length) })
+      this.#received = this.#received.subarray(9 + length)
+      if (type === SETTINGS && (flags & ACK) === 0) this.frame(SETTINGS, ACK, 0)
+    }
+    this.#look()
+  }
+}
+
+/** HPACK without its tables: each field as literal text (RFC 7541 §6.2.2). */
+export function encodeFields(list: readonly (readonly [name: string, value: string])[]): Buffer {
+  return Buffer.concat(list.flatMap(([name, value]) => [Buffer.from([0]), encodeText(name), encodeText(value)]))
+}
+
+function encodeText(text: string): Buffer {
+  const bytes = Buffer.from(text, 'latin1')
+  if (bytes.length < 127) return Buffer.concat([Buffer.from([bytes.length]), bytes])
+  const length = [127]
+  let rest = bytes.length - 127
+  for (; rest >= 128; rest = Math.floor(rest / 128)) length.push((rest % 128) | 128)
+  return Buffer.concat([Buffer.from([...length, rest]), bytes])
+}

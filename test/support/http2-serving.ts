@@ -1,0 +1,28 @@
+// A server that speaks HTTP/2, for one test.
+
+import type { TestContext } from 'node:test'
+
+import { HttpServer, type ServerOptions } from '../../src/index.ts'
+
+import { cert, key } from './certificate.ts'
+
+export interface Http2Serving {
+  readonly server: HttpServer
+  /** What the server told the host program, newest last. */
+  readonly logged: unknown[]
+}
+
+/** Starts a server that `map` has filled; it is stopped when the test ends. */
+export async function serveHttp2(t: TestContext, map: (server: HttpServer) => void, options: ServerOptions = {}): Promise<Http2Serving> {
+  const logged: unknown[] = []
+  const server = new HttpServer({
+    tls: { key, cert },
+    http2: true,
+    logger: { error: (_message, detail) => logged.push(detail) },
+    ...options,
+  })
+  map(server)
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  return { server, logged }
+}
