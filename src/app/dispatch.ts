@@ -3,14 +3,14 @@
 import { type ErrorCode, WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import type { Limits } from '../base/limits.ts'
-import type { Application, RequestHead, RouteMatch } from '../http/application.ts'
+import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body.ts'
-import { bodyLimit } from '../http/body-mode.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import type { JsonEngine } from '../http/json-engine.ts'
 import { problemFor } from '../http/problem.ts'
 import { HttpRequest } from '../http/request.ts'
 import type { HttpResponse, Serialize } from '../http/response.ts'
+import type { RouteMatch } from '../http/route-info.ts'
 import { HttpSession, type ServerHandle } from '../http/session.ts'
 
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './middleware.ts'
@@ -41,8 +41,7 @@ export interface DispatcherOptions {
 
 /** A session with the route that was found for it. */
 class RoutedSession extends HttpSession {
-  readonly found: Route | null
-  readonly values: readonly string[]
+  readonly match: RouteMatch
   /** `onError` has been asked: when its answer fails as well, it is not asked again. */
   hasAsked = false
   readonly head: RequestHead
@@ -56,8 +55,7 @@ class RoutedSession extends HttpSession {
     serialize: Serialize,
   ) {
     super(options.server, connection, request, match.route, serialize)
-    this.found = match.route as Route | null
-    this.values = match.values
+    this.match = match
     this.head = head
   }
 }
@@ -89,18 +87,8 @@ export class Dispatcher implements Application<RoutedSession> {
     return this.#options.routes.find(head)
   }
 
-  open(head: RequestHead, body: RequestBody, connection: ConnectionInfo, match: RouteMatch): RoutedSession {
-    const { limits } = this.#options
-    const request = new HttpRequest(
-      head,
-      body,
-      connection,
-      match.route,
-      match.values,
-      limits.maxRequestHeaderSize,
-      bodyLimit(match, limits),
-      this.#options.jsonEngine,
-    )
+  open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): RoutedSession {
+    const request = new HttpRequest(head, body, connection, match, this.#options)
     return new RoutedSession(this.#options, head, connection, request, match, this.#serialize)
   }
 
@@ -163,9 +151,9 @@ export class Dispatcher implements Application<RoutedSession> {
   }
 
   #route(session: RoutedSession): HttpResponse | Promise<HttpResponse> {
-    const route = session.found
+    const { route, values } = session.match
     if (route === null) return this.#answerWithoutRoute(session)
-    return reply(session, route.run(session, session.request, session.values))
+    return reply(session, (route as Route).run(session, session.request, values))
   }
 
   /** RFC 9110 §9.3.7, §15.5.6: OPTIONS is answered for every path that is known, 405 says which methods are. */

@@ -1,6 +1,7 @@
 // All routes of a server: finding the one that answers, and saying what is there.
 
-import type { RequestHead, RouteMatch } from '../http/application.ts'
+import type { RequestHead } from '../http/application.ts'
+import type { RouteMatch } from '../http/route-info.ts'
 import { Matcher } from '../routing/matcher.ts'
 import type { AnySchema } from '../schema/standard.ts'
 

@@ -21,6 +21,8 @@ const OPTION_NAMES: ReadonlySet<string> = new Set([
   'maxRequestBodySize',
   'metadata',
 ] satisfies (keyof RouteOptions)[])
+/** What a handler gets whose route binds nothing. */
+const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
 const NO_METADATA: RouteMetadata = Object.freeze({})
 
 export class Route implements RouteInfo {
@@ -56,7 +58,7 @@ export class Route implements RouteInfo {
 
   /** Calls the handler with what the request gives. @throws BindingError, and whatever the handler throws */
   run(session: HttpSession, request: HttpRequest, values: readonly string[]): unknown {
-    if (this.#binder === null) return this.#handler({}, session)
+    if (this.#binder === null) return this.#handler(NO_ARGS, session)
     const args = this.#binder.bind(request, values)
     if (!(args instanceof Promise)) return this.#handler(args, session)
     return args.then((bound) => this.#handler(bound, session))

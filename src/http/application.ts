@@ -6,7 +6,7 @@ import type { RequestBody } from './body.ts'
 import type { ConnectionInfo } from './connection-info.ts'
 import type { HttpRequest } from './request.ts'
 import type { HttpResponse } from './response.ts'
-import type { RouteInfo } from './route-info.ts'
+import type { RouteMatch } from './route-info.ts'
 
 /** A complete request head. */
 export type RequestHead = Head
@@ -16,17 +16,11 @@ export interface Exchange {
   readonly request: HttpRequest
 }
 
-/** A found route and the values of its parameters; the route is null where none matches. */
-export interface RouteMatch {
-  readonly route: RouteInfo | null
-  readonly values: readonly string[]
-}
-
 export interface Application<E extends Exchange = Exchange> {
   /** Which route answers: asked as soon as the head is in, because the route decides what becomes of the body. Never throws. */
   match(head: Head): RouteMatch
-  /** Begins the exchange. Never throws. */
-  open(head: Head, body: RequestBody, connection: ConnectionInfo, match: RouteMatch): E
+  /** Begins the exchange. Never throws. @param body null when there is none */
+  open(head: Head, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): E
   /** Runs middleware and handler. Never throws and never rejects: what goes wrong is an answer too. No promise unless a handler needs one. */
   handle(exchange: E): HttpResponse | Promise<HttpResponse>
   /** Answers for the engine when a request cannot reach its handler: its body is too large, too slow or malformed. Never throws. */

@@ -2,8 +2,9 @@
 
 import type { Limits } from '../base/limits.ts'
 import { parseMediaType } from '../formats/media-type.ts'
+import type { Head } from '../wire/head.ts'
 
-import type { RequestHead, RouteMatch } from './application.ts'
+import type { RouteMatch } from './route-info.ts'
 
 const LETTER_M = 0x6d
 
@@ -13,7 +14,7 @@ export function bodyLimit({ route }: RouteMatch, limits: Limits): number | null 
 }
 
 /** A form with files may be large and is read as it comes; all else is gathered first. What no route wants is not gathered at all. */
-export function streamsBody(head: RequestHead, { route }: RouteMatch): boolean {
+export function streamsBody(head: Head, { route }: RouteMatch): boolean {
   if (route === null) return true
   if (route.bodyMode !== 'auto') return route.bodyMode === 'stream'
   const type = head.contentType

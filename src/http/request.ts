@@ -3,14 +3,16 @@
 import { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, WeirError } from '../base/errors.ts'
+import type { Limits } from '../base/limits.ts'
 import { parseCookies } from '../formats/cookie.ts'
 import { type FormRecord, foldForm, parseForm } from '../formats/form.ts'
 import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits } from '../formats/multipart.ts'
 import { NO_PAIRS, Pairs } from '../formats/pairs.ts'
 import type { Head } from '../wire/head.ts'
 
-import type { RequestBody } from './body.ts'
+import { RequestBody } from './body.ts'
 import { type BodyMapAnonymousOptions, type BodyMapOptions, mapBody, NO_MAP_OPTIONS } from './body-map.ts'
+import { bodyLimit } from './body-mode.ts'
 import { streamOf } from './body-stream.ts'
 import type { ConnectionInfo } from './connection-info.ts'
 import { RequestHeaders } from './headers.ts'
@@ -18,7 +20,13 @@ import type { JsonEngine } from './json-engine.ts'
 import { MemoryParts, type MultipartFormData, type MultipartOptions } from './multipart-form.ts'
 import { limitOf, readMultipart } from './multipart-reading.ts'
 import { CallbackParts, type MultipartStreamOptions } from './multipart-stream.ts'
-import type { RouteInfo } from './route-info.ts'
+import { labelOf, type RouteMatch } from './route-info.ts'
+
+/** What all requests of a server share. */
+export interface RequestSettings {
+  readonly limits: Limits
+  readonly jsonEngine: JsonEngine | null
+}
 
 /** Values of the route's parameters by name. Without a prototype: `constructor` is a name like any other. */
 export type RouteValues = Readonly<Record<string, string>>
@@ -31,11 +39,12 @@ export type RouteValues = Readonly<Record<string, string>>
  */
 export class HttpRequest {
   readonly #head: Head
-  readonly #body: RequestBody
+  /** Null when there is none: then one is made as soon as somebody looks at it, which is hardly ever. */
+  #given: RequestBody | null
+  #isExpired = false
   readonly #connection: ConnectionInfo
-  readonly #route: RouteInfo | null
-  readonly #values: readonly string[]
-  readonly #jsonEngine: JsonEngine | null
+  readonly #match: RouteMatch
+  readonly #settings: RequestSettings
   #headers: RequestHeaders | null = null
   #query: Pairs | null = null
   #form: Promise<MultipartFormData | null> | null = null
@@ -44,38 +53,39 @@ export class HttpRequest {
   #routeValues: RouteValues | null = null
   #abort: AbortController | null = null
   #abortReason: Error | null = null
-  readonly #maxRequestHeaderSize: number
-  readonly #maxRequestBodySize: number
 
   /** @internal */
-  constructor(
-    head: Head,
-    body: RequestBody,
-    connection: ConnectionInfo,
-    route: RouteInfo | null,
-    values: readonly string[],
-    maxRequestHeaderSize: number,
-    maxRequestBodySize: number | null,
-    jsonEngine: JsonEngine | null,
-  ) {
+  constructor(head: Head, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch, settings: RequestSettings) {
     this.#head = head
-    this.#body = body
+    this.#given = body
     this.#connection = connection
-    this.#route = route
-    this.#values = values
-    this.#jsonEngine = jsonEngine
-    this.#maxRequestHeaderSize = maxRequestHeaderSize
-    this.#maxRequestBodySize = maxRequestBodySize ?? Number.POSITIVE_INFINITY
+    this.#match = match
+    this.#settings = settings
   }
 
   /** Largest head that the server takes, in bytes. */
   get maxRequestHeaderSize(): number {
-    return this.#maxRequestHeaderSize
+    return this.#settings.limits.maxRequestHeaderSize
   }
 
   /** Largest body that this request may have, in bytes; `Infinity` without a limit. */
   get maxRequestBodySize(): number {
-    return this.#maxRequestBodySize
+    return bodyLimit(this.#match, this.#settings.limits) ?? Number.POSITIVE_INFINITY
+  }
+
+  get #body(): RequestBody {
+    if (this.#given === null) {
+      this.#given = new RequestBody(0, null)
+      this.#given.finish()
+      if (this.#isExpired) this.#given.expire(labelOf(this.#match), false)
+    }
+    return this.#given
+  }
+
+  /** @internal The exchange is over: what is known of the body may not be looked at any more. */
+  expire(poison: boolean): void {
+    this.#isExpired = true
+    this.#given?.expire(labelOf(this.#match), poison)
   }
 
   /** Request method, case as sent: `GET`. */
@@ -129,10 +139,10 @@ export class HttpRequest {
 
   /** The values that the route's template found in the path, decoded; null when the route has no parameters. */
   get routeValues(): RouteValues | null {
-    if (this.#routeValues === null && this.#values.length > 0) {
+    if (this.#routeValues === null && this.#match.values.length > 0) {
       const record: Record<string, string> = Object.create(null)
-      const names = this.#route!.parameterNames
-      for (let i = 0; i < names.length; i++) record[names[i]!] = this.#values[i]!
+      const names = this.#match.route!.parameterNames
+      for (let i = 0; i < names.length; i++) record[names[i]!] = this.#match.values[i]!
       this.#routeValues = Object.freeze(record)
     }
     return this.#routeValues
@@ -218,12 +228,12 @@ export class HttpRequest {
    * @throws BodyNotBufferedError on a streaming route, before `bufferBody()`
    */
   bodyMap<T extends object>(model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
-    return mapBody('bodyMap()', this.#head.contentType, this.#body, model, options, this.#jsonEngine)
+    return mapBody('bodyMap()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 
   /** The same for a plain object literal that serves as template: its values say what each property is. */
   bodyMapAnonymous<T extends object>(model: T, options: BodyMapAnonymousOptions = NO_MAP_OPTIONS): boolean {
-    return mapBody('bodyMapAnonymous()', this.#head.contentType, this.#body, model, options, this.#jsonEngine)
+    return mapBody('bodyMapAnonymous()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 
   /**

@@ -12,5 +12,16 @@ export interface RouteInfo {
   readonly maxRequestBodySize: number | null | undefined
 }
 
+/** A found route and the values of its parameters; the route is null where none matches. */
+export interface RouteMatch {
+  readonly route: RouteInfo | null
+  readonly values: readonly string[]
+}
+
+/** What a message calls the route that was found. */
+export function labelOf({ route }: RouteMatch): string {
+  return route?.label ?? 'a request without a route'
+}
+
 /** What a route was declared with, for middleware to read. */
 export type RouteMetadata = Readonly<Record<string, unknown>>

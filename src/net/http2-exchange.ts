@@ -6,7 +6,7 @@
 import type { ServerHttp2Stream } from 'node:http2'
 
 import { PayloadTooLargeError, WeirError } from '../base/errors.ts'
-import type { Exchange, RouteMatch } from '../http/application.ts'
+import type { Exchange } from '../http/application.ts'
 import { RequestBody } from '../http/body.ts'
 import { bodyLimit, streamsBody } from '../http/body-mode.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
@@ -47,7 +47,6 @@ export class Http2Exchange implements Timed {
   #limit: number | null = null
   #exchange: Exchange | null = null
   #body: RequestBody | null = null
-  #match: RouteMatch | null = null
   #answer: Http2Answer | null = null
   /** Of the last tick. */
   #unread = 0
@@ -83,10 +82,12 @@ export class Http2Exchange implements Timed {
     this.#head = head
     this.#isHead = head.method === 'HEAD'
     this.#limit = limit
-    this.#match = match
     this.#owesContinue = head.expectsContinue
     this.#deadlines.startRequest()
-    this.#body = new RequestBody(head.contentLength, streams ? () => this.#demand() : null, match.route?.bodyMode === 'auto')
+    this.#body =
+      head.contentLength === 0
+        ? null
+        : new RequestBody(head.contentLength, streams ? () => this.#demand() : null, match.route?.bodyMode === 'auto')
     this.#exchange = application.open(head, this.#body, this.#connection, match)
     if (head.contentLength === 0) this.#complete()
     else if (isTooLarge) this.#refuse(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
@@ -179,7 +180,7 @@ export class Http2Exchange implements Timed {
   /** Answers for what cannot go on: the client's fault, or a limit. A handler that reads of it still answers itself. */
   #refuse(error: WeirError): void {
     const exchange = this.#exchange!
-    this.#body!.fail(error)
+    this.#body?.fail(error)
     if (this.#isHandling) return
     this.#isHandling = true
     this.#settle(exchange, this.#host.application.refuse(exchange, error))
@@ -269,10 +270,9 @@ export class Http2Exchange implements Timed {
   }
 
   #expire(): void {
-    this.#body?.expire(this.#match?.route?.label ?? 'a request without a route', this.#host.debug)
+    this.#exchange?.request.expire(this.#host.debug)
     this.#exchange = null
     this.#body = null
-    this.#match = null
     this.#isDone = true
     if (this.#isGone) this.#connection.forget(this)
   }

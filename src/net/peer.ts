@@ -6,7 +6,7 @@
 
 import { type LimitError, PayloadTooLargeError, WeirError } from '../base/errors.ts'
 import type { Limits, Timeouts } from '../base/limits.ts'
-import type { Application, Exchange, RouteMatch } from '../http/application.ts'
+import type { Application, Exchange } from '../http/application.ts'
 import { RequestBody } from '../http/body.ts'
 import { bodyLimit, streamsBody } from '../http/body-mode.ts'
 import type { ClientCertificate, ConnectionInfo } from '../http/connection-info.ts'
@@ -59,7 +59,6 @@ export class Peer implements Guest, TransportListener, ConnectionInfo, Timed {
   /** The request that is under way, until its answer has been handed over. */
   #exchange: Exchange | null = null
   #body: RequestBody | null = null
-  #match: RouteMatch | null = null
   /** A streamed answer that is under way. */
   #answer: StreamedAnswer | null = null
   #requests = 0
@@ -308,15 +307,17 @@ export class Peer implements Guest, TransportListener, ConnectionInfo, Timed {
     this.#deadlines.enter(phase.NONE)
     this.#deadlines.startRequest()
     const streams = head.contentLength !== 0 && (isTooLarge || streamsBody(head, match))
-    this.#body = new RequestBody(head.contentLength, streams ? () => this.#demand() : null, match.route?.bodyMode === 'auto')
-    this.#match = match
+    this.#body =
+      head.contentLength === 0
+        ? null
+        : new RequestBody(head.contentLength, streams ? () => this.#demand() : null, match.route?.bodyMode === 'auto')
     this.#owesContinue = head.expectsContinue
     this.#exchange = application.open(head, this.#body, this, match)
     if (isTooLarge) {
       // The head alone decides. What is left may still be small enough to read over, and then the connection lives on.
       this.#connection.bodyLimit = null
       const error = new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength)
-      this.#body.fail(error)
+      this.#body?.fail(error)
       this.#isHandling = true
       this.#settle(this.#exchange, application.refuse(this.#exchange, error))
       return
@@ -465,7 +466,7 @@ export class Peer implements Guest, TransportListener, ConnectionInfo, Timed {
     const rest = this.#connection.remainingBytes
     if (rest === 0) return true
     // An answer that streams while the handler still reads, such as an echo, may well read to the end.
-    if (response.content.kind === 'stream' && !this.#body!.isUnread) return true
+    if (response.content.kind === 'stream' && this.#body?.isUnread === false) return true
     // A client that was not told to go on may send the body or not: nobody can tell where the next request begins.
     return !this.#owesContinue && (rest === Number.POSITIVE_INFINITY || rest <= limits.maxDrainSize)
   }
@@ -487,10 +488,9 @@ export class Peer implements Guest, TransportListener, ConnectionInfo, Timed {
   }
 
   #expire(): void {
-    this.#body?.expire(this.#match?.route?.label ?? 'a request without a route', this.#host.debug)
+    this.#exchange?.request.expire(this.#host.debug)
     this.#exchange = null
     this.#body = null
-    this.#match = null
     this.#isHandling = false
     this.#isBodyPaused = false
     if (this.#isGone) this.#host.forget(this)
@@ -529,7 +529,7 @@ export class Peer implements Guest, TransportListener, ConnectionInfo, Timed {
       this.#respondWithoutRequest(error)
       return
     }
-    this.#body!.fail(error)
+    this.#body?.fail(error)
     this.#isBodyPaused = false
     if (this.#isHandling) {
       // The handler reads of it, and still answers.

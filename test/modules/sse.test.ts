@@ -146,7 +146,7 @@ inBothReadModes('server-sent events', (serve) => {
     let channel!: SseChannel
     const { connect, server } = await serve(
       t,
-      (server) => (channel = mapChannel(server, {}, { whenFull: 'drop-oldest', maxQueuedBytes: 4096 })),
+      (server) => (channel = mapChannel(server, {}, { whenFull: 'drop-oldest', maxQueuedBytes: 1024 * 1024 })),
       {
         timeouts: { writeTimeout: 200 },
       },
@@ -154,8 +154,9 @@ inBothReadModes('server-sent events', (serve) => {
     const client = await connect()
     await client.get('/events').until(': \n\n')
     client.pause()
+    const much = 'y'.repeat(512 * 1024) // the system takes megabytes before anything waits
     await eventually(() => {
-      channel.send('y'.repeat(4000))
+      channel.send(much)
       return channel.size === 0
     }, 'the end of the client')
     assert.deepEqual(await server.stop({ graceMs: 5_000 }), { aborted: 0 })

@@ -3,10 +3,10 @@
 import { Dispatcher } from '../../src/app/dispatch.ts'
 import { Route } from '../../src/app/route.ts'
 import { RouteTable } from '../../src/app/route-table.ts'
-import { WeirError } from '../../src/base/errors.ts'
+import { RequestExpiredError, WeirError } from '../../src/base/errors.ts'
 import { resolveLimits, resolveTimeouts } from '../../src/base/limits.ts'
 import type { Application, Exchange } from '../../src/http/application.ts'
-import type { RequestBody } from '../../src/http/body.ts'
+import type { HttpRequest } from '../../src/http/request.ts'
 import type { HttpSession } from '../../src/http/session.ts'
 import type { Guest } from '../../src/net/guests.ts'
 import { Peer, type PeerHost } from '../../src/net/peer.ts'
@@ -23,7 +23,7 @@ import { type Operation, SimulatedSocket } from './simulated-socket.ts'
 interface Accepted {
   readonly peer: Peer
   readonly path: string
-  readonly body: RequestBody
+  readonly request: HttpRequest
   isListening: boolean
   /** How often its signal has fired. */
   fired: number
@@ -198,7 +198,7 @@ class Simulation {
       open: (head, body, connection, match) => {
         const exchange = inner.open(head, body, connection, match)
         const none = { isListening: false, fired: 0, isHandled: false, isSettled: false, wasPendingAtClose: false }
-        const accepted = { peer: connection as Peer, path: exchange.request.path, body, ...none }
+        const accepted = { peer: connection as Peer, path: exchange.request.path, request: exchange.request, ...none }
         known.set(exchange, accepted)
         this.#accepted.push(accepted)
         return exchange
@@ -372,8 +372,8 @@ class Simulation {
   /** All handlers have settled, but for those that never do. */
   #lookBack(): void {
     for (const { name, isClosed } of this.#sources) if (!isClosed) this.#blame(`a ${name} was left open`)
-    for (const { path, body } of this.#accepted) {
-      if (!path.startsWith('/never/') && !isExpired(body)) this.#blame(`the body of ${path} has not expired`)
+    for (const { path, request } of this.#accepted) {
+      if (!path.startsWith('/never/') && !isExpired(request)) this.#blame(`the body of ${path} has not expired`)
     }
     for (const peer of this.#peers.values()) {
       const last = this.#accepted.filter((one) => one.peer === peer).at(-1)
@@ -382,11 +382,11 @@ class Simulation {
   }
 }
 
-function isExpired(body: RequestBody): boolean {
+function isExpired(request: HttpRequest): boolean {
   try {
-    body.checkAlive('body')
+    void request.bodyLength
     return false
-  } catch {
-    return true
+  } catch (error) {
+    return error instanceof RequestExpiredError
   }
 }
