@@ -5,9 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { HttpServer, type ServerOptions, t } from 'weir'
+import { compression } from 'weir/compression'
+import { staticFiles } from 'weir/static'
 
+import { chat } from './chat.ts'
+import { clock } from './clock.ts'
 import { MemoryUploadController } from './memory-upload-controller.ts'
-import { pagePath } from './page-path.ts'
+import { siteFolder } from './site-folder.ts'
 import { StreamUploadController } from './stream-upload-controller.ts'
 import { UserController } from './user-controller.ts'
 
@@ -19,8 +23,10 @@ export interface DemoOptions extends ServerOptions {
 /** Every route of the demo, on a server that has not been started. */
 export function demoServer({ uploadDir = newFolder(), ...options }: DemoOptions = {}): HttpServer {
   const server = new HttpServer(options)
-  const page = pagePath()
-  server.mapGet('/', (_, { response }) => response.file(page, { cacheControl: 'no-cache' }))
+  server.useModule(compression())
+  server.useModule(staticFiles({ root: siteFolder() }))
+  server.useModule(clock())
+  server.useModule(chat())
   server.mapGet('/users/:id', { id: t.int, active: t.bool.default(false) }, ({ id, active }) => ({ id, active }))
   server.mapController(UserController, '/api')
   server.mapController(MemoryUploadController, '/api', { create: () => new MemoryUploadController(uploadDir) })

@@ -1,4 +1,4 @@
-// What a person sees: the demo's page in a real browser, sent and read by clicking.
+// What a person sees: the routes on the demo's page in a real browser, sent and read by clicking.
 // With SCREENSHOTS=FOLDER it leaves a picture of each look there, for a person to judge.
 
 import assert from 'node:assert/strict'
@@ -11,20 +11,12 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 import type { HttpServer } from 'weir'
 
 import { launchChromium, noChromium } from '../support/chromium.ts'
-import { type DemoRun, onHandled, startDemo, temporaryFolder } from '../support/demo.ts'
+import { onHandled, temporaryFolder } from '../support/demo.ts'
+import { LOOKS, visitDemo } from '../support/demo-page.ts'
 import { gate, within } from '../support/serving.ts'
-
-const WIDE = { width: 1280, height: 900 }
-const NARROW = { width: 360, height: 740 }
 
 /** What stands below the progress bar once it has moved. */
 const SOMETHING_SENT = /^(?!0 B )[\d.]+ [kM]?B of [\d.]+ [kM]?B sent\.$/
-
-interface Visit extends DemoRun {
-  readonly page: Page
-  /** Errors and warnings of the console, exceptions that nobody caught, and requests that failed. */
-  readonly complaints: string[]
-}
 
 /** One route on the page. */
 interface RouteCard {
@@ -66,75 +58,56 @@ describe('the page in Chromium', { skip: noChromium }, () => {
   })
   after(() => browser?.close())
 
-  async function visit(t: TestContext, options: BrowserContextOptions = {}, map?: (server: HttpServer) => void): Promise<Visit> {
-    const run = await startDemo(t, {}, map)
-    const context = await browser.newContext({ viewport: WIDE, ...options })
-    t.after(() => context.close())
-    const page = await context.newPage()
-    page.setDefaultTimeout(10_000)
-    const complaints: string[] = []
-    page.on('console', (message) => /^(?:error|warning)$/.test(message.type()) && complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(String(error)))
-    page.on('requestfailed', (request) => complaints.push(`${request.url()} failed`))
-    await page.goto(`${run.origin}/`)
-    return { ...run, page, complaints }
-  }
+  const visit = (t: TestContext, options?: BrowserContextOptions, map?: (server: HttpServer) => void) => visitDemo(t, browser, options, map)
 
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const [size, viewport] of [
-      ['wide', WIDE],
-      ['narrow', NARROW],
-    ] as const) {
-      test(`every request can be sent and read, ${colorScheme} and ${size}, without a complaint`, async (t) => {
-        const { page, complaints, uploadDir } = await visit(t, { colorScheme, viewport })
+  for (const { name, look } of LOOKS) {
+    test(`every request can be sent and read, ${name}, without a complaint`, async (t) => {
+      const { page, complaints, uploadDir } = await visit(t, look)
 
-        const user = routeCard(page, 'GET /users/:id')
-        await user.card.getByLabel('id in the path').fill('7')
-        await user.card.getByLabel('true', { exact: true }).check()
-        await user.send()
-        await user.answered('200 OK', 'GET /users/7?active=true')
-        assert.equal(await user.body(), '{"id":7,"active":true}')
-        assert.equal((await user.headers())['content-type'], 'application/json')
+      const user = routeCard(page, 'GET /users/:id')
+      await user.card.getByLabel('id in the path').fill('7')
+      await user.card.getByLabel('true', { exact: true }).check()
+      await user.send()
+      await user.answered('200 OK', 'GET /users/7?active=true')
+      assert.equal(await user.body(), '{"id":7,"active":true}')
+      assert.equal((await user.headers())['content-type'], 'application/json')
 
-        const save = routeCard(page, 'POST /api/user/save')
-        await save.card.getByLabel('body as it is sent').fill('Grüße\n  <b>Καλημέρα</b>')
-        await save.send()
-        await save.answered('200 OK', 'POST /api/user/save')
-        assert.equal(await save.body(), 'Grüße\n  <b>Καλημέρα</b>')
-        assert.equal((await save.headers())['content-type'], 'text/plain; charset=utf-8')
+      const save = routeCard(page, 'POST /api/user/save')
+      await save.card.getByLabel('body as it is sent').fill('Grüße\n  <b>Καλημέρα</b>')
+      await save.send()
+      await save.answered('200 OK', 'POST /api/user/save')
+      assert.equal(await save.body(), 'Grüße\n  <b>Καλημέρα</b>')
+      assert.equal((await save.headers())['content-type'], 'text/plain; charset=utf-8')
 
-        const upload = routeCard(page, 'POST /api/user/upload')
-        await upload.card.getByLabel('files').setInputFiles([textFile('a.txt', 'hello'), textFile('run.exe', 'x')])
-        await upload.send()
-        await upload.answered('415 Unsupported Media Type', 'POST /api/user/upload')
-        assert.equal(await upload.body(), 'Wrong extension: only .gif, .jpeg, .jpg, .png, .txt, .webp.')
+      const upload = routeCard(page, 'POST /api/user/upload')
+      await upload.card.getByLabel('files').setInputFiles([textFile('a.txt', 'hello'), textFile('run.exe', 'x')])
+      await upload.send()
+      await upload.answered('415 Unsupported Media Type', 'POST /api/user/upload')
+      assert.equal(await upload.body(), 'Wrong extension: only .gif, .jpeg, .jpg, .png, .txt, .webp.')
 
-        const stream = routeCard(page, 'POST /api/user/upload-stream')
-        await stream.card.getByLabel('files').setInputFiles([textFile('a.txt', 'hello'), textFile('b.txt', 'x'.repeat(200_000))])
-        await stream.send()
-        await stream.answered('200 OK', 'POST /api/user/upload-stream')
-        assert.deepEqual((await readdir(uploadDir)).sort(), ['a.txt', 'b.txt'])
+      const stream = routeCard(page, 'POST /api/user/upload-stream')
+      await stream.card.getByLabel('files').setInputFiles([textFile('a.txt', 'hello'), textFile('b.txt', 'x'.repeat(200_000))])
+      await stream.send()
+      await stream.answered('200 OK', 'POST /api/user/upload-stream')
+      assert.deepEqual((await readdir(uploadDir)).sort(), ['a.txt', 'b.txt'])
 
-        const own = routeCard(page, 'GET /')
-        await own.send()
-        await own.answered('200 OK', 'GET /')
-        assert.match(await own.body(), /^<!doctype html>/)
-        assert.equal((await own.headers())['accept-ranges'], 'bytes')
+      const own = routeCard(page, 'GET /')
+      await own.send()
+      await own.answered('200 OK', 'GET /')
+      assert.match(await own.body(), /^<!doctype html>/)
+      assert.match((await own.headers())['content-encoding'] ?? '', /^(?:br|gzip|zstd)$/)
 
-        const [content, window] = await page
-          .evaluate('[document.documentElement.scrollWidth, innerWidth]')
-          .then((sizes) => sizes as number[])
-        assert.equal(content, window, 'nothing sticks out at the side')
-        const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
-        const brightness = Number(/\d+/.exec(String(background))![0])
-        assert.equal(brightness < 128, colorScheme === 'dark', `the background is ${background}`)
-        // Chromium notes each 4xx by itself; nothing else may be there.
-        assert.deepEqual(complaints, ['Failed to load resource: the server responded with a status of 415 (Unsupported Media Type)'])
-        if (process.env['SCREENSHOTS']) {
-          await page.screenshot({ path: `${process.env['SCREENSHOTS']}/demo-${colorScheme}-${size}.png`, fullPage: true })
-        }
-      })
-    }
+      const [content, window] = await page.evaluate('[document.documentElement.scrollWidth, innerWidth]').then((sizes) => sizes as number[])
+      assert.equal(content, window, 'nothing sticks out at the side')
+      const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
+      const brightness = Number(/\d+/.exec(String(background))![0])
+      assert.equal(brightness < 128, look.colorScheme === 'dark', `the background is ${background}`)
+      // Chromium notes each 4xx by itself; nothing else may be there.
+      assert.deepEqual(complaints, ['Failed to load resource: the server responded with a status of 415 (Unsupported Media Type)'])
+      if (process.env['SCREENSHOTS']) {
+        await page.screenshot({ path: `${process.env['SCREENSHOTS']}/demo-${name.replaceAll(' ', '-')}.png`, fullPage: true })
+      }
+    })
   }
 
   test('active that is left out comes back as false', async (t) => {
@@ -166,12 +139,13 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     await save.answered('200 OK', 'POST /api/user/save')
     assert.equal(await save.body(), attack)
     assert.equal(await page.title(), 'weir demo')
-    assert.equal(await page.locator('.answer img, .answer script').count(), 0)
+    assert.equal(await save.card.locator('.answer img, .answer script').count(), 0)
     assert.deepEqual(complaints, [])
   })
 
   test('the keyboard alone is enough', async (t) => {
     const { page } = await visit(t)
+    await page.getByRole('heading', { name: 'GET /users/:id' }).click() // from where Tab goes on
     await page.keyboard.press('Tab')
     await page.keyboard.type('13') // replaces: Tab selects what is in a field
     await page.keyboard.press('Tab')
@@ -317,20 +291,5 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     const user = routeCard(page, 'GET /users/:id')
     await user.send()
     await user.answered('No answer', 'GET /users/42')
-  })
-
-  test('the page asks for nothing but itself', async (t) => {
-    const asked: string[] = []
-    const run = await startDemo(t, {}, (server) => {
-      server.use((session, next) => {
-        asked.push(session.request.url)
-        return next()
-      })
-    })
-    const context = await browser.newContext()
-    t.after(() => context.close())
-    const page = await context.newPage()
-    await page.goto(`${run.origin}/`, { waitUntil: 'networkidle' })
-    assert.deepEqual(asked, ['/'])
   })
 })

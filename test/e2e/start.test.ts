@@ -7,6 +7,8 @@ import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
+import { WebSocket } from 'ws'
+
 import { temporaryFolder } from '../support/demo.ts'
 import { within } from '../support/serving.ts'
 
@@ -52,6 +54,20 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     assert.match(end.out, /Stopped\.\n$/)
   })
 }
+
+test('ends with code 0 on SIGTERM, although a clock is listened to and somebody is in the chat', async (t) => {
+  const { child, ended, printed } = await runDemo(t, '0')
+  const [, origin] = await within(printed(/(http:\/\/127\.0\.0\.1:\d+)\//), 'the address')
+  const clock = await fetch(`${origin}/clock`)
+  const guest = new WebSocket(`${origin!.replace('http', 'ws')}/chat/lobby?name=Ada`)
+  await within(once(guest, 'open'), 'the chat')
+  const left = once(guest, 'close')
+  child.kill('SIGTERM')
+  assert.match(await within(clock.text(), 'the end of the clock'), /: the server stops\n\n$/)
+  assert.equal((await within(left, 'the end of the chat'))[0], 1001)
+  const end = await within(ended, 'the end')
+  assert.deepEqual([end.code, end.signal, end.err], [0, null, ''])
+})
 
 test('says in one line that its port is in use, and ends with code 1', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')

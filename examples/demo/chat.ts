@@ -1,0 +1,47 @@
+// A chat over WebSockets. What clients send is plain text; what they get are events, in JSON.
+
+import type { Module } from 'weir'
+import { t } from 'weir'
+import { websocket } from 'weir/websocket'
+
+const MAX_MESSAGE_BYTES = 500
+const label = t.string.min(1).max(24)
+
+type ChatEvent =
+  | { readonly event: 'welcome'; readonly maxMessageBytes: number }
+  | { readonly event: 'joined' | 'left'; readonly name: string; readonly people: readonly string[] }
+  | { readonly event: 'said'; readonly name: string; readonly text: string }
+
+/** `GET /chat/:room?name=`. Everybody in the room hears what is said in it, the speaker too. */
+export function chat(): Module {
+  const route = websocket(
+    '/chat/:room',
+    { room: label, name: label },
+    {
+      maxMessageSize: MAX_MESSAGE_BYTES,
+      open(socket) {
+        const { room, name } = socket.args
+        socket.join(room).send(JSON.stringify({ event: 'welcome', maxMessageBytes: MAX_MESSAGE_BYTES } satisfies ChatEvent))
+        tell(room, { event: 'joined', name, people: peopleIn(room) })
+      },
+      message(socket, text) {
+        if (typeof text !== 'string') return socket.close(1003, 'messages are text')
+        const { room, name } = socket.args
+        tell(room, { event: 'said', name, text })
+      },
+      close({ args: { room, name } }) {
+        tell(room, { event: 'left', name, people: peopleIn(room) })
+      },
+    },
+  )
+
+  function tell(room: string, event: ChatEvent): void {
+    route.broadcast(room, JSON.stringify(event))
+  }
+
+  function peopleIn(room: string): string[] {
+    return [...route.connections].filter(({ args }) => args.room === room).map(({ args }) => args.name)
+  }
+
+  return route
+}

@@ -1,0 +1,39 @@
+// A clock over server-sent events: one tick a second, the same for all who listen.
+
+import type { Module } from 'weir'
+import { SseChannel, sse } from 'weir/sse'
+
+const TICK_MS = 1000
+/** How long a browser waits before it comes again: long enough to miss some ticks, and to see that it gets them. */
+const RETRY_MS = 3000
+/** Ticks for those who come again. */
+const KEPT_TICKS = 60
+
+/** `GET /clock` is the stream, `POST /clock/end` ends it for all who listen: their browsers come again. */
+export function clock(): Module {
+  const channel = new SseChannel({ history: KEPT_TICKS })
+  let ticks = 0
+  let timer: NodeJS.Timeout | null = null
+
+  /** From the first listener on, and then also for nobody: who comes again gets what it missed. */
+  function begin(stopping: AbortSignal): void {
+    timer ??= setInterval(() => channel.send({ id: String(++ticks), data: { time: new Date() } }), TICK_MS)
+    stopping.addEventListener('abort', end, { once: true })
+  }
+
+  function end(): void {
+    if (timer !== null) clearInterval(timer)
+    timer = null
+  }
+
+  return {
+    name: 'clock',
+    install(server) {
+      server.mapGet('/clock', (_, session) => {
+        begin(server.stopping)
+        return sse(session, channel, { retry: RETRY_MS })
+      })
+      server.mapPost('/clock/end', () => channel.close())
+    },
+  }
+}

@@ -1,0 +1,95 @@
+// The clock of the server, and how the browser comes again when the stream has ended.
+
+import { element } from './element.js'
+
+const SHOWN_TICKS = 12
+/** A tick that is so many milliseconds later than others was missed, and kept by the server. */
+const LATE_MS = 500
+
+const clock = document.querySelector('#clock')
+const ticks = clock.querySelector('.ticks')
+const listenButton = clock.querySelector('#clock-listen')
+
+/** Null while the page does not listen. */
+let stream = null
+let lastId = ''
+/** From the moment at which the browser has come again to the first tick that it did not miss: where it was, and what it got. */
+let back = null
+/** The shortest time between a tick and its arrival: the way, and what lies between the two clocks. */
+let delay = Number.POSITIVE_INFINITY
+
+/** A screen reader reads it out, so there is a word when something happens, and none each second. */
+function say(text) {
+  clock.querySelector('.summary').textContent = text
+}
+
+function listen() {
+  stream = new EventSource('clock')
+  stream.onopen = onOpen
+  stream.onmessage = onTick
+  stream.onerror = onEnd
+  ticks.replaceChildren()
+  listenButton.textContent = 'Stop listening'
+}
+
+function stopListening() {
+  stream.close()
+  stream = back = null
+  lastId = ''
+  say('Not listening.')
+  listenButton.textContent = 'Listen'
+}
+
+function onOpen() {
+  if (lastId === '') say('Listening.')
+  else back = { after: lastId, missed: 0 }
+}
+
+function onEnd() {
+  if (stream.readyState === EventSource.CLOSED) return stopListening() // the server refused: the browser stays away
+  say(lastId === '' ? 'The server cannot be reached.' : `The stream ended after ${lastId}. The browser comes again.`)
+}
+
+function onTick({ data, lastEventId }) {
+  const time = new Date(JSON.parse(data).time)
+  const late = Date.now() - time
+  delay = Math.min(delay, late)
+  const wasMissed = late - delay > LATE_MS
+  if (back && wasMissed) back.missed++
+  else if (back) {
+    say(`Back: the browser said Last-Event-ID ${back.after}, and got what it had missed: ${back.missed}.`)
+    back = null
+  }
+  lastId = lastEventId
+  ticks.append(element('li', lastEventId, wasMissed ? 'missed' : ''))
+  if (ticks.childElementCount > SHOWN_TICKS) ticks.firstElementChild.remove()
+  showTime(time)
+}
+
+function showTime(time) {
+  const shown = clock.querySelector('time')
+  shown.dateTime = time.toISOString()
+  shown.textContent = time.toLocaleTimeString()
+  turn('.hours', (time.getHours() + time.getMinutes() / 60) / 12)
+  turn('.minutes', time.getMinutes() / 60)
+  turn('.seconds', time.getSeconds() / 60)
+}
+
+function turn(hand, turns) {
+  clock.querySelector(hand).setAttribute('transform', `rotate(${turns * 360} 50 50)`)
+}
+
+/** A browser keeps six connections to a server, for all its pages: one that nobody looks at needs none. */
+function onVisibility() {
+  if (document.hidden && stream) {
+    stopListening()
+    document.addEventListener('visibilitychange', listen, { once: true })
+  }
+}
+
+clock.querySelector('#clock-end').addEventListener('click', () => {
+  fetch('clock/end', { method: 'POST' }).catch(() => say('The server cannot be reached.'))
+})
+listenButton.addEventListener('click', () => (stream ? stopListening() : listen()))
+document.addEventListener('visibilitychange', onVisibility)
+listen()

@@ -1,0 +1,34 @@
+// What each picture cost on its way here, as the browser measured it.
+
+import { sizeOf } from './size.js'
+
+const gallery = document.querySelector('#gallery')
+const pictures = [...gallery.querySelectorAll('img')]
+const measured = new Map()
+
+/** A browser that has asked, and was told that its copy is good, has received a few fields and no body. */
+function wasSent({ transferSize, encodedBodySize }) {
+  return transferSize >= encodedBodySize
+}
+
+function show(entry) {
+  const picture = pictures.find(({ src }) => src === entry.name)
+  if (!picture) return
+  measured.set(picture, entry)
+  const whole = sizeOf(entry.decodedBodySize)
+  const coding = entry.contentEncoding ? `, ${entry.contentEncoding}` : '' // not every browser tells
+  const cost = wasSent(entry) ? `${whole} as ${sizeOf(entry.encodedBodySize)}${coding}` : `${whole}, not sent again`
+  picture.closest('figure').querySelector('.cost').textContent = cost
+  if (measured.size === pictures.length) showSum([...measured.values()])
+}
+
+function showSum(entries) {
+  const sent = entries.filter(wasSent)
+  const sum = (name) => sizeOf(sent.reduce((total, entry) => total + entry[name], 0))
+  gallery.querySelector('.summary').textContent =
+    sent.length === 0
+      ? `${entries.length} pictures, none of them sent again.`
+      : `${sent.length} pictures of ${sum('decodedBodySize')} came as ${sum('encodedBodySize')}.`
+}
+
+new PerformanceObserver((list) => list.getEntries().forEach(show)).observe({ type: 'resource', buffered: true })

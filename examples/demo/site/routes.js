@@ -1,0 +1,142 @@
+// The routes: each form is sent as it says, and what came back is shown.
+// Every piece of an answer enters the page as text, never as markup: what the server repeats stays what it is.
+
+import { element } from './element.js'
+import { sizeOf } from './size.js'
+
+/** What each form asks for, given its values and, for a multipart form, the form itself. */
+const asks = {
+  user({ id, active }) {
+    const query = active === '' ? '' : `?active=${active}`
+    return { method: 'GET', target: `/users/${encodeURIComponent(id)}${query}` }
+  },
+  save: ({ type, body }) => ({ method: 'POST', target: '/api/user/save', type, body }),
+  upload: (_, form) => ({ method: 'POST', target: '/api/user/upload', body: form }),
+  uploadStream: (_, form) => ({ method: 'POST', target: '/api/user/upload-stream', body: form }),
+  page: () => ({ method: 'GET', target: '/' }),
+}
+
+/** What the body of each type begins as, and what has become of it. */
+const drafts = {
+  'text/plain': 'Hello from the page. Grüße! Καλημέρα!',
+  'application/json': `{
+  "id": "0e37df36-f698-11e6-8dd4-cb9ced3df976",
+  "name": "Ada",
+  "creation": "2024-01-31T09:30:00",
+  "enabled": true
+}`,
+  'application/x-www-form-urlencoded': 'id=0e37df36-f698-11e6-8dd4-cb9ced3df976&name=Ada&creation=2024-01-31T09%3A30%3A00&enabled=true',
+}
+
+function keepDrafts({ elements: { type, body } }) {
+  body.value = drafts[type.value]
+  body.addEventListener('input', () => (drafts[type.value] = body.value))
+  for (const choice of type) choice.addEventListener('change', () => (body.value = drafts[type.value]))
+}
+
+function prepare(form) {
+  const section = form.closest('section')
+  const title = section.querySelector('h2').textContent.trim().replace(/\s+/g, ' ')
+  form.append(document.querySelector('#send').content.cloneNode(true))
+  const answer = document.createElement('div')
+  answer.className = 'answer'
+  answer.append(document.querySelector('#answer').content.cloneNode(true))
+  section.append(answer)
+  form.querySelector('button').setAttribute('aria-label', `Send ${title}`)
+  answer.querySelector('.body').setAttribute('aria-label', `Body of the answer to ${title}`)
+
+  const read = () => {
+    const data = new FormData(form)
+    const ask = asks[form.dataset.ask](Object.fromEntries(data), data)
+    // Read back from a URL, because the browser may change a target (`/users/..`) and this shows what is really sent.
+    const { pathname, search } = new URL(ask.target, location.href)
+    return { ...ask, target: pathname + search }
+  }
+  const preview = form.querySelector('.preview')
+  const showPreview = () => {
+    const { method, target } = read()
+    preview.textContent = `${method} ${target}`
+  }
+  form.addEventListener('input', showPreview)
+  showPreview()
+  const showProgress = form.querySelector('[type=file]') ? progressOf(form) : () => {}
+
+  let running = null
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault()
+    running?.abort() // a second request before the first answer: only the last one is shown
+    const own = (running = new AbortController())
+    const ask = read()
+    const result = await send(ask, own.signal, showProgress)
+    if (!own.signal.aborted) show(answer, ask, result)
+  })
+}
+
+/** Adds a progress bar to a form. @returns what moves it */
+function progressOf(form) {
+  form.querySelector('.send').before(document.querySelector('#progress').content.cloneNode(true))
+  const bar = form.querySelector('progress')
+  const words = form.querySelector('.sent')
+  return (sent, total) => {
+    bar.value = sent / total
+    words.textContent = `${sizeOf(sent)} of ${sizeOf(total)} sent.`
+  }
+}
+
+/**
+ * The answer with its whole body and the time that it took, or why there is none.
+ * With XMLHttpRequest, not with fetch: only the former tells how much of a body has been sent.
+ */
+function send({ method, target, type, body }, signal, onProgress) {
+  const start = performance.now()
+  return new Promise((resolve) => {
+    const exchange = new XMLHttpRequest()
+    const finish = (result) => resolve({ ...result, ms: performance.now() - start })
+    exchange.onload = () => finish({ response: exchange })
+    exchange.onerror = () => finish({ error: 'The server cannot be reached, or broke off.' })
+    exchange.onabort = () => finish({ error: 'Given up.' })
+    exchange.upload.onloadstart = exchange.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total)
+    signal.addEventListener('abort', () => exchange.abort())
+    exchange.responseType = 'arraybuffer'
+    exchange.open(method, target)
+    exchange.setRequestHeader('Cache-Control', 'no-cache')
+    if (type) exchange.setRequestHeader('Content-Type', type)
+    exchange.send(body)
+  })
+}
+
+/** Names and values of the fields of an answer. */
+function fieldsOf(response) {
+  const lines = response
+    .getAllResponseHeaders()
+    .split('\r\n')
+    .filter((line) => line !== '')
+  return lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()])
+}
+
+function show(answer, ask, { response, ms, error }) {
+  const summary = answer.querySelector('.summary')
+  const details = answer.querySelector('.details')
+  const status = error ? 'No answer' : `${response.status} ${response.statusText}`.trim()
+  const reason = error ? [element('span', error)] : []
+  answer.dataset.kind = error ? 'none' : String(response.status)[0]
+  summary.replaceChildren(
+    element('strong', status),
+    ' ',
+    element('code', `${ask.method} ${ask.target}`),
+    ' ',
+    element('span', `${ms.toFixed(1)} ms`),
+    ' ',
+    ...reason,
+  )
+  details.hidden = error !== undefined
+  if (error) return
+  const bytes = response.response
+  answer.querySelector('dl').replaceChildren(...fieldsOf(response).flatMap(([name, value]) => [element('dt', name), element('dd', value)]))
+  answer.querySelector('.size').textContent = `Body, ${bytes.byteLength} ${bytes.byteLength === 1 ? 'byte' : 'bytes'}`
+  answer.querySelector('pre').textContent = new TextDecoder().decode(bytes)
+  answer.querySelector('.body').scrollTop = 0
+}
+
+keepDrafts(document.querySelector('[data-ask=save]'))
+for (const form of document.querySelectorAll('[data-ask]')) prepare(form)
