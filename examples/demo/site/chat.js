@@ -76,8 +76,9 @@ function addLine(className, ...content) {
 /** Longer messages can be sent all the same, to see what the server does. */
 function showLimit() {
   const bytes = new TextEncoder().encode(saying.elements.text.value).length
-  limit.textContent = `${bytes} of ${maxMessageBytes} bytes`
-  limit.classList.toggle('beyond', bytes > maxMessageBytes)
+  const isBeyond = bytes > maxMessageBytes
+  limit.textContent = `${bytes} of ${maxMessageBytes} bytes${isBeyond ? ': the server will hang up' : ''}`
+  limit.classList.toggle('beyond', isBeyond)
 }
 
 joining.addEventListener('submit', (event) => {

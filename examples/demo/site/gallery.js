@@ -6,18 +6,17 @@ const gallery = document.querySelector('#gallery')
 const pictures = [...gallery.querySelectorAll('img')]
 const measured = new Map()
 
-/** A browser that has asked, and was told that its copy is good, has received a few fields and no body. */
+/** To a browser that asks whether its copy is good, and is told so, no body comes: the size is 0, or that of the copy, beyond what came. */
 function wasSent({ transferSize, encodedBodySize }) {
-  return transferSize >= encodedBodySize
+  return encodedBodySize > 0 && transferSize > encodedBodySize
 }
 
 function show(entry) {
   const picture = pictures.find(({ src }) => src === entry.name)
   if (!picture) return
   measured.set(picture, entry)
-  const whole = sizeOf(entry.decodedBodySize)
   const coding = entry.contentEncoding ? `, ${entry.contentEncoding}` : '' // not every browser tells
-  const cost = wasSent(entry) ? `${whole} as ${sizeOf(entry.encodedBodySize)}${coding}` : `${whole}, not sent again`
+  const cost = wasSent(entry) ? `${sizeOf(entry.decodedBodySize)} as ${sizeOf(entry.encodedBodySize)}${coding}` : 'not sent again'
   picture.closest('figure').querySelector('.cost').textContent = cost
   if (measured.size === pictures.length) showSum([...measured.values()])
 }
