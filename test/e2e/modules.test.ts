@@ -52,8 +52,8 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
     assert.equal(picture.status(), 304)
     await status(page, gallery, '6 pictures, none of them sent again.')
     await gallery(page).getByText('Rain not sent again').waitFor()
-    const sizes = await page.evaluate(`[...document.querySelectorAll('figure img')].map((image) => image.naturalWidth)`)
-    assert.deepEqual(sizes, Array(6).fill(240))
+    const areShown = await page.evaluate(`[...document.querySelectorAll('figure img')].map((image) => image.naturalWidth > 0)`)
+    assert.deepEqual(areShown, Array(6).fill(true))
     assert.deepEqual(complaints, [])
   })
 
