@@ -1,7 +1,6 @@
 // A chat over WebSockets. What clients send is plain text; what they get are events, in JSON.
 
-import type { Module } from 'weir'
-import { t } from 'weir'
+import { type Module, t } from 'weir'
 import { websocket } from 'weir/websocket'
 
 const MAX_MESSAGE_BYTES = 500

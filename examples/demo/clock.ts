@@ -17,7 +17,8 @@ export function clock(): Module {
 
   /** From the first listener on, and then also for nobody: who comes again gets what it missed. */
   function begin(stopping: AbortSignal): void {
-    timer ??= setInterval(() => channel.send({ id: String(++ticks), data: { time: new Date() } }), TICK_MS)
+    if (timer !== null || stopping.aborted) return
+    timer = setInterval(() => channel.send({ id: String(++ticks), data: { time: new Date() } }), TICK_MS)
     stopping.addEventListener('abort', end, { once: true })
   }
 
