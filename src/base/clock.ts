@@ -1,7 +1,7 @@
 // Time, as weir sees it: a thing that is given, so that a test can hold it still.
 
 export interface Clock {
-  /** Milliseconds from some fixed moment, never running backwards. */
+  /** Whole milliseconds from some fixed moment, never running backwards. */
   now(): number
   /** Milliseconds since 1970, for dates that people and caches read. */
   wallTime(): number
@@ -10,7 +10,8 @@ export interface Clock {
 }
 
 export const systemClock: Clock = {
-  now: () => performance.now(),
+  // Fractions would cost each connection a number of its own for every moment that it keeps.
+  now: () => Math.floor(performance.now()),
   wallTime: () => Date.now(),
   every(periodMs, tick) {
     const timer = setInterval(tick, periodMs)

@@ -97,8 +97,8 @@ export class Deadlines {
     if (this.#bodyMs <= grace) return null
     if (this.#bodyMs > 2 * Math.max(grace, FORGET_MS)) {
       // What came long ago counts less and less: a burst at the beginning buys no hours of silence.
-      this.#bodyMs /= 2
-      this.#bodyBytes /= 2
+      this.#bodyMs = Math.floor(this.#bodyMs / 2)
+      this.#bodyBytes = Math.floor(this.#bodyBytes / 2)
     }
     const rate = Math.floor((this.#bodyBytes * 1000) / this.#bodyMs)
     return rate < minBodyRate ? new LimitError('WEIR_BODY_TOO_SLOW', 'minBodyRate', minBodyRate, rate) : null
