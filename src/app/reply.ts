@@ -72,8 +72,11 @@ function checkUpgrade({ request, response }: HttpSession, protocol: string): voi
   throw new WeirError('WEIR_UPGRADE_REQUIRED', protocol)
 }
 
+/** Loaded with the first file: a program that sends none starts faster. To ask for it again each time costs more than to read the file. */
+let prepareFile: typeof import('../http/file.ts').prepareFile | undefined
+
 async function openFile(session: HttpSession, response: HttpResponse): Promise<HttpResponse> {
-  const { prepareFile } = await import('../http/file.ts')
+  prepareFile ??= (await import('../http/file.ts')).prepareFile
   const content = response.content
   if (content.kind === 'file') await prepareFile(session.request, response, content.file)
   return response

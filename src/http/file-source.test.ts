@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { constants, mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, test } from 'node:test'
 
 import { type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
+import { OpenFile } from './open-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-file-source-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -15,16 +15,16 @@ const CONTENT = Buffer.from(Array.from({ length: 2 * READ_SIZE + 1000 }, (_, i) 
 const WHOLE = { start: 0, end: CONTENT.length - 1 }
 let files = 0
 
-async function opened(pieces: readonly FilePiece[]): Promise<{ path: string; handle: FileHandle; source: FileSource }> {
+async function opened(pieces: readonly FilePiece[]): Promise<{ path: string; file: OpenFile; source: FileSource }> {
   const path = join(folder, `${++files}`)
   writeFileSync(path, CONTENT)
-  const handle = await open(path, 'r')
-  return { path, handle, source: new FileSource(handle, pieces) }
+  const file = await OpenFile.open(path, constants.O_RDONLY)
+  return { path, file, source: new FileSource(file, pieces) }
 }
 
-/** Whether this process still has `path` open; by the handle alone where there is no /proc. */
-function isOpen(path: string, handle: FileHandle): boolean {
-  if (process.platform !== 'linux') return handle.fd !== -1
+/** Whether this process still has `path` open; by what it says itself where there is no /proc. */
+function isOpen(path: string, file: OpenFile): boolean {
+  if (process.platform !== 'linux') return !file.isClosed
   return readdirSync('/proc/self/fd').some((fd) => {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`) === path
@@ -34,14 +34,14 @@ function isOpen(path: string, handle: FileHandle): boolean {
   })
 }
 
-/** The handle is closed now or soon: closing goes through the thread pool. */
-async function closed(path: string, handle: FileHandle): Promise<void> {
-  for (let i = 0; i < 1_000 && isOpen(path, handle); i++) await new Promise((resolve) => setTimeout(resolve, 1))
-  assert.equal(isOpen(path, handle), false)
+/** It is closed now or soon: closing goes through the thread pool. */
+async function closed(path: string, file: OpenFile): Promise<void> {
+  for (let i = 0; i < 1_000 && isOpen(path, file); i++) await new Promise((resolve) => setTimeout(resolve, 1))
+  assert.equal(isOpen(path, file), false)
 }
 
 test('a source gives all bytes, in order, in pieces of at most 64 KiB, and closes the file', async () => {
-  const { path, handle, source } = await opened([WHOLE])
+  const { path, file, source } = await opened([WHOLE])
   const chunks: Uint8Array[] = []
   for await (const chunk of source) chunks.push(chunk)
   assert.deepEqual(
@@ -49,7 +49,7 @@ test('a source gives all bytes, in order, in pieces of at most 64 KiB, and close
     [READ_SIZE, READ_SIZE, 1000],
   )
   assert.ok(Buffer.concat(chunks).equals(CONTENT))
-  assert.equal(isOpen(path, handle), false)
+  assert.equal(isOpen(path, file), false)
 })
 
 test('a source gives ranges and the bytes between them as they stand', async () => {
@@ -70,51 +70,51 @@ test('each chunk has memory of its own', async () => {
 })
 
 test('the file is closed after the last byte, also when nobody asks for more', async () => {
-  const { path, handle, source } = await opened([{ start: 0, end: 9 }])
+  const { path, file, source } = await opened([{ start: 0, end: 9 }])
   assert.equal((await source.next()).value!.length, 10)
-  await closed(path, handle)
+  await closed(path, file)
   assert.equal((await source.next()).done, true)
 })
 
 test('the file is closed when the reader leaves', async () => {
-  const { path, handle, source } = await opened([WHOLE])
+  const { path, file, source } = await opened([WHOLE])
   for await (const chunk of source) {
     assert.equal(chunk.length, READ_SIZE)
     break
   }
-  assert.equal(isOpen(path, handle), false)
+  assert.equal(isOpen(path, file), false)
   assert.equal((await source.next()).done, true)
 })
 
 test('the file is closed when the reader leaves before the first byte', async () => {
-  const { path, handle, source } = await opened([WHOLE])
+  const { path, file, source } = await opened([WHOLE])
   await source[Symbol.asyncIterator]().return()
-  assert.equal(isOpen(path, handle), false)
+  assert.equal(isOpen(path, file), false)
 })
 
 test('the file is closed when the source is destroyed unread', async () => {
-  const { path, handle, source } = await opened([WHOLE])
+  const { path, file, source } = await opened([WHOLE])
   source.destroy()
   source.destroy()
-  await closed(path, handle)
+  await closed(path, file)
   await assert.rejects(source.next(), /closed before all of it was read/)
 })
 
 test('a source that is destroyed while it reads closes the file after that read, and never ends as if it were whole', async () => {
-  const { path, handle, source } = await opened([WHOLE])
+  const { path, file, source } = await opened([WHOLE])
   const read = source.next()
   source.destroy()
   assert.equal((await read).value!.length, READ_SIZE)
-  await closed(path, handle)
+  await closed(path, file)
   await assert.rejects(source.next(), /closed before all of it was read/)
 })
 
 test('a file that became shorter fails the source, closes the file, and fails it again', async () => {
-  const { path, handle, source } = await opened([WHOLE])
+  const { path, file, source } = await opened([WHOLE])
   await source.next()
   truncateSync(path, READ_SIZE + 10)
   await assert.rejects(source.next(), { code: 'WEIR_RESPONSE_LENGTH' })
-  assert.equal(isOpen(path, handle), false)
+  assert.equal(isOpen(path, file), false)
   await assert.rejects(source.next())
 })
 
@@ -126,35 +126,32 @@ test('a failure in the last read is no end either', async () => {
 })
 
 test('a read that fails fails the source', async () => {
-  const handle = await open(folder, 'r') // reading a directory: EISDIR
-  const source = new FileSource(handle, [{ start: 0, end: 9 }])
+  const file = await OpenFile.open(folder, constants.O_RDONLY) // reading a directory: EISDIR
+  const source = new FileSource(file, [{ start: 0, end: 9 }])
   await assert.rejects(source.collect(), { code: 'EISDIR' })
-  assert.equal(handle.fd, -1)
+  assert.equal(file.isClosed, true)
 })
 
 test('reads that give less than was asked for are put together', async () => {
   let closes = 0
-  const handle = {
-    read: async (buffer: Buffer, offset: number, length: number, position: number) => {
-      const bytesRead = Math.min(7, length)
-      CONTENT.copy(buffer, offset, position, position + bytesRead)
-      return { bytesRead, buffer }
-    },
+  const file = {
+    read: async (bytes: Buffer, offset: number, length: number, position: number) =>
+      CONTENT.copy(bytes, offset, position, position + Math.min(7, length)),
     close: async () => {
       closes++
     },
-  } as unknown as FileHandle
-  const bytes = await new FileSource(handle, [{ start: 3, end: 102 }]).collect()
+  } as unknown as OpenFile
+  const bytes = await new FileSource(file, [{ start: 3, end: 102 }]).collect()
   assert.ok(CONTENT.subarray(3, 103).equals(bytes))
   assert.equal(closes, 1)
 })
 
 test('a source is what Node makes a Readable of, and destroying that closes the file', async () => {
-  const { path, handle, source } = await opened([WHOLE])
+  const { path, file, source } = await opened([WHOLE])
   const readable = Readable.from(source)
   for await (const chunk of readable) {
     assert.equal(chunk.length, READ_SIZE)
     break
   }
-  await closed(path, handle)
+  await closed(path, file)
 })

@@ -1,11 +1,11 @@
-// Bytes of an open file, piece by piece, and the end of its handle.
+// Bytes of an open file, piece by piece, and its closing.
 //
-// The handle is closed when the last byte has been read, when the reader leaves, when a read fails, and by `destroy()`, also before
+// The file is closed when the last byte has been read, when the reader leaves, when a read fails, and by `destroy()`, also before
 // anything was read. An async generator could not promise the last: its `finally` does not run if it was never started.
 
-import type { FileHandle } from 'node:fs/promises'
-
 import { WeirError } from '../base/errors.ts'
+
+import type { OpenFile } from './open-file.ts'
 
 /** Bytes of a file: the first and the last one, both included, as HTTP counts them (RFC 9110 §14.1.2). */
 export interface ByteRange {
@@ -19,17 +19,16 @@ export type FilePiece = Uint8Array | ByteRange
 /** Most that is read at once, in bytes. Each read has memory of its own, so that it may wait in a socket while the next one is made. */
 export const READ_SIZE = 64 * 1024
 
-/** A body out of one open file. It can be read once, and owns the handle. */
+/** A body out of one open file. It can be read once, and owns the file. */
 export class FileSource implements AsyncIterableIterator<Uint8Array> {
-  readonly #handle: FileHandle
+  readonly #file: OpenFile
   readonly #pieces: readonly FilePiece[]
   #at = 0
   /** Bytes of the current piece that were given out. */
   #given = 0
-  #closing: Promise<void> | null = null
 
-  constructor(handle: FileHandle, pieces: readonly FilePiece[]) {
-    this.#handle = handle
+  constructor(file: OpenFile, pieces: readonly FilePiece[]) {
+    this.#file = file
     this.#pieces = pieces
   }
 
@@ -41,14 +40,14 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     const piece = this.#pieces[this.#at]
     if (piece === undefined) {
-      await this.#close()
+      await this.#file.close()
       return { done: true, value: undefined }
     }
     // Never a short success: a reader that goes on after somebody else has closed the file must learn of it.
-    if (this.#closing !== null) throw new Error('the file was closed before all of it was read')
+    if (this.#file.isClosed) throw new Error('the file was closed before all of it was read')
     if (piece instanceof Uint8Array) {
       this.#at++
-      if (this.#at === this.#pieces.length) this.#close()
+      if (this.#at === this.#pieces.length) this.destroy()
       return { done: false, value: piece }
     }
     const position = piece.start + this.#given
@@ -60,50 +59,48 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
     }
     const isLast = this.#at === this.#pieces.length
     try {
-      return { done: false, value: await readFully(this.#handle, position, length) }
+      return { done: false, value: await readWhole(this.#file, position, length) }
     } catch (error) {
       this.#at = 0 // so that the next call throws again, also when this was the last piece
-      await this.#close()
+      await this.#file.close()
       throw error
     } finally {
       // A reader that knows the length may not ask again after the last byte.
-      if (isLast) this.#close()
+      if (isLast) this.destroy()
     }
   }
 
   /** All of it in one piece, for bodies that are small. */
   async collect(): Promise<Uint8Array> {
-    const chunks: Uint8Array[] = []
-    for await (const chunk of this) chunks.push(chunk)
-    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+    try {
+      const parts = this.#pieces.map((piece) =>
+        piece instanceof Uint8Array ? piece : readWhole(this.#file, piece.start, piece.end + 1 - piece.start),
+      )
+      return parts.length === 1 ? await parts[0]! : Buffer.concat(await Promise.all(parts))
+    } finally {
+      this.destroy()
+    }
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
     this.#at = this.#pieces.length
-    await this.#close()
+    await this.#file.close()
     return { done: true, value: undefined }
   }
 
   /** Closes the file, read or not. */
   destroy(): void {
-    this.#close()
-  }
-
-  /** Never rejects: nothing that was read is lost when a file that is only read cannot be closed. Waits for a read on its way. */
-  #close(): Promise<void> {
-    this.#closing ??= this.#handle.close().catch(() => {})
-    return this.#closing
+    this.#file.close()
   }
 }
 
-/** Exactly `length` bytes. A single read may give fewer, on a network file system for instance. */
-async function readFully(handle: FileHandle, position: number, length: number): Promise<Uint8Array> {
+/** Exactly `length` bytes. @throws WEIR_RESPONSE_LENGTH when there is less */
+async function readWhole(file: OpenFile, position: number, length: number): Promise<Uint8Array> {
   const bytes = Buffer.allocUnsafeSlow(length)
-  let filled = 0
-  while (filled < length) {
-    const { bytesRead } = await handle.read(bytes, filled, length - filled, position + filled)
-    if (bytesRead === 0) throw new WeirError('WEIR_RESPONSE_LENGTH', 'the file became shorter while it was sent')
-    filled += bytesRead
+  for (let filled = 0; filled < length; ) {
+    const count = await file.read(bytes, filled, length - filled, position + filled)
+    if (count === 0) throw new WeirError('WEIR_RESPONSE_LENGTH', 'the file became shorter while it was sent')
+    filled += count
   }
   return bytes
 }

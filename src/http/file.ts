@@ -1,7 +1,6 @@
 // What `response.file(path)` sends. The file is opened once: what is described is what is sent, also when another file takes its name.
 
 import { type BigIntStats, constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 
 import { BYTES_TYPE } from '../formats/media-type.ts'
@@ -10,6 +9,7 @@ import { attachment } from './attachment.ts'
 import { UNREAD } from './byte-source.ts'
 import type { FileOptions } from './file-options.ts'
 import { type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
+import { OpenFile } from './open-file.ts'
 import { type Asking, type FileState, refuse, selectPieces } from './representation.ts'
 import type { FileContent, HttpResponse } from './response.ts'
 
@@ -29,16 +29,16 @@ const ABSENT: ReadonlySet<unknown> = new Set([
 const FORBIDDEN: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM'])
 
 /** An open file, and what it was like when it was opened. */
-export interface OpenFile {
-  readonly handle: FileHandle
+export interface FoundFile {
+  readonly file: OpenFile
   readonly state: FileState
 }
 
 /** Opens a regular file for reading. @returns what an answer says instead: 404 where there is none, 403 where it may not be read */
-export async function openFile(path: string): Promise<OpenFile | 403 | 404> {
-  let handle: FileHandle
+export async function openFile(path: string): Promise<FoundFile | 403 | 404> {
+  let file: OpenFile
   try {
-    handle = await open(path, OPEN_FLAGS)
+    file = await OpenFile.open(path, OPEN_FLAGS)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (ABSENT.has(code)) return 404
@@ -46,13 +46,13 @@ export async function openFile(path: string): Promise<OpenFile | 403 | 404> {
     throw error
   }
   try {
-    const stats = await handle.stat({ bigint: true })
-    if (stats.isFile()) return { handle, state: stateOf(stats) }
+    const stats = await file.stat()
+    if (stats.isFile()) return { file, state: stateOf(stats) }
   } catch (error) {
-    await handle.close()
+    await file.close()
     throw error
   }
-  await handle.close()
+  await file.close()
   return 404
 }
 
@@ -76,16 +76,16 @@ export function stateOf(stats: BigIntStats): FileState {
  * @throws WEIR_RESPONSE_HEADER_SYNTAX for an option that cannot be sent; what the file system throws. The file is closed then.
  */
 export async function prepareFile(request: Asking, response: HttpResponse, { path, options }: FileContent): Promise<void> {
-  const file = await openFile(path)
-  if (typeof file === 'number') return refuse(response, file)
-  const { handle, state } = file
+  const found = await openFile(path)
+  if (typeof found === 'number') return refuse(response, found)
+  const { file, state } = found
   let isHandedOn = false
   try {
     const pieces = await selectPieces(request, response, state, options, () => describe(response, path, options))
     if (pieces === null) return
     const length = lengthOf(pieces)
     response.header('Content-Length', length)
-    const source = new FileSource(handle, pieces)
+    const source = new FileSource(file, pieces)
     if (request.method === 'HEAD') response.stream(UNREAD)
     else if (length <= READ_SIZE) response.body(await source.collect())
     else {
@@ -94,7 +94,7 @@ export async function prepareFile(request: Asking, response: HttpResponse, { pat
     }
     response.describesFile()
   } finally {
-    if (!isHandedOn) await handle.close()
+    if (!isHandedOn) file.close() // nobody need wait for it
   }
 }
 

@@ -112,16 +112,16 @@ async function isDirectory(path: string): Promise<boolean> {
 }
 
 async function read(root: StaticRoot, path: string, coding: PrecompressedCoding | null): Promise<Form | 403 | null> {
-  const file = await openFile(path)
-  if (file === 403) return 403
-  if (file === 404) return null
-  const { handle, state } = file
+  const found = await openFile(path)
+  if (found === 403) return 403
+  if (found === 404) return null
+  const { file, state } = found
   try {
     if (state.size > root.maxFileBytes) return { coding, path, state, bytes: null }
-    const bytes = await new FileSource(handle, [{ start: 0, end: state.size - 1 }]).collect()
+    const bytes = await new FileSource(file, [{ start: 0, end: state.size - 1 }]).collect()
     return { coding, path, state, bytes }
   } finally {
-    await handle.close()
+    await file.close()
   }
 }
 
