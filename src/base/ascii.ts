@@ -9,6 +9,7 @@ export const SP = 0x20
 export const DQUOTE = 0x22
 export const PERCENT = 0x25
 export const ASTERISK = 0x2a
+export const PLUS = 0x2b
 export const COMMA = 0x2c
 export const DASH = 0x2d
 export const DOT = 0x2e

@@ -5,9 +5,7 @@
 
 import { isUtf8 } from 'node:buffer'
 
-import { HEX, NOT_HEX, PERCENT, SP } from '../base/ascii.ts'
-
-const PLUS = 0x2b
+import { HEX, NOT_HEX, PERCENT, PLUS, SP } from '../base/ascii.ts'
 
 /**
  * `text` decoded as WHATWG application/x-www-form-urlencoded has it: `+` is a space, a malformed `%` stays as it is, bytes that are

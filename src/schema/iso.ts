@@ -5,9 +5,8 @@
 // Refused: other separators, 24:00, second 60 (a Date has no leap seconds), a zone without minutes, years of more than four digits.
 // What is malformed is NaN: every number here comes out of digits, so that NaN is free to say so.
 
-import { COLON, DASH } from '../base/ascii.ts'
+import { COLON, DASH, PLUS } from '../base/ascii.ts'
 
-const PLUS = 0x2b
 const DOT = 0x2e
 const ZERO = 0x30
 const LETTER_T = 0x74
