@@ -13,8 +13,11 @@ import { HEX, NOT_HEX, PERCENT, PLUS, SP } from '../base/ascii.ts'
  */
 export function decodeFormText(text: string): string {
   if (!text.includes('%')) return text.includes('+') ? text.replaceAll('+', ' ') : text
-  return decodeAscii(text) ?? decodeBytes(text)
+  return (text.length <= SHORT ? decodeAscii(text) : null) ?? decodeBytes(text)
 }
+
+/** Up to this length pieces of text are put together, which is quicker than bytes but takes memory for each of them. */
+const SHORT = 1024
 
 /** The same where every escape is an ASCII character, which needs no bytes; null where one is not. */
 function decodeAscii(text: string): string | null {
