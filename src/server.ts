@@ -15,10 +15,11 @@ import { WeirError } from './base/errors.ts'
 import { isPromise } from './base/is-promise.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
 import type { JsonEngine } from './http/json-engine.ts'
-import { type InjectRequest, type InjectResponse, inject } from './net/inject.ts'
+import { type InjectResponse, inject } from './net/inject.ts'
 import { checkListenOptions, type Endpoint, endpointOf, type ListenOptions, type ServerTlsOptions } from './net/listen-options.ts'
 import { Listeners } from './net/listeners.ts'
 import type { PeerHost } from './net/peer.ts'
+import type { InjectRequest } from './net/request-bytes.ts'
 import { Ticker } from './net/ticker.ts'
 
 export interface ServerOptions {

@@ -1,20 +1,40 @@
 // A transport without a socket: what is written is handed to whoever holds it, and the client's side is played there too.
+//
+// It behaves as a socket does. What the client sends waits while the server does not read; what the server writes waits while the client
+// does not; each side ends by itself; and the news of an end comes when the present work is done.
 
 import type { Transport, TransportListener } from './transport.ts'
 
+/** With so many bytes waiting for the client, the server is to wait as well. */
+const HIGH_WATER_BYTES = 16 * 1024
+
 export class MemoryTransport implements Transport {
-  #listener: TransportListener | null = null
-  #isClosed = false
-  #wasReset = false
-  readonly unsentBytes = 0
-  readonly isBlocked = false
   readonly remoteAddress = ''
   readonly remotePort = 0
   readonly isSecure = false
-  /** Called with each write, and with nothing at the end. */
+  #listener: TransportListener | null = null
+  #isClosed = false
+  #wasReset = false
+  /** What the client has sent and the server has not read. */
+  #incoming: Buffer[] = []
+  #isPaused = false
+  /** The client has ended its side, behind what it has sent. */
+  #endsIncoming = false
+  #hasToldEnd = false
+  /** It has left without a word: whatever is sent to it breaks the connection. */
+  #hasLeft = false
+  /** What was written while the client does not read. */
+  #held: Buffer[] = []
+  #isHolding = false
+  #unsent = 0
+  #isBlocked = false
+  #isEnding = false
+  /** Called with each write, and with nothing when no more comes. */
   onOutput: ((bytes: Buffer | null) => void) | null = null
+  /** Called when the server has read all that was sent, or never will. */
+  onTaken: (() => void) | null = null
 
-  /** Whether the server has ended its side. */
+  /** Whether both sides have ended. */
   get isClosed(): boolean {
     return this.#isClosed
   }
@@ -22,6 +42,11 @@ export class MemoryTransport implements Transport {
   /** Whether it ended with a break: what was written is not whole. */
   get wasReset(): boolean {
     return this.#wasReset
+  }
+
+  /** Whether bytes of the client wait for the server. */
+  get isWaiting(): boolean {
+    return this.#incoming.length > 0
   }
 
   start(listener: TransportListener): void {
@@ -32,14 +57,65 @@ export class MemoryTransport implements Transport {
     this.#listener = listener
   }
 
-  /** Plays the client: bytes arrive. */
+  // The client's part.
+
+  /** Bytes arrive. */
   send(bytes: Buffer): void {
-    if (!this.#isClosed) this.#listener!.onBytes(bytes, bytes.length, false)
+    if (this.#isClosed || this.#endsIncoming) return
+    this.#incoming.push(bytes)
+    this.#deliver()
   }
 
-  /** Plays the client: it goes away. */
+  /** It ends its side, behind what it has sent. */
+  sendEnd(): void {
+    if (this.#isClosed || this.#endsIncoming) return
+    this.#endsIncoming = true
+    this.#deliver()
+  }
+
+  /** It goes away as a process does that ends: an end of its side, and nobody there for what is still sent to it. */
   leave(): void {
+    this.#hasLeft = true
+    this.onOutput = null
+    if (this.#unsent > 0 || this.#isEnding) this.#close()
+    else this.sendEnd()
+  }
+
+  /** It goes away with a reset. */
+  break(): void {
+    this.onOutput = null
     this.#close()
+  }
+
+  /** It stops reading. */
+  hold(): void {
+    this.#isHolding = true
+  }
+
+  /** It reads on. */
+  release(): void {
+    this.#isHolding = false
+    while (this.#held.length > 0 && !this.#isHolding) {
+      const bytes = this.#held.shift()!
+      this.#unsent -= bytes.length
+      this.onOutput?.(bytes)
+    }
+    if (this.#unsent > 0 || this.#isClosed) return
+    if (this.#isEnding) this.#tellEnd()
+    else if (this.#isBlocked) {
+      this.#isBlocked = false
+      this.#listener!.onDrain()
+    }
+  }
+
+  // The server's part.
+
+  get unsentBytes(): number {
+    return this.#unsent
+  }
+
+  get isBlocked(): boolean {
+    return this.#isBlocked
   }
 
   writeText(text: string): void {
@@ -55,34 +131,74 @@ export class MemoryTransport implements Transport {
   }
 
   #write(bytes: Buffer): void {
-    this.onOutput?.(bytes)
+    if (this.#isClosed || bytes.length === 0) return
+    if (this.#hasLeft) this.#close()
+    else if (this.#isHolding) {
+      this.#held.push(bytes)
+      this.#unsent += bytes.length
+      if (this.#unsent >= HIGH_WATER_BYTES) this.#isBlocked = true
+    } else this.onOutput?.(bytes)
   }
 
+  /** A break is always told at once here. */
   probe(): void {}
 
-  pause(): void {}
+  pause(): void {
+    this.#isPaused = true
+  }
 
-  resume(): void {}
+  resume(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    queueMicrotask(() => this.#deliver())
+  }
 
   end(): void {
-    this.#close()
+    if (this.#isClosed || this.#isEnding) return
+    this.#isEnding = true
+    if (this.#hasLeft) this.#close()
+    else if (this.#unsent === 0) this.#tellEnd()
   }
 
   destroy(): void {
+    if (this.#unsent > 0) this.#wasReset = true
     this.#close()
   }
 
   reset(): void {
-    this.#wasReset = true
+    if (!this.#isClosed) this.#wasReset = true
     this.#close()
+  }
+
+  #deliver(): void {
+    while (this.#incoming.length > 0 && !this.#isPaused && !this.#isClosed) {
+      const bytes = this.#incoming.shift()!
+      this.#listener!.onBytes(bytes, bytes.length, false)
+    }
+    if (this.#incoming.length > 0 || this.#isClosed) return
+    this.onTaken?.()
+    if (!this.#endsIncoming || this.#hasToldEnd || this.#isPaused) return
+    this.#hasToldEnd = true
+    this.#listener!.onEnd()
+    if (this.#isEnding && this.#unsent === 0) this.#close()
+  }
+
+  #tellEnd(): void {
+    queueMicrotask(() => {
+      if (!this.#isClosed) this.onOutput?.(null)
+      if (this.#hasToldEnd) this.#close()
+    })
   }
 
   #close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    // As with a socket, the news comes when the present work is done.
+    this.#incoming = []
+    this.#held = []
+    this.#unsent = 0
     queueMicrotask(() => {
       this.#listener!.onClose()
+      this.onTaken?.()
       this.onOutput?.(null)
     })
   }

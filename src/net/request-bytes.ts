@@ -1,0 +1,68 @@
+// A request as a test of a host program writes it down, and the bytes that a client would send for it.
+
+import { isFieldValue, isToken } from '../base/ascii.ts'
+import { WeirError } from '../base/errors.ts'
+
+/** What to send. */
+export interface InjectRequest {
+  /** Default `GET`. */
+  readonly method?: string
+  /** Path and query, as they stand in a request line. */
+  readonly url: string
+  /** `Host: localhost` and the Content-Length of a body are added unless they are here. Sent as they are. */
+  readonly headers?: Readonly<Record<string, string | number | readonly string[]>> | Headers
+  /** A form brings its own Content-Type. */
+  readonly body?: string | Uint8Array | FormData | URLSearchParams
+  /** Sent as JSON, in place of `body`. */
+  readonly json?: unknown
+  /** Ends the waiting: the client leaves, and the call rejects with the signal's reason. For answers that never end. */
+  readonly signal?: AbortSignal
+}
+
+export interface RequestBytes {
+  readonly head: Buffer
+  /** Empty where nothing is sent behind the head. */
+  readonly body: Buffer
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * One request: what would end its line, or not fit into one byte a character, is refused. The rest is for the parser to judge.
+ * @throws WEIR_OPTION_INVALID for what no client could send
+ */
+export async function requestBytes(request: InjectRequest): Promise<RequestBytes> {
+  const { method = 'GET', url } = request
+  if (typeof url !== 'string' || !/^[\x21-\x7e\x80-\xff]*$/.test(url)) throw refused(`url ${JSON.stringify(url)}`)
+  if (!isToken(method)) throw refused(`method ${JSON.stringify(method)}`)
+  const body = await encodeBody(request)
+  const fields = fieldsOf(request.headers ?? {})
+  for (const [name, value] of fields) if (!isToken(name) || !isFieldValue(value)) throw refused(`field ${JSON.stringify(name)}`)
+  const has = (name: string): boolean => fields.some(([field]) => field.toLowerCase() === name)
+  if (!has('host')) fields.unshift(['Host', 'localhost'])
+  if (body !== null && body.type !== null && !has('content-type')) fields.push(['Content-Type', body.type])
+  if (body !== null && !has('content-length') && !has('transfer-encoding')) fields.push(['Content-Length', String(body.bytes.length)])
+  const head = `${method} ${url} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+  return { head: Buffer.from(head, 'latin1'), body: body?.bytes ?? NOTHING }
+}
+
+function refused(what: string): WeirError {
+  return new WeirError('WEIR_OPTION_INVALID', `a test cannot send ${what}`)
+}
+
+/** Names and values, one pair a field line. */
+export function fieldsOf(headers: NonNullable<InjectRequest['headers']>): [name: string, value: string][] {
+  if (headers instanceof Headers) return [...headers]
+  return Object.entries(headers).flatMap(([name, value]) =>
+    Array.isArray(value) ? value.map((one): [string, string] => [name, String(one)]) : [[name, String(value)] as [string, string]],
+  )
+}
+
+async function encodeBody({ json, body }: InjectRequest): Promise<{ bytes: Buffer; type: string | null } | null> {
+  if (json !== undefined) return { bytes: Buffer.from(JSON.stringify(json)), type: 'application/json' }
+  if (body === undefined) return null
+  if (typeof body === 'string' || body instanceof Uint8Array) return { bytes: Buffer.from(body as string), type: null }
+  if (!(body instanceof FormData || body instanceof URLSearchParams)) throw refused(`${typeof body} as body; an object goes into json`)
+  const encoded = new Response(body)
+  return { bytes: Buffer.from(await encoded.arrayBuffer()), type: encoded.headers.get('content-type') }
+}
