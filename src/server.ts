@@ -73,8 +73,15 @@ export interface Module {
 
 const DEFAULT_GRACE_MS = 10_000
 
+/** @internal What a connection of a server is opened with: `weir/testing` connects clients without a socket by it. */
+export let hostOf: (server: HttpServer) => PeerHost
+
 /** An HTTP server inside the host program. Several may run in one process. */
 export class HttpServer implements ModuleHost {
+  static {
+    hostOf = (server) => server.#host
+  }
+
   /** Where errors are reported that no client is told of; null: nowhere. */
   readonly logger: Logger | null
   readonly #options: ServerOptions

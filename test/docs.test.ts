@@ -166,7 +166,7 @@ function compileExamples(): string {
   mkdirSync(`${FOLDER}/out`, { recursive: true })
   for (const { file, code } of examples) writeFileSync(`${FOLDER}/${file}`, code)
   const compilerOptions = {
-    paths: { weir: ['../../src/index.ts'], 'weir/*': ['../../src/modules/*.ts'] },
+    paths: { weir: ['../../src/index.ts'], 'weir/testing': ['../../src/testing/index.ts'], 'weir/*': ['../../src/modules/*.ts'] },
     rootDir: '../..',
     outDir: 'out',
     noUnusedLocals: false,
@@ -178,7 +178,11 @@ function compileExamples(): string {
   // Inside `out`, the package is its own name for itself: examples run on the very sources that they were compiled with.
   writeFileSync(
     `${FOLDER}/out/package.json`,
-    JSON.stringify({ name: 'weir', type: 'module', exports: { '.': './src/index.js', './*': './src/modules/*.js' } }),
+    JSON.stringify({
+      name: 'weir',
+      type: 'module',
+      exports: { '.': './src/index.js', './testing': './src/testing/index.js', './*': './src/modules/*.js' },
+    }),
   )
   const { stdout, stderr } = spawnSync('node_modules/.bin/tsc', ['-p', FOLDER], { encoding: 'utf8' })
   return stdout + stderr

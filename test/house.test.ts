@@ -17,6 +17,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   app: ['base', 'routing', 'schema', 'http'],
   net: ['base', 'wire', 'http'],
   modules: ['base', 'formats', 'http', 'app'],
+  testing: ['base', 'wire', 'formats', 'http', 'net', 'server.ts'],
   'server.ts': ['base', 'http', 'app', 'net'],
   'index.ts': ['base', 'wire', 'formats', 'schema', 'model', 'routing', 'http', 'app', 'net', 'server.ts'],
 }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { settled } from './support/fake-clock.ts'
+import { settled } from '../src/testing/test-clock.ts'
 import { type SimulationOptions, simulate } from './support/simulation.ts'
 
 const ONE_SEED = process.env['SEED']

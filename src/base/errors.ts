@@ -325,6 +325,14 @@ export const ERRORS = {
     text: 'the server is not in a state for this call',
     see: 'docs/guide/lifecycle.md',
   },
+  WEIR_TEST_WAIT: {
+    fault: 'developer',
+    status: 500,
+    closes: false,
+    text: 'what a test waits for did not come',
+    see: 'docs/guide/testing.md',
+  },
+  WEIR_CHAOS: { fault: 'developer', status: 500, closes: false, text: 'a handler did what none may do', see: 'docs/guide/testing.md' },
   WEIR_PACKAGE_MISSING: {
     fault: 'developer',
     status: 500,

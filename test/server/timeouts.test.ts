@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 
 import type { Handler } from '../../src/app/route.ts'
-import { settled } from '../support/fake-clock.ts'
+import { settled } from '../../src/testing/test-clock.ts'
 import { FakeConnection, type FakeOptions } from '../support/fake-connection.ts'
 import { gate, inBothReadModes, within } from '../support/serving.ts'
 

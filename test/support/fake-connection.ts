@@ -9,7 +9,7 @@ import { Peer, type PeerHost } from '../../src/net/peer.ts'
 import { Ticker } from '../../src/net/ticker.ts'
 import type { Transport, TransportListener } from '../../src/net/transport.ts'
 
-import { FakeClock, settled } from './fake-clock.ts'
+import { settled, TestClock } from '../../src/testing/test-clock.ts'
 import { type Message, readMessage } from './raw-client.ts'
 
 export interface FakeOptions {
@@ -20,7 +20,7 @@ export interface FakeOptions {
 }
 
 export class FakeConnection implements Transport {
-  readonly clock = new FakeClock()
+  readonly clock = new TestClock()
   readonly reported: Error[] = []
   readonly logged: unknown[] = []
   #listener: TransportListener

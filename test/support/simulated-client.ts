@@ -1,7 +1,7 @@
 // A client of a simulation: the requests that it sends, what each of them must come to, and its judgement of what has come.
 
+import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { readMessage } from './raw-client.ts'
-import type { SeededRandom } from './seeded-random.ts'
 import { type Ending, TEMPERS, type Temper } from './simulated-handlers.ts'
 import type { SimulatedSocket } from './simulated-socket.ts'
 

@@ -11,10 +11,10 @@ import type { HttpSession } from '../../src/http/session.ts'
 import type { Guest } from '../../src/net/guests.ts'
 import { Peer, type PeerHost } from '../../src/net/peer.ts'
 import { Ticker } from '../../src/net/ticker.ts'
-import { Connection } from '../../src/wire/connection.ts'
+import { SeededRandom } from '../../src/testing/seeded-random.ts'
 
-import { FakeClock, settled } from './fake-clock.ts'
-import { SeededRandom } from './seeded-random.ts'
+import { settled, TestClock } from '../../src/testing/test-clock.ts'
+import { Connection } from '../../src/wire/connection.ts'
 import { MAX_BODY, MAX_DRAIN, SimulatedClient } from './simulated-client.ts'
 import { PLANNED, type Stage, TEMPERS } from './simulated-handlers.ts'
 import { type Operation, SimulatedSocket } from './simulated-socket.ts'
@@ -69,7 +69,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
 
 class Simulation {
   readonly #random: SeededRandom
-  readonly #clock = new FakeClock()
+  readonly #clock = new TestClock()
   readonly #trace: (event: string) => void
   readonly #failAt: number
   readonly #hasTime: boolean

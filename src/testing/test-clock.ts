@@ -1,6 +1,6 @@
 // Time that stands still until a test moves it.
 
-import type { Clock } from '../../src/base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 interface Repeating {
   readonly periodMs: number
@@ -8,7 +8,11 @@ interface Repeating {
   due: number
 }
 
-export class FakeClock implements Clock {
+/** Beginning of its wall time: 1 January 2024, UTC. */
+const EPOCH_MS = Date.UTC(2024, 0, 1)
+
+/** The clock of the timeouts that weir keeps for a connection. Timers that a handler sets itself are not moved by it. */
+export class TestClock implements Clock {
   #now = 0
   readonly #repeating = new Set<Repeating>()
 
@@ -17,7 +21,7 @@ export class FakeClock implements Clock {
   }
 
   wallTime(): number {
-    return Date.UTC(2024, 0, 1) + this.#now
+    return EPOCH_MS + this.#now
   }
 
   every(periodMs: number, tick: () => void): () => void {
@@ -29,6 +33,16 @@ export class FakeClock implements Clock {
   /** How many timers run. */
   get running(): number {
     return this.#repeating.size
+  }
+
+  /** Resolves when `ms` have passed. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.every(ms, () => {
+        stop()
+        resolve()
+      })
+    })
   }
 
   /** Lets `ms` pass: every tick that is due on the way happens at its time. What it starts has run when this resolves. */

@@ -1,0 +1,242 @@
+// The client's end of one connection in memory: it does one thing after the other, keeps what comes, and waits with an end to its patience.
+
+import { WeirError } from '../base/errors.ts'
+import { AnswerReader } from '../net/answer-reader.ts'
+import { MemoryTransport } from '../net/memory-transport.ts'
+import { Peer, type PeerHost } from '../net/peer.ts'
+import { Ticker } from '../net/ticker.ts'
+
+import type { Action, Behave, Behaviour } from './behaviours.ts'
+import { settled, type TestClock } from './test-clock.ts'
+
+export interface ClientOptions {
+  /** How the client misbehaves, the first one nearest to the test. Default: not at all. */
+  readonly behaviour?: Behaviour | readonly Behaviour[]
+  /** Time for the timeouts of this connection, and for stalls. Default: the time of the machine. */
+  readonly clock?: TestClock
+  /** How long anything is waited for, in milliseconds of the machine. Default 5 s. Beyond it: WEIR_TEST_WAIT. */
+  readonly patienceMs?: number
+  /** Whether cookies that answers set are sent with later requests: by name alone, whatever their path. Default false. */
+  readonly cookies?: boolean
+}
+
+const DEFAULT_PATIENCE_MS = 5_000
+/** So many bytes of an answer are taken in before the test asks for them, and so many arrive at the server at once. */
+const WINDOW_BYTES = 64 * 1024
+/** So much of what had come stands in an error. */
+const SHOWN_BYTES = 300
+
+export class ClientConnection {
+  readonly reader = new AnswerReader()
+  readonly peer: Peer
+  readonly #transport = new MemoryTransport()
+  readonly #behaviours: readonly Behave[]
+  readonly #clock: TestClock | null
+  readonly #patienceMs: number
+  readonly #queue: (Action | { readonly kind: 'done'; readonly resolve: () => void })[] = []
+  #isWorking = false
+  /** Ends what the queue waits for. */
+  #goOn: (() => void) | null = null
+  #isReading = true
+  #hasEnded = false
+  #hasLeft = false
+  readonly #waiters = new Set<() => void>()
+
+  constructor(host: PeerHost, { behaviour = [], clock, patienceMs = DEFAULT_PATIENCE_MS }: ClientOptions) {
+    this.#behaviours = [behaviour].flat().map((begin) => begin())
+    this.#clock = clock ?? null
+    this.#patienceMs = patienceMs
+    this.peer = new Peer(clock === undefined ? host : withClock(host, clock), this.#transport)
+    this.#transport.onOutput = (bytes) => this.#receive(bytes)
+    this.#transport.onTaken = () => this.#goOn?.()
+    this.#transport.start(this.peer)
+  }
+
+  /** Whether no answer can come any more: the server has ended its side, or one of both has left. */
+  get hasEnded(): boolean {
+    return this.#hasEnded || this.#hasLeft
+  }
+
+  /** Whether the server broke the connection off. */
+  get wasReset(): boolean {
+    return this.#transport.wasReset
+  }
+
+  /** Whether the client has left. */
+  get hasLeft(): boolean {
+    return this.#hasLeft
+  }
+
+  /** Does `actions` behind what is still to be done, as the client behaves. What can be done at once has been when this returns. */
+  perform(...actions: Action[]): Promise<void> {
+    this.#queue.push(...this.#behaviours.reduce<Action[]>((all, behave) => all.flatMap(behave), actions))
+    return new Promise((resolve) => {
+      this.#queue.push({ kind: 'done', resolve })
+      if (!this.#isWorking) void this.#work()
+    })
+  }
+
+  async #work(): Promise<void> {
+    this.#isWorking = true
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      if (next.kind === 'done') next.resolve()
+      else if (!this.#hasLeft && !this.#transport.isClosed) {
+        const waiting = this.#act(next)
+        if (waiting !== null) await waiting
+      }
+    }
+    this.#isWorking = false
+  }
+
+  #act(action: Action): Promise<void> | null {
+    switch (action.kind) {
+      case 'send':
+        return this.#send(action.bytes)
+      case 'turn':
+        return settled()
+      case 'stall':
+        return this.#stall(action.ms)
+      case 'end':
+        this.#transport.sendEnd()
+        return null
+      default:
+        this.leave(action.kind)
+        return null
+    }
+  }
+
+  /** @returns a promise where the server does not read */
+  #send(bytes: Buffer): Promise<void> | null {
+    for (let at = 0; at < bytes.length; at += WINDOW_BYTES) this.#transport.send(bytes.subarray(at, at + WINDOW_BYTES))
+    return this.#transport.isWaiting ? new Promise((resolve) => (this.#goOn = resolve)) : null
+  }
+
+  #stall(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#goOn = resolve
+      if (!Number.isFinite(ms)) return
+      if (this.#clock !== null) void this.#clock.sleep(ms).then(resolve)
+      else setTimeout(resolve, ms).unref()
+    })
+  }
+
+  /** Leaves at once: what was still to be done never is. */
+  leave(how: 'abort' | 'reset'): void {
+    if (this.#hasLeft) return
+    this.#hasLeft = true
+    if (how === 'abort') this.#transport.leave()
+    else this.#transport.break()
+    this.#goOn?.()
+    this.#look()
+  }
+
+  pause(): void {
+    this.#isReading = false
+    this.#transport.hold()
+  }
+
+  resume(): void {
+    this.#isReading = true
+    this.makeRoom()
+  }
+
+  /** Something of what had come was taken: more may come. */
+  makeRoom(): void {
+    if (this.#isReading && this.reader.waiting.length < WINDOW_BYTES) this.#transport.release()
+  }
+
+  #receive(bytes: Buffer | null): void {
+    if (bytes === null) {
+      this.#hasEnded = true
+      if (!this.#transport.wasReset) this.reader.end()
+      this.#transport.sendEnd()
+    } else {
+      this.reader.push(bytes)
+      if (this.reader.waiting.length >= WINDOW_BYTES) this.#transport.hold()
+    }
+    this.#look()
+  }
+
+  #look(): void {
+    for (const look of [...this.#waiters]) look()
+  }
+
+  /**
+   * Waits until `condition` holds; it is asked whenever something has happened.
+   * @throws WEIR_TEST_WAIT when it does not come in time; WEIR_CLIENT_GONE when it cannot come any more; what `condition` throws
+   */
+  until(what: string, condition: () => boolean, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (error: Error | null): void => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', onAbort)
+        this.#waiters.delete(look)
+        if (error === null) resolve()
+        else reject(error)
+      }
+      const onAbort = (): void => {
+        this.leave('abort')
+        settle(signal!.reason as Error)
+      }
+      const look = (): void => {
+        try {
+          if (condition()) settle(null)
+          else if (this.hasEnded) settle(new WeirError('WEIR_CLIENT_GONE', `waited for ${this.#describe(what)}`))
+        } catch (error) {
+          settle(error as Error)
+        }
+      }
+      const timer = setTimeout(() => settle(this.#late(what)), this.#patienceMs)
+      this.#waiters.add(look)
+      signal?.addEventListener('abort', onAbort)
+      if (signal?.aborted === true) onAbort()
+      else look()
+    })
+  }
+
+  /** Waits for `promise`, with the same patience. @throws WEIR_TEST_WAIT */
+  async within(what: string, promise: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(this.#late(what)), this.#patienceMs)
+    })
+    try {
+      await Promise.race([promise, late])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #late(what: string): WeirError {
+    return new WeirError('WEIR_TEST_WAIT', `waited ${this.#patienceMs} ms for ${this.#describe(what)}`)
+  }
+
+  #describe(what: string): string {
+    const ending = this.#hasLeft
+      ? ', but the client has left'
+      : this.wasReset
+        ? ', but the server broke off'
+        : ', but the server ended its side'
+    const { waiting } = this.reader
+    const text = JSON.stringify(waiting.toString('latin1', 0, SHOWN_BYTES))
+    const came = waiting.length === 0 ? 'nothing had come' : `${waiting.length} bytes had come: ${text}`
+    return `${what}${this.hasEnded ? ending : ''}; ${came}`
+  }
+}
+
+/** The same server, but for the time. */
+function withClock(host: PeerHost, clock: TestClock): PeerHost {
+  return {
+    limits: host.limits,
+    timeouts: host.timeouts,
+    ticker: new Ticker(clock, host.timeouts),
+    application: host.application,
+    debug: host.debug,
+    get isStopping() {
+      return host.isStopping
+    },
+    report: (error, peer) => host.report(error, peer),
+    reportAccept: (error) => host.reportAccept(error),
+    forget: (peer) => host.forget(peer),
+  }
+}

@@ -1,0 +1,8 @@
+// The public face of weir/testing.
+
+export { type Action, abortAt, type Behave, type Behaviour, endAt, inPieces, oneByteAtATime, resetAt, stallAt } from './behaviours.ts'
+export type { ClientOptions } from './client-connection.ts'
+export type { TestAnswer } from './test-answer.ts'
+export { connect, type TestClient, type TestRequestOptions } from './test-client.ts'
+export { TestClock } from './test-clock.ts'
+export type { TestRequest } from './test-request.ts'

@@ -1,0 +1,47 @@
+// A request of a test client: as `inject` takes it, and with bodies that are sent piece by piece.
+
+import { fieldsOf, type InjectRequest, requestBytes } from '../net/request-bytes.ts'
+
+export interface TestRequest extends Omit<InjectRequest, 'body'> {
+  /** Pieces are sent as they come: in chunks, unless the headers have a Content-Length. */
+  readonly body?: InjectRequest['body'] | AsyncIterable<string | Uint8Array>
+}
+
+/** A request that is ready to be sent. */
+export interface PreparedRequest {
+  readonly head: Buffer
+  /** The body, where it is there. */
+  readonly body: Buffer
+  /** The body, where it comes piece by piece: framed. */
+  readonly pieces: AsyncIterable<Buffer> | null
+  /** Whether the body waits for `100 Continue`. */
+  readonly expectsContinue: boolean
+}
+
+/** @param cookies what the client carries @throws WEIR_OPTION_INVALID for what no client could send */
+export async function prepareRequest(request: TestRequest, cookies: string | null): Promise<PreparedRequest> {
+  const { body, ...rest } = request
+  const pieces = isStream(body) ? body : null
+  const fields = fieldsOf(request.headers ?? {})
+  const has = (name: string): boolean => fields.some(([field]) => field.toLowerCase() === name)
+  const isChunked = pieces !== null && !has('content-length') && !has('transfer-encoding')
+  if (isChunked) fields.push(['Transfer-Encoding', 'chunked'])
+  if (cookies !== null && !has('cookie')) fields.push(['Cookie', cookies])
+  const headers: Record<string, string[]> = {}
+  for (const [name, value] of fields) (headers[name] ??= []).push(value)
+  const bytes = await requestBytes({ ...rest, headers, ...(isStream(body) || body === undefined ? {} : { body }) })
+  return { ...bytes, pieces: pieces === null ? null : framed(pieces, isChunked), expectsContinue: has('expect') }
+}
+
+function isStream(body: TestRequest['body']): body is AsyncIterable<string | Uint8Array> {
+  return typeof body === 'object' && Symbol.asyncIterator in body
+}
+
+async function* framed(pieces: AsyncIterable<string | Uint8Array>, isChunked: boolean): AsyncGenerator<Buffer, void, undefined> {
+  for await (const piece of pieces) {
+    const bytes = Buffer.from(piece as string)
+    if (bytes.length === 0) continue
+    yield isChunked ? Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]) : bytes
+  }
+  if (isChunked) yield Buffer.from('0\r\n\r\n')
+}
