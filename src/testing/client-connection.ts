@@ -40,6 +40,8 @@ export class ClientConnection {
   #isReading = true
   #hasEnded = false
   #hasLeft = false
+  /** Why it has left, where that is more than the test's wish. */
+  #reason: Error | null = null
   readonly #waiters = new Set<() => void>()
 
   constructor(host: PeerHost, { behaviour = [], clock, patienceMs = DEFAULT_PATIENCE_MS }: ClientOptions) {
@@ -120,10 +122,11 @@ export class ClientConnection {
     })
   }
 
-  /** Leaves at once: what was still to be done never is. */
-  leave(how: 'abort' | 'reset'): void {
+  /** Leaves at once: what was still to be done never is. @param reason what is waited for rejects with it */
+  leave(how: 'abort' | 'reset', reason: Error | null = null): void {
     if (this.#hasLeft) return
     this.#hasLeft = true
+    this.#reason = reason
     if (how === 'abort') this.#transport.leave()
     else this.#transport.break()
     this.#goOn?.()
@@ -174,14 +177,13 @@ export class ClientConnection {
         if (error === null) resolve()
         else reject(error)
       }
-      const onAbort = (): void => {
-        this.leave('abort')
-        settle(signal!.reason as Error)
-      }
+      const onAbort = (): void => this.leave('abort', signal!.reason as Error)
       const look = (): void => {
+        if (!this.#waiters.has(look)) return
         try {
-          if (condition()) settle(null)
-          else if (this.hasEnded) settle(new WeirError('WEIR_CLIENT_GONE', `waited for ${this.#describe(what)}`))
+          if (signal?.aborted === true) settle(signal.reason as Error)
+          else if (condition()) settle(null)
+          else if (this.hasEnded) settle(this.#reason ?? new WeirError('WEIR_CLIENT_GONE', `waited for ${this.#describe(what)}`))
         } catch (error) {
           settle(error as Error)
         }
@@ -190,7 +192,7 @@ export class ClientConnection {
       this.#waiters.add(look)
       signal?.addEventListener('abort', onAbort)
       if (signal?.aborted === true) onAbort()
-      else look()
+      look()
     })
   }
 

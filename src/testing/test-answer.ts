@@ -17,6 +17,8 @@ export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
   readonly #name: string
   readonly #signal: AbortSignal | undefined
   readonly #onEnd: () => void
+  /** Nothing of it is left to read: what comes now belongs to the next one. */
+  #isOver = false
 
   /** @internal @param onEnd called when nothing of it is left to read */
   constructor(
@@ -35,11 +37,12 @@ export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
     this.interim = interim
     this.#signal = signal
     this.#onEnd = onEnd
-    if (connection.reader.isWhole) onEnd()
+    if (connection.reader.isWhole) this.#end()
   }
 
   /** The next piece of the body, null at its end. @throws as `TestClient.request` does */
   async next(): Promise<Buffer | null> {
+    if (this.#isOver) return null
     const connection = this.#connection
     const { reader } = connection
     let piece: Buffer | null = null
@@ -47,12 +50,17 @@ export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
       const more = `more of the answer ${this.status} to ${this.#name}`
       await connection.until(more, () => (piece = reader.takePiece()) !== null || reader.isWhole, this.#signal)
     } catch (error) {
-      this.#onEnd()
+      this.#end()
       throw error
     }
     connection.makeRoom()
-    if (reader.isWhole) this.#onEnd()
+    if (reader.isWhole) this.#end()
     return piece
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#onEnd()
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, undefined> {

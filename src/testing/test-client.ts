@@ -150,7 +150,7 @@ export class TestClient implements AsyncDisposable {
         await this.send(piece)
       }
     } catch (error) {
-      this.reset()
+      this.#connection.leave('reset', error as Error)
       throw error
     }
   }

@@ -312,6 +312,7 @@ test('an upgraded connection gives its bytes as they come', async () => {
   const server = newServer()
   server.mapGet('/shout', (_, { response }) =>
     response.upgrade('shouting', (socket) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: shouting\r\n\r\n')
       socket.on('data', (bytes: Buffer) => socket.write(String(bytes).toUpperCase()))
       socket.on('end', () => socket.end())
     }),
