@@ -71,8 +71,8 @@ class WholeAnswer {
   }
 }
 
-export function wholeAnswer(head: AnswerHead, pieces: readonly Buffer[]): InjectResponse {
+export function wholeAnswer({ status, reason, headers }: AnswerHead, pieces: readonly Buffer[]): InjectResponse {
   const body = Buffer.concat(pieces)
   const text = (): string => body.toString('utf8')
-  return { ...head, body, text, json: () => JSON.parse(text()) as unknown }
+  return { status, reason, headers, body, text, json: () => JSON.parse(text()) as unknown }
 }

@@ -5,14 +5,16 @@ export type Action =
   | { readonly kind: 'send'; readonly bytes: Buffer }
   /** Gives the server its turn: what was sent before arrives by itself. */
   | { readonly kind: 'turn' }
-  /** Does nothing for so many milliseconds, by the clock of the client; `Infinity`: never goes on. */
-  | { readonly kind: 'stall'; readonly ms: number }
+  | { readonly kind: 'stall'; readonly lasts: StallTime }
   /** Ends its side, and goes on reading. */
   | { readonly kind: 'end' }
   /** Leaves without a word. */
   | { readonly kind: 'abort' }
   /** Leaves with a reset. */
   | { readonly kind: 'reset' }
+
+/** Milliseconds, by the clock of the client, `Infinity` for ever; or what gives a promise that ends the stall. */
+export type StallTime = number | (() => Promise<unknown>)
 
 /** What is made of one action. */
 export type Behave = (action: Action) => readonly Action[]
@@ -39,9 +41,9 @@ export function oneByteAtATime(): Behaviour {
   return inPieces(1)
 }
 
-/** Once `bytes` have been sent, nothing more is for `ms` milliseconds, by the clock of the client. Default: ever. */
-export function stallAt(bytes: number, ms = Number.POSITIVE_INFINITY): Behaviour {
-  return at(bytes, { kind: 'stall', ms })
+/** Once `bytes` have been sent, nothing more is for a while. Default: for ever. */
+export function stallAt(bytes: number, lasts: StallTime = Number.POSITIVE_INFINITY): Behaviour {
+  return at(bytes, { kind: 'stall', lasts })
 }
 
 /** Once `bytes` have been sent, the client leaves with a reset. */

@@ -6,7 +6,8 @@ import { MemoryTransport } from '../net/memory-transport.ts'
 import { Peer, type PeerHost } from '../net/peer.ts'
 import { Ticker } from '../net/ticker.ts'
 
-import type { Action, Behave, Behaviour } from './behaviours.ts'
+import type { Action, Behave, Behaviour, StallTime } from './behaviours.ts'
+import { derivedHost } from './derived-host.ts'
 import { settled, type TestClock } from './test-clock.ts'
 
 export interface ClientOptions {
@@ -20,6 +21,14 @@ export interface ClientOptions {
   readonly cookies?: boolean
 }
 
+/** How a connection ended: the server ended it in order, the server broke it off, the client left. */
+export type Ending = 'end' | 'reset' | 'left'
+
+const ENDINGS: Readonly<Record<Ending, string>> = {
+  end: 'the server ended its side',
+  reset: 'the server broke off',
+  left: 'the client has left',
+}
 const DEFAULT_PATIENCE_MS = 5_000
 /** So many bytes of an answer are taken in before the test asks for them, and so many arrive at the server at once. */
 const WINDOW_BYTES = 64 * 1024
@@ -48,7 +57,7 @@ export class ClientConnection {
     this.#behaviours = [behaviour].flat().map((begin) => begin())
     this.#clock = clock ?? null
     this.#patienceMs = patienceMs
-    this.peer = new Peer(clock === undefined ? host : withClock(host, clock), this.#transport)
+    this.peer = new Peer(clock === undefined ? host : derivedHost(host, { ticker: new Ticker(clock, host.timeouts) }), this.#transport)
     this.#transport.onOutput = (bytes) => this.#receive(bytes)
     this.#transport.onTaken = () => this.#goOn?.()
     this.#transport.start(this.peer)
@@ -59,14 +68,9 @@ export class ClientConnection {
     return this.#hasEnded || this.#hasLeft
   }
 
-  /** Whether the server broke the connection off. */
-  get wasReset(): boolean {
-    return this.#transport.wasReset
-  }
-
-  /** Whether the client has left. */
-  get hasLeft(): boolean {
-    return this.#hasLeft
+  /** How it ended: in order, with a break by the server, or because the client left. */
+  get ending(): Ending {
+    return this.#hasLeft ? 'left' : this.#transport.wasReset ? 'reset' : 'end'
   }
 
   /** Does `actions` behind what is still to be done, as the client behaves. What can be done at once has been when this returns. */
@@ -97,7 +101,7 @@ export class ClientConnection {
       case 'turn':
         return settled()
       case 'stall':
-        return this.#stall(action.ms)
+        return this.#stall(action.lasts)
       case 'end':
         this.#transport.sendEnd()
         return null
@@ -113,12 +117,12 @@ export class ClientConnection {
     return this.#transport.isWaiting ? new Promise((resolve) => (this.#goOn = resolve)) : null
   }
 
-  #stall(ms: number): Promise<void> {
+  #stall(lasts: StallTime): Promise<void> {
     return new Promise((resolve) => {
       this.#goOn = resolve
-      if (!Number.isFinite(ms)) return
-      if (this.#clock !== null) void this.#clock.sleep(ms).then(resolve)
-      else setTimeout(resolve, ms).unref()
+      if (typeof lasts === 'function') void lasts().finally(resolve)
+      else if (Number.isFinite(lasts) && this.#clock !== null) void this.#clock.sleep(lasts).then(resolve)
+      else if (Number.isFinite(lasts)) setTimeout(resolve, lasts).unref()
     })
   }
 
@@ -214,31 +218,9 @@ export class ClientConnection {
   }
 
   #describe(what: string): string {
-    const ending = this.#hasLeft
-      ? ', but the client has left'
-      : this.wasReset
-        ? ', but the server broke off'
-        : ', but the server ended its side'
     const { waiting } = this.reader
     const text = JSON.stringify(waiting.toString('latin1', 0, SHOWN_BYTES))
     const came = waiting.length === 0 ? 'nothing had come' : `${waiting.length} bytes had come: ${text}`
-    return `${what}${this.hasEnded ? ending : ''}; ${came}`
-  }
-}
-
-/** The same server, but for the time. */
-function withClock(host: PeerHost, clock: TestClock): PeerHost {
-  return {
-    limits: host.limits,
-    timeouts: host.timeouts,
-    ticker: new Ticker(clock, host.timeouts),
-    application: host.application,
-    debug: host.debug,
-    get isStopping() {
-      return host.isStopping
-    },
-    report: (error, peer) => host.report(error, peer),
-    reportAccept: (error) => host.reportAccept(error),
-    forget: (peer) => host.forget(peer),
+    return `${what}${this.hasEnded ? `, but ${ENDINGS[this.ending]}` : ''}; ${came}`
   }
 }

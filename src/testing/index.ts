@@ -1,7 +1,19 @@
 // The public face of weir/testing.
 
-export { type Action, abortAt, type Behave, type Behaviour, endAt, inPieces, oneByteAtATime, resetAt, stallAt } from './behaviours.ts'
-export type { ClientOptions } from './client-connection.ts'
+export {
+  type Action,
+  abortAt,
+  type Behave,
+  type Behaviour,
+  endAt,
+  inPieces,
+  oneByteAtATime,
+  resetAt,
+  type StallTime,
+  stallAt,
+} from './behaviours.ts'
+export { ChaosError, type ChaosOptions, type ChaosReport, type ChaosRequest, chaos } from './chaos.ts'
+export type { ClientOptions, Ending } from './client-connection.ts'
 export type { TestAnswer } from './test-answer.ts'
 export { connect, type TestClient, type TestRequestOptions } from './test-client.ts'
 export { TestClock } from './test-clock.ts'

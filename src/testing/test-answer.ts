@@ -71,6 +71,6 @@ export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
   async whole(): Promise<InjectResponse> {
     const pieces: Buffer[] = []
     for await (const piece of this) pieces.push(piece)
-    return wholeAnswer({ status: this.status, reason: this.reason, headers: this.headers }, pieces)
+    return wholeAnswer(this, pieces)
   }
 }

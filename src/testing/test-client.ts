@@ -5,7 +5,7 @@ import type { InjectResponse } from '../net/inject.ts'
 import type { PeerHost } from '../net/peer.ts'
 import { type HttpServer, hostOf } from '../server.ts'
 
-import { ClientConnection, type ClientOptions } from './client-connection.ts'
+import { ClientConnection, type ClientOptions, type Ending } from './client-connection.ts'
 import { CookieJar } from './cookie-jar.ts'
 import { TestAnswer } from './test-answer.ts'
 import { type PreparedRequest, prepareRequest, type TestRequest } from './test-request.ts'
@@ -127,10 +127,15 @@ export class TestClient implements AsyncDisposable {
     return this.#connection.hasEnded
   }
 
-  /** Waits for the server's end: in order, or with a break. What came before can still be read. */
-  async closed(): Promise<'end' | 'reset'> {
+  /** Bytes that have come and were not read. */
+  get unreadBytes(): number {
+    return this.#connection.reader.waiting.length
+  }
+
+  /** Waits for the end of the connection, and says how it ended. What came before can still be read. */
+  async closed(): Promise<Ending> {
     await this.#connection.until('the end of the connection', () => this.#connection.hasEnded)
-    return this.#connection.wasReset ? 'reset' : 'end'
+    return this.#connection.ending
   }
 
   /** Leaves, unless the connection is over. */

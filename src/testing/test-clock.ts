@@ -49,7 +49,8 @@ export class TestClock implements Clock {
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms
     for (;;) {
-      const next = Math.min(end, ...[...this.#repeating].map(({ due }) => due))
+      // Somebody else may have moved it further meanwhile.
+      const next = Math.max(this.#now, Math.min(end, ...[...this.#repeating].map(({ due }) => due)))
       this.#now = next
       for (const one of this.#repeating) {
         if (one.due > next) continue
@@ -57,7 +58,7 @@ export class TestClock implements Clock {
         one.tick()
         await settled()
       }
-      if (next === end) break
+      if (next >= end) break
     }
     await settled()
   }

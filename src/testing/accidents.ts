@@ -1,0 +1,30 @@
+// What is thrown where nobody catches, while somebody listens in place of all others: a test runner would fail the test at once.
+
+type Listener = (...args: unknown[]) => void
+
+const EVENTS = ['uncaughtException', 'unhandledRejection'] as const
+
+/** Only one may listen at a time. */
+export class Accidents {
+  readonly #others: readonly (readonly [event: string, listeners: readonly Listener[]])[]
+  readonly #found: unknown[] = []
+  readonly #listener = (error: unknown): void => {
+    this.#found.push(error)
+  }
+
+  constructor() {
+    this.#others = EVENTS.map((event) => [event, process.listeners(event as never) as unknown as Listener[]])
+    for (const event of EVENTS) process.removeAllListeners(event).on(event, this.#listener)
+  }
+
+  /** The first error since the last call, in a list; empty when there was none. */
+  take(): readonly unknown[] {
+    return this.#found.splice(0)
+  }
+
+  /** Gives the place back to those that were there before. */
+  stop(): void {
+    for (const event of EVENTS) process.off(event, this.#listener)
+    for (const [event, listeners] of this.#others) for (const listener of listeners) process.on(event, listener)
+  }
+}

@@ -1,0 +1,97 @@
+// An eye on the application while chaos runs: which requests it was given, and what has become of each.
+
+import type { Application, Exchange } from '../http/application.ts'
+import type { HttpResponse } from '../http/response.ts'
+import type { PeerHost } from '../net/peer.ts'
+
+import { derivedHost } from './derived-host.ts'
+
+/** One request that reached the application. */
+export interface Watched {
+  /** Method and URL. */
+  readonly name: string
+  /** Number of its client, from 1. */
+  readonly client: number
+  readonly signal: AbortSignal
+  /** Its handler, and everything around it, has settled. */
+  isSettled: boolean
+  /** Its client left while it was with its handler. */
+  wasLeft: boolean
+}
+
+export class ChaosWatch {
+  readonly #host: PeerHost
+  readonly #tell: (event: string) => void
+  readonly requests: Watched[] = []
+  /** Connections with a request that may still be open, by the number of their client. */
+  readonly #open = new Map<number, string>()
+
+  constructor(host: PeerHost, tell: (event: string) => void) {
+    this.#host = host
+    this.#tell = tell
+  }
+
+  /** What the connection of a client is opened with. */
+  hostFor(client: number): PeerHost {
+    return derivedHost(this.#host, {
+      application: this.#watched(client),
+      report: (error) => this.#tell(`client ${client}: the server says ${error.message}`),
+      forget: (peer) => {
+        this.#open.delete(client)
+        this.#host.forget(peer)
+      },
+    })
+  }
+
+  /** A client has left: its handlers are to hear of it. */
+  noteDeparture(client: number): void {
+    for (const one of this.requests) if (one.client === client && !one.isSettled) one.wasLeft = true
+  }
+
+  /** What is wrong once all clients have left and time has passed; null when nothing is. */
+  findOpen(): string | null {
+    const handler = this.requests.find(({ isSettled }) => !isSettled)
+    if (handler !== undefined) {
+      const fired = handler.signal.aborted ? 'although its signal has fired' : 'and its signal has not fired'
+      return `the handler of ${handler.name} has not settled, ${fired}`
+    }
+    const deaf = this.requests.find(({ wasLeft, signal }) => wasLeft && !signal.aborted)
+    if (deaf !== undefined) return `the signal of ${deaf.name} has not fired`
+    const open = this.#open.values().next()
+    return open.done === true ? null : `the answer to ${open.value} is still being made for a client that has left`
+  }
+
+  #watched(client: number): Application {
+    const { application } = this.#host
+    return {
+      match: (head) => application.match(head),
+      open: (head, body, connection, match) => {
+        const exchange = application.open(head, body, connection, match)
+        this.#open.set(client, nameOf(exchange))
+        return exchange
+      },
+      handle: (exchange) => this.#handle(client, exchange),
+      refuse: (exchange, error) => {
+        this.#tell(`client ${client}: ${nameOf(exchange)} is refused, ${error.message}`)
+        return application.refuse(exchange, error)
+      },
+    }
+  }
+
+  #handle(client: number, exchange: Exchange): HttpResponse | Promise<HttpResponse> {
+    const watched = { name: nameOf(exchange), client, signal: exchange.request.signal, isSettled: false, wasLeft: false }
+    this.requests.push(watched)
+    this.#tell(`client ${client}: ${watched.name} is handled`)
+    const settle = (response: HttpResponse): HttpResponse => {
+      watched.isSettled = true
+      this.#tell(`client ${client}: ${watched.name} has settled`)
+      return response
+    }
+    const result = this.#host.application.handle(exchange)
+    return result instanceof Promise ? result.then(settle) : settle(result)
+  }
+}
+
+function nameOf({ request }: Exchange): string {
+  return `${request.method} ${request.url}`
+}
