@@ -83,11 +83,13 @@ class Compressing {
     const bytes = this.#bytesIn(response)
     if (bytes === null) return
     const choice = this.#chooser.choose(session.request.header('accept-encoding'))
-    if (bytes < this.#minBytes && choice.takesIdentity) return
+    // A part may be small where the whole is not.
+    const isPart = response.statusCode === 206
+    if (bytes < this.#minBytes && choice.takesIdentity && !isPart) return
     // The answer to another client, or for the whole where this is a part, is another one.
     response.vary('Accept-Encoding')
     const [best] = choice.codings
-    if (best === undefined || response.statusCode === 206) return
+    if (best === undefined || isPart) return
     const coding = this.#codings.get(best)!
     if (session.request.method === 'HEAD') {
       response.encodeAs(coding.name, UNREAD)

@@ -4,6 +4,7 @@
 // says what had come when it gave up.
 
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 
 /** How long a test waits for something that should come at once. Generous: it only ends waits that would never end. */
 const PATIENCE_MS = 20_000
@@ -62,6 +63,16 @@ export class RawClient {
       const socket = connect(typeof to === 'number' ? { port: to, host: '127.0.0.1', noDelay: true } : to)
       const client = new RawClient(socket)
       socket.once('connect', () => resolve(client))
+      socket.once('close', () => reject(client.#error ?? new Error('the connection was closed before it was made')))
+    })
+  }
+
+  /** Over TLS, past the handshake. */
+  static connectTls(options: ConnectionOptions): Promise<RawClient> {
+    return new Promise((resolve, reject) => {
+      const socket = connectTls(options)
+      const client = new RawClient(socket)
+      socket.once('secureConnect', () => resolve(client))
       socket.once('close', () => reject(client.#error ?? new Error('the connection was closed before it was made')))
     })
   }
