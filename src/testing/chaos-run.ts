@@ -1,0 +1,216 @@
+// One run of chaos: the clients of a plan, what they get, and what is left when they are gone.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { WeirError } from '../base/errors.ts'
+import { type InjectResponse, wholeAnswer } from '../net/inject.ts'
+import type { PeerHost } from '../net/peer.ts'
+import type { InjectRequest } from '../net/request-bytes.ts'
+
+import type { Accidents } from './accidents.ts'
+import { stallAt } from './behaviours.ts'
+import { type ClientPlan, planRun } from './chaos-plan.ts'
+import { ChaosWatch } from './chaos-watch.ts'
+import type { Ending } from './client-connection.ts'
+import { SeededRandom } from './seeded-random.ts'
+import type { TestAnswer } from './test-answer.ts'
+import { TestClient } from './test-client.ts'
+import { settled, TestClock } from './test-clock.ts'
+
+export interface ChaosRequest extends Omit<InjectRequest, 'signal'> {
+  /** Whether its answer never ends, as events do: its clients leave at some time. Default false. */
+  readonly endless?: boolean
+}
+
+/** What all runs of a chaos share. */
+export interface Trial {
+  readonly host: PeerHost
+  readonly requests: readonly ChaosRequest[]
+  /** Bytes of each request. */
+  readonly sizes: readonly number[]
+  readonly patienceMs: number
+  readonly check: (answer: InjectResponse, request: ChaosRequest) => void
+  readonly counts: { answers: number; breaks: number }
+  readonly accidents: Accidents
+}
+
+export interface Failure {
+  readonly what: string
+  readonly cause: unknown
+}
+
+/** The longest time between two ticks of a connection's clock. */
+const MOST_TICK_MS = 1_000
+/** What a handler has left running may still throw for so long after the last run. */
+const LATE_MS = 100
+/** Waiting for the end of handlers: so many turns of the event loop first, then so much time again and again. */
+const QUICK_TURNS = 20
+const PAUSE_MS = 5
+
+export class ChaosRun {
+  readonly #trial: Trial
+  readonly #seed: number
+  readonly #clock = new TestClock()
+  readonly #watch: ChaosWatch
+  /** What has happened, in order, for people. */
+  readonly story: string[] = []
+  /** The first thing that was wrong. */
+  #failure: Failure | null = null
+
+  constructor(trial: Trial, seed: number) {
+    this.#trial = trial
+    this.#seed = seed
+    this.#watch = new ChaosWatch(trial.host, (event) => this.story.push(event))
+  }
+
+  /** @param isLast whether what comes late has nobody after it to be found by */
+  async play(isLast: boolean): Promise<Failure | null> {
+    const { host, requests, sizes } = this.#trial
+    const candidates = requests.map(({ endless = false }, i) => ({ bytes: sizes[i]!, isEndless: endless }))
+    const plans = planRun(new SeededRandom(this.#seed), candidates)
+    const timePasses = plans.some(({ stall }) => stall !== null)
+    await Promise.all(plans.map((plan, i) => this.#playClient(plan, i + 1, timePasses)))
+    // A client that has ended its side, and to which nothing is sent, is given up after this time.
+    await this.#clock.advance(2 * host.timeouts.lingerTimeout + MOST_TICK_MS)
+    this.#noteAccidents()
+    if (this.#failure === null) await this.#awaitEnd()
+    if (isLast) await sleep(LATE_MS)
+    this.#noteAccidents()
+    return this.#failure
+  }
+
+  async #awaitEnd(): Promise<void> {
+    const deadline = performance.now() + this.#trial.patienceMs
+    for (let turn = 0; ; turn++) {
+      const open = this.#watch.findOpen()
+      if (open === null) return
+      if (turn < QUICK_TURNS) await settled()
+      else if (performance.now() < deadline) await sleep(PAUSE_MS)
+      else return this.#note(`${this.#trial.patienceMs} ms after all clients have left, ${open}`)
+    }
+  }
+
+  #note(what: string, cause: unknown = undefined): void {
+    this.story.push(`WRONG: ${what}`)
+    this.#failure ??= { what, cause }
+  }
+
+  #noteAccidents(): void {
+    for (const error of this.#trial.accidents.take()) this.#note(`something was thrown where nobody catches: ${describe(error)}`, error)
+  }
+
+  async #playClient(plan: ClientPlan, number: number, timePasses: boolean): Promise<void> {
+    const { requests, isPipelined, stall, departure, silentTurns, habits } = plan
+    const names = requests.map((one) => nameOf(this.#trial.requests[one]!))
+    this.story.push(`client ${number}: ${[`sends ${names.join(', ')}`, ...habits].join('; ')}`)
+    const stalling = stall === null ? [] : [stallAt(stall.byte, () => this.#pass(number, stall.turns, stall.ms))]
+    const client = new TestClient(this.#watch.hostFor(number), {
+      behaviour: [...plan.behaviour, ...stalling],
+      clock: this.#clock,
+      patienceMs: this.#trial.patienceMs,
+    })
+    const leave = (how: 'abort' | 'reset'): void => {
+      if (client.isClosed) return
+      this.story.push(`client ${number}: leaves by ${how}`)
+      this.#watch.noteDeparture(number)
+      client[how]()
+    }
+    if (silentTurns > 0) {
+      client.pause()
+      void turns(silentTurns).then(() => client.resume())
+    }
+    const leaves = departure.kind === 'turns' || departure.kind === 'bytes'
+    if (leaves && Number.isFinite(departure.turns)) void turns(departure.turns).then(() => leave(departure.how))
+    let bytes = 0
+    const visit: Visit = {
+      client,
+      number,
+      mayEnd: departure.kind !== 'none' || timePasses,
+      onBytes(count) {
+        bytes += count
+        if (departure.kind === 'bytes' && bytes >= departure.bytes) leave(departure.how)
+      },
+    }
+    const asked: Promise<void>[] = []
+    for (const one of requests) {
+      const answered = this.#ask(visit, this.#trial.requests[one]!)
+      asked.push(answered)
+      if (!isPipelined) await answered
+    }
+    await Promise.all(asked)
+    if (!client.isClosed && client.unreadBytes > 0)
+      this.#note(`client ${number}: ${client.unreadBytes} bytes came that belong to no answer`)
+    this.#watch.noteDeparture(number)
+    client.reset()
+  }
+
+  async #pass(number: number, count: number, ms: number): Promise<void> {
+    await turns(count)
+    this.story.push(`client ${number} stalls: ${ms} ms pass`)
+    // A timeout is noticed at the tick behind it.
+    await this.#clock.advance(ms + MOST_TICK_MS)
+  }
+
+  async #ask(visit: Visit, request: ChaosRequest): Promise<void> {
+    const { client, number } = visit
+    const name = nameOf(request)
+    if (client.isClosed) return
+    let answer: TestAnswer | null = null
+    try {
+      answer = await client.stream(request)
+      const pieces: Buffer[] = []
+      for await (const piece of answer) {
+        if (request.endless !== true) pieces.push(piece)
+        visit.onBytes(piece.length)
+      }
+      this.#trial.counts.answers++
+      this.story.push(`client ${number}: ${name} is answered ${answer.status}`)
+      if (answer.headers.get('connection') === 'close') visit.mayEnd = true
+      this.#judge(request, wholeAnswer(answer, pieces))
+    } catch (error) {
+      const code = error instanceof WeirError ? error.code : null
+      if (code === 'WEIR_CLIENT_GONE') this.#judgeEnd(visit, name, answer, await client.closed())
+      else if (code === 'WEIR_TEST_WAIT') this.#note(`${name} is not answered to its end: ${(error as Error).message}`)
+      else this.#note(`${name} is answered with what is no answer: ${describe(error)}`, error)
+    }
+  }
+
+  #judge(request: ChaosRequest, answer: InjectResponse): void {
+    try {
+      this.#trial.check(answer, request)
+    } catch (error) {
+      this.#note(`the answer ${answer.status} to ${nameOf(request)} fails its check: ${describe(error)}`, error)
+    }
+  }
+
+  /** There is no whole answer to a request. @param answer what had come of it */
+  #judgeEnd({ number, mayEnd }: Visit, name: string, answer: TestAnswer | null, ending: Ending): void {
+    if (ending === 'left') return
+    this.story.push(`client ${number}: ${name} has no whole answer: ${ending}`)
+    if (ending === 'reset') this.#trial.counts.breaks++
+    else if (answer !== null) this.#note(`the answer ${answer.status} to ${name} was cut, but ended as if it were whole`)
+    else if (!mayEnd) this.#note(`the connection ended in order without an answer to ${name}`)
+  }
+}
+
+/** One client while it is there. */
+interface Visit {
+  readonly client: TestClient
+  readonly number: number
+  /** Whether the server may end the connection before it has answered everything. */
+  mayEnd: boolean
+  /** Told what has come of the body of an answer. */
+  onBytes(count: number): void
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await settled()
+}
+
+function nameOf({ method = 'GET', url }: ChaosRequest): string {
+  return `${method} ${url}`
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
