@@ -112,7 +112,7 @@ export class ChaosRun {
     const leave = (how: 'abort' | 'reset'): void => {
       if (client.isClosed) return
       this.story.push(`client ${number}: leaves by ${how}`)
-      this.#watch.noteDeparture(number)
+      if (how === 'reset') this.#watch.noteReset(number)
       client[how]()
     }
     if (silentTurns > 0) {
@@ -140,7 +140,7 @@ export class ChaosRun {
     await Promise.all(asked)
     if (!client.isClosed && client.unreadBytes > 0)
       this.#note(`client ${number}: ${client.unreadBytes} bytes came that belong to no answer`)
-    this.#watch.noteDeparture(number)
+    this.#watch.noteReset(number)
     client.reset()
   }
 

@@ -15,8 +15,8 @@ export interface Watched {
   readonly signal: AbortSignal
   /** Its handler, and everything around it, has settled. */
   isSettled: boolean
-  /** Its client left while it was with its handler. */
-  wasLeft: boolean
+  /** Its client reset the connection while it was with its handler. */
+  wasReset: boolean
 }
 
 export class ChaosWatch {
@@ -43,9 +43,9 @@ export class ChaosWatch {
     })
   }
 
-  /** A client has left: its handlers are to hear of it. */
-  noteDeparture(client: number): void {
-    for (const one of this.requests) if (one.client === client && !one.isSettled) one.wasLeft = true
+  /** A client resets its connection: its handlers are to hear of it. Of one that leaves otherwise a server that does not read knows nothing. */
+  noteReset(client: number): void {
+    for (const one of this.requests) if (one.client === client && !one.isSettled) one.wasReset = true
   }
 
   /** What is wrong once all clients have left and time has passed; null when nothing is. */
@@ -55,7 +55,7 @@ export class ChaosWatch {
       const fired = handler.signal.aborted ? 'although its signal has fired' : 'and its signal has not fired'
       return `the handler of ${handler.name} has not settled, ${fired}`
     }
-    const deaf = this.requests.find(({ wasLeft, signal }) => wasLeft && !signal.aborted)
+    const deaf = this.requests.find(({ wasReset, signal }) => wasReset && !signal.aborted)
     if (deaf !== undefined) return `the signal of ${deaf.name} has not fired`
     const open = this.#open.values().next()
     return open.done === true ? null : `the answer to ${open.value} is still being made for a client that has left`
@@ -79,7 +79,7 @@ export class ChaosWatch {
   }
 
   #handle(client: number, exchange: Exchange): HttpResponse | Promise<HttpResponse> {
-    const watched = { name: nameOf(exchange), client, signal: exchange.request.signal, isSettled: false, wasLeft: false }
+    const watched = { name: nameOf(exchange), client, signal: exchange.request.signal, isSettled: false, wasReset: false }
     this.requests.push(watched)
     this.#tell(`client ${client}: ${watched.name} is handled`)
     const settle = (response: HttpResponse): HttpResponse => {

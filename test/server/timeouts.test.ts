@@ -5,7 +5,9 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 
 import type { Handler } from '../../src/app/route.ts'
-import { settled } from '../../src/testing/test-clock.ts'
+import { HttpServer, type HttpSession } from '../../src/index.ts'
+import { connect } from '../../src/testing/index.ts'
+import { settled, TestClock } from '../../src/testing/test-clock.ts'
 import { FakeConnection, type FakeOptions } from '../support/fake-connection.ts'
 import { gate, inBothReadModes, within } from '../support/serving.ts'
 
@@ -367,6 +369,30 @@ test('requestTimeout: what the handler says later is dropped, and what it holds 
   assert.equal(connection.take(), '')
   assert.equal(connection.logged.length, logged, 'being late is no second error')
   await within(closed.promise, 'the end of the late stream', 1_000)
+})
+
+test('requestTimeout: a handler that answers too late is no second failure, one that fails is', async () => {
+  const logged: unknown[] = []
+  const server = new HttpServer({ timeouts: { requestTimeout: 10_000 }, logger: { error: (_, error) => logged.push(String(error)) } })
+  for (const [path, finish] of [
+    ['/answers', ({ response }: HttpSession) => response.text('too late')],
+    ['/fails', () => Promise.reject(new Error('broken'))],
+  ] as const) {
+    const go = gate()
+    server.mapGet(path, async (_, session) => {
+      await go.promise
+      return finish(session)
+    })
+    const clock = new TestClock()
+    const asked = connect(server, { clock }).get(path)
+    await settled()
+    await clock.advance(20_000)
+    assert.equal((await asked).status, 503)
+    go.open()
+    await settled()
+  }
+  const late = 'LimitError: the request took too long: requestTimeout is 10000'
+  assert.deepEqual(logged, [late, late, 'Error: broken'])
 })
 
 test('requestTimeout: onError is asked once, however long it takes', async () => {
