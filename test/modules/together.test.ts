@@ -179,6 +179,8 @@ interface Expected {
 
 interface Row extends Ask {
   readonly name: string
+  /** Not where connections cannot be handed over. */
+  readonly needsHttp1?: boolean
   readonly expect: (combination: Combination, etag: string) => Expected
 }
 
@@ -300,11 +302,13 @@ const ROWS: readonly Row[] = [
   {
     name: 'a WebSocket for a page of another origin',
     path: '/socket',
+    needsHttp1: true,
     headers: { ...HANDSHAKE, Origin: 'https://other.example.com' },
     expect: () => ({ status: 403, fields: PROBLEM, contains: 'WEIR_ORIGIN_REFUSED', isForOthers: true }),
   },
   {
     name: 'a WebSocket without its handshake',
+    needsHttp1: true, // Upgrade does not exist elsewhere (RFC 9113 §8.2.2)
     path: '/socket',
     expect: () => ({ status: 426, fields: { ...PROBLEM, upgrade: 'websocket' }, contains: 'WEIR_UPGRADE_REQUIRED' }),
   },
@@ -325,7 +329,8 @@ function check(reply: Reply, expected: Expected, { compresses, hasCors }: Combin
     ...(hasCors && !isForOthers ? corsFields : {}),
     ...(vary === '' ? {} : { vary }),
   }
-  assert.deepEqual({ status: reply.status, fields: reply.fields, closes: reply.closes }, { status: expected.status, fields, closes })
+  assert.deepEqual({ status: reply.status, fields: reply.fields }, { status: expected.status, fields })
+  if (reply.closes !== null) assert.equal(reply.closes, closes)
   if (hasCookie) assert.match(reply.fields['set-cookie'] ?? '', /^seen=1(?:;|$)/)
   const body = (reply.fields['content-encoding'] === 'gzip' && reply.body.length > 0 ? gunzipSync(reply.body) : reply.body).toString()
   if (expected.contains === undefined) assert.equal(body, expected.body ?? '')
@@ -379,7 +384,8 @@ for (const transport of TRANSPORTS) {
         const etags: Record<string, string> = {}
         for (const path of ['/files/page.html', '/files/large.txt']) etags[path] = (await line.ask({ path })).fields['etag']!
         assert.match(etags['/files/page.html']!, /^"[^"]+"$/)
-        for (const row of [...ROWS, ...ROWS]) {
+        const rows = ROWS.filter(({ needsHttp1 }) => needsHttp1 !== true || line.raw !== null)
+        for (const row of [...rows, ...rows]) {
           const expected = row.expect(combination, etags[row.path] ?? '')
           const etag = expected.fields['etag']?.replace('ETAG', etags[row.path]!)
           const fields = etag === undefined ? expected.fields : { ...expected.fields, etag }
@@ -412,11 +418,11 @@ for (const transport of TRANSPORTS) {
         assert.deepEqual([other.status, other.fields['access-control-allow-origin']], [200, undefined])
       })
 
-      test('a head that is too large ends the connection, before any module sees it', async (t) => {
+      test('a head that is too large is refused, before any module sees it', async (t) => {
         const { connect } = await start(t)
         const line = await connect()
         const reply = await line.ask(asPage({ path: '/api/items/7', headers: { 'X-Long': 'x'.repeat(MAX_HEAD) } }))
-        assert.deepEqual([reply.status, reply.closes], [431, true])
+        assert.deepEqual([reply.status, reply.closes ?? true], [431, true])
         assert.deepEqual(reply.fields, PROBLEM)
       })
 
@@ -490,7 +496,7 @@ for (const transport of TRANSPORTS) {
         if (socket.raw !== null) await socket.until({ path: '/socket', headers: HANDSHAKE }, '\r\n\r\n')
         const stopped = everything.server.stop()
         assert.equal(await idle.rest(), '')
-        assert.match(await listening.rest(), /: the server stops\n\n\r\n0\r\n\r\n$/)
+        assert.match(await listening.rest(), /: the server stops\n\n(?:\r\n0\r\n\r\n)?$/)
         if (socket.raw !== null) {
           const frame = await socket.raw.atLeast(4)
           assert.deepEqual([frame[0], frame.readUInt16BE(2)], [0x88, 1001])

@@ -1,9 +1,13 @@
 // The ways in which a client may reach a server, behind one face: what a test says of answers must hold on all of them.
 
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
+
 import type { ServerOptions } from '../../src/index.ts'
 
 import { cert, key } from './certificate.ts'
+import { answerOf } from './http2-client.ts'
 import { type Message, RawClient } from './raw-client.ts'
+import { within } from './serving.ts'
 
 export interface Ask {
   readonly method?: string
@@ -18,8 +22,8 @@ export interface Reply {
   readonly fields: Readonly<Record<string, string>>
   /** Content-Length, null without one. */
   readonly length: number | null
-  /** Whether the connection ends with it. */
-  readonly closes: boolean
+  /** Whether the connection ends with it; null where that is not for an answer to say. */
+  readonly closes: boolean | null
   readonly body: Buffer
 }
 
@@ -45,7 +49,7 @@ export interface TransportUnderTest {
 
 const FRAMING: ReadonlySet<string> = new Set(['date', 'content-length', 'transfer-encoding', 'connection'])
 
-/** Every transport. Another protocol is one entry more. */
+/** Every transport. */
 export const TRANSPORTS: readonly TransportUnderTest[] = [
   {
     title: 'plain, shared receive buffer',
@@ -61,6 +65,11 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
     title: 'TLS',
     options: { tls: { cert, key } },
     connect: async (port) => new Http1Line(await RawClient.connectTls({ port, host: '127.0.0.1', servername: 'localhost', ca: cert })),
+  },
+  {
+    title: 'HTTP/2',
+    options: { tls: { cert, key }, http2: true },
+    connect: (port) => Http2Line.connect(port),
   },
 ]
 
@@ -103,4 +112,75 @@ function replyOf({ status, fields, body, header }: Message): Reply {
   }
   const length = header('content-length')
   return { status, fields: named, length: length === null ? null : Number(length), closes: header('connection') === 'close', body }
+}
+
+class Http2Line implements Line {
+  readonly raw = null
+  readonly #session: ClientHttp2Session
+  /** What has come on the last stream that was opened by `until`. */
+  #text = ''
+
+  private constructor(session: ClientHttp2Session) {
+    this.#session = session
+    session.on('error', () => {})
+  }
+
+  static async connect(port: number): Promise<Http2Line> {
+    const session = connectHttp2(`https://localhost:${port}`, { ca: cert })
+    const line = new Http2Line(session)
+    await within(
+      new Promise<void>((resolve, reject) => session.once('remoteSettings', () => resolve()).once('error', reject)),
+      'the settings of the server',
+    )
+    return line
+  }
+
+  async ask(request: Ask): Promise<Reply> {
+    const { status, headers, body } = await answerOf(this.#open(request))
+    const named: Record<string, string> = {}
+    for (const [name, value] of Object.entries(headers)) {
+      if (!FRAMING.has(name) && !name.startsWith(':')) named[name] = [value].flat().join('\n')
+    }
+    const length = headers['content-length']
+    return { status, fields: named, length: length === undefined ? null : Number(length), closes: null, body }
+  }
+
+  until(request: Ask, text: string): Promise<string> {
+    const stream = this.#open(request)
+    this.#text = ''
+    return within(
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (this.#text.includes(text)) resolve(this.#text)
+        }
+        stream.on('response', (fields) => {
+          for (const [name, value] of Object.entries(fields)) this.#text += `${name}: ${String(value)}\r\n`
+          look()
+        })
+        stream.on('data', (bytes: Buffer) => {
+          this.#text += bytes.toString('latin1')
+          look()
+        })
+      }),
+      JSON.stringify(text),
+    )
+  }
+
+  async rest(): Promise<string> {
+    const closed = new Promise<void>((resolve) => (this.#session.destroyed ? resolve() : this.#session.once('close', () => resolve())))
+    await within(closed, 'the end of the connection')
+    return this.#text
+  }
+
+  leave(): void {
+    this.#session.destroy()
+  }
+
+  #open({ method = 'GET', path, headers = {}, body }: Ask): ClientHttp2Stream {
+    const length = body === undefined ? {} : { 'content-length': body.length }
+    const stream = this.#session.request({ ':method': method, ':path': path, ...headers, ...length }, { endStream: body === undefined })
+    stream.on('error', () => {})
+    if (body !== undefined) stream.end(body)
+    return stream
+  }
 }
