@@ -17,7 +17,7 @@ export class Accidents {
     for (const event of EVENTS) process.removeAllListeners(event).on(event, this.#listener)
   }
 
-  /** The first error since the last call, in a list; empty when there was none. */
+  /** What was thrown since the last call. */
   take(): readonly unknown[] {
     return this.#found.splice(0)
   }

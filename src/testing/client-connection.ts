@@ -37,15 +37,15 @@ const SHOWN_BYTES = 300
 
 export class ClientConnection {
   readonly reader = new AnswerReader()
-  readonly peer: Peer
   readonly #transport = new MemoryTransport()
   readonly #behaviours: readonly Behave[]
   readonly #clock: TestClock | null
   readonly #patienceMs: number
   readonly #queue: (Action | { readonly kind: 'done'; readonly resolve: () => void })[] = []
   #isWorking = false
-  /** Ends what the queue waits for. */
-  #goOn: (() => void) | null = null
+  /** Ends the waiting for the server to read, or a stall. */
+  #onTaken: (() => void) | null = null
+  #onStallEnd: (() => void) | null = null
   #isReading = true
   #hasEnded = false
   #hasLeft = false
@@ -57,10 +57,10 @@ export class ClientConnection {
     this.#behaviours = [behaviour].flat().map((begin) => begin())
     this.#clock = clock ?? null
     this.#patienceMs = patienceMs
-    this.peer = new Peer(clock === undefined ? host : derivedHost(host, { ticker: new Ticker(clock, host.timeouts) }), this.#transport)
     this.#transport.onOutput = (bytes) => this.#receive(bytes)
-    this.#transport.onTaken = () => this.#goOn?.()
-    this.#transport.start(this.peer)
+    this.#transport.onTaken = () => this.#onTaken?.()
+    const timed = clock === undefined ? host : derivedHost(host, { ticker: new Ticker(clock, host.timeouts) })
+    this.#transport.start(new Peer(timed, this.#transport))
   }
 
   /** Whether no answer can come any more: the server has ended its side, or one of both has left. */
@@ -73,9 +73,9 @@ export class ClientConnection {
     return this.#hasLeft ? 'left' : this.#transport.wasReset ? 'reset' : 'end'
   }
 
-  /** Does `actions` behind what is still to be done, as the client behaves. What can be done at once has been when this returns. */
-  perform(...actions: Action[]): Promise<void> {
-    this.#queue.push(...this.#behaviours.reduce<Action[]>((all, behave) => all.flatMap(behave), actions))
+  /** Does `action` behind what is still to be done, as the client behaves. What can be done at once has been when this returns. */
+  perform(action: Action): Promise<void> {
+    this.#queue.push(...this.#behaviours.reduce<Action[]>((all, behave) => all.flatMap(behave), [action]))
     return new Promise((resolve) => {
       this.#queue.push({ kind: 'done', resolve })
       if (!this.#isWorking) void this.#work()
@@ -114,13 +114,17 @@ export class ClientConnection {
   /** @returns a promise where the server does not read */
   #send(bytes: Buffer): Promise<void> | null {
     for (let at = 0; at < bytes.length; at += WINDOW_BYTES) this.#transport.send(bytes.subarray(at, at + WINDOW_BYTES))
-    return this.#transport.isWaiting ? new Promise((resolve) => (this.#goOn = resolve)) : null
+    return this.#transport.isWaiting ? new Promise((resolve) => (this.#onTaken = resolve)) : null
   }
 
   #stall(lasts: StallTime): Promise<void> {
     return new Promise((resolve) => {
-      this.#goOn = resolve
-      if (typeof lasts === 'function') void lasts().finally(resolve)
+      this.#onStallEnd = resolve
+      if (typeof lasts === 'function')
+        lasts().then(
+          () => resolve(),
+          (error: Error) => this.leave('reset', error),
+        )
       else if (Number.isFinite(lasts) && this.#clock !== null) void this.#clock.sleep(lasts).then(resolve)
       else if (Number.isFinite(lasts)) setTimeout(resolve, lasts).unref()
     })
@@ -133,7 +137,8 @@ export class ClientConnection {
     this.#reason = reason
     if (how === 'abort') this.#transport.leave()
     else this.#transport.break()
-    this.#goOn?.()
+    this.#onTaken?.()
+    this.#onStallEnd?.()
     this.#look()
   }
 
@@ -157,6 +162,7 @@ export class ClientConnection {
       this.#hasEnded = true
       if (!this.#transport.wasReset) this.reader.end()
       this.#transport.sendEnd()
+      this.#onStallEnd?.()
     } else {
       this.reader.push(bytes)
       if (this.reader.waiting.length >= WINDOW_BYTES) this.#transport.hold()
@@ -200,17 +206,19 @@ export class ClientConnection {
     })
   }
 
-  /** Waits for `promise`, with the same patience. @throws WEIR_TEST_WAIT */
-  async within(what: string, promise: Promise<void>): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(this.#late(what)), this.#patienceMs)
+  /** Waits for `promise`, with the same patience from the last time that something happened. @throws WEIR_TEST_WAIT */
+  within(what: string, promise: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const refresh = (): void => void timer.refresh()
+      const settle = (act: () => void): void => {
+        clearTimeout(timer)
+        this.#waiters.delete(refresh)
+        act()
+      }
+      const timer = setTimeout(() => settle(() => reject(this.#late(what))), this.#patienceMs)
+      this.#waiters.add(refresh)
+      void promise.then(() => settle(resolve))
     })
-    try {
-      await Promise.race([promise, late])
-    } finally {
-      clearTimeout(timer)
-    }
   }
 
   #late(what: string): WeirError {

@@ -350,6 +350,23 @@ test('a stall lasts by the clock of the client, and a slow body is refused', asy
   assert.equal((await refused).status, 408)
 })
 
+test('a stall is not over because the server reads on', async () => {
+  const clock = new TestClock()
+  const client = connect(newServer(), { clock, behaviour: stallAt(100_000, 5_000) })
+  let isAnswered = false
+  const answer = client.post('/length', { body: 'x'.repeat(200_000) }).finally(() => (isAnswered = true))
+  for (let turn = 0; turn < 50; turn++) await settled()
+  await clock.advance(4_900)
+  assert.ok(!isAnswered)
+  await clock.advance(100)
+  assert.deepEqual((await answer).json(), { length: 200_000 })
+})
+
+test('a stall whose promise fails is heard of', async () => {
+  const client = connect(newServer(), { behaviour: stallAt(10, () => Promise.reject(new Error('no more'))) })
+  await assert.rejects(client.get('/who'), /no more/)
+})
+
 test('a body that is cut short never reaches its handler as if it were whole', async () => {
   const server = newServer()
   const ran: string[] = []
