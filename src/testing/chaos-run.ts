@@ -140,8 +140,7 @@ export class ChaosRun {
     await Promise.all(asked)
     if (!client.isClosed && client.unreadBytes > 0)
       this.#note(`client ${number}: ${client.unreadBytes} bytes came that belong to no answer`)
-    this.#watch.noteReset(number)
-    client.reset()
+    leave('reset')
   }
 
   async #pass(number: number, count: number, ms: number): Promise<void> {

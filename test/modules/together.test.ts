@@ -15,6 +15,7 @@ import { cors } from '../../src/modules/cors.ts'
 import { sse } from '../../src/modules/sse.ts'
 import { staticFiles } from '../../src/modules/static.ts'
 import { websocket } from '../../src/modules/websocket.ts'
+import { type ChaosRequest, chaos } from '../../src/testing/index.ts'
 import { encodeForm, FORM_FIELD, patternBytes } from '../support/forms.ts'
 import { gate, within } from '../support/serving.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -511,3 +512,18 @@ for (const transport of TRANSPORTS) {
     })
   }
 }
+
+test('whatever clients do, all of it together stands', async (t) => {
+  const everything = new Everything(directory(t), TRANSPORTS[0]!, { compresses: true, hasCors: true })
+  const rows = ROWS.filter(({ needsHttp1 }) => needsHttp1 !== true).map(
+    ({ expect: _, name: __, path, ...row }): ChaosRequest => ({
+      ...row,
+      url: path,
+      headers: { Origin: APP, 'Accept-Encoding': 'gzip', ...row.headers },
+    }),
+  )
+  const { answers } = await chaos(everything.server, { requests: [...rows, { url: '/events', endless: true }], seed: 1, runs: 60 })
+  assert.ok(answers > 60)
+  const odd = everything.logged.map(String).filter((line) => !/^Error: planned$|^LimitError/.test(line))
+  assert.deepEqual(odd, [])
+})
