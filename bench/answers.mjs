@@ -1,9 +1,5 @@
 // The answers of w3, w4 and w5: what a handler makes of a model, the same wherever the model came from.
 
-export function ofUser({ id, name, creation, enabled, logins, tags }) {
-  return { id, name, year: creation.getUTCFullYear(), enabled, nextLogin: logins + 1, tags: tags.length }
-}
-
 export function ofPerson({ name, email, street, city, age, score, subscribed, birthday }) {
   return { name, email, street, city, nextAge: age + 1, score: score + 0.5, subscribed, year: birthday.getUTCFullYear() }
 }

@@ -1,4 +1,4 @@
-// What is measured without load, after the workloads: `{ id, title, measure({ pinning, quick, say }) → Markdown }`.
+// What is measured in its own way, after the workloads: `{ id, title, isQuick, measure({ pinning, quick, say }) → Markdown }`.
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -8,7 +8,7 @@ import { onCore, SERVER_CORE } from './machine.mjs'
 
 const IDLE_CONNECTIONS = 10_000
 const COLD_STARTS = { full: 30, quick: 8 }
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 600_000
 
 export const APART = [
   {
@@ -16,9 +16,9 @@ export const APART = [
     title: `memory per idle keep-alive connection, ${IDLE_CONNECTIONS.toLocaleString('en')} of them`,
     async measure({ pinning, say }) {
       say('w9: idle connections')
-      const script = fileURLToPath(new URL('idle.mjs', import.meta.url))
-      const { command, args } = onCore(pinning, SERVER_CORE, process.execPath, [script, '--connections', String(IDLE_CONNECTIONS)])
-      const { stdout } = await promisify(execFile)(command, args, { timeout: PATIENCE_MS, encoding: 'utf8' })
+      const stdout = await outputOf(
+        onCore(pinning, SERVER_CORE, process.execPath, [pathOf('idle.mjs'), '--connections', String(IDLE_CONNECTIONS)]),
+      )
       const lines = stdout.split('\n').filter((line) => line !== '')
       return [
         ...lines.map((line) => `- ${line}`),
@@ -36,4 +36,23 @@ export const APART = [
       return `${text}\n\nMedians of ${rounds} starts, by \`node bench/cold-start.mjs\`; ± is the 95 % confidence interval. What node:net takes is Node itself.`
     },
   },
+  {
+    id: 'w11',
+    title: '1 GiB of form streamed to disk',
+    isQuick: false,
+    async measure({ say }) {
+      say('w11: uploads')
+      const args = ['--rounds', '5', '--memory', '100,1024']
+      const stdout = await outputOf({ command: process.execPath, args: [pathOf('uploads.mjs'), ...args] })
+      const figures = stdout.slice(stdout.indexOf('###')).trim().replaceAll('###', '####')
+      return `${figures}\n\nBy \`node bench/uploads.mjs ${args.join(' ')}\`; busboy is node:http with busboy, raw node:http that saves the body as it is.`
+    },
+  },
 ]
+
+const pathOf = (file) => fileURLToPath(new URL(file, import.meta.url))
+
+async function outputOf({ command, args }) {
+  const { stdout } = await promisify(execFile)(command, args, { timeout: PATIENCE_MS, encoding: 'utf8' })
+  return stdout
+}

@@ -36,13 +36,14 @@ falls on all of them. Every answer was checked byte for byte before the clock st
 Each server is written as its users write it: Fastify and Elysia with schemas, Express, Koa and Hono with zod, \`node:http\` and \`Bun.serve\`
 with checks by hand. Bun is another runtime, with its own HTTP parser in native code; it is here to show what lies beyond Node. \`net-floor\`
 is no server: it sends a fixed answer to every chunk without reading it, and shows what \`node:net\` with \`data\` events costs by itself.
-Not measured: TLS, HTTP/2, connecting, a network that is not loopback.
+Not measured: TLS, HTTP/2, connecting (but in w12b), a network that is not loopback. w12 are the HTTP/1.1 profiles of
+[HttpArena](https://www.http-arena.com), on one core.
 
 ## Repeating
 
 \`\`\`sh
 npm ci && npm run bench -- --markdown docs/performance.md   # everything
-npm run bench -- --quick                                     # under five minutes: weir and Fastify beside node:http
+npm run bench -- --quick                                     # under five minutes: most of it, weir and Fastify beside node:http
 npm run bench -- --only w1,w9 --servers weir,hono            # a part of it
 \`\`\`
 

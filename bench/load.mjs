@@ -5,7 +5,8 @@
 //
 // Closed loop: each connection sends a batch of `depth` requests and sends the next when all are answered. What is in flight at the
 // end is waited for, so that every request the server worked on is counted. Answers are told apart by Content-Length and must be 200;
-// their bodies were compared before (check.mjs). All sockets read into one buffer, which costs the least in Node.
+// their bodies were compared before (check.mjs). Where a workload limits the requests of a connection, the next one goes out on a new one,
+// and its latency has the connecting in it. All sockets read into one buffer, which costs the least in Node.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
@@ -59,21 +60,31 @@ class Run {
 }
 
 class Connection {
+  #port
   #socket
   #batches
   #depth
+  #requestsPerConnection
+  #left = 0
   #next
   #counter = new AnswerCounter()
   #awaited = 0
   #sentAt = 0
   #run = null
 
-  constructor(port, { batches, depth }, first) {
+  constructor(port, { batches, depth, requestsPerConnection }, first) {
+    this.#port = port
     this.#batches = batches
     this.#depth = depth
+    this.#requestsPerConnection = requestsPerConnection
     this.#next = first
+    this.#connect()
+  }
+
+  #connect() {
+    this.#left = this.#requestsPerConnection
     const callback = (length) => this.#received(length)
-    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer: readBuffer, callback } })
+    this.#socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true, onread: { buffer: readBuffer, callback } })
     this.#socket.on('error', (error) => this.#run?.fail(error.message))
     this.#socket.on('end', () => this.#run?.fail('the server closed a connection'))
   }
@@ -98,6 +109,11 @@ class Connection {
   #send() {
     this.#awaited = this.#depth
     this.#sentAt = performance.now()
+    if (this.#left === 0) {
+      this.#socket.destroy()
+      this.#connect()
+    }
+    this.#left -= this.#depth
     this.#socket.write(this.#batches[this.#next])
     this.#next = this.#next + 1 === this.#batches.length ? 0 : this.#next + 1
   }

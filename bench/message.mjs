@@ -18,6 +18,11 @@ export function jsonExchange(request, value) {
   return { request, status: 200, mediaType: 'application/json', body: JSON.stringify(value) }
 }
 
+/** The same for `text/plain`. */
+export function textExchange(request, body) {
+  return { request, status: 200, mediaType: 'text/plain', body }
+}
+
 /** The same numbers in every run, so that two runs send the same bytes (xorshift, 32 bits). */
 export function seededNumbers(seed) {
   let state = seed

@@ -1,20 +1,12 @@
-// The models of w2, w3 and w5 for the frameworks that leave validation to a library: zod is what their users take.
+// The models of w2, w3, w4 and w12 for the frameworks that leave validation to a library: zod is what their users take.
 import { z } from 'zod'
 
 const text = z.string()
 
-export const UserId = z.object({ id: z.coerce.number().int() })
-export const UserQuery = z.object({ active: z.stringbool().default(false) })
+const integer = z.coerce.number().int()
 
-export const User = z.object({
-  id: z.uuid(),
-  name: text,
-  email: text,
-  creation: z.coerce.date(),
-  enabled: z.boolean(),
-  logins: z.number(),
-  tags: z.array(text),
-})
+export const UserId = z.object({ id: integer })
+export const UserQuery = z.object({ active: z.stringbool().default(false) })
 
 const address = { name: text, email: text, street: text, city: text }
 
@@ -28,3 +20,8 @@ export const PersonForm = z.object({
   subscribed: z.stringbool(),
   birthday: z.coerce.date(),
 })
+
+export const Summands = z.object({ a: integer, b: integer })
+export const Summand = integer
+export const Count = z.object({ count: integer })
+export const Factor = z.object({ m: integer })

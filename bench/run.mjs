@@ -11,7 +11,9 @@ import { BASE, heading, summarize, table } from './report.mjs'
 import { loadServers, loadWorkloads } from './workloads.mjs'
 
 const options = readOrExplain()
-const parts = chosen('workload', [...(await loadWorkloads()), ...APART], (part) => part.id, options.only)
+const parts = chosen('workload', [...(await loadWorkloads()), ...APART], (part) => part.id, options.only).filter(
+  (part) => !options.quick || options.only !== null || part.isQuick !== false,
+)
 const workloads = parts.filter((part) => !APART.includes(part))
 const servers = chosenServers(await loadServers())
 const machine = describeMachine()
@@ -37,7 +39,7 @@ const tell = (section) => {
 const record = { machine, options, command, workloads: {}, apart: {} }
 const results = new Map()
 for (const workload of workloads) {
-  const generator = wrk === null || workload.depth > 1 ? own : wrk
+  const generator = wrk === null || workload.depth > 1 || Number.isFinite(workload.requestsPerConnection) ? own : wrk
   const result = await measure(workload, servers, { options, pinning: machine.pinning, generator, say })
   tell(table(workload, servers, result, generator.name))
   results.set(workload, result)

@@ -1,24 +1,14 @@
-// What w11 and w12 answer with: rows of JSON to be compressed for every request, and a folder of files as a page has them.
-// The sizes are those of HttpArena's static profile: 20 files, 840 KiB, of which text has a .br and a .gz beside it.
+// What w12f answers with: a folder of files as a page has them. The sizes are those of HttpArena's static profile: 20 files, 840 KiB, of
+// which text has a .br and a .gz beside it.
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
-import { BYTES, FILE_NAME } from './large.mjs'
 import { seededNumbers } from './message.mjs'
 
 const below = seededNumbers(0x51e7)
 const KIB = 1024
-
-/** Some 6 KiB as JSON. */
-export const ROWS = { rows: Array.from({ length: 40 }, (_, id) => row(id)) }
-
-function row(id) {
-  const category = ['electronics', 'tools', 'books', 'garden'][below(4)]
-  const rating = { score: below(50) / 10, count: below(500) }
-  return { id, name: `Product ${word()}`, category, price: below(100_000) / 100, active: below(2) === 0, tags: ['new', word()], rating }
-}
 
 function word() {
   return Array.from({ length: 3 + below(7) }, () => 'etaoinshrdlucmfwypvbgkjqxz'[below(26) % (1 + below(26))]).join('')
@@ -47,7 +37,7 @@ function contentOf(size, isText) {
   return Buffer.from(text.slice(0, size))
 }
 
-/** Writes all of them, and the one file of w8; they go when this process does. @returns the folder */
+/** Writes all of them; they go when this process does. @returns the folder */
 export function keepSite() {
   const folder = mkdtempSync(join(tmpdir(), 'weir-bench-site-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -56,7 +46,6 @@ export function keepSite() {
     writeFileSync(join(folder, name), bytes)
     utimesSync(join(folder, name), 1e9, 1e9)
   }
-  write(FILE_NAME, BYTES)
   const params = { [constants.BROTLI_PARAM_QUALITY]: 9 }
   for (const { name, isText, bytes } of FILES) {
     write(name, bytes)

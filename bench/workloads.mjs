@@ -1,23 +1,23 @@
 // The workloads and servers that there are. One more is one more file in its folder; nothing else has to know of it.
 //
-// A workload: { id, title, app, exchanges, depth = 1, connections = 64, needs }.
+// A workload: { id, title, app, exchanges, depth = 1, connections = 64, requestsPerConnection = Infinity, coding, needs, isQuick = true }.
 //   `app` names the set of routes that a server must have, `exchanges` are the requests with their one right answer (message.mjs),
-//   `needs` a member that weir may not have yet.
+//   `coding` what its answers are compressed with, `needs` a member that weir may not have yet, `isQuick` whether --quick has it.
 // A server: { label, version(), start(workload) → { port } or { skipped: reason }, runtime, missing, answersOneBody }.
 //   `runtime` is another executable than this one, `missing` why it cannot be measured here at all.
 //   It is imported by this process too, for its label: what it measures must be imported inside `start`.
 import { readdirSync } from 'node:fs'
 
-const CONNECTIONS = 64
+const DEFAULTS = { depth: 1, connections: 64, requestsPerConnection: Number.POSITIVE_INFINITY, isQuick: true }
 
 const modulesIn = (folder) =>
   readdirSync(new URL(`${folder}/`, import.meta.url))
     .filter((file) => file.endsWith('.mjs'))
-    .sort()
+    .sort(new Intl.Collator('en', { numeric: true }).compare)
 
 export async function loadWorkloads() {
   const modules = await Promise.all(modulesIn('workloads').map((file) => import(`./workloads/${file}`)))
-  return modules.map((module) => ({ depth: 1, connections: CONNECTIONS, ...module.default }))
+  return modules.map((module) => ({ ...DEFAULTS, ...module.default }))
 }
 
 export async function workloadCalled(id) {

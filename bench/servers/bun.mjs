@@ -1,8 +1,11 @@
 // Bun.serve with its own router and by hand otherwise: another runtime, so a look at what lies beyond Node.
-import { ofPerson, ofUpload, ofUser } from '../answers.mjs'
+import { brotliCompressSync, constants } from 'node:zlib'
+
+import { ofPerson, ofUpload } from '../answers.mjs'
+import { firstItems } from '../arena.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
-import { personOfForm, personOfJson, readUser } from '../models-by-hand.mjs'
+import { integerOf, personOfForm, personOfJson } from '../models-by-hand.mjs'
 import { ROUTES } from '../route-table.mjs'
 import { FILES, keepSite } from '../site.mjs'
 
@@ -10,14 +13,13 @@ export { missing, runtime } from '../bun.mjs'
 export const label = 'Bun.serve'
 export const version = () => versionOf('bun')
 
-const APPS = { basic, bodies, routes, large, files }
+const APPS = { basic, bodies, routes, large, baseline, json, compressed, upload, files }
 
 export function start(workload) {
-  if (APPS[workload.app] === undefined) return { skipped: 'it compresses nothing by itself' }
   const { port } = globalThis.Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    routes: APPS[workload.app](),
+    routes: APPS[workload.app](workload),
     error: () => Response.json({ error: 'bad request' }, { status: 400 }),
   })
   return { port }
@@ -27,7 +29,6 @@ function basic() {
   return {
     '/hello': { GET: () => Response.json({ message: 'Hello, World!' }) },
     '/users/:id': { GET: showUser },
-    '/users': { POST: async (request) => Response.json(ofUser(readUser(await request.text()))) },
   }
 }
 
@@ -76,8 +77,55 @@ function large() {
   }
 }
 
+function integer(text) {
+  const number = integerOf(text)
+  if (number === null) throw new TypeError('not an integer')
+  return number
+}
+
+const plain = (number) => new Response(String(number), { headers: { 'Content-Type': 'text/plain' } })
+
+function baseline() {
+  const sumOf = ({ url }) => {
+    const query = new URL(url).searchParams
+    return integer(query.get('a')) + integer(query.get('b'))
+  }
+  return {
+    '/baseline11': {
+      GET: (request) => plain(sumOf(request)),
+      POST: async (request) => plain(sumOf(request) + integer(await request.text())),
+    },
+  }
+}
+
+const itemsFor = ({ params, url }) => firstItems(integer(params.count), integer(new URL(url).searchParams.get('m')))
+
+function json() {
+  return { '/json/:count': { GET: (request) => Response.json(itemsFor(request)) } }
+}
+
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
+
+/** Bun has no compression of answers: this is how its users write it. */
+function compressed({ coding }) {
+  const headers = { 'Content-Type': 'application/json', 'Content-Encoding': coding, Vary: 'Accept-Encoding' }
+  const compress = coding === 'br' ? (text) => brotliCompressSync(text, BROTLI) : (text) => globalThis.Bun.gzipSync(text)
+  return { '/json/:count': { GET: (request) => new Response(compress(JSON.stringify(itemsFor(request))), { headers }) } }
+}
+
+function upload() {
+  return {
+    '/upload': {
+      POST: async (request) => {
+        let bytes = 0
+        for await (const piece of request.body) bytes += piece.length
+        return plain(bytes)
+      },
+    },
+  }
+}
+
 function files() {
   const folder = keepSite()
-  const names = [FILE_NAME, ...FILES.map(({ name }) => name)]
-  return Object.fromEntries(names.map((name) => [`/${name}`, { GET: () => new Response(globalThis.Bun.file(`${folder}/${name}`)) }]))
+  return Object.fromEntries(FILES.map(({ name }) => [`/${name}`, { GET: () => new Response(globalThis.Bun.file(`${folder}/${name}`)) }]))
 }

@@ -1,41 +1,32 @@
 // Elysia on Bun, which it is made for: a schema for everything that comes in, from which it compiles its handlers.
-import { ofPerson, ofUpload, ofUser } from '../answers.mjs'
+import { brotliCompressSync, constants } from 'node:zlib'
+
+import { ofPerson, ofUpload } from '../answers.mjs'
+import { firstItems } from '../arena.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { ROUTES } from '../route-table.mjs'
+import { FILES, keepSite } from '../site.mjs'
 
 export { missing, runtime } from '../bun.mjs'
 export const label = 'Elysia'
 export const version = () => `${versionOf('elysia')} on Bun ${versionOf('bun')}`
 
-const APPS = { basic, bodies, routes, large }
+const APPS = { basic, bodies, routes, large, baseline, json, compressed, upload, files }
 
 export async function start(workload) {
-  if (APPS[workload.app] === undefined) return { skipped: 'neither compression nor a folder of files is its own' }
   const elysia = await import('elysia')
   const app = new elysia.Elysia()
-  APPS[workload.app](app, elysia)
+  APPS[workload.app](app, elysia, workload)
   app.listen({ hostname: '127.0.0.1', port: 0 })
   return { port: app.server.port }
 }
 
 function basic(app, { t }) {
-  const text = t.String()
   app.get('/hello', () => ({ message: 'Hello, World!' }))
   app.get('/users/:id', ({ params: { id }, query: { active } }) => ({ id, active }), {
     params: t.Object({ id: t.Integer() }),
     query: t.Object({ active: t.Boolean({ default: false }) }),
-  })
-  app.post('/users', ({ body }) => ofUser(body), {
-    body: t.Object({
-      id: t.String({ format: 'uuid' }),
-      name: text,
-      email: text,
-      creation: t.Date(),
-      enabled: t.Boolean(),
-      logins: t.Number(),
-      tags: t.Array(text),
-    }),
   })
 }
 
@@ -71,4 +62,44 @@ function large(app, { file }) {
   app.get('/document', () => DOCUMENT)
   app.get('/bytes', () => new Response(BYTES, { headers }))
   app.get(`/${FILE_NAME}`, () => file(path))
+}
+
+function baseline(app, { t }) {
+  const query = t.Object({ a: t.Integer(), b: t.Integer() })
+  app.get('/baseline11', ({ query: { a, b } }) => String(a + b), { query })
+  app.post('/baseline11', ({ query: { a, b }, body }) => String(a + b + Number(body)), {
+    query,
+    body: t.String({ pattern: '^-?\\d{1,15}$' }),
+  })
+}
+
+function json(app, { t }) {
+  app.get('/json/:count', ({ params: { count }, query: { m } }) => firstItems(count, m), {
+    params: t.Object({ count: t.Integer() }),
+    query: t.Object({ m: t.Integer() }),
+  })
+}
+
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
+
+/** As its documentation shows it for `mapResponse`: compression is no part of it. */
+function compressed(app, elysia, { coding }) {
+  const headers = { 'Content-Type': 'application/json', 'Content-Encoding': coding, Vary: 'Accept-Encoding' }
+  const compress = coding === 'br' ? (text) => brotliCompressSync(text, BROTLI) : (text) => globalThis.Bun.gzipSync(text)
+  app.mapResponse(({ responseValue }) => new Response(compress(JSON.stringify(responseValue)), { headers }))
+  json(app, elysia)
+}
+
+function upload(app) {
+  const count = async ({ request }) => {
+    let bytes = 0
+    for await (const piece of request.body) bytes += piece.length
+    return String(bytes)
+  }
+  app.post('/upload', count, { parse: 'none' })
+}
+
+function files(app, { file }) {
+  const folder = keepSite()
+  for (const { name } of FILES) app.get(`/${name}`, () => file(`${folder}/${name}`))
 }

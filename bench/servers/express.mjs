@@ -1,15 +1,16 @@
 // Express 5 as its users run it in production, with what its guide on performance says; ETag and X-Powered-By, which no other server here
 // sends, are off. zod checks, multer reads uploads.
-import { ofPerson, ofUpload, ofUser } from '../answers.mjs'
+import { ofPerson, ofUpload } from '../answers.mjs'
+import { firstItems, MAX_UPLOAD } from '../arena.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { ROUTES } from '../route-table.mjs'
-import { keepSite, ROWS } from '../site.mjs'
+import { keepSite } from '../site.mjs'
 
 export const label = 'Express'
 export const version = () => versionOf('express')
 
-const APPS = { basic, bodies, routes, large, compressed, files }
+const APPS = { basic, bodies, routes, large, baseline, json, compressed, upload, files }
 const MAX_FILE = 1024 * 1024
 
 export async function start(workload) {
@@ -22,15 +23,14 @@ export async function start(workload) {
   })
 }
 
-async function basic(app, express) {
-  const { User, UserId, UserQuery } = await import('../models-by-zod.mjs')
+async function basic(app) {
+  const { UserId, UserQuery } = await import('../models-by-zod.mjs')
   app.get('/hello', (_request, response) => response.json({ message: 'Hello, World!' }))
   app.get('/users/:id', (request, response) => {
     const { id } = UserId.parse(request.params)
     const { active } = UserQuery.parse(request.query)
     response.json({ id, active })
   })
-  app.post('/users', express.json(), (request, response) => response.json(ofUser(User.parse(request.body))))
 }
 
 async function bodies(app, express) {
@@ -58,10 +58,43 @@ function large(app) {
   app.get(`/${FILE_NAME}`, (_request, response) => response.sendFile(FILE_NAME, { root: folder }))
 }
 
+async function baseline(app, express) {
+  const { Summands, Summand } = await import('../models-by-zod.mjs')
+  const answer = (response, number) => response.type('text/plain').send(String(number))
+  app.get('/baseline11', (request, response) => {
+    const { a, b } = Summands.parse(request.query)
+    answer(response, a + b)
+  })
+  app.post('/baseline11', express.text(), (request, response) => {
+    const { a, b } = Summands.parse(request.query)
+    answer(response, a + b + Summand.parse(request.body))
+  })
+}
+
+async function json(app) {
+  const { Count, Factor } = await import('../models-by-zod.mjs')
+  app.get('/json/:count', (request, response) => {
+    const { count } = Count.parse(request.params)
+    const { m } = Factor.parse(request.query)
+    response.json(firstItems(count, m))
+  })
+}
+
+function upload(app) {
+  app.post('/upload', async (request, response) => {
+    let bytes = 0
+    for await (const chunk of request) {
+      bytes += chunk.length
+      if (bytes > MAX_UPLOAD) return response.status(413).json({ error: 'too large' })
+    }
+    response.type('text/plain').send(String(bytes))
+  })
+}
+
 async function compressed(app) {
   const { default: compression } = await import('compression')
   app.use(compression())
-  app.get('/rows', (_request, response) => response.json(ROWS))
+  await json(app)
 }
 
 function files(app, express) {

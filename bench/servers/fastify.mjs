@@ -1,15 +1,17 @@
 // Fastify with what its guide recommends for speed: a schema for every answer, synchronous handlers, no logger; its own plugins for forms,
 // uploads and files.
 import { ofPerson, ofUpload } from '../answers.mjs'
+import { firstItems, MAX_UPLOAD } from '../arena.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
+import { integerOf } from '../models-by-hand.mjs'
 import { ROUTES } from '../route-table.mjs'
-import { keepSite, ROWS } from '../site.mjs'
+import { keepSite } from '../site.mjs'
 
 export const label = 'Fastify'
 export const version = () => versionOf('fastify')
 
-const APPS = { basic, bodies, routes, large, compressed, files }
+const APPS = { basic, bodies, routes, large, baseline, json, compressed, upload, files }
 const MAX_FILE = 1024 * 1024
 
 export async function start(workload) {
@@ -38,37 +40,6 @@ function basic(app) {
   app.get('/users/:id', { schema: user }, (request, reply) => {
     reply.send({ id: request.params.id, active: request.query.active })
   })
-
-  const model = {
-    body: {
-      type: 'object',
-      required: ['id', 'name', 'email', 'creation', 'enabled', 'logins', 'tags'],
-      properties: {
-        id: { type: 'string', format: 'uuid' },
-        name: string,
-        email: string,
-        creation: { type: 'string', format: 'date-time' },
-        enabled: boolean,
-        logins: { type: 'number' },
-        tags: { type: 'array', items: string },
-      },
-    },
-    response: answers({ id: string, name: string, year: integer, enabled: boolean, nextLogin: { type: 'number' }, tags: integer }),
-  }
-  app.post('/users', { schema: model }, (request, reply) => {
-    const { id, name, creation, enabled, logins, tags } = Object.assign(new User(), request.body)
-    reply.send({ id, name, year: new Date(creation).getUTCFullYear(), enabled, nextLogin: logins + 1, tags: tags.length })
-  })
-}
-
-class User {
-  id = ''
-  name = ''
-  email = ''
-  creation = ''
-  enabled = false
-  logins = 0
-  tags = []
 }
 
 function routes(app) {
@@ -121,14 +92,45 @@ async function large(app) {
   app.get(`/${FILE_NAME}`, (_request, reply) => reply.sendFile(FILE_NAME))
 }
 
+function baseline(app) {
+  const querystring = { type: 'object', required: ['a', 'b'], properties: { a: integer, b: integer } }
+  const answer = (reply, number) => reply.type('text/plain').send(String(number))
+  app.get('/baseline11', { schema: { querystring } }, ({ query: { a, b } }, reply) => {
+    answer(reply, a + b)
+  })
+  app.post('/baseline11', { schema: { querystring } }, ({ query: { a, b }, body }, reply) => {
+    const c = integerOf(body)
+    if (c === null) reply.code(400).send({ error: 'bad request' })
+    else answer(reply, a + b + c)
+  })
+}
+
+function json(app) {
+  const rating = { type: 'object', properties: { score: integer, count: integer } }
+  const tags = { type: 'array', items: string }
+  const numbers = { price: integer, quantity: integer }
+  const item = { id: integer, name: string, category: string, ...numbers, active: boolean, tags, rating, total: integer }
+  const schema = {
+    params: { type: 'object', properties: { count: integer } },
+    querystring: { type: 'object', required: ['m'], properties: { m: integer } },
+    response: answers({ items: { type: 'array', items: { type: 'object', properties: item } }, count: integer }),
+  }
+  app.get('/json/:count', { schema }, (request, reply) => {
+    reply.send(firstItems(request.params.count, request.query.m))
+  })
+}
+
 async function compressed(app) {
   await app.register((await import('@fastify/compress')).default)
-  const rating = { type: 'object', properties: { score: { type: 'number' }, count: integer } }
-  const tags = { type: 'array', items: string }
-  const row = { id: integer, name: string, category: string, price: { type: 'number' }, active: boolean, tags, rating }
-  const rows = { type: 'array', items: { type: 'object', properties: row } }
-  app.get('/rows', { schema: { response: answers({ rows }) } }, (_request, reply) => {
-    reply.send(ROWS)
+  json(app)
+}
+
+function upload(app) {
+  app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload))
+  app.post('/upload', { bodyLimit: MAX_UPLOAD }, async (request, reply) => {
+    let bytes = 0
+    for await (const chunk of request.body) bytes += chunk.length
+    return reply.type('text/plain').send(String(bytes))
   })
 }
 

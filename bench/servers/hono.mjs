@@ -1,17 +1,18 @@
 // Hono on Node by its own adapter, with its validator middleware for zod.
-import { ofPerson, ofUpload, ofUser } from '../answers.mjs'
+import { ofPerson, ofUpload } from '../answers.mjs'
+import { firstItems } from '../arena.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { ROUTES } from '../route-table.mjs'
-import { keepSite, ROWS } from '../site.mjs'
+import { keepSite } from '../site.mjs'
 
 export const label = 'Hono'
 export const version = () => `${versionOf('hono')} on @hono/node-server ${versionOf('@hono/node-server')}`
 
-const APPS = { basic, bodies, routes, large, compressed, files }
+const APPS = { basic, bodies, routes, large, baseline, json, compressed, upload, files }
 
 export async function start(workload) {
-  if (workload.exchanges[0].coding === 'br') return { skipped: 'its middleware knows no br' }
+  if (workload.coding === 'br') return { skipped: 'its middleware knows no br' }
   const { Hono } = await import('hono')
   const { serve } = await import('@hono/node-server')
   const app = new Hono()
@@ -21,7 +22,7 @@ export async function start(workload) {
 }
 
 async function basic(app) {
-  const { User, UserId, UserQuery } = await import('../models-by-zod.mjs')
+  const { UserId, UserQuery } = await import('../models-by-zod.mjs')
   const { zValidator } = await import('@hono/zod-validator')
   app.get('/hello', (context) => context.json({ message: 'Hello, World!' }))
   app.get('/users/:id', zValidator('param', UserId), zValidator('query', UserQuery), (context) => {
@@ -29,7 +30,6 @@ async function basic(app) {
     const { active } = context.req.valid('query')
     return context.json({ id, active })
   })
-  app.post('/users', zValidator('json', User), (context) => context.json(ofUser(context.req.valid('json'))))
 }
 
 async function bodies(app) {
@@ -56,10 +56,39 @@ async function large(app) {
   app.get(`/${FILE_NAME}`, serveStatic({ root: folder }))
 }
 
+async function baseline(app) {
+  const { Summands, Summand } = await import('../models-by-zod.mjs')
+  const { zValidator } = await import('@hono/zod-validator')
+  app.get('/baseline11', zValidator('query', Summands), (context) => {
+    const { a, b } = context.req.valid('query')
+    return context.text(String(a + b))
+  })
+  app.post('/baseline11', zValidator('query', Summands), async (context) => {
+    const { a, b } = context.req.valid('query')
+    return context.text(String(a + b + Summand.parse(await context.req.text())))
+  })
+}
+
+async function json(app) {
+  const { Count, Factor } = await import('../models-by-zod.mjs')
+  const { zValidator } = await import('@hono/zod-validator')
+  app.get('/json/:count', zValidator('param', Count), zValidator('query', Factor), (context) => {
+    return context.json(firstItems(context.req.valid('param').count, context.req.valid('query').m))
+  })
+}
+
+function upload(app) {
+  app.post('/upload', async (context) => {
+    let bytes = 0
+    for await (const piece of context.req.raw.body) bytes += piece.length
+    return context.text(String(bytes))
+  })
+}
+
 async function compressed(app) {
   const { compress } = await import('hono/compress')
   app.use(compress())
-  app.get('/rows', (context) => context.json(ROWS))
+  await json(app)
 }
 
 async function files(app) {

@@ -1,17 +1,18 @@
 // Koa with the modules of its own organization, each on the routes that need it; zod checks.
-import { ofPerson, ofUpload, ofUser } from '../answers.mjs'
+import { ofPerson, ofUpload } from '../answers.mjs'
+import { firstItems, MAX_UPLOAD } from '../arena.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { ROUTES } from '../route-table.mjs'
+import { keepSite } from '../site.mjs'
 
 export const label = 'Koa'
 export const version = () => versionOf('koa')
 
-const APPS = { basic, bodies, routes, large }
+const APPS = { basic, bodies, routes, large, baseline, json, compressed, upload, files }
 const MAX_FILE = 1024 * 1024
 
 export async function start(workload) {
-  if (APPS[workload.app] === undefined) return { skipped: 'neither compression nor a folder of files is its own' }
   const { default: Koa } = await import('koa')
   const { default: Router } = await import('@koa/router')
   const app = new Koa()
@@ -34,8 +35,7 @@ async function refusals(context, next) {
 }
 
 async function basic(router) {
-  const { User, UserId, UserQuery } = await import('../models-by-zod.mjs')
-  const { bodyParser } = await import('@koa/bodyparser')
+  const { UserId, UserQuery } = await import('../models-by-zod.mjs')
   router.get('/hello', (context) => {
     context.body = { message: 'Hello, World!' }
   })
@@ -43,9 +43,6 @@ async function basic(router) {
     const { id } = UserId.parse(context.params)
     const { active } = UserQuery.parse(context.query)
     context.body = { id, active }
-  })
-  router.post('/users', bodyParser({ enableTypes: ['json'] }), (context) => {
-    context.body = ofUser(User.parse(context.request.body))
   })
 }
 
@@ -87,4 +84,49 @@ async function large(router) {
     context.body = BYTES
   })
   router.get(`/${FILE_NAME}`, (context) => send(context, FILE_NAME, { root: folder }))
+}
+
+async function baseline(router) {
+  const { Summands, Summand } = await import('../models-by-zod.mjs')
+  const { bodyParser } = await import('@koa/bodyparser')
+  router.get('/baseline11', (context) => {
+    const { a, b } = Summands.parse(context.query)
+    context.body = String(a + b)
+  })
+  router.post('/baseline11', bodyParser({ enableTypes: ['text'] }), (context) => {
+    const { a, b } = Summands.parse(context.query)
+    context.body = String(a + b + Summand.parse(context.request.body))
+  })
+}
+
+async function json(router) {
+  const { Count, Factor } = await import('../models-by-zod.mjs')
+  router.get('/json/:count', (context) => {
+    const { count } = Count.parse(context.params)
+    const { m } = Factor.parse(context.query)
+    context.body = firstItems(count, m)
+  })
+}
+
+async function compressed(router) {
+  const { default: compress } = await import('koa-compress')
+  router.use(compress())
+  await json(router)
+}
+
+function upload(router) {
+  router.post('/upload', async (context) => {
+    let bytes = 0
+    for await (const chunk of context.req) {
+      bytes += chunk.length
+      if (bytes > MAX_UPLOAD) context.throw(413)
+    }
+    context.body = String(bytes)
+  })
+}
+
+async function files(router) {
+  const root = keepSite()
+  const { default: send } = await import('koa-send')
+  router.get('/:name', (context) => send(context, context.params.name, { root }))
 }

@@ -38,7 +38,7 @@ export function cpuUsage() {
 export const rssBytes = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'latin1'))[1]) * 1024
 
 function configuration(folder, port) {
-  const types = new Map(FILES.map(({ name, type }) => [name.slice(name.lastIndexOf('.') + 1), type])).set('jpg', 'image/jpeg')
+  const types = new Map(FILES.map(({ name, type }) => [name.slice(name.lastIndexOf('.') + 1), type]))
   return `daemon off; master_process off; pid ${folder}/nginx.pid; error_log stderr crit;
 events { worker_connections 1024; }
 http {

@@ -7,11 +7,12 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 
 import busboy from 'busboy'
 
-import { ofPerson, ofUpload, ofUser } from '../answers.mjs'
+import { ofPerson, ofUpload } from '../answers.mjs'
+import { firstItems, MAX_UPLOAD } from '../arena.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
-import { personOfForm, personOfJson, readUser } from '../models-by-hand.mjs'
+import { integerOf, personOfForm, personOfJson } from '../models-by-hand.mjs'
 import { ROUTES } from '../route-table.mjs'
-import { FILES, keepSite, ROWS } from '../site.mjs'
+import { FILES, keepSite } from '../site.mjs'
 
 export const label = 'node:http'
 export const version = () => process.versions.node
@@ -21,7 +22,10 @@ const APPS = {
   bodies: () => bodies,
   routes: manyRoutes,
   large: largeAnswers,
+  baseline: () => baseline,
+  json: () => json,
   compressed: () => compressed,
+  upload: () => upload,
   files: filesOfFolder,
 }
 
@@ -53,7 +57,6 @@ function basic(request, response) {
     if (method !== 'GET') return refuse(response, 405)
     return send(response, 200, { message: 'Hello, World!' })
   }
-  if (path === '/users' && method === 'POST') return saveUser(request, response)
   if (path.startsWith('/users/') && method === 'GET') return showUser(path, mark === -1 ? '' : url.slice(mark + 1), response)
   refuse(response, 404)
 }
@@ -78,15 +81,6 @@ function gather(request, response, onText) {
   request.on('end', () => {
     if (length > MAX_BODY) return refuse(response, 413)
     onText((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)).toString())
-  })
-}
-
-function saveUser(request, response) {
-  if (request.headers['content-type'] !== 'application/json') return refuse(response, 400)
-  gather(request, response, (text) => {
-    const user = readUser(text)
-    if (user === null) return refuse(response, 400)
-    send(response, 200, ofUser(user))
   })
 }
 
@@ -196,10 +190,59 @@ function sendFile(path, type, response) {
   })
 }
 
+function sendText(response, text) {
+  response.writeHead(200, { 'Content-Type': 'text/plain', 'Content-Length': text.length })
+  response.end(text)
+}
+
+function baseline(request, response) {
+  const { url, method } = request
+  if (!url.startsWith('/baseline11?')) return refuse(response, 404)
+  const query = parse(url.slice(12))
+  const a = integerOf(query.a)
+  const b = integerOf(query.b)
+  if (a === null || b === null) return refuse(response, 400)
+  if (method === 'GET') return sendText(response, String(a + b))
+  if (method !== 'POST') return refuse(response, 405)
+  gather(request, response, (text) => {
+    const c = integerOf(text)
+    if (c === null) return refuse(response, 400)
+    sendText(response, String(a + b + c))
+  })
+}
+
+/** Null for another target, and for what are no numbers. */
+function itemsFor({ url, method }) {
+  const mark = url.indexOf('?')
+  if (method !== 'GET' || !url.startsWith('/json/') || mark === -1) return null
+  const count = integerOf(url.slice(6, mark))
+  const m = integerOf(parse(url.slice(mark + 1)).m)
+  return count === null || m === null ? null : firstItems(count, m)
+}
+
+function json(request, response) {
+  const value = itemsFor(request)
+  if (value === null) return refuse(response, 404)
+  send(response, 200, value)
+}
+
+function upload(request, response) {
+  if (request.url !== '/upload' || request.method !== 'POST') return refuse(response, 404)
+  let length = 0
+  request.on('data', (chunk) => {
+    length += chunk.length
+    if (length <= MAX_UPLOAD) return
+    request.removeAllListeners('data')
+    refuse(response, 413)
+  })
+  request.on('end', () => sendText(response, String(length)))
+}
+
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
 
 function compressed(request, response) {
-  if (request.url !== '/rows' || request.method !== 'GET') return refuse(response, 404)
+  const value = itemsFor(request)
+  if (value === null) return refuse(response, 404)
   const coding = request.headers['accept-encoding'] === 'br' ? 'br' : 'gzip'
   const answer = (error, body) => {
     if (error !== null) return refuse(response, 400)
@@ -207,14 +250,14 @@ function compressed(request, response) {
     response.writeHead(200, { ...fields, 'Content-Length': body.length })
     response.end(body)
   }
-  const text = JSON.stringify(ROWS)
+  const text = JSON.stringify(value)
   if (coding === 'br') brotliCompress(text, BROTLI, answer)
   else gzip(text, answer)
 }
 
 function filesOfFolder() {
   const folder = keepSite()
-  const types = new Map([[`/${FILE_NAME}`, 'image/jpeg'], ...FILES.map(({ name, type }) => [`/${name}`, type])])
+  const types = new Map(FILES.map(({ name, type }) => [`/${name}`, type]))
   return (request, response) => {
     const type = types.get(request.url)
     if (type === undefined || request.method !== 'GET') return refuse(response, 404)

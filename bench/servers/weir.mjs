@@ -1,16 +1,17 @@
 // weir as its guide shows it. WEIR_DIST points at another build than ../../dist, for comparing two of them.
 import { pathToFileURL } from 'node:url'
 
-import { ofPerson, ofUser } from '../answers.mjs'
+import { ofPerson } from '../answers.mjs'
+import { firstItems, MAX_UPLOAD } from '../arena.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
-import { Person, User } from '../models-by-hand.mjs'
+import { integerOf, Person } from '../models-by-hand.mjs'
 import { ROUTES } from '../route-table.mjs'
-import { keepSite, ROWS } from '../site.mjs'
+import { keepSite } from '../site.mjs'
 
 export const label = 'weir'
 export const version = () => process.env.WEIR_DIST ?? 'this commit'
 
-const APPS = { basic, bodies, routes, large, compressed, files }
+const APPS = { basic, bodies, routes, large, baseline, json, compressed, upload, files }
 
 export async function start(workload) {
   const weir = await load('index.js')
@@ -28,11 +29,6 @@ const hasRequestMember = (weir, name) => typeof weir[name] === 'function' || typ
 function basic(server, { t }) {
   server.mapGet('/hello', () => ({ message: 'Hello, World!' }))
   server.mapGet('/users/:id', { id: t.int, active: t.bool.default(false) }, ({ id, active }) => ({ id, active }))
-  server.mapPost('/users', (_args, { request, response }) => {
-    const user = new User()
-    if (!request.bodyMap(user)) return response.status(400).text('no user in the body')
-    return ofUser(user)
-  })
 }
 
 function bodies(server) {
@@ -62,10 +58,31 @@ function large(server) {
   server.mapGet(`/${FILE_NAME}`, (_args, { response }) => response.file(path))
 }
 
-async function compressed(server) {
+function baseline(server, { t }) {
+  const summands = { a: t.int, b: t.int }
+  server.mapGet('/baseline11', summands, ({ a, b }) => String(a + b))
+  server.mapPost('/baseline11', summands, ({ a, b }, { request, response }) => {
+    const c = integerOf(request.body)
+    return c === null ? response.status(400).text('no number in the body') : String(a + b + c)
+  })
+}
+
+function json(server, { t }) {
+  server.mapGet('/json/:count', { count: t.int, m: t.int }, ({ count, m }) => firstItems(count, m))
+}
+
+async function compressed(server, weir) {
   const { compression } = await load('modules/compression.js')
   server.useModule(compression())
-  server.mapGet('/rows', () => ROWS)
+  json(server, weir)
+}
+
+function upload(server) {
+  server.mapPost('/upload', { body: 'stream', maxRequestBodySize: MAX_UPLOAD }, async (_args, { request }) => {
+    let bytes = 0
+    for await (const piece of request.bodyStream()) bytes += piece.length
+    return String(bytes)
+  })
 }
 
 async function files(server) {

@@ -5,5 +5,6 @@ export default {
   id: 'w8b',
   title: `GET /bytes, ${BYTES.length} B that are in memory`,
   app: 'large',
+  isQuick: false,
   exchanges: [{ request: requestOf('GET', '/bytes'), status: 200, mediaType: 'application/octet-stream', body: BYTES }],
 }

@@ -1,4 +1,4 @@
-// A flat model from JSON; w5b sends the same as a form. The answer can only be right if numbers, boolean and date were converted.
+// A model from JSON; w4 sends the same as a form. The answer can only be right if numbers, boolean and date were converted.
 import { jsonExchange, requestOf } from '../message.mjs'
 
 export const sent = {
@@ -26,8 +26,8 @@ export const answer = {
 const body = JSON.stringify(sent)
 
 export default {
-  id: 'w5a',
-  title: `POST /people, ${Buffer.byteLength(body)} B of JSON mapped onto a flat model`,
+  id: 'w3',
+  title: `POST /people, ${Buffer.byteLength(body)} B of JSON mapped onto a model`,
   app: 'bodies',
   needs: 'bodyMap',
   exchanges: [jsonExchange(requestOf('POST', '/people', { 'Content-Type': 'application/json' }, body), answer)],

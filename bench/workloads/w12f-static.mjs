@@ -4,8 +4,8 @@ import { FILES } from '../site.mjs'
 const fields = { 'Accept-Encoding': 'br;q=1, gzip;q=0.8' }
 
 export default {
-  id: 'w12b',
-  title: `${FILES.length} files of a page in turn, 3 to 300 KiB, text precompressed where a server can`,
+  id: 'w12f',
+  title: `HttpArena static: ${FILES.length} files of a page in turn, 3 to 300 KiB, text precompressed where a server can`,
   app: 'files',
   exchanges: FILES.map(({ name, type, bytes }) => ({
     request: requestOf('GET', `/${name}`, fields),

@@ -22,7 +22,7 @@ function exchange(number) {
 }
 
 export default {
-  id: 'w4',
+  id: 'w5',
   title: 'POST /uploads, multipart with 3 fields and a file of 64 KiB, in memory',
   app: 'bodies',
   connections: 16,

@@ -1,0 +1,32 @@
+import { COUNTS_AND_FACTORS, firstItems } from '../arena.mjs'
+import { jsonExchange, requestOf } from '../message.mjs'
+
+const exchangesWith = (fields) =>
+  COUNTS_AND_FACTORS.map(([count, m]) => jsonExchange(requestOf('GET', `/json/${count}?m=${m}`, fields), firstItems(count, m)))
+
+const exchanges = exchangesWith({})
+const sizes = `${exchanges[0].body.length} to ${exchanges.at(-1).body.length} B`
+
+export default {
+  id: 'w12c',
+  title: `HttpArena json: 1 to 50 items with a computed field, ${sizes}`,
+  app: 'json',
+  exchanges,
+}
+
+/** Servers need not compress what is smaller: most have such a limit, of 1 KiB or less. */
+const ALWAYS_COMPRESSED = 1200
+
+/** w12d. */
+export function compressedAs(coding) {
+  return {
+    id: `w12d-${coding}`,
+    title: `HttpArena json-comp: w12c, compressed as ${coding} for every request`,
+    app: 'compressed',
+    coding,
+    isQuick: coding === 'gzip',
+    exchanges: exchangesWith({ 'Accept-Encoding': coding }).map((exchange) =>
+      exchange.body.length < ALWAYS_COMPRESSED ? exchange : { ...exchange, coding },
+    ),
+  }
+}

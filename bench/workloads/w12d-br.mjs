@@ -1,0 +1,3 @@
+import { compressedAs } from './w12c-json.mjs'
+
+export default compressedAs('br')
