@@ -3,7 +3,7 @@
 // A small pool of 256 KiB buffers and plain positioned writes cost a third of what a `Writable` for each file does. When all
 // buffers are full the source is told to stop; nothing else bounds the memory, and nothing else has to.
 
-import { createHash, type Hash } from 'node:crypto'
+import type { Hash } from 'node:crypto'
 import { write } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 
@@ -46,7 +46,7 @@ export class DiskWriter implements BodySink {
     this.#handle = handle
     this.#inspector = inspector
     this.#onRoom = onRoom
-    this.#hash = algorithm === null ? null : createHash(algorithm)
+    this.#hash = algorithm === null ? null : process.getBuiltinModule('node:crypto').createHash(algorithm)
     this.#filling = takeBuffer()
     this.done = new Promise((resolve, reject) => {
       this.#resolve = resolve

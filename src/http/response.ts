@@ -2,7 +2,6 @@
 
 import type { Duplex } from 'node:stream'
 
-import { type SerializeOptions, serialize } from 'cookie'
 import { isFieldValue, isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
@@ -10,9 +9,7 @@ import { BYTES_TYPE } from '../formats/media-type.ts'
 import { type ByteSource, closeSource, guardSource } from './byte-source.ts'
 import type { FileOptions } from './file-options.ts'
 import { problemOf } from './problem.ts'
-
-/** Attributes of a cookie (RFC 6265 §5.2). */
-export type CookieOptions = Omit<SerializeOptions, 'encode'>
+import { type CookieOptions, setCookie } from './set-cookie.ts'
 
 /** A file that is opened when the answer is sent. */
 export interface FileContent {
@@ -158,7 +155,7 @@ export class HttpResponse {
    * @throws TypeError for a name, path or domain that cannot be sent
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
-    return this.#setField('Set-Cookie', serialize(name, value, { ...options }), false)
+    return this.#setField('Set-Cookie', setCookie(name, value, options), false)
   }
 
   /** Tells the client to forget a cookie. Path and domain must be those that it was set with. */

@@ -1,0 +1,26 @@
+// Writes the JavaScript of dist: a file for each entry of package.json, and one for all that they share. Node needs longer to find and
+// link a hundred small modules than to run them (decisions/011-bundled-dist.md).
+import { readFileSync } from 'node:fs'
+
+import { build } from 'rolldown'
+
+const { exports } = JSON.parse(readFileSync('package.json', 'utf8'))
+const entries = Object.values(exports)
+  .flatMap((entry) => entry.default ?? [])
+  .map((file) => file.replace('./dist/', '').replace(/\.js$/, ''))
+
+await build({
+  input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
+  platform: 'node',
+  external: (name) => !/^[./]/.test(name),
+  checks: { ineffectiveDynamicImport: false }, // what is imported late is in the shared file all the same
+  output: {
+    dir: 'dist',
+    format: 'esm',
+    sourcemap: true,
+    sourcemapExcludeSources: true, // src is in the package
+    chunkFileNames: 'parts/[name].js',
+    minifyInternalExports: false,
+    codeSplitting: { groups: [{ name: 'core', test: /[\\/]src[\\/](?!modules[\\/])/ }] },
+  },
+})
