@@ -32,8 +32,10 @@ const BROKEN = 4
 const EXPIRED = 5
 
 const EMPTY = Buffer.alloc(0)
-/** A body of unknown or large size starts with this much memory and doubles it as bytes come in: a declared length is not believed. */
+/** A body of large size starts with this much memory and doubles it as bytes come in: a declared length is not believed. */
 const FIRST_BYTES = 64 * 1024
+/** One of unknown size, if it comes in more than one piece: most are small. */
+const FIRST_BYTES_OF_UNKNOWN = 4 * 1024
 const POISON = 0xdd
 
 export class RequestBody {
@@ -151,6 +153,14 @@ export class RequestBody {
       this.#borrowed = borrowed
       return
     }
+    if (this.#end === this.#start && this.#expectedLength === -1) {
+      // Perhaps all of it. The view ends where the piece does: what follows makes it grow into memory of its own.
+      this.#bytes = buffer.subarray(start, end)
+      this.#start = 0
+      this.#end = end - start
+      this.#borrowed = borrowed
+      return
+    }
     const length = end - start
     if (this.#end + length > this.#bytes.length) this.#grow(this.#end + length)
     buffer.copy(this.#bytes, this.#end, start, end)
@@ -158,11 +168,13 @@ export class RequestBody {
   }
 
   #grow(needed: number): void {
-    const doubled = Math.max(needed, FIRST_BYTES, 2 * this.#bytes.length)
-    const size = this.#expectedLength === -1 ? doubled : Math.min(doubled, Math.max(needed, this.#expectedLength))
+    const isUnknown = this.#expectedLength === -1
+    const doubled = Math.max(needed, isUnknown ? FIRST_BYTES_OF_UNKNOWN : FIRST_BYTES, 2 * this.#bytes.length)
+    const size = isUnknown ? doubled : Math.min(doubled, Math.max(needed, this.#expectedLength))
     const larger = Buffer.allocUnsafeSlow(size)
     this.#bytes.copy(larger, 0, 0, this.#end)
     this.#bytes = larger
+    this.#borrowed = false
   }
 
   // The reader's side.
