@@ -15,6 +15,8 @@ import { Latencies } from './latencies.mjs'
 import { workloadCalled } from './workloads.mjs'
 
 const DRAIN_MS = 5000
+/** After this long without a turn a connection is opened anew: node:http closes it after 5 s. */
+const IDLE_MS = 2500
 const readBuffer = Buffer.allocUnsafeSlow(256 * 1024)
 
 /** All requests of a workload, concatenated to batches beforehand. */
@@ -69,7 +71,7 @@ class Connection {
   #next
   #counter = new AnswerCounter()
   #awaited = 0
-  #sentAt = 0
+  #sentAt = performance.now()
   #run = null
 
   constructor(port, { batches, depth, requestsPerConnection }, first) {
@@ -97,6 +99,15 @@ class Connection {
     if (this.#socket.destroyed) return run.fail('a connection was lost before the round')
     this.#run = run
     this.#send()
+  }
+
+  /** Before a turn, so that none begins with a connection that the server has closed, or is about to. */
+  async refresh() {
+    if (!this.#socket.destroyed && performance.now() - this.#sentAt < IDLE_MS) return
+    this.#run = null
+    this.#socket.destroy()
+    this.#connect()
+    await this.opened()
   }
 
   async close() {
@@ -153,6 +164,7 @@ const does = {
 
   async run({ port, seconds }) {
     const { connections, latencies } = targets.get(port)
+    await Promise.all(connections.map((connection) => connection.refresh()))
     const run = new Run(connections.length, latencies)
     const before = process.cpuUsage()
     const started = performance.now()
