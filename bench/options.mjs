@@ -2,13 +2,13 @@
 import { parseArgs } from 'node:util'
 
 export const USAGE = `npm run bench -- [options]
-  --quick              short rounds of weir and fastify, under five minutes
+  --quick              short rounds of weir and fastify, without w8b, w11 and w12d-br: under five minutes
   --only w1,w2         these workloads alone
   --servers weir,hono  these servers alone, or all of them: all (default all; quick weir,fastify). node is always measured:
                        everything is a ratio to it
-  --rounds n           rounds for each workload (default 30; quick 10)
-  --seconds n          seconds a server is under load in each round (default 0.5; quick 0.4)
-  --warmup n           seconds of load before the first round (default 2; quick 1.5)
+  --rounds n           rounds for each workload (default 30; quick 6)
+  --seconds n          seconds a server is under load in each round (default 0.5; quick 0.25)
+  --warmup n           seconds of load before the first round (default 2; quick 0.6)
   --processes n        how often the servers are started afresh over the rounds (default 3; quick 1)
   --generator wrk|own  wrk, as a second opinion, instead of bench/load.mjs (whole seconds; never for pipelining)
   --cpu-prof folder    writes a CPU profile of each server there; the numbers of such a run are not to be quoted
@@ -17,7 +17,7 @@ export const USAGE = `npm run bench -- [options]
   --help`
 
 const FULL = { servers: null, rounds: 30, seconds: 0.5, warmup: 2, processes: 3 }
-const QUICK = { servers: ['weir', 'fastify'], rounds: 10, seconds: 0.4, warmup: 1.5, processes: 1 }
+const QUICK = { servers: ['weir', 'fastify'], rounds: 6, seconds: 0.25, warmup: 0.6, processes: 1 }
 
 /** @throws TypeError with a text for the user */
 export function readOptions(args) {
