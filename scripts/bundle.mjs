@@ -1,4 +1,4 @@
-// Writes the JavaScript of dist: a file for each entry of package.json, and one for all that they share. Node needs longer to find and
+// Writes the JavaScript of dist: a file for each entry of package.json, one for all that they share, and more for what is imported late. Node needs longer to find and
 // link a hundred small modules than to run them (decisions/011-bundled-dist.md).
 import { readFileSync } from 'node:fs'
 
@@ -13,7 +13,7 @@ await build({
   input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
   platform: 'node',
   external: (name) => !/^[./]/.test(name),
-  checks: { ineffectiveDynamicImport: false }, // what is imported late is in the shared file all the same
+  checks: { ineffectiveDynamicImport: false }, // what one entry imports late and another at once is in the shared file
   output: {
     dir: 'dist',
     format: 'esm',
@@ -21,6 +21,6 @@ await build({
     sourcemapExcludeSources: true, // src is in the package
     chunkFileNames: 'parts/[name].js',
     minifyInternalExports: false,
-    codeSplitting: { groups: [{ name: 'core', test: /[\\/]src[\\/](?!modules[\\/])/ }] },
+    codeSplitting: { groups: [{ name: 'core', test: /[\\/]src[\\/](?!modules[\\/]|testing[\\/])/, tags: ['$initial'] }] },
   },
 })
