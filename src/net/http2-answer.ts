@@ -48,6 +48,11 @@ export class Http2Answer implements PumpTarget {
     return this.#isGone
   }
 
+  /** Bytes that are in memory until the client takes them. */
+  get unsentBytes(): number {
+    return Math.max(this.#bytes?.length ?? 0, this.#givenBytes) - this.#takenBytes
+  }
+
   /** 0 when nothing waits for the client, else a number that falls whenever it takes something. */
   get unread(): number {
     const waits = this.#hasBegun && !this.#stream.writableFinished && this.#takenBytes < this.#givenBytes

@@ -294,6 +294,11 @@ export class Http2Exchange implements Timed {
 
   // Time.
 
+  /** What of its answer waits for the client. */
+  get unsentBytes(): number {
+    return this.#isGone ? 0 : (this.#answer?.unsentBytes ?? 0)
+  }
+
   /** The request is still under way. */
   get isBusy(): boolean {
     return !this.#isDone

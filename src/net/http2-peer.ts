@@ -31,6 +31,8 @@ const STREAM_WINDOW_BYTES = 256 * 1024
 const CONNECTION_WINDOW_BYTES = 1024 * 1024
 /** What Node may hold for one connection, in MB: heads that are under way, and the windows of all streams. */
 const SESSION_MEMORY_MB = 32
+/** So much of its answers may wait for a client before no further request of it is begun: for who does not read, no more is made. */
+const MAX_UNSENT_BYTES = 4 * 1024 * 1024
 /** Frames that are against the rules, refused streams, settings in one frame, and pings without an answer: beyond it the connection ends. */
 const MAX_INVALID_FRAMES = 100
 const MAX_REJECTED_STREAMS = 100
@@ -60,8 +62,10 @@ export class Http2Peer implements Guest, Http2Connection, Timed {
   readonly #deadlines: Deadlines
   /** Not all are open: a handler may still be cleaning up behind a request that was cancelled. */
   readonly #exchanges = new Set<Http2Exchange>()
+  /** Begins requests that wait until the client has read more of its answers. */
+  readonly #waiting: (() => void)[] = []
   #requests = 0
-  /** For how long nothing was heard of a client whose requests are under way. */
+  /** For how long nothing was heard of the client. */
   #silentMs = 0
   #isAsked = false
   /** The server stops. */
@@ -85,7 +89,11 @@ export class Http2Peer implements Guest, Http2Connection, Timed {
     this.#session.on('error', ignore) // `close` follows
     this.#session.on('goaway', () => this.finish()) // the client will send no more
     this.#session.on('close', () => this.#onClose())
-    socket.on('end', () => this.#session.destroy()) // no client goes on reading behind that
+    // No client goes on reading behind that. The session alone would wait for an answer to its last word.
+    socket.on('end', () => {
+      this.#session.destroy()
+      socket.destroy()
+    })
     host.ticker.add(this)
   }
 
@@ -114,8 +122,25 @@ export class Http2Peer implements Guest, Http2Connection, Timed {
     this.#deadlines.enter(phase.NONE)
     this.hear()
     if (maxRequestsPerConnection !== null && ++this.#requests >= maxRequestsPerConnection) this.finish()
+    const begin = (): void => this.#begin(exchange, list, (flags & FLAG_END_STREAM) !== 0)
+    if (this.#isBlocked) this.#waiting.push(begin)
+    else begin()
+  }
+
+  get #isBlocked(): boolean {
+    let unsent = 0
+    for (const exchange of this.#exchanges) unsent += exchange.unsentBytes
+    return unsent > MAX_UNSENT_BYTES
+  }
+
+  #beginWaiting(): void {
+    while (this.#waiting.length > 0 && !this.#isBlocked) this.#waiting.shift()!()
+  }
+
+  #begin(exchange: Http2Exchange, list: readonly string[], isWhole: boolean): void {
+    if (!exchange.isBusy) return // the client has cancelled it meanwhile
     try {
-      this.#start(exchange, list, (flags & FLAG_END_STREAM) !== 0)
+      this.#start(exchange, list, isWhole)
     } catch (error) {
       this.host.report(error as Error, this)
       exchange.break(error as Error)
@@ -141,6 +166,7 @@ export class Http2Peer implements Guest, Http2Connection, Timed {
 
   forget(exchange: Http2Exchange): void {
     this.#exchanges.delete(exchange)
+    this.#beginWaiting()
     if (this.#exchanges.size > 0) return
     if (this.#isGone) this.host.forget(this)
     else {
@@ -185,15 +211,16 @@ export class Http2Peer implements Guest, Http2Connection, Timed {
 
   tick(elapsedMs: number): void {
     for (const exchange of this.#exchanges) exchange.tick(elapsedMs)
-    if (this.#exchanges.size > 0) this.#listen(elapsedMs)
+    this.#beginWaiting()
+    this.#listen(elapsedMs)
     if (!this.#deadlines.isOver) return
     if (this.#deadlines.phase === phase.LINGER) this.#socket.destroy()
     else this.finish()
   }
 
   /**
-   * Asks a client that says nothing while its requests are under way whether it is still there. Once a client has broken the rules Node reads
-   * nothing more, and would not notice that it has left; and no handler would end.
+   * Asks a client that says nothing whether it is still there. Once a client has broken the rules Node reads nothing more, and would not notice
+   * that it has left; no handler would end, and its connection would stay.
    */
   #listen(elapsedMs: number): void {
     const { writeTimeout } = this.host.timeouts

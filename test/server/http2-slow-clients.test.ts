@@ -1,0 +1,90 @@
+// HTTP/2 clients that leave without a word, or do not read what they asked for.
+
+import assert from 'node:assert/strict'
+import { connect as connectHttp2 } from 'node:http2'
+import { test } from 'node:test'
+import { connect } from 'node:tls'
+
+import { serveHttp2 } from '../support/http2-serving.ts'
+import { within } from '../support/serving.ts'
+
+const FRAME_ON_NO_STREAM = Buffer.from([0, 0, 1, 0, 0, 0, 0, 0, 0, 0x61])
+const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])])
+
+/** Opens a connection, sends `bytes`, and leaves. */
+function visit(port: number, bytes: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'] }, () => {
+      socket.write(bytes, () => socket.destroy())
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => resolve())
+    socket.resume()
+  })
+}
+
+/** Whether a session could be opened; it stays open until the test ends, or until `leave`. */
+function arrive(port: number): Promise<{ readonly isIn: boolean; leave(): void }> {
+  const session = connectHttp2(`https://localhost:${port}`, { rejectUnauthorized: false })
+  session.on('error', () => {})
+  return new Promise((resolve) => {
+    const leave = (): void => session.destroy()
+    session.on('remoteSettings', () => resolve({ isIn: true, leave }))
+    session.on('close', () => resolve({ isIn: false, leave }))
+  })
+}
+
+test('clients that leave right after the handshake, or after a frame that breaks the rules, keep no place', async (t) => {
+  const PLACES = 10
+  const { server } = await serveHttp2(t, (one) => one.mapGet('/', () => 'hello'), {
+    limits: { maxConnections: PLACES },
+    timeouts: { keepAliveTimeout: null, writeTimeout: 100 },
+  })
+  for (const bytes of [Buffer.from('P'), Buffer.concat([PREFACE, FRAME_ON_NO_STREAM])]) {
+    await Promise.all(Array.from({ length: PLACES }, () => visit(server.port, bytes)))
+    let areAllIn = false
+    for (const end = performance.now() + 8_000; !areAllIn; ) {
+      const guests = await within(Promise.all(Array.from({ length: PLACES }, () => arrive(server.port))), 'the arrival of all')
+      areAllIn = guests.every(({ isIn }) => isIn)
+      for (const guest of guests) guest.leave()
+      assert.ok(areAllIn || performance.now() < end, 'a place is still taken')
+    }
+  }
+})
+
+test('for a client that does not read its answers no more are made, until it reads', async (t) => {
+  let made = 0
+  const { server } = await serveHttp2(t, (one) =>
+    one.mapGet('/', () => {
+      made++
+      return 'x'.repeat(5 * 1024 * 1024)
+    }),
+  )
+  const client = connectHttp2(`https://localhost:${server.port}`, { rejectUnauthorized: false, settings: { initialWindowSize: 0 } })
+  client.on('error', () => {})
+  t.after(() => client.destroy())
+  const streams = Array.from({ length: 8 }, () => client.request({ ':path': '/' }))
+  const cancelled = client.request({ ':path': '/' })
+  for (const stream of [...streams, cancelled]) stream.on('error', () => {})
+  await within(new Promise((resolve) => streams[0]!.once('response', resolve)), 'the first head')
+  await new Promise<void>((resolve) => client.ping(() => resolve())) // all that was sent before has been read
+  assert.equal(made, 1)
+  cancelled.close(8)
+  client.settings({ initialWindowSize: 1024 * 1024 })
+  const sizes = await within(
+    Promise.all(
+      streams.map(async (stream) => {
+        let size = 0
+        for await (const piece of stream) size += (piece as Buffer).length
+        return size
+      }),
+    ),
+    'all answers',
+    30_000,
+  )
+  assert.deepEqual(
+    sizes,
+    streams.map(() => 5 * 1024 * 1024),
+  )
+  assert.equal(made, streams.length)
+})
