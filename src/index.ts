@@ -14,6 +14,7 @@ export {
 export type { Logger, OnError } from './app/dispatch.ts'
 export type { MapOptions } from './app/mapping.ts'
 export type { BeforeSend, Middleware, Next } from './app/middleware.ts'
+export type { Module, ModuleHost } from './app/module-host.ts'
 export type { RouteListing } from './app/route-table.ts'
 export {
   BindingError,
@@ -48,12 +49,12 @@ export type { HttpRequest, RouteValues } from './http/request.ts'
 export { type FileContent, HttpResponse, type ResponseContent, type TakeOver } from './http/response.ts'
 export type { RouteMetadata } from './http/route-info.ts'
 export { type SavedFile, type SavePolicy, saveTo } from './http/save-to.ts'
-export { Bag, type BagKey, bagKey, type HttpSession, type ServerHandle } from './http/session.ts'
+export { Bag, type BagKey, bagKey, type Endpoint, type HttpSession, type ServerHandle } from './http/session.ts'
 export type { CookieOptions } from './http/set-cookie.ts'
 export { Field, fields } from './model/fields.ts'
 export type { KeyPath } from './model/key-paths.ts'
 export type { InjectResponse } from './net/inject.ts'
-export type { Endpoint, ListenOptions, ServerTlsOptions, TcpListenOptions, UnixListenOptions } from './net/listen-options.ts'
+export type { ListenOptions, ServerTlsOptions, TcpListenOptions, UnixListenOptions } from './net/listen-options.ts'
 export type { InjectRequest } from './net/request-bytes.ts'
 export { type HrefQuery, type HrefValue, type HrefValues, href } from './routing/href.ts'
 export type { ParamsOf } from './routing/template.ts'
@@ -68,7 +69,6 @@ export { t } from './schema/t.ts'
 export type { TextSchema, UuidSchema } from './schema/text.ts'
 export {
   HttpServer,
-  type Module,
   type RunOptions,
   type ServerOptions,
   type StopOptions,

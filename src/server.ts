@@ -6,7 +6,7 @@ import type { Declaration, Method } from './app/declaration.ts'
 import { Dispatcher, type Logger, type OnError } from './app/dispatch.ts'
 import { classesOf, type MapOptions, routesOfController } from './app/mapping.ts'
 import type { BeforeSend, Middleware } from './app/middleware.ts'
-import type { InlineHandler, MapMethod, ModuleHost } from './app/module-host.ts'
+import type { InlineHandler, MapMethod, Module, ModuleHost } from './app/module-host.ts'
 import { Route } from './app/route.ts'
 import { type RouteListing, RouteTable } from './app/route-table.ts'
 import { routesOf } from './app/routed.ts'
@@ -15,8 +15,9 @@ import { WeirError } from './base/errors.ts'
 import { isPromise } from './base/is-promise.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
 import type { JsonEngine } from './http/json-engine.ts'
+import type { Endpoint } from './http/session.ts'
 import { type InjectResponse, inject } from './net/inject.ts'
-import { checkListenOptions, type Endpoint, endpointOf, type ListenOptions, type ServerTlsOptions } from './net/listen-options.ts'
+import { checkListenOptions, endpointOf, type ListenOptions, type ServerTlsOptions } from './net/listen-options.ts'
 import { Listeners } from './net/listeners.ts'
 import type { PeerHost } from './net/peer.ts'
 import type { InjectRequest } from './net/request-bytes.ts'
@@ -63,12 +64,6 @@ export interface StopOptions {
 export interface StopReport {
   /** How many connections still had a request in flight at the deadline, and were aborted. */
   readonly aborted: number
-}
-
-/** A part that is added to a server: it maps routes and adds middleware through the server's public face. */
-export interface Module {
-  readonly name: string
-  install(server: HttpServer): void
 }
 
 const DEFAULT_GRACE_MS = 10_000

@@ -1,6 +1,6 @@
 // A server, as a module of the library sees it: the public face, without a way to the network.
 
-import type { HttpSession, ServerHandle } from '../http/session.ts'
+import type { Endpoint, HttpSession, ServerHandle } from '../http/session.ts'
 
 import type { ArgsOf, Declaration, Method } from './declaration.ts'
 import type { Logger } from './dispatch.ts'
@@ -30,12 +30,25 @@ export interface MapAny<Host> {
 export interface ModuleHost extends ServerHandle {
   /** Where to report errors that no client is told of; null: nowhere. */
   readonly logger: Logger | null
+  /** Where it listens, in the order of `listen`; empty unless it does. */
+  readonly endpoints: readonly Endpoint[]
   readonly routes: readonly RouteListing[]
-  readonly map: MapAny<unknown>
-  readonly mapGet: MapMethod<unknown>
-  readonly mapPost: MapMethod<unknown>
+  readonly map: MapAny<ModuleHost>
+  readonly mapGet: MapMethod<ModuleHost>
+  readonly mapPost: MapMethod<ModuleHost>
+  readonly mapPut: MapMethod<ModuleHost>
+  readonly mapPatch: MapMethod<ModuleHost>
+  readonly mapDelete: MapMethod<ModuleHost>
   /** Adds a middleware inside those that are there already. */
-  use(middleware: Middleware): unknown
+  use(middleware: Middleware): ModuleHost
   /** Adds what runs on each answer just before it is sent, after those that are there already. */
-  beforeSend(hook: BeforeSend): unknown
+  beforeSend(hook: BeforeSend): ModuleHost
+}
+
+/** A part that is added to a server with `useModule`: it maps routes, and adds middleware and hooks. */
+export interface Module {
+  /** No two of one name are installed on a server. */
+  readonly name: string
+  /** Called once. A module that needs more than a `ModuleHost` says so: `install(server: HttpServer)`. */
+  install(host: ModuleHost): void
 }

@@ -5,6 +5,18 @@ import type { HttpRequest } from './request.ts'
 import { HttpResponse, type Serialize } from './response.ts'
 import type { RouteInfo, RouteMetadata } from './route-info.ts'
 
+/** A place where a server listens. */
+export interface Endpoint {
+  /** The bound address, or the path of the Unix socket. */
+  readonly address: string
+  /** The bound port, 0 for a Unix socket. */
+  readonly port: number
+  readonly isUnixSocket: boolean
+  readonly isSecure: boolean
+  /** Whether it speaks HTTP/2 as well. */
+  readonly http2: boolean
+}
+
 /** What a handler may do with the server that it runs in. */
 export interface ServerHandle {
   readonly address: string

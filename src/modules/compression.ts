@@ -4,7 +4,7 @@
 // for 8 KiB that takes 0.06 to 0.09 ms, handing them to another thread costs 0.12 ms more. Larger ones go there, so that others need not
 // wait.
 
-import type { ModuleHost } from '../app/module-host.ts'
+import type { Module } from '../app/module-host.ts'
 import { WeirError } from '../base/errors.ts'
 import { UNREAD } from '../http/byte-source.ts'
 import type { HttpResponse } from '../http/response.ts'
@@ -49,7 +49,7 @@ const MAX_TYPES = 256
  * Compresses answers. Never parts (206), what has a Content-Encoding, nor what says `no-transform`.
  * @throws WEIR_PACKAGE_MISSING without `negotiator`, and without `compressible` unless `types` is given; WEIR_OPTION_INVALID
  */
-export function compression(options: CompressionOptions = {}): { readonly name: 'compression'; install(host: ModuleHost): void } {
+export function compression(options: CompressionOptions = {}): Module {
   const compressing = new Compressing(options)
   return {
     name: 'compression',

@@ -3,7 +3,7 @@
 // A preflight is answered before any route runs; all other requests run as ever, and their answers say who may read them: errors, and
 // requests that were refused before their handler, as well. CORS keeps nothing out: it is the browser that holds answers back.
 
-import type { ModuleHost } from '../app/module-host.ts'
+import type { Module } from '../app/module-host.ts'
 import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
@@ -43,7 +43,7 @@ const DEFAULT_METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE']
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s@A-Z]+$/
 
 /** Answers preflights, and says on every answer who may read it. @throws WEIR_OPTION_INVALID */
-export function cors(options: CorsOptions = {}): { readonly name: 'cors'; install(host: ModuleHost): void } {
+export function cors(options: CorsOptions = {}): Module {
   const policy = new Policy(options)
   return {
     name: 'cors',

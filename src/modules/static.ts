@@ -7,7 +7,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 import type { Next } from '../app/middleware.ts'
-import type { ModuleHost } from '../app/module-host.ts'
+import type { Module } from '../app/module-host.ts'
 import { WeirError } from '../base/errors.ts'
 import type { HttpRequest } from '../http/request.ts'
 import type { HttpResponse } from '../http/response.ts'
@@ -25,6 +25,8 @@ import {
   type StaticVariant,
 } from './static-file.ts'
 import { readStaticPath } from './static-path.ts'
+
+export type { PrecompressedCoding } from './static-file.ts'
 
 export interface StaticOptions {
   /** The directory. It must be there when the module is made; a relative path counts from the working directory of the process. */
@@ -63,7 +65,7 @@ const DEFAULT_CHECK_INTERVAL = 1_000
  * Serves the files below a directory. Several may be installed; the first that has the file answers.
  * @throws WEIR_OPTION_INVALID, also when there is no such directory; WEIR_PACKAGE_MISSING for `precompressed` without `negotiator`
  */
-export function staticFiles(options: StaticOptions): { readonly name: string; install(host: ModuleHost): void } {
+export function staticFiles(options: StaticOptions): Module {
   const files = new StaticFiles(options)
   return {
     name: `static ${files.prefix} ${files.root.path}`,

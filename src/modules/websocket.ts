@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 
 import type * as Ws from 'ws'
 import type { ArgsOf, Declaration } from '../app/declaration.ts'
-import type { MapMethod, ModuleHost } from '../app/module-host.ts'
+import type { MapMethod, Module, ModuleHost } from '../app/module-host.ts'
 import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import { problemOf } from '../http/problem.ts'
@@ -43,9 +43,7 @@ export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
 }
 
 /** A module that maps one route, and who is connected there. */
-export interface WebSocketRoute<Args> {
-  readonly name: string
-  install(host: ModuleHost): void
+export interface WebSocketRoute<Args> extends Module {
   /** Who is connected. */
   readonly connections: ReadonlySet<WebSocketConnection<Args>>
   /** Sends to all in a room, or on the route if it is null. @returns for how many it was queued @throws LimitError beyond `maxQueuedBytes` */

@@ -3,6 +3,7 @@
 import type { SecureContextOptions, TlsOptions } from 'node:tls'
 
 import { WeirError } from '../base/errors.ts'
+import type { Endpoint } from '../http/session.ts'
 
 /**
  * Certificate, key and so on, as `node:tls` takes them (`key`, `cert`, `pfx`, `ca`, `requestCert`, …), and certificates by server name.
@@ -45,18 +46,6 @@ export interface UnixListenOptions extends Secured {
 }
 
 export type ListenOptions = TcpListenOptions | UnixListenOptions
-
-/** A place where a server listens. */
-export interface Endpoint {
-  /** The bound address, or the path of the Unix socket. */
-  readonly address: string
-  /** The bound port, 0 for a Unix socket. */
-  readonly port: number
-  readonly isUnixSocket: boolean
-  readonly isSecure: boolean
-  /** Whether it speaks HTTP/2 as well. */
-  readonly http2: boolean
-}
 
 export const DEFAULT_ADDRESS = '127.0.0.1'
 

@@ -2,7 +2,8 @@
 
 import type { ListenOptions as NodeListenOptions, Server } from 'node:net'
 
-import { DEFAULT_ADDRESS, type Endpoint, endpointOf, isUnix, type ListenOptions } from './listen-options.ts'
+import type { Endpoint } from '../http/session.ts'
+import { DEFAULT_ADDRESS, endpointOf, isUnix, type ListenOptions } from './listen-options.ts'
 import { removeStale, setMode } from './unix-socket.ts'
 
 /** Connections that the system keeps waiting until they are let in. */

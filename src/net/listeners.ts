@@ -2,8 +2,9 @@
 
 import { createServer, type Server } from 'node:net'
 
+import type { Endpoint } from '../http/session.ts'
 import { Guests } from './guests.ts'
-import { type Endpoint, isUnix, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
+import { isUnix, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
 import { Listener } from './listener.ts'
 import { Peer, type PeerHost } from './peer.ts'
 import type { SecureDoor } from './secure-door.ts'

@@ -1,0 +1,59 @@
+// What the types of modules promise. Only tsc runs this.
+
+import { HttpServer, type Module, type ModuleHost } from '../../src/index.ts'
+import { compression } from '../../src/modules/compression.ts'
+import { cors } from '../../src/modules/cors.ts'
+import { type PrecompressedCoding, staticFiles } from '../../src/modules/static.ts'
+import { type WebSocketRoute, websocket } from '../../src/modules/websocket.ts'
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+type Expect<T extends true> = T
+
+const server = new HttpServer()
+
+// The library's own are modules like any other.
+const codings: readonly PrecompressedCoding[] = ['br']
+const own: readonly Module[] = [
+  compression(),
+  cors({ origins: 'any' }),
+  staticFiles({ root: '.', precompressed: codings }),
+  websocket('/', {}),
+]
+for (const module of own) server.useModule(module)
+export type _websocket = Expect<Equal<ReturnType<typeof websocket<'/:room'>>, WebSocketRoute<{ room: string }>>>
+
+// One that is content with the public face can be installed on whatever has it.
+const routes: Module = {
+  name: 'routes',
+  install(host) {
+    const isHost: Expect<Equal<typeof host, ModuleHost>> = true
+    const all = host.mapPut('/:id', ({ id }) => id).mapPatch('/:id', ({ id }) => id)
+    all.mapDelete('/:id', ({ id }) => id)
+    // @ts-expect-error a host has no way to the network
+    host.start
+    return isHost && host.endpoints[0]?.isSecure
+  },
+}
+server.useModule(routes)
+
+// One that needs more of a server says so.
+const controllers: Module = {
+  name: 'controllers',
+  install(server: HttpServer) {
+    server.mapControllers([])
+  },
+}
+server.useModule(controllers)
+
+server.useModule({ name: 'inline', install: (host) => void host.use((_, next) => next()) })
+server.useModule({ name: 'inline too', install: (server: HttpServer) => void server.inject('/') })
+class Own implements Module {
+  readonly name = 'class'
+  install(server: HttpServer): void {
+    server.useModule(routes)
+  }
+}
+server.useModule(new Own())
+
+// @ts-expect-error a module has a name
+server.useModule({ install() {} })
