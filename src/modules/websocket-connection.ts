@@ -1,7 +1,8 @@
 // One client of a WebSocket route, as handlers hold it.
 //
-// What comes in is handled in order, one message at a time: while a handler's promise is pending, the socket is not read. What goes out
-// waits for the client up to a bound; a client beyond it is closed.
+// What comes in is handled in order, one message at a time: while a handler's promise is pending, the socket is not read. Once the program
+// has ended the connection, no message is handled any more; one that the client ends, behind what it has sent. What goes out waits for
+// the client up to a bound; a client beyond it is closed.
 
 import type { RawData, WebSocket } from 'ws'
 
@@ -18,9 +19,9 @@ export type WebSocketData = string | Uint8Array
 export interface WebSocketHandlers<Args> {
   /** The connection is there. Messages wait until it has settled. */
   open?(socket: WebSocketConnection<Args>): unknown
-  /** A message has come. The next one waits until it has settled. */
+  /** A message has come. The next one waits until it has settled. None is handled behind `close()`, `terminate()` or a handler that failed. */
   message?(socket: WebSocketConnection<Args>, data: WebSocketData): unknown
-  /** The connection has ended, in order or not (1006). @param code RFC 6455 §7.4; 1005 when the client said none */
+  /** The connection has ended, in order or not (1006), and the handlers before have settled: the last call. @param code RFC 6455 §7.4; 1005 when the client said none */
   close?(socket: WebSocketConnection<Args>, code: number, reason: string): unknown
 }
 
@@ -51,6 +52,10 @@ export class WebSocketConnection<Args = unknown> {
   #rooms: Set<string> | null = null
   /** Messages that came while one was handled; null when none is. */
   #waiting: WebSocketData[] | null = null
+  /** The program has ended it: what still comes is of no interest. */
+  #isEnded = false
+  /** How it ended, while a handler is at work: `close` is called behind it. */
+  #ending: { readonly code: number; readonly reason: string } | null = null
   /** Something came since the last beat. */
   #isAlive = true
   #aliveAt = 0
@@ -137,11 +142,13 @@ export class WebSocketConnection<Args = unknown> {
    */
   close(code = 1000, reason = ''): void {
     this.#ws.close(code, reason)
+    this.#end()
   }
 
   /** Breaks the connection off. */
   terminate(): void {
     this.#ws.terminate()
+    this.#end()
   }
 
   /** @internal */
@@ -174,7 +181,7 @@ export class WebSocketConnection<Args = unknown> {
   #receive(data: RawData, isBinary: boolean): void {
     this.#isAlive = true
     const { message } = this.#host.handlers
-    if (message === undefined) return
+    if (message === undefined || this.#isEnded) return
     const value = isBinary ? (data as Buffer) : (data as Buffer).toString()
     if (this.#waiting !== null) this.#waiting.push(value)
     else this.#handle(() => message(this, value))
@@ -201,7 +208,13 @@ export class WebSocketConnection<Args = unknown> {
       this.#fail(error)
     }
     this.#waiting = null
-    this.#ws.resume()
+    if (this.#ending === null) this.#ws.resume()
+    else this.#callClose(this.#ending.code, this.#ending.reason)
+  }
+
+  #end(): void {
+    this.#isEnded = true
+    if (this.#waiting !== null) this.#waiting.length = 0
   }
 
   #fail(error: unknown): void {
@@ -213,6 +226,12 @@ export class WebSocketConnection<Args = unknown> {
     this.#host.forget(this)
     for (const room of this.#rooms ?? []) this.#host.rooms.leave(room, this)
     this.#rooms = null
+    if (this.#waiting === null) this.#callClose(code, reason)
+    else this.#ending = { code, reason }
+  }
+
+  #callClose(code: number, reason: string): void {
+    this.#ending = null
     this.#handle(() => this.#host.handlers.close?.(this, code, reason))
   }
 }

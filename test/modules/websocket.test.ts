@@ -349,6 +349,67 @@ inBothReadModes('a WebSocket', (serve) => {
     }
   }
 
+  const fiveMessages = Buffer.concat(['b1', 'b2', 'b3', 'b4', 'b5'].map((text) => frame(TEXT, text)))
+  const endings: Record<string, (socket: WebSocketConnection) => void> = {
+    throws: () => assert.fail('broken'),
+    'calls close()': (socket) => socket.close(),
+    'calls terminate()': (socket) => socket.terminate(),
+  }
+  for (const [what, end] of Object.entries(endings)) {
+    for (const how of ['at once', 'behind a wait'] as const) {
+      test(`behind a handler that ${what} ${how} no message is handled, and close comes last`, async (t) => {
+        const seen: string[] = []
+        const read = gate()
+        const serving = await serve(t, (server) =>
+          mapEcho(server, {
+            message(socket, data) {
+              seen.push(String(data))
+              if (how === 'at once') return end(socket)
+              return read.promise.then(() => end(socket))
+            },
+            close: () => void seen.push('closed'),
+          }),
+        )
+        const socket = await RawSocket.open(serving)
+        socket.client.send(fiveMessages)
+        await eventually(() => seen.length > 0, 'the first message')
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        read.open()
+        if (what !== 'calls terminate()') await socket.closeCode()
+        socket.client.send(frame(TEXT, 'late')).send(frame(CLOSE))
+        await eventually(() => seen.includes('closed'), 'close')
+        assert.deepEqual(seen, ['b1', 'closed'])
+      })
+    }
+  }
+
+  for (const how of ['closes', 'resets'] as const) {
+    test(`what a client that ${how} had sent is handled before its close`, async (t) => {
+      const seen: string[] = []
+      const first = gate()
+      const serving = await serve(t, (server) =>
+        mapEcho(server, {
+          async message(_, data) {
+            seen.push(String(data))
+            await first.promise
+          },
+          close: (_, code) => void seen.push(`closed ${code}`),
+        }),
+      )
+      const socket = await RawSocket.open(serving)
+      socket.client.send(fiveMessages)
+      if (how === 'closes') socket.client.send(frame(CLOSE, Buffer.from([0x03, 0xe8])))
+      await eventually(() => seen.length > 0, 'the first message')
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      if (how === 'resets') socket.client.reset()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      assert.deepEqual(seen, ['b1'])
+      first.open()
+      await eventually(() => seen.some((line) => line.startsWith('closed')), 'close')
+      assert.deepEqual(seen, ['b1', 'b2', 'b3', 'b4', 'b5', `closed ${how === 'closes' ? 1000 : 1006}`])
+    })
+  }
+
   test('rooms: a broadcast reaches those who are in, and all are left at the end', async (t) => {
     const sockets: WebSocketConnection<{ name: string }>[] = []
     let route!: WebSocketRoute<{ name: string }>
