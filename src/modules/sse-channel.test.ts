@@ -47,12 +47,28 @@ test('with drop-oldest a client misses the oldest', async () => {
   assert.equal(channel.size, 1)
 })
 
-test('an event that is larger than a queue is never queued', async () => {
+test('with drop-oldest an event that is larger than a queue is missed, and no other', async () => {
   const { channel, client } = filled({ maxQueuedBytes: 3 * COST, whenFull: 'drop-oldest' }, 2)
   assert.equal(channel.send('x'.repeat(4 * COST)), 0)
-  assert.deepEqual(await readAll(client), [])
   assert.equal(channel.send('y'), 1)
+  assert.deepEqual(await readAll(client), ['data: 0', 'data: 1', 'data: y'])
 })
+
+test('with disconnect an event that is larger than a queue ends the stream, empty as its queue may be', async () => {
+  const { channel, client } = filled({ maxQueuedBytes: 3 * COST }, 0)
+  assert.equal(channel.send('x'.repeat(4 * COST)), 0)
+  assert.deepEqual(await readAll(client), ['end'])
+  assert.equal(channel.size, 0)
+})
+
+for (const whenFull of ['disconnect', 'drop-oldest'] as const) {
+  test(`with ${whenFull} a client that waits gets an event however large it is`, async () => {
+    const { channel, client } = filled({ maxQueuedBytes: COST, whenFull }, 0)
+    const next = client[Symbol.asyncIterator]().next()
+    assert.equal(channel.send('x'.repeat(4 * COST)), 1)
+    assert.equal((await next).value?.bytes.length, 4 * COST + 8)
+  })
+}
 
 test('what was read makes room', async () => {
   const { channel, client } = filled({ maxQueuedBytes: 3 * COST }, 3)

@@ -12,7 +12,8 @@ export interface SseChannelOptions {
   readonly maxQueuedBytes?: number
   /**
    * What becomes of a client that reads too slowly. `'disconnect'`, the default: its queue is dropped and its stream ends, so that it comes
-   * again and says what it saw last. `'drop-oldest'`: it misses the oldest events that wait.
+   * again and says what it saw last. `'drop-oldest'`: it misses the oldest events that wait, or the
+   * new one if that is larger than the whole queue.
    */
   readonly whenFull?: FullQueuePolicy
   /** How many of the latest events that have an id are kept for clients that come again with Last-Event-ID. Default 0. */
@@ -116,8 +117,8 @@ class Subscription implements AsyncIterableIterator<EncodedEvent> {
       this.finish()
       return false
     }
+    if (cost > maxQueuedBytes) return false // no room that could be made would do
     while (this.#queuedBytes + cost > maxQueuedBytes && this.#queue.length > 0) this.#shift()
-    if (cost > maxQueuedBytes) return false
     this.#queue.push(event)
     this.#queuedBytes += cost
     return true
