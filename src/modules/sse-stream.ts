@@ -5,7 +5,7 @@
 
 import { closeSource } from '../http/byte-source.ts'
 
-import { type Beaten, Beats } from './beats.ts'
+import { type Beaten, type Beats, joinBeats, leaveBeats } from './beats.ts'
 import { EncodedEvent, encodeEvent, type SseEvent } from './sse-event.ts'
 import { forgetStopping, type Stoppable, tellWhenStopping } from './stopping.ts'
 
@@ -34,23 +34,12 @@ interface Waiter {
   reject(error: unknown): void
 }
 
-/** One timer for all streams that have the same interval. */
-const beatsByInterval = new Map<number, Beats>()
-
-function beatsOf(intervalMs: number): Beats {
-  let beats = beatsByInterval.get(intervalMs)
-  if (beats === undefined) {
-    beats = new Beats(intervalMs)
-    beatsByInterval.set(intervalMs, beats)
-  }
-  return beats
-}
-
 export class SseStream implements AsyncIterableIterator<Piece>, Beaten, Stoppable {
   readonly #source: AsyncIterable<SourceItem> | OpenSource
   readonly #stopping: AbortSignal
   readonly #settings: StreamSettings
-  readonly #beats: Beats | null
+  /** Null: it has not begun, has ended, or wants no heartbeats. */
+  #beats: Beats | null = null
   /** Aborts when nothing more is wanted of the source. */
   readonly #ending = new AbortController()
   #items: AsyncIterator<SourceItem> | null = null
@@ -65,7 +54,6 @@ export class SseStream implements AsyncIterableIterator<Piece>, Beaten, Stoppabl
     this.#source = source
     this.#stopping = stopping
     this.#settings = settings
-    this.#beats = settings.heartbeatMs === null ? null : beatsOf(settings.heartbeatMs)
   }
 
   [Symbol.asyncIterator](): this {
@@ -103,7 +91,8 @@ export class SseStream implements AsyncIterableIterator<Piece>, Beaten, Stoppabl
   /** The source listens from here on: what it has to say waits there until it is asked. */
   #begin(): IteratorResult<Piece> {
     tellWhenStopping(this.#stopping, this)
-    this.#beats?.add(this)
+    const { heartbeatMs } = this.#settings
+    if (heartbeatMs !== null) this.#beats = joinBeats(heartbeatMs, this)
     const source = typeof this.#source === 'function' ? this.#source(this.#ending.signal) : this.#source
     this.#items = source[Symbol.asyncIterator]()
     this.#ask(this.#items)
@@ -150,7 +139,8 @@ export class SseStream implements AsyncIterableIterator<Piece>, Beaten, Stoppabl
   #end(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    this.#beats?.delete(this)
+    if (this.#beats !== null) leaveBeats(this.#beats, this)
+    this.#beats = null
     forgetStopping(this.#stopping, this)
     this.#ending.abort()
     if (this.#items !== null) void close(this.#items).catch(() => {})
