@@ -34,7 +34,7 @@ export function clock(): Module {
         begin(server.stopping)
         return sse(session, channel, { retry: RETRY_MS })
       })
-      server.mapPost('/clock/end', () => channel.close())
+      server.mapPost('/clock/end', () => channel.endAll())
     },
   }
 }

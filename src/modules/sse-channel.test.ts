@@ -99,11 +99,14 @@ test('a client that comes again gets what it missed, which does not count for it
   assert.deepEqual(await readAll(channel.subscribe(null)), [])
 })
 
-test('close lets clients read what waits, and ends', async () => {
+test('endAll lets clients read what waits, and ends; the channel goes on for those who come again', async () => {
   const { channel, client } = filled({}, 2)
-  channel.close()
+  channel.endAll()
   assert.equal(channel.size, 0)
   assert.deepEqual(await readAll(client), ['data: 0', 'data: 1', 'end'])
+  const again = channel.subscribe(null)
+  assert.equal(channel.send('more'), 1)
+  assert.deepEqual(await readAll(again), ['data: more'])
 })
 
 test('options that cannot be are refused', () => {

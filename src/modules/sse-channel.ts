@@ -64,8 +64,8 @@ export class SseChannel {
     return queued
   }
 
-  /** Ends the streams of all who listen, when they have read what waits for them. */
-  close(): void {
+  /** Ends the streams of all who listen now, when they have read what waits for them. Who comes later or again is welcome. */
+  endAll(): void {
     for (const client of this.#clients) client.finish()
   }
 
