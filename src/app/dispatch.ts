@@ -210,7 +210,8 @@ export class Dispatcher implements Application<RoutedSession> {
 
   /** Only what the host program must know: clients make mistakes all day. */
   #log(session: RoutedSession, error: unknown): void {
-    if (problemFor(error, false).status < 500) return
+    const isClients = error instanceof WeirError && error.fault === 'peer'
+    if (isClients || problemFor(error, false).status < 500) return
     try {
       this.#options.logger?.error(`weir: ${session.request.method} ${session.request.url} failed`, error)
     } catch {

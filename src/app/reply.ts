@@ -64,10 +64,15 @@ function complete(session: HttpSession, response: HttpResponse): HttpResponse | 
   return response
 }
 
-/** @throws WEIR_UPGRADE_REQUIRED when the client has not asked for the protocol */
+/**
+ * HTTP/2 has no Upgrade, which a 426 must have (RFC 9110 §15.5.22). Nor is the stream reset with HTTP_1_1_REQUIRED (RFC 9113 §7): browsers
+ * would speak HTTP/1.1 to the whole origin from then on, for the sake of one resource.
+ * @throws WEIR_UPGRADE_REQUIRED when the client has not asked for the protocol; WEIR_UPGRADE_OVER_HTTP2 when it cannot
+ */
 function checkUpgrade({ request, response }: HttpSession, protocol: string): void {
   const wanted = request.upgrade?.split(',').map((name) => name.trim()) ?? []
   if (wanted.includes(protocol.toLowerCase())) return
+  if (request.protocol === 'HTTP/2.0') throw new WeirError('WEIR_UPGRADE_OVER_HTTP2', protocol)
   response.offerUpgrade(protocol)
   throw new WeirError('WEIR_UPGRADE_REQUIRED', protocol)
 }

@@ -203,6 +203,7 @@ export const ERRORS = {
     text: 'this resource is there for another protocol',
     see: 'RFC 9110 §15.5.22',
   },
+  WEIR_UPGRADE_OVER_HTTP2: { fault: 'peer', status: 505, closes: false, text: 'ask for this over HTTP/1.1', see: 'RFC 9110 §15.6.6' },
   WEIR_WEBSOCKET_HANDSHAKE: { fault: 'peer', status: 400, closes: false, text: 'this is no WebSocket handshake', see: 'RFC 6455 §4.2.1' },
   WEIR_ORIGIN_REFUSED: { fault: 'peer', status: 403, closes: false, text: 'pages of this origin may not connect', see: 'RFC 6455 §10.2' },
   WEIR_PARAMETER_INVALID: {

@@ -151,7 +151,7 @@ export class Http2Answer implements PumpTarget {
     headers[':status'] = statusCode
     for (let i = 0; fields !== null && i < fields.length; i += 2) {
       const name = fields[i]!.toLowerCase()
-      if (!FRAMING.test(name)) addField(headers, name, trimBlanks(fields[i + 1]!)) // a 426 has Upgrade
+      if (!FRAMING.test(name)) addField(headers, name, trimBlanks(fields[i + 1]!)) // `Connection: close` ends the connection in HTTP/2's own way
     }
     headers['date'] ??= this.#dateLine.slice('Date: '.length, -2)
     const shown = shownType(this.#response)

@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { after, before, describe, type TestContext, test } from 'node:test'
+import type { ConnectionOptions, TLSSocket } from 'node:tls'
 
 import type { Browser } from 'playwright-core'
 import { WebSocket as UndiciSocket } from 'undici'
@@ -11,6 +13,8 @@ import { WebSocket as WsClient } from 'ws'
 import { HttpError, HttpServer, t as schema } from '../../src/index.ts'
 import { type WebSocketConnection, type WebSocketOptions, type WebSocketRoute, websocket } from '../../src/modules/websocket.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
+import { Http2Client } from '../support/http2-client.ts'
+import { serveHttp2 } from '../support/http2-serving.ts'
 import type { RawClient } from '../support/raw-client.ts'
 import { eventually, gate, inBothReadModes, type Serving, within } from '../support/serving.ts'
 
@@ -618,6 +622,21 @@ describe('in Chromium', { skip: noChromium }, () => {
       ['close', 1001, true],
     ])
   })
+})
+
+test('a server that speaks HTTP/2 lets WebSockets in over HTTP/1.1, and answers 505 over HTTP/2', async (t) => {
+  const { server, logged } = await serveHttp2(t, (one) => void mapEcho(one))
+  const offer: ConnectionOptions = { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }
+  const client = new WsClient(`wss://localhost:${server.port}/`, [], offer)
+  t.after(() => client.terminate())
+  const [[answer]] = (await Promise.all([once(client, 'upgrade'), once(client, 'open')])) as [[IncomingMessage], unknown]
+  assert.equal((answer.socket as TLSSocket).alpnProtocol, 'http/1.1')
+  client.send('over TLS')
+  assert.equal(String((await once(client, 'message'))[0]), 'over TLS')
+
+  const other = await Http2Client.connect(t, server.port)
+  assert.equal((await other.get('/')).status, 505)
+  assert.deepEqual(logged, [])
 })
 
 test('options that cannot be are refused', () => {

@@ -418,7 +418,7 @@ describe('answers', () => {
     assert.equal((await client.get('*', { ':method': 'OPTIONS' })).status, 204)
   })
 
-  test('no request can be upgraded: 426, and the connection goes on', async (t) => {
+  test('no request can be upgraded: 505 says that HTTP/1.1 is wanted, and the connection goes on', async (t) => {
     const { server, logged } = await serveHttp2(t, (one) =>
       one.mapGet('/', (_, { request, response }) => response.upgrade('weir', () => assert.equal(request.upgrade, null))),
     )
