@@ -210,6 +210,15 @@ export class Http2Peer implements Guest, Http2Connection, Timed {
   }
 
   tick(elapsedMs: number): void {
+    try {
+      this.#checkTime(elapsedMs)
+    } catch (error) {
+      this.host.report(error as Error, this)
+      this.abort(error as Error)
+    }
+  }
+
+  #checkTime(elapsedMs: number): void {
     for (const exchange of this.#exchanges) exchange.tick(elapsedMs)
     this.#beginWaiting()
     this.#listen(elapsedMs)

@@ -10,6 +10,7 @@ import { createSecureContext } from 'node:tls'
 import { Agent, FormData, fetch, request } from 'undici'
 
 import { Field, type HttpServer, t as schema } from '../../src/index.ts'
+import { hostOf } from '../../src/server.ts'
 import { cert, key } from '../support/certificate.ts'
 import { client as ada, ca } from '../support/certificates.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
@@ -423,9 +424,35 @@ describe('answers', () => {
       one.mapGet('/', (_, { request, response }) => response.upgrade('weir', () => assert.equal(request.upgrade, null))),
     )
     const client = await Http2Client.connect(t, server.port)
-    assert.equal((await client.get('/')).status, 426)
-    assert.equal((await client.get('/')).status, 426)
+    for (let i = 0; i < 2; i++) {
+      const answer = await client.get('/')
+      assert.deepEqual([answer.status, answer.headers['upgrade'], answer.code], [505, undefined, 0])
+      const { code, detail } = answer.json() as { code: string; detail: string }
+      assert.equal(code, 'WEIR_UPGRADE_OVER_HTTP2')
+      assert.match(detail, /HTTP\/1\.1.*weir/)
+    }
     assert.deepEqual(logged, [])
+  })
+
+  test('what fails while time is checked breaks off that connection, and time goes on for the others', async (t) => {
+    const broken = new Error('broken')
+    const { server, logged } = await serveHttp2(t, (one) => one.mapGet('/', () => new Promise(() => {})), {
+      timeouts: { requestTimeout: 50 },
+    })
+    const { application } = hostOf(server)
+    const refuse = application.refuse.bind(application)
+    let refused = 0
+    application.refuse = (exchange, error) => {
+      if (++refused === 1) throw broken
+      return refuse(exchange, error)
+    }
+    const [first, second] = [await Http2Client.connect(t, server.port), await Http2Client.connect(t, server.port)]
+    const answers = await Promise.all([first.get('/'), second.get('/')])
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [0, 503])
+    await Promise.race([first.closed(), second.closed()])
+    assert.equal(logged[0], broken)
+    const third = await Http2Client.connect(t, server.port)
+    assert.equal((await third.get('/')).status, 503)
   })
 
   test('with `debug` a body that is sent back is sent as it came', async (t) => {
