@@ -7,12 +7,12 @@ import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
+import { type ConnectionOptions, connect, createSecureContext, type TLSSocket } from 'node:tls'
 
 import { Agent, fetch } from 'undici'
 
 import { type ClientCertificate, HttpServer, type ServerOptions } from '../../src/index.ts'
-import { cert, key } from '../support/certificate.ts'
+import { cert, key, passphrase, pfx } from '../support/certificate.ts'
 import { ca, client, exact, renewed, stranger, wildcard } from '../support/certificates.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
 import { curl, noCurl } from '../support/curl.ts'
@@ -136,6 +136,38 @@ test('the certificate is that of the name that the client asks for', async (t) =
     assert.equal(await get(socket), '[true,"HTTP/1.1"]')
   }
   assert.deepEqual(names, ['example.org', 'example.org', '*.example.org', 'localhost', 'localhost', 'localhost'])
+})
+
+test('SNICallback finds the certificate, later too; without one it is that beside it, and an error ends the handshake', async (t) => {
+  const asked: string[] = []
+  const server = await serve(t, {
+    tls: {
+      ...localhost,
+      SNICallback(name, done) {
+        asked.push(name)
+        if (name === 'example.org') setImmediate(done, null, createSecureContext(exact))
+        else done(name === 'wrong.net' ? new Error('not here') : null)
+      },
+    },
+  })
+  const named = await handshake(t, server, { servername: 'example.org' })
+  assert.equal(nameOf(named), 'example.org')
+  assert.equal(await get(named), '[true,"HTTP/1.1"]')
+  await assert.rejects(handshake(t, server, { servername: 'wrong.net' }))
+  assert.equal(nameOf(await handshake(t, server, { servername: 'other.net' })), 'localhost')
+  assert.deepEqual(asked, ['example.org', 'wrong.net', 'other.net'])
+})
+
+test('pfx and passphrase take the place of key and cert, in a reload too', async (t) => {
+  const server = await serve(t, { tls: { pfx, passphrase } })
+  const socket = await handshake(t, server, { ca: cert, rejectUnauthorized: true, servername: 'localhost' })
+  assert.equal(await get(socket), '[true,"HTTP/1.1"]')
+  assert.throws(() => server.reloadTls({ pfx, passphrase: 'another' }), /mac verify failure/)
+  server.reloadTls(renewed)
+  const { fingerprint256 } = (await handshake(t, server)).getPeerCertificate()
+  server.reloadTls({ pfx, passphrase })
+  assert.notEqual((await handshake(t, server)).getPeerCertificate().fingerprint256, fingerprint256)
+  await assert.rejects(serve(t, { tls: { pfx, passphrase: 'another' } }), /mac verify failure/)
 })
 
 test('start rejects for a certificate that is none, and listens nowhere', async (t) => {
