@@ -146,10 +146,9 @@ export class Dispatcher implements Application<RoutedSession> {
   /** An error that comes when the request has been answered already, because its time was up, has nobody to be told to. */
   #answerLateError(session: RoutedSession, error: unknown): HttpResponse | Promise<HttpResponse> {
     if (!session.response.isTaken) return this.#answerError(session, error)
-    const isOfTheEnd = error === session.signal.reason || (error instanceof Error && error.name === 'AbortError')
     // What goes on to answer finds that somebody else has: that is no second failure.
     const isTooLate = error instanceof WeirError && error.code === 'WEIR_RESPONSE_SENT'
-    if (!isOfTheEnd && !isTooLate) this.#log(session, error)
+    if (!session.request.isEndedBy(error) && !isTooLate) this.#log(session, error)
     return session.response
   }
 

@@ -333,6 +333,11 @@ export class HttpRequest {
     return this.#abort.signal
   }
 
+  /** @internal Whether an error only says that `signal` has aborted: its reason, or what Node's own make of it. */
+  isEndedBy(error: unknown): boolean {
+    return this.#abortReason !== null && (error === this.#abortReason || (error instanceof Error && error.name === 'AbortError'))
+  }
+
   /** A Web `Request` with a copy of everything, for code that is written against the Fetch API. On a streaming route its body is the stream, which is taken by that. */
   toWeb(): Request {
     const target = this.url === '*' ? '/' : this.url

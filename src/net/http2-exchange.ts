@@ -251,10 +251,8 @@ export class Http2Exchange implements Timed {
 
   /** Something that must not happen, or an answer that cannot be finished. */
   #crash(error: Error): void {
-    const signal = this.#exchange?.request.signal
     // A source that stops because its client has left is no failure.
-    const isAbort = signal?.aborted === true && (error === signal.reason || error.name === 'AbortError')
-    if (!isAbort) this.#host.report(error, this.#connection)
+    if (this.#exchange?.request.isEndedBy(error) !== true) this.#host.report(error, this.#connection)
     this.break(error)
   }
 

@@ -450,7 +450,7 @@ export class Peer implements Guest, TransportListener, ConnectionInfo, Timed {
     }
     if (answer.hasBegun) {
       // A source that stops because its client has left is no failure.
-      if (isAbort(error, exchange.request.signal)) this.abort(error)
+      if (exchange.request.isEndedBy(error)) this.abort(error)
       else this.#crash(error)
       this.#expire()
       return
@@ -567,8 +567,4 @@ export class Peer implements Guest, TransportListener, ConnectionInfo, Timed {
     this.#deadlines.enter(phase.LINGER)
     this.#transport.end()
   }
-}
-
-function isAbort(error: unknown, signal: AbortSignal): boolean {
-  return signal.aborted && (error === signal.reason || (error instanceof Error && error.name === 'AbortError'))
 }
