@@ -280,7 +280,7 @@ export const ERRORS = {
     fault: 'developer',
     status: 500,
     closes: false,
-    text: 'what the handler returned cannot be sent',
+    text: 'what was returned, or given to be sent, cannot be sent',
     see: 'docs/guide/response.md',
   },
   WEIR_HANDLER_FAILED: { fault: 'developer', status: 500, closes: false, text: 'a handler failed', see: 'docs/guide/errors.md' },
