@@ -7,6 +7,7 @@ import { WeirError } from '../base/errors.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
 
 import { type ByteSource, closeSource, guardSource } from './byte-source.ts'
+import { dropField, firstValue, joinedValue } from './field-list.ts'
 import type { FileOptions } from './file-options.ts'
 import { problemOf } from './problem.ts'
 import { type CookieOptions, setCookie } from './set-cookie.ts'
@@ -119,7 +120,7 @@ export class HttpResponse {
       this.#isTypeSet = false
     }
     if (/^content-length$/i.test(name)) this.#declaredLength = -1
-    this.#dropField(name)
+    dropField(this.#fields, name)
     return this
   }
 
@@ -128,15 +129,17 @@ export class HttpResponse {
     const wanted = name.toLowerCase()
     if (wanted === 'content-type') return this.#type
     if (wanted === 'content-length') return this.#declaredLength === -1 ? null : String(this.#declaredLength)
-    const fields = this.#fields ?? []
-    for (let i = 0; i < fields.length; i += 2) if (fields[i]!.toLowerCase() === wanted) return fields[i + 1]!
-    return null
+    return firstValue(this.#fields, wanted)
+  }
+
+  /** @internal The value of all lines of a field whose value is a list, as one (RFC 9110 §5.3); null without one. */
+  listHeader(name: string): string | null {
+    return joinedValue(this.#fields, name)
   }
 
   /** Adds names of request fields to Vary (RFC 9110 §12.5.5), unless they are there: the answer would be another one if they were others. */
   vary(...names: readonly string[]): this {
-    const listed = this.getHeader('Vary')
-    const all = listed === null ? [] : listed.split(/[ \t]*,[ \t]*/)
+    const all = (this.listHeader('Vary') ?? '').split(/[ \t]*,[ \t]*/).filter((one) => one !== '')
     const added = names.filter((name) => !all.some((one) => one === '*' || one.toLowerCase() === name.toLowerCase()))
     return added.length === 0 ? this : this.header('Vary', [...all, ...added].join(', '))
   }
@@ -316,7 +319,7 @@ export class HttpResponse {
       this.#closes = /^close$/i.test(value)
       return this
     }
-    if (replaces) this.#dropField(name)
+    if (replaces) dropField(this.#fields, name)
     this.#fields ??= []
     this.#fields.push(name, value)
     return this
@@ -327,13 +330,6 @@ export class HttpResponse {
     if (!/^\d{1,15}$/.test(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Content-Length is not a number of bytes')
     this.#declaredLength = Number(value)
     return this
-  }
-
-  #dropField(name: string): void {
-    const fields = this.#fields
-    if (fields === null) return
-    const wanted = name.toLowerCase()
-    for (let i = fields.length - 2; i >= 0; i -= 2) if (fields[i]!.toLowerCase() === wanted) fields.splice(i, 2)
   }
 
   #change(): void {
@@ -395,8 +391,8 @@ export class HttpResponse {
 
   /** @internal Says that the resource is there under another protocol only. */
   offerUpgrade(protocol: string): void {
-    this.#dropField('upgrade')
-    this.#dropField('connection')
+    dropField(this.#fields, 'upgrade')
+    dropField(this.#fields, 'connection')
     this.#fields ??= []
     this.#fields.push('Upgrade', protocol, 'Connection', 'Upgrade')
   }

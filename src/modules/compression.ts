@@ -104,7 +104,7 @@ class Compressing {
     if (statusCode === 204 || statusCode === 205) return null
     const type = response.getHeader('Content-Type')
     if (type === null || !this.#isWorth(type)) return null
-    if (response.getHeader('Content-Encoding') !== null || NO_TRANSFORM.test(response.getHeader('Cache-Control') ?? '')) return null
+    if (response.listHeader('Content-Encoding') !== null || NO_TRANSFORM.test(response.listHeader('Cache-Control') ?? '')) return null
     switch (content.kind) {
       case 'text':
         return Buffer.byteLength(content.text)

@@ -171,7 +171,7 @@ class StaticFiles {
   /** A file has GET and HEAD, beside what a route of the same path has. */
   async #answerOther(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
     const answer = await next()
-    const allow = answer.getHeader('Allow')
+    const allow = answer.listHeader('Allow')
     if (answer.statusCode !== 404 && allow === null) return answer
     const file = await this.#find(name)
     if (file === null || typeof file !== 'object') return answer

@@ -117,6 +117,7 @@ test('what is compressed already, of another type, or not to be changed stays, a
     events: (response) => response.contentType('text/event-stream').text(TEXT),
     encoded: (response) => response.header('Content-Encoding', 'gzip').contentType('text/plain').body(zlib.gzipSync(TEXT)),
     pinned: (response) => response.header('Cache-Control', 'private, no-transform').text(TEXT),
+    pinnedLater: (response) => response.appendHeader('Cache-Control', 'private').appendHeader('cache-control', 'no-transform').text(TEXT),
     untyped: (response) => response.text(TEXT).removeHeader('Content-Type'),
     nothing: (response) => response.noContent(),
   }

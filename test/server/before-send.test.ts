@@ -65,6 +65,14 @@ test('vary adds a name once, whatever its case, and * says all', async () => {
   assert.equal(new HttpResponse().header('Vary', '*').vary('Origin').getHeader('Vary'), '*')
 })
 
+test('vary keeps what stands on several lines', async () => {
+  const server = quiet()
+  server.beforeSend((_, response) => void response.vary('Origin', 'accept'))
+  server.beforeSend((_, response) => void response.vary('Accept-Encoding'))
+  server.mapGet('/', (_, { response }) => response.appendHeader('Vary', 'Accept').appendHeader('vary', 'Accept-Language,').text('text'))
+  assert.equal((await server.inject('/')).headers.get('vary'), 'Accept, Accept-Language, Origin, Accept-Encoding')
+})
+
 test('encodeAs keeps what describes the content and drops what describes its bytes', async () => {
   const server = quiet()
   server.beforeSend((_, response) => {
