@@ -5,7 +5,6 @@
 // wait.
 
 import type { Module } from '../app/module-host.ts'
-import { WeirError } from '../base/errors.ts'
 import { UNREAD } from '../http/byte-source.ts'
 import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
@@ -14,6 +13,7 @@ import { EncodingChooser } from './accept-encoding.ts'
 import { CODING_NAMES, type Coding, type CodingName, type CompressionLevels, createCoding, isAvailable } from './codings.ts'
 import { compressSource } from './compressed-source.ts'
 import { loadPackage } from './optional-package.ts'
+import { checkNames, invalid, listOf, wholeNumber } from './options.ts'
 
 export type { CodingName, CompressionLevels } from './codings.ts'
 
@@ -34,6 +34,7 @@ export interface CompressionOptions {
   readonly maxConcurrent?: number
 }
 
+const OPTION_NAMES = ['codings', 'minBytes', 'types', 'levels', 'maxConcurrent'] satisfies (keyof CompressionOptions)[]
 const DEFAULT_MIN_BYTES = 1_024
 const DEFAULT_MAX_CONCURRENT = 64
 /** Up to so many bytes are compressed at once, which blocks for 0.4 ms at most on a machine of 2020. */
@@ -67,13 +68,17 @@ class Compressing {
   #running = 0
 
   constructor(options: CompressionOptions) {
+    checkNames('compression', options, OPTION_NAMES)
     const { codings = CODING_NAMES, levels = {}, types } = options
-    for (const name of [...codings, ...(Object.keys(levels) as CodingName[])]) {
-      if (!CODING_NAMES.includes(name)) throw invalid(`there is no coding ${JSON.stringify(name)}, only ${CODING_NAMES.join(', ')}`)
+    checkNames('compression: levels', levels, CODING_NAMES)
+    for (const name of listOf('compression', 'codings', codings)) {
+      if (!CODING_NAMES.includes(name))
+        throw invalid('compression', `there is no coding ${JSON.stringify(name)}, only ${CODING_NAMES.join(', ')}`)
     }
+    if (types !== undefined && typeof types !== 'function') throw invalid('compression', `types is ${typeof types}, not a function`)
     for (const name of codings.filter(isAvailable)) this.#codings.set(name, createCoding(name, levels[name]))
-    this.#minBytes = wholeNumber('minBytes', options.minBytes ?? DEFAULT_MIN_BYTES)
-    this.#maxConcurrent = wholeNumber('maxConcurrent', options.maxConcurrent ?? DEFAULT_MAX_CONCURRENT)
+    this.#minBytes = wholeNumber('compression', 'minBytes', options.minBytes ?? DEFAULT_MIN_BYTES)
+    this.#maxConcurrent = wholeNumber('compression', 'maxConcurrent', options.maxConcurrent ?? DEFAULT_MAX_CONCURRENT)
     this.#isWorthIt = types ?? defaultTypes()
     this.#chooser = new EncodingChooser([...this.#codings.keys()])
   }
@@ -182,13 +187,4 @@ function describeUnchanged(session: HttpSession, response: HttpResponse): void {
 function defaultTypes(): (contentType: string) => boolean {
   const compressible = loadPackage<(contentType: string) => boolean | undefined>('compressible')
   return (contentType) => !/^text\/event-stream\b/i.test(contentType) && compressible(contentType) === true
-}
-
-function wholeNumber(option: string, value: number): number {
-  if (Number.isInteger(value) && value >= 0) return value
-  throw invalid(`${option} is ${value}, not a whole number from 0 on`)
-}
-
-function invalid(detail: string): WeirError {
-  return new WeirError('WEIR_OPTION_INVALID', `compression: ${detail}`)
 }

@@ -5,23 +5,20 @@
 
 import type { Module } from '../app/module-host.ts'
 import { isToken } from '../base/ascii.ts'
-import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
-/** An origin as browsers send it, `https://app.example.com`, or an expression that must match all of one. */
-export type AllowedOrigin = string | RegExp
+import { checkNames, flag, invalid, tokensOf, wholeNumber } from './options.ts'
+import { type OriginPredicate, type Origins, predicateOf } from './origins.ts'
 
-/** Decides about one origin, for one request. Asked for preflights too, which no route has. */
-export type OriginPredicate = (origin: string, session: HttpSession) => boolean | Promise<boolean>
+export type { AllowedOrigin, OriginPredicate, Origins } from './origins.ts'
 
 export interface CorsOptions {
   /**
-   * Who may read answers. Default `'*'`: everybody. The origin `null` (sandboxed frames, files) only if it is named or the predicate takes
-   * it.
+   * Who may read answers. Default `'*'`: everybody. A predicate is asked for preflights too, which no route has.
    */
-  readonly origins?: AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
+  readonly origins?: Origins
   /** Whether answers to requests with cookies or HTTP authentication may be read. Needs `origins` other than `'*'`. Default false. */
   readonly credentials?: boolean
   /** Methods that a page may use. Default GET, HEAD, PUT, PATCH, POST and DELETE. */
@@ -39,8 +36,15 @@ export interface CorsOptions {
 }
 
 const DEFAULT_METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE']
-/** A serialized origin: scheme, host, perhaps a port; in lower case, without a slash behind it. */
-const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s@A-Z]+$/
+const OPTION_NAMES = [
+  'origins',
+  'credentials',
+  'methods',
+  'allowedHeaders',
+  'exposedHeaders',
+  'maxAge',
+  'privateNetwork',
+] satisfies (keyof CorsOptions)[]
 
 /** Answers preflights, and says on every answer who may read it. @throws WEIR_OPTION_INVALID */
 export function cors(options: CorsOptions = {}): Module {
@@ -70,19 +74,18 @@ class Policy {
   readonly #isOpen: boolean
 
   constructor(options: CorsOptions) {
-    const { origins = '*', credentials = false, methods = DEFAULT_METHODS, allowedHeaders, exposedHeaders = [], maxAge } = options
+    checkNames('cors', options, OPTION_NAMES)
+    const { origins = '*', methods = DEFAULT_METHODS, allowedHeaders, exposedHeaders = [], maxAge } = options
     this.#isOpen = origins === '*'
-    if (this.#isOpen && credentials)
-      throw invalid("credentials need a list of origins or a predicate: `origins: '*'` would open them to every page")
-    if (maxAge !== undefined && !(Number.isInteger(maxAge) && maxAge >= 0))
-      throw invalid(`maxAge is ${maxAge}, not a whole number of seconds`)
-    this.#isAllowed = predicateOf(origins)
-    this.#credentials = credentials
-    this.#privateNetwork = options.privateNetwork === true
-    this.#methods = listOf('methods', methods)
-    this.#allowedHeaders = allowedHeaders === undefined ? null : listOf('allowedHeaders', allowedHeaders)
-    this.#exposedHeaders = listOf('exposedHeaders', exposedHeaders)
-    this.#maxAge = maxAge === undefined ? null : String(maxAge)
+    this.#credentials = flag('cors', 'credentials', options.credentials)
+    if (this.#isOpen && this.#credentials)
+      throw invalid('cors', "credentials need a list of origins or a predicate: `origins: '*'` would open them to every page")
+    this.#isAllowed = predicateOf('cors', origins)
+    this.#privateNetwork = flag('cors', 'privateNetwork', options.privateNetwork)
+    this.#methods = tokensOf('cors', 'methods', methods).join(', ')
+    this.#allowedHeaders = allowedHeaders === undefined ? null : tokensOf('cors', 'allowedHeaders', allowedHeaders).join(', ')
+    this.#exposedHeaders = tokensOf('cors', 'exposedHeaders', exposedHeaders).join(', ')
+    this.#maxAge = maxAge === undefined ? null : String(wholeNumber('cors', 'maxAge', maxAge))
   }
 
   /** 204 with what the page may do; 403 when it may do nothing. Never depends on a route: there need not be one for OPTIONS. */
@@ -125,20 +128,6 @@ class Policy {
   }
 }
 
-function predicateOf(origins: NonNullable<CorsOptions['origins']>): OriginPredicate {
-  if (typeof origins === 'function') return origins
-  if (origins === '*') return () => true
-  const names = new Set<string>()
-  const patterns: RegExp[] = []
-  for (const one of typeof origins === 'string' || origins instanceof RegExp ? [origins] : origins) {
-    // Of its own: it must match all of the origin, and remember nothing from one request to the next, as `g` and `y` do.
-    if (one instanceof RegExp) patterns.push(new RegExp(`^(?:${one.source})$`, one.flags.replace(/[gy]/g, '')))
-    else if (one === 'null' || ORIGIN.test(one)) names.add(one)
-    else throw invalid(`${JSON.stringify(one)} is no origin: scheme://host[:port] in lower case, without a slash at the end`)
-  }
-  return (origin) => names.has(origin) || patterns.some((pattern) => pattern.test(origin))
-}
-
 /** What the page asks for, as far as it is a list of names. */
 function askedHeaders(list: string | null): string {
   return (list ?? '')
@@ -146,13 +135,4 @@ function askedHeaders(list: string | null): string {
     .map((name) => name.trim())
     .filter(isToken)
     .join(', ')
-}
-
-function listOf(option: string, names: readonly string[]): string {
-  for (const name of names) if (!isToken(name)) throw invalid(`${option}: ${JSON.stringify(name)} is no name`)
-  return names.join(', ')
-}
-
-function invalid(detail: string): WeirError {
-  return new WeirError('WEIR_OPTION_INVALID', `cors: ${detail}`)
 }

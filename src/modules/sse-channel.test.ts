@@ -110,6 +110,6 @@ test('endAll lets clients read what waits, and ends; the channel goes on for tho
 })
 
 test('options that cannot be are refused', () => {
-  const wrong: unknown[] = [{ maxQueuedBytes: 0 }, { maxQueuedBytes: Number.NaN }, { whenFull: 'wait' }, { history: -1 }]
+  const wrong: unknown[] = [{ maxQueuedBytes: 0 }, { maxQueuedBytes: Number.NaN }, { whenFull: 'wait' }, { history: -1 }, { maxQueued: 1 }]
   for (const options of wrong) assert.throws(() => new SseChannel(options as SseChannelOptions), { code: 'WEIR_OPTION_INVALID' })
 })

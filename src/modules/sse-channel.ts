@@ -1,7 +1,6 @@
 // Events for whoever listens: each is encoded once, and waits for each client in a queue with a bound.
 
-import { WeirError } from '../base/errors.ts'
-
+import { checkNames, invalid, wholeNumber } from './options.ts'
 import { EncodedEvent, type SseEvent } from './sse-event.ts'
 
 /** What becomes of a client whose queue is full. */
@@ -20,6 +19,7 @@ export interface SseChannelOptions {
   readonly history?: number
 }
 
+const OPTION_NAMES = ['maxQueuedBytes', 'whenFull', 'history'] satisfies (keyof SseChannelOptions)[]
 const DEFAULT_QUEUED_BYTES = 1024 * 1024
 /** What an event costs in a queue beside its bytes, which all queues share. */
 const ENTRY_BYTES = 64
@@ -34,13 +34,12 @@ export class SseChannel {
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: SseChannelOptions = {}) {
+    checkNames('channel', options, OPTION_NAMES)
     const { maxQueuedBytes = DEFAULT_QUEUED_BYTES, whenFull = 'disconnect', history = 0 } = options
-    if (!Number.isSafeInteger(maxQueuedBytes) || maxQueuedBytes < 1) throw invalid('maxQueuedBytes', maxQueuedBytes)
-    if (whenFull !== 'disconnect' && whenFull !== 'drop-oldest') throw invalid('whenFull', whenFull)
-    if (!Number.isSafeInteger(history) || history < 0) throw invalid('history', history)
-    this.#maxQueuedBytes = maxQueuedBytes
+    if (whenFull !== 'disconnect' && whenFull !== 'drop-oldest') throw invalid('channel', `whenFull is ${JSON.stringify(whenFull)}`)
+    this.#maxQueuedBytes = wholeNumber('channel', 'maxQueuedBytes', maxQueuedBytes, 1)
     this.#whenFull = whenFull
-    this.#historyLength = history
+    this.#historyLength = wholeNumber('channel', 'history', history)
   }
 
   /** How many clients listen. */
@@ -159,8 +158,4 @@ class Subscription implements AsyncIterableIterator<EncodedEvent> {
 
 function costOf(event: EncodedEvent): number {
   return event.bytes.length + ENTRY_BYTES
-}
-
-function invalid(name: string, value: unknown): WeirError {
-  return new WeirError('WEIR_OPTION_INVALID', `${name} of a channel is ${String(value)}`)
 }

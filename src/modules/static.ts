@@ -14,6 +14,7 @@ import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
 import { EncodingChooser } from './accept-encoding.ts'
+import { checkNames, flag, invalid, listOf, wholeNumber } from './options.ts'
 import { StaticCache } from './static-cache.ts'
 import {
   fingerprintOf,
@@ -57,6 +58,18 @@ export interface StaticOptions {
   readonly checkInterval?: number
 }
 
+const OPTION_NAMES = [
+  'root',
+  'prefix',
+  'index',
+  'cacheControl',
+  'dotNames',
+  'followSymlinks',
+  'precompressed',
+  'maxCacheBytes',
+  'maxCachedFileBytes',
+  'checkInterval',
+] satisfies (keyof StaticOptions)[]
 const DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
 const DEFAULT_CACHED_FILE_BYTES = 256 * 1024
 const DEFAULT_CHECK_INTERVAL = 1_000
@@ -84,26 +97,31 @@ class StaticFiles {
   readonly #chooser: EncodingChooser | null
 
   constructor(options: StaticOptions) {
-    const { prefix = '/', index = 'index.html', cacheControl = 'no-cache', dotNames = [], precompressed = false } = options
-    if (!prefix.startsWith('/') || /[%?#\\]|\/\//.test(prefix)) throw invalid(`prefix ${JSON.stringify(prefix)} is no path: /assets`)
-    if (index !== false && (index === '' || /[/\\]/.test(index))) throw invalid(`index ${JSON.stringify(index)} is no name of a file`)
+    checkNames('static', options, OPTION_NAMES)
+    const { root, prefix = '/', index = 'index.html', cacheControl = 'no-cache', dotNames = [], precompressed = false } = options
+    if (typeof prefix !== 'string' || !prefix.startsWith('/') || /[%?#\\]|\/\//.test(prefix))
+      throw invalid('static', `prefix ${JSON.stringify(prefix)} is no path: /assets`)
+    if (index !== false && (typeof index !== 'string' || index === '' || /[/\\]/.test(index)))
+      throw invalid('static', `index ${JSON.stringify(index)} is no name of a file`)
     this.prefix = prefix.endsWith('/') ? prefix : `${prefix}/`
     const codings =
       precompressed === true ? (Object.keys(PRECOMPRESSED) as PrecompressedCoding[]) : precompressed === false ? [] : precompressed
-    for (const coding of codings)
-      if (!Object.hasOwn(PRECOMPRESSED, coding)) throw invalid(`precompressed: there is no ${JSON.stringify(coding)}`)
-    const maxCacheBytes = wholeNumber('maxCacheBytes', options.maxCacheBytes ?? DEFAULT_CACHE_BYTES)
-    const maxCachedFileBytes = wholeNumber('maxCachedFileBytes', options.maxCachedFileBytes ?? DEFAULT_CACHED_FILE_BYTES)
+    if (cacheControl !== null && typeof cacheControl !== 'string' && typeof cacheControl !== 'function')
+      throw invalid('static', `cacheControl is ${JSON.stringify(cacheControl)}, not a text, a function or null`)
+    for (const coding of listOf('static', 'precompressed', codings))
+      if (!Object.hasOwn(PRECOMPRESSED, coding)) throw invalid('static', `precompressed: there is no ${JSON.stringify(coding)}`)
+    const maxCacheBytes = wholeNumber('static', 'maxCacheBytes', options.maxCacheBytes ?? DEFAULT_CACHE_BYTES)
+    const maxCachedFileBytes = wholeNumber('static', 'maxCachedFileBytes', options.maxCachedFileBytes ?? DEFAULT_CACHED_FILE_BYTES)
     this.root = {
-      path: directoryAt(options.root),
-      followSymlinks: options.followSymlinks === true,
+      path: directoryAt(root),
+      followSymlinks: flag('static', 'followSymlinks', options.followSymlinks),
       precompressed: codings,
       cacheControlOf: typeof cacheControl === 'function' ? cacheControl : () => cacheControl,
       maxFileBytes: maxCacheBytes === 0 ? -1 : Math.min(maxCachedFileBytes, maxCacheBytes),
     }
     this.#index = index
-    this.#dotNames = new Set(dotNames)
-    this.#cache = new StaticCache(maxCacheBytes, wholeNumber('checkInterval', options.checkInterval ?? DEFAULT_CHECK_INTERVAL))
+    this.#dotNames = new Set(listOf('static', 'dotNames', dotNames))
+    this.#cache = new StaticCache(maxCacheBytes, wholeNumber('static', 'checkInterval', options.checkInterval ?? DEFAULT_CHECK_INTERVAL))
     this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings)
   }
 
@@ -209,16 +227,8 @@ class StaticFiles {
 
 /** @throws WEIR_OPTION_INVALID */
 function directoryAt(root: string): string {
+  if (typeof root !== 'string') throw invalid('static', `root is ${typeof root}, not the path of a directory`)
   const path = resolve(root)
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalid(`root ${path} is no directory`)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalid('static', `root ${path} is no directory`)
   return path
-}
-
-function wholeNumber(option: string, value: number): number {
-  if (Number.isInteger(value) && value >= 0) return value
-  throw invalid(`${option} is ${value}, not a whole number from 0 on`)
-}
-
-function invalid(detail: string): WeirError {
-  return new WeirError('WEIR_OPTION_INVALID', `static: ${detail}`)
 }

@@ -4,30 +4,12 @@ import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import type { HttpSession } from '../http/session.ts'
 
-/**
- * Which pages may connect, told by the Origin that browsers send. `'same'`: those of the Host that was asked. `'any'`: all. A list:
- * those origins, `https://example.com`. A function decides by itself. A client without Origin is no page, and is let in, unless a function
- * says otherwise.
- */
-export type OriginPolicy = 'same' | 'any' | readonly string[] | ((origin: string | null, session: HttpSession) => boolean)
+import type { OriginPredicate } from './origins.ts'
 
-/** @throws WEIR_ORIGIN_REFUSED */
-export function checkOrigin(policy: OriginPolicy, session: HttpSession): void {
+/** A client without Origin is no page, and is let in. @throws WEIR_ORIGIN_REFUSED */
+export async function checkOrigin(isAllowed: OriginPredicate, session: HttpSession): Promise<void> {
   const origin = session.request.header('origin')
-  if (!isAllowed(policy, origin, session)) throw new WeirError('WEIR_ORIGIN_REFUSED')
-}
-
-function isAllowed(policy: OriginPolicy, origin: string | null, session: HttpSession): boolean {
-  if (typeof policy === 'function') return policy(origin, session)
-  if (origin === null || policy === 'any') return true
-  return policy === 'same' ? isSameHost(origin, session.request.header('host') ?? '') : policy.includes(origin.toLowerCase())
-}
-
-/** The scheme is the client's: behind a proxy that speaks TLS nobody else knows it. A default port may stand there or not. */
-function isSameHost(origin: string, host: string): boolean {
-  const [, scheme] = /^(https?):\/\//i.exec(origin) ?? []
-  if (scheme === undefined || !URL.canParse(origin) || !URL.canParse(`${scheme}://${host}`)) return false
-  return new URL(origin).host === new URL(`${scheme}://${host}`).host
+  if (origin !== null && !(await isAllowed(origin, session))) throw new WeirError('WEIR_ORIGIN_REFUSED')
 }
 
 /** @throws WEIR_WEBSOCKET_HANDSHAKE */

@@ -6,27 +6,27 @@ import type { Duplex } from 'node:stream'
 import type * as Ws from 'ws'
 import type { ArgsOf, Declaration } from '../app/declaration.ts'
 import type { MapMethod, Module, ModuleHost } from '../app/module-host.ts'
-import { isToken } from '../base/ascii.ts'
-import { WeirError } from '../base/errors.ts'
 import { problemOf } from '../http/problem.ts'
 import type { HttpSession } from '../http/session.ts'
 
 import { Beats } from './beats.ts'
 import { loadPackage } from './optional-package.ts'
+import { checkNames, flag, tokensOf, wholeNumber } from './options.ts'
+import { type OriginPredicate, type Origins, predicateOf } from './origins.ts'
 import { forgetStopping, tellWhenStopping } from './stopping.ts'
 import { broadcast, type ConnectionHost, WebSocketConnection, type WebSocketData, type WebSocketHandlers } from './websocket-connection.ts'
-import { checkHandshake, checkOrigin, type OriginPolicy } from './websocket-handshake.ts'
+import { checkHandshake, checkOrigin } from './websocket-handshake.ts'
 import { Rooms } from './websocket-rooms.ts'
 
+export type { AllowedOrigin, OriginPredicate, Origins } from './origins.ts'
 export type { WebSocketConnection, WebSocketData, WebSocketHandlers } from './websocket-connection.ts'
-export type { OriginPolicy } from './websocket-handshake.ts'
 
 /** How a route behaves, and what happens on its connections. */
 export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
   /** Called before the connection is upgraded: what it throws or rejects with is the answer, as in any handler. */
   accept?(args: Args, session: HttpSession): unknown
-  /** Which pages may connect. Default `'same'`; others are answered 403. */
-  readonly origin?: OriginPolicy
+  /** Which pages may connect. Default `'same'`; others are answered 403. A client without Origin is no page, and is let in: `accept` may refuse it. */
+  readonly origins?: Origins
   /** Subprotocols, the best first. Default none. A client that asks for none of them is connected without. */
   readonly protocols?: readonly string[]
   /** Largest message that a client may send, in bytes. Default 1 MiB. Beyond it: closed with 1009. */
@@ -50,6 +50,18 @@ export interface WebSocketRoute<Args> extends Module {
   broadcast(room: string | null, data: WebSocketData): number
 }
 
+const OPTION_NAMES = [
+  'accept',
+  'open',
+  'message',
+  'close',
+  'origins',
+  'protocols',
+  'maxMessageSize',
+  'maxQueuedBytes',
+  'pingInterval',
+  'perMessageDeflate',
+] satisfies (keyof WebSocketOptions<unknown>)[]
 const MIB = 1024 * 1024
 const DEFAULT_PING_INTERVAL_MS = 30_000
 /** How long a client may take to answer a close, or to read what waits before it. */
@@ -76,8 +88,7 @@ export function websocket<const P extends string, const D extends Declaration<D>
   options: WebSocketOptions<ArgsOf<P, D>>,
 ): WebSocketRoute<ArgsOf<P, D>>
 export function websocket(path: string, ...rest: readonly object[]): WebSocketRoute<unknown> {
-  const options = rest.at(-1) as WebSocketOptions<unknown> | undefined
-  if (typeof options !== 'object' || options === null) throw new WeirError('WEIR_OPTION_INVALID', `websocket ${path} has no handlers`)
+  const options = rest.at(-1) as WebSocketOptions<unknown>
   return new Route(path, rest.length > 1 ? rest[0]! : {}, options)
 }
 
@@ -89,7 +100,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
   readonly #declaration: object
   readonly #upgrader: Ws.WebSocketServer
   readonly #beats: Beats | null
-  readonly #origin: OriginPolicy
+  readonly #isAllowed: OriginPredicate
   readonly handlers: WebSocketOptions<Args>
   readonly maxQueuedBytes: number
   readonly pingInterval: number | null
@@ -98,15 +109,22 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
   #host: ModuleHost | null = null
 
   constructor(path: string, declaration: object, options: WebSocketOptions<Args>) {
-    const { maxMessageSize = MIB, maxQueuedBytes = MIB, pingInterval = DEFAULT_PING_INTERVAL_MS, protocols = [], origin = 'same' } = options
-    for (const [name, value] of Object.entries({ maxMessageSize, maxQueuedBytes, pingInterval: pingInterval ?? 1 })) {
-      if (!Number.isSafeInteger(value) || value < 1) throw new WeirError('WEIR_OPTION_INVALID', `${name} of websocket ${path} is ${value}`)
-    }
-    if (!protocols.every(isToken)) throw new WeirError('WEIR_OPTION_INVALID', `protocols of websocket ${path}`)
     this.name = `websocket ${path}`
+    checkNames(this.name, options, OPTION_NAMES)
+    const {
+      maxMessageSize = MIB,
+      maxQueuedBytes = MIB,
+      pingInterval = DEFAULT_PING_INTERVAL_MS,
+      protocols = [],
+      origins = 'same',
+    } = options
+    for (const [name, value] of Object.entries({ maxMessageSize, maxQueuedBytes, pingInterval: pingInterval ?? 1 })) {
+      wholeNumber(this.name, name, value, 1)
+    }
+    tokensOf(this.name, 'protocols', protocols)
     this.#path = path
     this.#declaration = declaration
-    this.#origin = Array.isArray(origin) ? origin.map((one: string) => one.toLowerCase()) : origin
+    this.#isAllowed = predicateOf(this.name, origins)
     this.handlers = options
     this.maxQueuedBytes = maxQueuedBytes
     this.pingInterval = pingInterval
@@ -116,7 +134,9 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
       noServer: true,
       clientTracking: false,
       maxPayload: maxMessageSize,
-      perMessageDeflate: options.perMessageDeflate === true ? { threshold: COMPRESSION_THRESHOLD_BYTES } : false,
+      perMessageDeflate: flag(this.name, 'perMessageDeflate', options.perMessageDeflate)
+        ? { threshold: COMPRESSION_THRESHOLD_BYTES }
+        : false,
       handleProtocols: (offered) => protocols.find((protocol) => offered.has(protocol)) ?? false,
       closeTimeout: CLOSE_TIMEOUT_MS,
     } as Ws.ServerOptions)
@@ -152,7 +172,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
     if (server.stopping.aborted) return response.sendProblem(problemOf(503, 'the server stops'))
     if (request.upgrade?.includes('websocket')) {
       checkHandshake(session)
-      checkOrigin(this.#origin, session)
+      await checkOrigin(this.#isAllowed, session)
       await this.handlers.accept?.(args, session)
     }
     return response.upgrade('websocket', (socket, head) => this.#connect(args, session, socket, head))

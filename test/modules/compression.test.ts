@@ -283,6 +283,9 @@ test('options that mean nothing are refused', () => {
     { levels: { br: 12 } },
     { levels: { gzip: 0 } },
     { levels: { lzma: 1 } },
+    { minByte: 1 },
+    { codings: 'br' },
+    { types: 'text/plain' },
   ]
   for (const options of wrong) {
     assert.throws(() => compression(options as CompressionOptions), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))

@@ -42,7 +42,7 @@ function siteOf(t: TestContext, options: Partial<StaticOptions> = {}, before?: (
   write('large.bin', LARGE)
   const server = new HttpServer({ logger: null })
   before?.(server)
-  server.useModule(staticFiles({ root, ...options }))
+  server.useModule(staticFiles({ root, ...options } as StaticOptions))
   const get = (url: string, headers: Record<string, string> = {}) => server.inject({ url, headers })
   return { root, server, write, get }
 }
@@ -412,18 +412,24 @@ test('curl goes on with a download where it was broken off, and follows to a dir
 
 test('options that mean nothing are refused', (t) => {
   const root = temporaryDirectory(t)
-  const wrong: Partial<StaticOptions>[] = [
+  const wrong: object[] = [
     { root: join(root, 'missing') },
     { prefix: 'assets' },
     { prefix: '/a//b' },
     { prefix: '/%41' },
     { index: 'a/b' },
     { index: '' },
-    { precompressed: ['zip' as 'br'] },
+    { precompressed: ['zip'] },
     { maxCacheBytes: -1 },
     { checkInterval: 0.5 },
+    { cacheControl: 5 },
+    { root: undefined },
+    { prefix: 5 },
+    { dotNames: '.well-known' },
+    { followSymlinks: 'no' },
+    { cacheControls: 'no-cache' },
   ]
   for (const options of wrong) {
-    assert.throws(() => staticFiles({ root, ...options }), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
+    assert.throws(() => staticFiles({ root, ...options } as StaticOptions), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
   }
 })

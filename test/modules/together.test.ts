@@ -77,7 +77,7 @@ class Everything {
       return next()
     })
     this.server.useModule(staticFiles({ root, prefix: '/files' }))
-    this.server.useModule(websocket('/socket', { origin: [APP], message: (socket, data) => void socket.send(data) }))
+    this.server.useModule(websocket('/socket', { origins: [APP], message: (socket, data) => void socket.send(data) }))
 
     class Items extends Controller {
       static routes = routes(this, {

@@ -188,9 +188,10 @@ inBothReadModes('a WebSocket', (serve) => {
   test('lets in pages of its own host, and clients that are no page', async (t) => {
     const { server } = await serve(t, (server) => {
       mapEcho(server)
-      server.useModule(websocket('/any', { origin: 'any' }))
-      server.useModule(websocket('/list', { origin: ['https://Example.com'] }))
-      server.useModule(websocket('/own', { origin: (origin) => origin === null }))
+      server.useModule(websocket('/any', { origins: '*' }))
+      server.useModule(websocket('/list', { origins: ['https://example.com', /https:\/\/[a-z]+\.example\.org/] }))
+      server.useModule(websocket('/one', { origins: 'https://app.example.com' }))
+      server.useModule(websocket('/own', { origins: async (origin, { request }) => origin === `https://${request.query.get('of')}` }))
     })
     const status = async (url: string, origin: string | null, host = 'example.com') => {
       const headers = Object.fromEntries(
@@ -211,8 +212,12 @@ inBothReadModes('a WebSocket', (serve) => {
       assert.equal(await status('/list', origin), 403, origin)
     }
     assert.equal(await status('/list', 'https://example.com', 'other'), 101)
+    assert.equal(await status('/list', 'https://app.example.org', 'other'), 101)
+    assert.equal(await status('/one', 'https://app.example.com', 'other'), 101)
+    assert.equal(await status('/one', 'https://a'), 403)
+    assert.equal(await status('/own?of=a', 'https://a'), 101)
+    assert.equal(await status('/own?of=a', 'https://example.com'), 403)
     assert.equal(await status('/own', null), 101)
-    assert.equal(await status('/own', 'https://example.com'), 403)
   })
 
   test('agrees on the best subprotocol that both know', async (t) => {
@@ -646,6 +651,14 @@ test('options that cannot be are refused', () => {
     { pingInterval: -1 },
     { pingInterval: Number.NaN },
     { protocols: ['a b'] },
+    { protocols: 'v1' },
+    { maxMessagesize: 1 },
+    { origin: 'same' },
+    { origins: 'any' },
+    { origins: 'https://App.example.com' },
+    { origins: null },
+    { perMessageDeflate: {} },
+    null,
     undefined,
   ]
   for (const options of wrong) assert.throws(() => websocket('/', options as WebSocketOptions<unknown>), { code: 'WEIR_OPTION_INVALID' })

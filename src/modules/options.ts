@@ -1,0 +1,44 @@
+// What the options of a module may be. For callers that no compiler has checked: an option that is misspelt would be a limit that does
+// not hold. All throw WEIR_OPTION_INVALID, and say whose option it is.
+
+import { isToken } from '../base/ascii.ts'
+import { WeirError } from '../base/errors.ts'
+
+/** @param owner whose option it is, such as `cors` */
+export function invalid(owner: string, detail: string): WeirError {
+  return new WeirError('WEIR_OPTION_INVALID', `${owner}: ${detail}`)
+}
+
+/** Refuses what is no object, and names that are not in `names`. */
+export function checkNames(owner: string, options: object, names: readonly string[]): void {
+  const given: unknown = options
+  if (typeof given !== 'object' || given === null)
+    throw invalid(owner, `options are an object, not ${given === null ? 'null' : typeof given}`)
+  for (const name of Object.keys(given)) if (!names.includes(name)) throw invalid(owner, `there is no option ${JSON.stringify(name)}`)
+}
+
+/** A whole number from `least` on. */
+export function wholeNumber(owner: string, option: string, value: number, least: number = 0): number {
+  if (Number.isSafeInteger(value) && value >= least) return value
+  throw invalid(owner, `${option} is ${String(value)}, not a whole number from ${least} on`)
+}
+
+/** True or false; false where nothing is given. A text would be true, whatever it says. */
+export function flag(owner: string, option: string, value: boolean | undefined): boolean {
+  if (value === undefined || typeof value === 'boolean') return value === true
+  throw invalid(owner, `${option} is ${JSON.stringify(value)}, not true or false`)
+}
+
+/** A list. A text is none, although it can be walked through. */
+export function listOf<T>(owner: string, option: string, value: readonly T[]): readonly T[] {
+  if (Array.isArray(value)) return value
+  throw invalid(owner, `${option} is ${JSON.stringify(value)}, not a list`)
+}
+
+/** A list of names as header fields have them (RFC 9110 §5.6.2). */
+export function tokensOf(owner: string, option: string, value: readonly string[]): readonly string[] {
+  for (const name of listOf<unknown>(owner, option, value)) {
+    if (typeof name !== 'string' || !isToken(name)) throw invalid(owner, `${option}: ${JSON.stringify(name)} is no name`)
+  }
+  return value
+}
