@@ -11,7 +11,7 @@ export interface FileOptions {
   readonly download?: boolean | string
   /** Cache-Control, such as `public, max-age=3600` (RFC 9111 §5.2; its ages are seconds). Default: none. A 304 carries it too. */
   readonly cacheControl?: string
-  /** Whether to send an ETag, made of size and time of change. It is weak for the first 2 seconds after a change. Default `true`. */
+  /** Whether to send an ETag, made of size and time of change, and of Content-Encoding where it is set. It is weak for the first 2 seconds after a change. Default `true`. */
   readonly etag?: boolean
   /** Whether to send Last-Modified. Default `true`. */
   readonly lastModified?: boolean

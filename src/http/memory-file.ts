@@ -34,7 +34,7 @@ export class MemoryFile {
     this.#facts = facts
     const now = Date.now()
     const response = new HttpResponse()
-    response.header('ETag', tagOf(state, now)).header('Last-Modified', formatHttpDate(lastModifiedOf(state, now)))
+    response.header('ETag', tagOf(state, facts.coding, now)).header('Last-Modified', formatHttpDate(lastModifiedOf(state, now)))
     response.header('Accept-Ranges', 'bytes')
     if (facts.cacheControl !== null) response.header('Cache-Control', facts.cacheControl)
     this.#describeForm(response)

@@ -40,9 +40,15 @@ export function isSettled(state: FileState, now: number): boolean {
   return now - state.changedMs >= SETTLED_AFTER
 }
 
-/** The ETag of a state; weak as long as a second change would not show (RFC 9110 §8.8.1). */
-export function tagOf(state: FileState, now: number): string {
-  return entityTag(state.tag, !isSettled(state, now))
+/**
+ * The ETag of a state; weak as long as a second change would not show (RFC 9110 §8.8.1). Forms of one file in different codings may have
+ * one size and one time of change, and yet must not have one tag (§8.8.3.3): so it names the coding.
+ *
+ * @param coding Content-Encoding of the bytes, or null
+ */
+export function tagOf(state: FileState, coding: string | null, now: number): string {
+  const form = coding === null ? '' : `-${coding.toLowerCase().replace(/[^\w-]+/g, '+')}`
+  return entityTag(state.tag + form, !isSettled(state, now))
 }
 
 /** What Last-Modified says: whole seconds. A time that lies ahead, or before 1970, is a clock that was wrong. */
@@ -114,7 +120,7 @@ function validatorsOf(response: HttpResponse, options: FileOptions, state: FileS
   const ownTag = response.getHeader('ETag')
   const ownDate = response.getHeader('Last-Modified')
   return {
-    etag: ownTag ?? (options.etag === false ? null : tagOf(state, now)),
+    etag: ownTag ?? (options.etag === false ? null : tagOf(state, response.listHeader('Content-Encoding'), now)),
     lastModified: ownDate !== null ? parseHttpDate(ownDate, now) : options.lastModified === false ? null : lastModifiedOf(state, now),
     isSettled: isSettled(state, now),
   }

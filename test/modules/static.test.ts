@@ -42,7 +42,7 @@ function siteOf(t: TestContext, options: Partial<StaticOptions> = {}, before?: (
   write('large.bin', LARGE)
   const server = new HttpServer({ logger: null })
   before?.(server)
-  server.useModule(staticFiles({ root, ...options } as StaticOptions))
+  server.useModule(staticFiles({ root, ...options }))
   const get = (url: string, headers: Record<string, string> = {}) => server.inject({ url, headers })
   return { root, server, write, get }
 }
@@ -352,6 +352,27 @@ test('precompressed forms are sent to clients that take them, each with its own 
   assert.deepEqual([unchanged.status, ...fields], [304, etag, 'Accept-Encoding', null, null])
   assert.equal((await site.get('/text.txt', { 'Accept-Encoding': 'br' })).headers.get('vary'), null, 'there is only one form')
 })
+
+for (const [where, options] of [
+  ['memory', {}],
+  ['the disk', { maxCacheBytes: 0 }],
+] as const) {
+  test(`forms of one size and one time of change have tags of their own, from ${where}`, async (t) => {
+    const site = siteOf(t, { precompressed: true, ...options })
+    for (const name of ['same.txt', 'same.txt.br', 'same.txt.gz']) site.write(name, 'the same')
+    const tags: string[] = []
+    for (const coding of ['identity', 'br', 'gzip']) {
+      const answer = await twice(site, { url: '/same.txt', headers: { 'Accept-Encoding': coding } })
+      assert.equal(answer.headers.get('content-encoding') ?? 'identity', coding)
+      tags.push(answer.headers.get('etag')!)
+    }
+    assert.equal(new Set(tags).size, 3, tags.join())
+    for (const [i, status] of [200, 304, 200].entries()) {
+      const answer = await twice(site, { url: '/same.txt', headers: { 'Accept-Encoding': 'br', 'If-None-Match': tags[i]! } })
+      assert.deepEqual([answer.status, answer.headers.get('etag')], [status, tags[1]])
+    }
+  })
+}
 
 test('a precompressed form that comes or goes is noticed', async (t) => {
   const site = siteOf(t, { precompressed: ['gzip'], checkInterval: 0 })
