@@ -95,6 +95,14 @@ test('no file imports itself on a way around', () => {
   assert.deepEqual(circles, [])
 })
 
+test('every decision has a number of its own, and its title says it', () => {
+  const decisions = readdirSync('decisions').sort()
+  const numberOf = (file: string): string => file.slice(0, 3)
+  const untitled = decisions.filter((file) => !readFileSync(`decisions/${file}`, 'utf8').startsWith(`# ${numberOf(file)}: `))
+  const twice = decisions.filter((file, i) => numberOf(file) === numberOf(decisions[i - 1] ?? ''))
+  assert.deepEqual({ untitled, twice }, { untitled: [], twice: [] })
+})
+
 test('a file is named after what it answers, and answers one question', () => {
   const linesOf = (file: string): number => readFileSync(`src/${file}`, 'utf8').split('\n').length - 1
   const nameless = files.filter((file) => NAMELESS.test(posix.basename(file)))
