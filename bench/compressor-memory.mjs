@@ -1,6 +1,6 @@
 // What a stream holds while it is compressed: how much RSS grows with each one that lasts, at the settings that weir/compression uses.
 //
-//   npm run build && node bench/compressor-memory.mjs [--streams 64] [--kib 4096]
+//   npm run compile && node bench/compressor-memory.mjs [--streams 64] [--kib 4096]
 //
 // Each coding has a process of its own. Every stream is given hexadecimal digits of random bytes (text that halves), flushed every 64 KiB,
 // read to where it was flushed, and kept open. One stream is made before the count begins.
@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 
-import { CODING_NAMES, createCoding, isAvailable } from '../dist/modules/codings.js'
+import { CODING_NAMES, createCoding, isAvailable } from '../build/src/modules/codings.js'
 
 const { values } = parseArgs({
   options: { streams: { type: 'string', default: '64' }, kib: { type: 'string', default: '4096' }, coding: { type: 'string' } },
