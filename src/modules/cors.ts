@@ -19,7 +19,7 @@ export interface CorsOptions {
    * Who may read answers. Default `'*'`: everybody. A predicate is asked for preflights too, which no route has.
    */
   readonly origins?: Origins
-  /** Whether answers to requests with cookies or HTTP authentication may be read. Needs `origins` other than `'*'`. Default false. */
+  /** Whether answers to requests with cookies or HTTP authentication may be read. Needs `origins` other than `'*'` and `'same'`. Default false. */
   readonly credentials?: boolean
   /** Methods that a page may use. Default GET, HEAD, PUT, PATCH, POST and DELETE. */
   readonly methods?: readonly string[]
@@ -80,6 +80,9 @@ class Policy {
     this.#credentials = flag('cors', 'credentials', options.credentials)
     if (this.#isOpen && this.#credentials)
       throw invalid('cors', "credentials need a list of origins or a predicate: `origins: '*'` would open them to every page")
+    // It knows no scheme: whoever can write into a page that came by plain http could read what TLS was to hide.
+    if (origins === 'same' && this.#credentials)
+      throw invalid('cors', "credentials need a list of origins or a predicate: `origins: 'same'` would open them to pages without TLS")
     this.#isAllowed = predicateOf('cors', origins)
     this.#privateNetwork = flag('cors', 'privateNetwork', options.privateNetwork)
     this.#methods = tokensOf('cors', 'methods', methods).join(', ')

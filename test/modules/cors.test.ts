@@ -155,10 +155,21 @@ test('a predicate that throws answers 500, and lets nobody read it', async () =>
   assert.deepEqual(said(answer), { vary: 'Origin' })
 })
 
+test("'same' is the host that was asked", async () => {
+  const server = serverWith({ origins: 'same' })
+  const allowed = async (origin: string) =>
+    (await server.inject({ url: '/data', headers: { Host: 'app.example.com', Origin: origin } })).headers.get('access-control-allow-origin')
+  assert.equal(await allowed('https://app.example.com'), 'https://app.example.com')
+  for (const origin of ['https://example.com', 'https://app.example.com.evil.example', 'https://app.example.com:81', 'null']) {
+    assert.equal(await allowed(origin), null, origin)
+  }
+})
+
 test('options that would be a hole, or mean nothing, are refused', () => {
   const wrong: object[] = [
     { credentials: true },
     { origins: '*', credentials: true },
+    { origins: 'same', credentials: true },
     { origins: `${APP}/` },
     { origins: ['*'] },
     { origins: 'app.example.com' },
