@@ -28,8 +28,8 @@ export interface CompressionOptions {
   readonly types?: (contentType: string) => boolean
   readonly levels?: CompressionLevels
   /**
-   * How many streams and large answers may be in compressors at a time; what comes on top is sent as it is. A stream holds 0.7
-   * MiB (gzip) to 2 MiB (br) for as long as it lasts. Default 64.
+   * How many streams and large answers may be in compressors at a time; what comes on top is sent as it is. A stream holds about
+   * 0.7 MiB (gzip) to 2 MiB (br) for as long as it lasts. Default 64.
    */
   readonly maxConcurrent?: number
 }
