@@ -31,6 +31,7 @@ const FORBIDDEN: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM'])
 /** An open file, and what it was like when it was opened. */
 export interface FoundFile {
   readonly file: OpenFile
+  readonly stats: BigIntStats
   readonly state: FileState
 }
 
@@ -47,7 +48,7 @@ export async function openFile(path: string): Promise<FoundFile | 403 | 404> {
   }
   try {
     const stats = await file.stat()
-    if (stats.isFile()) return { file, state: stateOf(stats) }
+    if (stats.isFile()) return { file, stats, state: stateOf(stats) }
   } catch (error) {
     await file.close()
     throw error

@@ -5,7 +5,7 @@
 // wait.
 
 import type { Module } from '../app/module-host.ts'
-import { UNREAD } from '../http/byte-source.ts'
+import { closeSource, UNREAD } from '../http/byte-source.ts'
 import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
@@ -97,7 +97,9 @@ class Compressing {
     if (best === undefined || isPart) return
     const coding = this.#codings.get(best)!
     if (session.request.method === 'HEAD') {
+      const { content } = response
       response.encodeAs(coding.name, UNREAD)
+      if (content.kind === 'stream') closeSource(content.source) // nobody reads it
       return
     }
     return this.#compress(session, response, coding, choice.takesIdentity)

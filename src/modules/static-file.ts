@@ -1,7 +1,7 @@
 // One file below a root, as it is on the disk: where it really lies, its precompressed forms beside it, and its bytes if they are few.
 
 import type { BigIntStats } from 'node:fs'
-import { realpath, stat } from 'node:fs/promises'
+import { lstat, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
 import { openFile, typeOf } from '../http/file.ts'
@@ -45,32 +45,50 @@ export interface StaticRoot {
 
 /** What was read of one form. */
 interface Form extends Omit<StaticVariant, 'memory'> {
+  /** Which file was opened. */
+  readonly mark: string
   /** Null for what is too large to be kept. */
   readonly bytes: Uint8Array | null
 }
 
 /** What the file system says when there is nothing of that name. */
 const ABSENT: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ERR_INVALID_ARG_VALUE'])
+const FORBIDDEN: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM'])
+/** So often a file is read again that changes while it is. */
+const MOST_ATTEMPTS = 3
 
 /**
  * The file called `name` (with slashes) below the root. Where it lies is asked first and that place is opened: a link on the way leads
- * nowhere outside, unless the program allows it. Somebody who may swap directories below the root at that very moment is not held off.
+ * nowhere outside, unless the program allows it, also when the name is turned to one meanwhile. Somebody who may swap directories below the
+ * root at that very moment is not held off.
  *
  * @returns 'directory'; null when there is nothing to serve; 403 for what may not be read
  */
 export async function loadStaticFile(root: StaticRoot, name: string): Promise<StaticFile | 'directory' | 403 | null> {
-  const place = await placeOf(root, name)
-  if (place === null) return null
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    const found = await loadOnce(root, name)
+    if (found !== 'changed') return found
+  }
+  return null
+}
+
+/** @returns 'changed' when what was opened is not what was found: names were turned elsewhere meanwhile, and it may be anybody's */
+async function loadOnce(root: StaticRoot, name: string): Promise<StaticFile | 'directory' | 403 | 'changed' | null> {
   // Taken before anything is read: what changes meanwhile has another one at the next look.
   const fingerprint = await fingerprintOf(root, name)
+  const place = await placeOf(root, name)
+  if (place === null || place === 403) return place
   const plain = await read(root, place, null)
   if (plain === 403) return 403
+  if (plain !== null && !fingerprint.includes(plain.mark)) return 'changed'
   if (plain === null) return (await isDirectory(place)) ? 'directory' : null
   const forms: Form[] = []
   for (const coding of root.precompressed) {
     const itsPlace = await placeOf(root, name + PRECOMPRESSED[coding])
-    const form = itsPlace === null ? null : await read(root, itsPlace, coding)
-    if (form !== null && form !== 403) forms.push(form)
+    const form = itsPlace === null || itsPlace === 403 ? null : await read(root, itsPlace, coding)
+    if (form === null || form === 403) continue
+    if (!fingerprint.includes(form.mark)) return 'changed'
+    forms.push(form)
   }
   const contentType = await typeOf(name)
   const cacheControl = root.cacheControlOf(name)
@@ -84,52 +102,58 @@ export async function loadStaticFile(root: StaticRoot, name: string): Promise<St
 /** What tells one state of a file and its forms from another, without reading any. */
 export async function fingerprintOf(root: StaticRoot, name: string): Promise<string> {
   const names = [name, ...root.precompressed.map((coding) => name + PRECOMPRESSED[coding])]
-  const marks = await Promise.all(names.map((one) => markOf(join(root.path, one))))
+  const marks = await Promise.all(names.map((one) => markOf(root, one)))
   return marks.join(' ')
 }
 
-/** The time of a change of the inode shows also where the time of the content was set back. */
-async function markOf(path: string): Promise<string> {
-  const stats = await unlessAbsent(stat(path, { bigint: true }))
-  return stats === null ? '' : markOfStats(stats)
+/** Where it lies is part of it: a name may be turned elsewhere. The time of a change of the inode shows also where that of the content was set back. */
+async function markOf(root: StaticRoot, name: string): Promise<string> {
+  const place = await placeOf(root, name)
+  // Not what a link leads to: where it really lies there is none, unless one has come since.
+  const stats = place === null || place === 403 ? null : await unlessAbsent(lstat(place, { bigint: true }))
+  return stats === null || stats === 403 ? String(place) : markOfStats(place as string, stats)
 }
 
-function markOfStats({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
-  return [dev, ino, size, mtimeNs, ctimeNs].join(':')
+function markOfStats(place: string, { dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [place, dev, ino, size, mtimeNs, ctimeNs].join(':')
 }
 
-/** Where it really lies; null when it lies nowhere, or outside of the root. */
-async function placeOf({ path, followSymlinks }: StaticRoot, name: string): Promise<string | null> {
+/** Where it really lies; null when it lies nowhere, or outside of the root; 403 where nobody may look. */
+async function placeOf({ path, followSymlinks }: StaticRoot, name: string): Promise<string | 403 | null> {
   const place = await unlessAbsent(realpath(join(path, name)))
-  if (place === null || followSymlinks) return place
+  if (place === null || place === 403 || followSymlinks) return place
   // Asked each time: the root may be a link too, that a deployment turns to another directory.
   const realRoot = await realpath(path)
   return place === realRoot || place.startsWith(realRoot.endsWith(sep) ? realRoot : realRoot + sep) ? place : null
 }
 
 async function isDirectory(path: string): Promise<boolean> {
-  return (await unlessAbsent(stat(path)))?.isDirectory() === true
+  const stats = await unlessAbsent(stat(path))
+  return stats !== null && stats !== 403 && stats.isDirectory()
 }
 
 async function read(root: StaticRoot, path: string, coding: PrecompressedCoding | null): Promise<Form | 403 | null> {
   const found = await openFile(path)
   if (found === 403) return 403
   if (found === 404) return null
-  const { file, state } = found
+  const { file, stats, state } = found
+  const mark = markOfStats(path, stats)
   try {
-    if (state.size > root.maxFileBytes) return { coding, path, state, bytes: null }
+    if (state.size > root.maxFileBytes) return { coding, path, state, mark, bytes: null }
     const bytes = await new FileSource(file, [{ start: 0, end: state.size - 1 }]).collect()
-    return { coding, path, state, bytes }
+    return { coding, path, state, mark, bytes }
   } finally {
     await file.close()
   }
 }
 
-async function unlessAbsent<T>(asked: Promise<T>): Promise<T | null> {
+async function unlessAbsent<T>(asked: Promise<T>): Promise<T | 403 | null> {
   try {
     return await asked
   } catch (error) {
-    if (ABSENT.has((error as NodeJS.ErrnoException).code)) return null
+    const { code } = error as NodeJS.ErrnoException
+    if (ABSENT.has(code)) return null
+    if (FORBIDDEN.has(code)) return 403
     throw error
   }
 }

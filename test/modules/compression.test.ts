@@ -159,6 +159,23 @@ test('a file: its ETag becomes weak, a part is never compressed, and all of it v
   }
 })
 
+test('HEAD closes the source of a streamed answer that nobody will read', async () => {
+  const sources: Readable[] = []
+  const server = new HttpServer({ logger: null })
+  server.useModule(compression())
+  server.mapGet('/', (_, { response }) => {
+    const source = Readable.from(['text '.repeat(1_000)])
+    sources.push(source)
+    return response.stream(source, 'text/plain')
+  })
+  const { headers } = await server.inject({ method: 'HEAD', url: '/', headers: { 'Accept-Encoding': 'gzip' } })
+  assert.equal(headers.get('content-encoding'), 'gzip')
+  assert.deepEqual(
+    sources.map(({ destroyed }) => destroyed),
+    [true],
+  )
+})
+
 test('HEAD has the fields of GET, without a length that is not known', async () => {
   const { status, headers } = await serverWith().inject({ method: 'HEAD', url: '/text', headers: { 'Accept-Encoding': 'br' } })
   const fields = ['content-type', 'content-encoding', 'vary', 'content-length'].map((name) => headers.get(name))

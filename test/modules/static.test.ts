@@ -454,3 +454,37 @@ test('options that mean nothing are refused', (t) => {
     assert.throws(() => staticFiles({ root, ...options } as StaticOptions), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
   }
 })
+
+test('a name that becomes a link to the outside is not served on from memory', async (t) => {
+  const site = siteOf(t, { checkInterval: 0 })
+  const outside = join(realpathSync(temporaryDirectory(t)), 'secret')
+  writeFileSync(outside, 'secret')
+  utimesSync(outside, CHANGED, CHANGED)
+  assert.equal((await twice(site, '/text.txt')).text(), TEXT)
+  rmSync(join(site.root, 'text.txt'))
+  symlinkSync(outside, join(site.root, 'text.txt'))
+  assert.equal((await twice(site, '/text.txt')).status, 404)
+})
+
+test('what is read while its name is turned to a link to the outside and back is never sent', async (t) => {
+  const site = siteOf(t, { checkInterval: 0 })
+  const outside = join(realpathSync(temporaryDirectory(t)), 'secret')
+  writeFileSync(outside, 'secret')
+  utimesSync(outside, CHANGED, CHANGED)
+  const [name, plain, link] = ['name', 'plain', 'link'].map((one) => join(site.root, one)) as [string, string, string]
+  let turns = 0
+  const turning = setInterval(() => {
+    // Each of the two is made anew beside the name and put in its place at once.
+    if (turns++ % 2 === 0) {
+      symlinkSync(outside, link)
+      renameSync(link, name)
+    } else {
+      site.write('plain', TEXT)
+      renameSync(plain, name)
+    }
+  }, 0)
+  t.after(() => clearInterval(turning))
+  const seen = new Set<string>()
+  for (let i = 0; i < 300; i++) seen.add((await site.get('/name')).text())
+  assert.ok(![...seen].some((text) => text.includes('secret')), [...seen].join())
+})
