@@ -5,6 +5,7 @@ import type { HttpRequest } from '../http/request.ts'
 import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
+import { checkNames } from './options.ts'
 import { SseChannel } from './sse-channel.ts'
 import { encodeEvent, type SseEvent } from './sse-event.ts'
 import { type OpenSource, type SourceItem, SseStream } from './sse-stream.ts'
@@ -27,6 +28,7 @@ export interface SseOptions {
   readonly farewell?: SseEvent
 }
 
+const OPTION_NAMES = ['heartbeat', 'retry', 'farewell'] as const satisfies readonly (keyof SseOptions)[]
 const DEFAULT_HEARTBEAT_MS = 15_000
 const DEFAULT_FAREWELL: SseEvent = { comment: 'the server stops' }
 
@@ -36,6 +38,7 @@ const DEFAULT_FAREWELL: SseEvent = { comment: 'the server stops' }
  * @throws WEIR_OPTION_INVALID, WEIR_RESULT_UNSENDABLE for a farewell that cannot be sent
  */
 export function sse(session: HttpSession, source: SseSource, options: SseOptions = {}): HttpResponse {
+  checkNames('sse', options, OPTION_NAMES)
   const { heartbeat = DEFAULT_HEARTBEAT_MS, retry, farewell = DEFAULT_FAREWELL } = options
   if (heartbeat !== null && !(heartbeat > 0)) throw new WeirError('WEIR_OPTION_INVALID', `heartbeat is ${heartbeat}`)
   const stream = new SseStream(sourceOf(session, source), session.server.stopping, {

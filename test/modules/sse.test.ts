@@ -8,7 +8,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { EventSource } from 'undici'
 
-import { HttpServer } from '../../src/index.ts'
+import { HttpServer, type WeirError } from '../../src/index.ts'
 import { lastEventId, SseChannel, type SseChannelOptions, type SseEvent, type SseOptions, sse } from '../../src/modules/sse.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
 import { eventually, gate, inBothReadModes, within } from '../support/serving.ts'
@@ -364,4 +364,10 @@ test('options that cannot be are refused', async () => {
   const wrong: SseOptions[] = [{ heartbeat: 0 }, { heartbeat: Number.NaN }, { retry: -1 }, { farewell: { id: '\n' } }]
   for (const [i, options] of wrong.entries()) server.mapGet(`/${i}`, (_, session) => sse(session, new SseChannel(), options))
   for (const i of wrong.keys()) assert.equal((await server.inject(`/${i}`)).status, 500)
+})
+
+test('an option that there is not is refused', async () => {
+  const server = new HttpServer({ logger: null, onError: (error) => (error as WeirError).code })
+  server.mapGet('/', (_, session) => sse(session, new SseChannel(), { heartbeats: 1 } as object))
+  assert.equal((await server.inject('/')).text(), 'WEIR_OPTION_INVALID')
 })
