@@ -4,6 +4,7 @@ import type { Limits } from '../base/limits.ts'
 import { parseMediaType } from '../formats/media-type.ts'
 import type { Head } from '../wire/head.ts'
 
+import { RequestBody } from './body.ts'
 import type { RouteMatch } from './route-info.ts'
 
 const LETTER_M = 0x6d
@@ -13,11 +14,25 @@ export function bodyLimit({ route }: RouteMatch, limits: Limits): number | null 
   return route?.maxRequestBodySize === undefined ? limits.maxRequestBodySize : route.maxRequestBodySize
 }
 
-/** A form with files may be large and is read as it comes; all else is gathered first. What no route wants is not gathered at all. */
-export function streamsBody(head: Head, { route }: RouteMatch): boolean {
-  if (route === null) return true
+/** Whether the declared length alone is beyond `limit`. */
+export function isTooLarge({ contentLength }: Head, limit: number | null): limit is number {
+  return limit !== null && contentLength > limit
+}
+
+/**
+ * Whether the handler starts before the body is there. A form with files may be large and is read as it comes; all else is gathered first. What
+ * no route wants, or is too large, is not gathered at all.
+ */
+export function streamsBody(head: Head, { route }: RouteMatch, limit: number | null): boolean {
+  if (head.contentLength === 0) return false
+  if (route === null || isTooLarge(head, limit)) return true
   if (route.bodyMode !== 'auto') return route.bodyMode === 'stream'
   const type = head.contentType
   // Almost every other type can be told from a form by its first letter.
   return type !== null && (type.charCodeAt(0) | 0x20) === LETTER_M && parseMediaType(type)?.type === 'multipart/form-data'
+}
+
+/** @param demand called when a reader wants (more) of it; null when it is gathered first. @returns null where there is no body */
+export function bodyFor({ contentLength }: Head, { route }: RouteMatch, demand: (() => void) | null): RequestBody | null {
+  return contentLength === 0 ? null : new RequestBody(contentLength, demand, route?.bodyMode === 'auto')
 }

@@ -76,7 +76,8 @@ export async function loadStaticFile(root: StaticRoot, name: string): Promise<St
 async function loadOnce(root: StaticRoot, name: string): Promise<StaticFile | 'directory' | 403 | 'changed' | null> {
   // Taken before anything is read: what changes meanwhile has another one at the next look.
   const fingerprint = await fingerprintOf(root, name)
-  const place = await placeOf(root, name)
+  const realRoot = await realRootOf(root)
+  const place = await placeOf(root, realRoot, name)
   if (place === null || place === 403) return place
   const plain = await read(root, place, null)
   if (plain === 403) return 403
@@ -84,7 +85,7 @@ async function loadOnce(root: StaticRoot, name: string): Promise<StaticFile | 'd
   if (plain === null) return (await isDirectory(place)) ? 'directory' : null
   const forms: Form[] = []
   for (const coding of root.precompressed) {
-    const itsPlace = await placeOf(root, name + PRECOMPRESSED[coding])
+    const itsPlace = await placeOf(root, realRoot, name + PRECOMPRESSED[coding])
     const form = itsPlace === null || itsPlace === 403 ? null : await read(root, itsPlace, coding)
     if (form === null || form === 403) continue
     if (!fingerprint.includes(form.mark)) return 'changed'
@@ -102,13 +103,14 @@ async function loadOnce(root: StaticRoot, name: string): Promise<StaticFile | 'd
 /** What tells one state of a file and its forms from another, without reading any. */
 export async function fingerprintOf(root: StaticRoot, name: string): Promise<string> {
   const names = [name, ...root.precompressed.map((coding) => name + PRECOMPRESSED[coding])]
-  const marks = await Promise.all(names.map((one) => markOf(root, one)))
+  const realRoot = await realRootOf(root)
+  const marks = await Promise.all(names.map((one) => markOf(root, realRoot, one)))
   return marks.join(' ')
 }
 
 /** Where it lies is part of it: a name may be turned elsewhere. The time of a change of the inode shows also where that of the content was set back. */
-async function markOf(root: StaticRoot, name: string): Promise<string> {
-  const place = await placeOf(root, name)
+async function markOf(root: StaticRoot, realRoot: string | null, name: string): Promise<string> {
+  const place = await placeOf(root, realRoot, name)
   // Not what a link leads to: where it really lies there is none, unless one has come since.
   const stats = place === null || place === 403 ? null : await unlessAbsent(lstat(place, { bigint: true }))
   return stats === null || stats === 403 ? String(place) : markOfStats(place as string, stats)
@@ -118,12 +120,17 @@ function markOfStats(place: string, { dev, ino, size, mtimeNs, ctimeNs }: BigInt
   return [place, dev, ino, size, mtimeNs, ctimeNs].join(':')
 }
 
+/** Asked each time: the root may be a link too, that a deployment turns to another directory. Null where it is not there. */
+async function realRootOf({ path }: StaticRoot): Promise<string | null> {
+  const place = await unlessAbsent(realpath(path))
+  return place === 403 ? null : place
+}
+
 /** Where it really lies; null when it lies nowhere, or outside of the root; 403 where nobody may look. */
-async function placeOf({ path, followSymlinks }: StaticRoot, name: string): Promise<string | 403 | null> {
+async function placeOf({ path, followSymlinks }: StaticRoot, realRoot: string | null, name: string): Promise<string | 403 | null> {
   const place = await unlessAbsent(realpath(join(path, name)))
   if (place === null || place === 403 || followSymlinks) return place
-  // Asked each time: the root may be a link too, that a deployment turns to another directory.
-  const realRoot = await realpath(path)
+  if (realRoot === null) return null
   return place === realRoot || place.startsWith(realRoot.endsWith(sep) ? realRoot : realRoot + sep) ? place : null
 }
 

@@ -8,6 +8,7 @@ import { closeSource, openSource, type SourceReader } from '../http/byte-source.
 import { FRAMING, type HttpResponse } from '../http/response.ts'
 
 import { mayHaveBody, shownLength, shownType } from './answer-head.ts'
+import { DrainGate } from './drain-gate.ts'
 import { type PumpTarget, pump } from './pump.ts'
 
 /** A frame's payload as most clients allow it. So much is handed on at once, and whether the client reads is seen in such steps. */
@@ -27,7 +28,7 @@ export class Http2Answer implements PumpTarget {
   #givenBytes = 0
   #takenBytes = 0
   #source: SourceReader | null = null
-  #onDrain: (() => void) | null = null
+  readonly #gate = new DrainGate()
 
   /** @param overwritten body of the request, when its memory is about to be overwritten: an answer that sends that very memory sends a copy */
   constructor(stream: ServerHttp2Stream, response: HttpResponse, dateLine: string, isHead: boolean, overwritten: RequestBody | null) {
@@ -85,9 +86,11 @@ export class Http2Answer implements PumpTarget {
   /** Sends the others. @throws what a streamed body's source throws */
   async sendStream(): Promise<void> {
     const { content, declaredLength } = this.#response
-    this.#stream.on('drain', () => this.#resume())
-    if (this.#bytes !== null) await this.#sendBytes(this.#bytes)
-    else if (content.kind === 'stream') {
+    this.#stream.on('drain', () => this.#gate.open())
+    if (this.#bytes !== null) {
+      this.#begin(this.#bytes.length, false)
+      await this.#giveAll(this.#bytes)
+    } else if (content.kind === 'stream') {
       this.#source = openSource(content.source)
       await pump(this.#source, declaredLength, this)
     }
@@ -96,20 +99,15 @@ export class Http2Answer implements PumpTarget {
     else this.#begin(Math.max(0, declaredLength), true)
   }
 
-  async #sendBytes(bytes: Uint8Array): Promise<void> {
-    this.#begin(bytes.length, false)
-    await this.#giveAll(bytes)
-  }
-
   write(piece: Uint8Array): Promise<void> | null {
     if (!this.#hasBegun) this.#begin(this.#response.declaredLength, false)
     if (piece.length > PIECE_BYTES) return this.#giveAll(piece)
-    return this.#give(piece) ? null : this.#drained()
+    return this.#give(piece) ? null : this.#gate.wait()
   }
 
   async #giveAll(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length && !this.#isGone; at += PIECE_BYTES) {
-      if (!this.#give(bytes.subarray(at, at + PIECE_BYTES))) await this.#drained()
+      if (!this.#give(bytes.subarray(at, at + PIECE_BYTES))) await this.#gate.wait()
     }
   }
 
@@ -121,23 +119,11 @@ export class Http2Answer implements PumpTarget {
     })
   }
 
-  #drained(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onDrain = resolve
-    })
-  }
-
-  #resume(): void {
-    const resume = this.#onDrain
-    this.#onDrain = null
-    resume?.()
-  }
-
   /** The client is gone. */
   abandon(): void {
     this.#isGone = true
     this.#source?.close()
-    this.#resume()
+    this.#gate.open()
   }
 
   #begin(length: number, isWhole: boolean): void {

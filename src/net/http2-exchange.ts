@@ -7,8 +7,8 @@ import type { ServerHttp2Stream } from 'node:http2'
 
 import { PayloadTooLargeError, WeirError } from '../base/errors.ts'
 import type { Exchange } from '../http/application.ts'
-import { RequestBody } from '../http/body.ts'
-import { bodyLimit, streamsBody } from '../http/body-mode.ts'
+import type { RequestBody } from '../http/body.ts'
+import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../http/body-mode.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import { problemFor } from '../http/problem.ts'
 import { HttpResponse } from '../http/response.ts'
@@ -77,20 +77,16 @@ export class Http2Exchange implements Timed {
     const { application, limits } = this.#host
     const match = application.match(head)
     const limit = bodyLimit(match, limits)
-    const isTooLarge = limit !== null && head.contentLength > limit
-    const streams = head.contentLength !== 0 && (isTooLarge || streamsBody(head, match))
+    const streams = streamsBody(head, match, limit)
     this.#head = head
     this.#isHead = head.method === 'HEAD'
     this.#limit = limit
     this.#owesContinue = head.expectsContinue
     this.#deadlines.startRequest()
-    this.#body =
-      head.contentLength === 0
-        ? null
-        : new RequestBody(head.contentLength, streams ? () => this.#demand() : null, match.route?.bodyMode === 'auto')
+    this.#body = bodyFor(head, match, streams ? () => this.#demand() : null)
     this.#exchange = application.open(head, this.#body, this.#connection, match)
     if (head.contentLength === 0) this.#complete()
-    else if (isTooLarge) this.#refuse(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
+    else if (isTooLarge(head, limit)) this.#refuse(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
     else if (streams) this.#handle()
     else if (this.#owesContinue) this.#sendContinue()
     if (head.contentLength !== 0 && !this.#isGone) this.#read()

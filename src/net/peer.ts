@@ -7,8 +7,8 @@
 import { type LimitError, PayloadTooLargeError, WeirError } from '../base/errors.ts'
 import type { Limits, Timeouts } from '../base/limits.ts'
 import type { Application, Exchange } from '../http/application.ts'
-import { RequestBody } from '../http/body.ts'
-import { bodyLimit, streamsBody } from '../http/body-mode.ts'
+import type { RequestBody } from '../http/body.ts'
+import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../http/body-mode.ts'
 import type { ClientCertificate, ConnectionInfo } from '../http/connection-info.ts'
 import { problemFor } from '../http/problem.ts'
 import { HttpResponse, type TakeOver } from '../http/response.ts'
@@ -302,18 +302,14 @@ export class Peer implements Guest, TransportListener, ConnectionInfo, Timed {
     const { application, limits } = this.#host
     const match = application.match(head)
     const limit = bodyLimit(match, limits)
-    const isTooLarge = limit !== null && head.contentLength > limit
     this.#requests++
     this.#deadlines.enter(phase.NONE)
     this.#deadlines.startRequest()
-    const streams = head.contentLength !== 0 && (isTooLarge || streamsBody(head, match))
-    this.#body =
-      head.contentLength === 0
-        ? null
-        : new RequestBody(head.contentLength, streams ? () => this.#demand() : null, match.route?.bodyMode === 'auto')
+    const streams = streamsBody(head, match, limit)
+    this.#body = bodyFor(head, match, streams ? () => this.#demand() : null)
     this.#owesContinue = head.expectsContinue
     this.#exchange = application.open(head, this.#body, this, match)
-    if (isTooLarge) {
+    if (isTooLarge(head, limit)) {
       // The head alone decides. What is left may still be small enough to read over, and then the connection lives on.
       this.#connection.bodyLimit = null
       const error = new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength)

@@ -7,6 +7,7 @@ import { CHUNKED } from '../wire/framing.ts'
 import type { Head } from '../wire/head.ts'
 
 import { answerHead } from './answer-head.ts'
+import { DrainGate } from './drain-gate.ts'
 import type { Outbox } from './outbox.ts'
 import { type PumpTarget, pump } from './pump.ts'
 
@@ -25,7 +26,7 @@ export class StreamedAnswer implements PumpTarget {
   #isGone = false
   #source: SourceReader | null = null
   #quietMs = 0
-  #onDrain: (() => void) | null = null
+  readonly #gate = new DrainGate()
 
   /** @param onBegin called just before the first byte */
   constructor(head: Head, response: HttpResponse, outbox: Outbox, dateLine: string, onBegin: () => void) {
@@ -75,21 +76,19 @@ export class StreamedAnswer implements PumpTarget {
       before = this.#encodeHead(this.#declared !== -1 ? this.#declared : this.#isChunked ? CHUNKED : NO_LENGTH) + before
     }
     this.#outbox.addBytes(before, piece, this.#isChunked ? LINE_END : '')
-    return this.#outbox.isBlocked ? new Promise((resolve) => (this.#onDrain = resolve)) : null
+    return this.#outbox.isBlocked ? this.#gate.wait() : null
   }
 
   /** The client has read what waited. */
   onDrain(): void {
-    const resume = this.#onDrain
-    this.#onDrain = null
-    resume?.()
+    this.#gate.open()
   }
 
   /** The client is gone. */
   abandon(): void {
     this.#isGone = true
     this.#source?.close()
-    this.onDrain()
+    this.#gate.open()
   }
 
   #encodeHead(length: number): string {

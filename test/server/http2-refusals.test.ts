@@ -50,6 +50,21 @@ async function serve(t: TestContext, options: ServerOptions = {}, map: (server: 
   return server
 }
 
+/** A client with a request whose handler waits until its signal fires, which opens `left`. */
+async function waitingRequest(t: TestContext, options: ServerOptions = {}) {
+  const left = gate()
+  const server = await serve(t, options, (one) =>
+    one.mapGet('/wait', (_, { signal }) => {
+      signal.addEventListener('abort', () => left.open())
+      return left.promise
+    }),
+  )
+  const client = await RawHttp2.connect(t, server.port)
+  client.headers(1, get({ ':path': '/wait' })).headers(3, GET)
+  await client.body(3)
+  return { server, client, left }
+}
+
 /** The code of the problem that comes as an answer, or `reset N` for the error code of RST_STREAM. */
 async function codeOf(client: RawHttp2, stream: number): Promise<string> {
   const body = await client.body(stream)
@@ -369,16 +384,7 @@ describe('floods', () => {
   })
 
   test('a client that ends its side without a word is gone: its requests are aborted', async (t) => {
-    const left = gate()
-    const server = await serve(t, {}, (one) =>
-      one.mapGet('/wait', (_, { signal }) => {
-        signal.addEventListener('abort', () => left.open())
-        return left.promise
-      }),
-    )
-    const client = await RawHttp2.connect(t, server.port)
-    client.headers(1, get({ ':path': '/wait' })).headers(3, GET)
-    await client.body(3)
+    const { server, client, left } = await waitingRequest(t)
     client.end()
     await within(left.promise, 'the abort')
     assert.deepEqual(await within(server.stop(), 'the stop'), { aborted: 0 })
@@ -407,16 +413,7 @@ describe('floods', () => {
   })
 
   test('a client that has broken the rules, and left behind it, is noticed though Node reads nothing more', async (t) => {
-    const left = gate()
-    const server = await serve(t, { timeouts: { writeTimeout: 60 } }, (one) =>
-      one.mapGet('/wait', (_, { signal }) => {
-        signal.addEventListener('abort', () => left.open())
-        return left.promise
-      }),
-    )
-    const client = await RawHttp2.connect(t, server.port)
-    client.headers(1, get({ ':path': '/wait' })).headers(3, GET)
-    await client.body(3)
+    const { client, left } = await waitingRequest(t, { timeouts: { writeTimeout: 60 } })
     client.frame(0xff, 0xff, 0x7fffffff, Buffer.alloc(20_000, 0xff))
     await client.until(() => client.frames.some((frame) => frame.type === GOAWAY), 'GOAWAY')
     client.end()

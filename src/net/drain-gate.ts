@@ -1,0 +1,16 @@
+/** Holds one who has written enough, until the client has read. */
+export class DrainGate {
+  #goOn: (() => void) | null = null
+
+  wait(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#goOn = resolve
+    })
+  }
+
+  open(): void {
+    const goOn = this.#goOn
+    this.#goOn = null
+    goOn?.()
+  }
+}
