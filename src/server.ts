@@ -83,10 +83,9 @@ export class HttpServer implements ModuleHost {
   readonly #routes = new RouteTable()
   readonly #modules = new Set<string>()
   readonly #dispatcher: Dispatcher
-  readonly #host: PeerHost
+  readonly #host: PeerHost & { isStopping: boolean }
   readonly #places: readonly ListenOptions[]
   #listeners: Listeners | null = null
-  #isStopping = false
   #stopSignal = newStopSignal()
   #stopping: Promise<StopReport> | null = null
   #onStopped: (() => void)[] = []
@@ -112,16 +111,14 @@ export class HttpServer implements ModuleHost {
       logger,
       debug: settings.debug === true,
     })
-    const server = this
     this.#host = {
       limits,
       timeouts,
       ticker: new Ticker(systemClock, timeouts),
       application: this.#dispatcher,
       debug: settings.debug === true,
-      get isStopping() {
-        return server.#isStopping
-      },
+      // No getter: an object with one is a hash table to V8, and each of its properties is looked up for every request.
+      isStopping: false,
       report: (error, peer) => {
         const isClients = error instanceof WeirError && error.fault !== 'developer'
         if (!isClients) logger?.error(`weir: connection ${peer.connectionId} was broken off`, error)
@@ -148,7 +145,7 @@ export class HttpServer implements ModuleHost {
 
   /** Whether new connections are taken. False from the moment `stop` is called: what a readiness check wants to know. */
   get isListening(): boolean {
-    return this.#listeners !== null && !this.#isStopping
+    return this.#listeners !== null && !this.#host.isStopping
   }
 
   /** Aborts as soon as `stop` is called. Each start has a new one. */
@@ -219,7 +216,7 @@ export class HttpServer implements ModuleHost {
       return this.#stopping
     }
     if (this.#listeners === null) return Promise.resolve({ aborted: 0 })
-    this.#isStopping = true
+    this.#host.isStopping = true
     this.#stopping = this.#stop(this.#listeners, graceMs)
     this.#stopSignal.abort(new WeirError('WEIR_SERVER_STOPPED'))
     return this.#stopping
@@ -228,7 +225,7 @@ export class HttpServer implements ModuleHost {
   async #stop(listeners: Listeners, graceMs: number): Promise<StopReport> {
     const aborted = await listeners.close(graceMs)
     this.#listeners = null
-    this.#isStopping = false
+    this.#host.isStopping = false
     this.#stopping = null
     this.#stopSignal = newStopSignal()
     const waiting = this.#onStopped

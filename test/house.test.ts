@@ -112,3 +112,11 @@ test('a file is named after what it answers, and answers one question', () => {
   const spared = Object.keys(LONG_FILES).filter((file) => !files.includes(file) || linesOf(file) < MOST_LINES)
   assert.deepEqual({ nameless, long, spared }, { nameless: [], long: [], spared: [] })
 })
+
+test('Buffer is imported: the global of that name is a getter, which the hot path would call for every answer', () => {
+  const wrong = files.filter((file) => {
+    const code = readFileSync(`src/${file}`, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+    return /\bBuffer\.\w+\(/.test(code) && !/^import \{[^}]*\bBuffer\b[^}]*\} from 'node:buffer'$/m.test(code)
+  })
+  assert.deepEqual(wrong, [])
+})

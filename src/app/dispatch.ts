@@ -39,33 +39,12 @@ export interface DispatcherOptions {
   readonly debug: boolean
 }
 
-/** A session with the route that was found for it. */
-class RoutedSession extends HttpSession {
-  readonly match: RouteMatch
-  /** `onError` has been asked: when its answer fails as well, it is not asked again. */
-  hasAsked = false
-  readonly head: RequestHead
-
-  constructor(
-    options: DispatcherOptions,
-    head: RequestHead,
-    connection: ConnectionInfo,
-    request: HttpRequest,
-    match: RouteMatch,
-    serialize: Serialize,
-  ) {
-    super(options.server, connection, request, match.route, serialize)
-    this.match = match
-    this.head = head
-  }
-}
-
-export class Dispatcher implements Application<RoutedSession> {
+export class Dispatcher implements Application<HttpSession> {
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
   readonly #middlewares: Middleware[] = []
   readonly #hooks: BeforeSend[] = []
-  readonly #runRoute: Pipeline = (session) => this.#route(session as RoutedSession)
+  readonly #runRoute: Pipeline = (session) => this.#route(session)
   #pipeline: Pipeline = this.#runRoute
 
   constructor(options: DispatcherOptions) {
@@ -87,27 +66,27 @@ export class Dispatcher implements Application<RoutedSession> {
     return this.#options.routes.find(head)
   }
 
-  open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): RoutedSession {
+  open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): HttpSession {
     const request = new HttpRequest(head, body, connection, match, this.#options)
-    return new RoutedSession(this.#options, head, connection, request, match, this.#serialize)
+    return new HttpSession(this.#options.server, head, connection, request, match, this.#serialize)
   }
 
-  handle(session: RoutedSession): HttpResponse | Promise<HttpResponse> {
+  handle(session: HttpSession): HttpResponse | Promise<HttpResponse> {
     return this.#prepare(session, this.#run(session))
   }
 
-  refuse(session: RoutedSession, error: Error): HttpResponse | Promise<HttpResponse> {
-    return this.#prepare(session, session.hasAsked ? this.#failTwice(session, error) : this.#answerError(session, error))
+  refuse(session: HttpSession, error: Error): HttpResponse | Promise<HttpResponse> {
+    return this.#prepare(session, session.hasAskedOnError ? this.#failTwice(session, error) : this.#answerError(session, error))
   }
 
   /** What runs just before the answer is sent. An answer that comes too late has been sent in another form. */
-  #prepare(session: RoutedSession, answer: HttpResponse | Promise<HttpResponse>): HttpResponse | Promise<HttpResponse> {
+  #prepare(session: HttpSession, answer: HttpResponse | Promise<HttpResponse>): HttpResponse | Promise<HttpResponse> {
     if (this.#hooks.length === 0) return answer
     if (isPromise(answer)) return answer.then((response) => this.#runHooks(session, response, 0))
     return this.#runHooks(session, answer, 0)
   }
 
-  #runHooks(session: RoutedSession, response: HttpResponse, from: number): HttpResponse | Promise<HttpResponse> {
+  #runHooks(session: HttpSession, response: HttpResponse, from: number): HttpResponse | Promise<HttpResponse> {
     try {
       for (let i = from; i < this.#hooks.length && !response.isTaken; i++) {
         const running = this.#hooks[i]!(session, response)
@@ -125,7 +104,7 @@ export class Dispatcher implements Application<RoutedSession> {
   }
 
   /** The answer that was to be sent is given up, whoever made it. */
-  #failHook(session: RoutedSession, response: HttpResponse, error: unknown): HttpResponse {
+  #failHook(session: HttpSession, response: HttpResponse, error: unknown): HttpResponse {
     if (response.isTaken) {
       this.#log(session, error)
       return response
@@ -134,7 +113,7 @@ export class Dispatcher implements Application<RoutedSession> {
     return this.#failTwice(session, error)
   }
 
-  #run(session: RoutedSession): HttpResponse | Promise<HttpResponse> {
+  #run(session: HttpSession): HttpResponse | Promise<HttpResponse> {
     try {
       const answer = this.#pipeline(session)
       return isPromise(answer) ? answer.catch((error: unknown) => this.#answerLateError(session, error)) : answer
@@ -144,7 +123,7 @@ export class Dispatcher implements Application<RoutedSession> {
   }
 
   /** An error that comes when the request has been answered already, because its time was up, has nobody to be told to. */
-  #answerLateError(session: RoutedSession, error: unknown): HttpResponse | Promise<HttpResponse> {
+  #answerLateError(session: HttpSession, error: unknown): HttpResponse | Promise<HttpResponse> {
     if (!session.response.isTaken) return this.#answerError(session, error)
     // What goes on to answer finds that somebody else has: that is no second failure.
     const isTooLate = error instanceof WeirError && error.code === 'WEIR_RESPONSE_SENT'
@@ -152,14 +131,14 @@ export class Dispatcher implements Application<RoutedSession> {
     return session.response
   }
 
-  #route(session: RoutedSession): HttpResponse | Promise<HttpResponse> {
+  #route(session: HttpSession): HttpResponse | Promise<HttpResponse> {
     const { route, values } = session.match
     if (route === null) return this.#answerWithoutRoute(session)
     return reply(session, (route as Route).run(session, session.request, values))
   }
 
   /** RFC 9110 §9.3.7, §15.5.6: OPTIONS is answered for every path that is known, 405 says which methods are. */
-  #answerWithoutRoute(session: RoutedSession): HttpResponse | Promise<HttpResponse> {
+  #answerWithoutRoute(session: HttpSession): HttpResponse | Promise<HttpResponse> {
     const { head } = session
     const methods = this.#options.routes.methodsFor(head.path, head.host)
     if (methods.length === 0) return this.#answerCode(session, 'WEIR_ROUTE_NOT_FOUND')
@@ -167,16 +146,16 @@ export class Dispatcher implements Application<RoutedSession> {
     return head.method === 'OPTIONS' ? session.response.noContent() : this.#answerCode(session, 'WEIR_METHOD_NOT_ALLOWED')
   }
 
-  #answerCode(session: RoutedSession, code: ErrorCode): HttpResponse | Promise<HttpResponse> {
+  #answerCode(session: HttpSession, code: ErrorCode): HttpResponse | Promise<HttpResponse> {
     return this.#answerError(session, new WeirError(code))
   }
 
-  #answerError(session: RoutedSession, error: unknown): HttpResponse | Promise<HttpResponse> {
+  #answerError(session: HttpSession, error: unknown): HttpResponse | Promise<HttpResponse> {
     const { onError } = this.#options
     this.#log(session, error)
     if (onError === null) return this.#sendProblem(session, error)
     try {
-      session.hasAsked = true
+      session.hasAskedOnError = true
       session.response.clearRepresentation()
       const result = onError(error, session)
       if (isPromise(result)) {
@@ -191,24 +170,24 @@ export class Dispatcher implements Application<RoutedSession> {
     }
   }
 
-  #replyToError(session: RoutedSession, error: unknown, result: unknown): HttpResponse | Promise<HttpResponse> {
+  #replyToError(session: HttpSession, error: unknown, result: unknown): HttpResponse | Promise<HttpResponse> {
     return result === undefined && !session.response.isAnswered ? this.#sendProblem(session, error) : reply(session, result)
   }
 
   /** The error handler failed too. */
-  #failTwice(session: RoutedSession, error: unknown): HttpResponse {
+  #failTwice(session: HttpSession, error: unknown): HttpResponse {
     this.#log(session, error)
     return this.#sendProblem(session, error)
   }
 
-  #sendProblem(session: RoutedSession, error: unknown): HttpResponse {
+  #sendProblem(session: HttpSession, error: unknown): HttpResponse {
     const { response } = session
     response.clearRepresentation()
     return response.sendProblem(problemFor(error, this.#options.debug))
   }
 
   /** Only what the host program must know: clients make mistakes all day. */
-  #log(session: RoutedSession, error: unknown): void {
+  #log(session: HttpSession, error: unknown): void {
     const isClients = error instanceof WeirError && error.fault === 'peer'
     if (isClients || problemFor(error, false).status < 500) return
     try {

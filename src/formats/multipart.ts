@@ -12,7 +12,7 @@
 // - Preamble and epilogue are dropped. `--boundary--` ends the form, whatever follows; a form may have no parts, as browsers send it.
 // - Line ends are CRLF. A bare CR or LF in a part's head, a folded line and NUL are refused; names are UTF-8 or refused.
 
-import { isUtf8 } from 'node:buffer'
+import { Buffer, isUtf8 } from 'node:buffer'
 
 import { CR, DASH, isBlank, LF } from '../base/ascii.ts'
 import { PayloadTooLargeError, WeirError } from '../base/errors.ts'

@@ -3,7 +3,7 @@
 // Both work on the bytes of the whole piece, because a character may be spread over several `%xx`. Neither throws: an exception
 // for each of thousands of bad escapes would cost far more than reading them.
 
-import { isUtf8 } from 'node:buffer'
+import { Buffer, isUtf8 } from 'node:buffer'
 
 import { HEX, NOT_HEX, PERCENT, PLUS, SP } from '../base/ascii.ts'
 

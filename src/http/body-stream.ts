@@ -1,5 +1,6 @@
 // The body as a Readable, no faster than it is read.
 
+import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 
 import type { BodySink, RequestBody } from './body.ts'

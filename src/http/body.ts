@@ -4,7 +4,7 @@
 // the engine stops reading the socket: that is the back-pressure. After `expire` every member throws, so that nobody trusts memory
 // that belongs to somebody else by now.
 
-import { isUtf8 } from 'node:buffer'
+import { Buffer, isUtf8 } from 'node:buffer'
 
 import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError } from '../base/errors.ts'
 

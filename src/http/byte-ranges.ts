@@ -1,5 +1,6 @@
 // Which parts of a file a client asks for (RFC 9110 §14), and how several of them are sent at once (§14.6).
 
+import { Buffer } from 'node:buffer'
 import type { ByteRange, FilePiece } from './file-source.ts'
 
 /** Ranges in one request. More than that is no way to read a file, and the whole of it is sent instead (RFC 9110 §14.2). */

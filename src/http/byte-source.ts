@@ -1,5 +1,6 @@
 // A body that comes in pieces from the host program, and how it is read and closed.
 
+import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
 
 /** Bytes, or text that is sent as UTF-8, as they come. A Node `Readable` and a Web `ReadableStream` are such. */

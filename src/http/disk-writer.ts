@@ -3,6 +3,7 @@
 // A small pool of 256 KiB buffers and plain positioned writes cost a third of what a `Writable` for each file does. When all
 // buffers are full the source is told to stop; nothing else bounds the memory, and nothing else has to.
 
+import { Buffer } from 'node:buffer'
 import type { Hash } from 'node:crypto'
 import { write } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'

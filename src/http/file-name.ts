@@ -1,5 +1,7 @@
 // File names that came from a client, made fit for a file system.
 
+import { Buffer } from 'node:buffer'
+
 /** What Windows, macOS or Linux refuse or read in a way of their own, controls, bidirectional overrides and halves of surrogate pairs included. */
 const REFUSED = /[\u0000-\u001f\u007f-\u009f<>:"|?*\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Cs}]/gu
 /** Names of devices, which Windows opens instead of a file, whatever the extension. */

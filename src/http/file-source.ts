@@ -3,6 +3,7 @@
 // The file is closed when the last byte has been read, when the reader leaves, when a read fails, and by `destroy()`, also before
 // anything was read. An async generator could not promise the last: its `finally` does not run if it was never started.
 
+import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
 
 import type { OpenFile } from './open-file.ts'

@@ -1,5 +1,7 @@
 // Bytes that come in pieces of any size, gathered in one place: a piece of one byte costs one byte, not an object.
 
+import { Buffer } from 'node:buffer'
+
 /** Small enough for Node's pool: most forms have short fields and nothing else that is gathered. */
 const FIRST_BYTES = 1024
 

@@ -1,5 +1,6 @@
 // A file whose bytes are in memory, prepared once and sent often.
 
+import { Buffer } from 'node:buffer'
 import { formatHttpDate } from '../formats/http-date.ts'
 
 import type { FilePiece } from './file-source.ts'

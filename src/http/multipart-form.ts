@@ -1,5 +1,6 @@
 // A whole form in memory, for small uploads.
 
+import { Buffer } from 'node:buffer'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { PayloadTooLargeError } from '../base/errors.ts'

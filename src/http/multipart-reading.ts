@@ -1,5 +1,6 @@
 // From the request's body to the parts of a form: feeds the parser, stops when a part's receiver cannot keep up, and ends exactly once.
 
+import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
 import { boundaryOf } from '../formats/boundary.ts'
 import { type MultipartLimits, MultipartParser, type PartHandler } from '../formats/multipart.ts'

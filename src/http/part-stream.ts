@@ -1,5 +1,6 @@
 // The content of one uploaded file as it arrives.
 
+import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 
 import type { BodySink } from './body.ts'

@@ -1,5 +1,6 @@
 // An upload becomes a file: under a temporary name while it comes, under its own when it is whole, and not at all when it is not.
 
+import { Buffer } from 'node:buffer'
 import { constants } from 'node:fs'
 import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises'
 import { extname, join } from 'node:path'

@@ -1,9 +1,11 @@
 // One exchange, as a handler holds it: the request, the answer, and what goes with them.
 
+import type { Head } from '../wire/head.ts'
+
 import type { ClientCertificate, ConnectionInfo } from './connection-info.ts'
 import type { HttpRequest } from './request.ts'
 import { HttpResponse, type Serialize } from './response.ts'
-import type { RouteInfo, RouteMetadata } from './route-info.ts'
+import type { RouteMatch, RouteMetadata } from './route-info.ts'
 
 /** A place where a server listens. */
 export interface Endpoint {
@@ -72,8 +74,13 @@ export class HttpSession {
   readonly request: HttpRequest
   /** Who is asking, as an authenticating middleware found out; null until one has. */
   principal: unknown = null
+  /** @internal */
+  readonly head: Head
+  /** @internal The route that was found. */
+  readonly match: RouteMatch
+  /** @internal `onError` has been asked: when its answer fails as well, it is not asked again. */
+  hasAskedOnError = false
   readonly #connection: ConnectionInfo
-  readonly #route: RouteInfo | null
   readonly #serialize: Serialize
   #response: HttpResponse | null = null
   /** A response of the handler's own making, which is sent in place of `response`. */
@@ -82,11 +89,12 @@ export class HttpSession {
   #requestId: string | null = null
 
   /** @internal */
-  constructor(server: ServerHandle, connection: ConnectionInfo, request: HttpRequest, route: RouteInfo | null, serialize: Serialize) {
+  constructor(server: ServerHandle, head: Head, connection: ConnectionInfo, request: HttpRequest, match: RouteMatch, serialize: Serialize) {
     this.server = server
+    this.head = head
     this.#connection = connection
     this.request = request
-    this.#route = route
+    this.match = match
     this.#serialize = serialize
   }
 
@@ -147,12 +155,12 @@ export class HttpSession {
 
   /** What the matched route was declared with as `metadata`; empty without any, or when no route matched. */
   get metadata(): RouteMetadata {
-    return this.#route?.metadata ?? NO_METADATA
+    return this.match.route?.metadata ?? NO_METADATA
   }
 
   /** The template of the matched route with its method, `GET /users/:id`; null when no route matched. */
   get route(): string | null {
-    return this.#route?.label ?? null
+    return this.match.route?.label ?? null
   }
 
   /** Unique among the connections of this process. */

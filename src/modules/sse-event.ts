@@ -1,5 +1,6 @@
 // One server-sent event as bytes (WHATWG HTML §9.2.5 and §9.2.6).
 
+import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
 
 /** What an event may consist of. Nothing of it is required. */

@@ -1,5 +1,6 @@
 // Server-sent events (WHATWG HTML §9.2): what a handler returns to send them. The entry `weir/sse`.
 
+import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
 import type { HttpRequest } from '../http/request.ts'
 import type { HttpResponse } from '../http/response.ts'

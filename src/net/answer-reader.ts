@@ -1,5 +1,6 @@
 // Reads answers as a client does, from the bytes of one connection: a head, the pieces of its body, the next head. For tests of host programs.
 
+import { Buffer } from 'node:buffer'
 import { DEFAULT_LIMITS } from '../base/limits.ts'
 import { BODY_DATA, BODY_END, ChunkDecoder } from '../wire/chunked.ts'
 

@@ -1,5 +1,6 @@
 // One answer on its way through an HTTP/2 stream (RFC 9113 §8.1). What it says is decided as for HTTP/1.1; how it is framed is Node's part.
 
+import { Buffer } from 'node:buffer'
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 
 import { trimBlanks } from '../base/ascii.ts'

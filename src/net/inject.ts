@@ -1,5 +1,6 @@
 // A request through the real parser and the whole application, without a socket: for tests of host programs.
 
+import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
 
 import { type AnswerHead, AnswerReader } from './answer-reader.ts'

@@ -3,6 +3,7 @@
 // It behaves as a socket does. What the client sends waits while the server does not read; what the server writes waits while the client
 // does not; each side ends by itself; and the news of an end comes when the present work is done.
 
+import { Buffer } from 'node:buffer'
 import type { Transport, TransportListener } from './transport.ts'
 
 /** With so many bytes waiting for the client, the server is to wait as well. */

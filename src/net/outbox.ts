@@ -1,6 +1,7 @@
 // What waits to be written. Small answers gather here, so that a batch of pipelined requests is answered with one write, and the
 // head and the body of an answer never go out as two packets.
 
+import { Buffer } from 'node:buffer'
 import type { Transport } from './transport.ts'
 
 /** A body of up to this many bytes is copied behind its head: one write of both is cheaper than a vectored one. */

@@ -1,5 +1,6 @@
 // A request as a test of a host program writes it down, and the bytes that a client would send for it.
 
+import { Buffer } from 'node:buffer'
 import { isFieldValue, isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 

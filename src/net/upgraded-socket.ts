@@ -4,6 +4,7 @@
 // has room again: until then it counts in `writableLength`. It closes when the transport does, and not before: what waits to be sent
 // after `end` is sent.
 
+import { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
 
 import type { Transport, TransportListener } from './transport.ts'

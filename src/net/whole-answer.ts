@@ -1,5 +1,6 @@
 // An answer whose length is known: head and body go to the outbox at once.
 
+import { Buffer } from 'node:buffer'
 import type { RequestBody } from '../http/body.ts'
 import { closeSource } from '../http/byte-source.ts'
 import type { HttpResponse } from '../http/response.ts'

@@ -1,5 +1,6 @@
 // A client on one connection in memory, for tests of host programs: whole requests, raw bytes, and everything that a client may do wrong.
 
+import { Buffer } from 'node:buffer'
 import type { AnswerHead } from '../net/answer-reader.ts'
 import type { InjectResponse } from '../net/inject.ts'
 import type { PeerHost } from '../net/peer.ts'

@@ -1,5 +1,6 @@
 // A request of a test client: as `inject` takes it, and with bodies that are sent piece by piece.
 
+import { Buffer } from 'node:buffer'
 import { fieldsOf, type InjectRequest, requestBytes } from '../net/request-bytes.ts'
 
 export interface TestRequest extends Omit<InjectRequest, 'body'> {

@@ -4,6 +4,7 @@
 // Pull, not callbacks: `receive` hands bytes in, then `next` is called until it says NEED_DATA, PAUSED or CLOSED. Not calling it is
 // back-pressure. Bytes given to `receive` are borrowed: what is left of them is copied only where the caller stops (`hold`).
 
+import { Buffer } from 'node:buffer'
 import { CR, LF } from '../base/ascii.ts'
 import { PayloadTooLargeError, ProtocolError, WeirError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'

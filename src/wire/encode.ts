@@ -1,5 +1,6 @@
 // Answers as bytes: status line, fields and framing (RFC 9112 §4, §6, §7.1). What stands in them was checked when it was set.
 
+import { Buffer } from 'node:buffer'
 import { STATUS_CODES } from '../base/status-codes.ts'
 import { CHUNKED } from './framing.ts'
 

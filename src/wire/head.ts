@@ -119,18 +119,17 @@ export class HeadReader extends FieldReader {
       this.#state = VERSION
     }
     const version = base + this.#versionStart
-    while (p < stop) {
-      this.#checkVersion(buf[p]!, p - version)
-      p++
-      if (p - version === VERSION_TEXT.length) {
-        this.#fieldsStart = p - base
-        this.#state = FIELDS
-        this.begin(p - base)
-        return true
-      }
-    }
+    const versionEnd = version + VERSION_TEXT.length
+    if (p === version && versionEnd <= stop && isText(buf, p, VERSION_TEXT)) {
+      this.#minorVersion = 1
+      p = versionEnd
+    } else for (; p < versionEnd && p < stop; p++) this.#checkVersion(buf[p]!, p - version)
     this.at = p - base
-    return false
+    if (p < versionEnd) return false
+    this.#fieldsStart = this.at
+    this.#state = FIELDS
+    this.begin(this.at)
+    return true
   }
 
   /** A higher minor version is read as 1.1 (RFC 9110 §2.5); another major one is not spoken; what is no version at all is a bad request. */

@@ -3,6 +3,7 @@
 // So one reader judges the heads of both protocols: targets, Host, lengths, expectations and limits, to the letter. What is checked here
 // is what the list could smuggle into that text, and what HTTP/2 alone forbids (§8.2). Fields are counted as their HTTP/1.1 lines.
 
+import { Buffer } from 'node:buffer'
 import { CLASS, isBlank, isFieldValue, isToken, TARGET } from '../base/ascii.ts'
 import { ProtocolError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'
