@@ -8,6 +8,7 @@ export const CR = 0x0d
 export const SP = 0x20
 export const DQUOTE = 0x22
 export const PERCENT = 0x25
+export const AMPERSAND = 0x26
 export const ASTERISK = 0x2a
 export const PLUS = 0x2b
 export const COMMA = 0x2c

@@ -80,3 +80,23 @@ test('names that objects inherit are names like any other', () => {
   ])
   assert.equal(foldForm([])['toString'], undefined)
 })
+
+test('which names are expected changes nothing, and one that comes as expected is that very string', () => {
+  const names = ['name', 'e-mail', 'a b', 'ticked', 'last']
+  const word = fc.oneof(fc.constantFrom(...names, 'nam', 'names', ''), fc.string({ unit: 'grapheme', maxLength: 4 }))
+  fc.assert(
+    fc.property(fc.array(fc.tuple(word, word)), fc.boolean(), (pairs, isPlain) => {
+      const text = isPlain ? pairs.map(([name, value]) => `${name}=${value}`).join('&') : new URLSearchParams(pairs).toString()
+      assert.deepEqual(parseForm(text, Number.POSITIVE_INFINITY, names), parseForm(text, Number.POSITIVE_INFINITY))
+    }),
+  )
+})
+
+test('a form is read alike whether it fits into the memory that is kept for short ones or not', () => {
+  for (const value of ['%41', '+%', 'é%C3%A9', '%ff', 'a=b%', '%4', 'x&y&&=z%3d']) {
+    for (const times of [1, 100, 170, 171, 200, 700, 1400, 4096, 5000]) {
+      const text = `name=${value.repeat(times)}&%6c=${'+'.repeat(times)}`
+      assert.deepEqual(parseForm(text, Number.POSITIVE_INFINITY), [...new URLSearchParams(`?${text}`)].flat())
+    }
+  }
+})

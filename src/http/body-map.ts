@@ -3,7 +3,7 @@
 import { BACKSLASH, DQUOTE } from '../base/ascii.ts'
 import { emptyRecord } from '../base/empty-record.ts'
 import { ModelBindingError, WeirError } from '../base/errors.ts'
-import { type FormRecord, foldForm, parseForm } from '../formats/form.ts'
+import { DEFAULT_MAX_FORM_PAIRS, type FormRecord, foldForm, parseForm } from '../formats/form.ts'
 import { isJson, type MediaType, parseMediaType } from '../formats/media-type.ts'
 import type { KeyPath } from '../model/key-paths.ts'
 import { DEFAULT_MAX_DEPTH, type PopulateOptions, populate } from '../model/populate.ts'
@@ -63,7 +63,11 @@ export function mapBody(
   if (type.type !== FORM) return false
   const text = body.text(member)
   if (text === '') return false
-  populate(model, { kind: 'form', value: foldForm(parseForm(text), new Folded()) }, populateOptions(options))
+  populate(
+    model,
+    { kind: 'form', value: foldForm(parseForm(text, DEFAULT_MAX_FORM_PAIRS, Object.keys(model)), new Folded()) },
+    populateOptions(options),
+  )
   return true
 }
 

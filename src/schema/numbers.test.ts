@@ -65,7 +65,12 @@ test('any text is a whole number exactly when it is written as one', () => {
 })
 
 test('any text is a number exactly when JSON says so', () => {
-  const numeric = fc.oneof(fc.string(), fc.double().map(String), fc.stringMatching(/^[-+0-9.eE]{0,8}$/))
+  const numeric = fc.oneof(
+    fc.string(),
+    fc.double().map(String),
+    fc.stringMatching(/^[-+0-9.eE]{0,8}$/),
+    fc.stringMatching(/^-?[0-9]{1,9}\.?[0-9]{0,9}$/),
+  )
   fc.assert(
     fc.property(numeric, (text) => {
       const value = t.number.fromText(text)

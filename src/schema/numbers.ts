@@ -10,6 +10,7 @@ import type { Mismatch } from './mismatch.ts'
 import { type JsonSchema, type Presence, REQUIRED, Schema } from './schema.ts'
 
 const MINUS = 0x2d
+const DOT = 0x2e
 const ZERO = 0x30
 
 /** `Number.MAX_SAFE_INTEGER` has 16 digits. */
@@ -59,7 +60,7 @@ export class NumberSchema<T = number> extends Schema<T> {
   }
 
   protected override readText(text: string): number | Mismatch {
-    const value = this.#whole ? integerOf(text) : JSON_NUMBER.test(text) ? Number(text) : Number.NaN
+    const value = this.#whole ? integerOf(text) : numberOf(text)
     return this.#fits(value) ? value : this.textMismatch(text)
   }
 
@@ -173,6 +174,32 @@ function integerOf(text: string): number {
     value = value * 10 + digit
   }
   return isNegative && value !== 0 ? -value : value
+}
+
+/** A double holds as many digits exactly, and so the power of ten that a fraction is divided by: one division rounds once, as `Number()` does. */
+const EXACT_DIGITS = 15
+const POWERS_OF_TEN = Array.from({ length: EXACT_DIGITS }, (_, i) => 10 ** i)
+
+/** The number that `text` is, or NaN. Most are short: one pass over their digits is a third of what the expression and `Number()` take. */
+function numberOf(text: string): number {
+  const start = text.charCodeAt(0) === MINUS ? 1 : 0
+  const end = text.length
+  if (end > EXACT_DIGITS || end === start) return longNumberOf(text)
+  let value = 0
+  let dot = end
+  for (let at = start; at < end; at++) {
+    const digit = text.charCodeAt(at) - ZERO
+    if (digit >= 0 && digit <= 9) value = value * 10 + digit
+    else if (digit === DOT - ZERO && dot === end && at > start && at < end - 1) dot = at
+    else return longNumberOf(text)
+  }
+  if (dot > start + 1 && text.charCodeAt(start) === ZERO) return Number.NaN
+  if (dot !== end) value /= POWERS_OF_TEN[end - dot - 1]!
+  return start === 0 ? value : -value
+}
+
+function longNumberOf(text: string): number {
+  return JSON_NUMBER.test(text) ? Number(text) : Number.NaN
 }
 
 function bigIntOf(text: string): bigint | null {
