@@ -31,14 +31,16 @@ const lastPlace = new Uint8Array(1 << HASH_BITS)
  * is written into them, and taken out again, in a fraction of the time that the 4 KiB take which are searched at least.
  */
 let owner: DelimiterSearch | null = null
+/** The memory that was searched last, as words: mostly it is the one receive buffer. */
+let lastWords: Int32Array = new Int32Array(0)
+/** Larger memory is a body of its own, which must not be kept alive from here. */
+const KEPT_BYTES = 1024 * 1024
 
 export class DelimiterSearch {
   /** What is looked for. Its only CR is its first byte: `tail`, and whoever goes on matching in the next chunk, rely on it. */
   readonly needle: Uint8Array
   /** By the byte under the needle's end: how far the needle has to move on. */
   #skips: Uint8Array | null = null
-  /** The memory of the bytes searched last, as words. */
-  #words: Int32Array = new Int32Array(0)
 
   /** @param needle begins with CR, has no other CR, and is 2 to 254 bytes long */
   constructor(needle: Uint8Array) {
@@ -68,8 +70,7 @@ export class DelimiterSearch {
 
   #findByWords(bytes: Uint8Array, from: number, to: number): number {
     if (owner !== this) this.#takePlaces()
-    if (this.#words.buffer !== bytes.buffer) this.#words = new Int32Array(bytes.buffer, 0, bytes.buffer.byteLength >> 2)
-    const words = this.#words
+    const words = wordsOf(bytes.buffer)
     const base = bytes.byteOffset
     const length = this.needle.length
     const stride = (length - 3) >> 2
@@ -143,7 +144,14 @@ function clearPlaces(needle: Uint8Array): void {
   }
 }
 
-/** Four bytes in the machine's own order, as in `#words`. */
+function wordsOf(memory: ArrayBufferLike): Int32Array {
+  if (lastWords.buffer === memory) return lastWords
+  const words = new Int32Array(memory, 0, memory.byteLength >> 2)
+  if (memory.byteLength <= KEPT_BYTES) lastWords = words
+  return words
+}
+
+/** Four bytes in the machine's own order, as in `wordsOf`. */
 function wordAt(bytes: Uint8Array, at: number): number {
   const one = bytes[at]!
   const two = bytes[at + 1]!

@@ -4,10 +4,11 @@ import { Buffer } from 'node:buffer'
 
 /** Small enough for Node's pool: most forms have short fields and nothing else that is gathered. */
 const FIRST_BYTES = 1024
+const NOTHING = Buffer.alloc(0)
 
 /** Holds one text or one file at a time; the memory is used again for the next. */
 export class GatheredBytes {
-  #memory: Buffer = Buffer.alloc(0)
+  #memory: Buffer = NOTHING
   #size = 0
 
   get size(): number {

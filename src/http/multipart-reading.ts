@@ -21,10 +21,11 @@ export interface PartReceiver {
 /**
  * Reads the form of a body.
  * @param makeReceiver is given what to call when it can take more, or has failed
- * @returns false when the body is no multipart/form-data, or not a valid one
- * @throws (rejects) limits that were crossed, what the receiver failed with, and that the client has left
+ * @returns false when the body is no multipart/form-data, or not a valid one; rejects with limits that were crossed, what the receiver
+ *   failed with, and that the client has left
+ * @throws RequestExpiredError, BodyAlreadyReadError
  */
-export async function readMultipart(
+export function readMultipart(
   contentType: string | null,
   body: RequestBody,
   member: string,
@@ -33,7 +34,7 @@ export async function readMultipart(
 ): Promise<boolean> {
   body.checkAlive(member)
   const boundary = contentType === null ? null : boundaryOf(contentType)
-  if (boundary === null) return false
+  if (boundary === null) return Promise.resolve(false)
   const reading = new MultipartReading(body, boundary, limits, makeReceiver)
   body.take(member, reading)
   return reading.done

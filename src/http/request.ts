@@ -251,12 +251,8 @@ export class HttpRequest {
    * @throws (rejects) PayloadTooLargeError for a limit that was crossed; BodyAlreadyReadError when the body went elsewhere
    */
   bodyMultipart(options: MultipartOptions = {}): Promise<MultipartFormData | null> {
-    return neverUnhandled(this.#readFormOnce(options))
-  }
-
-  async #readFormOnce(options: MultipartOptions): Promise<MultipartFormData | null> {
-    this.#body.checkAlive('bodyMultipart()')
-    this.#form ??= this.#readForm('bodyMultipart()', options)
+    if (this.#isExpired) return neverUnhandled(this.#readForm('bodyMultipart()', options)) // says so, whatever was read before
+    this.#form ??= neverUnhandled(this.#readForm('bodyMultipart()', options))
     return this.#form
   }
 

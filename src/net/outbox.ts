@@ -30,8 +30,20 @@ export class Outbox {
 
   /** A head and the UTF-8 text behind it, whose length in bytes is known. */
   addUtf8(head: string, text: string, byteLength: number): void {
-    if (byteLength === text.length) this.#text += head + text
-    else this.addBytes(head, Buffer.from(text))
+    if (byteLength === text.length) {
+      this.#text += head + text
+      return
+    }
+    const before = this.#text + head
+    if (before.length + byteLength > JOIN_BYTES) {
+      this.addBytes(head, Buffer.from(text))
+      return
+    }
+    this.#text = ''
+    const joined = Buffer.allocUnsafe(before.length + byteLength)
+    joined.write(before, 0, 'latin1')
+    joined.write(text, before.length)
+    this.#transport.writeBytes(joined)
   }
 
   /** A head, the bytes behind it, which must not change until they are sent, and a tail. They go out at once. */
