@@ -11,13 +11,14 @@ import { FRAMING, type HttpResponse } from '../http/response.ts'
 import { mayHaveBody, shownLength, shownType } from './answer-head.ts'
 import { DrainGate } from './drain-gate.ts'
 import { type PumpTarget, pump } from './pump.ts'
+import type { AnswerUnderWay } from './request-cycle.ts'
 
 /** A frame's payload as most clients allow it. So much is handed on at once, and whether the client reads is seen in such steps. */
 const PIECE_BYTES = 16 * 1024
 /** The length is not known before the end of the body. */
 const UNKNOWN = -1
 
-export class Http2Answer implements PumpTarget {
+export class Http2Answer implements AnswerUnderWay, PumpTarget {
   readonly #stream: ServerHttp2Stream
   readonly #response: HttpResponse
   readonly #dateLine: string
@@ -50,6 +51,11 @@ export class Http2Answer implements PumpTarget {
     return this.#isGone
   }
 
+  /** Whether the connection ends with it. */
+  get closes(): boolean {
+    return this.#response.closes
+  }
+
   /** Bytes that are in memory until the client takes them. */
   get unsentBytes(): number {
     return Math.max(this.#bytes?.length ?? 0, this.#givenBytes) - this.#takenBytes
@@ -61,7 +67,7 @@ export class Http2Answer implements PumpTarget {
     return waits ? Number.MAX_SAFE_INTEGER - this.#takenBytes : 0
   }
 
-  /** Sends an answer that needs no waiting. @returns false when its body is a stream, or is large: `sendStream` sends it */
+  /** Sends an answer that needs no waiting. @returns false when its body is a stream, or is large: `send` sends it */
   sendWhole(): boolean {
     const { content, declaredLength } = this.#response
     const hasBody = mayHaveBody(this.#response, this.#isHead)
@@ -85,7 +91,7 @@ export class Http2Answer implements PumpTarget {
   }
 
   /** Sends the others. @throws what a streamed body's source throws */
-  async sendStream(): Promise<void> {
+  async send(): Promise<void> {
     const { content, declaredLength } = this.#response
     this.#stream.on('drain', () => this.#gate.open())
     if (this.#bytes !== null) {

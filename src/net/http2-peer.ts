@@ -11,13 +11,12 @@ import type { Limits } from '../base/limits.ts'
 import type { ClientCertificate } from '../http/connection-info.ts'
 import type { Head } from '../wire/head.ts'
 import { readHttp2Head } from '../wire/http2-head.ts'
-
+import type { PeerHost } from './connection-host.ts'
 import { connectionId, nextConnection } from './connection-id.ts'
 import * as phase from './deadlines.ts'
 import { Deadlines } from './deadlines.ts'
 import type { Guest } from './guests.ts'
 import { type Http2Connection, Http2Exchange } from './http2-exchange.ts'
-import type { PeerHost } from './peer.ts'
 import type { Timed } from './ticker.ts'
 
 const NO_ERROR = 0
@@ -143,7 +142,7 @@ export class Http2Peer implements Guest, Http2Connection, Timed {
       this.#start(exchange, list, isWhole)
     } catch (error) {
       this.host.report(error as Error, this)
-      exchange.break(error as Error)
+      exchange.breakOff(error as Error)
     }
   }
 
@@ -197,7 +196,7 @@ export class Http2Peer implements Guest, Http2Connection, Timed {
 
   abort(error: Error): void {
     this.#isAborted = true
-    for (const exchange of this.#exchanges) exchange.break(error)
+    for (const exchange of this.#exchanges) exchange.breakOff(error)
     this.#session.destroy()
     this.#socket.destroy()
     if (this.#isGone) this.host.forget(this)

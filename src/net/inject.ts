@@ -4,8 +4,9 @@ import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
 
 import { type AnswerHead, AnswerReader } from './answer-reader.ts'
+import type { PeerHost } from './connection-host.ts'
 import { MemoryTransport } from './memory-transport.ts'
-import { Peer, type PeerHost } from './peer.ts'
+import { Peer } from './peer.ts'
 import { type InjectRequest, requestBytes } from './request-bytes.ts'
 
 /** What came back. */

@@ -3,10 +3,11 @@
 import { createServer, type Server } from 'node:net'
 
 import type { Endpoint } from '../http/session.ts'
+import type { PeerHost } from './connection-host.ts'
 import { Guests } from './guests.ts'
 import { isUnix, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
 import { Listener } from './listener.ts'
-import { Peer, type PeerHost } from './peer.ts'
+import { Peer } from './peer.ts'
 import type { SecureDoor } from './secure-door.ts'
 import { SocketTransport } from './socket-transport.ts'
 

@@ -8,10 +8,11 @@ import { createSecureContext, createServer, type SecureContext, type SecureConte
 import { WeirError } from '../base/errors.ts'
 
 import { readClientCertificate } from './client-certificate.ts'
+import type { PeerHost } from './connection-host.ts'
 import type { Guests } from './guests.ts'
 import type { Http2Peer } from './http2-peer.ts'
 import { checkTlsOptions, type ServerTlsOptions } from './listen-options.ts'
-import { Peer, type PeerHost } from './peer.ts'
+import { Peer } from './peer.ts'
 import { SocketTransport } from './socket-transport.ts'
 
 type SniCallback = NonNullable<ServerTlsOptions['SNICallback']>

@@ -10,10 +10,11 @@ import { answerHead } from './answer-head.ts'
 import { DrainGate } from './drain-gate.ts'
 import type { Outbox } from './outbox.ts'
 import { type PumpTarget, pump } from './pump.ts'
+import type { AnswerUnderWay } from './request-cycle.ts'
 
 const LINE_END = '\r\n'
 
-export class StreamedAnswer implements PumpTarget {
+export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   readonly #head: Head
   readonly #response: HttpResponse
   readonly #outbox: Outbox

@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { WeirError } from '../base/errors.ts'
+import type { PeerHost } from '../net/connection-host.ts'
 import { type InjectResponse, wholeAnswer } from '../net/inject.ts'
-import type { PeerHost } from '../net/peer.ts'
 import type { InjectRequest } from '../net/request-bytes.ts'
 
 import type { Accidents } from './accidents.ts'

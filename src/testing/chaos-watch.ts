@@ -2,7 +2,7 @@
 
 import type { Application, Exchange } from '../http/application.ts'
 import type { HttpResponse } from '../http/response.ts'
-import type { PeerHost } from '../net/peer.ts'
+import type { PeerHost } from '../net/connection-host.ts'
 
 import { derivedHost } from './derived-host.ts'
 

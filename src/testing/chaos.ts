@@ -3,8 +3,8 @@
 // left, nothing is left open. Everything is drawn from a seed: the same seed gives the same run.
 
 import { WeirError } from '../base/errors.ts'
+import type { PeerHost } from '../net/connection-host.ts'
 import type { InjectResponse } from '../net/inject.ts'
-import type { PeerHost } from '../net/peer.ts'
 import { requestBytes } from '../net/request-bytes.ts'
 import { type HttpServer, hostOf } from '../server.ts'
 

@@ -2,8 +2,9 @@
 
 import { WeirError } from '../base/errors.ts'
 import { AnswerReader } from '../net/answer-reader.ts'
+import type { PeerHost } from '../net/connection-host.ts'
 import { MemoryTransport } from '../net/memory-transport.ts'
-import { Peer, type PeerHost } from '../net/peer.ts'
+import { Peer } from '../net/peer.ts'
 import { Ticker } from '../net/ticker.ts'
 
 import type { Action, Behave, Behaviour, StallTime } from './behaviours.ts'

@@ -1,4 +1,4 @@
-import type { PeerHost } from '../net/peer.ts'
+import type { PeerHost } from '../net/connection-host.ts'
 
 /** The same server, but for `changes`. */
 export function derivedHost(host: PeerHost, changes: Partial<Omit<PeerHost, 'isStopping'>>): PeerHost {

@@ -2,8 +2,8 @@
 
 import { Buffer } from 'node:buffer'
 import type { AnswerHead } from '../net/answer-reader.ts'
+import type { PeerHost } from '../net/connection-host.ts'
 import type { InjectResponse } from '../net/inject.ts'
-import type { PeerHost } from '../net/peer.ts'
 import { type HttpServer, hostOf } from '../server.ts'
 
 import { ClientConnection, type ClientOptions, type Ending } from './client-connection.ts'
