@@ -16,7 +16,7 @@ import { isPromise } from './base/is-promise.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
 import type { JsonEngine } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
-import type { PeerHost } from './net/connection-host.ts'
+import type { ConnectionHost } from './net/connection-host.ts'
 import { type InjectResponse, inject } from './net/inject.ts'
 import { checkListenOptions, endpointOf, type ListenOptions, type ServerTlsOptions } from './net/listen-options.ts'
 import { Listeners } from './net/listeners.ts'
@@ -69,7 +69,7 @@ export interface StopReport {
 const DEFAULT_GRACE_MS = 10_000
 
 /** @internal What a connection of a server is opened with: `weir/testing` connects clients without a socket by it. */
-export let hostOf: (server: HttpServer) => PeerHost
+export let hostOf: (server: HttpServer) => ConnectionHost
 
 /** An HTTP server inside the host program. Several may run in one process. */
 export class HttpServer implements ModuleHost {
@@ -83,7 +83,7 @@ export class HttpServer implements ModuleHost {
   readonly #routes = new RouteTable()
   readonly #modules = new Set<string>()
   readonly #dispatcher: Dispatcher
-  readonly #host: PeerHost & { isStopping: boolean }
+  readonly #host: ConnectionHost & { isStopping: boolean }
   readonly #places: readonly ListenOptions[]
   #listeners: Listeners | null = null
   #stopSignal = newStopSignal()
@@ -119,12 +119,12 @@ export class HttpServer implements ModuleHost {
       debug: settings.debug === true,
       // No getter: an object with one is a hash table to V8, and each of its properties is looked up for every request.
       isStopping: false,
-      report: (error, peer) => {
+      report: (error, connection) => {
         const isClients = error instanceof WeirError && error.fault !== 'developer'
-        if (!isClients) logger?.error(`weir: connection ${peer.connectionId} was broken off`, error)
+        if (!isClients) logger?.error(`weir: connection ${connection.connectionId} was broken off`, error)
       },
       reportAccept: (error) => logger?.error('weir: a client could not be let in', error),
-      forget: (guest) => this.#listeners?.guests.forget(guest),
+      forget: (connection) => this.#listeners?.connections.forget(connection),
     }
   }
 
@@ -212,7 +212,7 @@ export class HttpServer implements ModuleHost {
   stop(options: StopOptions = {}): Promise<StopReport> {
     const { graceMs = DEFAULT_GRACE_MS } = options
     if (this.#stopping !== null) {
-      if (options.graceMs !== undefined) this.#listeners?.guests.hurry(graceMs)
+      if (options.graceMs !== undefined) this.#listeners?.connections.shortenGrace(graceMs)
       return this.#stopping
     }
     if (this.#listeners === null) return Promise.resolve({ aborted: 0 })

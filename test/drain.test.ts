@@ -140,7 +140,7 @@ inBothReadModes('stop under load', (serve) => {
 
   test('the deadline aborts what is left, tells its handlers why, and says how much it was', async (t) => {
     const { server, connect, accepted, reasons, slow, logged } = await busyServer(serve, t)
-    // First, so that they have been let in before the last handler starts: who still waits at the door is not served.
+    // First, so that they have been let in before the last handler starts: who still waits to be accepted is not served.
     const idle = await Promise.all(numbered(5, () => connect()))
     const stuck = await Promise.all(numbered(7, async (n) => (await connect()).get(`/stuck/${n}`)))
     const streaming = await Promise.all(numbered(3, async (n) => (await connect()).get(`/stream/${n}`)))

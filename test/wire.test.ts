@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 import { LimitError } from '../src/base/errors.ts'
 import { resolveLimits } from '../src/base/limits.ts'
-import { CLOSED, Connection, HEAD, NEED_DATA } from '../src/wire/connection.ts'
+import { CLOSED, HEAD, NEED_DATA, WireConnection } from '../src/wire/connection.ts'
 import type { Head } from '../src/wire/head.ts'
 import { cuts, loadWireCases, parseWireCases, pieces, type WireCase, wireTopics } from './support/wire-cases.ts'
 import { formatReading, read } from './support/wire-reading.ts'
@@ -56,7 +56,7 @@ test('bodyLimit, set after HEAD, takes the place of maxRequestBodySize', () => {
     [4, 'WEIR_BODY_TOO_LARGE'],
     [null, null],
   ] as const) {
-    const onHead = (connection: Connection) => {
+    const onHead = (connection: WireConnection) => {
       connection.bodyLimit = bodyLimit
     }
     assert.equal(read([bytes], { limits, onHead }).error, error, `a length, limit ${bodyLimit}`)
@@ -93,7 +93,7 @@ const CROSSINGS: readonly [
 
 test('a refusal for a limit names the option and what it allows', () => {
   for (const [limit, bytes] of CROSSINGS) {
-    const connection = new Connection(resolveLimits({ [limit]: 64 }))
+    const connection = new WireConnection(resolveLimits({ [limit]: 64 }))
     connection.receive(Buffer.from(bytes), bytes.length)
     assert.throws(
       () => {
@@ -127,7 +127,7 @@ test('a head may be kept: it is the same after the next request was read', () =>
 })
 
 test('after a refusal nothing is taken in any more', () => {
-  const connection = new Connection(resolveLimits())
+  const connection = new WireConnection(resolveLimits())
   connection.receive(Buffer.from('\0'), 1)
   assert.throws(() => connection.next(), { code: 'WEIR_FIRST_BYTE' })
   const more = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -138,7 +138,7 @@ test('after a refusal nothing is taken in any more', () => {
 })
 
 test('an empty piece changes nothing', () => {
-  const connection = new Connection(resolveLimits())
+  const connection = new WireConnection(resolveLimits())
   const bytes = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
   connection.receive(bytes, 10)
   assert.equal(connection.next(), NEED_DATA)

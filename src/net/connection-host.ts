@@ -4,10 +4,10 @@ import type { Limits, Timeouts } from '../base/limits.ts'
 import type { Application } from '../http/application.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 
-import type { Guest } from './guests.ts'
+import type { OpenConnection } from './connections.ts'
 import type { Ticker } from './ticker.ts'
 
-export interface PeerHost {
+export interface ConnectionHost {
   readonly limits: Limits
   readonly timeouts: Timeouts
   readonly ticker: Ticker
@@ -16,9 +16,9 @@ export interface PeerHost {
   /** Whether the server is about to stop: answers say so. */
   readonly isStopping: boolean
   /** A request was refused before it reached the application, or the engine itself failed. */
-  report(error: Error, peer: ConnectionInfo): void
+  report(error: Error, connection: ConnectionInfo): void
   /** A client could not be let in (`EMFILE`); the next one may. */
   reportAccept(error: Error): void
-  /** The peer is gone, and so is its handler. May be said twice. */
-  forget(guest: Guest): void
+  /** The connection is gone, and so is its handler. May be said twice. */
+  forget(connection: OpenConnection): void
 }

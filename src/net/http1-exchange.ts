@@ -6,20 +6,20 @@
 import { WeirError } from '../base/errors.ts'
 import { isTooLarge } from '../http/body-mode.ts'
 import type { HttpResponse, TakeOver } from '../http/response.ts'
-import type { Connection } from '../wire/connection.ts'
+import type { WireConnection } from '../wire/connection.ts'
 import { CONTINUE } from '../wire/encode.ts'
 import type { Head } from '../wire/head.ts'
 import * as state from '../wire/states.ts'
+import type { OpenConnection } from './connections.ts'
 import type { Deadlines } from './deadlines.ts'
 import * as phase from './deadlines.ts'
-import type { Guest } from './guests.ts'
 import type { Outbox } from './outbox.ts'
 import { type RequestConnection, RequestCycle } from './request-cycle.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
 import { sendWhole } from './whole-answer.ts'
 
 /** The connection, as its requests see it. */
-export interface Http1Connection extends RequestConnection, Guest {
+export interface Http1RequestConnection extends RequestConnection, OpenConnection {
   /** There may be more to do. */
   run(): void
   /** The answer has been handed over, and the request has expired. */
@@ -27,13 +27,13 @@ export interface Http1Connection extends RequestConnection, Guest {
   handOver(takeOver: TakeOver): void
 }
 
-export class Http1Exchange extends RequestCycle<Http1Connection, StreamedAnswer> {
-  readonly #wire: Connection
+export class Http1Exchange extends RequestCycle<Http1RequestConnection, StreamedAnswer> {
+  readonly #wire: WireConnection
   readonly #outbox: Outbox
   #requests = 0
   #isBodyPaused = false
 
-  constructor(connection: Http1Connection, wire: Connection, outbox: Outbox, deadlines: Deadlines) {
+  constructor(connection: Http1RequestConnection, wire: WireConnection, outbox: Outbox, deadlines: Deadlines) {
     super(connection, deadlines)
     this.#wire = wire
     this.#outbox = outbox

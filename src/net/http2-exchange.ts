@@ -21,7 +21,7 @@ import type { Timed } from './ticker.ts'
 const NO_ERROR = 0
 
 /** The connection, as its requests see it. */
-export interface Http2Connection extends RequestConnection {
+export interface Http2RequestConnection extends RequestConnection {
   /** The client has sent something, or taken something of an answer. */
   hear(): void
   /** An answer asks for the connection's end. */
@@ -30,7 +30,7 @@ export interface Http2Connection extends RequestConnection {
   forget(exchange: Http2Exchange): void
 }
 
-export class Http2Exchange extends RequestCycle<Http2Connection, Http2Answer> implements Timed {
+export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Answer> implements Timed {
   readonly #stream: ServerHttp2Stream
   #head: Head | null = null
   #isHead = false
@@ -43,7 +43,7 @@ export class Http2Exchange extends RequestCycle<Http2Connection, Http2Answer> im
   /** The answer has been handed over, or there will be none. What still comes is dropped. */
   #isDone = false
 
-  constructor(connection: Http2Connection, stream: ServerHttp2Stream) {
+  constructor(connection: Http2RequestConnection, stream: ServerHttp2Stream) {
     super(connection, new Deadlines(connection.host.timeouts, connection.host.ticker))
     this.#stream = stream
     this.deadlines.enter(phase.NONE)

@@ -4,9 +4,9 @@ import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
 
 import { type AnswerHead, AnswerReader } from './answer-reader.ts'
-import type { PeerHost } from './connection-host.ts'
+import type { ConnectionHost } from './connection-host.ts'
+import { Http1Connection } from './http1-connection.ts'
 import { MemoryTransport } from './memory-transport.ts'
-import { Peer } from './peer.ts'
 import { type InjectRequest, requestBytes } from './request-bytes.ts'
 
 /** What came back. */
@@ -20,15 +20,15 @@ export interface InjectResponse extends AnswerHead {
  * @throws WEIR_CLIENT_GONE when the server broke the connection off before the answer was complete; WEIR_OPTION_INVALID for what no client
  * could send; the reason of `signal`
  */
-export async function inject(host: PeerHost, request: InjectRequest | string): Promise<InjectResponse> {
+export async function inject(host: ConnectionHost, request: InjectRequest | string): Promise<InjectResponse> {
   const asked = typeof request === 'string' ? { url: request } : request
   const { head, body } = await requestBytes(asked)
   const { signal } = asked
   signal?.throwIfAborted()
   const transport = new MemoryTransport()
-  const peer = new Peer(host, transport)
+  const connection = new Http1Connection(host, transport)
   const reading = new WholeAnswer(asked.method === 'HEAD')
-  transport.start(peer)
+  transport.start(connection)
   let onAbort = (): void => {}
   try {
     return await new Promise((resolve, reject) => {

@@ -3,33 +3,33 @@
 import { createServer, type Server } from 'node:net'
 
 import type { Endpoint } from '../http/session.ts'
-import type { PeerHost } from './connection-host.ts'
-import { Guests } from './guests.ts'
+import type { ConnectionHost } from './connection-host.ts'
+import { Connections } from './connections.ts'
+import { Http1Connection } from './http1-connection.ts'
 import { isUnix, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
 import { Listener } from './listener.ts'
-import { Peer } from './peer.ts'
-import type { SecureDoor } from './secure-door.ts'
 import { SocketTransport } from './socket-transport.ts'
+import type { TlsAcceptor } from './tls-acceptor.ts'
 
 /** What all accepted sockets are given. */
 const SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true, highWaterMark: 64 * 1024 }
 
 export class Listeners {
   readonly #all: readonly ListenOptions[]
-  readonly #host: PeerHost
+  readonly #host: ConnectionHost
   readonly #sharesBuffer: boolean
-  readonly guests: Guests
+  readonly connections: Connections
   readonly #open: Listener[] = []
   /** One for each of `#all` that speaks TLS, null for the others. */
-  readonly #secure: (SecureDoor | null)[] = []
+  readonly #acceptors: (TlsAcceptor | null)[] = []
   /** While it is under way. */
   #opening: Promise<void> | null = null
 
-  constructor(all: readonly ListenOptions[], host: PeerHost, sharesBuffer: boolean) {
+  constructor(all: readonly ListenOptions[], host: ConnectionHost, sharesBuffer: boolean) {
     this.#all = all
     this.#host = host
     this.#sharesBuffer = sharesBuffer
-    this.guests = new Guests(host.limits.maxConnections)
+    this.connections = new Connections(host.limits.maxConnections)
   }
 
   get endpoints(): readonly Endpoint[] {
@@ -57,37 +57,37 @@ export class Listeners {
 
   async #serverFor(options: ListenOptions): Promise<Server> {
     if (options.tls === undefined) {
-      this.#secure.push(null)
+      this.#acceptors.push(null)
       return this.#plainServer(isUnix(options))
     }
     // Loaded when it is needed: half of the programs that listen leave TLS to a proxy, and it would cost them a third of the start.
-    const { SecureDoor } = await import('./secure-door.ts')
-    const door = await SecureDoor.make(options.tls, options.http2 === true, SOCKET_OPTIONS, this.#host, this.guests)
-    this.#secure.push(door)
-    return door.server
+    const { TlsAcceptor } = await import('./tls-acceptor.ts')
+    const acceptor = await TlsAcceptor.make(options.tls, options.http2 === true, SOCKET_OPTIONS, this.#host, this.connections)
+    this.#acceptors.push(acceptor)
+    return acceptor.server
   }
 
   #plainServer(isUnixSocket: boolean): Server {
-    const { guests } = this
+    const { connections } = this
     return createServer({ ...SOCKET_OPTIONS, pauseOnConnect: true }, (socket) => {
-      if (!guests.enter()) {
+      if (!connections.admit()) {
         socket.destroy()
         return
       }
-      const transport = new SocketTransport(socket, isUnixSocket ? 'unix' : 'tcp', this.#sharesBuffer, guests.leave)
-      const peer = new Peer(this.#host, transport)
-      guests.add(peer)
-      transport.start(peer)
+      const transport = new SocketTransport(socket, isUnixSocket ? 'unix' : 'tcp', this.#sharesBuffer, connections.release)
+      const connection = new Http1Connection(this.#host, transport)
+      connections.add(connection)
+      transport.start(connection)
     })
   }
 
   /** New handshakes are made with `tls`. @param index which place; null: each that speaks TLS. @throws RangeError, and what OpenSSL says; nothing has changed then */
   reloadTls(tls: ServerTlsOptions, index: number | null): void {
-    const doors = index === null ? this.#secure.filter((door) => door !== null) : [this.#secure[index]]
+    const acceptors = index === null ? this.#acceptors.filter((acceptor) => acceptor !== null) : [this.#acceptors[index]]
     // All are asked before the first is changed.
-    const reloads = doors.map((door) => {
-      if (!door) throw new RangeError(`no TLS is spoken at endpoint ${index}`)
-      return door.prepareReload(tls)
+    const reloads = acceptors.map((acceptor) => {
+      if (!acceptor) throw new RangeError(`no TLS is spoken at endpoint ${index}`)
+      return acceptor.prepareReload(tls)
     })
     if (reloads.length === 0) throw new RangeError('no TLS is spoken at any endpoint')
     for (const reload of reloads) reload()
@@ -105,8 +105,8 @@ export class Listeners {
 
   async #close(graceMs: number): Promise<number> {
     const closed = Promise.all(this.#open.map((listener) => listener.close()))
-    for (const door of this.#secure) door?.endHandshakes()
-    const aborted = await this.guests.seeOut(graceMs)
+    for (const acceptor of this.#acceptors) acceptor?.endHandshakes()
+    const aborted = await this.connections.drain(graceMs)
     await closed
     return aborted
   }

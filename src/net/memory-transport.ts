@@ -4,7 +4,7 @@
 // does not; each side ends by itself; and the news of an end comes when the present work is done.
 
 import { Buffer } from 'node:buffer'
-import type { Transport, TransportListener } from './transport.ts'
+import type { Transport, TransportOwner } from './transport.ts'
 
 /** With so many bytes waiting for the client, the server is to wait as well. */
 const HIGH_WATER_BYTES = 16 * 1024
@@ -13,7 +13,7 @@ export class MemoryTransport implements Transport {
   readonly remoteAddress = ''
   readonly remotePort = 0
   readonly isSecure = false
-  #listener: TransportListener | null = null
+  #owner: TransportOwner | null = null
   #isClosed = false
   #wasReset = false
   /** What the client has sent and the server has not read. */
@@ -50,12 +50,12 @@ export class MemoryTransport implements Transport {
     return this.#incoming.length > 0
   }
 
-  start(listener: TransportListener): void {
-    this.#listener = listener
+  start(owner: TransportOwner): void {
+    this.#owner = owner
   }
 
-  handOver(listener: TransportListener): void {
-    this.#listener = listener
+  handOver(owner: TransportOwner): void {
+    this.#owner = owner
   }
 
   // The client's part.
@@ -105,7 +105,7 @@ export class MemoryTransport implements Transport {
     if (this.#isEnding) this.#tellEnd()
     else if (this.#isBlocked) {
       this.#isBlocked = false
-      this.#listener!.onDrain()
+      this.#owner!.onDrain()
     }
   }
 
@@ -174,13 +174,13 @@ export class MemoryTransport implements Transport {
   #deliver(): void {
     while (this.#incoming.length > 0 && !this.#isPaused && !this.#isClosed) {
       const bytes = this.#incoming.shift()!
-      this.#listener!.onBytes(bytes, bytes.length, false)
+      this.#owner!.onBytes(bytes, bytes.length, false)
     }
     if (this.#incoming.length > 0 || this.#isClosed) return
     this.onTaken?.()
     if (!this.#endsIncoming || this.#hasToldEnd || this.#isPaused) return
     this.#hasToldEnd = true
-    this.#listener!.onEnd()
+    this.#owner!.onEnd()
     if (this.#isEnding && this.#unsent === 0) this.#close()
   }
 
@@ -198,7 +198,7 @@ export class MemoryTransport implements Transport {
     this.#held = []
     this.#unsent = 0
     queueMicrotask(() => {
-      this.#listener!.onClose()
+      this.#owner!.onClose()
       this.onTaken?.()
       this.onOutput?.(null)
     })

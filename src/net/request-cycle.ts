@@ -11,13 +11,13 @@ import type { ConnectionInfo } from '../http/connection-info.ts'
 import { HttpResponse } from '../http/response.ts'
 import type { Head } from '../wire/head.ts'
 
-import type { PeerHost } from './connection-host.ts'
+import type { ConnectionHost } from './connection-host.ts'
 import type { Deadlines } from './deadlines.ts'
 import { discardAnswer } from './whole-answer.ts'
 
 /** The connection, as every request sees it. */
 export interface RequestConnection extends ConnectionInfo {
-  readonly host: PeerHost
+  readonly host: ConnectionHost
 }
 
 /** An answer that goes out piece by piece. */
@@ -32,7 +32,7 @@ export interface AnswerUnderWay {
 
 export abstract class RequestCycle<C extends RequestConnection, A extends AnswerUnderWay> {
   protected readonly connection: C
-  protected readonly host: PeerHost
+  protected readonly host: ConnectionHost
   protected readonly deadlines: Deadlines
   /** The request at the application, until its answer has been handed over. */
   protected exchange: Exchange | null = null

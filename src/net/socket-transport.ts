@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net'
 
 import { adopt } from './shared-read.ts'
-import type { Transport, TransportListener } from './transport.ts'
+import type { Transport, TransportOwner } from './transport.ts'
 
 /** A socket that knows its transport: functions that all share listen to it, instead of four of its own, a quarter of a kilobyte. */
 const TRANSPORT = Symbol('transport')
@@ -17,7 +17,7 @@ export class SocketTransport implements Transport {
   readonly #kind: SocketKind
   #remoteAddress: string | null = null
   #remotePort = 0
-  #listener: TransportListener | null = null
+  #owner: TransportOwner | null = null
   readonly #onClosed: (() => void) | null
 
   /**
@@ -28,17 +28,17 @@ export class SocketTransport implements Transport {
     this.#kind = kind
     this.#onClosed = onClosed
     const onRead = (length: number, buffer: Buffer): true => {
-      this.#listener!.onBytes(buffer, length, true)
+      this.#owner!.onBytes(buffer, length, true)
       return true
     }
     const adopted = sharesBuffer ? adopt(accepted, onRead) : null
     this.#socket = adopted ?? accepted
-    if (adopted === null) accepted.on('data', (chunk: Buffer) => this.#listener!.onBytes(chunk, chunk.length, false))
+    if (adopted === null) accepted.on('data', (chunk: Buffer) => this.#owner!.onBytes(chunk, chunk.length, false))
   }
 
-  /** Starts to read. Everything that happens is told to `listener`. */
-  start(listener: TransportListener): void {
-    this.#listener = listener
+  /** Starts to read. Everything that happens is told to `owner`. */
+  start(owner: TransportOwner): void {
+    this.#owner = owner
     const socket: Carrier = this.#socket
     socket[TRANSPORT] = this
     socket.on('end', onEnd)
@@ -48,18 +48,18 @@ export class SocketTransport implements Transport {
     socket.resume()
   }
 
-  handOver(listener: TransportListener): void {
-    this.#listener = listener
+  handOver(owner: TransportOwner): void {
+    this.#owner = owner
   }
 
   /** @internal For the functions below. */
   tell(what: 'end' | 'drain' | 'close'): void {
-    const listener = this.#listener!
-    if (what === 'drain') listener.onDrain()
-    else if (what === 'end') listener.onEnd()
+    const owner = this.#owner!
+    if (what === 'drain') owner.onDrain()
+    else if (what === 'end') owner.onEnd()
     else {
       this.#onClosed?.()
-      listener.onClose()
+      owner.onClose()
     }
   }
 

@@ -1,4 +1,4 @@
-// What a peer needs of a socket. The same for TCP, Unix sockets, TLS and a request that never leaves the process.
+// What a connection needs of a socket. The same for TCP, Unix sockets, TLS and a request that never leaves the process.
 
 export interface Transport {
   /** Hands text to the network, one byte a character (latin1). */
@@ -21,15 +21,15 @@ export interface Transport {
   destroy(): void
   /** Closes so that the client notices that something is missing. */
   reset(): void
-  /** From now on everything is told to `listener`. */
-  handOver(listener: TransportListener): void
+  /** From now on everything is told to `owner`. */
+  handOver(owner: TransportOwner): void
   readonly remoteAddress: string
   readonly remotePort: number
   readonly isSecure: boolean
 }
 
 /** Who is told what happens on a transport. */
-export interface TransportListener {
+export interface TransportOwner {
   /** @param borrowed the memory is used again as soon as this returns */
   onBytes(buffer: Buffer, length: number, borrowed: boolean): void
   /** The client has ended its side. */

@@ -1,4 +1,4 @@
-// The socket that another protocol gets: a Duplex over the transport of a peer that has let go of it.
+// The socket that another protocol gets: a Duplex over the transport of a connection that has let go of it.
 //
 // What arrives in borrowed memory is pushed as a copy, and the transport is paused while nobody reads. A write is done when the transport
 // has room again: until then it counts in `writableLength`. It closes when the transport does, and not before: what waits to be sent
@@ -7,14 +7,14 @@
 import { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
 
-import type { Transport, TransportListener } from './transport.ts'
+import type { Transport, TransportOwner } from './transport.ts'
 
 /** Shorter pieces that are written together become one: that is cheaper than a vectored write. */
 const JOIN_BYTES = 1024
 
 type Done = (error?: Error | null) => void
 
-export class UpgradedSocket extends Duplex implements TransportListener {
+export class UpgradedSocket extends Duplex implements TransportOwner {
   readonly #transport: Transport
   readonly #onGone: () => void
   #isPaused = true

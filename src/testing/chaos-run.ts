@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { WeirError } from '../base/errors.ts'
-import type { PeerHost } from '../net/connection-host.ts'
+import type { ConnectionHost } from '../net/connection-host.ts'
 import { type InjectResponse, wholeAnswer } from '../net/inject.ts'
 import type { InjectRequest } from '../net/request-bytes.ts'
 
@@ -24,7 +24,7 @@ export interface ChaosRequest extends Omit<InjectRequest, 'signal'> {
 
 /** What all runs of a chaos share. */
 export interface Trial {
-  readonly host: PeerHost
+  readonly host: ConnectionHost
   readonly requests: readonly ChaosRequest[]
   /** Bytes of each request. */
   readonly sizes: readonly number[]

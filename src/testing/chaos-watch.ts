@@ -2,7 +2,7 @@
 
 import type { Application, Exchange } from '../http/application.ts'
 import type { HttpResponse } from '../http/response.ts'
-import type { PeerHost } from '../net/connection-host.ts'
+import type { ConnectionHost } from '../net/connection-host.ts'
 
 import { derivedHost } from './derived-host.ts'
 
@@ -20,25 +20,25 @@ export interface Watched {
 }
 
 export class ChaosWatch {
-  readonly #host: PeerHost
+  readonly #host: ConnectionHost
   readonly #tell: (event: string) => void
   readonly requests: Watched[] = []
   /** Connections with a request that may still be open, by the number of their client. */
   readonly #open = new Map<number, string>()
 
-  constructor(host: PeerHost, tell: (event: string) => void) {
+  constructor(host: ConnectionHost, tell: (event: string) => void) {
     this.#host = host
     this.#tell = tell
   }
 
   /** What the connection of a client is opened with. */
-  hostFor(client: number): PeerHost {
+  hostFor(client: number): ConnectionHost {
     return derivedHost(this.#host, {
       application: this.#watched(client),
       report: (error) => this.#tell(`client ${client}: the server says ${error.message}`),
-      forget: (peer) => {
+      forget: (connection) => {
         this.#open.delete(client)
-        this.#host.forget(peer)
+        this.#host.forget(connection)
       },
     })
   }

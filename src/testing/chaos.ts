@@ -3,7 +3,7 @@
 // left, nothing is left open. Everything is drawn from a seed: the same seed gives the same run.
 
 import { WeirError } from '../base/errors.ts'
-import type { PeerHost } from '../net/connection-host.ts'
+import type { ConnectionHost } from '../net/connection-host.ts'
 import type { InjectResponse } from '../net/inject.ts'
 import { requestBytes } from '../net/request-bytes.ts'
 import { type HttpServer, hostOf } from '../server.ts'
@@ -66,7 +66,7 @@ export function chaos(server: HttpServer, options: ChaosOptions): Promise<ChaosR
   return running
 }
 
-async function runAll(host: PeerHost, options: ChaosOptions): Promise<ChaosReport> {
+async function runAll(host: ConnectionHost, options: ChaosOptions): Promise<ChaosReport> {
   const { runs = DEFAULT_RUNS, seed = Math.floor(Math.random() * 1e9), patienceMs = DEFAULT_PATIENCE_MS, check = () => {} } = options
   const requests = options.requests.map((request): ChaosRequest => (typeof request === 'string' ? { url: request } : request))
   if (requests.length === 0) throw new WeirError('WEIR_OPTION_INVALID', 'chaos needs a request')

@@ -2,9 +2,9 @@
 
 import { WeirError } from '../base/errors.ts'
 import { AnswerReader } from '../net/answer-reader.ts'
-import type { PeerHost } from '../net/connection-host.ts'
+import type { ConnectionHost } from '../net/connection-host.ts'
+import { Http1Connection } from '../net/http1-connection.ts'
 import { MemoryTransport } from '../net/memory-transport.ts'
-import { Peer } from '../net/peer.ts'
 import { Ticker } from '../net/ticker.ts'
 
 import type { Action, Behave, Behaviour, StallTime } from './behaviours.ts'
@@ -54,14 +54,14 @@ export class ClientConnection {
   #reason: Error | null = null
   readonly #waiters = new Set<() => void>()
 
-  constructor(host: PeerHost, { behaviour = [], clock, patienceMs = DEFAULT_PATIENCE_MS }: ClientOptions) {
+  constructor(host: ConnectionHost, { behaviour = [], clock, patienceMs = DEFAULT_PATIENCE_MS }: ClientOptions) {
     this.#behaviours = [behaviour].flat().map((begin) => begin())
     this.#clock = clock ?? null
     this.#patienceMs = patienceMs
     this.#transport.onOutput = (bytes) => this.#receive(bytes)
     this.#transport.onTaken = () => this.#onTaken?.()
     const timed = clock === undefined ? host : derivedHost(host, { ticker: new Ticker(clock, host.timeouts) })
-    this.#transport.start(new Peer(timed, this.#transport))
+    this.#transport.start(new Http1Connection(timed, this.#transport))
   }
 
   /** Whether no answer can come any more: the server has ended its side, or one of both has left. */

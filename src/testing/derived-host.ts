@@ -1,7 +1,7 @@
-import type { PeerHost } from '../net/connection-host.ts'
+import type { ConnectionHost } from '../net/connection-host.ts'
 
 /** The same server, but for `changes`. */
-export function derivedHost(host: PeerHost, changes: Partial<Omit<PeerHost, 'isStopping'>>): PeerHost {
+export function derivedHost(host: ConnectionHost, changes: Partial<Omit<ConnectionHost, 'isStopping'>>): ConnectionHost {
   return {
     limits: host.limits,
     timeouts: host.timeouts,
@@ -11,9 +11,9 @@ export function derivedHost(host: PeerHost, changes: Partial<Omit<PeerHost, 'isS
     get isStopping() {
       return host.isStopping
     },
-    report: (error, peer) => host.report(error, peer),
+    report: (error, connection) => host.report(error, connection),
     reportAccept: (error) => host.reportAccept(error),
-    forget: (peer) => host.forget(peer),
+    forget: (connection) => host.forget(connection),
     ...changes,
   }
 }

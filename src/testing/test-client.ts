@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { AnswerHead } from '../net/answer-reader.ts'
-import type { PeerHost } from '../net/connection-host.ts'
+import type { ConnectionHost } from '../net/connection-host.ts'
 import type { InjectResponse } from '../net/inject.ts'
 import { type HttpServer, hostOf } from '../server.ts'
 
@@ -31,7 +31,7 @@ export class TestClient implements AsyncDisposable {
   #read: Promise<void> = Promise.resolve()
 
   /** @internal */
-  constructor(host: PeerHost, options: ClientOptions) {
+  constructor(host: ConnectionHost, options: ClientOptions) {
     this.#connection = new ClientConnection(host, options)
     this.#jar = options.cookies === true ? new CookieJar() : null
   }

@@ -44,7 +44,7 @@ function giveBack(reader: HeadReader): void {
   if (readers.length < MOST_READERS) readers.push(reader)
 }
 
-export class Connection {
+export class WireConnection {
   readonly #limits: Limits
   /** Only while a head is being read, and after one that was refused: an idle connection does without. */
   #headReader: HeadReader | null = null

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 
 import { WeirError } from '../../src/base/errors.ts'
 import type { Limits } from '../../src/base/limits.ts'
-import { CLOSED, Connection, DATA, END, HEAD, NEED_DATA } from '../../src/wire/connection.ts'
+import { CLOSED, DATA, END, HEAD, NEED_DATA, WireConnection } from '../../src/wire/connection.ts'
 
 import { codeOf } from './target.ts'
 
@@ -17,7 +17,7 @@ const MOST_SHAPES = 2
 let lent = Buffer.alloc(4096)
 
 export class WireWords {
-  readonly #connection: Connection
+  readonly #connection: WireConnection
   /** Heads, bodies, trailers, ends and the refusal, in order. */
   readonly words: (string | number | boolean)[] = []
   /** The shapes of the first requests, and the refusal. */
@@ -27,7 +27,7 @@ export class WireWords {
 
   /** @param ends where the pieces end in which the connection gets the bytes @param halfClose whether the client ends its side then */
   constructor(bytes: Buffer, ends: readonly number[], limits: Limits, halfClose: boolean) {
-    this.#connection = new Connection(limits)
+    this.#connection = new WireConnection(limits)
     if (lent.length < bytes.length) lent = Buffer.alloc(2 * bytes.length)
     try {
       let start = 0

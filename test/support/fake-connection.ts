@@ -1,14 +1,14 @@
-// A whole server behind one connection that exists only in memory, with a clock that a test moves: real parser, real peer, real
+// A whole server behind one connection that exists only in memory, with a clock that a test moves: real parser, real connection, real
 // pipeline, and a transport on which the test plays the client and the network.
 
 import { Dispatcher, type OnError } from '../../src/app/dispatch.ts'
 import { type Handler, Route } from '../../src/app/route.ts'
 import { RouteTable } from '../../src/app/route-table.ts'
 import { resolveLimits, resolveTimeouts, type Timeouts } from '../../src/base/limits.ts'
-import type { PeerHost } from '../../src/net/connection-host.ts'
-import { Peer } from '../../src/net/peer.ts'
+import type { ConnectionHost } from '../../src/net/connection-host.ts'
+import { Http1Connection } from '../../src/net/http1-connection.ts'
 import { Ticker } from '../../src/net/ticker.ts'
-import type { Transport, TransportListener } from '../../src/net/transport.ts'
+import type { Transport, TransportOwner } from '../../src/net/transport.ts'
 
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
 import { type Message, readMessage } from './raw-client.ts'
@@ -24,7 +24,7 @@ export class FakeConnection implements Transport {
   readonly clock = new TestClock()
   readonly reported: Error[] = []
   readonly logged: unknown[] = []
-  #listener: TransportListener
+  #owner: TransportOwner
   #written: Buffer[] = []
   /** What the network has not taken yet, as the server sees it. A test sets it. */
   unsentBytes = 0
@@ -50,7 +50,7 @@ export class FakeConnection implements Transport {
     const logger = { error: (_message: string, error: unknown) => void this.logged.push(error) }
     const onError = options.onError ?? null
     const application = new Dispatcher({ server, routes, limits, jsonEngine: null, onError, logger, debug: false })
-    const host: PeerHost = {
+    const host: ConnectionHost = {
       limits,
       timeouts,
       ticker: new Ticker(this.clock, timeouts),
@@ -61,11 +61,11 @@ export class FakeConnection implements Transport {
       reportAccept: (error) => void this.reported.push(error),
       forget: () => {},
     }
-    this.#listener = new Peer(host, this)
+    this.#owner = new Http1Connection(host, this)
   }
 
-  handOver(listener: TransportListener): void {
-    this.#listener = listener
+  handOver(owner: TransportOwner): void {
+    this.#owner = owner
   }
 
   // The client's part.
@@ -73,14 +73,14 @@ export class FakeConnection implements Transport {
   /** Bytes arrive. They are lent, as those of the shared receive buffer are. */
   async send(text: string): Promise<void> {
     const bytes = Buffer.from(text, 'latin1')
-    this.#listener.onBytes(bytes, bytes.length, true)
+    this.#owner.onBytes(bytes, bytes.length, true)
     bytes.fill(0)
     await settled()
   }
 
   /** The client ends its side. */
   async halfClose(): Promise<void> {
-    this.#listener.onEnd()
+    this.#owner.onEnd()
     await settled()
     if (this.fate === 'end') this.destroy()
     await settled()
@@ -97,7 +97,7 @@ export class FakeConnection implements Transport {
   async drain(): Promise<void> {
     this.isBlocked = false
     this.unsentBytes = 0
-    this.#listener.onDrain()
+    this.#owner.onDrain()
     await settled()
   }
 
@@ -160,6 +160,6 @@ export class FakeConnection implements Transport {
   #close(fate: 'destroyed' | 'reset'): void {
     if (this.fate === 'destroyed' || this.fate === 'reset') return
     this.fate = fate
-    setImmediate(() => this.#listener.onClose())
+    setImmediate(() => this.#owner.onClose())
   }
 }

@@ -3,7 +3,7 @@
 // It is as strict as a real one and stricter where a real one would hide a mistake: memory that is handed over must not change before it
 // is sent, nothing may be written after the end, and what is lent to the server is overwritten as soon as it has been looked at.
 
-import type { Transport, TransportListener } from '../../src/net/transport.ts'
+import type { Transport, TransportOwner } from '../../src/net/transport.ts'
 
 const NOTHING = Buffer.alloc(0)
 /** What was under way when the socket was full may still be written: the rest of a piece, and the answer of a handler that ran by then. */
@@ -32,7 +32,7 @@ export interface SocketOptions {
 
 export class SimulatedSocket implements Transport {
   readonly #options: SocketOptions
-  #listener: TransportListener | null = null
+  #owner: TransportOwner | null = null
   readonly remoteAddress = '192.0.2.1'
   readonly remotePort = 1
   readonly isSecure = false
@@ -66,12 +66,12 @@ export class SimulatedSocket implements Transport {
     this.#options = options
   }
 
-  start(listener: TransportListener): void {
-    this.#listener = listener
+  start(owner: TransportOwner): void {
+    this.#owner = owner
   }
 
-  handOver(listener: TransportListener): void {
-    this.#listener = listener
+  handOver(owner: TransportOwner): void {
+    this.#owner = owner
   }
 
   // The client's part.
@@ -121,7 +121,7 @@ export class SimulatedSocket implements Transport {
     const length = Math.min(most, this.#incoming.length, this.#options.shared?.length ?? Number.POSITIVE_INFINITY)
     if (length === 0) {
       this.#isEndTold = true
-      this.#listener!.onEnd()
+      this.#owner!.onEnd()
       this.#closeIfBothEnded()
       return
     }
@@ -129,11 +129,11 @@ export class SimulatedSocket implements Transport {
     this.#incoming = this.#incoming.subarray(length)
     const { shared } = this.#options
     if (shared === null) {
-      this.#listener!.onBytes(Buffer.from(piece), length, false)
+      this.#owner!.onBytes(Buffer.from(piece), length, false)
       return
     }
     piece.copy(shared)
-    this.#listener!.onBytes(shared, length, true)
+    this.#owner!.onBytes(shared, length, true)
     shared.fill(0xee, 0, length)
   }
 
@@ -158,7 +158,7 @@ export class SimulatedSocket implements Transport {
     } else if (this.#needsDrain) {
       this.#needsDrain = false
       this.#writesWhileBlocked = 0
-      this.#listener!.onDrain()
+      this.#owner!.onDrain()
     }
   }
 
@@ -187,7 +187,7 @@ export class SimulatedSocket implements Transport {
     process.nextTick(() => {
       this.isClosed = true
       this.onClosed?.()
-      this.#listener!.onClose()
+      this.#owner!.onClose()
     })
   }
 

@@ -8,21 +8,21 @@ import { resolveLimits, resolveTimeouts } from '../../src/base/limits.ts'
 import type { Application, Exchange } from '../../src/http/application.ts'
 import type { HttpRequest } from '../../src/http/request.ts'
 import type { HttpSession } from '../../src/http/session.ts'
-import type { PeerHost } from '../../src/net/connection-host.ts'
-import type { Guest } from '../../src/net/guests.ts'
-import { Peer } from '../../src/net/peer.ts'
+import type { ConnectionHost } from '../../src/net/connection-host.ts'
+import type { OpenConnection } from '../../src/net/connections.ts'
+import { Http1Connection } from '../../src/net/http1-connection.ts'
 import { Ticker } from '../../src/net/ticker.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
-import { Connection } from '../../src/wire/connection.ts'
+import { WireConnection } from '../../src/wire/connection.ts'
 import { MAX_BODY, MAX_DRAIN, SimulatedClient } from './simulated-client.ts'
 import { PLANNED, type Stage, TEMPERS } from './simulated-handlers.ts'
 import { type Operation, SimulatedSocket } from './simulated-socket.ts'
 
 /** One request that the application was given. */
 interface Accepted {
-  readonly peer: Peer
+  readonly connection: Http1Connection
   readonly path: string
   readonly request: HttpRequest
   isListening: boolean
@@ -45,10 +45,10 @@ const SOME_STEPS = [20, 60, 150]
 const AMOUNTS = [1, 3, 20, 100, 1_000, Number.POSITIVE_INFINITY]
 const DURATIONS_MS = [10, 300, 1_500, 6_000]
 
-/** The wire connections of the run that is under way: peers keep them to themselves. */
-let wires = new Set<Connection>()
-const { receive } = Connection.prototype
-Connection.prototype.receive = function (this: Connection, ...args) {
+/** The wire connections of the run that is under way: connections keep them to themselves. */
+let wires = new Set<WireConnection>()
+const { receive } = WireConnection.prototype
+WireConnection.prototype.receive = function (this: WireConnection, ...args) {
   wires.add(this)
   receive.apply(this, args)
 }
@@ -78,9 +78,9 @@ class Simulation {
   readonly #hasStop: boolean
   readonly #wrongs: string[] = []
   readonly #clients: SimulatedClient[] = []
-  readonly #peers = new Map<SimulatedClient, Peer>()
+  readonly #connections = new Map<SimulatedClient, Http1Connection>()
   readonly #accepted: Accepted[] = []
-  readonly #forgotten = new Set<Guest>()
+  readonly #forgotten = new Set<OpenConnection>()
   readonly #sources: { readonly name: string; isClosed: boolean }[] = []
   #gates: (() => void)[] = []
   #isStopping = false
@@ -140,7 +140,7 @@ class Simulation {
     const debug = random.chance(0.5)
     const application = this.#watched(limits, debug)
     const simulation = this
-    const host: PeerHost = {
+    const host: ConnectionHost = {
       limits,
       timeouts,
       ticker: new Ticker(this.#clock, timeouts),
@@ -151,7 +151,7 @@ class Simulation {
       },
       report: (error) => this.#hear(error),
       reportAccept: (error) => this.#hear(error),
-      forget: (peer) => void this.#forgotten.add(peer),
+      forget: (connection) => void this.#forgotten.add(connection),
     }
     const shared = random.chance(0.6) ? Buffer.alloc(random.pick([50, 5_000, 64 * 1024])) : null
     const count = random.between(1, 3)
@@ -163,11 +163,11 @@ class Simulation {
         blame: (what) => this.#blame(`connection ${i}: ${what}`),
       })
       const client = new SimulatedClient(random, socket)
-      const peer = new Peer(host, socket)
-      socket.start(peer)
-      socket.onClosed = () => this.#noteClose(peer)
+      const connection = new Http1Connection(host, socket)
+      socket.start(connection)
+      socket.onClosed = () => this.#noteClose(connection)
       this.#clients.push(client)
-      this.#peers.set(client, peer)
+      this.#connections.set(client, connection)
       this.#trace(`connection ${i}: ${client.plans.map(({ title }) => title).join(', ')}`)
     }
   }
@@ -199,7 +199,7 @@ class Simulation {
       open: (head, body, connection, match) => {
         const exchange = inner.open(head, body, connection, match)
         const none = { isListening: false, fired: 0, isHandled: false, isSettled: false, wasPendingAtClose: false }
-        const accepted = { peer: connection as Peer, path: exchange.request.path, request: exchange.request, ...none }
+        const accepted = { connection: connection as Http1Connection, path: exchange.request.path, request: exchange.request, ...none }
         known.set(exchange, accepted)
         this.#accepted.push(accepted)
         return exchange
@@ -221,7 +221,7 @@ class Simulation {
     accepted.isListening = true
     exchange.request.signal.addEventListener('abort', () => {
       accepted.fired++
-      const { socket } = [...this.#peers].find(([, peer]) => peer === accepted.peer)![0]
+      const { socket } = [...this.#connections].find(([, connection]) => connection === accepted.connection)![0]
       // A streamed answer that fails is broken off by the server, which is an end as well.
       const breaks = TEMPERS[accepted.path.split('/')[1]!]?.ending === 'break'
       const isDue = socket.isGone || socket.hasToldEnd || this.#timePassed || this.#isAborted || breaks
@@ -274,7 +274,7 @@ class Simulation {
     if (this.#isStopping) return
     this.#trace('the server is to stop')
     this.#isStopping = true
-    for (const peer of this.#peers.values()) peer.drain()
+    for (const connection of this.#connections.values()) connection.drain()
   }
 
   #openGates(): void {
@@ -318,15 +318,15 @@ class Simulation {
 
   /** What is left at the deadline of a stop: a server that waits for a handler, or for a client that does not end its side. */
   async #abort(socket: SimulatedSocket): Promise<void> {
-    const [, peer] = [...this.#peers].find(([client]) => client.socket === socket)!
-    peer.abort(new WeirError('WEIR_SERVER_STOPPED'))
+    const [, connection] = [...this.#connections].find(([client]) => client.socket === socket)!
+    connection.abort(new WeirError('WEIR_SERVER_STOPPED'))
     await settled()
     if (!socket.isGone) this.#blame('it was not gone after its abort')
   }
 
-  #noteClose(peer: Peer): void {
+  #noteClose(connection: Http1Connection): void {
     for (const accepted of this.#accepted) {
-      if (accepted.peer === peer && accepted.isHandled && !accepted.isSettled) accepted.wasPendingAtClose = true
+      if (accepted.connection === connection && accepted.isHandled && !accepted.isSettled) accepted.wasPendingAtClose = true
     }
   }
 
@@ -348,8 +348,8 @@ class Simulation {
 
   #judge(isQuiet: boolean): void {
     for (const [i, client] of this.#clients.entries()) {
-      const peer = this.#peers.get(client)
-      const accepted = this.#accepted.filter((one) => one.peer === peer)
+      const connection = this.#connections.get(client)
+      const accepted = this.#accepted.filter((one) => one.connection === connection)
       const isInOrder = accepted.every(({ path }, n) => path.endsWith(`/${n}`))
       if (!isInOrder) this.#blame(`connection ${i}: requests were taken as ${accepted.map(({ path }) => path).join(', ')}`)
       const circumstances = { timePassed: this.#timePassed, stopped: this.#isStopping, isQuiet, accepted: accepted.length }
@@ -376,9 +376,9 @@ class Simulation {
     for (const { path, request } of this.#accepted) {
       if (!path.startsWith('/never/') && !isExpired(request)) this.#blame(`the body of ${path} has not expired`)
     }
-    for (const peer of this.#peers.values()) {
-      const last = this.#accepted.filter((one) => one.peer === peer).at(-1)
-      if (!this.#forgotten.has(peer) && last?.path.startsWith('/never/') !== true) this.#blame('a connection was not forgotten')
+    for (const connection of this.#connections.values()) {
+      const last = this.#accepted.filter((one) => one.connection === connection).at(-1)
+      if (!this.#forgotten.has(connection) && last?.path.startsWith('/never/') !== true) this.#blame('a connection was not forgotten')
     }
   }
 }

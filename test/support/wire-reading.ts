@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 
 import { type ErrorCode, WeirError } from '../../src/base/errors.ts'
 import { type Limits, resolveLimits } from '../../src/base/limits.ts'
-import { CLOSED, Connection, DATA, END, HEAD, NEED_DATA, PAUSED } from '../../src/wire/connection.ts'
+import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../src/wire/connection.ts'
 import type { Head } from '../../src/wire/head.ts'
 
 export interface Message {
@@ -43,7 +43,7 @@ export interface ReadingOptions {
   /** Whether the owner lets the connection pause after each request, as one does whose handler takes its time. */
   readonly pauses?: boolean
   /** Called after each HEAD: what an owner may set. */
-  readonly onHead?: (connection: Connection) => void
+  readonly onHead?: (connection: WireConnection) => void
 }
 
 const DEFAULT_LIMITS = resolveLimits()
@@ -57,7 +57,7 @@ export function read(parts: readonly Buffer[], options: ReadingOptions = {}): Re
 }
 
 class Reader {
-  readonly #connection: Connection
+  readonly #connection: WireConnection
   readonly #options: ReadingOptions
   readonly #messages: Message[] = []
   #head: Head | null = null
@@ -69,7 +69,7 @@ class Reader {
 
   constructor(options: ReadingOptions) {
     this.#options = options
-    this.#connection = new Connection(options.limits ?? DEFAULT_LIMITS)
+    this.#connection = new WireConnection(options.limits ?? DEFAULT_LIMITS)
   }
 
   read(parts: readonly Buffer[]): Reading {

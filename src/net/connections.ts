@@ -1,9 +1,9 @@
-// Who is in: the connections of a server, through whichever door they came. Counts them, and sees them out.
+// The open connections of a server, whichever listener took them in and whatever protocol they speak: how many there may be, and their end.
 
 import { WeirError } from '../base/errors.ts'
 
 /** One connection, of either protocol. */
-export interface Guest {
+export interface OpenConnection {
   /** Whether a request is being received or answered. */
   readonly isBusy: boolean
   /** Whether the client has left. Its handlers may still be cleaning up. */
@@ -14,16 +14,16 @@ export interface Guest {
   abort(error: Error): void
 }
 
-export class Guests {
+export class Connections {
   readonly #maximum: number | null
-  readonly #guests = new Set<Guest>()
-  /** Open sockets. Guests may stay longer: their handlers clean up. */
+  readonly #open = new Set<OpenConnection>()
+  /** Open sockets. Connections may stay longer: their handlers clean up. */
   #sockets = 0
   #onEmpty: (() => void) | null = null
   #deadline: NodeJS.Timeout | undefined
   #aborted = 0
   /** A socket has closed. */
-  readonly leave = (): void => {
+  readonly release = (): void => {
     this.#sockets--
   }
 
@@ -32,47 +32,47 @@ export class Guests {
     this.#maximum = maximum
   }
 
-  /** Counts a new socket, which must `leave`. @returns false when there is no room for it, and it is not counted */
-  enter(): boolean {
+  /** Counts a new socket, which must be `release`d. @returns false when there is no room for it, and it is not counted */
+  admit(): boolean {
     if (this.#maximum !== null && this.#sockets >= this.#maximum) return false
     this.#sockets++
     return true
   }
 
-  add(guest: Guest): void {
-    this.#guests.add(guest)
+  add(connection: OpenConnection): void {
+    this.#open.add(connection)
   }
 
-  forget(guest: Guest): void {
-    this.#guests.delete(guest)
-    if (this.#guests.size === 0) this.#onEmpty?.()
+  forget(connection: OpenConnection): void {
+    this.#open.delete(connection)
+    if (this.#open.size === 0) this.#onEmpty?.()
   }
 
   /**
    * Ends those that have said nothing yet, lets the others finish, and aborts what is left after `graceMs`.
    * @returns how many connections were aborted
    */
-  seeOut(graceMs: number): Promise<number> {
-    for (const guest of this.#guests) guest.drain()
-    if (this.#guests.size === 0) return Promise.resolve(0)
+  drain(graceMs: number): Promise<number> {
+    for (const connection of this.#open) connection.drain()
+    if (this.#open.size === 0) return Promise.resolve(0)
     return new Promise((resolve) => {
       this.#onEmpty = () => {
         clearTimeout(this.#deadline)
         this.#onEmpty = null
         resolve(this.#aborted)
       }
-      this.hurry(graceMs)
+      this.shortenGrace(graceMs)
     })
   }
 
-  /** Brings the deadline of a `seeOut` under way nearer. */
-  hurry(graceMs: number): void {
+  /** Brings the deadline of a `drain` under way nearer. */
+  shortenGrace(graceMs: number): void {
     if (this.#onEmpty === null) return
     clearTimeout(this.#deadline)
     this.#deadline = setTimeout(() => {
-      this.#aborted = [...this.#guests].filter((guest) => guest.isBusy && !guest.isGone).length
+      this.#aborted = [...this.#open].filter((connection) => connection.isBusy && !connection.isGone).length
       const error = new WeirError('WEIR_SERVER_STOPPED')
-      for (const guest of this.#guests) guest.abort(error)
+      for (const connection of this.#open) connection.abort(error)
     }, graceMs)
   }
 }

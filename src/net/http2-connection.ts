@@ -11,12 +11,12 @@ import type { Limits } from '../base/limits.ts'
 import type { ClientCertificate } from '../http/connection-info.ts'
 import type { Head } from '../wire/head.ts'
 import { readHttp2Head } from '../wire/http2-head.ts'
-import type { PeerHost } from './connection-host.ts'
+import type { ConnectionHost } from './connection-host.ts'
 import { connectionId, nextConnection } from './connection-id.ts'
+import type { OpenConnection } from './connections.ts'
 import * as phase from './deadlines.ts'
 import { Deadlines } from './deadlines.ts'
-import type { Guest } from './guests.ts'
-import { type Http2Connection, Http2Exchange } from './http2-exchange.ts'
+import { Http2Exchange, type Http2RequestConnection } from './http2-exchange.ts'
 import type { Timed } from './ticker.ts'
 
 const NO_ERROR = 0
@@ -49,8 +49,8 @@ const ROOM_FOR_CANCELLED = 2
 /** The fourth argument is documented, but not in the types. */
 type OnStream = (stream: ServerHttp2Stream, headers: unknown, flags: number, list: readonly string[]) => void
 
-export class Http2Peer implements Guest, Http2Connection, Timed {
-  readonly host: PeerHost
+export class Http2Connection implements OpenConnection, Http2RequestConnection, Timed {
+  readonly host: ConnectionHost
   readonly clientAddress: string
   readonly clientPort: number
   readonly isSecure = true
@@ -74,7 +74,7 @@ export class Http2Peer implements Guest, Http2Connection, Timed {
   #isGone = false
   #isAborted = false
 
-  constructor(host: PeerHost, socket: TLSSocket, clientCertificate: ClientCertificate | null) {
+  constructor(host: ConnectionHost, socket: TLSSocket, clientCertificate: ClientCertificate | null) {
     this.host = host
     this.#socket = socket
     this.clientAddress = socket.remoteAddress ?? ''

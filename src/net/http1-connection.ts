@@ -8,28 +8,28 @@ import { type LimitError, WeirError } from '../base/errors.ts'
 import type { ClientCertificate } from '../http/connection-info.ts'
 import { problemFor } from '../http/problem.ts'
 import { HttpResponse, type TakeOver } from '../http/response.ts'
-import { CLOSED, Connection, DATA, END, HEAD, NEED_DATA, PAUSED } from '../wire/connection.ts'
+import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../wire/connection.ts'
 import * as state from '../wire/states.ts'
 
-import type { PeerHost } from './connection-host.ts'
+import type { ConnectionHost } from './connection-host.ts'
 import { connectionId, nextConnection } from './connection-id.ts'
 import * as phase from './deadlines.ts'
 import { Deadlines } from './deadlines.ts'
-import { type Http1Connection, Http1Exchange } from './http1-exchange.ts'
+import { Http1Exchange, type Http1RequestConnection } from './http1-exchange.ts'
 import { Outbox } from './outbox.ts'
 import type { Timed } from './ticker.ts'
-import type { Transport, TransportListener } from './transport.ts'
+import type { Transport, TransportOwner } from './transport.ts'
 import { UpgradedSocket } from './upgraded-socket.ts'
 import { sendWhole } from './whole-answer.ts'
 
 /** So many bytes of later requests are taken in while one is being answered; then the socket is left alone. */
 const MAX_WAITING_BYTES = 64 * 1024
 
-export class Peer implements Http1Connection, TransportListener, Timed {
-  readonly host: PeerHost
+export class Http1Connection implements Http1RequestConnection, TransportOwner, Timed {
+  readonly host: ConnectionHost
   readonly clientCertificate: ClientCertificate | null
   readonly #transport: Transport
-  readonly #wire: Connection
+  readonly #wire: WireConnection
   readonly #deadlines: Deadlines
   readonly #outbox: Outbox
   readonly #exchange: Http1Exchange
@@ -45,11 +45,11 @@ export class Peer implements Http1Connection, TransportListener, Timed {
   /** A chunk that is ours to keep: bytes in it need no copy. */
   #ownChunk: Buffer | null = null
 
-  constructor(host: PeerHost, transport: Transport, clientCertificate: ClientCertificate | null = null) {
+  constructor(host: ConnectionHost, transport: Transport, clientCertificate: ClientCertificate | null = null) {
     this.host = host
     this.clientCertificate = clientCertificate
     this.#transport = transport
-    this.#wire = new Connection(host.limits)
+    this.#wire = new WireConnection(host.limits)
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
     this.#outbox = new Outbox(transport)
     this.#exchange = new Http1Exchange(this, this.#wire, this.#outbox, this.#deadlines)

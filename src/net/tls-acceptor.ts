@@ -1,4 +1,5 @@
-// A listening socket that speaks TLS: handshakes, certificates and their renewal, and which protocol the client has chosen.
+// What happens at a listener that speaks TLS before HTTP begins: handshakes, certificates and their renewal, and which protocol the client
+// has chosen.
 //
 // Loaded only when a server is asked to speak TLS; the file of HTTP/2 only when it is asked to speak that.
 
@@ -8,11 +9,11 @@ import { createSecureContext, createServer, type SecureContext, type SecureConte
 import { WeirError } from '../base/errors.ts'
 
 import { readClientCertificate } from './client-certificate.ts'
-import type { PeerHost } from './connection-host.ts'
-import type { Guests } from './guests.ts'
-import type { Http2Peer } from './http2-peer.ts'
+import type { ConnectionHost } from './connection-host.ts'
+import type { Connections } from './connections.ts'
+import { Http1Connection } from './http1-connection.ts'
+import type { Http2Connection } from './http2-connection.ts'
 import { checkTlsOptions, type ServerTlsOptions } from './listen-options.ts'
-import { Peer } from './peer.ts'
 import { SocketTransport } from './socket-transport.ts'
 
 type SniCallback = NonNullable<ServerTlsOptions['SNICallback']>
@@ -24,27 +25,39 @@ const LEAST_VERSION = 'TLSv1.2'
 const SPEAK_TLS =
   'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 32\r\nConnection: close\r\n\r\nThis port speaks HTTPS, not HTTP'
 
-export class SecureDoor {
+export class TlsAcceptor {
   readonly server: Server
   readonly #tls: ServerTlsOptions
-  readonly #host: PeerHost
-  readonly #guests: Guests
-  readonly #http2: typeof Http2Peer | null
-  /** Connections that are no guests yet. */
+  readonly #host: ConnectionHost
+  readonly #connections: Connections
+  readonly #http2: typeof Http2Connection | null
+  /** Sockets whose handshake is under way. */
   readonly #handshakes = new Set<Socket>()
   /** Finds the certificate for a server name. Replaced by a reload. */
   #sni: SniCallback
 
-  static async make(tls: ServerTlsOptions, http2: boolean, socketOptions: object, host: PeerHost, guests: Guests): Promise<SecureDoor> {
-    const peer = http2 ? (await import('./http2-peer.ts')).Http2Peer : null
-    return new SecureDoor(tls, peer, socketOptions, host, guests)
+  static async make(
+    tls: ServerTlsOptions,
+    http2: boolean,
+    socketOptions: object,
+    host: ConnectionHost,
+    connections: Connections,
+  ): Promise<TlsAcceptor> {
+    const connectionClass = http2 ? (await import('./http2-connection.ts')).Http2Connection : null
+    return new TlsAcceptor(tls, connectionClass, socketOptions, host, connections)
   }
 
-  private constructor(tls: ServerTlsOptions, http2: typeof Http2Peer | null, socketOptions: object, host: PeerHost, guests: Guests) {
+  private constructor(
+    tls: ServerTlsOptions,
+    http2: typeof Http2Connection | null,
+    socketOptions: object,
+    host: ConnectionHost,
+    connections: Connections,
+  ) {
     this.#tls = tls
     this.#http2 = http2
     this.#host = host
-    this.#guests = guests
+    this.#connections = connections
     this.#sni = sniOf(tls)
     const { sni: _, ...options } = tls
     this.server = createServer({
@@ -55,38 +68,38 @@ export class SecureDoor {
       ALPNProtocols: http2 === null ? ['http/1.1'] : ['h2', 'http/1.1'],
       SNICallback: (name, done) => this.#sni(name, done),
     })
-    this.server.on('connection', (socket: Socket) => this.#begin(socket))
-    this.server.on('secureConnection', (socket) => this.#letIn(socket))
-    this.server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => this.#turnAway(error, socket))
+    this.server.on('connection', (socket: Socket) => this.#accept(socket))
+    this.server.on('secureConnection', (socket) => this.#open(socket))
+    this.server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => this.#endHandshake(error, socket))
   }
 
-  #begin(raw: Socket): void {
-    if (!this.#guests.enter()) {
+  #accept(raw: Socket): void {
+    if (!this.#connections.admit()) {
       raw.destroy()
       return
     }
     this.#handshakes.add(raw)
     raw.once('close', () => {
       this.#handshakes.delete(raw)
-      this.#guests.leave()
+      this.#connections.release()
     })
   }
 
-  #letIn(socket: TLSSocket): void {
+  #open(socket: TLSSocket): void {
     this.#handshakes.delete(rawOf(socket))
     const certificate = this.#tls.requestCert === true ? readClientCertificate(socket) : null
     if (this.#http2 !== null && socket.alpnProtocol === 'h2') {
-      this.#guests.add(new this.#http2(this.#host, socket, certificate))
+      this.#connections.add(new this.#http2(this.#host, socket, certificate))
       return
     }
     const transport = new SocketTransport(socket, 'tls', false)
-    const peer = new Peer(this.#host, transport, certificate)
-    this.#guests.add(peer)
-    transport.start(peer)
+    const connection = new Http1Connection(this.#host, transport, certificate)
+    this.#connections.add(connection)
+    transport.start(connection)
   }
 
   /** Node tells of a handshake that failed or took too long, and leaves the socket open. */
-  #turnAway(error: NodeJS.ErrnoException, socket: TLSSocket): void {
+  #endHandshake(error: NodeJS.ErrnoException, socket: TLSSocket): void {
     const raw = rawOf(socket)
     if (error.code === 'ERR_SSL_HTTP_REQUEST' && raw !== socket) raw.write(SPEAK_TLS, () => socket.destroy())
     else socket.destroy()
