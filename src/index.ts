@@ -16,13 +16,12 @@ export type { MapOptions } from './app/mapping.ts'
 export type { BeforeSend, Middleware, Next } from './app/middleware.ts'
 export type { Module, ModuleHost } from './app/module-host.ts'
 export type { RouteListing } from './app/route-table.ts'
+export type { ErrorCode, Fault } from './base/error-codes.ts'
 export {
   BindingError,
   type BindingFailure,
   BodyAlreadyReadError,
   BodyNotBufferedError,
-  type ErrorCode,
-  type Fault,
   FileRefusedError,
   HttpError,
   LimitError,

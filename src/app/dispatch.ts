@@ -1,6 +1,7 @@
 // From a request to its answer: middleware, route, handler, reply; and from an error to its answer. Nothing thrown gets past here.
 
-import { type ErrorCode, WeirError } from '../base/errors.ts'
+import type { ErrorCode } from '../base/error-codes.ts'
+import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import type { Limits } from '../base/limits.ts'
 import type { Application, RequestHead } from '../http/application.ts'

@@ -18,7 +18,7 @@
 //
 // What is not listed must never happen: no more answers, no request handled that has no line, be it smuggled or behind a refusal.
 
-import { ERRORS, type ErrorCode } from '../../src/base/errors.ts'
+import { ERRORS, type ErrorCode } from '../../src/base/error-codes.ts'
 import type { Limits } from '../../src/base/limits.ts'
 import { loadWireCases, type WireCase, wireTopics } from '../support/wire-cases.ts'
 

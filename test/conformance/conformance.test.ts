@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 
-import { ERRORS } from '../../src/base/errors.ts'
+import { ERRORS } from '../../src/base/error-codes.ts'
 import type { Limits } from '../../src/base/limits.ts'
 import type { HttpRequest, HttpServer } from '../../src/index.ts'
 import { type Message, type RawClient, readMessage } from '../support/raw-client.ts'

@@ -3,7 +3,7 @@
 
 import { METHODS } from 'node:http'
 
-import type { ErrorCode } from '../../src/base/errors.ts'
+import type { ErrorCode } from '../../src/base/error-codes.ts'
 import type { Message } from '../support/wire-reading.ts'
 
 interface Row {

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 
 import fc from 'fast-check'
 
-import { ERRORS } from '../../src/base/errors.ts'
+import { ERRORS } from '../../src/base/error-codes.ts'
 import { resolveLimits } from '../../src/base/limits.ts'
 import { anyText, encodeRequest, fieldsOf, places, requestSpec, wireText } from '../support/wire-arbitraries.ts'
 import { cutAt, pieces } from '../support/wire-cases.ts'

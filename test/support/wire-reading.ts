@@ -3,7 +3,8 @@
 
 import assert from 'node:assert/strict'
 
-import { type ErrorCode, WeirError } from '../../src/base/errors.ts'
+import type { ErrorCode } from '../../src/base/error-codes.ts'
+import { WeirError } from '../../src/base/errors.ts'
 import { type Limits, resolveLimits } from '../../src/base/limits.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../src/wire/connection.ts'
 import type { Head } from '../../src/wire/head.ts'
