@@ -7,10 +7,6 @@ import { type JsonSchema, type Presence, REQUIRED, Schema } from './schema.ts'
 
 /** From text: exactly `true`, `false`, `1` or `0`. From JSON: true or false, so that `"false"` is never true. */
 export class BoolSchema<T = boolean> extends Schema<T> {
-  constructor(presence: Presence = REQUIRED) {
-    super(presence)
-  }
-
   override describe(): string {
     return 'true or false'
   }

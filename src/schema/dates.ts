@@ -1,7 +1,7 @@
 // Moments, days and wall-clock times. The grammar is in iso.ts.
 
 import { WeirError } from '../base/errors.ts'
-
+import { CheckedTextSchema } from './checked-text.ts'
 import { dateMs, dateTimeMs, hasZone } from './iso.ts'
 import type { Mismatch } from './mismatch.ts'
 import { type JsonSchema, type Presence, REQUIRED, type ReadContext, Schema } from './schema.ts'
@@ -110,21 +110,13 @@ export class DateSchema<T = Date> extends Schema<T> {
 }
 
 /** A wall-clock date and time without a zone. It stays text, checked: no Date can hold one without inventing a zone. */
-export class LocalDateTimeSchema<T = string> extends Schema<T> {
-  constructor(presence: Presence = REQUIRED) {
-    super(presence)
-  }
-
+export class LocalDateTimeSchema<T = string> extends CheckedTextSchema<T> {
   override describe(): string {
     return 'a date and time without a zone like 2024-01-31T09:30:00'
   }
 
-  protected override readText(text: string): string | Mismatch {
-    return isLocalDateTime(text) ? text : this.textMismatch(text)
-  }
-
-  protected override readValue(value: unknown): string | Mismatch {
-    return typeof value === 'string' && isLocalDateTime(value) ? value : this.mismatch(value)
+  protected override fits(text: string): boolean {
+    return isLocalDateTime(text)
   }
 
   protected override again(presence: Presence): LocalDateTimeSchema<unknown> {

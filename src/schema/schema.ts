@@ -36,7 +36,7 @@ export abstract class Schema<T> implements StandardSchema<unknown, T> {
   protected readonly presence: Presence
   #standard: StandardProps<unknown, T> | undefined
 
-  constructor(presence: Presence) {
+  constructor(presence: Presence = REQUIRED) {
     this.presence = presence
   }
 

@@ -3,15 +3,15 @@
 import { WeirError } from '../base/errors.ts'
 
 import { ANY_COUNT, type Bounds, boundKeywords, saysCount, withCounts } from './bounds.ts'
-import type { Mismatch } from './mismatch.ts'
-import { type JsonSchema, type Presence, REQUIRED, Schema } from './schema.ts'
+import { CheckedTextSchema } from './checked-text.ts'
+import { type JsonSchema, type Presence, REQUIRED } from './schema.ts'
 
 interface TextRules extends Bounds {
   readonly pattern: RegExp | null
 }
 
 /** A text. Its length is counted in characters (code points), as JSON Schema counts: an emoji is one. */
-export class TextSchema<T = string> extends Schema<T> {
+export class TextSchema<T = string> extends CheckedTextSchema<T> {
   readonly #rules: TextRules
 
   constructor(rules: TextRules = { ...ANY_COUNT, pattern: null }, presence: Presence = REQUIRED) {
@@ -61,12 +61,9 @@ export class TextSchema<T = string> extends Schema<T> {
     return `a text${saysCount(this.#rules, 'character')}${pattern === null ? '' : ` that matches ${pattern}`}`
   }
 
-  protected override readText(text: string): string | Mismatch {
-    return this.#fits(text) ? text : this.textMismatch(text)
-  }
-
-  protected override readValue(value: unknown): string | Mismatch {
-    return typeof value === 'string' && this.#fits(value) ? value : this.mismatch(value)
+  protected override fits(text: string): boolean {
+    const { min, max, pattern } = this.#rules
+    return hasCharacters(text, min, max) && (pattern === null || pattern.test(text))
   }
 
   protected override again(presence: Presence): TextSchema<unknown> {
@@ -83,29 +80,16 @@ export class TextSchema<T = string> extends Schema<T> {
   #with(change: Partial<TextRules>): TextSchema<T> {
     return new TextSchema({ ...this.#rules, ...change }, this.presence)
   }
-
-  #fits(text: string): boolean {
-    const { min, max, pattern } = this.#rules
-    return hasCharacters(text, min, max) && (pattern === null || pattern.test(text))
-  }
 }
 
 /** A UUID of any version, as RFC 9562 writes it: 8-4-4-4-12 hexadecimal digits. Kept as it was sent, case included. */
-export class UuidSchema<T = string> extends Schema<T> {
-  constructor(presence: Presence = REQUIRED) {
-    super(presence)
-  }
-
+export class UuidSchema<T = string> extends CheckedTextSchema<T> {
   override describe(): string {
     return 'a UUID'
   }
 
-  protected override readText(text: string): string | Mismatch {
-    return isUuid(text) ? text : this.textMismatch(text)
-  }
-
-  protected override readValue(value: unknown): string | Mismatch {
-    return typeof value === 'string' && isUuid(value) ? value : this.mismatch(value)
+  protected override fits(text: string): boolean {
+    return isUuid(text)
   }
 
   protected override again(presence: Presence): UuidSchema<unknown> {

@@ -1,0 +1,16 @@
+// What is text and stays it, once it has been checked: the same from a route, a query or a form as from JSON.
+
+import type { Mismatch } from './mismatch.ts'
+import { Schema } from './schema.ts'
+
+export abstract class CheckedTextSchema<T> extends Schema<T> {
+  protected abstract fits(text: string): boolean
+
+  protected override readText(text: string): string | Mismatch {
+    return this.fits(text) ? text : this.textMismatch(text)
+  }
+
+  protected override readValue(value: unknown): string | Mismatch {
+    return typeof value === 'string' && this.fits(value) ? value : this.mismatch(value)
+  }
+}
