@@ -121,25 +121,31 @@ export interface BindingFailure {
   readonly actual?: string
 }
 
-/** 400: route or query values are missing or cannot be converted. Lists every one of them; the handler did not run. */
-export class BindingError extends WeirError {
-  override readonly name = 'BindingError'
+/** Values that came cannot be converted. Lists every one of them. */
+export abstract class ConversionError extends WeirError {
   readonly failures: readonly BindingFailure[]
 
-  constructor(failures: readonly BindingFailure[]) {
-    super('WEIR_PARAMETER_INVALID', failures.map(describeFailure).join('; '))
+  constructor(code: ErrorCode, failures: readonly BindingFailure[]) {
+    super(code, failures.map(describeFailure).join('; '))
     this.failures = failures
   }
 }
 
-/** 400: values of the body cannot be converted to what the model holds. Lists every failing property; the model is as it was. */
-export class ModelBindingError extends WeirError {
-  override readonly name = 'ModelBindingError'
-  readonly failures: readonly BindingFailure[]
+/** 400: route or query values are missing or cannot be converted. Lists every one of them; the handler did not run. */
+export class BindingError extends ConversionError {
+  override readonly name = 'BindingError'
 
   constructor(failures: readonly BindingFailure[]) {
-    super('WEIR_MODEL_BINDING', failures.map(describeFailure).join('; '))
-    this.failures = failures
+    super('WEIR_PARAMETER_INVALID', failures)
+  }
+}
+
+/** 400: values of the body cannot be converted to what the model holds. Lists every failing property; the model is as it was. */
+export class ModelBindingError extends ConversionError {
+  override readonly name = 'ModelBindingError'
+
+  constructor(failures: readonly BindingFailure[]) {
+    super('WEIR_MODEL_BINDING', failures)
   }
 }
 

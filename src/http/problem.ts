@@ -1,6 +1,6 @@
 // Problem documents (RFC 9457): what an error looks like to a client. Never more than it may see.
 
-import { BindingError, type BindingFailure, HttpError, LimitError, ModelBindingError, WeirError } from '../base/errors.ts'
+import { type BindingFailure, ConversionError, HttpError, LimitError, WeirError } from '../base/errors.ts'
 import { STATUS_CODES } from '../base/status-codes.ts'
 
 export interface Problem {
@@ -39,7 +39,7 @@ export function problemFor(error: unknown, debug: boolean): Problem {
     problem['limit'] = error.limit
     problem['maximum'] = error.maximum
   }
-  if (error instanceof BindingError || error instanceof ModelBindingError) problem['errors'] = error.failures
+  if (error instanceof ConversionError) problem['errors'] = error.failures
   return problem as unknown as Problem
 }
 

@@ -1,8 +1,8 @@
 // One client that speaks HTTP/1.1: it owns a transport, a wire connection, an outbox and the deadlines, and lets its requests have them one
 // after the other. No parsing happens here, and no decision on what to answer but for what never became a request.
 //
-// Behind each answer the rest of the request is drained or the connection closed, then comes the next request. A client's fault has one exit,
-// `#refuse`: one answer, then the connection ends.
+// Behind each answer the rest of the request is drained or the connection closed, then comes the next request. A client's fault has one
+// exit, `#refuse`: one answer, then the connection ends.
 
 import { type LimitError, WeirError } from '../base/errors.ts'
 import type { ClientCertificate } from '../http/connection-info.ts'

@@ -1,7 +1,7 @@
 // One request of an HTTP/2 connection, from its head to the last byte of its answer (RFC 9113 §8.1).
 //
-// Behind the answer the rest of its body is drained or refused, as for HTTP/1.1. But a client's fault ends the stream alone, and the connection
-// goes on.
+// Behind the answer the rest of its body is drained or refused, as for HTTP/1.1. But a client's fault ends the stream alone, and the
+// connection goes on.
 
 import type { ServerHttp2Stream } from 'node:http2'
 
