@@ -56,10 +56,11 @@ export class Http1Exchange extends RequestCycle<Http1RequestConnection, Streamed
 
   // The request.
 
-  override start(head: Head): void {
+  /** The head of the next request is complete. */
+  start(head: Head): void {
     this.#requests++
     this.deadlines.enter(phase.NONE)
-    super.start(head)
+    this.open(head)
     // Of a body that is too large by its head what is left may still be small enough to read over, and then the connection lives on.
     this.#wire.bodyLimit = isTooLarge(head, this.bodyLimit) ? null : this.bodyLimit
   }
@@ -120,8 +121,7 @@ export class Http1Exchange extends RequestCycle<Http1RequestConnection, Streamed
     const { debug, ticker } = this.host
     if (sendWhole(head, head.method === 'HEAD', response, this.#outbox, ticker.dateLine, debug ? this.body : null)) {
       wire.beginAnswer(true)
-      this.expire()
-      this.connection.endCycle()
+      this.#end()
     } else if (response.content.kind === 'upgrade') {
       this.expire()
       this.connection.handOver(response.content.takeOver)
@@ -146,18 +146,22 @@ export class Http1Exchange extends RequestCycle<Http1RequestConnection, Streamed
   }
 
   protected override endAnswer(answer: StreamedAnswer): void {
-    this.expire()
-    if (this.isGone) return
+    if (this.isGone) {
+      this.expire()
+      return
+    }
     if (answer.hasBegun) this.#wire.endAnswer()
     else this.#wire.beginAnswer(true)
-    this.connection.endCycle()
+    this.#end()
     this.connection.run()
   }
 
-  protected override expire(): void {
+  /** The answer has been handed over. */
+  #end(): void {
+    this.expire()
     this.answer = null
     this.#isBodyPaused = false
-    super.expire()
+    this.connection.endCycle()
   }
 
   protected override proceed(): void {

@@ -52,10 +52,11 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     stream.on('close', () => this.leave())
   }
 
-  override start(head: Head): void {
+  /** The head is complete. */
+  start(head: Head): void {
     this.#head = head
     this.#isHead = head.method === 'HEAD'
-    super.start(head)
+    this.open(head)
     if (head.contentLength === 0) this.#complete()
     else if (!this.isGone) this.#read()
   }

@@ -77,7 +77,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   // The road of a request.
 
   /** The head says what is wanted. */
-  start(head: Head): void {
+  protected open(head: Head): void {
     const { application, limits } = this.host
     const match = application.match(head)
     const limit = bodyLimit(match, limits)
