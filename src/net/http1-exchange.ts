@@ -10,6 +10,7 @@ import type { WireConnection } from '../wire/connection.ts'
 import { CONTINUE } from '../wire/encode.ts'
 import type { Head } from '../wire/head.ts'
 import * as state from '../wire/states.ts'
+
 import type { OpenConnection } from './connections.ts'
 import type { Deadlines } from './deadlines.ts'
 import * as phase from './deadlines.ts'

@@ -11,6 +11,7 @@ import type { Limits } from '../base/limits.ts'
 import type { ClientCertificate } from '../http/connection-info.ts'
 import type { Head } from '../wire/head.ts'
 import { readHttp2Head } from '../wire/http2-head.ts'
+
 import type { ConnectionHost } from './connection-host.ts'
 import { connectionId, nextConnection } from './connection-id.ts'
 import type { OpenConnection } from './connections.ts'

@@ -3,6 +3,7 @@
 import { createServer, type Server } from 'node:net'
 
 import type { Endpoint } from '../http/session.ts'
+
 import type { ConnectionHost } from './connection-host.ts'
 import { Connections } from './connections.ts'
 import { Http1Connection } from './http1-connection.ts'
