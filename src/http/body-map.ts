@@ -75,7 +75,7 @@ function mapJson(member: string, body: RequestBody, model: object, options: AnyO
   const text = body.text(member)
   // Bytes that are no UTF-8 have left U+FFFD in the text; where there is none, the bytes need no second look.
   if (text === '' || (text.includes('\uFFFD') && !body.isUtf8)) return false
-  if (engine !== null) return isParsed(() => engine.populate(text, model, options))
+  if (engine !== null) return mapByEngine(engine, text, model, options)
   const maxDepth = options.settings?.maxDepth ?? DEFAULT_MAX_DEPTH
   if (!(maxDepth >= 1)) throw new WeirError('WEIR_OPTION_INVALID', `settings.maxDepth is ${maxDepth}`)
   // Before it is parsed: that takes long where brackets are many, and a reviver, which is called from within itself, would break the stack.
@@ -93,10 +93,9 @@ function mapJson(member: string, body: RequestBody, model: object, options: AnyO
   return true
 }
 
-/** @returns false when `read` finds no JSON */
-function isParsed(read: () => void): boolean {
+function mapByEngine(engine: JsonEngine, text: string, model: object, options: AnyOptions): boolean {
   try {
-    read()
+    engine.populate(text, model, options)
     return true
   } catch (error) {
     if (error instanceof SyntaxError) return false

@@ -126,7 +126,12 @@ export class Http1Exchange extends RequestCycle<Http1RequestConnection, Streamed
     } else if (response.content.kind === 'upgrade') {
       this.expire()
       this.connection.handOver(response.content.takeOver)
-    } else this.sendStream(new StreamedAnswer(head, response, this.#outbox, ticker.dateLine, () => wire.beginAnswer(false)))
+    } else this.#beginStream(head, response)
+  }
+
+  #beginStream(head: Head, response: HttpResponse): void {
+    const begin = () => this.#wire.beginAnswer(false)
+    this.sendStream(new StreamedAnswer(head, response, this.#outbox, this.host.ticker.dateLine, begin))
   }
 
   #keepsAlive(head: Head, response: HttpResponse): boolean {
