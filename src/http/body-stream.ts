@@ -15,6 +15,7 @@ export function streamOf(body: RequestBody, member: string): Readable {
 class BodyReadable extends Readable {
   readonly #body: RequestBody
   readonly sink: BodySink = {
+    keepsBytes: true,
     data: (buffer, start, end, borrowed) => {
       if (this.destroyed) return true // dropped, so that the connection can go on
       const piece = buffer.subarray(start, end)

@@ -17,6 +17,8 @@ export interface BodySink {
   data(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean
   end(): void
   fail(error: Error): void
+  /** Whether it keeps what it is given, and so copies what is borrowed. */
+  readonly keepsBytes?: boolean
 }
 
 /** The body waits for its reader. */
@@ -132,6 +134,11 @@ export class RequestBody {
   /** Whether `bytes` lies in the memory of this body. */
   holds(bytes: Uint8Array): boolean {
     return bytes.buffer === this.#bytes.buffer
+  }
+
+  /** Whether its reader keeps the bytes that come. */
+  get keepsBytes(): boolean {
+    return this.#state === FLOWING && this.#sink!.keepsBytes === true
   }
 
   /** Whether all of it is there, in one piece. */

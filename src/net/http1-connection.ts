@@ -24,6 +24,8 @@ import { sendWhole } from './whole-answer.ts'
 
 /** So many bytes of later requests are taken in while one is being answered; then the socket is left alone. */
 const MAX_WAITING_BYTES = 64 * 1024
+/** The last bytes of a body are sooner copied than given memory of their own. */
+const KEPT_BYTES = 64 * 1024
 
 export class Http1Connection implements Http1RequestConnection, TransportOwner, Timed {
   readonly host: ConnectionHost
@@ -134,6 +136,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     if (exchange.isGone) return
     exchange.ownBody()
     this.#wire.hold()
+    this.#transport.keepsBytes = exchange.keepsBytes && this.#wire.remainingBytes >= KEPT_BYTES
     this.#ownChunk = null
     this.#outbox.flush()
     const pauses = exchange.isBodyPaused || this.#wire.waitingBytes > MAX_WAITING_BYTES || this.#drained > this.host.limits.maxDrainSize

@@ -76,6 +76,11 @@ export class Http1Exchange extends RequestCycle<Http1RequestConnection, Streamed
     return true
   }
 
+  /** Whether what comes of the body is going to be kept. */
+  get keepsBytes(): boolean {
+    return this.body?.keepsBytes === true
+  }
+
   /** Borrowed memory is about to be used again. */
   ownBody(): void {
     this.body?.own()

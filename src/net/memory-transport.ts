@@ -13,6 +13,8 @@ export class MemoryTransport implements Transport {
   readonly remoteAddress = ''
   readonly remotePort = 0
   readonly isSecure = false
+  /** Its bytes are never borrowed. */
+  keepsBytes = false
   #owner: TransportOwner | null = null
   #isClosed = false
   #wasReset = false

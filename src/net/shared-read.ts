@@ -11,6 +11,10 @@ import { Socket } from 'node:net'
 
 /** Large enough for a 64 KiB post in one read even when it comes with others. */
 const BUFFER_BYTES = 256 * 1024
+/** What a reader that keeps the bytes of a large body is given instead: to copy them costs more than smaller reads do. */
+const OWN_BYTES = 64 * 1024
+/** A client that sends so much at once will send more. Memory of its own waits for no slow one: thousands of them would fill ours. */
+const MUCH_BYTES = OWN_BYTES / 2
 
 interface Handle {
   readonly useUserBuffer?: unknown
@@ -22,22 +26,44 @@ interface WithHandle {
 
 let shared: Buffer | null = null
 
+export interface Reader {
+  /** @param borrowed the memory is used again as soon as this returns */
+  onRead(buffer: Buffer, length: number, borrowed: boolean): void
+  /** Whether what is read next is going to be kept. Asked behind each read. */
+  readonly keepsBytes: boolean
+}
+
 /**
- * A socket over the connection of `accepted`, which must be paused and unread, that reads into one buffer shared by all.
- * `onRead` is called with how much of that buffer was filled, and the buffer; the memory is used again as soon as it returns, which must be
- * with true.
+ * A socket over the connection of `accepted`, which must be paused and unread, that reads into one buffer shared by all, or into memory of
+ * its own where the bytes are to be kept and come quickly.
  * @returns null when this Node cannot do it; `accepted` is untouched then
  */
-export function adopt(accepted: Socket, onRead: (length: number, buffer: Buffer) => true): Socket | null {
+export function adopt(accepted: Socket, reader: Reader): Socket | null {
   const owner = accepted as unknown as WithHandle
   const handle = owner._handle
   if (handle === null || handle === undefined || typeof handle.useUserBuffer !== 'function') return null
   shared ??= Buffer.allocUnsafeSlow(BUFFER_BYTES)
+  const all = shared
+  let memory: Buffer | null = null
+  let hasMuch = false
   const socket = new Socket({
     handle,
     allowHalfOpen: true,
-    onread: { buffer: shared, callback: onRead },
-  } as ConstructorParameters<typeof Socket>[0])
+    onread: {
+      // Node asks behind each read, and goes on with the memory that it has where the answer is nothing.
+      buffer: () => {
+        if (hasMuch && reader.keepsBytes) memory = Buffer.allocUnsafeSlow(OWN_BYTES)
+        else if (memory === all) return undefined
+        else memory = all
+        return memory
+      },
+      callback: (length: number, buffer: Buffer): true => {
+        hasMuch = length >= MUCH_BYTES
+        reader.onRead(buffer, length, buffer === all || !hasMuch)
+        return true
+      },
+    },
+  } as unknown as ConstructorParameters<typeof Socket>[0])
   // The accepted socket is an empty shell of a kilobyte. The server does not count the connection any more: whoever listens has to.
   owner._handle = null
   accepted.destroy()

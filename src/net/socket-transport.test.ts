@@ -65,3 +65,44 @@ for (const sharesBuffer of [true, false]) {
     await closed
   })
 }
+
+test('bytes that are to be kept come in memory that is not used again, once they come quickly', { timeout: 20_000 }, async (t) => {
+  const { transport, client } = await pair(t, true)
+  const sent = Buffer.from(Array.from({ length: 4 * 1024 * 1024 }, (_, i) => (i * 7) ^ (i >> 8)))
+  const kept: Buffer[] = []
+  let borrowedBytes = 0
+  const done = new Promise<void>((resolve) => {
+    let length = 0
+    const onBytes = (buffer: Buffer, end: number, borrowed: boolean) => {
+      const piece = buffer.subarray(0, end)
+      if (borrowed) borrowedBytes += end
+      kept.push(borrowed ? Buffer.from(piece) : piece)
+      length += end
+      if (length === sent.length) resolve()
+    }
+    transport.handOver({ onBytes, onEnd() {}, onDrain() {}, onClose() {} })
+  })
+  transport.keepsBytes = true
+  client.write(sent)
+  await done
+  assert.ok(Buffer.concat(kept).equals(sent), 'what was kept has not changed')
+  assert.ok(borrowedBytes < sent.length / 2, `${borrowedBytes} of ${sent.length} bytes were borrowed`)
+
+  transport.keepsBytes = false
+  const lent: boolean[] = []
+  const back = new Promise<void>((resolve) => {
+    transport.handOver({
+      onBytes(_buffer, _length, borrowed) {
+        lent.push(borrowed)
+        if (lent.length === 2) resolve()
+        else client.write('and the last')
+      },
+      onEnd() {},
+      onDrain() {},
+      onClose() {},
+    })
+  })
+  client.write('a few words more')
+  await back
+  assert.deepEqual(lent, [true, true])
+})

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net'
 
-import { adopt } from './shared-read.ts'
+import { adopt, type Reader } from './shared-read.ts'
 import type { Transport, TransportOwner } from './transport.ts'
 
 /** A socket that knows its transport: functions that all share listen to it, instead of four of its own, a quarter of a kilobyte. */
@@ -12,12 +12,13 @@ type Carrier = Socket & { [TRANSPORT]?: SocketTransport }
 /** What lies under a socket. Only TCP knows a reset that Node can send. */
 export type SocketKind = 'tcp' | 'unix' | 'tls'
 
-export class SocketTransport implements Transport {
+export class SocketTransport implements Transport, Reader {
   readonly #socket: Socket
   readonly #kind: SocketKind
   #remoteAddress: string | null = null
   #remotePort = 0
   #owner: TransportOwner | null = null
+  keepsBytes = false
   readonly #onClosed: (() => void) | null
 
   /**
@@ -27,13 +28,14 @@ export class SocketTransport implements Transport {
   constructor(accepted: Socket, kind: SocketKind, sharesBuffer: boolean, onClosed: (() => void) | null = null) {
     this.#kind = kind
     this.#onClosed = onClosed
-    const onRead = (length: number, buffer: Buffer): true => {
-      this.#owner!.onBytes(buffer, length, true)
-      return true
-    }
-    const adopted = sharesBuffer ? adopt(accepted, onRead) : null
+    const adopted = sharesBuffer ? adopt(accepted, this) : null
     this.#socket = adopted ?? accepted
-    if (adopted === null) accepted.on('data', (chunk: Buffer) => this.#owner!.onBytes(chunk, chunk.length, false))
+    if (adopted === null) accepted.on('data', (chunk: Buffer) => this.onRead(chunk, chunk.length, false))
+  }
+
+  /** @internal */
+  onRead(buffer: Buffer, length: number, borrowed: boolean): void {
+    this.#owner!.onBytes(buffer, length, borrowed)
   }
 
   /** Starts to read. Everything that happens is told to `owner`. */

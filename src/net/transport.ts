@@ -7,6 +7,11 @@ export interface Transport {
   writeBytes(bytes: Uint8Array): void
   /** Text and bytes in one packet where that is possible. */
   writeBoth(text: string, bytes: Uint8Array): void
+  /**
+   * Set to true where the bytes that come next are going to be kept: they may then come in memory of their own (`borrowed` is false),
+   * which nobody has to copy. Default false.
+   */
+  keepsBytes: boolean
   /** Whether enough waits to be sent already; `onDrain` follows. */
   readonly isBlocked: boolean
   /** Bytes that wait to be sent: falls while the client reads. */

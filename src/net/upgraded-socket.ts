@@ -31,13 +31,15 @@ export class UpgradedSocket extends Duplex implements TransportOwner {
     this.#onGone = onGone
     transport.handOver(this)
     transport.pause()
+    transport.keepsBytes = true
     if (hasEnded) this.push(null)
   }
 
   // What happens on the transport.
 
   onBytes(buffer: Buffer, length: number, borrowed: boolean): void {
-    if (this.push(borrowed ? Buffer.from(buffer.subarray(0, length)) : buffer) || this.#isPaused) return
+    const piece = buffer.subarray(0, length)
+    if (this.push(borrowed ? Buffer.from(piece) : piece) || this.#isPaused) return
     this.#isPaused = true
     this.#transport.pause()
   }

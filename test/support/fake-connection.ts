@@ -37,6 +37,7 @@ export class FakeConnection implements Transport {
   readonly remoteAddress = '192.0.2.1'
   readonly remotePort = 1
   readonly isSecure = false
+  keepsBytes = false
 
   constructor(options: FakeOptions) {
     const limits = resolveLimits()

@@ -36,6 +36,7 @@ export class SimulatedSocket implements Transport {
   readonly remoteAddress = '192.0.2.1'
   readonly remotePort = 1
   readonly isSecure = false
+  keepsBytes = false
 
   // From the client to the server.
   #incoming: Buffer = NOTHING
