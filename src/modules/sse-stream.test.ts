@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { type Beaten, joinBeats, leaveBeats } from './beats.ts'
+import { type HeartbeatListener, startHeartbeat, stopHeartbeat } from './heartbeat-timer.ts'
 import { SseStream } from './sse-stream.ts'
 
 /** An interval that no other test has. */
 const INTERVAL_MS = 61_234
-const member: Beaten = { beat() {} }
+const member: HeartbeatListener = { onHeartbeat() {} }
 
 /** What streams of the interval have in common now, or would have. */
-function beatsNow() {
-  const beats = joinBeats(INTERVAL_MS, member)
-  leaveBeats(beats, member)
-  return beats
+function timerNow() {
+  const timer = startHeartbeat(INTERVAL_MS, member)
+  stopHeartbeat(timer, member)
+  return timer
 }
 
 function stream(): SseStream {
@@ -20,14 +20,14 @@ function stream(): SseStream {
   return new SseStream(source, new AbortController().signal, { greeting: ':', farewell: ':', heartbeatMs: INTERVAL_MS })
 }
 
-test('streams with one interval share their beats, of which nothing is kept when the last has ended', async () => {
+test('streams with one interval share a timer, which is not kept when the last has ended', async () => {
   const [first, second, unused] = [stream(), stream(), stream()]
   await first.next()
-  const beats = beatsNow()
+  const timer = timerNow()
   await second.next()
   await first.return()
-  assert.equal(beatsNow(), beats)
+  assert.equal(timerNow(), timer)
   await second.return()
-  assert.notEqual(beatsNow(), beats)
+  assert.notEqual(timerNow(), timer)
   await unused.return()
 })

@@ -5,9 +5,9 @@
 
 import { closeSource } from '../http/byte-source.ts'
 
-import { type Beaten, type Beats, joinBeats, leaveBeats } from './beats.ts'
+import { type HeartbeatListener, type HeartbeatTimer, startHeartbeat, stopHeartbeat } from './heartbeat-timer.ts'
+import { addShutdownListener, removeShutdownListener, type ShutdownListener } from './shutdown-listeners.ts'
 import { EncodedEvent, encodeEvent, type SseEvent } from './sse-event.ts'
-import { forgetStopping, type Stoppable, tellWhenStopping } from './stopping.ts'
 
 /** What comes from a source. */
 export type SourceItem = SseEvent | string | EncodedEvent
@@ -34,12 +34,12 @@ interface Waiter {
   reject(error: unknown): void
 }
 
-export class SseStream implements AsyncIterableIterator<Piece>, Beaten, Stoppable {
+export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListener, ShutdownListener {
   readonly #source: AsyncIterable<SourceItem> | OpenSource
   readonly #stopping: AbortSignal
   readonly #settings: StreamSettings
   /** Null: it has not begun, has ended, or wants no heartbeats. */
-  #beats: Beats | null = null
+  #heartbeat: HeartbeatTimer | null = null
   /** Aborts when nothing more is wanted of the source. */
   readonly #ending = new AbortController()
   #items: AsyncIterator<SourceItem> | null = null
@@ -84,19 +84,19 @@ export class SseStream implements AsyncIterableIterator<Piece>, Beaten, Stoppabl
     this.#take()?.resolve(this.#sayFarewell())
   }
 
-  beat(now: number): void {
+  onHeartbeat(now: number): void {
     if (this.#waiter !== null && now - this.#lastPieceAt >= this.#settings.heartbeatMs!) this.#take()!.resolve(HEARTBEAT)
   }
 
   /** The source listens from here on: what it has to say waits there until it is asked. */
   #begin(): IteratorResult<Piece> {
-    tellWhenStopping(this.#stopping, this)
+    addShutdownListener(this.#stopping, this)
     const { heartbeatMs } = this.#settings
-    if (heartbeatMs !== null) this.#beats = joinBeats(heartbeatMs, this)
+    if (heartbeatMs !== null) this.#heartbeat = startHeartbeat(heartbeatMs, this)
     const source = typeof this.#source === 'function' ? this.#source(this.#ending.signal) : this.#source
     this.#items = source[Symbol.asyncIterator]()
     this.#ask(this.#items)
-    this.#lastPieceAt = this.#beats?.now ?? 0
+    this.#lastPieceAt = this.#heartbeat?.now ?? 0
     return { value: this.#settings.greeting }
   }
 
@@ -127,7 +127,7 @@ export class SseStream implements AsyncIterableIterator<Piece>, Beaten, Stoppabl
   #take(): Waiter | null {
     const waiter = this.#waiter
     this.#waiter = null
-    if (this.#beats !== null) this.#lastPieceAt = this.#beats.now
+    if (this.#heartbeat !== null) this.#lastPieceAt = this.#heartbeat.now
     return waiter
   }
 
@@ -139,9 +139,9 @@ export class SseStream implements AsyncIterableIterator<Piece>, Beaten, Stoppabl
   #end(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    if (this.#beats !== null) leaveBeats(this.#beats, this)
-    this.#beats = null
-    forgetStopping(this.#stopping, this)
+    if (this.#heartbeat !== null) stopHeartbeat(this.#heartbeat, this)
+    this.#heartbeat = null
+    removeShutdownListener(this.#stopping, this)
     this.#ending.abort()
     if (this.#items !== null) void close(this.#items).catch(() => {})
     else if (typeof this.#source !== 'function') closeSource(this.#source as AsyncIterable<never>)

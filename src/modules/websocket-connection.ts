@@ -7,14 +7,13 @@
 import { Buffer } from 'node:buffer'
 import type { RawData, WebSocket } from 'ws'
 
-import { LimitError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import type { HttpSession } from '../http/session.ts'
 
+import { messageOf, pingOf, type WebSocketData } from './websocket-data.ts'
+import type { MessageGate } from './websocket-message-gate.ts'
 import type { Rooms } from './websocket-rooms.ts'
-
-/** What is sent and received: text, or bytes. */
-export type WebSocketData = string | Uint8Array
+import { SendQueue } from './websocket-send-queue.ts'
 
 /** What happens on a connection. Each may return a promise; what it throws closes the connection with 1011, and is logged. */
 export interface WebSocketHandlers<Args> {
@@ -22,6 +21,8 @@ export interface WebSocketHandlers<Args> {
   open?(socket: WebSocketConnection<Args>): unknown
   /** A message has come. The next one waits until it has settled. None is handled behind `close()`, `terminate()` or a handler that failed. */
   message?(socket: WebSocketConnection<Args>, data: WebSocketData): unknown
+  /** The client has answered a ping, with the data of that one; with none if it was one of `pingInterval`. In order with the messages. */
+  pong?(socket: WebSocketConnection<Args>, data: Uint8Array): unknown
   /** The connection has ended, in order or not (1006), and the handlers before have settled: the last call. @param code RFC 6455 §7.4; 1005 when the client said none */
   close?(socket: WebSocketConnection<Args>, code: number, reason: string): unknown
 }
@@ -46,32 +47,38 @@ const INTERNAL_ERROR = 1011
 export class WebSocketConnection<Args = unknown> {
   readonly #host: ConnectionHost<Args>
   readonly #ws: WebSocket
+  readonly #sending: SendQueue
+  /** Null where messages are not compressed. */
+  readonly #gate: MessageGate | null
   /** The parameters of the route: names of the path and of the query, bound as declared. */
   readonly args: Args
   /** The exchange in which it began: who is asking, header fields, the bag. Body members have expired. */
   readonly session: HttpSession
   #rooms: Set<string> | null = null
-  /** Messages that came while one was handled; null when none is. */
-  #waiting: WebSocketData[] | null = null
+  /** Calls for what came while a handler was at work; null when none is. */
+  #waiting: (() => unknown)[] | null = null
   /** The program has ended it: what still comes is of no interest. */
   #isEnded = false
   /** How it ended, while a handler is at work: `close` is called behind it. */
   #ending: { readonly code: number; readonly reason: string } | null = null
-  /** Something came since the last beat. */
+  /** Something came since the last heartbeat. */
   #isAlive = true
   #aliveAt = 0
   #hasPinged = false
 
   /** @internal */
-  constructor(host: ConnectionHost<Args>, ws: WebSocket, args: Args, session: HttpSession) {
+  constructor(host: ConnectionHost<Args>, ws: WebSocket, gate: MessageGate | null, args: Args, session: HttpSession) {
     this.#host = host
     this.#ws = ws
+    this.#sending = new SendQueue(ws, host.maxQueuedBytes)
+    this.#gate = gate
     this.args = args
     this.session = session
-    ws.on('message', (data, isBinary) => this.#receive(data, isBinary))
-    ws.on('pong', () => (this.#isAlive = true))
+    ws.on('message', (data, isBinary) => this.#onMessage(data, isBinary))
+    ws.on('ping', (data) => this.#onPing(data))
+    ws.on('pong', (data) => this.#onPong(data))
     ws.on('close', (code, reason) => this.#onClose(code, reason.toString()))
-    ws.on('error', () => {}) // the client's mistake, for which ws closes with the code that belongs to it
+    ws.on('error', () => gate?.open()) // the client's mistake, for which ws closes with the code that belongs to it
   }
 
   /** The subprotocol that was agreed on; empty without one. */
@@ -101,19 +108,29 @@ export class WebSocketConnection<Args = unknown> {
    * @throws LimitError for a message that is larger than `maxQueuedBytes`
    */
   send(data: WebSocketData): boolean {
-    const bytes = bytesOf(data, this.#host.maxQueuedBytes)
+    const bytes = messageOf(data, this.#host.maxQueuedBytes)
     return this.sendBytes(bytes, typeof data !== 'string')
   }
 
   /** @internal */
   sendBytes(bytes: Uint8Array, binary: boolean): boolean {
-    if (!this.isOpen) return false
-    if (this.#ws.bufferedAmount + bytes.length > this.#host.maxQueuedBytes) {
-      this.close(TOO_SLOW, 'messages are read too slowly')
-      return false
-    }
-    this.#ws.send(bytes, { binary })
-    return true
+    return this.#queue(bytes.length, (onGone) => this.#ws.send(bytes, { binary }, onGone))
+  }
+
+  /**
+   * Asks whether the client is there: it answers with the same data, and `pong` is called. It need not answer one that another has overtaken.
+   * @param data up to 125 bytes
+   * @returns whether it was queued, as `send`
+   * @throws LimitError for more
+   */
+  ping(data: WebSocketData = ''): boolean {
+    const bytes = pingOf(data)
+    return this.#queue(bytes.length, (onGone) => this.#ws.ping(bytes, false, onGone))
+  }
+
+  /** Resolves when all that was queued before has gone out, to the system at least; also when the connection ends. */
+  drained(): Promise<void> {
+    return this.#sending.drained()
   }
 
   /** Sends to all others in a room, or on the route if it is null. @returns for how many it was queued @throws LimitError as `send` */
@@ -163,7 +180,7 @@ export class WebSocketConnection<Args = unknown> {
   }
 
   /** @internal Asks a client that has been silent whether it is there, and breaks off one that has not answered for as long again. */
-  beat(now: number): void {
+  onHeartbeat(now: number): void {
     // Nothing of it is read while a handler is at work.
     if (this.#isAlive || this.#waiting !== null || this.#aliveAt === 0) {
       this.#isAlive = this.#hasPinged = false
@@ -179,13 +196,43 @@ export class WebSocketConnection<Args = unknown> {
     }
   }
 
-  #receive(data: RawData, isBinary: boolean): void {
+  #queue(length: number, send: (onGone: () => void) => void): boolean {
+    if (!this.isOpen) return false
+    if (!this.#sending.hasRoom(length)) {
+      this.close(TOO_SLOW, 'messages are read too slowly')
+      return false
+    }
+    send(this.#sending.onGone)
+    this.#sending.add()
+    return true
+  }
+
+  #onMessage(data: RawData, isBinary: boolean): void {
     this.#isAlive = true
     const { message } = this.#host.handlers
-    if (message === undefined || this.#isEnded) return
-    const value = isBinary ? (data as Buffer) : (data as Buffer).toString()
-    if (this.#waiting !== null) this.#waiting.push(value)
-    else this.#handle(() => message(this, value))
+    if (message !== undefined) {
+      const value = isBinary ? (data as Buffer) : (data as Buffer).toString()
+      this.#handleNext(() => message(this, value))
+    }
+    if (this.#waiting === null) this.#gate?.release()
+  }
+
+  /** Not answered by ws: it breaks the connection off when 60 come in one read. */
+  #onPing(data: Buffer): void {
+    this.#isAlive = true
+    this.#queue(data.length, (onGone) => this.#ws.pong(data, false, onGone))
+  }
+
+  #onPong(data: Buffer): void {
+    this.#isAlive = true
+    const { pong } = this.#host.handlers
+    if (pong !== undefined) this.#handleNext(() => pong(this, data))
+  }
+
+  #handleNext(call: () => unknown): void {
+    if (this.#isEnded) return
+    if (this.#waiting !== null) this.#waiting.push(call)
+    else this.#handle(call)
   }
 
   #handle(call: () => unknown): void {
@@ -197,20 +244,22 @@ export class WebSocketConnection<Args = unknown> {
     }
   }
 
-  /** Waits for a handler, and for those of what has come meanwhile: no more than the socket had read at once. */
+  /** Waits for a handler, and for those of what has come meanwhile: no more than the socket had read at once, or one message through the gate. */
   async #handleInOrder(result: Promise<unknown>): Promise<void> {
-    const waiting: WebSocketData[] = []
+    const waiting: (() => unknown)[] = []
     this.#waiting = waiting
     this.#ws.pause()
     try {
       await result
-      for (let i = 0; i < waiting.length; i++) await this.#host.handlers.message!(this, waiting[i]!)
+      for (let i = 0; i < waiting.length; i++) await waiting[i]!()
     } catch (error) {
       this.#fail(error)
     }
     this.#waiting = null
-    if (this.#ending === null) this.#ws.resume()
-    else this.#callClose(this.#ending.code, this.#ending.reason)
+    if (this.#ending === null) {
+      this.#ws.resume()
+      this.#gate?.release()
+    } else this.#callClose(this.#ending.code, this.#ending.reason)
   }
 
   #end(): void {
@@ -225,6 +274,7 @@ export class WebSocketConnection<Args = unknown> {
 
   #onClose(code: number, reason: string): void {
     this.#host.forget(this)
+    this.#sending.end()
     for (const room of this.#rooms ?? []) this.#host.rooms.leave(room, this)
     this.#rooms = null
     if (this.#waiting === null) this.#callClose(code, reason)
@@ -244,17 +294,10 @@ export function broadcast<Args>(
   data: WebSocketData,
   except: WebSocketConnection<Args> | null,
 ): number {
-  const bytes = bytesOf(data, host.maxQueuedBytes)
+  const bytes = messageOf(data, host.maxQueuedBytes)
   let queued = 0
   for (const connection of room === null ? host.connections : host.rooms.membersOf(room)) {
     if (connection !== except && connection.sendBytes(bytes, typeof data !== 'string')) queued++
   }
   return queued
-}
-
-function bytesOf(data: WebSocketData, maxQueuedBytes: number): Uint8Array {
-  const bytes = typeof data === 'string' ? Buffer.from(data) : data
-  if (!(bytes instanceof Uint8Array)) throw new TypeError(`a message is text or bytes, not ${typeof data}`)
-  if (bytes.length > maxQueuedBytes) throw new LimitError('WEIR_RESULT_UNSENDABLE', 'maxQueuedBytes', maxQueuedBytes, bytes.length)
-  return bytes
 }

@@ -9,17 +9,20 @@ import type { MapMethod, Module, ModuleHost } from '../app/module-host.ts'
 import { problemOf } from '../http/problem.ts'
 import type { HttpSession } from '../http/session.ts'
 
-import { Beats } from './beats.ts'
+import { HeartbeatTimer } from './heartbeat-timer.ts'
 import { loadPackage } from './optional-package.ts'
 import { checkNames, flag, tokensOf, wholeNumber } from './options.ts'
 import { type OriginPredicate, type Origins, predicateOf } from './origins.ts'
-import { forgetStopping, tellWhenStopping } from './stopping.ts'
-import { broadcast, type ConnectionHost, WebSocketConnection, type WebSocketData, type WebSocketHandlers } from './websocket-connection.ts'
-import { checkHandshake, checkOrigin } from './websocket-handshake.ts'
+import { addShutdownListener, removeShutdownListener } from './shutdown-listeners.ts'
+import { broadcast, type ConnectionHost, WebSocketConnection, type WebSocketHandlers } from './websocket-connection.ts'
+import type { WebSocketData } from './websocket-data.ts'
+import { checkHandshake, checkOrigin, deflateOffer } from './websocket-handshake.ts'
+import { MessageGate } from './websocket-message-gate.ts'
 import { Rooms } from './websocket-rooms.ts'
 
 export type { AllowedOrigin, OriginPredicate, Origins } from './origins.ts'
-export type { WebSocketConnection, WebSocketData, WebSocketHandlers } from './websocket-connection.ts'
+export type { WebSocketConnection, WebSocketHandlers } from './websocket-connection.ts'
+export type { WebSocketData } from './websocket-data.ts'
 
 /** How a route behaves, and what happens on its connections. */
 export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
@@ -54,6 +57,7 @@ const OPTION_NAMES = [
   'accept',
   'open',
   'message',
+  'pong',
   'close',
   'origins',
   'protocols',
@@ -68,6 +72,7 @@ const DEFAULT_PING_INTERVAL_MS = 30_000
 const CLOSE_TIMEOUT_MS = 10_000
 /** Shorter messages are not compressed, where any are. */
 const COMPRESSION_THRESHOLD_BYTES = 1024
+const NOTHING = Buffer.alloc(0)
 
 /** What ws reads of a request, and the fields that its answer gets beside its own. */
 interface Handshake {
@@ -99,8 +104,9 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
   readonly #path: string
   readonly #declaration: object
   readonly #upgrader: Ws.WebSocketServer
-  readonly #beats: Beats | null
+  readonly #heartbeat: HeartbeatTimer | null
   readonly #isAllowed: OriginPredicate
+  readonly #compresses: boolean
   readonly handlers: WebSocketOptions<Args>
   readonly maxQueuedBytes: number
   readonly pingInterval: number | null
@@ -128,17 +134,17 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
     this.handlers = options
     this.maxQueuedBytes = maxQueuedBytes
     this.pingInterval = pingInterval
-    this.#beats = pingInterval === null ? null : new Beats(pingInterval)
+    this.#heartbeat = pingInterval === null ? null : new HeartbeatTimer(pingInterval)
+    this.#compresses = flag(this.name, 'perMessageDeflate', options.perMessageDeflate)
     const { WebSocketServer } = loadPackage<typeof Ws>('ws')
     this.#upgrader = new WebSocketServer({
       noServer: true,
       clientTracking: false,
       maxPayload: maxMessageSize,
-      perMessageDeflate: flag(this.name, 'perMessageDeflate', options.perMessageDeflate)
-        ? { threshold: COMPRESSION_THRESHOLD_BYTES }
-        : false,
+      perMessageDeflate: this.#compresses ? { threshold: COMPRESSION_THRESHOLD_BYTES } : false,
       handleProtocols: (offered) => protocols.find((protocol) => offered.has(protocol)) ?? false,
       closeTimeout: CLOSE_TIMEOUT_MS,
+      autoPong: false,
     } as Ws.ServerOptions)
     this.#upgrader.on('headers', (lines, request) => {
       const { fields } = request as unknown as Handshake
@@ -162,8 +168,8 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
 
   forget(connection: WebSocketConnection<Args>): void {
     this.connections.delete(connection)
-    this.#beats?.delete(connection)
-    forgetStopping(connection.session.server.stopping, connection)
+    this.#heartbeat?.delete(connection)
+    removeShutdownListener(connection.session.server.stopping, connection)
   }
 
   /** Whoever does not ask for a WebSocket is answered 426 by the core. */
@@ -180,20 +186,26 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
 
   #connect(args: Args, session: HttpSession, socket: Duplex, head: Buffer): void {
     const { stopping } = session.server
-    this.#upgrader.handleUpgrade(handshakeOf(session) as unknown as IncomingMessage, socket, head, (ws) => {
-      const connection = new WebSocketConnection(this, ws, args, session)
+    const offer = this.#compresses ? deflateOffer(session) : null
+    const gate = offer === null ? null : new MessageGate(socket)
+    if (gate !== null && head.length > 0) socket.unshift(head)
+    const handshake = handshakeOf(session, offer) as unknown as IncomingMessage
+    this.#upgrader.handleUpgrade(handshake, gate ?? socket, gate === null ? head : NOTHING, (ws) => {
+      const connection = new WebSocketConnection(this, ws, gate, args, session)
       this.connections.add(connection)
-      this.#beats?.add(connection)
+      this.#heartbeat?.add(connection)
       if (stopping.aborted) connection.stop()
-      else tellWhenStopping(stopping, connection)
+      else addShutdownListener(stopping, connection)
       connection.open()
     })
   }
 }
 
-function handshakeOf({ request, response }: HttpSession): Handshake {
+/** @param offer the extension that is taken up, or null */
+function handshakeOf({ request, response }: HttpSession, offer: string | null): Handshake {
   const headers: Record<string, string> = { upgrade: 'websocket' }
-  for (const name of ['key', 'version', 'protocol', 'extensions']) {
+  if (offer !== null) headers['sec-websocket-extensions'] = offer
+  for (const name of ['key', 'version', 'protocol']) {
     const value = request.header(`sec-websocket-${name}`)
     if (value !== null) headers[`sec-websocket-${name}`] = value
   }

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
+import { constants, deflateRawSync } from 'node:zlib'
 
 import type { Browser } from 'playwright-core'
 import { WebSocket as UndiciSocket } from 'undici'
@@ -30,9 +31,12 @@ const PING = 9
 const PONG = 10
 
 /** A frame as a client sends it (RFC 6455 §5.2), masked with zeros, which change nothing. */
-function frame(opcode: number, payload: string | Uint8Array = '', { fin = true, mask = true } = {}): Buffer {
+function frame(opcode: number, payload: string | Uint8Array = '', { fin = true, mask = true, compressed = false } = {}): Buffer {
   const bytes = Buffer.from(payload as string)
-  const start = [(fin ? 0x80 : 0) | opcode, (mask ? 0x80 : 0) | (bytes.length < 126 ? bytes.length : bytes.length < 65_536 ? 126 : 127)]
+  const start = [
+    (fin ? 0x80 : 0) | (compressed ? 0x40 : 0) | opcode,
+    (mask ? 0x80 : 0) | (bytes.length < 126 ? bytes.length : bytes.length < 65_536 ? 126 : 127),
+  ]
   const length = bytes.length < 126 ? Buffer.alloc(0) : Buffer.alloc(bytes.length < 65_536 ? 2 : 8)
   if (length.length === 2) length.writeUInt16BE(bytes.length)
   if (length.length === 8) length.writeBigUInt64BE(BigInt(bytes.length))
@@ -82,6 +86,14 @@ class RawSocket {
       const { opcode, payload } = await this.frame()
       if (opcode === CLOSE) return payload.readUInt16BE()
     }
+  }
+}
+
+/** Sends to a client that does not read, until something waits in the server. */
+async function fill(socket: WebSocketConnection): Promise<void> {
+  while (socket.bufferedBytes === 0) {
+    socket.send('x'.repeat(60_000))
+    await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
@@ -288,6 +300,107 @@ inBothReadModes('a WebSocket', (serve) => {
     await slow.client.until('messages are read too slowly')
     slow.client.send(frame(CLOSE, Buffer.from([0x03, 0xf5])))
     await eventually(() => code === 1013, 'the end of the slow client')
+  })
+
+  test('small messages that wait count with what they take beside their bytes', async (t) => {
+    let route!: WebSocketRoute<unknown>
+    const serving = await serve(t, (server) => void (route = mapEcho(server)))
+    const slow = await RawSocket.open(serving)
+    slow.client.pause()
+    await eventually(() => route.connections.size === 1, 'the client')
+    const [socket] = route.connections
+    assert.ok(socket !== undefined)
+    await fill(socket)
+    let waiting = 0
+    while (socket.send('x')) waiting++
+    assert.ok(waiting > 1_000 && waiting <= 2_048, `${waiting} messages wait`)
+  })
+
+  test('many small messages at once are no slow reading, and all arrive', async (t) => {
+    const serving = await serve(t, (server) =>
+      mapEcho(server, {
+        message(socket) {
+          for (let i = 0; i < 20_000; i++) assert.equal(socket.send('x'), true)
+          socket.close(4000)
+        },
+      }),
+    )
+    const client = await openWs(t, serving.server)
+    let received = 0
+    client.on('message', () => received++)
+    client.send('go')
+    assert.equal((await once(client, 'close'))[0], 4000)
+    assert.equal(received, 20_000)
+  })
+
+  test('drained() waits until what was queued has gone out, or never will', async (t) => {
+    const sockets: WebSocketConnection[] = []
+    const serving = await serve(t, (server) => mapEcho(server, { open: (socket) => void sockets.push(socket) }))
+    const slow = await RawSocket.open(serving)
+    const gone = await RawSocket.open(serving)
+    await eventually(() => sockets.length === 2, 'both clients')
+    for (const [i, { client }] of [slow, gone].entries()) {
+      const socket = sockets[i]!
+      socket.send('x')
+      await within(socket.drained(), 'what the system takes at once')
+      client.pause()
+      await fill(socket)
+      let isOut = false
+      const drained = socket.drained().then(() => (isOut = true))
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      assert.equal(isOut, false)
+      if (client === slow.client) client.resume()
+      else client.reset()
+      await within(drained, 'the queue')
+      assert.equal(socket.isOpen, client === slow.client)
+      if (socket.isOpen) assert.equal(socket.bufferedBytes, 0)
+      await within(socket.drained(), 'nothing')
+    }
+  })
+
+  test('ping asks, and pong tells the answer, in order with the messages', async (t) => {
+    const seen: string[] = []
+    const asked = gate<WebSocketConnection>()
+    const serving = await serve(t, (server) =>
+      mapEcho(server, {
+        open: (socket) => asked.open(socket),
+        async message(_, data) {
+          await new Promise((resolve) => setTimeout(resolve, 20))
+          seen.push(String(data))
+        },
+        pong: (_, data) => void seen.push(`pong ${String(data)}`),
+      }),
+    )
+    const client = await openWs(t, serving.server) // answers pings by itself
+    const socket = await asked.promise
+    client.send('before')
+    client.once('ping', () => client.send('behind'))
+    assert.equal(socket.ping('now?'), true)
+    assert.throws(() => socket.ping('x'.repeat(126)), { code: 'WEIR_RESULT_UNSENDABLE', limit: 'bytes of a ping', actual: 126 })
+    await eventually(() => seen.length === 3, 'the answers')
+    assert.deepEqual(seen, ['before', 'pong now?', 'behind'])
+    client.close()
+    await eventually(() => !socket.isOpen, 'the end')
+    assert.equal(socket.ping(), false)
+  })
+
+  test('hundreds of pings in one write are answered; whoever does not read the answers is closed', async (t) => {
+    const opened = gate<WebSocketConnection>()
+    const serving = await serve(t, (server) => mapEcho(server, { open: (socket) => opened.open(socket) }))
+    const answers = await RawSocket.open(serving)
+    const { client } = answers
+    const socket = await opened.promise
+    client.send(Buffer.concat(Array.from({ length: 500 }, (_, i) => frame(PING, String(i)))))
+    for (let i = 0; i < 500; i++) assert.deepEqual(await answers.frame(), { opcode: PONG, payload: Buffer.from(String(i)) })
+    client.pause()
+    await fill(socket)
+    client.send(Buffer.concat(Array.from({ length: 1_000 }, () => frame(PING))))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.equal(socket.isOpen, true)
+    client.send(Buffer.concat(Array.from({ length: 1_100 }, () => frame(PING))))
+    await eventually(() => !socket.isOpen, 'the end')
+    client.resume()
+    await client.until('messages are read too slowly')
   })
 
   test('what does not fit into the bound at all is an error of the program', async (t) => {
@@ -556,6 +669,69 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.equal(String((await once(client, 'message'))[0]).length, 90_000)
     client.send('x'.repeat(100_001)) // small on the wire
     assert.equal((await once(client, 'close'))[0], 1009)
+  })
+
+  test('of what one read may become, a message at a time is in memory', async (t) => {
+    const first = gate()
+    let handled = 0
+    const serving = await serve(t, (server) =>
+      mapEcho(server, {
+        perMessageDeflate: true,
+        async message(_, data) {
+          assert.equal(data.length, 1_000_000)
+          if (handled++ === 0) await first.promise
+        },
+      }),
+    )
+    const socket = await RawSocket.open(serving, '/', 'Sec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover\r\n')
+    const small = deflateRawSync(Buffer.alloc(1_000_000), { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
+    const before = process.memoryUsage().arrayBuffers
+    socket.client.send(Buffer.concat(Array.from({ length: 40 }, () => frame(BINARY, small, { compressed: true }))))
+    await eventually(() => handled === 1, 'the first message')
+    await new Promise((resolve) => setTimeout(resolve, 100)) // 40 take 50
+    const grown = process.memoryUsage().arrayBuffers - before
+    assert.ok(grown < 12_000_000, `${grown} bytes more`)
+    first.open()
+    await eventually(() => handled === 40, 'all messages')
+  })
+
+  test('an extension that cannot be taken up is declined, and one that cannot be read is refused', async (t) => {
+    const serving = await serve(t, (server) => {
+      mapEcho(server, { perMessageDeflate: true })
+      server.useModule(websocket('/plain', echo))
+    })
+    const taken = async (field: string) => {
+      const { head } = await RawSocket.open(serving, '/', `Sec-WebSocket-Extensions: ${field}\r\n`)
+      return /^Sec-WebSocket-Extensions: (.*)\r$/m.exec(head)?.[1] ?? null
+    }
+    assert.equal(await taken('permessage-deflate'), 'permessage-deflate')
+    assert.equal(await taken('x-other; a="b", permessage-deflate ; client_max_window_bits'), 'permessage-deflate')
+    assert.equal(await taken('permessage-deflate; server_max_window_bits="10"'), 'permessage-deflate; server_max_window_bits=10')
+    const bad =
+      'permessage-deflate; server_max_window_bits=7, permessage-deflate; unknown, permessage-deflate; client_no_context_takeover=1'
+    assert.equal(await taken(bad), null)
+    assert.equal(await taken('permessage-deflate; server_no_context_takeover; server_no_context_takeover'), null)
+    assert.equal(await taken(`${bad}, permessage-deflate; server_no_context_takeover`), 'permessage-deflate; server_no_context_takeover')
+    const client = await serving.connect()
+    for (const path of ['/', '/plain']) {
+      for (const field of [
+        '',
+        ',',
+        'a,,b',
+        'a;',
+        'a; b=',
+        'a b',
+        'a; b="',
+        'a; b="c d"',
+        'ä',
+        '=',
+        'permessage-deflate; server_max_window_bits=',
+      ]) {
+        const answer = await client.get(path, `${HANDSHAKE}Sec-WebSocket-Extensions: ${field}\r\n`).message()
+        assert.equal(answer.status, 400, field)
+        assert.equal(answer.header('content-type'), 'application/problem+json', field)
+      }
+    }
   })
 
   test('undici’s WebSocket says and hears the same', async (t) => {

@@ -1,0 +1,158 @@
+// Between a socket and ws, where messages are compressed: lets one message through at a time.
+//
+// ws inflates all messages of what it was given, also while it is paused, and 64 KiB of the wire may be 64 MiB of messages. So it is given
+// bytes up to the end of one message (RFC 6455 §5.2), and the rest when that one has been handled. Control frames go through.
+
+import { Duplex } from 'node:stream'
+
+const OPCODE_CLOSE = 8
+const LONGEST_LENGTH = 8
+const MASK_BYTES = 4
+
+type Done = (error?: Error | null) => void
+
+export class MessageGate extends Duplex {
+  readonly #socket: Duplex
+  readonly #frames = new FrameReader()
+  /** What the socket gave, and how much of it has gone through. */
+  #bytes: Buffer | null = null
+  #at = 0
+  /** A message has gone through that has not been handled. */
+  #isShut = false
+  /** Nothing is held back any more. */
+  #isOpen = false
+  #isWanted = false
+  #hasEnded = false
+
+  /** Closes when the socket does, and not before: see `UpgradedSocket`. */
+  constructor(socket: Duplex) {
+    super({ autoDestroy: false })
+    this.#socket = socket
+    socket.pause()
+    socket.on('data', (bytes: Buffer) => {
+      socket.pause()
+      this.#bytes = bytes
+      this.#at = 0
+      this.#flow()
+    })
+    socket.on('end', () => {
+      this.#hasEnded = true
+      this.#flow()
+    })
+    socket.on('error', (error) => this.destroy(error))
+    socket.on('close', () => this.destroy())
+  }
+
+  /** The message has been handled: the next may come. */
+  release(): void {
+    this.#isShut = false
+    this.#flow()
+  }
+
+  /** No message is awaited any more: what still comes goes through. */
+  open(): void {
+    this.#isOpen = true
+    this.release()
+  }
+
+  override _read(): void {
+    this.#isWanted = true
+    this.#flow()
+  }
+
+  override _write(bytes: Buffer, _encoding: string, done: Done): void {
+    this.#socket.write(bytes, done)
+  }
+
+  override _writev(pieces: readonly { readonly chunk: Buffer }[], done: Done): void {
+    this.#socket.cork()
+    pieces.forEach(({ chunk }, i) => void this.#socket.write(chunk, i === pieces.length - 1 ? done : undefined))
+    this.#socket.uncork()
+  }
+
+  override _final(done: Done): void {
+    this.#socket.end(done)
+  }
+
+  override _destroy(error: Error | null, done: Done): void {
+    this.#socket.destroy()
+    done(error)
+  }
+
+  #flow(): void {
+    while (this.#isWanted && this.#bytes !== null && (this.#isOpen || !this.#isShut)) {
+      const bytes = this.#bytes
+      const start = this.#at
+      this.#at = this.#isOpen ? bytes.length : this.#pass(bytes, start)
+      if (this.#at === bytes.length) this.#bytes = null
+      this.#isWanted = false // before push, which may ask for more
+      if (this.push(bytes.subarray(start, this.#at))) this.#isWanted = true
+    }
+    if (this.#bytes !== null) return
+    if (this.#hasEnded) this.push(null)
+    else if (this.#isWanted && !this.#isShut) this.#socket.resume()
+  }
+
+  /** @returns where the first message ends, and shuts behind it; or the end of the bytes */
+  #pass(bytes: Buffer, start: number): number {
+    let at = start
+    while (at < bytes.length) {
+      at = this.#frames.read(bytes, at)
+      if (this.#frames.isInside) break
+      if (this.#frames.opcode === OPCODE_CLOSE) this.#isOpen = true // ws reads nothing behind it
+      if (this.#frames.opcode < OPCODE_CLOSE && this.#frames.isFinal) {
+        this.#isShut = true
+        break
+      }
+    }
+    return at
+  }
+}
+
+/** Finds where frames end. Whether they may be as they are is for ws to say. */
+class FrameReader {
+  readonly #head = Buffer.alloc(2 + LONGEST_LENGTH)
+  #headLength = 0
+  /** Bytes of mask and payload that are still to come; null while the head is. */
+  #rest: number | null = null
+
+  get opcode(): number {
+    return this.#head[0]! & 0x0f
+  }
+
+  get isFinal(): boolean {
+    return (this.#head[0]! & 0x80) !== 0
+  }
+
+  /** Whether the frame goes on behind what was read. */
+  get isInside(): boolean {
+    return this.#rest !== 0
+  }
+
+  /** Reads up to the end of the frame, or of the bytes. @returns where that is */
+  read(bytes: Buffer, start: number): number {
+    let at = start
+    if (this.#rest === 0) {
+      this.#rest = null
+      this.#headLength = 0
+    }
+    for (; this.#rest === null && at < bytes.length; at++) {
+      this.#head[this.#headLength++] = bytes[at]!
+      this.#rest = this.#restBehindHead()
+    }
+    if (this.#rest === null) return at
+    const length = Math.min(this.#rest, bytes.length - at)
+    this.#rest -= length
+    return at + length
+  }
+
+  #restBehindHead(): number | null {
+    if (this.#headLength < 2) return null
+    const second = this.#head[1]!
+    const mask = second & 0x80 ? MASK_BYTES : 0
+    const length = second & 0x7f
+    if (length < 126) return mask + length
+    if (length === 126) return this.#headLength < 4 ? null : mask + this.#head.readUInt16BE(2)
+    return this.#headLength < 2 + LONGEST_LENGTH ? null : mask + Number(this.#head.readBigUInt64BE(2))
+  }
+}
