@@ -31,9 +31,10 @@ export async function evaluatePreconditions(field: ReadField, current: Validator
     if (unmodifiedSince !== null && current.lastModified !== null && current.lastModified > unmodifiedSince) return 'failed'
   }
   const noneMatch = field('if-none-match')
-  // `fresh` splits the list at commas, also inside of a tag, and knows no tab between two.
-  if (noneMatch !== null && current.etag !== null && tagsOf(noneMatch).some((tag) => opaque(tag) === opaque(current.etag!))) {
-    return 'not modified'
+  // `fresh` splits the list at commas, also inside of a tag, knows no tab between two, and takes what is no tag for one.
+  if (noneMatch !== null && noneMatch !== '*') {
+    const { etag } = current
+    return etag !== null && tagsOf(noneMatch).some((tag) => opaque(tag) === opaque(etag)) ? 'not modified' : 'send'
   }
   // If-Modified-Since counts only without If-None-Match, and only when it is a date. `fresh` would take it for one if Date.parse does.
   const modifiedSince = noneMatch === null ? readDate(field('if-modified-since'), now) : null
@@ -68,8 +69,19 @@ function matchesStrongly(list: string, etag: string | null): boolean {
   return etag !== null && !etag.startsWith('W/') && tagsOf(list).includes(etag)
 }
 
+/** One tag, and what stands before the next one: a comma at least. */
+const LISTED_TAG = /((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,[ \t,]*|$)/y
+
+/** The tags of a list (RFC 9110 §8.8.3, §5.6.1.2: elements may be empty). A list in which anything else stands has none: what it means is not known. */
 function tagsOf(list: string): string[] {
-  return list.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? []
+  const tags: string[] = []
+  LISTED_TAG.lastIndex = /^[ \t,]*/.exec(list)![0].length
+  while (LISTED_TAG.lastIndex < list.length) {
+    const tag = LISTED_TAG.exec(list)?.[1]
+    if (tag === undefined) return []
+    tags.push(tag)
+  }
+  return tags
 }
 
 /** The tag without its weakness, for the weak comparison (RFC 9110 §8.8.3.2). */
