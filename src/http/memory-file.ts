@@ -16,6 +16,8 @@ export interface MemoryFileFacts {
   readonly coding: string | null
   /** Whether another client may be sent another form of it. */
   readonly variesByEncoding: boolean
+  /** Other fields, names and values in turn: for what nobody has said yet. */
+  readonly fields: readonly string[]
 }
 
 /** Fields that ask for something else than the whole file; If-Range does nothing without Range. */
@@ -64,6 +66,7 @@ export class MemoryFile {
   #describeForm(response: HttpResponse): void {
     if (this.#facts.coding !== null) response.header('Content-Encoding', this.#facts.coding)
     if (this.#facts.variesByEncoding) response.vary('Accept-Encoding')
+    response.addMissing(this.#facts.fields)
   }
 
   #collect(pieces: readonly FilePiece[]): Uint8Array {

@@ -363,6 +363,11 @@ export class HttpResponse {
     this.#fields = [...fields]
   }
 
+  /** @internal Sets fields that nobody has set. @param fields names and values in turn */
+  addMissing(fields: readonly string[]): void {
+    for (let i = 0; i < fields.length; i += 2) if (this.getHeader(fields[i]!) === null) this.header(fields[i]!, fields[i + 1]!)
+  }
+
   /** @internal Whether the handler asked for `Connection: close`. */
   get closes(): boolean {
     return this.#closes

@@ -21,7 +21,7 @@ export interface CompressionLevels {
   readonly zstd?: number
 }
 
-export type CodingName = keyof CompressionLevels
+export type ContentEncoding = keyof CompressionLevels
 
 /** A stream that compresses. */
 export interface Compressor extends Transform {
@@ -30,7 +30,7 @@ export interface Compressor extends Transform {
 }
 
 export interface Coding {
-  readonly name: CodingName
+  readonly name: ContentEncoding
   /** What `flush` is to be called with. */
   readonly flushKind: number
   /** Blocks: for what is small. */
@@ -39,7 +39,7 @@ export interface Coding {
   createStream(): Compressor
 }
 
-const RANGES: Readonly<Record<CodingName, readonly [lowest: number, highest: number, preset: number]>> = {
+const RANGES: Readonly<Record<ContentEncoding, readonly [lowest: number, highest: number, preset: number]>> = {
   zstd: [1, 22, 3],
   br: [0, 11, 4],
   gzip: [1, 9, 5],
@@ -63,15 +63,15 @@ interface Zstd {
 }
 
 /** Whether this Node can make a coding. */
-export function isAvailable(name: CodingName): boolean {
+export function isAvailable(name: ContentEncoding): boolean {
   return name !== 'zstd' || 'zstdCompressSync' in zlib
 }
 
 /** The codings that there are, by name. */
-export const CODING_NAMES = Object.keys(RANGES) as CodingName[]
+export const CODING_NAMES = Object.keys(RANGES) as ContentEncoding[]
 
 /** @throws WEIR_OPTION_INVALID for a level that there is not */
-export function createCoding(name: CodingName, given: number | undefined): Coding {
+export function createCoding(name: ContentEncoding, given: number | undefined): Coding {
   const [lowest, highest, preset] = RANGES[name]
   const level = given ?? preset
   if (!Number.isInteger(level) || level < lowest || level > highest)

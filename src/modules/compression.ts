@@ -11,16 +11,16 @@ import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
 import { EncodingChooser } from './accept-encoding.ts'
-import { CODING_NAMES, type Coding, type CodingName, type CompressionLevels, createCoding, isAvailable } from './codings.ts'
+import { CODING_NAMES, type Coding, type CompressionLevels, type ContentEncoding, createCoding, isAvailable } from './codings.ts'
 import { compressSource } from './compressed-source.ts'
 import { loadPackage } from './optional-package.ts'
 import { checkNames, invalid, listOf, wholeNumber } from './options.ts'
 
-export type { CodingName, CompressionLevels } from './codings.ts'
+export type { CompressionLevels, ContentEncoding } from './codings.ts'
 
 export interface CompressionOptions {
-  /** Codings to use, the best first, where the client likes several as well. Default zstd (where Node has it: 22.15), br, gzip, deflate. */
-  readonly codings?: readonly CodingName[]
+  /** Content codings to use, the best first, where the client likes several as well. Default zstd (where Node has it: 22.15), br, gzip, deflate. */
+  readonly encodings?: readonly ContentEncoding[]
   /** Answers of fewer bytes are sent as they are. A stream without a Content-Length counts as large. Default 1,024. */
   readonly minBytes?: number
   /**
@@ -35,7 +35,7 @@ export interface CompressionOptions {
   readonly maxConcurrent?: number
 }
 
-const OPTION_NAMES = ['codings', 'minBytes', 'types', 'levels', 'maxConcurrent'] satisfies (keyof CompressionOptions)[]
+const OPTION_NAMES = ['encodings', 'minBytes', 'types', 'levels', 'maxConcurrent'] satisfies (keyof CompressionOptions)[]
 const DEFAULT_MIN_BYTES = 1_024
 const DEFAULT_MAX_CONCURRENT = 64
 /** Up to so many bytes are compressed at once, which blocks for 0.4 ms at most on a machine of 2020. */
@@ -48,7 +48,8 @@ const NO_TRANSFORM = /(?:^|,)[ \t]*no-transform[ \t]*(?:,|$)/i
 const MAX_TYPES = 256
 
 /**
- * Compresses answers. Never parts (206), what has a Content-Encoding, nor what says `no-transform`.
+ * Compresses answers. Never parts (206), what has a Content-Encoding, what says `no-transform`, nor those of a route with
+ * `metadata: { compression: false }`.
  * @throws WEIR_PACKAGE_MISSING without `negotiator`, and without `compressible` unless `types` is given; WEIR_OPTION_INVALID
  */
 export function compression(options: CompressionOptions = {}): Module {
@@ -70,14 +71,14 @@ class Compressing {
 
   constructor(options: CompressionOptions) {
     checkNames('compression', options, OPTION_NAMES)
-    const { codings = CODING_NAMES, levels = {}, types } = options
+    const { encodings = CODING_NAMES, levels = {}, types } = options
     checkNames('compression: levels', levels, CODING_NAMES)
-    for (const name of listOf('compression', 'codings', codings)) {
+    for (const name of listOf('compression', 'encodings', encodings)) {
       if (!CODING_NAMES.includes(name))
-        throw invalid('compression', `there is no coding ${JSON.stringify(name)}, only ${CODING_NAMES.join(', ')}`)
+        throw invalid('compression', `there is no encoding ${JSON.stringify(name)}, only ${CODING_NAMES.join(', ')}`)
     }
     if (types !== undefined && typeof types !== 'function') throw invalid('compression', `types is ${typeof types}, not a function`)
-    for (const name of codings.filter(isAvailable)) this.#codings.set(name, createCoding(name, levels[name]))
+    for (const name of encodings.filter(isAvailable)) this.#codings.set(name, createCoding(name, levels[name]))
     this.#minBytes = wholeNumber('compression', 'minBytes', options.minBytes ?? DEFAULT_MIN_BYTES)
     this.#maxConcurrent = wholeNumber('compression', 'maxConcurrent', options.maxConcurrent ?? DEFAULT_MAX_CONCURRENT)
     this.#isWorthIt = types ?? defaultTypes()
@@ -85,6 +86,7 @@ class Compressing {
   }
 
   apply(session: HttpSession, response: HttpResponse): void | Promise<void> {
+    if (session.metadata['compression'] === false) return
     if (response.statusCode === 304) return describeUnchanged(session, response)
     const bytes = this.#bytesIn(response)
     if (bytes === null) return

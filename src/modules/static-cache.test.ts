@@ -10,9 +10,15 @@ const FOREVER = 1e9
 
 function fileOf(size: number, changedMs = 0): StaticFile {
   const state = { size, changedMs, tag: 'x' }
-  const facts = { contentType: 'text/plain', cacheControl: null, coding: null, variesByEncoding: false }
+  const facts = { contentType: 'text/plain', cacheControl: null, coding: null, variesByEncoding: false, fields: [] }
   const memory = new MemoryFile(new Uint8Array(size), state, facts)
-  return { contentType: 'text/plain', cacheControl: null, variants: [{ coding: null, path: '', state, memory }], fingerprint: 'same' }
+  return {
+    contentType: 'text/plain',
+    cacheControl: null,
+    fields: [],
+    variants: [{ coding: null, path: '', state, memory }],
+    fingerprint: 'same',
+  }
 }
 
 test('a file is kept and given without a look for as long as was said', async () => {

@@ -12,11 +12,11 @@ import type { FileState } from '../http/representation.ts'
 /** Codings of the files that may lie beside another one, and how their names end. */
 export const PRECOMPRESSED = { br: '.br', gzip: '.gz' } as const
 
-export type PrecompressedCoding = keyof typeof PRECOMPRESSED
+export type PrecompressedEncoding = keyof typeof PRECOMPRESSED
 
 /** One form of a file. */
 export interface StaticVariant {
-  readonly coding: PrecompressedCoding | null
+  readonly coding: PrecompressedEncoding | null
   /** Where it really lies. */
   readonly path: string
   readonly state: FileState
@@ -28,6 +28,8 @@ export interface StaticVariant {
 export interface StaticFile {
   readonly contentType: string
   readonly cacheControl: string | null
+  /** Other fields, names and values in turn. */
+  readonly fields: readonly string[]
   readonly variants: readonly [StaticVariant, ...StaticVariant[]]
   /** Changes when one of the files does, or goes, or another form comes. */
   readonly fingerprint: string
@@ -36,11 +38,13 @@ export interface StaticFile {
 export interface StaticRoot {
   readonly path: string
   readonly followSymlinks: boolean
-  readonly precompressed: readonly PrecompressedCoding[]
+  readonly precompressed: readonly PrecompressedEncoding[]
   /** Larger files are not read. */
   readonly maxFileBytes: number
   /** By the path below the root; null: none. */
   cacheControlOf(name: string): string | null
+  /** The same for other fields; a Content-Type stands for the one that the name would give. */
+  headersOf(name: string): Readonly<Record<string, string>>
 }
 
 /** What was read of one form. */
@@ -91,13 +95,16 @@ async function loadOnce(root: StaticRoot, name: string): Promise<StaticFile | 'd
     if (!fingerprint.includes(form.mark)) return 'changed'
     forms.push(form)
   }
-  const contentType = await typeOf(name)
+  const headers = Object.entries(root.headersOf(name))
+  const isType = ([field]: readonly [string, string]): boolean => /^content-type$/i.test(field)
+  const contentType = headers.find(isType)?.[1] ?? (await typeOf(name))
+  const fields = headers.filter((header) => !isType(header)).flat()
   const cacheControl = root.cacheControlOf(name)
   const prepare = ({ coding, path, state, bytes }: Form): StaticVariant => {
-    const facts = { contentType, cacheControl, coding, variesByEncoding: forms.length > 0 }
+    const facts = { contentType, cacheControl, coding, variesByEncoding: forms.length > 0, fields }
     return { coding, path, state, memory: bytes === null ? null : new MemoryFile(bytes, state, facts) }
   }
-  return { contentType, cacheControl, variants: [prepare(plain), ...forms.map(prepare)], fingerprint }
+  return { contentType, cacheControl, fields, variants: [prepare(plain), ...forms.map(prepare)], fingerprint }
 }
 
 /** What tells one state of a file and its forms from another, without reading any. */
@@ -139,7 +146,7 @@ async function isDirectory(path: string): Promise<boolean> {
   return stats !== null && stats !== 403 && stats.isDirectory()
 }
 
-async function read(root: StaticRoot, path: string, coding: PrecompressedCoding | null): Promise<Form | 403 | null> {
+async function read(root: StaticRoot, path: string, coding: PrecompressedEncoding | null): Promise<Form | 403 | null> {
   const found = await openFile(path)
   if (found === 403) return 403
   if (found === 404) return null

@@ -11,13 +11,13 @@ function meansMoreOnWindows(segment: string): boolean {
 
 /**
  * The path below the root, with slashes; a slash at the end stands for a directory, and the root itself is ''. Null for what is never
- * served: other paths than those below `prefix`, empty segments, names that begin with a dot unless they are among `dotNames`, a backslash,
+ * served: other paths than those below `prefix`, empty segments, names that begin with a dot unless they are among `dotfiles`, a backslash,
  * NUL, an encoded slash, a drive letter; on Windows what has a meaning of its own there.
  *
  * @param path of the URL, decoded once, with `%2F` left in it: `request.path`
  * @param prefix `/` or `/…/`
  */
-export function readStaticPath(path: string, prefix: string, dotNames: ReadonlySet<string>, isWindows: boolean): string | null {
+export function readStaticPath(path: string, prefix: string, dotfiles: ReadonlySet<string>, isWindows: boolean): string | null {
   if (!path.startsWith(prefix)) return null
   const name = path.slice(prefix.length)
   if (name === '') return ''
@@ -26,7 +26,7 @@ export function readStaticPath(path: string, prefix: string, dotNames: ReadonlyS
   if (segments.at(-1) === '') segments.pop()
   for (const segment of segments) {
     if (segment === '' || /^[a-z]:/i.test(segment)) return null
-    if (segment.startsWith('.') && !(dotNames.has(segment) && segment !== '.' && segment !== '..')) return null
+    if (segment.startsWith('.') && !(dotfiles.has(segment) && segment !== '.' && segment !== '..')) return null
     if (isWindows && meansMoreOnWindows(segment)) return null
   }
   return name

@@ -16,18 +16,21 @@ import type { HttpSession } from '../http/session.ts'
 import { EncodingChooser } from './accept-encoding.ts'
 import { checkNames, flag, invalid, listOf, wholeNumber } from './options.ts'
 import { StaticCache } from './static-cache.ts'
+import { FALLBACK_VARY, isNavigation } from './static-fallback.ts'
 import {
   fingerprintOf,
   loadStaticFile,
   PRECOMPRESSED,
-  type PrecompressedCoding,
+  type PrecompressedEncoding,
   type StaticFile,
   type StaticRoot,
   type StaticVariant,
 } from './static-file.ts'
+import { headersOf, type StaticHeaders } from './static-headers.ts'
 import { readStaticPath } from './static-path.ts'
 
-export type { PrecompressedCoding } from './static-file.ts'
+export type { PrecompressedEncoding } from './static-file.ts'
+export type { StaticHeaders } from './static-headers.ts'
 
 export interface StaticOptions {
   /** The directory. It must be there when the module is made; a relative path counts from the working directory of the process. */
@@ -39,17 +42,26 @@ export interface StaticOptions {
    * false: none.
    */
   readonly index?: string | false
+  /** Ends that are tried where there is no file of the name itself, in this order: with `['html']`, `/about` is `about.html`. Default none. */
+  readonly extensions?: readonly string[]
+  /**
+   * The file, by its path below the root, for every page that is not there: `index.html` of an application that routes in the browser. Only
+   * for navigations, and never for what ends as a file of a known type. Default none.
+   */
+  readonly fallback?: string
   /**
    * Cache-Control of every file, or by its path below the root; null: none. Default `no-cache`: clients keep it, and ask each time whether
    * it has changed.
    */
   readonly cacheControl?: string | null | ((path: string) => string | null)
+  /** Other fields of every file, or by its path below the root; a Content-Type stands for that of the extension. Default none. */
+  readonly headers?: StaticHeaders
   /** Names that are served although they begin with a dot, such as `.well-known`. Default none. */
-  readonly dotNames?: readonly string[]
+  readonly dotfiles?: readonly string[]
   /** Whether links may lead out of the root. Default false. */
   readonly followSymlinks?: boolean
   /** Whether `page.html.br` and `page.html.gz` are sent for `page.html` to clients that take them; a list says which. Default false. */
-  readonly precompressed?: boolean | readonly PrecompressedCoding[]
+  readonly precompressed?: boolean | readonly PrecompressedEncoding[]
   /** Bytes of memory for files. What was not looked at for longest gives way. Default 32 MiB; 0: none are kept. */
   readonly maxCacheBytes?: number
   /** Larger files are read from the disk each time. Default 256 KiB. */
@@ -62,8 +74,11 @@ const OPTION_NAMES = [
   'root',
   'prefix',
   'index',
+  'extensions',
+  'fallback',
   'cacheControl',
-  'dotNames',
+  'headers',
+  'dotfiles',
   'followSymlinks',
   'precompressed',
   'maxCacheBytes',
@@ -90,7 +105,10 @@ class StaticFiles {
   readonly prefix: string
   readonly root: StaticRoot
   readonly #index: string | false
-  readonly #dotNames: ReadonlySet<string>
+  readonly #extensions: readonly string[]
+  /** Null: none. */
+  readonly #fallback: string | null
+  readonly #dotfiles: ReadonlySet<string>
   readonly #cache: StaticCache
   readonly #loading = new Map<string, Promise<StaticFile | 'directory' | 403 | null>>()
   /** Null without precompressed forms. */
@@ -98,14 +116,15 @@ class StaticFiles {
 
   constructor(options: StaticOptions) {
     checkNames('static', options, OPTION_NAMES)
-    const { root, prefix = '/', index = 'index.html', cacheControl = 'no-cache', dotNames = [], precompressed = false } = options
+    const { root, prefix = '/', index = 'index.html', cacheControl = 'no-cache', dotfiles = [], precompressed = false } = options
+    const { extensions = [], fallback } = options
     if (typeof prefix !== 'string' || !prefix.startsWith('/') || /[%?#\\]|\/\//.test(prefix))
       throw invalid('static', `prefix ${JSON.stringify(prefix)} is no path: /assets`)
     if (index !== false && (typeof index !== 'string' || index === '' || /[/\\]/.test(index)))
       throw invalid('static', `index ${JSON.stringify(index)} is no name of a file`)
     this.prefix = prefix.endsWith('/') ? prefix : `${prefix}/`
     const codings =
-      precompressed === true ? (Object.keys(PRECOMPRESSED) as PrecompressedCoding[]) : precompressed === false ? [] : precompressed
+      precompressed === true ? (Object.keys(PRECOMPRESSED) as PrecompressedEncoding[]) : precompressed === false ? [] : precompressed
     if (cacheControl !== null && typeof cacheControl !== 'string' && typeof cacheControl !== 'function')
       throw invalid('static', `cacheControl is ${JSON.stringify(cacheControl)}, not a text, a function or null`)
     for (const coding of listOf('static', 'precompressed', codings))
@@ -116,11 +135,17 @@ class StaticFiles {
       path: directoryAt(root),
       followSymlinks: flag('static', 'followSymlinks', options.followSymlinks),
       precompressed: codings,
+      headersOf: headersOf(options.headers ?? {}),
       cacheControlOf: typeof cacheControl === 'function' ? cacheControl : () => cacheControl,
       maxFileBytes: maxCacheBytes === 0 ? -1 : Math.min(maxCachedFileBytes, maxCacheBytes),
     }
     this.#index = index
-    this.#dotNames = new Set(listOf('static', 'dotNames', dotNames))
+    for (const extension of listOf<unknown>('static', 'extensions', extensions))
+      if (typeof extension !== 'string' || !/^[^./\\]+(?:\.[^./\\]+)*$/.test(extension))
+        throw invalid('static', `extensions: ${JSON.stringify(extension)} is no end of a name: html`)
+    this.#extensions = extensions
+    this.#fallback = fallback === undefined ? null : fallbackAt(fallback)
+    this.#dotfiles = new Set(listOf('static', 'dotfiles', dotfiles))
     this.#cache = new StaticCache(maxCacheBytes, wholeNumber('static', 'checkInterval', options.checkInterval ?? DEFAULT_CHECK_INTERVAL))
     this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings)
   }
@@ -142,20 +167,39 @@ class StaticFiles {
     return kept !== null ? this.#send(session, kept) : this.#answerFromDisk(session, next, name)
   }
 
+  /** The file of that name, or the first that has one of the extensions behind it; else what there is instead. */
+  async #findAny(name: string): Promise<StaticFile | 'directory' | 403 | null> {
+    const found = await this.#find(name)
+    if (found === 403 || (found !== null && found !== 'directory') || name === '.') return found
+    for (const extension of this.#extensions) {
+      const file = await this.#find(`${name}.${extension}`)
+      if (file !== null && file !== 'directory') return file
+    }
+    return found
+  }
+
   /** The file's path below the root; null when nothing there is served under that path. */
   #nameOf(path: string): string | null {
     // The directory that the prefix stands for, without its slash: it has no name, but there is something to redirect.
     if (path.length === this.prefix.length - 1 && this.prefix.startsWith(path)) return '.'
-    const name = readStaticPath(path, this.prefix, this.#dotNames, process.platform === 'win32')
+    const name = readStaticPath(path, this.prefix, this.#dotfiles, process.platform === 'win32')
     if (name === null || (name !== '' && !name.endsWith('/'))) return name
     return this.#index === false ? null : name + this.#index
   }
 
   async #answerFromDisk(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
-    const file = await this.#find(name)
-    if (file === null) return next()
+    const file = await this.#findAny(name)
+    if (file === null) return this.#answerMissing(session, next)
     if (file === 403) return session.response.forbidden()
     return file === 'directory' ? this.#redirect(session, next, name) : this.#send(session, file)
+  }
+
+  async #answerMissing(session: HttpSession, next: Next): Promise<HttpResponse> {
+    if (this.#fallback === null || !(await isNavigation(session.request))) return next()
+    const page = await this.#find(this.#fallback)
+    if (page === null || typeof page !== 'object') return next()
+    for (const name of FALLBACK_VARY) session.response.vary(name)
+    return this.#send(session, page)
   }
 
   /** One look at the disk for all who ask at the same time. */
@@ -178,9 +222,9 @@ class StaticFiles {
 
   /** To the same path with a slash, relative to itself: it leads nowhere else, whatever stands before it. */
   async #redirect(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
-    if (this.#index === false) return next()
+    if (this.#index === false) return this.#answerMissing(session, next)
     const index = await this.#find(`${name}/${this.#index}`)
-    if (index === null || typeof index !== 'object') return next()
+    if (index === null || typeof index !== 'object') return this.#answerMissing(session, next)
     const { path, queryString } = session.request
     const last = encodeURIComponent(path.slice(path.lastIndexOf('/') + 1))
     return session.response.redirect(`./${last}/${queryString === '' ? '' : `?${queryString}`}`, 301)
@@ -191,7 +235,7 @@ class StaticFiles {
     const answer = await next()
     const allow = answer.listHeader('Allow')
     if (answer.statusCode !== 404 && allow === null) return answer
-    const file = await this.#find(name)
+    const file = await this.#findAny(name)
     if (file === null || typeof file !== 'object') return answer
     const { response, request } = session
     const methods = new Set([...(allow?.split(', ') ?? []), 'GET', 'HEAD', 'OPTIONS'])
@@ -211,7 +255,8 @@ class StaticFiles {
     }
     if (coding !== null) response.header('Content-Encoding', coding)
     if (file.variants.length > 1) response.vary('Accept-Encoding')
-    const { contentType, cacheControl } = file
+    const { contentType, cacheControl, fields } = file
+    response.addMissing(fields)
     return response.file(path, cacheControl === null ? { contentType } : { contentType, cacheControl })
   }
 
@@ -223,6 +268,14 @@ class StaticFiles {
     }
     return variants[0]
   }
+}
+
+/** A path below the root, with a slash before it or not. @throws WEIR_OPTION_INVALID */
+function fallbackAt(fallback: string): string {
+  const name = typeof fallback === 'string' ? fallback.replace(/^\//, '') : ''
+  if (name === '' || name.split('/').some((segment) => segment === '' || segment === '.' || segment === '..') || /[\\\0]/.test(name))
+    throw invalid('static', `fallback ${JSON.stringify(fallback)} is no path of a file below the root`)
+  return name
 }
 
 /** @throws WEIR_OPTION_INVALID */

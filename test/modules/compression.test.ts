@@ -11,7 +11,7 @@ import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import * as zlib from 'node:zlib'
 
-import { type HttpResponse, HttpServer, type InjectResponse } from '../../src/index.ts'
+import { HttpError, type HttpResponse, HttpServer, type InjectResponse } from '../../src/index.ts'
 import { type CompressionOptions, compression } from '../../src/modules/compression.ts'
 import { curl, noCurl } from '../support/curl.ts'
 import { eventually, gate, within } from '../support/serving.ts'
@@ -67,8 +67,25 @@ for (const coding of Object.keys(DECODERS)) {
   })
 }
 
+test('a route that says so is left alone: its answers, streams, errors and 304s', async () => {
+  const server = serverWith()
+  const declaration = { metadata: { compression: false } } as const
+  server.mapGet('/as-is', declaration, () => TEXT)
+  server.mapGet('/as-is/stream', declaration, (_, { response }) => response.stream(Readable.from([TEXT]), 'text/csv'))
+  server.mapGet('/as-is/error', declaration, () => {
+    throw new HttpError(418, TEXT)
+  })
+  server.mapGet('/as-is/unchanged', declaration, (_, { response }) => response.header('ETag', '"a"').noContent().status(304))
+  server.mapGet('/other', { metadata: { compression: true } }, () => TEXT)
+  for (const url of ['/as-is', '/as-is/stream', '/as-is/error', '/as-is/unchanged']) {
+    const answer = await ask(server, url, 'br, gzip')
+    assert.deepEqual([answer.headers.get('content-encoding'), answer.headers.get('vary')], [null, null], url)
+  }
+  assert.equal((await ask(server, '/other', 'gzip')).headers.get('content-encoding'), 'gzip')
+})
+
 test('the client says which coding it likes, and of equals the first that we have is taken', async () => {
-  const server = serverWith({ codings: ['br', 'gzip', 'deflate'] })
+  const server = serverWith({ encodings: ['br', 'gzip', 'deflate'] })
   const cases: readonly [accept: string | null, coding: string | null][] = [
     [null, null],
     ['', null],
@@ -299,12 +316,12 @@ test('options that mean nothing are refused', () => {
   const wrong = [
     { minBytes: -1 },
     { maxConcurrent: 0.5 },
-    { codings: ['lzma'] },
+    { encodings: ['lzma'] },
     { levels: { br: 12 } },
     { levels: { gzip: 0 } },
     { levels: { lzma: 1 } },
     { minByte: 1 },
-    { codings: 'br' },
+    { encodings: 'br' },
     { types: 'text/plain' },
   ]
   for (const options of wrong) {

@@ -227,7 +227,7 @@ test('a file that was changed a moment ago is read each time: the clock might no
 })
 
 test('nothing that begins with a dot is served, unless it was named', async (t) => {
-  const site = siteOf(t, { dotNames: ['.well-known'] })
+  const site = siteOf(t, { dotfiles: ['.well-known'] })
   for (const name of ['.env', '.git/config', 'dir/.htpasswd', '.well-known/security.txt', '.well-known/.secret']) site.write(name, 'secret')
   for (const url of ['/.env', '/%2eenv', '/.git/config', '/dir/.htpasswd', '/.well-known/.secret']) {
     assert.equal((await site.get(url)).status, 404, url)
@@ -394,6 +394,91 @@ test('Cache-Control may be said for all files, for some, or for none', async (t)
   assert.equal(await said(null), null)
 })
 
+test('with extensions, a name without one is the first file that has one', async (t) => {
+  const site = siteOf(t, { prefix: '/a', extensions: ['html', 'txt'], precompressed: true })
+  site.write('about.html', PAGE)
+  site.write('about.html.gz', gzipSync(PAGE))
+  site.write('about/index.html', 'the directory')
+  site.write('plain', 'without')
+  site.write('plain.html', 'with')
+  site.write('..html', 'hidden')
+  site.write('.html', 'hidden')
+  for (const _ of ['from the disk', 'from memory']) {
+    assert.equal((await site.get('/a/about')).text(), PAGE)
+    assert.equal((await site.get('/a/about')).headers.get('content-type'), 'text/html; charset=utf-8')
+    assert.equal((await site.get('/a/about', { 'Accept-Encoding': 'gzip' })).headers.get('content-encoding'), 'gzip')
+    assert.equal((await site.get('/a/about/')).text(), 'the directory')
+    assert.equal((await site.get('/a/about.html')).text(), PAGE)
+    assert.equal((await site.get('/a/text')).text(), TEXT)
+    assert.equal((await site.get('/a/plain')).text(), 'without')
+    assert.equal((await site.get('/a/dir')).status, 301)
+    assert.equal((await site.get('/a')).status, 301)
+    for (const missing of ['/a/nothing', '/a/text.', '/a/large', '/a/.', '/a/', '/a/text/']) {
+      assert.equal((await site.get(missing)).text().includes('hidden'), false)
+      if (missing !== '/a/') assert.notEqual((await site.get(missing)).status, 200, missing)
+    }
+  }
+  assert.equal((await site.server.inject({ method: 'POST', url: '/a/about' })).status, 405)
+  assert.equal((await siteOf(t).get('/text')).status, 404)
+})
+
+test('a fallback is given to those who navigate where nothing is, and to nobody else', async (t) => {
+  const site = siteOf(t, { fallback: '/app.html', headers: { 'X-Frame-Options': 'DENY' } }, (server) => {
+    server.mapGet('/api/users', () => ({}))
+    server.mapPost('/login', () => ({}))
+  })
+  site.write('app.html', 'the application')
+  site.write('bare/text.txt', TEXT)
+  const browser = { 'Sec-Fetch-Mode': 'navigate', Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+  for (const url of ['/users', '/users/', '/users/7?tab=a', '/users/john.doe', '/v1.2/x', '/login', '/bare', '/api/none']) {
+    for (const headers of [browser, { Accept: 'text/html' }] as Record<string, string>[]) {
+      const page = await twice(site, { url, headers })
+      assert.deepEqual([page.status, page.text()], [200, 'the application'], url)
+      assert.equal(page.headers.get('vary'), 'Accept, Sec-Fetch-Mode')
+      assert.equal(page.headers.get('cache-control'), 'no-cache')
+      assert.equal(page.headers.get('x-frame-options'), 'DENY')
+    }
+    const tag = (await site.get(url, browser)).headers.get('etag')!
+    assert.equal((await site.get(url, { ...browser, 'If-None-Match': tag })).status, 304)
+    for (const headers of [{}, { Accept: '*/*' }, { ...browser, 'Sec-Fetch-Mode': 'cors' }] as Record<string, string>[]) {
+      assert.notEqual((await site.get(url, headers)).status, 200, url)
+    }
+  }
+  assert.equal((await site.server.inject({ method: 'HEAD', url: '/users', headers: browser })).status, 200)
+  for (const missing of ['/app.3f2a.js', '/img/none.png', '/none.html', '/.env', '/a%2fb']) {
+    assert.equal((await site.get(missing, browser)).status, 404, missing)
+  }
+  assert.equal((await site.server.inject({ method: 'POST', url: '/users', headers: browser })).status, 404)
+  assert.equal((await site.server.inject({ method: 'DELETE', url: '/login', headers: browser })).status, 405)
+  assert.equal((await site.get('/text.txt', browser)).text(), TEXT)
+  assert.equal((await site.get('/api/users', browser)).text(), '{}')
+  assert.equal((await siteOf(t, { fallback: 'missing.html' }).get('/users', browser)).status, 404)
+})
+
+test('fields of the program’s own stand on every answer that has the file', async (t) => {
+  const headers = (path: string): Record<string, string> =>
+    path === 'text.txt' ? { 'content-type': 'text/x-own', 'X-Path': path } : { 'Content-Security-Policy': "default-src 'self'" }
+  const site = siteOf(t, { headers }, (server) => {
+    server.use((session, next) => {
+      if (session.request.query.has('own')) session.response.header('X-Path', 'middleware')
+      return next()
+    })
+  })
+  for (const url of ['/', '/large.bin']) {
+    const page = await twice(site, url)
+    assert.equal(page.headers.get('content-security-policy'), "default-src 'self'", url)
+    assert.equal(page.headers.get('x-path'), null)
+  }
+  const text = await twice(site, '/text.txt')
+  assert.deepEqual([text.headers.get('content-type'), text.headers.get('x-path')], ['text/x-own', 'text.txt'])
+  for (const asked of [{ Range: 'bytes=0-1' }, { 'If-None-Match': text.headers.get('etag')! }]) {
+    assert.equal((await twice(site, { url: '/text.txt', headers: asked as Record<string, string> })).headers.get('x-path'), 'text.txt')
+  }
+  assert.equal((await twice(site, '/text.txt?own')).headers.get('x-path'), 'middleware')
+  assert.equal((await site.get('/none')).headers.get('content-security-policy'), null)
+  assert.equal((await siteOf(t, { headers: () => ({ 'X-A': '\n' }) }).get('/')).status, 500)
+})
+
 test('what middleware has said before stands, and conditions go by it', async (t) => {
   const site = siteOf(t, {}, (server) =>
     server.use(({ response }, next) => {
@@ -446,7 +531,20 @@ test('options that mean nothing are refused', (t) => {
     { cacheControl: 5 },
     { root: undefined },
     { prefix: 5 },
-    { dotNames: '.well-known' },
+    { dotfiles: '.well-known' },
+    { extensions: 'html' },
+    { extensions: ['.html'] },
+    { extensions: [''] },
+    { fallback: 5 },
+    { fallback: '' },
+    { fallback: '../index.html' },
+    { fallback: '/app/' },
+    { headers: 'X: 1' },
+    { headers: { 'X-A': 'a\nb' } },
+    { headers: { 'X A': 'a' } },
+    { headers: { 'X-A': 5 } },
+    { headers: { ETag: '"own"' } },
+    { headers: { 'content-length': '5' } },
     { followSymlinks: 'no' },
     { cacheControls: 'no-cache' },
   ]

@@ -71,7 +71,7 @@ class Everything {
     const limits = { maxRequestBodySize: MAX_BODY, maxRequestHeaderSize: MAX_HEAD }
     this.server = new HttpServer({ ...transport.options, logger, limits })
     if (hasCors) this.server.useModule(cors({ origins: APP, credentials: true, exposedHeaders: ['X-Total'] }))
-    if (compresses) this.server.useModule(compression({ codings: ['gzip'] }))
+    if (compresses) this.server.useModule(compression({ encodings: ['gzip'] }))
     this.server.use(({ response }, next) => {
       response.cookie('seen', '1')
       return next()

@@ -3,7 +3,7 @@
 import { HttpServer, type Module, type ModuleHost } from '../../src/index.ts'
 import { compression } from '../../src/modules/compression.ts'
 import { cors } from '../../src/modules/cors.ts'
-import { type PrecompressedCoding, staticFiles } from '../../src/modules/static.ts'
+import { type PrecompressedEncoding, staticFiles } from '../../src/modules/static.ts'
 import { type WebSocketRoute, websocket } from '../../src/modules/websocket.ts'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -12,7 +12,7 @@ type Expect<T extends true> = T
 const server = new HttpServer()
 
 // The library's own are modules like any other.
-const codings: readonly PrecompressedCoding[] = ['br']
+const codings: readonly PrecompressedEncoding[] = ['br']
 const own: readonly Module[] = [
   compression(),
   cors({ origins: 'any' }),
