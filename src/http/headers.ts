@@ -6,6 +6,7 @@ import type { Head } from '../wire/head.ts'
 export class RequestHeaders implements Iterable<[name: string, value: string]> {
   readonly #head: Head
 
+  /** @internal */
   constructor(head: Head) {
     this.#head = head
   }

@@ -19,8 +19,8 @@ export type HrefQuery = { readonly [name: string]: HrefValue | readonly HrefValu
  * @throws WEIR_ROUTE_TEMPLATE for a value that no path can carry: a missing or empty one, `.` or `..` (clients resolve them, encoded or
  * not), a rest that begins with a slash, half a surrogate pair
  */
-export function href<P extends string>(template: P | Template<P>, values: HrefValues<P>, query?: HrefQuery): string {
-  const parsed: Template = typeof template === 'string' ? new Template(template) : template
+export function href<P extends string>(template: P, values: HrefValues<P>, query?: HrefQuery): string {
+  const parsed: Template = new Template(template)
   const given = values as { readonly [name: string]: HrefValue | undefined }
   let path = ''
   for (const segment of parsed.segments) {

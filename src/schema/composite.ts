@@ -14,6 +14,7 @@ export class ArraySchema<T> extends Schema<T> {
   readonly #element: Schema<unknown>
   readonly #count: Bounds
 
+  /** @internal */
   constructor(element: Schema<unknown>, count: Bounds = ANY_COUNT, presence: Presence = REQUIRED) {
     super(presence)
     this.#element = element

@@ -27,6 +27,7 @@ export class NumberSchema<T = number> extends Schema<T> {
   readonly #whole: boolean
   readonly #bounds: Bounds
 
+  /** @internal */
   constructor(whole: boolean, bounds: Bounds = ANY_NUMBER, presence: Presence = REQUIRED) {
     super(presence)
     this.#whole = whole

@@ -1,5 +1,6 @@
 // The public face of weir/testing.
 
+export type { Clock } from '../base/clock.ts'
 export {
   type Action,
   abortAt,
