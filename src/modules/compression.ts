@@ -44,6 +44,9 @@ const MAX_BYTES_AT_ONCE = 32 * 1024
 /** Never to be changed on the way (RFC 9111 §5.2.2.6). A handler says so to keep an answer as it is. */
 const NO_TRANSFORM = /(?:^|,)[ \t]*no-transform[ \t]*(?:,|$)/i
 
+/** What each part is says the part alone, so that any may be compressible (RFC 9110 §14.6). */
+const SEVERAL_PARTS = /^multipart\/byteranges\b/i
+
 /** Types are few; those of a program that makes them up are not remembered for ever. */
 const MAX_TYPES = 256
 
@@ -113,7 +116,7 @@ class Compressing {
     const { statusCode, content } = response
     if (statusCode === 204 || statusCode === 205) return null
     const type = response.getHeader('Content-Type')
-    if (type === null || !this.#isWorth(type)) return null
+    if (type === null || !(this.#isWorth(type) || (statusCode === 206 && SEVERAL_PARTS.test(type)))) return null
     if (response.listHeader('Content-Encoding') !== null || NO_TRANSFORM.test(response.listHeader('Cache-Control') ?? '')) return null
     switch (content.kind) {
       case 'text':

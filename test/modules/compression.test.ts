@@ -165,6 +165,8 @@ test('a file: its ETag becomes weak, a part is never compressed, and all of it v
 
   const part = await ask(server, '/file', 'gzip', { Range: 'bytes=0-1999' })
   assert.deepEqual([part.status, read(part)], [206, [null, LARGE.slice(0, 2_000)]])
+  const parts = await ask(server, '/file', 'gzip', { Range: 'bytes=0-9,20-29' })
+  assert.deepEqual([parts.status, parts.headers.get('content-encoding'), parts.headers.get('vary')], [206, null, 'Accept-Encoding'])
   assert.deepEqual([part.headers.get('etag'), part.headers.get('vary')], ['"1"', 'Accept-Encoding'])
 
   for (const [held, sent] of [
