@@ -41,6 +41,7 @@ export class MessageGate extends Duplex {
     })
     socket.on('error', (error) => this.destroy(error))
     socket.on('close', () => this.destroy())
+    if (socket.destroyed) this.destroy()
   }
 
   /** The message has been handled: the next may come. */

@@ -505,12 +505,17 @@ inBothReadModes('a WebSocket', (serve) => {
     }
   }
 
-  for (const how of ['closes', 'resets'] as const) {
-    test(`what a client that ${how} had sent is handled before its close`, async (t) => {
+  for (const [how, compresses] of [
+    ['closes', false],
+    ['resets', false],
+    ['closes', true],
+  ] as const) {
+    test(`what a client that ${how} had sent is handled before its close${compresses ? ', one at a time' : ''}`, async (t) => {
       const seen: string[] = []
       const first = gate()
       const serving = await serve(t, (server) =>
         mapEcho(server, {
+          perMessageDeflate: compresses,
           async message(_, data) {
             seen.push(String(data))
             await first.promise
@@ -518,7 +523,8 @@ inBothReadModes('a WebSocket', (serve) => {
           close: (_, code) => void seen.push(`closed ${code}`),
         }),
       )
-      const socket = await RawSocket.open(serving)
+      const socket = await RawSocket.open(serving, '/', 'Sec-WebSocket-Extensions: permessage-deflate\r\n')
+      assert.equal(/^Sec-WebSocket-Extensions: /m.test(socket.head), compresses)
       socket.client.send(fiveMessages)
       if (how === 'closes') socket.client.send(frame(CLOSE, Buffer.from([0x03, 0xe8])))
       await eventually(() => seen.length > 0, 'the first message')
@@ -632,25 +638,31 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.deepEqual(await stopped, { aborted: 0 })
   })
 
-  test('a reset in any phase ends the connection, and leaves nothing behind', async (t) => {
-    const closed: number[] = []
-    let opened = 0
-    let route!: WebSocketRoute<unknown>
-    const serving = await serve(t, (server) => {
-      route = mapEcho(server, { open: () => void opened++, close: (_, code) => void closed.push(code) })
+  for (const perMessageDeflate of [false, true]) {
+    test(`a reset in any phase ends the connection, and leaves nothing behind${perMessageDeflate ? ', with compression too' : ''}`, async (t) => {
+      const closed: number[] = []
+      let opened = 0
+      let route!: WebSocketRoute<unknown>
+      const serving = await serve(t, (server) => {
+        route = mapEcho(server, { perMessageDeflate, open: () => void opened++, close: (_, code) => void closed.push(code) })
+      })
+      const whole = Buffer.concat([
+        Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n`),
+        frame(TEXT, 'x'.repeat(200)),
+        frame(CLOSE),
+      ])
+      for (let cut = 1; cut < whole.length; cut += 7) {
+        const client = await serving.connect()
+        client.send(whole.subarray(0, cut))
+        await new Promise((resolve) => setImmediate(resolve))
+        if (cut % 2 === 0) client.reset()
+        else client.destroy()
+      }
+      assert.deepEqual(await serving.server.stop({ graceMs: 5_000 }), { aborted: 0 })
+      assert.deepEqual([route.connections.size, closed.length], [0, opened])
+      assert.deepEqual(serving.logged, [])
     })
-    const whole = Buffer.concat([Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}\r\n`), frame(TEXT, 'x'.repeat(200)), frame(CLOSE)])
-    for (let cut = 1; cut < whole.length; cut += 7) {
-      const client = await serving.connect()
-      client.send(whole.subarray(0, cut))
-      await new Promise((resolve) => setImmediate(resolve))
-      if (cut % 2 === 0) client.reset()
-      else client.destroy()
-    }
-    assert.deepEqual(await serving.server.stop({ graceMs: 5_000 }), { aborted: 0 })
-    assert.deepEqual([route.connections.size, closed.length], [0, opened])
-    assert.deepEqual(serving.logged, [])
-  })
+  }
 
   test('a client that ends its side is ended too', async (t) => {
     const closed = gate<number>()
@@ -670,6 +682,42 @@ inBothReadModes('a WebSocket', (serve) => {
     client.send('x'.repeat(100_001)) // small on the wire
     assert.equal((await once(client, 'close'))[0], 1009)
   })
+
+  for (const end of ['close()', 'terminate()', 'a reset', 'a bad frame', 'stop'] as const) {
+    test(`messages that are held back end with the connection: ${end}`, async (t) => {
+      const opened = gate<WebSocketConnection>()
+      const first = gate()
+      const closed = gate<number>()
+      const seen: string[] = []
+      const serving = await serve(t, (server) =>
+        mapEcho(server, {
+          perMessageDeflate: true,
+          open: (socket) => opened.open(socket),
+          async message(_, data) {
+            seen.push(String(data))
+            await first.promise
+          },
+          close: (_, code) => closed.open(code),
+        }),
+      )
+      const raw = await RawSocket.open(serving, '/', 'Sec-WebSocket-Extensions: permessage-deflate\r\n')
+      const socket = await opened.promise
+      const bad = end === 'a bad frame' ? Buffer.from([0xff, 0x80, 0, 0, 0, 0]) : Buffer.alloc(0)
+      raw.client.send(Buffer.concat([frame(TEXT, 'first'), bad, frame(TEXT, 'second'), frame(TEXT, 'third')]))
+      await eventually(() => seen.length === 1, 'the first message')
+      const stopped = end === 'stop' ? serving.server.stop({ graceMs: 5_000 }) : null
+      if (end === 'close()') socket.close()
+      if (end === 'terminate()') socket.terminate()
+      if (end === 'a reset') raw.client.reset()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      first.open()
+      if (end === 'close()' || end === 'stop') raw.client.send(frame(CLOSE, Buffer.from([0x03, 0xe8])))
+      const code = await within(closed.promise, 'the end')
+      assert.equal(code, { 'close()': 1000, 'terminate()': 1006, 'a reset': 1006, 'a bad frame': 1006, stop: 1000 }[end])
+      if (end !== 'a reset') assert.deepEqual(seen, ['first'])
+      if (stopped !== null) assert.deepEqual(await stopped, { aborted: 0 })
+    })
+  }
 
   test('of what one read may become, a message at a time is in memory', async (t) => {
     const first = gate()
@@ -775,6 +823,7 @@ describe('in Chromium', { skip: noChromium }, () => {
     for (const one of [server, other]) {
       one.mapGet('/', (_, { response }) => response.html('<!doctype html><title>socket</title>'))
       one.useModule(websocket('/echo', { ...echo, protocols: ['v1'] }))
+      one.useModule(websocket('/packed', { ...echo, perMessageDeflate: true }))
       await one.start()
       t.after(() => one.stop({ graceMs: 0 }))
     }
@@ -790,6 +839,13 @@ describe('in Chromium', { skip: noChromium }, () => {
       socket.onclose = ({ code, wasClean }) => saw('close', code, wasClean)
     `)
     await eventually(() => seen.length === 3, 'the echo')
+    const packed = await page.evaluate(`new Promise((resolve) => {
+      const socket = new WebSocket('ws://' + location.host + '/packed')
+      const heard = []
+      socket.onopen = () => { for (const size of [0, 5, 1e5, 9e5]) socket.send('x'.repeat(size)) }
+      socket.onmessage = ({ data }) => heard.push(data.length) === 4 && (socket.close(), resolve([socket.extensions, heard]))
+    })`)
+    assert.deepEqual(packed, ['permessage-deflate', [0, 5, 1e5, 9e5]])
     await page.evaluate(
       `new Promise((resolve) => { new WebSocket('ws://127.0.0.1:${other.port}/echo').onclose = ({ code }) => resolve(saw('refused', code)) })`,
     )
