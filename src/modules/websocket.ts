@@ -34,7 +34,7 @@ export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
   readonly protocols?: readonly string[]
   /** Largest message that a client may send, in bytes. Default 1 MiB. Beyond it: closed with 1009. */
   readonly maxMessageSize?: number
-  /** How many bytes may wait for a client that does not read. Default 1 MiB. Beyond it: closed with 1013. */
+  /** How many bytes may wait for a client that does not read, 512 more for each message. Default 1 MiB. Beyond it: closed with 1013. */
   readonly maxQueuedBytes?: number
   /** After how many milliseconds of silence a client is asked whether it is there; after as many again it is broken off. Default 30 s; null: never. */
   readonly pingInterval?: number | null
