@@ -22,6 +22,7 @@ export {
   type BindingFailure,
   BodyAlreadyReadError,
   BodyNotBufferedError,
+  type ConversionError,
   FileRefusedError,
   HttpError,
   LimitError,
@@ -58,6 +59,7 @@ export type { ListenOptions, ServerTlsOptions, TcpListenOptions, UnixListenOptio
 export type { InjectRequest } from './net/request-bytes.ts'
 export { type HrefQuery, type HrefValue, type HrefValues, href } from './routing/href.ts'
 export type { ParamsOf } from './routing/template.ts'
+export type { CheckedTextSchema } from './schema/checked-text.ts'
 export type { BoolSchema, EnumSchema } from './schema/choices.ts'
 export type { ArraySchema, ObjectOf, ObjectSchema, Shape as ObjectShape } from './schema/composite.ts'
 export type { DateSchema, LocalDateTimeSchema } from './schema/dates.ts'

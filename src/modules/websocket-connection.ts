@@ -4,7 +4,7 @@
 // has ended the connection, no message is handled any more; one that the client ends, behind what it has sent. What goes out waits for
 // the client up to a bound; a client beyond it is closed.
 
-import { Buffer } from 'node:buffer'
+import type { Buffer } from 'node:buffer'
 import type { RawData, WebSocket } from 'ws'
 
 import { isPromise } from '../base/is-promise.ts'

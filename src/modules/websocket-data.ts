@@ -1,5 +1,7 @@
 // What is sent over a WebSocket, as bytes.
 
+import { Buffer } from 'node:buffer'
+
 import { LimitError } from '../base/errors.ts'
 
 /** What is sent and received: text, or bytes. */

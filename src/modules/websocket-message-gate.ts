@@ -3,6 +3,7 @@
 // ws inflates all messages of what it was given, also while it is paused, and 64 KiB of the wire may be 64 MiB of messages. So it is given
 // bytes up to the end of one message (RFC 6455 §5.2), and the rest when that one has been handled. Control frames go through.
 
+import { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
 
 const OPCODE_CLOSE = 8

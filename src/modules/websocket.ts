@@ -1,5 +1,6 @@
 // WebSocket routes (RFC 6455): the handshake is a route like any other, the protocol is that of the package `ws`. The entry `weir/websocket`.
 
+import { Buffer } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 
