@@ -18,10 +18,12 @@ import type { OpenConnection } from './connections.ts'
 import * as phase from './deadlines.ts'
 import { Deadlines } from './deadlines.ts'
 import { Http2Exchange, type Http2RequestConnection } from './http2-exchange.ts'
+import { OpenHead } from './http2-open-head.ts'
 import type { Timed } from './ticker.ts'
 
 const NO_ERROR = 0
 const REFUSED_STREAM = 7
+const ENHANCE_YOUR_CALM = 11
 const FLAG_END_STREAM = 1
 const LAST_STREAM = 2 ** 31 - 1
 
@@ -60,6 +62,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   readonly #socket: TLSSocket
   readonly #session: ServerHttp2Session
   readonly #deadlines: Deadlines
+  readonly #openHead: OpenHead
   /** Not all are open: a handler may still be cleaning up behind a request that was cancelled. */
   readonly #exchanges = new Set<Http2Exchange>()
   /** Begins requests that wait until the client has read more of its answers. */
@@ -84,6 +87,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
     this.#session = performServerHandshake(socket, sessionOptions(host.limits))
     this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)
+    this.#openHead = new OpenHead(socket, this.#session)
     const onStream: OnStream = (stream, _headers, flags, list) => this.#open(stream, flags, list)
     this.#session.on('stream', onStream as (stream: ServerHttp2Stream) => void)
     this.#session.on('error', ignore) // `close` follows
@@ -111,6 +115,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   }
 
   #open(stream: ServerHttp2Stream, flags: number, list: readonly string[]): void {
+    this.#openHead.end(stream.id ?? 0)
     const { maxConcurrentStreams, maxRequestsPerConnection } = this.host.limits
     if (this.#exchanges.size >= ROOM_FOR_CANCELLED * maxConcurrentStreams) {
       stream.on('error', ignore)
@@ -170,7 +175,8 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     if (this.#exchanges.size > 0) return
     if (this.#isGone) this.host.forget(this)
     else {
-      this.#deadlines.enter(this.#isFinishing ? phase.LINGER : phase.IDLE)
+      if (this.#isFinishing) this.#deadlines.enter(phase.LINGER)
+      else if (this.#deadlines.phase !== phase.HEAD) this.#deadlines.enter(phase.IDLE)
       if (this.#isDraining) this.finish() // behind the first word and without streams Node reads nothing more, the ping's answer neither
     }
   }
@@ -195,10 +201,10 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     if (!this.#session.ping(() => this.finish())) this.finish()
   }
 
-  abort(error: Error): void {
+  abort(error: Error, code = NO_ERROR): void {
     this.#isAborted = true
     for (const exchange of this.#exchanges) exchange.breakOff(error)
-    this.#session.destroy()
+    this.#session.destroy(error, code)
     this.#socket.destroy()
     if (this.#isGone) this.host.forget(this)
   }
@@ -222,9 +228,22 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     for (const exchange of this.#exchanges) exchange.tick(elapsedMs)
     this.#beginWaiting()
     this.#listen(elapsedMs)
+    this.#checkHead(elapsedMs)
     if (!this.#deadlines.isOver) return
     if (this.#deadlines.phase === phase.LINGER) this.#socket.destroy()
     else this.finish()
+  }
+
+  /** Inside a head nothing else can be said (RFC 9113 §4.3): a client that does not end it has to go, with all that it has asked. */
+  #checkHead(elapsedMs: number): void {
+    const deadlines = this.#deadlines
+    if (deadlines.phase === phase.LINGER) return
+    if (this.#openHead.look()) deadlines.enter(phase.HEAD)
+    else if (deadlines.phase === phase.HEAD) deadlines.enter(this.#exchanges.size > 0 ? phase.NONE : phase.IDLE)
+    const late = deadlines.checkPhase(elapsedMs)
+    if (late === null) return
+    this.host.report(late, this)
+    this.abort(late, ENHANCE_YOUR_CALM)
   }
 
   /**

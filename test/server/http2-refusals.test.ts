@@ -356,13 +356,10 @@ describe('floods', () => {
     })
   }
 
-  test('a connection that says nothing ends, and so does one that stops in the middle of a head', async (t) => {
+  test('a connection that says nothing ends', async (t) => {
     const server = await serve(t, { timeouts: { keepAliveTimeout: 80 } })
     const silent = await RawHttp2.connect(t, server.port)
-    const half = await RawHttp2.connect(t, server.port)
-    half.frame(HEADERS, END_STREAM, 1, encodeFields(GET))
-    await silent.until(() => silent.isClosed, 'the end of the silent connection')
-    await half.until(() => half.isClosed, 'the end of the other')
+    await silent.until(() => silent.isClosed, 'the end of the connection')
     assert.ok(silent.frames.some((frame: Frame) => frame.type === GOAWAY))
   })
 

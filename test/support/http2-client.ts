@@ -93,10 +93,13 @@ export const RST_STREAM = 3
 export const SETTINGS = 4
 export const PING = 6
 export const GOAWAY = 7
+export const WINDOW_UPDATE = 8
 export const CONTINUATION = 9
 export const END_STREAM = 1
 export const END_HEADERS = 4
-const ACK = 1
+export const ACK = 1
+export const INITIAL_WINDOW_SIZE = 4
+export const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
 export interface Frame {
   readonly type: number
@@ -110,6 +113,8 @@ export class RawHttp2 {
   readonly #socket: TLSSocket
   #received: Buffer = Buffer.alloc(0)
   readonly frames: Frame[] = []
+  sentBytes = 0
+  #hasBegun = false
   isClosed = false
   #look: () => void = () => {}
 
@@ -123,24 +128,30 @@ export class RawHttp2 {
     })
   }
 
-  static async connect(t: TestContext, port: number): Promise<RawHttp2> {
+  /** A connection that has said its preface, with `settings` by their numbers. */
+  static async connect(t: TestContext, port: number, settings: Readonly<Record<number, number>> = {}): Promise<RawHttp2> {
+    const client = await RawHttp2.connectSilently(t, port)
+    const payload = Buffer.concat(Object.entries(settings).map(([id, value]) => setting(Number(id), value)))
+    client.#hasBegun = true
+    return client.send(PREFACE).frame(SETTINGS, 0, 0, payload)
+  }
+
+  /** A connection on which nothing has been said. */
+  static async connectSilently(t: TestContext, port: number): Promise<RawHttp2> {
     const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'] })
     t.after(() => socket.destroy())
     await new Promise<void>((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject))
-    const client = new RawHttp2(socket)
-    socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-    client.frame(SETTINGS, 0, 0)
-    return client
+    return new RawHttp2(socket)
   }
 
-  frame(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): this {
-    const head = Buffer.alloc(9)
-    head.writeUIntBE(payload.length, 0, 3)
-    head.writeUInt8(type, 3)
-    head.writeUInt8(flags, 4)
-    head.writeUInt32BE(stream, 5)
-    this.#socket.write(Buffer.concat([head, payload]))
+  send(bytes: Uint8Array): this {
+    this.sentBytes += bytes.length
+    this.#socket.write(bytes)
     return this
+  }
+
+  frame(type: number, flags: number, stream: number, payload?: Uint8Array): this {
+    return this.send(encodeFrame(type, flags, stream, payload))
   }
 
   /** A head in one frame. */
@@ -150,6 +161,13 @@ export class RawHttp2 {
 
   data(stream: number, bytes: string | Uint8Array, isLast = false): this {
     return this.frame(DATA, isLast ? END_STREAM : 0, stream, Buffer.from(bytes as string))
+  }
+
+  /** Lets the server send so many bytes more on a stream, or on all of them. */
+  allow(stream: number, bytes: number): this {
+    const payload = Buffer.alloc(4)
+    payload.writeUInt32BE(bytes)
+    return this.frame(WINDOW_UPDATE, 0, stream, payload)
   }
 
   /** Stops reading, so that the server cannot send. */
@@ -193,10 +211,26 @@ export class RawHttp2 {
       const [type, flags, stream] = [this.#received[3]!, this.#received[4]!, this.#received.readUInt32BE(5)]
       this.frames.push({ type, flags, stream, payload: this.#received.subarray(9, 9 + length) })
       this.#received = this.#received.subarray(9 + length)
-      if (type === SETTINGS && (flags & ACK) === 0) this.frame(SETTINGS, ACK, 0)
+      if (this.#hasBegun && type === SETTINGS && (flags & ACK) === 0) this.frame(SETTINGS, ACK, 0)
     }
     this.#look()
   }
+}
+
+export function encodeFrame(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9)
+  head.writeUIntBE(payload.length, 0, 3)
+  head.writeUInt8(type, 3)
+  head.writeUInt8(flags, 4)
+  head.writeUInt32BE(stream, 5)
+  return Buffer.concat([head, payload])
+}
+
+function setting(id: number, value: number): Buffer {
+  const bytes = Buffer.alloc(6)
+  bytes.writeUInt16BE(id)
+  bytes.writeUInt32BE(value, 2)
+  return bytes
 }
 
 /** HPACK without its tables: each field as literal text (RFC 7541 §6.2.2). */

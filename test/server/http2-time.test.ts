@@ -1,0 +1,167 @@
+// HTTP/2 against a clock that the test moves: heads that do not end, and answers that are read slowly.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+
+import type { HttpServer, ServerOptions } from '../../src/index.ts'
+import {
+  ACK,
+  CONTINUATION,
+  END_HEADERS,
+  END_STREAM,
+  encodeFields,
+  encodeFrame,
+  type Frame,
+  GOAWAY,
+  HEADERS,
+  PING,
+  PREFACE,
+  RawHttp2,
+  RST_STREAM,
+} from '../support/http2-client.ts'
+import { Http2OnClock } from '../support/http2-on-clock.ts'
+import { gate, within } from '../support/serving.ts'
+
+const head = (path: string): (readonly [string, string])[] => [
+  [':method', 'GET'],
+  [':scheme', 'https'],
+  [':authority', 'localhost'],
+  [':path', path],
+]
+
+function start(t: TestContext, map: (server: HttpServer) => void = () => {}, options: ServerOptions = {}): Promise<Http2OnClock> {
+  return Http2OnClock.start(
+    t,
+    (server) => {
+      server.mapGet('/', () => 'hello')
+      map(server)
+    },
+    options,
+  )
+}
+
+const codeOfGoaway = ({ frames }: RawHttp2): number | undefined => frames.find(({ type }) => type === GOAWAY)?.payload.readUInt32BE(4)
+
+/** A client whose first request has been answered: behind it the settings of both are agreed on. */
+async function settledClient(t: TestContext, server: Http2OnClock): Promise<RawHttp2> {
+  const client = (await RawHttp2.connect(t, server.port)).headers(1, head('/'))
+  assert.equal(await client.body(1), 'hello')
+  return client
+}
+
+/** The answer to the last PING of the server. */
+async function pong(client: RawHttp2): Promise<Buffer> {
+  const asked = (): Frame | undefined => client.frames.findLast(({ type, flags }) => type === PING && (flags & ACK) === 0)
+  await client.until(() => asked() !== undefined, 'a PING')
+  return encodeFrame(PING, ACK, 0, asked()!.payload)
+}
+
+const stalls: readonly (readonly [what: string, send: (client: RawHttp2) => void])[] = [
+  ['HEADERS without END_HEADERS', (client) => client.frame(HEADERS, END_STREAM, 3, encodeFields(head('/')))],
+  [
+    'HEADERS of which nothing but the frame head has come',
+    (client) => client.send(encodeFrame(HEADERS, END_STREAM, 3, Buffer.alloc(60)).subarray(0, 9)),
+  ],
+  [
+    'CONTINUATION behind CONTINUATION',
+    (client) =>
+      client
+        .frame(HEADERS, END_STREAM, 3, encodeFields(head('/')))
+        .frame(CONTINUATION, 0, 3, encodeFields([['x-a', '1']]))
+        .frame(CONTINUATION, 0, 3),
+  ],
+]
+for (const [what, send] of stalls) {
+  test(`headersTimeout: ${what} ends the connection after 5 s, not before`, async (t) => {
+    const server = await start(t)
+    const client = await settledClient(t, server)
+    send(client)
+    await server.elapse(5_000, client)
+    assert.deepEqual([server.reported, client.isClosed], [[], false])
+    await server.elapse(1_500, client)
+    await client.until(() => client.isClosed, 'the end of the connection')
+    assert.deepEqual([server.reported, codeOfGoaway(client)], [['WEIR_HEAD_TIMEOUT'], 11])
+    assert.equal(server.clock.running, 0)
+  })
+}
+
+test('headersTimeout: bytes that trickle into a head do not wind it up again', async (t) => {
+  const server = await start(t)
+  const client = await settledClient(t, server)
+  client.frame(HEADERS, END_STREAM, 3, encodeFields(head('/')))
+  for (let second = 0; second < 5; second++) {
+    client.frame(CONTINUATION, 0, 3, encodeFields([[`x-${second}`, '1']]))
+    await server.elapse(1_000, client)
+  }
+  assert.deepEqual(server.reported, [])
+  await server.elapse(1_500, client)
+  await client.until(() => client.isClosed, 'the end of the connection')
+  assert.deepEqual(server.reported, ['WEIR_HEAD_TIMEOUT'])
+})
+
+test('headersTimeout: half a preface ends the connection after 5 s; one on which nothing came lasts for keepAliveTimeout', async (t) => {
+  const server = await start(t)
+  const half = await RawHttp2.connectSilently(t, server.port)
+  const silent = await RawHttp2.connectSilently(t, server.port)
+  half.send(PREFACE.subarray(0, 10))
+  await server.elapse(5_000, half)
+  assert.deepEqual([server.reported, half.isClosed], [[], false])
+  await server.elapse(1_500, half)
+  await half.until(() => half.isClosed, 'the end of the connection')
+  assert.deepEqual([server.reported, silent.isClosed], [['WEIR_HEAD_TIMEOUT'], false])
+  await server.elapse(26_000)
+  await silent.until(() => silent.isClosed, 'the end of the other')
+  assert.deepEqual(server.reported, ['WEIR_HEAD_TIMEOUT'])
+})
+
+test('headersTimeout: a head that ends in time is answered, and the next one has its own 5 s', async (t) => {
+  const server = await start(t)
+  const client = await settledClient(t, server)
+  for (const stream of [3, 5]) {
+    client.frame(HEADERS, END_STREAM, stream, encodeFields(head('/')))
+    await server.elapse(4_000, client)
+    client.frame(CONTINUATION, END_HEADERS, stream)
+    assert.equal(await client.body(stream), 'hello')
+  }
+  assert.deepEqual(server.reported, [])
+})
+
+test('headersTimeout: it holds while other requests of the connection are under way, and these are aborted', async (t) => {
+  const left = gate<unknown>()
+  const server = await start(t, (one) =>
+    one.mapGet('/wait', (_, { signal }) => {
+      signal.addEventListener('abort', () => left.open(signal.reason))
+      return left.promise
+    }),
+  )
+  const client = await settledClient(t, server)
+  client.headers(3, head('/wait')).frame(HEADERS, END_STREAM, 5, encodeFields(head('/')))
+  await server.elapse(6_500, client)
+  assert.equal(((await within(left.promise, 'the abort')) as { code: string }).code, 'WEIR_HEAD_TIMEOUT')
+  await client.until(() => client.isClosed, 'the end of the connection')
+})
+
+test('headersTimeout: a head that Node has refused is over: the client may stay, and is not taken for one that stalls', async (t) => {
+  const server = await start(t)
+  const client = await RawHttp2.connect(t, server.port)
+  client.headers(1, head('/').slice(1))
+  await client.until(() => client.frames.some(({ type }) => type === RST_STREAM), 'the refusal')
+  await server.elapse(1_000, client)
+  client.send(await pong(client))
+  await server.elapse(10_000, client)
+  assert.deepEqual([server.reported, client.isClosed], [[], false])
+  client.headers(3, head('/'))
+  assert.equal(await client.body(3), 'hello')
+})
+
+test('headersTimeout: a client that answers PING and begins a head in one breath is not let off', async (t) => {
+  const server = await start(t)
+  const client = await RawHttp2.connect(t, server.port)
+  client.headers(1, head('/').slice(1))
+  await client.until(() => client.frames.some(({ type }) => type === RST_STREAM), 'the refusal')
+  await server.elapse(1_000, client)
+  client.send(Buffer.concat([await pong(client), encodeFrame(HEADERS, END_STREAM, 3, encodeFields(head('/')))]))
+  await server.elapse(7_000, client)
+  await client.until(() => client.isClosed, 'the end of the connection')
+  assert.deepEqual(server.reported, ['WEIR_HEAD_TIMEOUT'])
+})

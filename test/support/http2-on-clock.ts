@@ -1,0 +1,57 @@
+// A server that speaks HTTP/2 over real sockets, and whose time a test moves.
+
+import type { TestContext } from 'node:test'
+import { createServer, type TLSSocket } from 'node:tls'
+
+import { HttpServer, type ServerOptions } from '../../src/index.ts'
+import { Http2Connection } from '../../src/net/http2-connection.ts'
+import { Ticker } from '../../src/net/ticker.ts'
+import { hostOf } from '../../src/server.ts'
+import { derivedHost } from '../../src/testing/derived-host.ts'
+import { TestClock } from '../../src/testing/test-clock.ts'
+
+import { cert, key } from './certificate.ts'
+import type { RawHttp2 } from './http2-client.ts'
+import { eventually } from './serving.ts'
+
+export class Http2OnClock {
+  readonly clock = new TestClock()
+  /** Codes of what the server told of its connections, newest last. */
+  readonly reported: unknown[] = []
+  readonly port: number
+  readonly #sockets: TLSSocket[] = []
+
+  private constructor(t: TestContext, server: HttpServer, listen: (onSocket: (socket: TLSSocket) => void) => number) {
+    const host = hostOf(server)
+    const timed = derivedHost(host, {
+      ticker: new Ticker(this.clock, host.timeouts),
+      report: (error) => void this.reported.push((error as { code?: unknown }).code),
+    })
+    this.port = listen((socket) => {
+      this.#sockets.push(socket)
+      new Http2Connection(timed, socket, null)
+    })
+    t.after(() => {
+      for (const socket of this.#sockets) socket.destroy()
+    })
+  }
+
+  static async start(t: TestContext, map: (server: HttpServer) => void, options: ServerOptions = {}): Promise<Http2OnClock> {
+    const server = new HttpServer({ logger: null, ...options })
+    map(server)
+    const door = createServer({ key, cert, ALPNProtocols: ['h2'] })
+    await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
+    t.after(() => door.close())
+    return new Http2OnClock(t, server, (onSocket) => {
+      door.on('secureConnection', onSocket)
+      return (door.address() as { port: number }).port
+    })
+  }
+
+  /** Lets `ms` pass, once the server has read all that the clients have sent. */
+  async elapse(ms: number, ...clients: readonly RawHttp2[]): Promise<void> {
+    const sent = clients.reduce((sum, { sentBytes }) => sum + sentBytes, 0)
+    await eventually(() => this.#sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0) >= sent, 'the arrival of what was sent')
+    await this.clock.advance(ms)
+  }
+}
