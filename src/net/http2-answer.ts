@@ -13,12 +13,21 @@ import { DrainGate } from './drain-gate.ts'
 import { type PumpTarget, pump } from './pump.ts'
 import type { AnswerUnderWay } from './request-cycle.ts'
 
-/** A frame's payload as most clients allow it. So much is handed on at once, and whether the client reads is seen in such steps. */
+/** A frame's payload as most clients allow it. So much is handed on at once, and Node tells when all of it has gone. */
 const PIECE_BYTES = 16 * 1024
+/** What a byte costs at most that a client lets through alone: the head of its frame beside it (RFC 9113 §4.1). */
+const MOST_WRITTEN_PER_BYTE = 10
 /** The length is not known before the end of the body. */
 const UNKNOWN = -1
 
+/** What the answer goes out on, with others perhaps. */
+export interface AnswerWire {
+  /** Bytes of all frames that answer something. */
+  readonly writtenBytes: number
+}
+
 export class Http2Answer implements AnswerUnderWay, PumpTarget {
+  readonly #wire: AnswerWire
   readonly #stream: ServerHttp2Stream
   readonly #response: HttpResponse
   readonly #dateLine: string
@@ -29,11 +38,21 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
   #isGone = false
   #givenBytes = 0
   #takenBytes = 0
+  /** When it was looked at first since something was taken; null until then. */
+  #writtenBefore: number | null = null
   #source: SourceReader | null = null
   readonly #gate = new DrainGate()
 
   /** @param overwritten body of the request, when its memory is about to be overwritten: an answer that sends that very memory sends a copy */
-  constructor(stream: ServerHttp2Stream, response: HttpResponse, dateLine: string, isHead: boolean, overwritten: RequestBody | null) {
+  constructor(
+    wire: AnswerWire,
+    stream: ServerHttp2Stream,
+    response: HttpResponse,
+    dateLine: string,
+    isHead: boolean,
+    overwritten: RequestBody | null,
+  ) {
+    this.#wire = wire
     this.#stream = stream
     this.#response = response
     this.#dateLine = dateLine
@@ -61,10 +80,17 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
     return Math.max(this.#bytes?.length ?? 0, this.#givenBytes) - this.#takenBytes
   }
 
-  /** 0 when nothing waits for the client, else a number that falls whenever it takes something. */
+  /**
+   * 0 when nothing waits for the client, else a number that falls whenever it takes something. How much of a piece has gone Node does not
+   * say; but while it waits, what is written may be of it, up to as much as its bytes one by one would make.
+   */
   get unread(): number {
-    const waits = this.#hasBegun && !this.#stream.writableFinished && this.#takenBytes < this.#givenBytes
-    return waits ? Number.MAX_SAFE_INTEGER - this.#takenBytes : 0
+    const waiting = this.#givenBytes - this.#takenBytes
+    if (!this.#hasBegun || this.#stream.writableFinished || waiting === 0) return 0
+    const written = this.#wire.writtenBytes
+    this.#writtenBefore ??= written
+    const moved = Math.min(written - this.#writtenBefore, MOST_WRITTEN_PER_BYTE * waiting)
+    return Number.MAX_SAFE_INTEGER - (MOST_WRITTEN_PER_BYTE + 1) * this.#takenBytes - moved
   }
 
   /** Sends an answer that needs no waiting. @returns false when its body is a stream, or is large: `send` sends it */
@@ -123,6 +149,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
     this.#givenBytes += piece.length
     return this.#stream.write(piece, () => {
       this.#takenBytes += piece.length
+      this.#writtenBefore = null
     })
   }
 

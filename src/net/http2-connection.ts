@@ -40,6 +40,8 @@ const MAX_INVALID_FRAMES = 100
 const MAX_REJECTED_STREAMS = 100
 const MAX_SETTINGS = 32
 const MAX_PINGS = 10
+/** A frame that asks whether the client is there (RFC 9113 §6.7). */
+const PING_BYTES = 17
 /** What each field costs beside its text (RFC 9113 §6.5.2). */
 const FIELD_OVERHEAD = 32
 /** `:method`, `:scheme`, `:authority` and `:path`. */
@@ -68,6 +70,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   /** Begins requests that wait until the client has read more of its answers. */
   readonly #waiting: (() => void)[] = []
   #requests = 0
+  #pings = 0
   /** For how long nothing was heard of the client. */
   #silentMs = 0
   #isAsked = false
@@ -87,7 +90,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
     this.#session = performServerHandshake(socket, sessionOptions(host.limits))
     this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)
-    this.#openHead = new OpenHead(socket, this.#session)
+    this.#openHead = new OpenHead(socket, this.#session, (onAnswer) => this.#ping(onAnswer))
     const onStream: OnStream = (stream, _headers, flags, list) => this.#open(stream, flags, list)
     this.#session.on('stream', onStream as (stream: ServerHttp2Stream) => void)
     this.#session.on('error', ignore) // `close` follows
@@ -107,6 +110,11 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
 
   get isGone(): boolean {
     return this.#isGone
+  }
+
+  /** Not what was asked of the client unbidden: of that it need not read anything. */
+  get writtenBytes(): number {
+    return this.#socket.bytesWritten - PING_BYTES * this.#pings
   }
 
   get isBusy(): boolean {
@@ -198,7 +206,14 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     if (this.#exchanges.size === 0) this.finish()
     if (this.#isFinishing || this.#session.destroyed) return
     this.#session.goaway(NO_ERROR, LAST_STREAM)
-    if (!this.#session.ping(() => this.finish())) this.finish()
+    if (!this.#ping(() => this.finish())) this.finish()
+  }
+
+  /** @returns false when too many are without an answer */
+  #ping(onAnswer: (error: Error | null) => void): boolean {
+    const isSent = this.#session.ping(onAnswer)
+    if (isSent) this.#pings++
+    return isSent
   }
 
   abort(error: Error, code = NO_ERROR): void {
@@ -257,7 +272,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     if (this.#silentMs > 2 * writeTimeout) this.abort(new WeirError('WEIR_CLIENT_GONE', 'it does not answer'))
     else if (!this.#isAsked) {
       this.#isAsked = true
-      this.#session.ping(() => this.hear())
+      this.#ping(() => this.hear())
     }
   }
 }

@@ -13,7 +13,7 @@ import type { Head } from '../wire/head.ts'
 
 import * as phase from './deadlines.ts'
 import { Deadlines } from './deadlines.ts'
-import { Http2Answer } from './http2-answer.ts'
+import { type AnswerWire, Http2Answer } from './http2-answer.ts'
 import { type RequestConnection, RequestCycle } from './request-cycle.ts'
 import type { Timed } from './ticker.ts'
 
@@ -21,7 +21,7 @@ import type { Timed } from './ticker.ts'
 const NO_ERROR = 0
 
 /** The connection, as its requests see it. */
-export interface Http2RequestConnection extends RequestConnection {
+export interface Http2RequestConnection extends RequestConnection, AnswerWire {
   /** The client has sent something, or taken something of an answer. */
   hear(): void
   /** An answer asks for the connection's end. */
@@ -132,7 +132,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
 
   protected override send(response: HttpResponse): void {
     const { ticker, debug } = this.host
-    const answer = new Http2Answer(this.#stream, response, ticker.dateLine, this.#isHead, debug ? this.body : null)
+    const answer = new Http2Answer(this.connection, this.#stream, response, ticker.dateLine, this.#isHead, debug ? this.body : null)
     this.answer = answer
     try {
       if (answer.sendWhole()) this.endAnswer(answer)

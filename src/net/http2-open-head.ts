@@ -9,6 +9,7 @@ import type { TLSSocket } from 'node:tls'
 export class OpenHead {
   readonly #socket: TLSSocket
   readonly #session: ServerHttp2Session
+  readonly #ping: (onAnswer: (error: Error | null) => void) => void
   /** The preface of the client has come, up to its first frame. */
   #hasPreface = false
   /** Stream of the last head that is over. */
@@ -16,9 +17,10 @@ export class OpenHead {
   #readBytes = 0
   #isOpen = false
 
-  constructor(socket: TLSSocket, session: ServerHttp2Session) {
+  constructor(socket: TLSSocket, session: ServerHttp2Session, ping: (onAnswer: (error: Error | null) => void) => void) {
     this.#socket = socket
     this.#session = session
+    this.#ping = ping
     session.once('remoteSettings', () => {
       this.#hasPreface = true
     })
@@ -47,7 +49,7 @@ export class OpenHead {
 
   #ask(): void {
     // Called while the answer is being read: of what came behind it nothing has begun yet.
-    this.#session.ping((error) => {
+    this.#ping((error) => {
       if (error === null) this.end(this.#lastBegun)
     })
   }

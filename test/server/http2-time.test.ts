@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 
-import type { HttpServer, ServerOptions } from '../../src/index.ts'
+import { type HttpServer, type ServerOptions, t as schema } from '../../src/index.ts'
 import {
   ACK,
   CONTINUATION,
+  DATA,
   END_HEADERS,
   END_STREAM,
   encodeFields,
@@ -14,6 +15,7 @@ import {
   type Frame,
   GOAWAY,
   HEADERS,
+  INITIAL_WINDOW_SIZE,
   PING,
   PREFACE,
   RawHttp2,
@@ -164,4 +166,68 @@ test('headersTimeout: a client that answers PING and begins a head in one breath
   await server.elapse(7_000, client)
   await client.until(() => client.isClosed, 'the end of the connection')
   assert.deepEqual(server.reported, ['WEIR_HEAD_TIMEOUT'])
+})
+
+/** Bytes of an answer that have come. */
+function sizeOf(client: RawHttp2, stream: number): number {
+  const own = client.frames.filter((frame) => frame.type === DATA && frame.stream === stream)
+  return own.reduce((sum, { payload }) => sum + payload.length, 0)
+}
+
+/** The client lets so many bytes more of an answer come, and takes them. */
+async function take(client: RawHttp2, stream: number, bytes: number): Promise<void> {
+  const before = sizeOf(client, stream)
+  client.allow(0, bytes).allow(stream, bytes)
+  await client.until(() => sizeOf(client, stream) === before + bytes, `${bytes} bytes more`)
+}
+
+const closedWindow = (t: TestContext, server: Http2OnClock): Promise<RawHttp2> =>
+  RawHttp2.connect(t, server.port, { [INITIAL_WINDOW_SIZE]: 0 })
+
+for (const [what, size] of [
+  ['a small answer', 8_000],
+  ['a large one, in pieces', 40_000],
+] as const) {
+  test(`writeTimeout: ${what} comes whole to a client that takes a single byte every 25 s`, async (t) => {
+    const server = await start(t, (one) => one.mapGet('/text', () => 'x'.repeat(size)))
+    const client = await closedWindow(t, server)
+    client.headers(1, head('/text'))
+    for (let i = 0; i < 20; i++) {
+      await take(client, 1, 1)
+      await server.elapse(25_000, client)
+    }
+    assert.deepEqual(server.reported, [])
+    await take(client, 1, size - 20)
+    assert.equal(await client.body(1), 'x'.repeat(size))
+  })
+}
+
+test('writeTimeout: an answer of which nothing is read is broken off after 30 s, however long its handler took', async (t) => {
+  const go = gate()
+  const server = await start(t, (one) => one.mapGet('/text', () => go.promise.then(() => 'x'.repeat(20_000))))
+  const client = await closedWindow(t, server)
+  client.headers(1, head('/text'))
+  await server.elapse(20_000, client)
+  go.open()
+  await client.until(() => client.frames.some(({ type }) => type === HEADERS), 'the head of the answer')
+  await server.elapse(29_000, client) // in which the client is asked whether it is there
+  assert.ok(client.frames.some(({ type }) => type === PING))
+  assert.deepEqual(server.reported, [])
+  await server.elapse(2_000, client)
+  assert.deepEqual(server.reported, ['WEIR_WRITE_TIMEOUT'])
+})
+
+test('writeTimeout: an answer of which nothing is read does not live by what is read of another for long', async (t) => {
+  const server = await start(t, (one) => one.mapGet('/:size', { size: schema.int }, ({ size }) => 'x'.repeat(size)))
+  const client = await closedWindow(t, server)
+  client.headers(1, head('/16000')).headers(3, head('/1000000'))
+  let seconds = 0
+  for (; server.reported.length === 0 && seconds < 100; seconds++) {
+    await take(client, 3, 10_000)
+    await server.elapse(1_000, client)
+  }
+  assert.deepEqual(server.reported, ['WEIR_WRITE_TIMEOUT'])
+  // Ten times 16,000 bytes of the other, and from there on 30 s.
+  assert.ok(seconds >= 30 && seconds <= 50, `${seconds} s`)
+  await take(client, 3, 10_000)
 })
