@@ -5,8 +5,10 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
 import { loadConformanceCases } from './cases.ts'
+import { loadHttp2Cases, refusalsOf } from './http2-cases.ts'
 
 const cases = loadConformanceCases()
+const http2Cases = loadHttp2Cases()
 const lines = readFileSync('docs/http.md', 'utf8').split('\n')
 /** Rows that say which code answers. */
 const isRefusal = (line: string): boolean => line.startsWith('|') && line.includes('`WEIR_')
@@ -24,7 +26,7 @@ function idsIn(text: string): string[] {
 const documented = (wanted: (line: string) => boolean): Set<string> => new Set(lines.filter(wanted).flatMap(idsIn))
 
 test('every case is named, and every name is a case', () => {
-  assert.deepEqual([...documented(() => true)].sort(), cases.map(({ id }) => id).sort())
+  assert.deepEqual([...documented(() => true)].sort(), [...cases, ...http2Cases].map(({ id }) => id).sort())
 })
 
 test('what the page says to be refused is refused, with the code of its row', () => {
@@ -47,4 +49,14 @@ test('what is refused stands in a table of refusals, what is spoken does not', (
     wrong.map(({ id }) => id),
     [],
   )
+})
+
+test('a refusal of ours in HTTP/2 has the code of its sentence', () => {
+  // A sentence is one or more lines behind a dash.
+  const sentences = lines.join('\n').split(/\n(?=- |\n)/)
+  const wrong = http2Cases.flatMap((one) => {
+    const sentence = sentences.find((text) => idsIn(text).includes(one.id))!
+    return refusalsOf(one).flatMap((code) => (sentence.includes(`\`${code}\``) ? [] : [`${one.id}: ${code}`]))
+  })
+  assert.deepEqual(wrong, [])
 })

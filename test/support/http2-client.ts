@@ -89,15 +89,19 @@ export function answerOf(stream: ClientHttp2Stream): Promise<Http2Message> {
 
 export const DATA = 0
 export const HEADERS = 1
+export const PRIORITY = 2
 export const RST_STREAM = 3
 export const SETTINGS = 4
+export const PUSH_PROMISE = 5
 export const PING = 6
 export const GOAWAY = 7
 export const WINDOW_UPDATE = 8
 export const CONTINUATION = 9
 export const END_STREAM = 1
 export const END_HEADERS = 4
+export const PADDED = 8
 export const ACK = 1
+export const HEADER_TABLE_SIZE = 1
 export const INITIAL_WINDOW_SIZE = 4
 export const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
@@ -231,6 +235,31 @@ function setting(id: number, value: number): Buffer {
   bytes.writeUInt16BE(id)
   bytes.writeUInt32BE(value, 2)
   return bytes
+}
+
+/** Codes of the static table that are statuses (RFC 7541 Appendix A), from the eighth on. */
+const STATUSES = [200, 204, 206, 304, 400, 404, 500]
+/** Digits as Huffman has them (RFC 7541 Appendix B). */
+const DIGITS = ['00000', '00001', '00010', '011001', '011010', '011011', '011100', '011101', '011110', '011111']
+
+/** The status of an answer to a client that has set HEADER_TABLE_SIZE to 0. @throws for what does not begin with one */
+export function statusOf({ payload }: Frame): number {
+  let at = 0
+  while ((payload[at]! & 0xe0) === 0x20) at++ // the size of the table
+  const [first, length] = [payload[at]!, payload[at + 1]!]
+  const status = STATUSES[first - 0x88]
+  if (status !== undefined) return status
+  if (![0x08, 0x18, 0x48].includes(first)) throw new Error(`no status: ${payload.toString('hex')}`)
+  const text = payload.subarray(at + 2, at + 2 + (length & 0x7f))
+  if ((length & 0x80) === 0) return Number(text.toString('latin1'))
+  let bits = [...text].map((byte) => byte.toString(2).padStart(8, '0')).join('')
+  let digits = ''
+  while (digits.length < 3) {
+    const digit = DIGITS.findIndex((code) => bits.startsWith(code))
+    digits += digit
+    bits = bits.slice(DIGITS[digit]!.length)
+  }
+  return Number(digits)
 }
 
 /** HPACK without its tables: each field as literal text (RFC 7541 §6.2.2). */

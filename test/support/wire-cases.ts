@@ -23,6 +23,8 @@ export interface WireCase {
   /** `file:line` of the case's heading. */
   readonly where: string
   readonly bytes: Buffer
+  /** What was written for the bytes: each line with its escapes read, without its end. */
+  readonly lines: readonly string[]
   readonly log: string
   readonly limits: Limits
   readonly halfClose: boolean
@@ -39,11 +41,11 @@ export interface Cut {
   readonly parts: readonly Buffer[]
 }
 
-/** Names of the fixture files in `folder`, without `.http`. */
-export function wireTopics(folder: string): string[] {
+/** Names of the fixture files in `folder`, without their end. */
+export function wireTopics(folder: string, end = '.http'): string[] {
   return readdirSync(folder)
-    .filter((file) => file.endsWith('.http'))
-    .map((file) => file.slice(0, -'.http'.length))
+    .filter((file) => file.endsWith(end))
+    .map((file) => file.slice(0, -end.length))
     .sort()
 }
 
@@ -84,10 +86,10 @@ function readCase(path: string, lines: readonly string[], headingAt: number, cas
     else if (line?.startsWith('todo -- ')) todo = line.slice('todo -- '.length)
     else throw new Error(`${path}:${at + 1}: not an option of a case: ${line}`)
   }
-  let text = ''
+  const sent: string[] = []
   for (at++; lines[at] !== '<<<'; at++) {
     if (lines[at] === undefined || lines[at] === '>>>' || lines[at]!.startsWith('=== ')) throw new Error(`${where}: ">>>" without "<<<"`)
-    text += readLine(lines[at]!, `${path}:${at + 1}`)
+    sent.push(readLine(lines[at]!, `${path}:${at + 1}`))
   }
   const log: string[] = []
   for (at++; at < lines.length && !lines[at]!.startsWith('=== '); at++) {
@@ -98,7 +100,8 @@ function readCase(path: string, lines: readonly string[], headingAt: number, cas
     name,
     see,
     where,
-    bytes: Buffer.from(text, 'latin1'),
+    bytes: Buffer.from(sent.join(''), 'latin1'),
+    lines: sent.map((line) => line.replace(/\r\n$/, '')),
     log: log.join('\n'),
     limits: resolveLimits(limits),
     halfClose,
