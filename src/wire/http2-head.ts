@@ -76,9 +76,13 @@ function takePseudo(pseudo: Pseudo, name: string, value: string, isLate: boolean
 /** RFC 9113 §8.2.1: names in lower case, no blanks around a value, and no byte that could end a line. */
 function checkField(name: string, value: string): void {
   if (!isToken(name) || /[A-Z]/.test(name)) throw new ProtocolError('WEIR_FIELD_NAME_SYNTAX')
-  const isPadded = value !== '' && (isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1)))
-  if (isPadded || !isFieldValue(value)) throw new ProtocolError('WEIR_FIELD_VALUE_SYNTAX')
+  if (!isPlainValue(value)) throw new ProtocolError('WEIR_FIELD_VALUE_SYNTAX')
   if (OF_CONNECTIONS.has(name) || (name === 'te' && value !== 'trailers')) throw new ProtocolError('WEIR_CONNECTION_FIELD', name)
+}
+
+function isPlainValue(value: string): boolean {
+  const isPadded = value !== '' && (isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1)))
+  return !isPadded && isFieldValue(value)
 }
 
 /** The forms of a target that name another host are not for `:path`. */
@@ -95,7 +99,7 @@ function checkPath(path: string): void {
  */
 function hostLine(authority: string | undefined, host: string): string {
   if (authority === undefined) return ''
-  if (!isFieldValue(authority)) throw new ProtocolError('WEIR_HOST_SYNTAX')
+  if (!isPlainValue(authority)) throw new ProtocolError('WEIR_HOST_SYNTAX')
   if (host === '') return `host: ${authority}\r\n`
   if (host.toLowerCase() !== `host: ${authority}\r\n`.toLowerCase()) throw new ProtocolError('WEIR_HOST_MISMATCH')
   return ''

@@ -2,6 +2,7 @@
 
 import type { Target } from './target.ts'
 import { cookieTarget } from './targets/cookie.ts'
+import { http2HeadTarget } from './targets/http2-head.ts'
 import { mediaTypeTarget } from './targets/media-type.ts'
 import { multipartTarget } from './targets/multipart.ts'
 import { partHeadTarget } from './targets/part-head.ts'
@@ -13,6 +14,7 @@ import { chunkedTarget, chunksTarget, headTarget } from './targets/wire.ts'
 
 export const TARGETS: readonly Target[] = [
   headTarget,
+  http2HeadTarget,
   chunkedTarget,
   chunksTarget,
   multipartTarget,
