@@ -735,6 +735,15 @@ describe('clients that we did not write', () => {
     assert.deepEqual([refused.answer.status, refused.exitCode], [404, 0])
   })
 
+  test('undici, through a Unix socket', async (t) => {
+    const unixSocket = join(temporaryDirectory(t), 'server.sock')
+    await serveHttp2(t, (one) => one.mapPost('/', (_, session) => `${session.request.protocol} ${session.request.body}`), { unixSocket })
+    const dispatcher = new Agent({ allowH2: true, connect: { socketPath: unixSocket, ca: cert, servername: 'localhost' } })
+    t.after(() => dispatcher.close())
+    const answer = await fetch('https://localhost/', { method: 'POST', body: 'hello', dispatcher })
+    assert.equal(await answer.text(), 'HTTP/2.0 hello')
+  })
+
   test('undici: many requests on one connection', async (t) => {
     const ids = new Set<string>()
     const { server } = await serveHttp2(t, (one) =>

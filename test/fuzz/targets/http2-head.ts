@@ -27,9 +27,11 @@ const SEEDS = [
   `${GET.replace(':authority\ta\n', '')}\nhost\tb:80`,
   `${GET.replace('\t/', '\t/%2F/b?c=%zz')}\ncookie\ta=1\nx-a\t\ncookie\tb=2`,
   `${POST}\ncontent-length\t5\nexpect\t100-continue`,
+  `${POST}\nexpect\t100-continue`,
   `${POST}\ncontent-length\t0\nte\ttrailers`,
   `${GET}\nx-a\t1\n:path\t/late`,
   ':method\tOPTIONS\n:scheme\thttp\n:path\t*\n:authority\t[::1]:80',
+  `${GET}\nx-a\t b`,
   // What a careless reader takes for fields of their own.
   `${GET}\nx-a\t1\r\x1dx-b: 2`,
   `${GET}\nx-a: 1\r\x1dx-b\t2`,
