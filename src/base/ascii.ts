@@ -92,10 +92,10 @@ export function isFieldValue(text: string): boolean {
   return true
 }
 
-/** `text` without the SP and HTAB around it. Not `trim()`, which also eats U+00A0 and so lets `chunked\xa0` pass for `chunked`. */
-export function trimBlanks(text: string): string {
-  let start = 0
-  let end = text.length
+/** What stands in `text` from `from` to `to`, without the SP and HTAB around it. Not `trim()`, which also eats U+00A0 and so lets `chunked\xa0` pass for `chunked`. */
+export function trimBlanks(text: string, from: number = 0, to: number = text.length): string {
+  let start = from
+  let end = to
   while (start < end && isBlank(text.charCodeAt(start))) start++
   while (end > start && isBlank(text.charCodeAt(end - 1))) end--
   return start === 0 && end === text.length ? text : text.slice(start, end)

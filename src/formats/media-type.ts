@@ -21,7 +21,7 @@ const NO_PARAMETERS: ReadonlyMap<string, string> = new Map()
  */
 export function parseMediaType(value: string): MediaType | null {
   const semicolon = value.indexOf(';')
-  const type = trimBlanks(semicolon === -1 ? value : value.slice(0, semicolon)).toLowerCase()
+  const type = trimBlanks(value, 0, semicolon === -1 ? value.length : semicolon).toLowerCase()
   const slash = type.indexOf('/')
   if (slash === -1 || !isToken(type.slice(0, slash)) || !isToken(type.slice(slash + 1))) return null
   if (semicolon === -1) return { type, parameters: NO_PARAMETERS }

@@ -40,11 +40,11 @@ export function readPartHead(lines: readonly string[]): PartHead {
         break
       case 'content-type':
         if (contentType !== null) throw twice(name)
-        contentType = trimBlanks(line.slice(colon + 1))
+        contentType = trimBlanks(line, colon + 1)
         break
       case 'content-transfer-encoding':
         if (encoding !== null) throw twice(name)
-        encoding = trimBlanks(line.slice(colon + 1))
+        encoding = trimBlanks(line, colon + 1)
         break
       default:
         if (!isToken(name)) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a name is not a token and a colon')

@@ -13,6 +13,8 @@ type FieldMap = Map<string, Schema<unknown>>
 const decorated = new WeakMap<object, FieldMap>()
 /** What `static fields` said, by class. */
 const tabled = new WeakMap<object, FieldMap>()
+/** What `fieldsOf` found, by class, until something more is declared. */
+let found = new WeakMap<object, FieldMap | null>()
 
 /**
  * Says what a property of a model is, where the value that it starts with does not: a UUID, a number in a range, one of a few texts.
@@ -51,15 +53,24 @@ export function fieldsOf(model: object): ReadonlyMap<string, Schema<unknown>> | 
   if (prototype === Object.prototype || prototype === null) return null
   const Class: unknown = (prototype as { constructor: unknown }).constructor
   if (typeof Class !== 'function') return null
-  let found = under(tabled.get(Class) ?? null, decorated.get(Class))
+  let fields = found.get(Class)
+  if (fields === undefined) {
+    fields = collectFields(Class)
+    found.set(Class, fields)
+  }
+  return fields
+}
+
+function collectFields(Class: object): FieldMap | null {
+  let fields = under(tabled.get(Class) ?? null, decorated.get(Class))
   for (
     let base: unknown = Object.getPrototypeOf(Class);
     typeof base === 'function' && base !== Function.prototype;
     base = Object.getPrototypeOf(base)
   ) {
-    found = under(found, tabled.get(base))
+    fields = under(fields, tabled.get(base))
   }
-  return found
+  return fields
 }
 
 /** Both maps, where `first` has the last word. */
@@ -68,9 +79,11 @@ function under(first: FieldMap | null, second: FieldMap | undefined): FieldMap |
   return first === null ? second : new Map([...second, ...first])
 }
 
-/** The last word counts: the constructor of a base class speaks before that of the class itself. */
+/** The last word counts: the constructor of a base class speaks before that of the class itself. Decorators speak for every instance. */
 function declare(maps: WeakMap<object, FieldMap>, target: object, name: string, schema: Schema<unknown>): void {
   const known = maps.get(target)
+  if (known?.get(name) === schema) return
   if (known === undefined) maps.set(target, new Map([[name, schema]]))
   else known.set(name, schema)
+  found = new WeakMap()
 }

@@ -62,12 +62,17 @@ class Population {
 
   readObject(model: object, source: Readonly<Record<string, unknown>>, prefix: string, isIncluded: boolean, depth: number): void {
     const fields = fieldsOf(model)
+    // Most sources name their properties in the model's order: to look there first spares the search for whether the model has it.
+    const own = Object.keys(model)
+    let next = 0
     for (const key of Object.keys(source)) {
       if (this.failures.length >= MAX_MISMATCHES) return
       const path = prefix === '' ? key : `${prefix}.${key}`
       const schema = fields?.get(key)
       // Only what the model has itself, or has declared, is ever read or written: nothing reaches a prototype.
-      const isKnown = key !== '__proto__' && (schema !== undefined || Object.hasOwn(model, key))
+      const isNext = key === own[next]
+      if (isNext) next++
+      const isKnown = key !== '__proto__' && (isNext || schema !== undefined || Object.hasOwn(model, key))
       const present = isKnown ? (model as Record<string, unknown>)[key] : undefined
       if (!isKnown || (schema === undefined && typeof present === 'function')) {
         if (this.#options.unknownProperties === 'error') this.#fail(path, 'no such property', show(source[key]))

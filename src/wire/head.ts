@@ -196,7 +196,7 @@ export class HeadReader extends FieldReader {
     )
     const seen = this.#seen
     const transferEncoding = (seen & TRANSFER_ENCODING) === 0 ? null : head.get('transfer-encoding')
-    const contentLength = this.#lengthStart === -1 ? null : trimBlanks(block.slice(this.#lengthStart, this.#lengthEnd))
+    const contentLength = this.#lengthStart === -1 ? null : trimBlanks(block, this.#lengthStart, this.#lengthEnd)
     if (transferEncoding !== null || contentLength !== null)
       head.contentLength = bodyLength(contentLength, transferEncoding, this.#minorVersion)
     if (seen === 0) return head
@@ -364,8 +364,8 @@ export class Head {
       // A look at the first letter and at the colon's place spares most lines the rest.
       const colon = line + name.length
       if ((block.charCodeAt(line) | 0x20) !== first || block.charCodeAt(colon) !== COLON) continue
-      if (block.slice(line, colon).toLowerCase() !== name) continue
-      const more = trimBlanks(block.slice(colon + 1, block.indexOf('\r', colon)))
+      if (!isNamed(block, line, name)) continue
+      const more = trimBlanks(block, colon + 1, block.indexOf('\r', colon))
       value = value === null ? more : value + (name === 'cookie' ? '; ' : ', ') + more
     }
     return value
@@ -377,10 +377,20 @@ export class Head {
     for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; ) {
       const colon = block.indexOf(':', line)
       const end = block.indexOf('\r', colon)
-      yield [block.slice(line, colon), trimBlanks(block.slice(colon + 1, end))]
+      yield [block.slice(line, colon), trimBlanks(block, colon + 1, end)]
       line = end + 2
     }
   }
+}
+
+/** Whether the name of the field that begins at `line` is `name`, given in lower case. It has the same length. */
+function isNamed(block: string, line: number, name: string): boolean {
+  for (let i = 0; i < name.length; i++) {
+    const code = block.charCodeAt(line + i)
+    const wanted = name.charCodeAt(i)
+    if (code !== wanted && (code < 0x41 || code > 0x5a || code + 0x20 !== wanted)) return false
+  }
+  return true
 }
 
 /** Stands where there is no request. */
