@@ -25,7 +25,7 @@ export interface UploadedFileInfo {
 export interface MultipartStreamOptions {
   /** Called for each field that is no file. A promise is waited for. */
   readonly onField?: (name: string, value: string) => unknown
-  /** Called for each file when its first bytes are there. A promise is waited for; what is not read by then is skipped. */
+  /** Called for each file when its first bytes are there. A promise is waited for; what nobody reads by then is skipped, and its stream closed. */
   readonly onFile?: (info: UploadedFileInfo, content: Readable) => unknown
   /** Parts of one form, fields and files alike. Default 200. */
   readonly maxParts?: number

@@ -19,6 +19,7 @@ export class PartStream extends Readable {
   #isWhole = false
   #isDiverting = false
   #isReserved = false
+  #isSkipped = false
 
   constructor(onDemand: () => void) {
     super({ highWaterMark: HIGH_WATER_MARK })
@@ -51,18 +52,20 @@ export class PartStream extends Readable {
     this.destroy(error)
   }
 
-  /** Whoever was given the stream has returned: what nobody reads is skipped. */
+  /** Whoever was given the stream has returned: what nobody reads is skipped. Who comes later finds no end, which would make what is left a whole file. */
   skipUnlessRead(): void {
     if (this.#isReserved || this.#sink !== null || this.destroyed) return
-    if (this.readableFlowing === null && this.listenerCount('readable') === 0) this.resume()
+    if (this.readableFlowing !== null || this.listenerCount('readable') > 0) return
+    this.#isSkipped = true
+    this.destroy()
   }
 
   /**
    * Somebody is about to read it, though not at once: it is not skipped meanwhile.
-   * @returns false when it has been read already, or is being read
+   * @returns false when it has been read already, is being read, or was skipped
    */
   reserve(): boolean {
-    if (this.#isReserved || this.#sink !== null || this.readableFlowing !== null || this.readableDidRead) return false
+    if (this.#isReserved || this.#isSkipped || this.#sink !== null || this.readableFlowing !== null || this.readableDidRead) return false
     this.#isReserved = true
     return true
   }

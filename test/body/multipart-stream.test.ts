@@ -156,6 +156,24 @@ inBothReadModes('forms as they arrive', (serve) => {
     })
   }
 
+  for (const size of [10, 400_000]) {
+    test(`a file of ${size} bytes that is read only when it was skipped never ends as if it were whole`, async (t) => {
+      let late: Promise<unknown> | null = null
+      const { client, outcomes } = await reading(serve, t, {
+        onFile(_, content) {
+          late = setImmediate().then(async () => {
+            for await (const chunk of content) assert.ok(chunk)
+          })
+          late.catch(() => {})
+        },
+      })
+      client.post('/', encodeForm([{ name: 'f', fileName: 'f', content: patternBytes(size) }]), FORM_FIELD)
+      await checkAnswer(client)
+      assert.deepEqual(outcomes, [{ valid: true }])
+      await assert.rejects(late!, { code: 'ERR_STREAM_PREMATURE_CLOSE' })
+    })
+  }
+
   for (const end of ['\r\n', '', '\r\nand more']) {
     test(`a promise that a callback returns is waited for before anything else comes, also at the end (${JSON.stringify(end)})`, async (t) => {
       const log: string[] = []
