@@ -46,3 +46,8 @@ test('iterables that can be read only once are enough', () => {
   const selection = new Selection(once(), null)
   assert.deepEqual(choices(selection, ['a', 'a.b', 'c', 'd']), ['some', 'all', 'all', 'none'])
 })
+
+test('a name by itself is refused, where it would have been a list of letters', () => {
+  assert.throws(() => new Selection('name', null), { code: 'WEIR_OPTION_INVALID' })
+  assert.throws(() => new Selection(null, 'name'), { code: 'WEIR_OPTION_INVALID' })
+})

@@ -1,5 +1,7 @@
 // Names of properties, and of properties of properties, as they are written to include or exclude them: `address.city`.
 
+import { WeirError } from '../base/errors.ts'
+
 /** What has no properties of its own that one could name. */
 type Leaf = string | number | bigint | boolean | symbol | null | undefined | Date | readonly unknown[] | ((...args: never[]) => unknown)
 
@@ -25,7 +27,11 @@ export class Selection {
   readonly #waysToIncluded: ReadonlySet<string>
   readonly #waysToExcluded: ReadonlySet<string>
 
+  /** @throws WEIR_OPTION_INVALID for a string: it can be iterated as well, and would name its letters */
   constructor(include: Iterable<string> | null | undefined, exclude: Iterable<string> | null | undefined) {
+    if (typeof include === 'string' || typeof exclude === 'string') {
+      throw new WeirError('WEIR_OPTION_INVALID', 'includeProperties and excludeProperties are lists of names, not one name')
+    }
     this.#include = include === null || include === undefined ? null : new Set(include)
     this.#exclude = new Set(exclude)
     this.#waysToIncluded = waysTo(this.#include ?? [])
