@@ -339,12 +339,24 @@ const OPTION_NAMES: ReadonlySet<string> = new Set([
   'sharedReceiveBuffer',
 ] satisfies (keyof ServerOptions)[])
 
-/** For callers that no compiler has checked: an option that is misspelt would be a limit that does not hold. */
+/** For callers that no compiler has checked: an option that is misspelt would be a limit that does not hold, and a wrong one would be found out by the first error. */
 function checkOptions(options: ServerOptions): void {
   if (typeof options !== 'object' || options === null) {
     throw new WeirError('WEIR_OPTION_INVALID', `new HttpServer(address, port, options) or (options), not ${typeof options}`)
   }
   for (const name of Object.keys(options)) if (!OPTION_NAMES.has(name)) throw new WeirError('WEIR_OPTION_INVALID', `there is no "${name}"`)
+  const { logger = null, onError = null, jsonEngine = null } = options
+  const refuse = (what: string): never => {
+    throw new WeirError('WEIR_OPTION_INVALID', what)
+  }
+  if (logger !== null && typeof logger.error !== 'function') refuse('logger has no error(message, detail)')
+  if (onError !== null && typeof onError !== 'function') refuse('onError is no function')
+  for (const method of ['serialize', 'deserialize', 'populate'] as const) {
+    if (jsonEngine !== null && typeof jsonEngine[method] !== 'function') refuse(`jsonEngine has no ${method}()`)
+  }
+  for (const name of ['debug', 'sharedReceiveBuffer'] as const) {
+    if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is neither true nor false`)
+  }
 }
 
 /** The places to listen on, in either way of saying it. @throws WEIR_OPTION_INVALID */

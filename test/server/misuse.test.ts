@@ -326,6 +326,16 @@ test('stop does not wait for TLS handshakes that never end', async (t) => {
 test('options that do not exist are refused', () => {
   assert.throws(() => new HttpServer({ onEror: () => '' } as never), { code: 'WEIR_OPTION_INVALID' })
   assert.throws(() => new HttpServer(3000 as never), { code: 'WEIR_OPTION_INVALID' })
+  const wrong = [
+    { logger: 'x' },
+    { logger: {} },
+    { onError: 'x' },
+    { jsonEngine: { serialize: JSON.stringify } },
+    { debug: 'yes' },
+    { sharedReceiveBuffer: 0 },
+  ]
+  for (const options of wrong)
+    assert.throws(() => new HttpServer(options as never), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
   assert.throws(() => new HttpServer('127.0.0.1', '3000' as never), /"3000"/)
   assert.throws(() => new HttpServer().use({} as never), { code: 'WEIR_OPTION_INVALID' })
   assert.throws(() => new HttpServer().useModule({ name: 'late', install: async () => {} }), { code: 'WEIR_OPTION_INVALID' })
