@@ -355,6 +355,17 @@ describe('conversion is strict', () => {
     assert.equal(refused(model, () => fromJson(model, '{"wall":"2024-07-01T10:00Z"}')).length, 1)
   })
 
+  test('an ignored null leaves a declared property as it is: no default, no null, no failure', () => {
+    class Rating {
+      @Field(t.uuid) id = 'none yet'
+      @Field(t.int.default(5)) stars = 3
+      @Field(t.string.nullable()) note: string | null = 'fine'
+    }
+    const model = new Rating()
+    fromJson(model, '{"id":null,"stars":null,"note":null}', { nullValues: 'ignore' })
+    assert.deepEqual({ ...model }, { ...new Rating() })
+  })
+
   test('null is written where a reference stands, or ignored everywhere', () => {
     const json = '{"name":null,"tags":null,"address":null,"anything":null}'
     const setting = new Person()

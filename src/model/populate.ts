@@ -81,6 +81,8 @@ class Population {
       const choice = this.#selection === null ? 'all' : this.#selection.of(path, isIncluded)
       if (choice === 'none') continue
       const given = source[key]
+      // As if nothing came: a declared property keeps its value as well, whether or not it has a default.
+      if (given === null && this.#options.nullValues === 'ignore') continue
       let value = given
       // Most of a body is what its model holds already: nothing to convert, and half a microsecond less for eight properties.
       if (schema !== undefined) value = this.#select(this.#convert(schema, given, path), present, path, choice)
@@ -136,7 +138,6 @@ class Population {
 
   /** Null is written where a reference stands; a number, a truth value or a moment cannot be missing. */
   #inferNull(present: unknown, schema: Schema<unknown> | undefined, path: string): unknown {
-    if (this.#options.nullValues === 'ignore') return SKIP
     if (typeof present !== 'string' && (schema !== undefined || present instanceof Date)) {
       return this.#convert(schema ?? t.dateTime, null, path)
     }
