@@ -1,6 +1,7 @@
 // The two spellings of a routed controller: `@Route`, and `static routes = routes(this, …)` where decorators cannot be compiled.
 // Same types, same metadata.
 
+import { isStandardContext, LEGACY_DECORATORS } from '../base/decorator-context.ts'
 import { WeirError } from '../base/errors.ts'
 import type { HttpSession } from '../http/session.ts'
 
@@ -44,6 +45,7 @@ export function Route(first: string, second?: string | object, third?: object): 
   const path = hasMethod ? second : first
   const declaration = (hasMethod ? third : (second as object | undefined)) ?? {}
   return (target: unknown, context: DecoratorContext): void => {
+    if (!isStandardContext(context)) throw new WeirError('WEIR_ROUTE_DECLARATION', `@Route(${JSON.stringify(first)}): ${LEGACY_DECORATORS}`)
     if (context.kind === 'class' && !hasMethod && second === undefined) {
       declareOnClass(target as ControllerType, path)
     } else if (context.kind === 'method' && !context.static && !context.private) {

@@ -3,6 +3,7 @@
 // Kept beside the classes, in a weak map. A field decorator does not see its class, so it speaks up when an instance is made;
 // whoever is given a model to populate has an instance.
 
+import { isStandardContext, LEGACY_DECORATORS } from '../base/decorator-context.ts'
 import { asSchema } from '../schema/foreign.ts'
 import type { Schema } from '../schema/schema.ts'
 import type { AnySchema, OutputOf } from '../schema/standard.ts'
@@ -25,6 +26,7 @@ export function Field<S extends AnySchema>(
 ): (target: undefined, context: ClassFieldDecoratorContext<object, OutputOf<S>>) => void {
   const field = asSchema(schema) as Schema<unknown>
   return (_target, context) => {
+    if (!isStandardContext(context)) throw new TypeError(`@Field: ${LEGACY_DECORATORS}`)
     const name = context.name
     if (typeof name !== 'string' || context.private || context.static)
       throw new TypeError('@Field stands on public properties of instances')

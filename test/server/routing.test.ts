@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { type AnySchema, Controller, HttpServer, type HttpSession, Route, routes, type StandardSchema, t } from '../../src/index.ts'
+import { type AnySchema, Controller, Field, HttpServer, type HttpSession, Route, routes, type StandardSchema, t } from '../../src/index.ts'
 import { inBothReadModes } from '../support/serving.ts'
 
 @Route('/deco')
@@ -575,6 +575,19 @@ for (const [what, code, map] of mistakes) {
     assert.throws(() => map(new HttpServer(quiet)), { code })
   })
 }
+
+test('a clash says which handlers the routes are of', () => {
+  const server = new HttpServer(quiet).mapGet('/table/one', () => 'mine').mapPut('/table/one', () => 'mine')
+  assert.throws(() => server.mapController(Tabled), { message: /\(inline\) and .* \(Tabled\.\w+\)$/ })
+})
+
+test('legacy decorators are told from those of the standard', () => {
+  const [onMethod, onClass, onField] = [Route('GET', '/'), Route('/'), Field(t.int)] as unknown as ((...args: unknown[]) => void)[]
+  const said = /experimentalDecorators/
+  assert.throws(() => onMethod!(Decorated.prototype, 'show', {}), { code: 'WEIR_ROUTE_DECLARATION', message: said })
+  assert.throws(() => onClass!(Decorated), { code: 'WEIR_ROUTE_DECLARATION', message: said })
+  assert.throws(() => onField!({}, 'age'), { name: 'TypeError', message: said })
+})
 
 // Without it, a host program that catches the error serves half a controller.
 test('a mapping that throws maps nothing of a controller', async () => {
