@@ -6,7 +6,7 @@ import { joinPaths } from '../routing/template.ts'
 
 import type { Args } from './binder.ts'
 import { Controller, type ControllerClass } from './controller.ts'
-import { Route, splitDeclaration } from './route.ts'
+import { type Handler, Route, splitDeclaration } from './route.ts'
 import { type DeclaredRoute, prefixOf, routedSubclasses, routesOf } from './routed.ts'
 
 export interface MapOptions<T extends Controller = Controller> {
@@ -47,10 +47,12 @@ function toRoute<T extends Controller>(
   mount: string,
   make: (session: HttpSession) => T,
 ): Route {
-  const { options } = splitDeclaration(entry.declaration, `${Class.name}.${name}`)
+  const source = `${Class.name}.${name}`
+  const { options } = splitDeclaration(entry.declaration, source)
   const path = joinPaths(mount, options.absolute === true ? '' : prefixOf(Class), entry.path)
-  return new Route(entry.method, path, entry.declaration, (args, session) => {
+  const handler: Handler = (args, session) => {
     const controller = Controller.forSession(session, make) as unknown as Record<string, (args: Args, session: HttpSession) => unknown>
     return controller[name]!(args, session)
-  })
+  }
+  return new Route(entry.method, path, entry.declaration, handler, source)
 }

@@ -36,11 +36,13 @@ export class Route implements RouteInfo {
   readonly maxRequestBodySize: number | null | undefined
   readonly parameterNames: readonly string[]
   readonly label: string
+  /** Where it was declared, for messages: `UserController.show`, or `inline`. */
+  readonly source: string
   readonly #handler: Handler
   /** Null when there is nothing to bind. */
   readonly #binder: Binder | null
 
-  constructor(method: string | null, path: string, declaration: object, handler: Handler) {
+  constructor(method: string | null, path: string, declaration: object, handler: Handler, source = 'inline') {
     if (method !== null && !isToken(method)) throw new WeirError('WEIR_ROUTE_DECLARATION', `${JSON.stringify(method)} is no method`)
     const { bindings, options } = splitDeclaration(declaration, path)
     this.method = method
@@ -52,6 +54,7 @@ export class Route implements RouteInfo {
     this.maxRequestBodySize = options.maxRequestBodySize
     this.parameterNames = this.template.parameters.map(({ name }) => name)
     this.label = `${method ?? 'ANY'} ${this.host ?? ''}${path}`
+    this.source = source
     this.#handler = handler
     this.#binder = this.parameterNames.length === 0 && Object.keys(bindings).length === 0 ? null : new Binder(this.template, bindings)
   }

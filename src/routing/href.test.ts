@@ -45,8 +45,8 @@ test('a value that no path can carry is refused', () => {
 })
 
 test('what is written is what the matcher reads', () => {
-  const matcher = new Matcher<{ label: string }>()
-  matcher.add('GET', new Template('/a/:x/*rest'), null, { label: 'route' })
+  const matcher = new Matcher<{ source: string }>()
+  matcher.add('GET', new Template('/a/:x/*rest'), null, { source: 'route' })
   const segment = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => text !== '.' && text !== '..' && !text.includes('/'))
   fc.assert(
     fc.property(segment, fc.array(segment, { minLength: 1 }), (x, parts) => {

@@ -9,7 +9,7 @@ import { Matcher } from './matcher.ts'
 import { Template } from './template.ts'
 
 interface TestRoute {
-  readonly label: string
+  readonly source: string
   readonly method: string | null
   readonly host: string | null
   readonly template: Template
@@ -28,7 +28,7 @@ const routes: fc.Arbitrary<TestRoute> = fc
     host: fc.constantFrom(null, null, null, 'x.de', 'www.x.de', '*.x.de', '*.de'),
     template: templates,
   })
-  .map((route) => ({ ...route, label: `${route.method} ${route.host} ${route.template.text}` }))
+  .map((route) => ({ ...route, source: `${route.method} ${route.host} ${route.template.text}` }))
 
 const requests = fc.record({
   method: fc.constantFrom('GET', 'HEAD', 'POST', 'PUT'),
@@ -52,7 +52,7 @@ test('the matcher finds what trying every route finds', () => {
       for (const { method, path, host } of asked) {
         const match = matcher.find(method, path, host)
         const expected = best(known, method, path, host)
-        assert.equal(match?.route.label, expected?.label, `${method} ${host}${path}`)
+        assert.equal(match?.route.source, expected?.source, `${method} ${host}${path}`)
         if (match !== null && expected !== undefined) assert.deepEqual(match.values, valuesOf(expected.template, path))
         const matching = known.filter((route) => hostRank(route.host, host) !== null && valuesOf(route.template, path) !== null)
         assert.deepEqual(matcher.methodsFor(path, host), methodsOf(matching))

@@ -5,7 +5,7 @@ import { Matcher } from './matcher.ts'
 import { Template } from './template.ts'
 
 interface TestRoute {
-  readonly label: string
+  readonly source: string
 }
 
 /** Lines like `GET /users/:id` or `ANY api.example.com/users`. */
@@ -15,16 +15,16 @@ function matcherOf(...lines: readonly string[]): Matcher<TestRoute> {
   return matcher
 }
 
-function add(matcher: Matcher<TestRoute>, line: string, label = line): void {
+function add(matcher: Matcher<TestRoute>, line: string, source = line): void {
   const space = line.indexOf(' ')
   const slash = line.indexOf('/')
   const method = line.slice(0, space)
   const host = line.slice(space + 1, slash)
-  matcher.add(method === 'ANY' ? null : method, new Template(line.slice(slash)), host === '' ? null : host, { label })
+  matcher.add(method === 'ANY' ? null : method, new Template(line.slice(slash)), host === '' ? null : host, { source })
 }
 
 function found(matcher: Matcher<TestRoute>, method: string, path: string, host = ''): string | undefined {
-  return matcher.find(method, path, host)?.route.label
+  return matcher.find(method, path, host)?.route.source
 }
 
 test('a path without parameters is found as it is, and nothing like it', () => {
@@ -195,10 +195,10 @@ test('a host is declared in any case', () => {
 test('what is no host and no method is refused', () => {
   const refused = { code: 'WEIR_ROUTE_DECLARATION' }
   for (const host of ['', 'a b', 'example.com:80', 'http://x', '*', '*example.com', 'a.*.com', '.example.com', 'a..b', 'a'.repeat(254)]) {
-    assert.throws(() => new Matcher<TestRoute>().add('GET', new Template('/'), host, { label: '' }), refused, host)
+    assert.throws(() => new Matcher<TestRoute>().add('GET', new Template('/'), host, { source: '' }), refused, host)
   }
   for (const method of ['', 'GET ', 'GE\nT'])
-    assert.throws(() => new Matcher<TestRoute>().add(method, new Template('/'), null, { label: '' }), refused)
+    assert.throws(() => new Matcher<TestRoute>().add(method, new Template('/'), null, { source: '' }), refused)
 })
 
 const CLASHES: readonly (readonly [string, string])[] = [

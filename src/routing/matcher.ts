@@ -16,12 +16,12 @@ const MAX_HOST_CHARACTERS = 253
 
 const HOST = /^(?:(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])$/
 
-/** What a message calls a route. */
-export interface Labelled {
-  readonly label: string
+/** Where a route comes from, for messages: `UserController.show`, `inline`. */
+export interface Sourced {
+  readonly source: string
 }
 
-export class Matcher<R extends Labelled> {
+export class Matcher<R extends Sourced> {
   readonly #unbound = new RouteSet<R>()
   /** By host, and by what follows the asterisk of a `*.` host. Null until there is one, so that nobody pays for what nobody uses. */
   #bound: Map<string, RouteSet<R>> | null = null
@@ -35,7 +35,7 @@ export class Matcher<R extends Labelled> {
   add(method: string | null, template: Template, host: string | null, route: R): void {
     if (method !== null && !isToken(method)) throw new WeirError('WEIR_ROUTE_DECLARATION', `${JSON.stringify(method)} is no method`)
     const name = host === null ? null : host.toLowerCase()
-    const title = `${method ?? 'any method'} ${name ?? ''}${template.text} (${route.label})`
+    const title = `${method ?? 'any method'} ${name ?? ''}${template.text} (${route.source})`
     const table = this.#routesOf(name).tableOf(template)
     const taken = table.add(method, { route, valueCount: template.parameters.length, match: { route, values: NO_VALUES }, title })
     if (taken !== null) throw new WeirError('WEIR_ROUTE_CLASH', `${taken.title} and ${title}`)

@@ -17,7 +17,7 @@ export interface Entry<R> {
   readonly valueCount: number
   /** The match without values, made once. */
   readonly match: Match<R>
-  /** Method, host, template and label, for messages. */
+  /** Method, host, template and source, for messages. */
   readonly title: string
 }
 

@@ -46,8 +46,8 @@ href('/users/:id', { name: 'x' })
 href('/users/:id', { id: {} })
 // @ts-expect-error a Date cannot be written into a query
 href('/users', {}, { since: new Date() })
-// @ts-expect-error a route has a label
-export type _unlabelled = Matcher<{ name: string }>
+// @ts-expect-error a route has a source
+export type _sourceless = Matcher<{ name: string }>
 
-const match = new Matcher<{ label: string; n: number }>().find('GET', '/', '')
-export type _match = Expect<Equal<typeof match, Match<{ label: string; n: number }> | null>>
+const match = new Matcher<{ source: string; n: number }>().find('GET', '/', '')
+export type _match = Expect<Equal<typeof match, Match<{ source: string; n: number }> | null>>
