@@ -267,13 +267,28 @@ export class HttpServer implements ModuleHost {
     return this
   }
 
-  /** Maps one controller: full path = `prefix` + the class's prefix + the path of the method. A mapping that throws maps nothing. */
+  /**
+   * Maps one controller: full path = `prefix` + the class's prefix + the path of the method. A mapping that throws maps nothing.
+   * A class whose constructor wants something needs `options.create`.
+   */
+  mapController<T extends Controller>(Class: new () => T, prefix?: string, options?: MapOptions<T>): this
+  mapController<T extends Controller>(
+    Class: ControllerClass<T>,
+    prefix: string,
+    options: MapOptions<T> & Required<Pick<MapOptions<T>, 'create'>>,
+  ): this
   mapController<T extends Controller>(Class: ControllerClass<T>, prefix = '', options: MapOptions<T> = {}): this {
     this.#routes.addAll(routesOfController(Class, prefix, options))
     return this
   }
 
   /** Maps several: those of a list, or every routed subclass of a base class imported so far. `mapControllers(Controller)` takes all. */
+  mapControllers(
+    selection: readonly (new () => Controller)[] | (abstract new (...args: never[]) => Controller),
+    prefix?: string,
+    options?: MapOptions,
+  ): this
+  mapControllers(selection: readonly ControllerClass[], prefix: string, options: MapOptions & Required<Pick<MapOptions, 'create'>>): this
   mapControllers(
     selection: readonly ControllerClass[] | (abstract new (...args: never[]) => Controller),
     prefix = '',

@@ -96,3 +96,25 @@ server.mapGet('/hello/:name', ({ nmae }) => nmae)
 server.map('PURGE', '/cache/*key', ({ key }) => key.length)
 server.map(null, '/any', () => undefined)
 server.mapController(Decorated, '/api').mapControllers([Tabled], '/api', { create: (Class) => new Class() })
+
+class Greeter extends Controller {
+  static routes = routes(this, { greet: ['GET', '/greet'] })
+  readonly #greeting: string
+
+  constructor(greeting: string) {
+    super()
+    this.#greeting = greeting
+  }
+
+  greet() {
+    return this.#greeting
+  }
+}
+const create = () => new Greeter('hello')
+server.mapController(Greeter, '/a', { create }).mapControllers([Greeter, Tabled], '/b', { create }).mapControllers(Controller, '/c')
+// @ts-expect-error its constructor wants something
+server.mapController(Greeter)
+// @ts-expect-error its constructor wants something
+server.mapController(Greeter, '', { exclude: [] })
+// @ts-expect-error the constructor of one wants something
+server.mapControllers([Greeter, Tabled], '/a')
