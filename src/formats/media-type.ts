@@ -20,6 +20,18 @@ const NO_PARAMETERS: ReadonlyMap<string, string> = new Map()
  * readings (`charset=utf-8; charset=utf-7`), so the whole value is refused.
  */
 export function parseMediaType(value: string): MediaType | null {
+  if (value !== lastValue) {
+    lastType = readMediaType(value)
+    lastValue = value
+  }
+  return lastType
+}
+
+/** The engine asks for the type of a body, and whoever reads the body again. */
+let lastValue = ''
+let lastType: MediaType | null = null
+
+function readMediaType(value: string): MediaType | null {
   const semicolon = value.indexOf(';')
   const type = trimBlanks(value, 0, semicolon === -1 ? value.length : semicolon).toLowerCase()
   const slash = type.indexOf('/')

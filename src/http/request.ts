@@ -356,6 +356,7 @@ export class HttpRequest {
 }
 
 function multipartLimits(maxParts: number | undefined): MultipartLimits {
+  if (maxParts === undefined) return DEFAULT_MULTIPART_LIMITS
   return { ...DEFAULT_MULTIPART_LIMITS, maxParts: limitOf('maxParts', maxParts, DEFAULT_MULTIPART_LIMITS.maxParts) }
 }
 
