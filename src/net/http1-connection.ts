@@ -133,7 +133,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   /** What was borrowed is copied, what was answered is sent, and the socket is read or left alone. */
   #afterRun(): void {
     const exchange = this.#exchange
-    if (exchange.isGone) return
+    if (exchange.isGone || this.#wire.reading === state.SWITCHED) return
     exchange.ownBody()
     this.#wire.hold()
     this.#transport.keepsBytes = exchange.keepsBytes && this.#wire.remainingBytes >= KEPT_BYTES
