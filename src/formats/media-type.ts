@@ -27,7 +27,7 @@ export function parseMediaType(value: string): MediaType | null {
   return lastType
 }
 
-/** The engine asks for the type of a body, and whoever reads the body again. */
+/** The engine asks for the type of a body, and whoever reads the body again; and most bodies have that of the one before. */
 let lastValue = ''
 let lastType: MediaType | null = null
 
