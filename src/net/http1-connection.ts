@@ -138,7 +138,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#wire.hold()
     this.#transport.keepsBytes = exchange.keepsBytes && this.#wire.remainingBytes >= KEPT_BYTES
     this.#ownChunk = null
-    this.#outbox.flush()
+    this.#outbox.flushSoon()
     const pauses = exchange.isBodyPaused || this.#wire.waitingBytes > MAX_WAITING_BYTES || this.#drained > this.host.limits.maxDrainSize
     if (pauses === this.#isPaused) return
     this.#isPaused = pauses

@@ -5,6 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { Transport, TransportOwner } from './transport.ts'
+import type { Flushable } from './write-batch.ts'
 
 /** With so many bytes waiting for the client, the server is to wait as well. */
 const HIGH_WATER_BYTES = 16 * 1024
@@ -115,6 +116,10 @@ export class MemoryTransport implements Transport {
 
   get unsentBytes(): number {
     return this.#unsent
+  }
+
+  flushSoon(box: Flushable): void {
+    box.flush()
   }
 
   get isBlocked(): boolean {

@@ -6,6 +6,8 @@ import type { Transport } from './transport.ts'
 
 /** A body of up to this many bytes is copied behind its head: one write of both is cheaper than a vectored one. */
 const JOIN_BYTES = 16 * 1024
+/** Where UTF-8 is made of a text, to be one byte a character. */
+let scratch: Buffer | null = null
 /** So much waits here at most before it is handed on. */
 const FULL_CHARS = 64 * 1024
 
@@ -34,16 +36,13 @@ export class Outbox {
       this.#text += head + text
       return
     }
-    const before = this.#text + head
-    if (before.length + byteLength > JOIN_BYTES) {
+    if (byteLength > JOIN_BYTES) {
       this.addBytes(head, Buffer.from(text))
       return
     }
-    this.#text = ''
-    const joined = Buffer.allocUnsafe(before.length + byteLength)
-    joined.write(before, 0, 'latin1')
-    joined.write(text, before.length)
-    this.#transport.writeBytes(joined)
+    scratch ??= Buffer.allocUnsafeSlow(JOIN_BYTES)
+    scratch.write(text)
+    this.#text += head + scratch.toString('latin1', 0, byteLength)
   }
 
   /** A head, the bytes behind it, which must not change until they are sent, and a tail. They go out at once. */
@@ -60,6 +59,11 @@ export class Outbox {
     joined.set(bytes, text.length)
     joined.write(tail, text.length + bytes.length, 'latin1')
     this.#transport.writeBytes(joined)
+  }
+
+  /** As `flush`, but others may be written with it. */
+  flushSoon(): void {
+    if (this.#text !== '') this.#transport.flushSoon(this)
   }
 
   flush(): void {

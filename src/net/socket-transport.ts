@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 
 import { adopt, type Reader } from './shared-read.ts'
 import type { Transport, TransportOwner } from './transport.ts'
+import { type Flushable, WriteBatch } from './write-batch.ts'
 
 /** A socket that knows its transport: functions that all share listen to it, instead of four of its own, a quarter of a kilobyte. */
 const TRANSPORT = Symbol('transport')
@@ -11,6 +12,9 @@ type Carrier = Socket & { [TRANSPORT]?: SocketTransport }
 
 /** What lies under a socket. Only TCP knows a reset that Node can send. */
 export type SocketKind = 'tcp' | 'unix' | 'tls'
+
+/** One for the thread, as the event loop is. */
+const batch = new WriteBatch()
 
 export class SocketTransport implements Transport, Reader {
   readonly #socket: Socket
@@ -78,6 +82,10 @@ export class SocketTransport implements Transport, Reader {
     this.#socket.write(text, 'latin1')
     this.#socket.write(bytes)
     this.#socket.uncork()
+  }
+
+  flushSoon(box: Flushable): void {
+    batch.add(box)
   }
 
   get isBlocked(): boolean {

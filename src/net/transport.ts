@@ -1,5 +1,7 @@
 // What a connection needs of a socket. The same for TCP, Unix sockets, TLS and a request that never leaves the process.
 
+import type { Flushable } from './write-batch.ts'
+
 export interface Transport {
   /** Hands text to the network, one byte a character (latin1). */
   writeText(text: string): void
@@ -7,6 +9,8 @@ export interface Transport {
   writeBytes(bytes: Uint8Array): void
   /** Text and bytes in one packet where that is possible. */
   writeBoth(text: string, bytes: Uint8Array): void
+  /** Lets `box` write what waits in it: now, or where a write is dear, together with others in the same turn of the event loop. */
+  flushSoon(box: Flushable): void
   /**
    * Set to true where the bytes that come next are going to be kept: they may then come in memory of their own (`borrowed` is false),
    * which nobody has to copy. Default false.

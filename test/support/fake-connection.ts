@@ -9,6 +9,7 @@ import type { ConnectionHost } from '../../src/net/connection-host.ts'
 import { Http1Connection } from '../../src/net/http1-connection.ts'
 import { Ticker } from '../../src/net/ticker.ts'
 import type { Transport, TransportOwner } from '../../src/net/transport.ts'
+import type { Flushable } from '../../src/net/write-batch.ts'
 
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
 import { type Message, readMessage } from './raw-client.ts'
@@ -129,6 +130,10 @@ export class FakeConnection implements Transport {
     if (this.roomBytes >= 0) return
     this.isBlocked = true
     this.unsentBytes += bytes.length
+  }
+
+  flushSoon(box: Flushable): void {
+    box.flush()
   }
 
   writeBoth(text: string, bytes: Uint8Array): void {

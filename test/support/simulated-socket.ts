@@ -4,6 +4,7 @@
 // is sent, nothing may be written after the end, and what is lent to the server is overwritten as soon as it has been looked at.
 
 import type { Transport, TransportOwner } from '../../src/net/transport.ts'
+import type { Flushable } from '../../src/net/write-batch.ts'
 
 const NOTHING = Buffer.alloc(0)
 /** What was under way when the socket was full may still be written: the rest of a piece, and the answer of a handler that ran by then. */
@@ -196,6 +197,10 @@ export class SimulatedSocket implements Transport {
 
   get unsentBytes(): number {
     return this.#unsent
+  }
+
+  flushSoon(box: Flushable): void {
+    box.flush()
   }
 
   get isBlocked(): boolean {
