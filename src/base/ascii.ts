@@ -19,7 +19,11 @@ export const COLON = 0x3a
 export const SEMICOLON = 0x3b
 export const EQUALS = 0x3d
 export const QUESTION = 0x3f
+export const OPEN_BRACKET = 0x5b
 export const BACKSLASH = 0x5c
+export const CLOSE_BRACKET = 0x5d
+export const OPEN_BRACE = 0x7b
+export const CLOSE_BRACE = 0x7d
 
 /** `tchar`: method and field names (RFC 9110 §5.6.2). */
 export const TOKEN = 1

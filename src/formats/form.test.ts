@@ -5,7 +5,7 @@ import fc from 'fast-check'
 
 import { PayloadTooLargeError } from '../base/errors.ts'
 
-import { foldForm, parseForm } from './form.ts'
+import { foldForm, parseForm, parseFormBytes } from './form.ts'
 
 const MARKS = ['&', '=', '+', '%41', '%C3%A9', '%5B%5D', '[]', '?', '#', ';', ' ', '\0', '%EF%BB%BF']
 const BAD_ESCAPES = ['%', '%2', '%zz', '%C3', '%80', '%ED%A0%80', '%F0%9F%98']
@@ -87,7 +87,10 @@ test('which names are expected changes nothing, and one that comes as expected i
   fc.assert(
     fc.property(fc.array(fc.tuple(word, word)), fc.boolean(), (pairs, isPlain) => {
       const text = isPlain ? pairs.map(([name, value]) => `${name}=${value}`).join('&') : new URLSearchParams(pairs).toString()
-      assert.deepEqual(parseForm(text, Number.POSITIVE_INFINITY, names), parseForm(text, Number.POSITIVE_INFINITY))
+      const list = parseForm(text, Number.POSITIVE_INFINITY)
+      const form = parseFormBytes(Buffer.from(text), 0, Buffer.byteLength(text), Number.POSITIVE_INFINITY, names)
+      assert.deepEqual(form.pairs, list)
+      if (form.isFlat) assert.deepEqual(Object.entries(foldForm(list)).flat(), list)
     }),
   )
 })
@@ -97,6 +100,22 @@ test('a form is read alike whether it fits into the memory that is kept for shor
     for (const times of [1, 100, 170, 171, 200, 700, 1400, 4096, 5000]) {
       const text = `name=${value.repeat(times)}&%6c=${'+'.repeat(times)}`
       assert.deepEqual(parseForm(text, Number.POSITIVE_INFINITY), [...new URLSearchParams(`?${text}`)].flat())
+      const bytes = Buffer.from(`=&=${text}=&=`)
+      assert.deepEqual(
+        parseFormBytes(bytes, 3, bytes.length - 3, Number.POSITIVE_INFINITY, []).pairs,
+        parseForm(text, Number.POSITIVE_INFINITY),
+      )
     }
   }
+})
+
+test('bytes that are no UTF-8 are decoded behind the escapes, as the standard says', () => {
+  const read = (bytes: Buffer) => parseFormBytes(bytes, 0, bytes.length, 10, []).pairs
+  assert.deepEqual(read(Buffer.from('a=\xc3%A9&\xff=%C3\xa9', 'latin1')), ['a', 'é', '\ufffd', 'é'])
+})
+
+test('a form whose names are all expected and different needs no folding; any other does', () => {
+  const isFlat = (text: string) => parseFormBytes(Buffer.from(text), 0, Buffer.byteLength(text), 10, ['a', 'b', 'c', 'd[]']).isFlat
+  for (const text of ['', 'a=1', 'a=1&b=2&c=3', 'a&c', 'b=ü&c=%C3%BC']) assert.equal(isFlat(text), true, text)
+  for (const text of ['a=1&a=2', 'b=1&a=2', 'x=1', 'a=1&x=2', 'a[]=1', 'c=1&d[]=2', '=']) assert.equal(isFlat(text), false, text)
 })

@@ -4,7 +4,7 @@
 
 import { Buffer } from 'node:buffer'
 
-import { AMPERSAND, EQUALS, PERCENT, PLUS, SP } from '../base/ascii.ts'
+import { AMPERSAND, CLOSE_BRACKET, EQUALS, PERCENT, PLUS, SP } from '../base/ascii.ts'
 import { PayloadTooLargeError } from '../base/errors.ts'
 
 import { hexPair } from './percent.ts'
@@ -23,21 +23,45 @@ export type FormRecord = Record<string, string | string[]>
  * characters above U+007F beside a malformed escape; we do not.)
  *
  * @param maxPairs how many pairs are allowed; each is counted before it is made
- * @param expected names that are likely to come, in about this order. One that does is given back as this very string, which property
- *   look-ups already know: for a name cut out of a text they would have to find out which of all names it is
  * @throws PayloadTooLargeError naming `maxFormPairs`
  */
-export function parseForm(text: string, maxPairs: number = DEFAULT_MAX_FORM_PAIRS, expected: readonly string[] = NO_NAMES): string[] {
-  const list = new PairList(maxPairs, expected)
-  if (text.includes('%') || text.includes('+')) readEscaped(text, list)
-  else readPlain(text, list)
+export function parseForm(text: string, maxPairs: number = DEFAULT_MAX_FORM_PAIRS): string[] {
+  const list = new PairList(maxPairs, NO_NAMES)
+  if (!text.includes('%') && !text.includes('+')) readPlain(text, list)
+  else if (text.length * MOST_BYTES_A_UNIT <= SHORT_BYTES) readEscaped(scratch, 0, scratch.write(text), list)
+  else {
+    const bytes = Buffer.from(text)
+    readEscaped(bytes, 0, bytes.length, list)
+  }
   return list.pairs
+}
+
+/**
+ * The same of bytes, from `from` to `to`, which may be anything.
+ *
+ * @param expected names that are likely to come, in about this order. One that does is given back as this very string, which property
+ *   look-ups already know: for a name cut out of a text they would have to find out which of all names it is
+ */
+export function parseFormBytes(bytes: Buffer, from: number, to: number, maxPairs: number, expected: readonly string[]): PairList {
+  const list = new PairList(maxPairs, expected)
+  if (to - from > SHORT_BYTES && !hasEscapes(bytes.subarray(from, to))) readPlain(bytes.toString('utf8', from, to), list)
+  else readEscaped(bytes, from, to, list)
+  return list
+}
+
+/** Asked of what is long: such a text is cut faster than its bytes are looked at. */
+function hasEscapes(bytes: Buffer): boolean {
+  return bytes.includes(PERCENT) || bytes.includes(PLUS)
 }
 
 const NO_NAMES: readonly string[] = []
 
-class PairList {
+/** The pairs of a form, and what was found out on the way. */
+export class PairList {
+  /** Name, value, name, value. */
   readonly pairs: string[] = []
+  /** Whether each name was expected, and came once: there is nothing to fold. */
+  isFlat = true
   readonly #maxPairs: number
   readonly #expected: readonly string[]
   /** Which of the expected names may come now. */
@@ -58,6 +82,10 @@ class PairList {
     this.pairs.push(this.#nameIn(text, nameStart, nameEnd), text.slice(valueStart, valueEnd))
   }
 
+  addTexts(name: string, value: string): void {
+    this.pairs.push(this.#nameIn(name, 0, name.length), value)
+  }
+
   #nameIn(text: string, start: number, end: number): string {
     const expected = this.#expected
     // A box that was not ticked is left out: the name behind it may come as well.
@@ -65,8 +93,10 @@ class PairList {
       const name = expected[i]!
       if (name.length !== end - start || !text.startsWith(name, start)) continue
       this.#next = i + 1
+      if (name.charCodeAt(name.length - 1) === CLOSE_BRACKET) this.isFlat = false
       return name
     }
+    this.isFlat = false
     return text.slice(start, end)
   }
 }
@@ -96,13 +126,12 @@ const scratch = Buffer.allocUnsafeSlow(SHORT_BYTES)
 const shortCuts: number[] = []
 
 /**
- * Decodes the whole text at once, as bytes, because a character may be spread over several `%xx`, and cuts it afterwards: to make one
- * string and cut it costs half as much as to decode each name and each value.
+ * Decodes all of it at once, as bytes, because a character may be spread over several `%xx`, and cuts it afterwards: to make one string and
+ * cut it costs half as much as to decode each name and each value. What is decoded goes into `scratch`, where the bytes may lie themselves.
  */
-function readEscaped(text: string, list: PairList): void {
-  const isShort = text.length * MOST_BYTES_A_UNIT <= SHORT_BYTES
-  const bytes = isShort ? scratch : Buffer.from(text)
-  const size = isShort ? scratch.write(text) : bytes.length
+function readEscaped(bytes: Buffer, from: number, to: number, list: PairList): void {
+  const isShort = to - from <= SHORT_BYTES
+  const decoded = isShort ? scratch : Buffer.allocUnsafeSlow(to - from)
   /** Where each piece begins, where its name ends (-1 where it has no `=`), and where it ends. */
   const cuts = isShort ? shortCuts : []
   let count = 0
@@ -110,8 +139,8 @@ function readEscaped(text: string, list: PairList): void {
   let start = 0
   let nameEnd = -1
   let bits = 0
-  for (let at = 0; at <= size; at++) {
-    let byte = at === size ? AMPERSAND : bytes[at]!
+  for (let at = from; at <= to; at++) {
+    let byte = at === to ? AMPERSAND : bytes[at]!
     if (byte === AMPERSAND) {
       if (length > start || nameEnd !== -1) {
         list.checkRoom(count / 3)
@@ -129,21 +158,21 @@ function readEscaped(text: string, list: PairList): void {
     }
     if (byte === PLUS) byte = SP
     else if (byte === PERCENT) {
-      const value = at + 2 < size ? hexPair(bytes[at + 1]!, bytes[at + 2]!) : -1
+      const value = at + 2 < to ? hexPair(bytes[at + 1]!, bytes[at + 2]!) : -1
       if (value !== -1) {
         byte = value
         at += 2
       }
     }
     bits |= byte
-    bytes[length++] = byte
+    decoded[length++] = byte
   }
-  const decoded = bits < 0x80 ? bytes.toString('latin1', 0, length) : null
+  const text = bits < 0x80 ? decoded.toString('latin1', 0, length) : null
   for (let i = 0; i < count; i += 3) {
     const end = cuts[i + 2]!
     const split = cuts[i + 1] === -1 ? end : cuts[i + 1]!
-    if (decoded !== null) list.add(decoded, cuts[i]!, split, split, end)
-    else list.pairs.push(bytes.toString('utf8', cuts[i]!, split), bytes.toString('utf8', split, end))
+    if (text !== null) list.add(text, cuts[i]!, split, split, end)
+    else list.addTexts(decoded.toString('utf8', cuts[i]!, split), decoded.toString('utf8', split, end))
   }
 }
 

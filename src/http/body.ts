@@ -7,6 +7,7 @@
 import { Buffer, isUtf8 } from 'node:buffer'
 
 import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError } from '../base/errors.ts'
+import { type PairList, parseFormBytes } from '../formats/form.ts'
 
 /** Who takes body bytes as they arrive. */
 export interface BodySink {
@@ -193,9 +194,14 @@ export class RequestBody {
 
   text(member: string): string {
     this.#check(member)
-    // Behind a BOM the text begins (WHATWG Encoding); `toString` would keep it.
-    if (this.#text === null) this.#text = decodeText(this.#bytes, this.#start, this.#end)
+    this.#text ??= this.#bytes.toString('utf8', textStart(this.#bytes, this.#start, this.#end), this.#end)
     return this.#text
+  }
+
+  /** The pairs of a form, names before values, read where its bytes lie. See `parseFormBytes`. */
+  form(member: string, maxPairs: number, expected: readonly string[]): PairList {
+    this.#check(member)
+    return parseFormBytes(this.#bytes, textStart(this.#bytes, this.#start, this.#end), this.#end, maxPairs, expected)
   }
 
   /** Whether a gathered body is valid UTF-8. */
@@ -274,9 +280,10 @@ export class RequestBody {
   }
 }
 
-function decodeText(bytes: Buffer, start: number, end: number): string {
+/** Behind a BOM the text begins (WHATWG Encoding); `toString` would keep it. */
+function textStart(bytes: Buffer, start: number, end: number): number {
   const hasBom = end - start >= 3 && bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf
-  return bytes.toString('utf8', hasBom ? start + 3 : start, end)
+  return hasBom ? start + 3 : start
 }
 
 function promiseParts(): { resolve: () => void; reject: (error: Error) => void; promise: Promise<void> } {

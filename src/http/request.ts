@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { BodyAlreadyReadError, WeirError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'
 import { parseCookies } from '../formats/cookie.ts'
-import { type FormRecord, foldForm, parseForm } from '../formats/form.ts'
+import { DEFAULT_MAX_FORM_PAIRS, type FormRecord, foldForm, parseForm } from '../formats/form.ts'
 import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits } from '../formats/multipart.ts'
 import { NO_PAIRS, Pairs } from '../formats/pairs.ts'
 import type { Head } from '../wire/head.ts'
@@ -241,8 +241,8 @@ export class HttpRequest {
    * `[]`, which is not part of the key. Names are flat text. The record has no prototype.
    * @throws PayloadTooLargeError beyond 1,000 pairs
    */
-  bodyForm(text: string = this.#body.text('bodyForm()')): FormRecord {
-    return foldForm(parseForm(text))
+  bodyForm(text?: string): FormRecord {
+    return foldForm(text === undefined ? this.#body.form('bodyForm()', DEFAULT_MAX_FORM_PAIRS, []).pairs : parseForm(text))
   }
 
   /**

@@ -20,10 +20,12 @@ export interface PopulateOptions extends ReadContext {
   readonly maxDepth?: number
 }
 
-/** What came: parsed JSON, or the texts of a form. */
+type Properties = Readonly<Record<string, unknown>>
+
+/** What came: parsed JSON, or the texts of a form; where each name came once as name, value, name, value. */
 export type Source =
   | { readonly kind: 'json'; readonly value: object }
-  | { readonly kind: 'form'; readonly value: Readonly<Record<string, string | string[]>> }
+  | { readonly kind: 'form'; readonly value: Readonly<Record<string, string | string[]>> | readonly string[] }
 
 /** Deep enough for any document that a person designs. System.Text.Json has the same. */
 export const DEFAULT_MAX_DEPTH = 64
@@ -38,7 +40,7 @@ const TEXTS = t.array(t.string)
 /** @throws ModelBindingError with every property whose value cannot be converted; the model is then as it was */
 export function populate(model: object, source: Source, options: PopulateOptions): void {
   const run = new Population(source.kind === 'json', options)
-  run.readObject(model, source.value as Record<string, unknown>, '', false, 1)
+  run.readObject(model, source.value as Properties | readonly string[], '', false, 1)
   if (run.failures.length > 0) throw new ModelBindingError(run.failures)
   run.write()
 }
@@ -60,13 +62,17 @@ class Population {
     this.#maxDepth = options.maxDepth ?? DEFAULT_MAX_DEPTH
   }
 
-  readObject(model: object, source: Readonly<Record<string, unknown>>, prefix: string, isIncluded: boolean, depth: number): void {
+  readObject(model: object, source: Properties | readonly string[], prefix: string, isIncluded: boolean, depth: number): void {
     const fields = fieldsOf(model)
     // Most sources name their properties in the model's order: to look there first spares the search for whether the model has it.
     const own = Object.keys(model)
     let next = 0
-    for (const key of Object.keys(source)) {
+    const keys = isPairs(source) ? source : Object.keys(source)
+    const step = isPairs(source) ? 2 : 1
+    for (let i = 0; i < keys.length; i += step) {
       if (this.failures.length >= MAX_MISMATCHES) return
+      const key = keys[i]!
+      const given = isPairs(source) ? source[i + 1] : source[key]
       const path = prefix === '' ? key : `${prefix}.${key}`
       const schema = fields?.get(key)
       // Only what the model has itself, or has declared, is ever read or written: nothing reaches a prototype.
@@ -75,12 +81,11 @@ class Population {
       const isKnown = key !== '__proto__' && (isNext || schema !== undefined || Object.hasOwn(model, key))
       const present = isKnown ? (model as Record<string, unknown>)[key] : undefined
       if (!isKnown || (schema === undefined && typeof present === 'function')) {
-        if (this.#options.unknownProperties === 'error') this.#fail(path, 'no such property', show(source[key]))
+        if (this.#options.unknownProperties === 'error') this.#fail(path, 'no such property', show(given))
         continue
       }
       const choice = this.#selection === null ? 'all' : this.#selection.of(path, isIncluded)
       if (choice === 'none') continue
-      const given = source[key]
       // As if nothing came: a declared property keeps its value as well, whether or not it has a default.
       if (given === null && this.#options.nullValues === 'ignore') continue
       let value = given
@@ -206,6 +211,10 @@ function restore(target: Record<string, unknown>, key: string, value: unknown): 
 function isSameScalar(value: unknown, present: unknown): boolean {
   const type = typeof value
   return type === typeof present && (type === 'string' || type === 'boolean' || (type === 'number' && Number.isFinite(value)))
+}
+
+function isPairs(source: Properties | readonly string[]): source is readonly string[] {
+  return Array.isArray(source)
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -114,9 +114,12 @@ function skipPlain(buf: Buffer, from: number, stop: number): number {
   return (index << 2) - start
 }
 
-/** Whether each byte of the four is from 0x20 to 0x7e. A carry into the next byte comes only from one that is not. */
+/**
+ * Whether each byte of the four is from 0x20 to 0x7e. A carry into the next byte comes only from one that is not; 0xff, which the sum would
+ * let pass, keeps its highest bit in the difference.
+ */
 function isPlain(word: number): boolean {
-  return (((word - 0x20202020) | 0 | ((word + 0x01010101) | 0) | word) & HIGH_BITS) === 0
+  return (((word - 0x20202020) | (word + 0x01010101)) & HIGH_BITS) === 0
 }
 
 function notAName(byte: number, first: boolean): ProtocolError {

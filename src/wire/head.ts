@@ -30,6 +30,11 @@ const EXPECT = 4
 const UPGRADE = 8
 /** A Connection field that says `keep-alive` and nothing else, as those of browsers do. */
 const KEEP_ALIVE = 16
+/** More than one Content-Type. */
+const TYPES = 32
+
+/** A value that is longer is not remembered. */
+const MOST_REMEMBERED = 128
 
 /** Reads heads one after the other. Holds no bytes: it is given the same ones again, from the head's first, until the head is complete. */
 export class HeadReader extends FieldReader {
@@ -50,6 +55,10 @@ export class HeadReader extends FieldReader {
   #hostEnd = 0
   #lengthStart = -1
   #lengthEnd = 0
+  /** As with Host: whoever is given the same string again knows what it says. */
+  #lastType = ''
+  #typeStart = -1
+  #typeEnd = 0
 
   /** Length of the head that was read, in bytes. */
   get length(): number {
@@ -71,6 +80,7 @@ export class HeadReader extends FieldReader {
     this.#seen = 0
     this.#hostStart = -1
     this.#lengthStart = -1
+    this.#typeStart = -1
   }
 
   /**
@@ -167,6 +177,12 @@ export class HeadReader extends FieldReader {
         if (!isName(buf, name, 'connection')) return
         this.#seen |= this.#isKeepAlive(buf, base + valueStart, base + valueEnd) ? KEEP_ALIVE : CONNECTION
         return
+      case 12:
+        if (!isName(buf, name, 'content-type')) return
+        if (this.#typeStart !== -1) this.#seen |= TYPES
+        this.#typeStart = valueStart
+        this.#typeEnd = valueEnd
+        return
       case 14:
         if (!isName(buf, name, 'content-length')) return
         if (this.#lengthStart !== -1) throw new ProtocolError('WEIR_CONTENT_LENGTH_REPEATED')
@@ -194,6 +210,7 @@ export class HeadReader extends FieldReader {
       this.#fieldsStart,
       this.#readHost(buf, base, block, target),
     )
+    if (this.#typeStart !== -1) head.contentType = this.#readType(buf, base, block, head)
     const seen = this.#seen
     const transferEncoding = (seen & TRANSFER_ENCODING) === 0 ? null : head.get('transfer-encoding')
     const contentLength = this.#lengthStart === -1 ? null : trimBlanks(block, this.#lengthStart, this.#lengthEnd)
@@ -215,7 +232,8 @@ export class HeadReader extends FieldReader {
       if (this.#minorVersion === 1) throw new ProtocolError('WEIR_HOST_MISSING')
       if (target.authority === null) return ''
     }
-    if (this.#hostStart !== -1 && target.authority === null && this.#isLastHost(block)) return this.#lastHost
+    if (this.#hostStart !== -1 && target.authority === null && isAgain(block, this.#hostStart, this.#hostEnd, this.#lastHost))
+      return this.#lastHost
     // Not a slice of the block, which would be kept as long as the host is.
     const host =
       this.#hostStart === -1 ? target.authority! : trimBlanks(buf.toString('latin1', base + this.#hostStart, base + this.#hostEnd))
@@ -226,11 +244,12 @@ export class HeadReader extends FieldReader {
     return host
   }
 
-  /** Whether Host says what it said in the request before, behind one blank. */
-  #isLastHost(block: string): boolean {
-    const last = this.#lastHost
-    const start = this.#hostStart + 1
-    return last !== '' && this.#hostEnd - start === last.length && block.charCodeAt(start - 1) === SP && block.startsWith(last, start)
+  #readType(buf: Buffer, base: number, block: string, head: Head): string | null {
+    if ((this.#seen & TYPES) !== 0) return head.get('content-type')
+    if (isAgain(block, this.#typeStart, this.#typeEnd, this.#lastType)) return this.#lastType
+    const type = trimBlanks(buf.toString('latin1', base + this.#typeStart, base + this.#typeEnd))
+    if (type.length <= MOST_REMEMBERED) this.#lastType = type
+    return type
   }
 
   #isKeepAlive(buf: Buffer, from: number, end: number): boolean {
@@ -261,6 +280,11 @@ function isText(buf: Buffer, start: number, text: string): boolean {
   return true
 }
 
+/** Whether a value says what it said in the request before, behind one blank. */
+function isAgain(block: string, start: number, end: number, last: string): boolean {
+  return last !== '' && end - start === last.length + 1 && block.charCodeAt(start) === SP && block.startsWith(last, start + 1)
+}
+
 function isLineEnd(byte: number): boolean {
   return byte === CR || byte === LF
 }
@@ -282,7 +306,8 @@ export class Head {
   expectsContinue = false
   /** `Connection: upgrade` and an Upgrade field. */
   upgrade = false
-  #contentType: string | null | undefined = undefined
+  /** Content-Type, null without one. */
+  contentType: string | null = null
   /** It came as HTTP/2. What it says is read as if it had come as HTTP/1.1. */
   isHttp2 = false
   /** Length of the body in bytes, 0 without one, -1 (`CHUNKED`) when only its end will tell. */
@@ -343,12 +368,6 @@ export class Head {
   /** Size of the head in bytes. */
   get size(): number {
     return this.#block.length
-  }
-
-  /** Content-Type, which the engine asks for and the handler again. */
-  get contentType(): string | null {
-    if (this.#contentType === undefined) this.#contentType = this.get('content-type')
-    return this.#contentType
   }
 
   /**
