@@ -134,12 +134,17 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   }
 
   #settleLater(exchange: Exchange, result: Promise<HttpResponse>): void {
-    result
-      .then((response) => {
-        this.#respond(exchange, response)
-        this.proceed()
-      })
-      .catch((error: Error) => this.crash(error))
+    result.then(
+      (response) => {
+        try {
+          this.#respond(exchange, response)
+          this.proceed()
+        } catch (error) {
+          this.crash(error as Error)
+        }
+      },
+      (error: Error) => this.crash(error),
+    )
   }
 
   #respond(exchange: Exchange, response: HttpResponse): void {
