@@ -54,6 +54,19 @@ test('where few waited the next does not', async () => {
   assert.equal(written, 'abcd')
 })
 
+test('the first behind a pause does not wait, whether many waited before it or none', async () => {
+  manyAnswers()
+  answer('a', 6)
+  assert.equal(written, 'a')
+  written = ''
+  now += 6
+  manyAnswers()
+  for (const name of 'abcde') answer(name)
+  await turn()
+  answer('f', 6)
+  assert.equal(written, 'abcdef')
+})
+
 test('where each took long none waits for another', async () => {
   manyAnswers()
   for (const name of 'abcde') answer(name)

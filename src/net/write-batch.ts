@@ -21,6 +21,8 @@ const CLOSE_ANSWERS = 8
 const CLOSE_MS = 0.04
 /** For so long an answer waits, give or take the few that come between two looks at the clock. */
 const LONGEST_WAIT_MS = 0.5
+/** A load that pauses for so long is over, and who comes next comes alone. */
+const PAUSE_MS = 5
 /** To ask for the time costs as much as a small part of a request. */
 const ANSWERS_PER_LOOK = 8
 
@@ -29,8 +31,9 @@ export class WriteBatch {
   readonly #waiting: Flushable[] = []
   #isGathering = false
   #isScheduled = false
-  /** When an answer was written at once, and how many were, each closely behind the one before. */
+  /** When an answer was written at once, or those that waited were. */
   #lastAt = 0
+  /** How many were written at once, each closely behind the one before. */
   #closeAnswers = 0
   /** When the first of those that wait came. */
   #firstAt = 0
@@ -47,9 +50,12 @@ export class WriteBatch {
       box.flush()
       return
     }
+    if (this.#waiting.length === 0 && !this.#begin()) {
+      box.flush()
+      return
+    }
     const count = this.#waiting.push(box)
-    if (count === 1) this.#begin()
-    else if (count % ANSWERS_PER_LOOK === 0 && this.#now() - this.#firstAt > LONGEST_WAIT_MS) this.#flush()
+    if (count % ANSWERS_PER_LOOK === 0 && this.#now() - this.#firstAt > LONGEST_WAIT_MS) this.#flush()
   }
 
   /** Of an answer that is written at once. */
@@ -62,17 +68,25 @@ export class WriteBatch {
     this.#isGathering = true
   }
 
-  #begin(): void {
+  /** @returns whether to wait: not the first behind a pause, behind which the program may exit */
+  #begin(): boolean {
     this.#firstAt = this.#now()
-    if (this.#isScheduled) return
+    if (this.#isScheduled) return true
+    if (this.#firstAt - this.#lastAt > PAUSE_MS) {
+      this.#lastAt = this.#firstAt
+      this.#isGathering = false
+      return false
+    }
     this.#isScheduled = true
     setImmediate(this.#onTurn)
+    return true
   }
 
   readonly #onTurn = (): void => {
     this.#isScheduled = false
     const count = this.#waiting.length
-    const goesOn = count >= MANY && this.#now() - this.#firstAt < count * CLOSE_MS
+    this.#lastAt = this.#now()
+    const goesOn = count >= MANY && this.#lastAt - this.#firstAt < count * CLOSE_MS
     this.#flush()
     this.#isGathering = goesOn
   }
