@@ -54,7 +54,7 @@ export function mapBody(
   if (type === null) return false
   if (isJson(type.type)) return isUtf8Only(type.parameters) && mapJson(member, body, model, options, options.jsonEngine ?? engine)
   if (type.type !== FORM) return false
-  if (body.length(member) === 0) return false
+  if (!body.hasText(member)) return false
   const { pairs, isFlat } = body.form(member, DEFAULT_MAX_FORM_PAIRS, Object.keys(model))
   populate(model, { kind: 'form', value: isFlat ? pairs : foldForm(pairs, new Folded()) }, populateOptions(options))
   return true

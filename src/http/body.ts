@@ -198,6 +198,12 @@ export class RequestBody {
     return this.#text
   }
 
+  /** Whether there is any text: a BOM is none. */
+  hasText(member: string): boolean {
+    this.#check(member)
+    return textStart(this.#bytes, this.#start, this.#end) < this.#end
+  }
+
   /** The pairs of a form, names before values, read where its bytes lie. See `parseFormBytes`. */
   form(member: string, maxPairs: number, expected: readonly string[]): PairList {
     this.#check(member)

@@ -129,6 +129,7 @@ for (const { name: spelling, map } of SPELLINGS) {
       ['without a body', JSON_TYPE, null],
       ['with an empty body', JSON_TYPE, ''],
       ['with a body that is only a BOM', JSON_TYPE, '\ufeff'],
+      ['with a form that is only a BOM', FORM_TYPE, '\ufeff'],
       ['with an empty form', FORM_TYPE, ''],
       ['without a content type', null, '{"name":"x"}'],
       ['of another content type', 'text/plain', '{"name":"x"}'],
