@@ -1,4 +1,4 @@
-// application/x-www-form-urlencoded: text in, names and values out (https://url.spec.whatwg.org/#urlencoded-parsing).
+// application/x-www-form-urlencoded: text or bytes in, names and values out (https://url.spec.whatwg.org/#urlencoded-parsing).
 //
 // Names are flat text. `a[b]` is a name like any other; only a `[]` at its end means something, and only in `foldForm`.
 
@@ -37,10 +37,12 @@ export function parseForm(text: string, maxPairs: number = DEFAULT_MAX_FORM_PAIR
 }
 
 /**
- * The same of bytes, from `from` to `to`, which may be anything.
+ * The same of the bytes `[from, to)`. They need not be UTF-8: a character that is sent half as an escape is put together, as the standard
+ * has it, and what is no character becomes U+FFFD.
  *
  * @param expected names that are likely to come, in about this order. One that does is given back as this very string, which property
  *   look-ups already know: for a name cut out of a text they would have to find out which of all names it is
+ * @throws PayloadTooLargeError naming `maxFormPairs`
  */
 export function parseFormBytes(bytes: Buffer, from: number, to: number, maxPairs: number, expected: readonly string[]): PairList {
   const list = new PairList(maxPairs, expected)
@@ -49,7 +51,7 @@ export function parseFormBytes(bytes: Buffer, from: number, to: number, maxPairs
   return list
 }
 
-/** Asked of what is long: such a text is cut faster than its bytes are looked at. */
+/** Asked of long forms only: where nothing has to be decoded, their text is cut faster than their bytes are looked at one by one. */
 function hasEscapes(bytes: Buffer): boolean {
   return bytes.includes(PERCENT) || bytes.includes(PLUS)
 }
@@ -82,6 +84,7 @@ export class PairList {
     this.pairs.push(this.#nameIn(text, nameStart, nameEnd), text.slice(valueStart, valueEnd))
   }
 
+  /** A name and a value that were decoded one by one. */
   addTexts(name: string, value: string): void {
     this.pairs.push(this.#nameIn(name, 0, name.length), value)
   }
@@ -93,6 +96,7 @@ export class PairList {
       const name = expected[i]!
       if (name.length !== end - start || !text.startsWith(name, start)) continue
       this.#next = i + 1
+      // It may end in `[]`, which `foldForm` takes off; to fold one that does not changes nothing.
       if (name.charCodeAt(name.length - 1) === CLOSE_BRACKET) this.isFlat = false
       return name
     }
@@ -127,7 +131,8 @@ const shortCuts: number[] = []
 
 /**
  * Decodes all of it at once, as bytes, because a character may be spread over several `%xx`, and cuts it afterwards: to make one string and
- * cut it costs half as much as to decode each name and each value. What is decoded goes into `scratch`, where the bytes may lie themselves.
+ * cut it costs half as much as to decode each name and each value. The bytes may lie in `scratch` already, where short forms are
+ * decoded to: what is written is never ahead of what is read.
  */
 function readEscaped(bytes: Buffer, from: number, to: number, list: PairList): void {
   const isShort = to - from <= SHORT_BYTES

@@ -6,10 +6,10 @@ import type { Transport } from './transport.ts'
 
 /** A body of up to this many bytes is copied behind its head: one write of both is cheaper than a vectored one. */
 const JOIN_BYTES = 16 * 1024
-/** Where UTF-8 is made of a text, to be one byte a character. */
-let scratch: Buffer | null = null
 /** So much waits here at most before it is handed on. */
 const FULL_CHARS = 64 * 1024
+/** Where a text becomes UTF-8, which is then kept as text of one byte a character. Made when it is needed: many programs answer ASCII only. */
+let scratch: Buffer | null = null
 
 export class Outbox {
   readonly #transport: Transport
@@ -61,7 +61,7 @@ export class Outbox {
     this.#transport.writeBytes(joined)
   }
 
-  /** As `flush`, but others may be written with it. */
+  /** As `flush`, but under load it may wait until others can be written with it, for half a millisecond or so (write-batch.ts). */
   flushSoon(): void {
     if (this.#text !== '') this.#transport.flushSoon(this)
   }

@@ -134,6 +134,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   }
 
   #settleLater(exchange: Exchange, result: Promise<HttpResponse>): void {
+    // With `.catch()` behind it, each request would make one promise more.
     result.then(
       (response) => {
         try {

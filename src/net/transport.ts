@@ -9,7 +9,7 @@ export interface Transport {
   writeBytes(bytes: Uint8Array): void
   /** Text and bytes in one packet where that is possible. */
   writeBoth(text: string, bytes: Uint8Array): void
-  /** Lets `box` write what waits in it: now, or where a write is dear, together with others in the same turn of the event loop. */
+  /** Lets `box` write what waits in it: now, or where writes are dear and many come, together with others in this turn of the event loop. */
   flushSoon(box: Flushable): void
   /**
    * Set to true where the bytes that come next are going to be kept: they may then come in memory of their own (`borrowed` is false),

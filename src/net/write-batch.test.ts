@@ -95,6 +95,5 @@ test('an answer that comes while others are written is written too', async () =>
   })
   answer('c')
   await turn()
-  await turn()
-  assert.equal([...written].sort().join(''), 'abcd')
+  assert.equal(written, 'abcd')
 })

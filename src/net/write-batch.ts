@@ -1,10 +1,10 @@
 // When do small answers go out? Under load, when all sockets that are ready have been read: a write runs through the whole network stack and
-// turns the code that reads and answers requests out of the processor's caches, so it is cheaper to make many answers and then write them.
+// drives the code that reads and answers requests out of the processor's caches, so it is cheaper to make many answers and then write them.
 //
 // Where requests come one by one each answer is written at once: nothing is to be gained, and a program may well exit behind its one answer.
 // So is each where handlers take long: nobody's answer waits for them.
 //
-// Measured with 64 connections on Node 20 (Intel Xeon, 2 cores): 5 to 8 % less CPU a request, and as much more throughput.
+// What it gains, and what else was tried: decisions/013-gathered-writes.md.
 
 import { setImmediate } from 'node:timers'
 
@@ -15,11 +15,11 @@ export interface Flushable {
 
 /** So many at a time are worth it. Fewer pay for the turn of the event loop and gain little. */
 const MANY = 4
-/** How many answers follow one another closely before it is tried whether many wait. */
+/** So many in a row must come closely behind the one before; then it is tried how many gather. */
 const CLOSE_ANSWERS = 8
-/** How closely. What an answer would gain that takes longer is lost in it. */
+/** How closely. Where an answer takes longer than this, what it would gain is too little to be noticed. */
 const CLOSE_MS = 0.04
-/** For so long an answer waits, give or take the few that come between two looks at the clock. */
+/** For so long an answer waits, and until those that come before the next look at the clock have been made. */
 const LONGEST_WAIT_MS = 0.5
 /** A load that pauses for so long is over, and who comes next comes alone. */
 const PAUSE_MS = 5
@@ -58,7 +58,7 @@ export class WriteBatch {
     if (count % ANSWERS_PER_LOOK === 0 && this.#now() - this.#firstAt > LONGEST_WAIT_MS) this.#flush()
   }
 
-  /** Of an answer that is written at once. */
+  /** Counts an answer that is written at once: after enough of them, the next ones wait. */
   #count(): void {
     const now = this.#now()
     this.#closeAnswers = now - this.#lastAt < CLOSE_MS ? this.#closeAnswers + 1 : 0

@@ -31,10 +31,10 @@ const UPGRADE = 8
 /** A Connection field that says `keep-alive` and nothing else, as those of browsers do. */
 const KEEP_ALIVE = 16
 /** More than one Content-Type. */
-const TYPES = 32
+const CONTENT_TYPES = 32
 
-/** A value that is longer is not remembered. */
-const MOST_REMEMBERED = 128
+/** A Content-Type of more characters is not remembered: what comes in every request is shorter, and readers outlive their connections. */
+const MAX_REMEMBERED_CHARS = 128
 
 /** Reads heads one after the other. Holds no bytes: it is given the same ones again, from the head's first, until the head is complete. */
 export class HeadReader extends FieldReader {
@@ -55,7 +55,7 @@ export class HeadReader extends FieldReader {
   #hostEnd = 0
   #lengthStart = -1
   #lengthEnd = 0
-  /** As with Host: whoever is given the same string again knows what it says. */
+  /** As with Host. Whoever reads it is given the same string again, and may know from before what it says. */
   #lastType = ''
   #typeStart = -1
   #typeEnd = 0
@@ -179,7 +179,7 @@ export class HeadReader extends FieldReader {
         return
       case 12:
         if (!isName(buf, name, 'content-type')) return
-        if (this.#typeStart !== -1) this.#seen |= TYPES
+        if (this.#typeStart !== -1) this.#seen |= CONTENT_TYPES
         this.#typeStart = valueStart
         this.#typeEnd = valueEnd
         return
@@ -244,11 +244,12 @@ export class HeadReader extends FieldReader {
     return host
   }
 
+  /** More than one are combined, as any field is: no media type is read from that. */
   #readType(buf: Buffer, base: number, block: string, head: Head): string | null {
-    if ((this.#seen & TYPES) !== 0) return head.get('content-type')
+    if ((this.#seen & CONTENT_TYPES) !== 0) return head.get('content-type')
     if (isAgain(block, this.#typeStart, this.#typeEnd, this.#lastType)) return this.#lastType
     const type = trimBlanks(buf.toString('latin1', base + this.#typeStart, base + this.#typeEnd))
-    if (type.length <= MOST_REMEMBERED) this.#lastType = type
+    if (type.length <= MAX_REMEMBERED_CHARS) this.#lastType = type
     return type
   }
 
@@ -306,7 +307,7 @@ export class Head {
   expectsContinue = false
   /** `Connection: upgrade` and an Upgrade field. */
   upgrade = false
-  /** Content-Type, null without one. */
+  /** Content-Type as `get` gives it, null without one. */
   contentType: string | null = null
   /** It came as HTTP/2. What it says is read as if it had come as HTTP/1.1. */
   isHttp2 = false
