@@ -457,6 +457,21 @@ describe('bodyForm', () => {
     })
   }
 
+  test('of the body reads its bytes: behind a BOM, and a character that is half an escape as one', async () => {
+    const form = (bytes: Buffer) => see(FORM_TYPE, bytes, (request) => ({ ...request.bodyForm() }))
+    assert.deepEqual(await form(Buffer.from('\ufeffa=\ufeff1')), { a: '\ufeff1' })
+    assert.deepEqual(await form(Buffer.from('\ufeff')), {})
+    assert.deepEqual(await form(Buffer.from('a=\xc3%A9&b=\xff', 'latin1')), { a: 'é', b: '\ufffd' })
+  })
+
+  test('reads a form that is long, with escapes and without, as any other', async () => {
+    const long = 'ü'.repeat(5000)
+    for (const name of ['ü', '%C3%BC']) {
+      const form = await see(FORM_TYPE, `${name}=${long}&b=1&b=2`, (request) => ({ ...request.bodyForm() }))
+      assert.deepEqual(form, { ü: long, b: ['1', '2'] })
+    }
+  })
+
   test('has no prototype, and names of prototypes are names', async () => {
     const form = await see(FORM_TYPE, '__proto__=x&constructor=y', (request) => request.bodyForm())
     assert.equal(Object.getPrototypeOf(form), null)
