@@ -114,6 +114,23 @@ test('bytes that are no UTF-8 are decoded behind the escapes, as the standard sa
   assert.deepEqual(read(Buffer.from('a=\xc3%A9&\xff=%C3\xa9', 'latin1')), ['a', 'é', '\ufffd', 'é'])
 })
 
+test('bytes that are no UTF-8 are read alike in a long form without escapes', () => {
+  const read = (bytes: Buffer) => parseFormBytes(bytes, 0, bytes.length, 10, []).pairs
+  const tail = `&long=${'x'.repeat(5000)}`
+  for (const text of ['a=\xc3&b=\xff', '\xf0\x9f=\xe2\x82&\xa9=', '\xc3=\xc3\xa9&=\xc3']) {
+    const short = Buffer.from(text, 'latin1')
+    assert.deepEqual(read(Buffer.concat([short, Buffer.from(tail)])).slice(0, -2), read(short))
+  }
+})
+
+test('of bytes, too, no pair beyond the limit is made', () => {
+  for (const value of ['x', '%41', 'x'.repeat(5000), '%41'.repeat(2000)]) {
+    const bytes = Buffer.from(`a=${value}&b=${value}`)
+    assert.equal(parseFormBytes(bytes, 0, bytes.length, 2, ['a', 'b']).pairs.length, 4)
+    assert.throws(() => parseFormBytes(bytes, 0, bytes.length, 1, ['a', 'b']), PayloadTooLargeError)
+  }
+})
+
 test('a form whose names are all expected and different needs no folding; any other does', () => {
   const isFlat = (text: string) => parseFormBytes(Buffer.from(text), 0, Buffer.byteLength(text), 10, ['a', 'b', 'c', 'd[]']).isFlat
   for (const text of ['', 'a=1', 'a=1&b=2&c=3', 'a&c', 'b=ü&c=%C3%BC']) assert.equal(isFlat(text), true, text)
