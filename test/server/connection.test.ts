@@ -44,6 +44,55 @@ inBothReadModes('connection', (serve) => {
     })
   }
 
+  test('a form is mapped or not by the type of its own request, whatever the one before said', async (t) => {
+    const { connect } = await serve(t, (server) => server.mapPost('/', (_, { request }) => ({ mapped: request.bodyMap({ a: '' }) })))
+    const client = await connect()
+    const form = 'Content-Type: application/x-www-form-urlencoded\r\n'
+    const values: [fields: string, mapped: boolean][] = [
+      [form, true],
+      ['Content-Type: text/plain\r\n', false],
+      [form, true],
+      ['', false],
+      [form + form, false],
+      [form, true],
+    ]
+    for (const [fields, mapped] of values) {
+      assert.deepEqual((await client.post('/', 'a=1', fields).message()).json(), { mapped }, JSON.stringify(fields))
+    }
+  })
+
+  test('under load each client gets its own answers, all of them and in order, and the end behind the last', async (t) => {
+    const { connect } = await serve(t, (server) =>
+      server
+        .mapGet('/now/:id', ({ id }) => `${id} é€😀`)
+        .mapGet('/later/:id', async ({ id }) => id)
+        .mapGet('/large/:id', ({ id }) => `${id} ${'x'.repeat(20_000)}`)
+        .mapGet('/bytes/:id', ({ id }) => Buffer.from(`${id} bytes`)),
+    )
+    const clients = await Promise.all(Array.from({ length: 48 }, connect))
+    // One request of each at a time, so that many sockets are ready at once and small answers are gathered; then what is large or comes
+    // later between them.
+    const rounds = [...Array.from({ length: 30 }, () => ['now']), ['now', 'large', 'now'], ['later', 'now', 'bytes', 'now', 'later']]
+    for (const [round, paths] of rounds.entries()) {
+      const isLast = round === rounds.length - 1
+      for (const [number, client] of clients.entries()) {
+        for (const [i, path] of paths.entries()) {
+          client.get(`/${path}/${number}-${round}-${i}`, isLast && i === paths.length - 1 ? 'Connection: close\r\n' : '')
+        }
+      }
+      for (const [number, client] of clients.entries()) {
+        const answers = await client.messages(paths.length)
+        const ids = answers.map(({ text }) => text.split(' ')[0])
+        assert.deepEqual(
+          ids,
+          paths.map((_, i) => `${number}-${round}-${i}`),
+        )
+        if (paths[0] === 'now') assert.equal(answers[0]!.text, `${number}-${round}-0 é€😀`)
+      }
+    }
+    for (const client of clients) assert.equal(await client.closed(), 'end')
+  })
+
   test('nothing that follows Connection: close is answered', async (t) => {
     const seen: string[] = []
     const { connect } = await serve(t, (server) => server.map(null, '/*p', async ({ p }) => void seen.push(p)))
