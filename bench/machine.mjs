@@ -49,6 +49,23 @@ export function leaveServerCore(pinning) {
   if (pinning) said('taskset', '-cp', String(LOAD_CORE), String(process.pid))
 }
 
+/** Column of /proc/stat, and its unit. */
+const STEAL = 8
+const TICKS_A_SECOND = 100
+
+/**
+ * Seconds in which any core had work and the host of this virtual machine had given it to another one, since the machine started. 0 where
+ * the system does not say.
+ */
+export function stolenSeconds() {
+  try {
+    const [all] = readFileSync('/proc/stat', 'utf8').split('\n', 1)
+    return Number(all.split(/\s+/)[STEAL]) / TICKS_A_SECOND
+  } catch {
+    return 0
+  }
+}
+
 /** Seconds in which any core was at work since the machine started. */
 export function workedSeconds() {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000

@@ -4,15 +4,22 @@ import { mkdirSync } from 'node:fs'
 
 import { checkAnswers } from './check.mjs'
 import { Child } from './child.mjs'
-import { SERVER_CORE, workedSeconds } from './machine.mjs'
+import { SERVER_CORE, stolenSeconds, workedSeconds } from './machine.mjs'
 
 /**
- * @returns {Promise<{ rounds: Map<string, object>[], othersShare: number, skipped: Map<string, string>, failed: Map<string, string> }>}
+ * A round in which the host took more than this share of the two cores is measured again: what a server has in the processor's caches is
+ * gone each time, and those that do much for a request and those that do little do not lose alike. As many are, at most, as were asked for.
+ */
+export const MOST_STOLEN = 0.02
+const USED_CORES = 2
+
+/**
+ * @returns {Promise<{ rounds: Map<string, object>[], repeated: number, othersShare: number, skipped: Map<string, string>, failed: Map<string, string> }>}
  *   each round by server name: { cpuMicroseconds, systemShare, busy, generatorBusy, requestsPerSecond, p50, p99, rssBytes };
- *   `othersShare`: how many cores other processes of this machine kept busy meanwhile
+ *   `repeated`: how many rounds were measured again; `othersShare`: how many cores other processes of this machine kept busy meanwhile
  */
 export async function measure(workload, servers, { options, pinning, generator, say }) {
-  const result = { rounds: [], othersShare: 0, skipped: new Map(), failed: new Map() }
+  const result = { rounds: [], repeated: 0, othersShare: 0, skipped: new Map(), failed: new Map() }
   let othersSeconds = 0
   let roundSeconds = 0
   for (let generation = 0; generation < options.processes; generation++) {
@@ -20,7 +27,11 @@ export async function measure(workload, servers, { options, pinning, generator, 
     try {
       await startAll()
       const until = Math.round((options.rounds * (generation + 1)) / options.processes)
-      while (result.rounds.length < until) result.rounds.push(await round(running, result.rounds.length))
+      while (result.rounds.length < until) {
+        const { figures, stolenShare } = await round(running, result.rounds.length)
+        if (stolenShare > MOST_STOLEN && result.repeated < options.rounds) result.repeated++
+        else result.rounds.push(figures)
+      }
     } finally {
       await Promise.all([...running.values()].map(({ child }) => child.stop()))
     }
@@ -63,6 +74,7 @@ export async function measure(workload, servers, { options, pinning, generator, 
     }
     const names = [...running.keys()]
     const workedBefore = workedSeconds()
+    const stolenBefore = stolenSeconds()
     const began = performance.now()
     const turns = Math.max(1, Math.round(options.seconds / generator.turnSeconds))
     for (let i = 0; i < turns * names.length; i++) {
@@ -72,15 +84,17 @@ export async function measure(workload, servers, { options, pinning, generator, 
     }
     for (const { busySeconds, user, system } of sums.values()) othersSeconds -= busySeconds + (user + system) / 1e6
     othersSeconds += workedSeconds() - workedBefore
-    roundSeconds += (performance.now() - began) / 1000
+    const elapsedSeconds = (performance.now() - began) / 1000
+    roundSeconds += elapsedSeconds
+    const stolenShare = (stolenSeconds() - stolenBefore) / elapsedSeconds / USED_CORES
 
-    const results = new Map()
+    const figures = new Map()
     for (const [name, { child, target }] of running) {
       const latencies = await generator.close(target)
       const { rssBytes } = await child.ask({ ask: 'memory' })
-      results.set(name, { ...figures(sums.get(name)), ...latencies, rssBytes })
+      figures.set(name, { ...figuresOf(sums.get(name)), ...latencies, rssBytes })
     }
-    return results
+    return { figures, stolenShare }
   }
 
   async function takeTurn({ child, target }, seconds, sum) {
@@ -93,7 +107,7 @@ export async function measure(workload, servers, { options, pinning, generator, 
   }
 }
 
-function figures({ requests, elapsedSeconds, busySeconds, user, system }) {
+function figuresOf({ requests, elapsedSeconds, busySeconds, user, system }) {
   return {
     cpuMicroseconds: (user + system) / requests,
     systemShare: system / (user + system),

@@ -1,4 +1,5 @@
 // The figures as Markdown.
+import { MOST_STOLEN } from './measure.mjs'
 import { median, spread, uncertainty } from './statistics.mjs'
 
 /** Below this share of its core a server was not at its limit. */
@@ -48,7 +49,7 @@ export function heading(machine, servers, options, command) {
   ].join('\n')
 }
 
-export function table(workload, servers, { rounds, othersShare, skipped, failed }, generatorName) {
+export function table(workload, servers, { rounds, repeated, othersShare, skipped, failed }, generatorName) {
   const lines = [
     `### ${workload.id}: ${workload.title}`,
     '',
@@ -63,6 +64,10 @@ export function table(workload, servers, { rounds, othersShare, skipped, failed 
     for (const [name, values] of summary) lines.push(row(labelOf(name), values))
     lines.push('')
     for (const [name, values] of summary) if (values.busy < SATURATED) lines.push(`\\* ${labelOf(name)}: ${whyNotBusy(values)}`)
+    if (repeated > 0)
+      lines.push(
+        `${repeated} rounds were measured again: the host of this machine had taken more than ${percent(MOST_STOLEN)} of its time.`,
+      )
     if (othersShare > DISTURBED)
       lines.push(`Other processes kept ${othersShare.toFixed(2)} cores of this machine busy meanwhile: expect noise.`)
   }
