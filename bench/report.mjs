@@ -66,7 +66,7 @@ export function table(workload, servers, { rounds, repeated, othersShare, skippe
     for (const [name, values] of summary) if (values.busy < SATURATED) lines.push(`\\* ${labelOf(name)}: ${whyNotBusy(values)}`)
     if (repeated > 0)
       lines.push(
-        `${repeated} rounds were measured again: the host of this machine had taken more than ${percent(MOST_STOLEN)} of its time.`,
+        `Rounds measured again: ${repeated}, because the host of this machine had taken more than ${percent(MOST_STOLEN)} of its time.`,
       )
     if (othersShare > DISTURBED)
       lines.push(`Other processes kept ${othersShare.toFixed(2)} cores of this machine busy meanwhile: expect noise.`)
