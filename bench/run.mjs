@@ -27,7 +27,7 @@ const own = new OwnGenerator(machine.pinning)
 const wrk = options.generator === 'wrk' ? new WrkGenerator(machine.pinning) : null
 const say = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`)
 const command = `npm run bench -- ${process.argv.slice(2).join(' ')}`
-  .replace(/ --json \S+/, '')
+  .replace(/ --json[ =]\S+/, '')
   .trim()
   .replace(/ --$/, '')
 const head = heading(machine, servers, options, command)

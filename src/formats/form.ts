@@ -28,10 +28,10 @@ export type FormRecord = Record<string, string | string[]>
 export function parseForm(text: string, maxPairs: number = DEFAULT_MAX_FORM_PAIRS): string[] {
   const list = new PairList(maxPairs, NO_NAMES)
   if (!text.includes('%') && !text.includes('+')) readPlain(text, list)
-  else if (text.length * MOST_BYTES_A_UNIT <= SHORT_BYTES) readEscaped(scratch, 0, scratch.write(text), list)
+  else if (text.length * MOST_BYTES_A_UNIT <= SHORT_BYTES) readEscaped(scratch, 0, scratch.write(text), scratch, list)
   else {
     const bytes = Buffer.from(text)
-    readEscaped(bytes, 0, bytes.length, list)
+    readEscaped(bytes, 0, bytes.length, bytes, list)
   }
   return list.pairs
 }
@@ -46,8 +46,10 @@ export function parseForm(text: string, maxPairs: number = DEFAULT_MAX_FORM_PAIR
  */
 export function parseFormBytes(bytes: Buffer, from: number, to: number, maxPairs: number, expected: readonly string[]): PairList {
   const list = new PairList(maxPairs, expected)
-  if (to - from > SHORT_BYTES && !hasEscapes(bytes.subarray(from, to))) readPlain(bytes.toString('utf8', from, to), list)
-  else readEscaped(bytes, from, to, list)
+  const size = to - from
+  if (size <= SHORT_BYTES) readEscaped(bytes, from, to, scratch, list)
+  else if (hasEscapes(bytes.subarray(from, to))) readEscaped(bytes, from, to, Buffer.allocUnsafeSlow(size), list)
+  else readPlain(bytes.toString('utf8', from, to), list)
   return list
 }
 
@@ -131,14 +133,12 @@ const shortCuts: number[] = []
 
 /**
  * Decodes all of it at once, as bytes, because a character may be spread over several `%xx`, and cuts it afterwards: to make one string and
- * cut it costs half as much as to decode each name and each value. The bytes may lie in `scratch` already, where short forms are
- * decoded to: what is written is never ahead of what is read.
+ * cut it costs half as much as to decode each name and each value. What is decoded may take the place of the
+ * bytes: what is written is never ahead of what is read.
  */
-function readEscaped(bytes: Buffer, from: number, to: number, list: PairList): void {
-  const isShort = to - from <= SHORT_BYTES
-  const decoded = isShort ? scratch : Buffer.allocUnsafeSlow(to - from)
+function readEscaped(bytes: Buffer, from: number, to: number, decoded: Buffer, list: PairList): void {
   /** Where each piece begins, where its name ends (-1 where it has no `=`), and where it ends. */
-  const cuts = isShort ? shortCuts : []
+  const cuts = decoded === scratch ? shortCuts : []
   let count = 0
   let length = 0
   let start = 0

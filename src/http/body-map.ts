@@ -3,7 +3,7 @@
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET } from '../base/ascii.ts'
 import { emptyRecord } from '../base/empty-record.ts'
 import { ModelBindingError, WeirError } from '../base/errors.ts'
-import { DEFAULT_MAX_FORM_PAIRS, type FormRecord, foldForm } from '../formats/form.ts'
+import { type FormRecord, foldForm } from '../formats/form.ts'
 import { isJson, parseMediaType } from '../formats/media-type.ts'
 import type { KeyPath } from '../model/key-paths.ts'
 import { DEFAULT_MAX_DEPTH, type PopulateOptions, populate } from '../model/populate.ts'
@@ -55,7 +55,7 @@ export function mapBody(
   if (isJson(type.type)) return isUtf8Only(type.parameters) && mapJson(member, body, model, options, options.jsonEngine ?? engine)
   if (type.type !== FORM) return false
   if (!body.hasText(member)) return false
-  const { pairs, isFlat } = body.form(member, DEFAULT_MAX_FORM_PAIRS, Object.keys(model))
+  const { pairs, isFlat } = body.form(member, Object.keys(model))
   populate(model, { kind: 'form', value: isFlat ? pairs : foldForm(pairs, new Folded()) }, populateOptions(options))
   return true
 }

@@ -7,7 +7,7 @@
 import { Buffer, isUtf8 } from 'node:buffer'
 
 import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError } from '../base/errors.ts'
-import { type PairList, parseFormBytes } from '../formats/form.ts'
+import { DEFAULT_MAX_FORM_PAIRS, type PairList, parseFormBytes } from '../formats/form.ts'
 
 /** Who takes body bytes as they arrive. */
 export interface BodySink {
@@ -205,9 +205,10 @@ export class RequestBody {
   }
 
   /** The pairs of a form, names before values, read where its bytes lie. See `parseFormBytes`. */
-  form(member: string, maxPairs: number, expected: readonly string[]): PairList {
+  form(member: string, expected: readonly string[]): PairList {
     this.#check(member)
-    return parseFormBytes(this.#bytes, textStart(this.#bytes, this.#start, this.#end), this.#end, maxPairs, expected)
+    const start = textStart(this.#bytes, this.#start, this.#end)
+    return parseFormBytes(this.#bytes, start, this.#end, DEFAULT_MAX_FORM_PAIRS, expected)
   }
 
   /** Whether a gathered body is valid UTF-8. */

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { BodyAlreadyReadError, WeirError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'
 import { parseCookies } from '../formats/cookie.ts'
-import { DEFAULT_MAX_FORM_PAIRS, type FormRecord, foldForm, parseForm } from '../formats/form.ts'
+import { type FormRecord, foldForm, parseForm } from '../formats/form.ts'
 import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits } from '../formats/multipart.ts'
 import { NO_PAIRS, Pairs } from '../formats/pairs.ts'
 import type { Head } from '../wire/head.ts'
@@ -242,7 +242,7 @@ export class HttpRequest {
    * @throws PayloadTooLargeError beyond 1,000 pairs
    */
   bodyForm(text?: string): FormRecord {
-    return foldForm(text === undefined ? this.#body.form('bodyForm()', DEFAULT_MAX_FORM_PAIRS, []).pairs : parseForm(text))
+    return foldForm(text === undefined ? this.#body.form('bodyForm()', []).pairs : parseForm(text))
   }
 
   /**

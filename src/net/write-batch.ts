@@ -45,12 +45,9 @@ export class WriteBatch {
 
   /** Writes what waits in `box` now, or when the event loop has looked at all sockets that are ready. */
   add(box: Flushable): void {
+    if (this.#isGathering && this.#waiting.length === 0) this.#begin()
     if (!this.#isGathering) {
       this.#count()
-      box.flush()
-      return
-    }
-    if (this.#waiting.length === 0 && !this.#begin()) {
       box.flush()
       return
     }
@@ -68,18 +65,14 @@ export class WriteBatch {
     this.#isGathering = true
   }
 
-  /** @returns whether to wait: not the first behind a pause, behind which the program may exit */
-  #begin(): boolean {
+  /** The first is about to wait: but not behind a pause, as the program may exit behind it. */
+  #begin(): void {
     this.#firstAt = this.#now()
-    if (this.#isScheduled) return true
-    if (this.#firstAt - this.#lastAt > PAUSE_MS) {
-      this.#lastAt = this.#firstAt
-      this.#isGathering = false
-      return false
-    }
+    if (this.#isScheduled) return
+    this.#isGathering = this.#firstAt - this.#lastAt <= PAUSE_MS
+    if (!this.#isGathering) return
     this.#isScheduled = true
     setImmediate(this.#onTurn)
-    return true
   }
 
   readonly #onTurn = (): void => {

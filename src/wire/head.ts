@@ -234,9 +234,7 @@ export class HeadReader extends FieldReader {
     }
     if (this.#hostStart !== -1 && target.authority === null && isAgain(block, this.#hostStart, this.#hostEnd, this.#lastHost))
       return this.#lastHost
-    // Not a slice of the block, which would be kept as long as the host is.
-    const host =
-      this.#hostStart === -1 ? target.authority! : trimBlanks(buf.toString('latin1', base + this.#hostStart, base + this.#hostEnd))
+    const host = this.#hostStart === -1 ? target.authority! : ownText(buf, base + this.#hostStart, base + this.#hostEnd)
     // Empty is how a client says that its target has no authority (RFC 9112 §3.2).
     if (host !== '' && host !== this.#lastHost && !isAuthority(host)) throw new ProtocolError('WEIR_HOST_SYNTAX')
     this.#lastHost = host
@@ -248,7 +246,7 @@ export class HeadReader extends FieldReader {
   #readType(buf: Buffer, base: number, block: string, head: Head): string | null {
     if ((this.#seen & CONTENT_TYPES) !== 0) return head.get('content-type')
     if (isAgain(block, this.#typeStart, this.#typeEnd, this.#lastType)) return this.#lastType
-    const type = trimBlanks(buf.toString('latin1', base + this.#typeStart, base + this.#typeEnd))
+    const type = ownText(buf, base + this.#typeStart, base + this.#typeEnd)
     if (type.length <= MAX_REMEMBERED_CHARS) this.#lastType = type
     return type
   }
@@ -279,6 +277,11 @@ function readMethod(buf: Buffer, start: number, end: number): string {
 function isText(buf: Buffer, start: number, text: string): boolean {
   for (let i = 0; i < text.length; i++) if (buf[start + i] !== text.charCodeAt(i)) return false
   return true
+}
+
+/** A value that is remembered: not a slice of the block, which would be kept as long as the value is. */
+function ownText(buf: Buffer, start: number, end: number): string {
+  return trimBlanks(buf.toString('latin1', start, end))
 }
 
 /** Whether a value says what it said in the request before, behind one blank. */
