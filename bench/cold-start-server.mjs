@@ -1,6 +1,7 @@
 // The process that w10 starts: `cold-start-server.mjs <name>`. It imports one server, listens, says so in one line on stdout, and answers
 // everything with the CPU time it has used until then. No IPC and no stream for stdout: both would load node:net before it is asked for.
 import { writeSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
 const SERVERS = {
@@ -13,18 +14,9 @@ const SERVERS = {
       return server.port
     },
   },
-  'node:http': {
-    load: () => import('node:http'),
-    async start({ createServer }) {
-      const server = createServer((_request, response) => {
-        const body = JSON.stringify(process.cpuUsage())
-        response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length })
-        response.end(body)
-      })
-      await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-      return server.address().port
-    },
-  },
+  'node:http': { load: () => import('node:http'), start: startNodeHttp },
+  // Since Node 22 an import of it loads fetch and WebSocket as well, for it gives the classes of these away; a require does not.
+  'node:http, by require': { load: () => createRequire(import.meta.url)('node:http'), start: startNodeHttp },
   'node:net': {
     load: () => import('node:net'),
     async start({ createServer }) {
@@ -38,6 +30,16 @@ const SERVERS = {
       return server.address().port
     },
   },
+}
+
+async function startNodeHttp({ createServer }) {
+  const server = createServer((_request, response) => {
+    const body = JSON.stringify(process.cpuUsage())
+    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length })
+    response.end(body)
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return server.address().port
 }
 
 const { load, start } = SERVERS[process.argv[2]]

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 import { describeMachine, leaveServerCore, onCore, SERVER_CORE } from './machine.mjs'
 import { median, uncertainty } from './statistics.mjs'
 
-const SERVERS = ['weir', 'node:http', 'node:net']
+const SERVERS = ['weir', 'node:http', 'node:http, by require', 'node:net']
 const PATIENCE_MS = 20_000
 const REQUEST = 'GET / HTTP/1.1\r\nHost: bench.example\r\n\r\n'
 const file = fileURLToPath(new URL('cold-start-server.mjs', import.meta.url))

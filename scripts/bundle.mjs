@@ -9,9 +9,18 @@ const entries = Object.values(exports)
   .flatMap((entry) => entry.default ?? [])
   .map((file) => file.replace('./dist/', '').replace(/\.js$/, ''))
 
+/** One character that is not ASCII, and V8 decodes the file the long way and holds two bytes for each of its characters. All are in strings. */
+function generateBundle(_options, bundle) {
+  for (const chunk of Object.values(bundle)) {
+    if (chunk.type === 'chunk') chunk.code = chunk.code.replace(/[^\0-\x7f]/g, escaped)
+  }
+}
+
+const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+
 await build({
   input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
-  platform: 'node',
+  platform: 'neutral', // 'node' would import node:module for a require that nobody calls
   external: (name) => !/^[./]/.test(name),
   checks: { ineffectiveDynamicImport: false }, // what one entry imports late and another at once is in the shared file
   output: {
@@ -21,6 +30,8 @@ await build({
     sourcemapExcludeSources: true, // src is in the package
     chunkFileNames: 'parts/[name].js',
     minifyInternalExports: false,
+    comments: { jsdoc: false }, // they are in the declarations and in src
+    plugins: [{ name: 'ascii', generateBundle }],
     codeSplitting: { groups: [{ name: 'core', test: /[\\/]src[\\/](?!modules[\\/]|testing[\\/])/, tags: ['$initial'] }] },
   },
 })

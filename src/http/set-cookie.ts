@@ -1,13 +1,10 @@
 // The value of a Set-Cookie field.
 
-import { createRequire } from 'node:module'
-
 import type { SerializeOptions } from 'cookie'
 
 /** Attributes of a cookie (RFC 6265 §5.2). */
 export type CookieOptions = Omit<SerializeOptions, 'encode'>
 
-const require = createRequire(import.meta.url)
 let serialize: typeof import('cookie').serialize | undefined
 
 /**
@@ -15,6 +12,11 @@ let serialize: typeof import('cookie').serialize | undefined
  * @throws TypeError for a name, path or domain that cannot be sent
  */
 export function setCookie(name: string, value: string, options: CookieOptions): string {
-  serialize ??= (require('cookie') as typeof import('cookie')).serialize
+  serialize ??= loadSerialize()
   return serialize(name, value, { ...options })
+}
+
+function loadSerialize(): typeof import('cookie').serialize {
+  const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)
+  return (require('cookie') as typeof import('cookie')).serialize
 }
