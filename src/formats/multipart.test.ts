@@ -176,6 +176,21 @@ test('a limit of N bytes of header lines allows N and refuses N + 1, in each par
   assert.equal(read(long(room + 1)).outcome, 'maxPartHeaderSize')
 })
 
+test('heads come out as they were sent, form after form, though those that came before are remembered', () => {
+  const name = (i: number): string => `field ${i}`
+  const received = Buffer.alloc(100) // used again for each form
+  for (const i of Array.from({ length: 900 }, (_, i) => (i * i) % 300)) {
+    const length = received.write(`--b\r\nContent-Disposition: form-data; name="${name(i)}"\r\n\r\n${i}\r\n--b--`)
+    assert.deepEqual(read(received.subarray(0, length)).parts, [`${name(i)}=${i}`])
+  }
+})
+
+test('a line that was a field in one form is refused where it is the delimiter', () => {
+  const form = (boundary: string): string => `--${boundary}\r\n${FIELD}--c: 1\r\n\r\n1\r\n--${boundary}--`
+  for (const _ of ['first', 'again']) assert.deepEqual(read(form('b')).parts, ['a=1'])
+  assert.equal(read(form('c'), { boundary: 'c' }).outcome, 'WEIR_MULTIPART_DELIMITER')
+})
+
 test('data is handed out as a view of the chunk before its part is complete', () => {
   const chunk = Buffer.from(`${HEAD}data\r`)
   const given: unknown[] = []

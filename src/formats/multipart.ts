@@ -19,6 +19,7 @@ import { PayloadTooLargeError, WeirError } from '../base/errors.ts'
 
 import { isBoundary } from './boundary.ts'
 import { DelimiterSearch } from './delimiter-search.ts'
+import { type KnownHead, knownHead, rememberHead } from './known-part-heads.ts'
 import { type PartHead, readPartHead } from './part-head.ts'
 
 /** A limit of N allows N and refuses N + 1 with a `PayloadTooLargeError` that names it. */
@@ -62,6 +63,7 @@ const FAILED = 11
 const LINE_END_LENGTH = 2
 
 const FIRST_LINE_BYTES = 256
+const NO_LINE = Buffer.alloc(0)
 
 export class MultipartParser {
   readonly #handler: PartHandler
@@ -80,11 +82,13 @@ export class MultipartParser {
   #assumed = LINE_END_LENGTH
 
   /** The header line that is being read, without its line end. */
-  #line: Buffer = Buffer.allocUnsafe(FIRST_LINE_BYTES)
+  #line: Buffer = NO_LINE
   #lineLength = 0
   /** All bytes of the line or-ed together: below 0x80 it is ASCII. */
   #lineBits = 0
   #lines: string[] = []
+  /** Where in the chunk the head begins that is being read; -1 when it began in an earlier one. */
+  #headStart = -1
   /** Bytes of the lines in `#lines`, line ends included. */
   #headSize = 0
 
@@ -117,6 +121,7 @@ export class MultipartParser {
     if (this.#state === FAILED) throw this.#failure
     this.#paused = false
     let at = start
+    this.#headStart = -1
     try {
       while (at < end && !this.#paused) {
         if (this.#state <= DATA) at = this.#readContent(chunk, at, end)
@@ -207,6 +212,14 @@ export class MultipartParser {
     if (this.#state === LINE) return this.#readLine(chunk, at, end)
     const byte = chunk[at]!
     if (this.#state === LINE_START) {
+      if (this.#lines.length === 0) {
+        const known = knownHead(chunk, at, end)
+        if (known !== null && this.#allows(known)) {
+          this.#beginPart(known.head)
+          return at + known.bytes.length
+        }
+        this.#headStart = at
+      }
       if (byte === CR) this.#state = HEAD_LF
       else if (isBlank(byte)) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a line begins with a blank')
       else {
@@ -222,8 +235,16 @@ export class MultipartParser {
       this.#lines.push(this.#lineText())
       this.#headSize += this.#lineLength + LINE_END_LENGTH
       this.#state = LINE_START
-    } else this.#beginPart()
+    } else {
+      const head = readPartHead(this.#lines)
+      if (this.#headStart !== -1) rememberHead(chunk, this.#headStart, at + 1, this.#lines.length, head)
+      this.#beginPart(head)
+    }
     return at + 1
+  }
+
+  #allows({ bytes, lineCount }: KnownHead): boolean {
+    return lineCount <= this.#limits.maxPartHeaders && bytes.length - LINE_END_LENGTH <= this.#limits.maxPartHeaderSize
   }
 
   #readLine(chunk: Uint8Array, at: number, end: number): number {
@@ -241,7 +262,7 @@ export class MultipartParser {
       }
       if (byte === LF || byte === 0) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', byte === LF ? 'an LF without CR' : 'a NUL')
       if (length >= room) throw new PayloadTooLargeError('maxPartHeaderSize', maximum)
-      if (length === line.length) line = this.#line = Buffer.concat([line], length * 2)
+      if (length === line.length) line = this.#line = Buffer.concat([line], Math.max(FIRST_LINE_BYTES, length * 2))
       bits |= byte
       line[length++] = byte
     }
@@ -260,8 +281,7 @@ export class MultipartParser {
     return text
   }
 
-  #beginPart(): void {
-    const head = readPartHead(this.#lines)
+  #beginPart(head: PartHead): void {
     this.#lines = []
     this.#headSize = 0
     this.#matched = LINE_END_LENGTH
