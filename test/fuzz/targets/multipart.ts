@@ -288,9 +288,9 @@ async function agreeWithBusboy(boundary: string, body: Buffer, parts: readonly P
   const text = body.toString('latin1')
   if (text.includes(`\r\n\r\n--${boundary}`) || text.includes(`--${boundary} `) || text.includes(`--${boundary}\t`)) return
   if (/;[ \t]*(?:;|\r\n)|%|\*|\\/.test(text) || parts.some(({ name, fileName }) => name === '' || fileName === '')) return
-  // busboy does not know a close delimiter that comes first, and reads on behind it.
-  const first = `\r\n${text}`.indexOf(`\r\n--${boundary}`) + `--${boundary}`.length
-  if (text.startsWith('--', first)) return
+  // busboy may read on behind the close delimiter where others follow.
+  const close = `\r\n${text}`.indexOf(`\r\n--${boundary}--`)
+  if (close !== -1 && text.includes(`\r\n--${boundary}`, close)) return
   const theirs = await readByBusboy(boundary, [body])
   if (theirs === null) return
   const ours = parts.map(({ name, fileName, data }) => ({ name, fileName, data }))
