@@ -42,7 +42,7 @@ export const APART = [
     isQuick: false,
     async measure({ say }) {
       say('w11: uploads')
-      const args = ['--rounds', '5', '--memory', '100,1024']
+      const args = ['--rounds', '11', '--memory', '100,1024']
       const stdout = await outputOf({ command: process.execPath, args: [pathOf('uploads.mjs'), ...args] })
       const figures = stdout.slice(stdout.indexOf('###')).trim().replaceAll('###', '####')
       return `${figures}\n\nBy \`node bench/uploads.mjs ${args.join(' ')}\`; busboy is node:http with busboy, raw node:http that saves the body as it is.`

@@ -57,13 +57,27 @@ const TICKS_A_SECOND = 100
  * Seconds in which any core had work and the host of this virtual machine had given it to another one, since the machine started. 0 where
  * the system does not say.
  */
-export function stolenSeconds() {
+function stolenSeconds() {
   try {
     const [all] = readFileSync('/proc/stat', 'utf8').split('\n', 1)
     return Number(all.split(/\s+/)[STEAL]) / TICKS_A_SECOND
   } catch {
     return 0
   }
+}
+
+/**
+ * A round in which the host took more than this share of the two cores is measured again: what a server has in the processor's caches is
+ * gone each time, and those that do much for a request and those that do little do not lose alike. As many are, at most, as were asked for.
+ */
+export const MOST_STOLEN = 0.02
+const USED_CORES = 2
+
+/** Watches a round from its beginning. @returns {() => boolean} to be asked at its end: whether it has to be measured again */
+export function watchHost() {
+  const stolenBefore = stolenSeconds()
+  const began = performance.now()
+  return () => (stolenSeconds() - stolenBefore) / ((performance.now() - began) / 1000) / USED_CORES > MOST_STOLEN
 }
 
 /** Seconds in which any core was at work since the machine started. */

@@ -4,14 +4,7 @@ import { mkdirSync } from 'node:fs'
 
 import { checkAnswers } from './check.mjs'
 import { Child } from './child.mjs'
-import { SERVER_CORE, stolenSeconds, workedSeconds } from './machine.mjs'
-
-/**
- * A round in which the host took more than this share of the two cores is measured again: what a server has in the processor's caches is
- * gone each time, and those that do much for a request and those that do little do not lose alike. As many are, at most, as were asked for.
- */
-export const MOST_STOLEN = 0.02
-const USED_CORES = 2
+import { SERVER_CORE, watchHost, workedSeconds } from './machine.mjs'
 
 /**
  * @returns {Promise<{ rounds: Map<string, object>[], repeated: number, othersShare: number, skipped: Map<string, string>, failed: Map<string, string> }>}
@@ -28,8 +21,8 @@ export async function measure(workload, servers, { options, pinning, generator, 
       await startAll()
       const until = Math.round((options.rounds * (generation + 1)) / options.processes)
       while (result.rounds.length < until) {
-        const { figures, stolenShare } = await round(running, result.rounds.length)
-        if (stolenShare > MOST_STOLEN && result.repeated < options.rounds) result.repeated++
+        const { figures, isDisturbed } = await round(running, result.rounds.length)
+        if (isDisturbed && result.repeated < options.rounds) result.repeated++
         else result.rounds.push(figures)
       }
     } finally {
@@ -74,7 +67,7 @@ export async function measure(workload, servers, { options, pinning, generator, 
     }
     const names = [...running.keys()]
     const workedBefore = workedSeconds()
-    const stolenBefore = stolenSeconds()
+    const wasDisturbed = watchHost()
     const began = performance.now()
     const turns = Math.max(1, Math.round(options.seconds / generator.turnSeconds))
     for (let i = 0; i < turns * names.length; i++) {
@@ -86,7 +79,7 @@ export async function measure(workload, servers, { options, pinning, generator, 
     othersSeconds += workedSeconds() - workedBefore
     const elapsedSeconds = (performance.now() - began) / 1000
     roundSeconds += elapsedSeconds
-    const stolenShare = (stolenSeconds() - stolenBefore) / elapsedSeconds / USED_CORES
+    const isDisturbed = wasDisturbed()
 
     const figures = new Map()
     for (const [name, { child, target }] of running) {
@@ -94,7 +87,7 @@ export async function measure(workload, servers, { options, pinning, generator, 
       const { rssBytes } = await child.ask({ ask: 'memory' })
       figures.set(name, { ...figuresOf(sums.get(name)), ...latencies, rssBytes })
     }
-    return { figures, stolenShare }
+    return { figures, isDisturbed }
   }
 
   async function takeTurn({ child, target }, seconds, sum) {

@@ -1,5 +1,5 @@
 // The figures as Markdown.
-import { MOST_STOLEN } from './measure.mjs'
+import { MOST_STOLEN } from './machine.mjs'
 import { median, spread, uncertainty } from './statistics.mjs'
 
 /** Below this share of its core a server was not at its limit. */
