@@ -12,7 +12,7 @@ export interface KnownHead {
   readonly head: PartHead
 }
 
-/** Shared by all forms of this process: enough for those that come often, and 20 KiB at most. */
+/** Shared by all forms of this process: enough for those that come often, and some 30 KiB at most. */
 const SLOTS = 64
 /** Longer ones have long file names, which hardly come again. */
 const LONGEST = 192
