@@ -1,7 +1,6 @@
 // The process that w10 starts: `cold-start-server.mjs <name>`. It imports one server, listens, says so in one line on stdout, and answers
 // everything with the CPU time it has used until then. No IPC and no stream for stdout: both would load node:net before it is asked for.
 import { writeSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
 const SERVERS = {
@@ -16,7 +15,10 @@ const SERVERS = {
   },
   'node:http': { load: () => import('node:http'), start: startNodeHttp },
   // Since Node 22 an import of it loads fetch and WebSocket as well, for it gives the classes of these away; a require does not.
-  'node:http, by require': { load: () => createRequire(import.meta.url)('node:http'), start: startNodeHttp },
+  'node:http, by require': {
+    load: () => process.getBuiltinModule('node:module').createRequire(import.meta.url)('node:http'),
+    start: startNodeHttp,
+  },
   'node:net': {
     load: () => import('node:net'),
     async start({ createServer }) {

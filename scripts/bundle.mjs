@@ -9,10 +9,13 @@ const entries = Object.values(exports)
   .flatMap((entry) => entry.default ?? [])
   .map((file) => file.replace('./dist/', '').replace(/\.js$/, ''))
 
-/** One character that is not ASCII, and V8 decodes the file the long way and holds two bytes for each of its characters. All are in strings. */
+/** One character that is not ASCII, and V8 decodes the file the long way and holds two bytes for each of its characters. In strings, templates and expressions an escape means the same. */
 function generateBundle(_options, bundle) {
   for (const chunk of Object.values(bundle)) {
-    if (chunk.type === 'chunk') chunk.code = chunk.code.replace(/[^\0-\x7f]/g, escaped)
+    if (chunk.type !== 'chunk') continue
+    // Behind a backslash, and where a template is taken as it is spelled, an escape would mean something else.
+    if (/\\[^\0-\x7f]|String\.raw/.test(chunk.code)) throw new Error(`${chunk.fileName}: cannot be written in ASCII`)
+    chunk.code = chunk.code.replace(/[^\0-\x7f]/g, escaped)
   }
 }
 

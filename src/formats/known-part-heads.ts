@@ -12,7 +12,7 @@ export interface KnownHead {
   readonly head: PartHead
 }
 
-/** Shared by all forms of this process: enough for those that come often, and some 30 KiB at most. */
+/** Shared by all forms of this thread: enough for those that come often, some tens of KiB. A head stays until another takes its slot. */
 const SLOTS = 64
 /** Longer ones have long file names, which hardly come again. */
 const LONGEST = 192
@@ -21,7 +21,7 @@ const slots: (KnownHead | null)[] = new Array(SLOTS).fill(null)
 
 /** The head that begins at `at`, if it is known and whole before `end`. */
 export function knownHead(chunk: Uint8Array, at: number, end: number): KnownHead | null {
-  const known = slots[slotOf(chunk, at, end)]!
+  const known = slots[slotOf(chunk, at, end)] ?? null
   if (known === null) return null
   const { bytes } = known
   if (bytes.length > end - at) return null
@@ -29,7 +29,7 @@ export function knownHead(chunk: Uint8Array, at: number, end: number): KnownHead
   return known
 }
 
-/** Keeps a copy of what was read from `start` to `end`, in the stead of what was kept where it belongs. */
+/** Keeps a copy of what was read from `start` to `end`; it replaces what was in its slot. */
 export function rememberHead(chunk: Uint8Array, start: number, end: number, lineCount: number, head: PartHead): void {
   if (end - start > LONGEST || hasDashedLine(chunk, start, end)) return
   slots[slotOf(chunk, start, end)] = { bytes: Uint8Array.from(chunk.subarray(start, end)), lineCount, head }

@@ -10,7 +10,7 @@ import type { FileHandle } from 'node:fs/promises'
 
 import type { BodySink } from './body.ts'
 
-/** As large as the receive buffer of net/shared-read.ts, so that a read is a write: at half or twice the size 1 GiB takes a quarter more CPU. */
+/** As large as the receive buffer of net/shared-read.ts, so that there is about one write for a read: at half or twice the size 1 GiB takes a quarter more CPU. */
 const BUFFER_BYTES = 256 * 1024
 /** One is filled while another is written. */
 const BUFFERS = 2

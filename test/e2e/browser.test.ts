@@ -56,7 +56,7 @@ function textFile(name: string, text: string): { name: string; mimeType: string;
 
 /**
  * A port from which that many bytes of each connection reach the server, and no more however long one waits:
- * an upload over it cannot be complete, whereas a browser stops to slow one down as soon as its page closes.
+ * an upload over it cannot be complete, whereas a browser that slows one down no longer does so once its page closes.
  */
 async function lossyRoad(t: TestContext, port: number, bytes: number): Promise<number> {
   const road = createServer((near) => {
@@ -296,6 +296,10 @@ describe('the page in Chromium', { skip: noChromium }, () => {
 
   test('a page that is left in the middle of an upload leaves nothing behind', async (t) => {
     const over = gate()
+    let isOver = false
+    over.promise.then(() => {
+      isOver = true
+    })
     const { page, server, uploadDir } = await visit(t, {}, (server) => {
       onHandled(server, 'POST', over.open)
     })
@@ -307,6 +311,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     await stream.send()
     await stream.card.getByText(SOMETHING_SENT).waitFor()
     await eventually(() => readdirSync(uploadDir).length > 0, 'the first bytes of the file')
+    assert.equal(isOver, false, 'the upload is under way')
     await page.close()
     await within(over.promise, 'the end of the handler')
     assert.deepEqual(await readdir(uploadDir), [])
