@@ -297,11 +297,11 @@ describe('the page in Chromium', { skip: noChromium }, () => {
   test('a page that is left in the middle of an upload leaves nothing behind', async (t) => {
     const over = gate()
     let isOver = false
-    over.promise.then(() => {
-      isOver = true
-    })
     const { page, server, uploadDir } = await visit(t, {}, (server) => {
-      onHandled(server, 'POST', over.open)
+      onHandled(server, 'POST', () => {
+        isOver = true
+        over.open()
+      })
     })
     await page.goto(`http://127.0.0.1:${await lossyRoad(t, server.port, 1024 * 1024)}/`)
     const stream = routeCard(page, 'POST /api/user/upload-stream')
