@@ -36,6 +36,8 @@ export const FIELD_VALUE = 2
 export const TARGET = 4
 /** What in a target says that there is more than a plain path: `%`, `.`, `\` and `?`. */
 export const TARGET_SPECIAL = 8
+/** What stands in a JSON string for itself: printable ASCII but for `"` and `\`. */
+export const JSON_PLAIN = 16
 
 /** What `HEX` says of a byte that is no hexadecimal digit. */
 export const NOT_HEX = 0xff
@@ -52,6 +54,7 @@ function buildClasses(): Uint8Array {
   for (let i = 0; i < tchars.length; i++) table[tchars.charCodeAt(i)]! |= TOKEN
   for (let byte = 0; byte < 256; byte++) {
     if (byte === TAB || (byte >= SP && byte !== 0x7f)) table[byte]! |= FIELD_VALUE
+    if (byte >= SP && byte < 0x7f && byte !== DQUOTE && byte !== BACKSLASH) table[byte]! |= JSON_PLAIN
     if (byte > SP && byte < 0x7f && byte !== 0x23 && byte !== BACKSLASH) table[byte]! |= TARGET
   }
   for (const byte of [PERCENT, DOT, BACKSLASH, QUESTION]) table[byte]! |= TARGET_SPECIAL

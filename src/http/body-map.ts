@@ -61,6 +61,12 @@ export function mapBody(
 }
 
 function mapJson(member: string, body: RequestBody, model: object, options: AnyOptions, engine: JsonEngine | null): boolean {
+  const hasOwnWay = engine !== null || (options.settings ?? null) !== null
+  const pairs = hasOwnWay ? null : body.flatJson(member, Object.keys(model))
+  if (pairs !== null) {
+    populate(model, { kind: 'json', value: pairs }, populateOptions(options))
+    return true
+  }
   const text = body.text(member)
   // Bytes that are no UTF-8 have left U+FFFD in the text; where there is none, the bytes need no second look.
   if (text === '' || (text.includes('\uFFFD') && !body.isUtf8)) return false

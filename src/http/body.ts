@@ -7,6 +7,7 @@
 import { Buffer, isUtf8 } from 'node:buffer'
 
 import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError } from '../base/errors.ts'
+import { readFlatJson } from '../formats/flat-json.ts'
 import { DEFAULT_MAX_FORM_PAIRS, type PairList, parseFormBytes } from '../formats/form.ts'
 
 /** Who takes body bytes as they arrive. */
@@ -209,6 +210,12 @@ export class RequestBody {
     this.#check(member)
     const start = textStart(this.#bytes, this.#start, this.#end)
     return parseFormBytes(this.#bytes, start, this.#end, DEFAULT_MAX_FORM_PAIRS, expected)
+  }
+
+  /** The names and values of JSON that is read where its bytes lie, or null. See `readFlatJson`. */
+  flatJson(member: string, names: readonly string[]): unknown[] | null {
+    this.#check(member)
+    return readFlatJson(this.#bytes, this.#start, this.#end, names)
   }
 
   /** Whether a gathered body is valid UTF-8. */

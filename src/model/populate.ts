@@ -22,9 +22,9 @@ export interface PopulateOptions extends ReadContext {
 
 type Properties = Readonly<Record<string, unknown>>
 
-/** What came: parsed JSON, or the texts of a form; where each name came once as name, value, name, value. */
+/** What came: parsed JSON, or the texts of a form; where each name came once perhaps as name, value, name, value. */
 export type Source =
-  | { readonly kind: 'json'; readonly value: object }
+  | { readonly kind: 'json'; readonly value: object | readonly unknown[] }
   | { readonly kind: 'form'; readonly value: Readonly<Record<string, string | string[]>> | readonly string[] }
 
 /** Deep enough for any document that a person designs. System.Text.Json has the same. */
@@ -40,7 +40,7 @@ const TEXTS = t.array(t.string)
 /** @throws ModelBindingError with every property whose value cannot be converted; the model is then as it was */
 export function populate(model: object, source: Source, options: PopulateOptions): void {
   const run = new Population(source.kind === 'json', options)
-  run.readObject(model, source.value as Properties | readonly string[], '', false, 1)
+  run.readObject(model, source.value as Properties | readonly unknown[], '', false, 1)
   if (run.failures.length > 0) throw new ModelBindingError(run.failures)
   run.write()
 }
@@ -62,12 +62,12 @@ class Population {
     this.#maxDepth = options.maxDepth ?? DEFAULT_MAX_DEPTH
   }
 
-  readObject(model: object, source: Properties | readonly string[], prefix: string, isIncluded: boolean, depth: number): void {
+  readObject(model: object, source: Properties | readonly unknown[], prefix: string, isIncluded: boolean, depth: number): void {
     const fields = fieldsOf(model)
     // Most sources name their properties in the model's order: to look there first spares the search for whether the model has it.
     const own = Object.keys(model)
     let next = 0
-    const keys = isPairs(source) ? source : Object.keys(source)
+    const keys = isPairs(source) ? (source as readonly string[]) : Object.keys(source)
     const step = isPairs(source) ? 2 : 1
     for (let i = 0; i < keys.length; i += step) {
       if (this.failures.length >= MAX_MISMATCHES) return
@@ -213,7 +213,7 @@ function isSameScalar(value: unknown, present: unknown): boolean {
   return type === typeof present && (type === 'string' || type === 'boolean' || (type === 'number' && Number.isFinite(value)))
 }
 
-function isPairs(source: Properties | readonly string[]): source is readonly string[] {
+function isPairs(source: Properties | readonly unknown[]): source is readonly unknown[] {
   return Array.isArray(source)
 }
 

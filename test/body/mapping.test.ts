@@ -85,6 +85,13 @@ for (const { name: spelling, map } of SPELLINGS) {
   describe(spelling, () => {
     const twins: [what: string, contentType: string, body: string][] = [
       ['JSON', JSON_TYPE, `{"id":"${ID}","name":"Ada Lovelace","creation":"2024-05-06T07:08:09","enabled":true}`],
+      ['JSON in another order', JSON_TYPE, `{"enabled":true,"creation":"2024-05-06T07:08:09","name":"Ada Lovelace","id":"${ID}"}`],
+      ['JSON with escapes', JSON_TYPE, `{"id":"${ID}","name":"Ada\\u0020Lovelace","creation":"2024-05-06T07:08:09","enabled":true}`],
+      [
+        'JSON in lines, with a name twice and one too many',
+        JSON_TYPE,
+        `{\n  "id": "${ID}",\n  "name": "nobody",\n  "creation": "2024-05-06T07:08:09",\n  "enabled": true,\n  "name": "Ada Lovelace",\n  "tags": []\n}\n`,
+      ],
       [
         'a form, the colons of the moment percent-encoded',
         FORM_TYPE,

@@ -2,6 +2,7 @@
 
 import type { Target } from './target.ts'
 import { cookieTarget } from './targets/cookie.ts'
+import { flatJsonTarget } from './targets/flat-json.ts'
 import { http2HeadTarget } from './targets/http2-head.ts'
 import { mediaTypeTarget } from './targets/media-type.ts'
 import { multipartTarget } from './targets/multipart.ts'
@@ -19,6 +20,7 @@ export const TARGETS: readonly Target[] = [
   chunksTarget,
   multipartTarget,
   urlencodedTarget,
+  flatJsonTarget,
   cookieTarget,
   rangeTarget,
   requestTargetTarget,

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import fc from 'fast-check'
+
+import { readFlatJson } from './flat-json.ts'
+
+const NAMES = ['name', 'age', 'score', 'ok', 'note', 'last']
+
+/** The text read in the middle of other bytes, which would all go on with it. */
+function read(text: string | Buffer, names: readonly string[] = NAMES): unknown[] | null {
+  const bytes = Buffer.from(text)
+  return readFlatJson(Buffer.concat([Buffer.from('{"'), bytes, Buffer.from('9.9"}e,')]), 2, 2 + bytes.length, names)
+}
+
+/** What `JSON.parse` makes of it, in the same form. */
+function parsed(text: string): unknown[] {
+  return Object.entries(JSON.parse(text) as object).flat()
+}
+
+for (const text of [
+  '{"name":"Ada","age":36,"score":1843.5,"ok":true,"note":null,"last":false}',
+  '{"name": "Ada", "age": 36}',
+  '{ "name": "Ada", "age": 36 }',
+  '{"age":-0,"score":-1.50}',
+  '{"age":999999999999999,"score":0.1234567890123}',
+  '{"name":"","ok":true,"note":" a:b,c}d "}',
+  '{"name":"Grüße 😀","ok":true,"note":"\u00a0"}',
+  '{"name":"a","score":1,"last":"z"}',
+]) {
+  test(`is read as JSON.parse reads it: ${text}`, () => {
+    const pairs = read(text)
+    assert.deepEqual(pairs, parsed(text))
+    assert.ok(pairs!.every((name, i) => i % 2 === 1 || NAMES.includes(name as string)))
+  })
+}
+
+for (const [text, why] of [
+  ['', 'nothing'],
+  ['{}', 'no name'],
+  ['[]', 'a list'],
+  ['{"age":36,"name":"Ada"}', 'another order'],
+  ['{"age":36,"age":37}', 'a name that repeats'],
+  ['{"other":1}', 'a name that is not expected'],
+  ['{"last":1}', 'too many names left out'],
+  ['{"name":["a"]}', 'a list within'],
+  ['{"name":{}}', 'an object within'],
+  ['{"name":"[]"}', 'what looks like a list'],
+  ['{"name":"a\\n"}', 'an escape'],
+  ['{"n\\u0061me":"a"}', 'an escape in a name'],
+  ['{"name":"\ufffd"}', 'what bytes that are no UTF-8 would be, too'],
+  ['{"age":1e3}', 'an exponent'],
+  ['{"age":9999999999999999}', 'more digits than are exact'],
+  ['{"age":0.123456789012345}', 'as many behind the point'],
+  ['{\n"age":1}', 'a new line'],
+  ['{"age":1}\n', 'a new line behind it'],
+  [`{"name":"${'a'.repeat(600)}"}`, 'a long text'],
+] as const) {
+  test(`is left to JSON.parse: ${why}`, () => assert.equal(read(text), null))
+}
+
+for (const text of [
+  ...[
+    '{"age":01}',
+    '{"age":-}',
+    '{"age":1.}',
+    '{"age":.5}',
+    '{"age":+1}',
+    '{"age":1-}',
+    '{"age":--1}',
+    '{"age":tru}',
+    '{"age":nul',
+    '{"age":truex}',
+  ],
+  ...[
+    '{"name":"a\nb"}',
+    '{"name":"a',
+    '{"name":"a"',
+    '{"name":"a",',
+    '{"name":"a",}',
+    '{"name""a"}',
+    '{"name":}',
+    '{"name"',
+    '{"nam',
+    '{"name:1}',
+    '{name:1}',
+  ],
+  ...['{"age":1', '{"age":1}}', '{"age":1},', '{"age":1 2}', '{"age":1 ,,"score":1}', '{"name":"\u0000"}', "{'age':1}", '{"age":1;}'],
+]) {
+  test(`is no JSON: ${JSON.stringify(text)}`, () => {
+    assert.throws(() => JSON.parse(text), SyntaxError)
+    assert.equal(read(text), null)
+  })
+}
+
+test('bytes that are no UTF-8 are not read', () => {
+  for (const bytes of [[0xff], [0xc3], [0xc3, 0x22], [0xed, 0xa0, 0x80], [0xc0, 0xaf]]) {
+    assert.equal(read(Buffer.concat([Buffer.from('{"name":"a'), Buffer.from(bytes), Buffer.from('b"}')])), null)
+  }
+})
+
+test('a name that JSON has to write otherwise is never found', () => {
+  const names = ['a":1,"b', 'a\\', 'a\n', '\u00e9', '\u{1f600}', 'a\u0000']
+  for (const name of names) {
+    assert.equal(read(`{"${name}":2}`, [name]), null)
+    assert.equal(read(Buffer.from(`{"${name}":2}`, 'latin1'), [name]), null)
+    assert.equal(read(JSON.stringify({ [name]: 2 }), [name]), null)
+  }
+})
+
+const piece = fc.oneof(
+  fc.constantFrom(
+    ...[
+      '{',
+      '}',
+      '"',
+      ':',
+      ',',
+      ' ',
+      '-',
+      '.',
+      '0',
+      '12',
+      '3.5',
+      'true',
+      'false',
+      'null',
+      '\\',
+      '[',
+      ']',
+      'e1',
+      'é',
+      '\n',
+      '\u0000',
+      '\ufffd',
+    ],
+  ),
+  fc.constantFrom(...NAMES.map((name) => `"${name}":`)),
+  fc.constantFrom(...NAMES.map((name) => `,"${name}":`)),
+)
+const plain = fc.oneof(
+  fc.stringMatching(/^[a-z :,.-]{0,9}$/),
+  fc.integer(),
+  fc.integer().map((number) => number / 100),
+  fc.boolean(),
+  fc.constant(null),
+)
+const rare = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.double({ noNaN: true }), fc.constant([]))
+const value = fc.oneof({ weight: 9, arbitrary: plain }, { weight: 1, arbitrary: rare })
+const likely = fc
+  .record(Object.fromEntries(NAMES.map((name) => [name, value])), { requiredKeys: [] })
+  .chain((object) => fc.constantFrom(JSON.stringify(object), JSON.stringify(object).replaceAll('":', '": ').replaceAll(',"', ', "')))
+const broken = fc
+  .tuple(likely, fc.nat(200), fc.nat(3), piece)
+  .map(([text, at, dropped, put]) => text.slice(0, at) + put + text.slice(at + dropped))
+
+test('what is read, JSON.parse reads the same; and most of what is likely is read', () => {
+  let count = 0
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        likely,
+        broken,
+        fc.array(piece, { maxLength: 12 }).map((pieces) => `{${pieces.join('')}}`),
+      ),
+      (text) => {
+        const pairs = read(text)
+        if (pairs === null) return
+        count++
+        assert.deepEqual(pairs, parsed(text))
+      },
+    ),
+    { numRuns: 5000 },
+  )
+  assert.ok(count > 1000, `${count} were read`)
+})

@@ -1,0 +1,129 @@
+// JSON that is read without `JSON.parse`, against `JSON.parse`.
+
+import assert from 'node:assert/strict'
+
+import { readFlatJson } from '../../../src/formats/flat-json.ts'
+import { assertSameWords, type Target } from '../target.ts'
+
+const NAMES = ['a', 'é', 'name', '"', 'b c', 'x\\y', 'age', '__proto__']
+
+export const flatJsonTarget: Target = {
+  name: 'flat-json',
+  promise: 'what is read of a flat object is what JSON.parse makes of it, wherever it lies and whatever lies around it',
+  dictionary: [
+    ...[
+      '{',
+      '}',
+      '[',
+      ']',
+      '"',
+      ':',
+      ',',
+      ' ',
+      '\n',
+      '\t',
+      '\\',
+      '\\"',
+      '\\u0061',
+      '-',
+      '+',
+      '.',
+      '0',
+      '1',
+      '12',
+      '-0',
+      '0.1',
+      '1e9',
+      '1E-2',
+    ],
+    ...[
+      'true',
+      'false',
+      'null',
+      'tru',
+      'nullx',
+      '99999999999999',
+      '9999999999999999',
+      '0.00000000000001',
+      '\xc3\xa9',
+      '\xc3',
+      '\xff',
+      '\xed\xa0\x80',
+    ],
+    ...[
+      '\xef\xbf\xbd',
+      '\xef\xbb\xbf',
+      '\0',
+      '\x1f',
+      '\x7f',
+      '{"a":1',
+      ',"name":"c"',
+      ',"b c":true',
+      ',"age":null}',
+      ', "__proto__": -1.5 }',
+      '"a":',
+      ',"name":',
+      '"b c":',
+      '"\xc3\xa9":',
+      '"\xe9":',
+      '""":',
+      '"x\\y":',
+      '"age":',
+      '"__proto__":',
+    ],
+  ],
+  maxBytes: 200,
+  seeds: () =>
+    [
+      ...[
+        '{"a":1}',
+        '{"a":"b","name":"c","b c":-1.5,"age":null,"__proto__":true}',
+        '{"a": 1, "name": false}',
+        '{ "a" : 1 }',
+        '{"a":{"b":[1]}}',
+      ],
+      ...['{"a":"\xc3\xa9","\xc3\xa9":1}', '{"a":"\\n"}', '{"name":0.5,"age":12}', '{"a":1,"a":2}', '{}', ''],
+    ].map((text) => Buffer.from(text, 'latin1')),
+  quickCheck(bytes, choices) {
+    const pairs = readFlatJson(bytes, 0, bytes.length, NAMES)
+    const around = Buffer.concat([Buffer.from('{"a":'), bytes, bytes, Buffer.from('1"}')])
+    assertSameWords(readFlatJson(around, 5, 5 + bytes.length, NAMES) ?? [], pairs ?? [], 'with other bytes around it')
+    const end = choices.below(bytes.length + 1)
+    assertSameWords(readFlatJson(bytes, 0, end, NAMES) ?? [], readFlatJson(bytes.subarray(0, end), 0, end, NAMES) ?? [], 'cut short')
+    if (pairs === null) return leftOf(bytes)
+    check(bytes, pairs)
+    return pairs.map((one, i) => (i % 2 === 0 ? '' : typeof one)).join(' ')
+  },
+  fullCheckOneIn: 8,
+  fullCheck(bytes) {
+    const pairs = readFlatJson(bytes, 0, bytes.length, NAMES)
+    if (pairs !== null) check(bytes, pairs)
+    // What was not found among some names is found among others, or is not flat.
+    const object = parsedObject(bytes)
+    if (object === null) return assert.equal(pairs, null)
+    const again = readFlatJson(bytes, 0, bytes.length, Object.keys(object))
+    if (again !== null) assert.deepEqual(again, Object.entries(object).flat())
+  },
+}
+
+/** What is left to `JSON.parse`. */
+function leftOf(bytes: Buffer): string {
+  const object = parsedObject(bytes)
+  return object === null ? 'no object' : `an object of ${Math.min(Object.keys(object).length, 3)}`
+}
+
+function check(bytes: Buffer, pairs: readonly unknown[]): void {
+  const object = parsedObject(bytes)
+  assert.ok(object !== null, 'read, but it is no JSON')
+  assertSameWords(pairs, Object.entries(object).flat(), 'not what JSON.parse reads')
+  assert.ok(pairs.every((one, i) => i % 2 === 1 || NAMES.includes(one as string)))
+}
+
+function parsedObject(bytes: Buffer): object | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null
+  } catch {
+    return null
+  }
+}
