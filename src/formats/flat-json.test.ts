@@ -10,7 +10,11 @@ const NAMES = ['name', 'age', 'score', 'ok', 'note', 'last']
 /** The text read in the middle of other bytes, which would all go on with it. */
 function read(text: string | Buffer, names: readonly string[] = NAMES): unknown[] | null {
   const bytes = Buffer.from(text)
-  return readFlatJson(Buffer.concat([Buffer.from('{"'), bytes, Buffer.from('9.9"}e,')]), 2, 2 + bytes.length, names)
+  return readWith(bytes, Object.fromEntries(names.map((name) => [name, 0])))
+}
+
+function readWith(bytes: Buffer, model: object): unknown[] | null {
+  return readFlatJson(Buffer.concat([Buffer.from('{"'), bytes, Buffer.from('9.9"}e,')]), 2, 2 + bytes.length, model)
 }
 
 /** What `JSON.parse` makes of it, in the same form. */
@@ -98,6 +102,26 @@ test('bytes that are no UTF-8 are not read', () => {
     assert.equal(read(Buffer.concat([Buffer.from('{"name":"a'), Buffer.from(bytes), Buffer.from('b"}')])), null)
   }
 })
+
+for (const [text, asked] of [
+  ['', 0],
+  ['x', 0],
+  ['[1]', 0],
+  ['{}', 0],
+  ['{ 1}', 0],
+  [`{"name":"${'a'.repeat(600)}"}`, 0],
+  ['{"name":1}', 1],
+] as const) {
+  test(`a model is asked for its names ${asked} times, many as they may be: ${text.slice(0, 12)}`, () => {
+    let count = 0
+    const ownKeys = (target: object) => {
+      count++
+      return Reflect.ownKeys(target)
+    }
+    readWith(Buffer.from(text), new Proxy({ name: '' }, { ownKeys }))
+    assert.equal(count, asked)
+  })
+}
 
 test('a name that JSON has to write otherwise is never found', () => {
   const names = ['a":1,"b', 'a\\', 'a\n', '\u00e9', '\u{1f600}', 'a\u0000']

@@ -28,14 +28,17 @@ let valueEnd = 0
 /**
  * Reads the bytes `[from, to)` as name, value, name, value.
  *
- * @param names those that may come, in this order; some may be left out. They are given back as these very strings, which property
- *   look-ups already know
+ * @param model the object whose own names may come, in its order; some may be left out. They are given back as its very strings, which
+ *   property look-ups already know
  * @returns null where the text is another one, valid or not
  */
-export function readFlatJson(bytes: Buffer, from: number, to: number, names: readonly string[]): unknown[] | null {
+export function readFlatJson(bytes: Buffer, from: number, to: number, model: object): unknown[] | null {
   // Nothing is spent before the first name is seen: in another order it is mostly another one.
   if (to - from > MOST_BYTES || bytes[from] !== OPEN_BRACE) return null
   let at = skipBlank(bytes, from + 1)
+  if (bytes[at] !== DQUOTE) return null
+  // Only now: to list many names takes long.
+  const names = Object.keys(model)
   let next = indexOfName(bytes, at, names, 0)
   if (next === -1) return null
   const text = bytes.toString('latin1', from, to)

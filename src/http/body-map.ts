@@ -62,7 +62,7 @@ export function mapBody(
 
 function mapJson(member: string, body: RequestBody, model: object, options: AnyOptions, engine: JsonEngine | null): boolean {
   const hasOwnWay = engine !== null || (options.settings ?? null) !== null
-  const pairs = hasOwnWay ? null : body.flatJson(member, Object.keys(model))
+  const pairs = hasOwnWay ? null : body.flatJson(member, model)
   if (pairs !== null) {
     populate(model, { kind: 'json', value: pairs }, populateOptions(options))
     return true

@@ -213,9 +213,9 @@ export class RequestBody {
   }
 
   /** The names and values of JSON that is read where its bytes lie, or null. See `readFlatJson`. */
-  flatJson(member: string, names: readonly string[]): unknown[] | null {
+  flatJson(member: string, model: object): unknown[] | null {
     this.#check(member)
-    return readFlatJson(this.#bytes, this.#start, this.#end, names)
+    return readFlatJson(this.#bytes, this.#start, this.#end, model)
   }
 
   /** Whether a gathered body is valid UTF-8. */
