@@ -36,7 +36,7 @@ export const FIELD_VALUE = 2
 export const TARGET = 4
 /** What in a target says that there is more than a plain path: `%`, `.`, `\` and `?`. */
 export const TARGET_SPECIAL = 8
-/** What stands in a JSON string for itself: printable ASCII but for `"` and `\`. */
+/** What stands in a JSON string for itself (RFC 8259 §7), as far as it is ASCII: all but controls, `"` and `\`. */
 export const JSON_PLAIN = 16
 
 /** What `HEX` says of a byte that is no hexadecimal digit. */
@@ -54,7 +54,7 @@ function buildClasses(): Uint8Array {
   for (let i = 0; i < tchars.length; i++) table[tchars.charCodeAt(i)]! |= TOKEN
   for (let byte = 0; byte < 256; byte++) {
     if (byte === TAB || (byte >= SP && byte !== 0x7f)) table[byte]! |= FIELD_VALUE
-    if (byte >= SP && byte < 0x7f && byte !== DQUOTE && byte !== BACKSLASH) table[byte]! |= JSON_PLAIN
+    if (byte >= SP && byte < 0x80 && byte !== DQUOTE && byte !== BACKSLASH) table[byte]! |= JSON_PLAIN
     if (byte > SP && byte < 0x7f && byte !== 0x23 && byte !== BACKSLASH) table[byte]! |= TARGET
   }
   for (const byte of [PERCENT, DOT, BACKSLASH, QUESTION]) table[byte]! |= TARGET_SPECIAL

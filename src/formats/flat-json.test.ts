@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { Buffer, isUtf8 } from 'node:buffer'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 
 import fc from 'fast-check'
 
@@ -31,31 +33,33 @@ for (const text of [
   '{"name":"","ok":true,"note":" a:b,c}d "}',
   '{"name":"Grüße 😀","ok":true,"note":"\u00a0"}',
   '{"name":"a","score":1,"last":"z"}',
+  '{"last":1,"age":36,"note":"n","name":"Ada"}',
+  '{"other":1,"name":"Ada","another":null}',
+  '{"__proto__":1,"constructor":2,"toString":3}',
+  '{"age":1e3,"score":-1.5E-2,"note":0e+0}',
+  '{"age":1e999,"score":9007199254740993}',
+  '{"age":9999999999999999,"score":0.1234567890123456789}',
+  '{"":1,"a b":2}',
+  '{"name":"\u007f"}',
 ]) {
-  test(`is read as JSON.parse reads it: ${text}`, () => {
-    const pairs = read(text)
-    assert.deepEqual(pairs, parsed(text))
-    assert.ok(pairs!.every((name, i) => i % 2 === 1 || NAMES.includes(name as string)))
-  })
+  test(`is read as JSON.parse reads it: ${text}`, () => assert.deepEqual(read(text), parsed(text)))
 }
 
 for (const [text, why] of [
   ['', 'nothing'],
   ['{}', 'no name'],
   ['[]', 'a list'],
-  ['{"age":36,"name":"Ada"}', 'another order'],
   ['{"age":36,"age":37}', 'a name that repeats'],
-  ['{"other":1}', 'a name that is not expected'],
-  ['{"last":1}', 'too many names left out'],
+  ['{"age":36,"name":"a","age":37}', 'a name that repeats later'],
+  ['{"other":36,"name":"a","other":37}', 'a name that repeats and is not expected'],
+  ['{"a":1,"1":2}', 'a name that is a number'],
+  ['{"é":1}', 'a name that is not ASCII'],
   ['{"name":["a"]}', 'a list within'],
   ['{"name":{}}', 'an object within'],
   ['{"name":"[]"}', 'what looks like a list'],
   ['{"name":"a\\n"}', 'an escape'],
   ['{"n\\u0061me":"a"}', 'an escape in a name'],
   ['{"name":"\ufffd"}', 'what bytes that are no UTF-8 would be, too'],
-  ['{"age":1e3}', 'an exponent'],
-  ['{"age":9999999999999999}', 'more digits than are exact'],
-  ['{"age":0.123456789012345}', 'as many behind the point'],
   ['{\n"age":1}', 'a new line'],
   ['{"age":1}\n', 'a new line behind it'],
   [`{"name":"${'a'.repeat(600)}"}`, 'a long text'],
@@ -71,6 +75,10 @@ for (const text of [
     '{"age":.5}',
     '{"age":+1}',
     '{"age":1-}',
+    '{"age":1e}',
+    '{"age":1e+}',
+    '{"age":1.e1}',
+    '{"age":e1}',
     '{"age":--1}',
     '{"age":tru}',
     '{"age":nul',
@@ -123,12 +131,16 @@ for (const [text, asked] of [
   })
 }
 
-test('a name that JSON has to write otherwise is never found', () => {
-  const names = ['a":1,"b', 'a\\', 'a\n', '\u00e9', '\u{1f600}', 'a\u0000']
-  for (const name of names) {
-    assert.equal(read(`{"${name}":2}`, [name]), null)
-    assert.equal(read(Buffer.from(`{"${name}":2}`, 'latin1'), [name]), null)
-    assert.equal(read(JSON.stringify({ [name]: 2 }), [name]), null)
+test('a name that JSON has to write otherwise is found in nothing that means another one', () => {
+  for (const name of ['a":1,"b', 'a\\', 'a\n', '\u00e9', '\u{1f600}', 'a\u0000']) {
+    const ours = (bytes: Buffer) => read(bytes, [name]) ?? 'left'
+    for (const bytes of [
+      Buffer.from(`{"${name}":2}`),
+      Buffer.from(`{"${name}":2}`, 'latin1'),
+      Buffer.from(JSON.stringify({ [name]: 2 })),
+    ]) {
+      assert.ok(ours(bytes) === 'left' || (isUtf8(bytes) && isDeepStrictEqual(ours(bytes), parsed(bytes.toString()))), bytes.toString())
+    }
   }
 })
 

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { readFlatJson } from '../../../src/formats/flat-json.ts'
 import { assertSameWords, type Target } from '../target.ts'
 
-const NAMES = ['a', 'é', 'name', '"', 'b c', 'x\\y', 'age', '__proto__']
-const MODEL = Object.fromEntries(NAMES.map((name) => [name, 0]))
+/** With names that JSON writes otherwise, and one that looks like two. */
+const MODEL = fromNames(['a', 'é', 'name', '"', 'b c', 'x\\y', 'age', 'a":1,"age'])
 
 export const flatJsonTarget: Target = {
   name: 'flat-json',
@@ -93,7 +93,10 @@ export const flatJsonTarget: Target = {
     assertSameWords(readFlatJson(bytes, 0, end, MODEL) ?? [], readFlatJson(bytes.subarray(0, end), 0, end, MODEL) ?? [], 'cut short')
     if (pairs === null) return leftOf(bytes)
     check(bytes, pairs)
-    return pairs.map((one, i) => (i % 2 === 0 ? '' : typeof one)).join(' ')
+    return pairs
+      .slice(0, 6)
+      .map((one, i) => (i % 2 === 0 ? '' : typeof one))
+      .join(' ')
   },
   fullCheckOneIn: 8,
   fullCheck(bytes) {
@@ -107,6 +110,10 @@ export const flatJsonTarget: Target = {
   },
 }
 
+function fromNames(names: readonly string[]): object {
+  return Object.fromEntries(names.map((name) => [name, 0]))
+}
+
 /** What is left to `JSON.parse`. */
 function leftOf(bytes: Buffer): string {
   const object = parsedObject(bytes)
@@ -117,7 +124,6 @@ function check(bytes: Buffer, pairs: readonly unknown[]): void {
   const object = parsedObject(bytes)
   assert.ok(object !== null, 'read, but it is no JSON')
   assertSameWords(pairs, Object.entries(object).flat(), 'not what JSON.parse reads')
-  assert.ok(pairs.every((one, i) => i % 2 === 1 || NAMES.includes(one as string)))
 }
 
 function parsedObject(bytes: Buffer): object | null {
