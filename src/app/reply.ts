@@ -3,15 +3,17 @@
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { type ByteSource, closeSource } from '../http/byte-source.ts'
+import { RequestHeaders } from '../http/headers.ts'
+import { HttpRequest } from '../http/request.ts'
 import { FRAMING, HttpResponse } from '../http/response.ts'
-import type { HttpSession } from '../http/session.ts'
+import { HttpSession } from '../http/session.ts'
 
 /**
  * Undefined: what the handler made of `session.response`, 204 if nothing. A response: itself. A string: text/plain. Bytes: themselves.
  * A stream or an async iterable: streamed. A Web `Response`: copied. A promise: what it resolves to. Anything else that has a JSON
  * form: JSON.
  * @returns a promise only where there is something to wait for
- * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol, a bigint, an Error, a Map, a Set or a Blob
+ * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol, a bigint, and what JSON makes `{}` of: see `hasNoJson`
  */
 export function reply(session: HttpSession, result: unknown): HttpResponse | Promise<HttpResponse> {
   if (session.response.isTaken) return drop(session.response, result)
@@ -52,7 +54,7 @@ function replyWithObject(session: HttpSession, result: object): HttpResponse | P
   if (result instanceof ArrayBuffer) return response.body(new Uint8Array(result))
   if (ArrayBuffer.isView(result)) return response.body(new Uint8Array(result.buffer, result.byteOffset, result.byteLength))
   if (isWebResponse(result)) return copyWebResponse(response, result)
-  if (hasNoJson(result)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${result.constructor.name}, of which JSON says nothing`)
+  if (hasNoJson(result)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `a ${nameOf(result)}, of which JSON says nothing`)
   return response.json(result)
 }
 
@@ -87,12 +89,19 @@ async function openFile(session: HttpSession, response: HttpResponse): Promise<H
   return response
 }
 
-/** `{}` would be sent for it: nobody means that. An error is thrown, not returned. */
+const NO_JSON = /^\[object (?:Blob|File|FormData|Headers|URLSearchParams|RegExp|Weak(?:Map|Set|Ref)|Generator|.* Iterator)\]$/
+
+/** `{}`, or what is inside of weir's own objects, would be sent for it: nobody means that. An error is thrown, not returned. */
 function hasNoJson(result: object): boolean {
   if ('toJSON' in result) return false
-  return (
-    result instanceof Error || result instanceof Map || result instanceof Set || /^\[object (?:Blob|File|FormData)\]$/.test(tagOf(result))
-  )
+  if (result instanceof Error || result instanceof Map || result instanceof Set) return true
+  if (result instanceof HttpSession || result instanceof HttpRequest || result instanceof RequestHeaders) return true
+  return NO_JSON.test(tagOf(result))
+}
+
+/** Its class; where that has no name of its own, as with generators, its tag. */
+function nameOf(result: object): string {
+  return result.constructor?.name || tagOf(result).slice(8, -1)
 }
 
 function tagOf(value: object): string {

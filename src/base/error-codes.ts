@@ -100,7 +100,12 @@ export const ERRORS = {
   WEIR_BODY_NOT_BUFFERED: developer(500, STAYS, 'the body is a stream here: await request.bufferBody() first', 'docs/guide/request.md'),
   WEIR_BODY_IS_FORM: peer(415, STAYS, 'a multipart form came, which is not read as a whole here', 'docs/guide/request.md'),
   WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'the body stream was read already', 'docs/guide/request.md'),
-  WEIR_REQUEST_EXPIRED: developer(500, STAYS, 'the request was used after its handler had returned', 'docs/guide/request.md'),
+  WEIR_REQUEST_EXPIRED: developer(
+    500,
+    STAYS,
+    'the request was used after its handler had returned, or its time had passed',
+    'docs/guide/request.md',
+  ),
 
   // Answers
   WEIR_RESPONSE_HEADER_SYNTAX: developer(500, STAYS, 'a response header cannot be sent as it is', 'RFC 9110 §5.5'),

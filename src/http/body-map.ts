@@ -40,7 +40,7 @@ const Folded = emptyRecord<FormRecord>()
 /** Nothing said: the same object each time. */
 export const NO_MAP_OPTIONS = Object.freeze({})
 
-/** @returns whether there was something to map @throws ModelBindingError */
+/** @returns whether there was something to map @throws ModelBindingError, WEIR_OPTION_INVALID for a model that is none */
 export function mapBody(
   member: string,
   contentType: string | null,
@@ -50,6 +50,7 @@ export function mapBody(
   engine: JsonEngine | null,
 ): boolean {
   body.checkAlive(member)
+  if (typeof model !== 'object' || model === null || Array.isArray(model)) throw noModel(member, model)
   const type = contentType === null ? null : parseMediaType(contentType)
   if (type === null) return false
   if (isJson(type.type)) return isUtf8Only(type.parameters) && mapJson(member, body, model, options, options.jsonEngine ?? engine)
@@ -129,6 +130,13 @@ function stringEnd(text: string, at: number): number {
     if ((end - before) % 2 === 0) return end
   }
   return text.length
+}
+
+/** TypeScript takes a class and a list for objects; what is written into them helps nobody. */
+function noModel(member: string, given: unknown): WeirError {
+  const what = Array.isArray(given) ? 'an array' : given === null ? 'null' : `a ${typeof given}`
+  const hint = typeof given === 'function' ? `: give it an instance, new ${given.name || 'Model'}()` : ''
+  return new WeirError('WEIR_OPTION_INVALID', `${member} populates an object, this is ${what}${hint}`)
 }
 
 const NO_OPTIONS: PopulateOptions = {}

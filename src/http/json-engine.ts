@@ -1,5 +1,6 @@
 // JSON, as the server and the handlers may exchange it for another: serializing answers, and populating models.
 
+import { WeirError } from '../base/errors.ts'
 import type { ReadContext } from '../schema/schema.ts'
 
 /** Makes text of values and values of text, in place of `JSON`; for a whole server, or for one call of `bodyMap`. */
@@ -23,4 +24,20 @@ export interface JsonSettings extends ReadContext {
   readonly reviver?: (this: unknown, key: string, value: unknown) => unknown
   /** How deep objects and arrays may lie in one another. Default 64. Beyond it: `ModelBindingError`. */
   readonly maxDepth?: number
+}
+
+/** Serializes what a response is given. */
+export type Serialize = (value: unknown) => string | undefined
+
+/** @throws WEIR_RESULT_UNSENDABLE for what JSON says nothing of, such as a symbol, or cannot say: a bigint, an object that holds itself */
+export function jsonTextOf(value: unknown, serialize: Serialize): string {
+  let text: string | undefined
+  try {
+    text = serialize(value)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new WeirError('WEIR_RESULT_UNSENDABLE', error.message, error)
+  }
+  if (typeof text !== 'string') throw new WeirError('WEIR_RESULT_UNSENDABLE', `${typeof value} has no JSON form`)
+  return text
 }

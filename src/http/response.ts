@@ -9,6 +9,7 @@ import { BYTES_TYPE } from '../formats/media-type.ts'
 import { type ByteSource, closeSource, guardSource } from './byte-source.ts'
 import { dropField, firstValue, joinedValue } from './field-list.ts'
 import type { FileOptions } from './file-options.ts'
+import { jsonTextOf, type Serialize } from './json-engine.ts'
 import { problemOf } from './problem.ts'
 import { type CookieOptions, setCookie } from './set-cookie.ts'
 
@@ -40,9 +41,6 @@ export const JSON_TYPE = 'application/json'
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
 const HTML_TYPE = 'text/html; charset=utf-8'
 const PROBLEM_TYPE = 'application/problem+json'
-
-/** Serializes what `json` is given. */
-export type Serialize = (value: unknown) => string | undefined
 
 /** Fields that describe a body, and so go when the body is replaced by that of an error. */
 const REPRESENTATION = /^(?:content-.*|etag|last-modified|accept-ranges|cache-control|expires)$/i
@@ -168,9 +166,7 @@ export class HttpResponse {
 
   /** Sends a value as JSON. @throws WEIR_RESULT_UNSENDABLE when it has no JSON form */
   json(value: unknown): this {
-    const text = this.#serialize(value)
-    if (typeof text !== 'string') throw new WeirError('WEIR_RESULT_UNSENDABLE', `${typeof value} has no JSON form`)
-    return this.#setText(text, JSON_TYPE)
+    return this.#setText(jsonTextOf(value, this.#serialize), JSON_TYPE)
   }
 
   /** Sends text as UTF-8. */

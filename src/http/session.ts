@@ -3,8 +3,9 @@
 import type { Head } from '../wire/head.ts'
 
 import type { ClientCertificate, ConnectionInfo } from './connection-info.ts'
+import type { Serialize } from './json-engine.ts'
 import type { HttpRequest } from './request.ts'
-import { HttpResponse, type Serialize } from './response.ts'
+import { HttpResponse } from './response.ts'
 import type { RouteMatch, RouteMetadata } from './route-info.ts'
 
 /** A place where a server listens. */

@@ -31,6 +31,24 @@ test('@Field and static fields say the same', () => {
   assert.deepEqual(described(new Tabled()), described(new Decorated()))
 })
 
+test('a table that was not given to fields() is refused: nothing of what it says would be checked', () => {
+  class Forgotten {
+    static fields = { age: t.int.min(0) }
+    age = 0
+  }
+  class Derived extends Forgotten {
+    name = ''
+  }
+  for (const model of [new Forgotten(), new Derived()]) {
+    assert.throws(() => fieldsOf(model), { code: 'WEIR_OPTION_INVALID', message: /Forgotten\.fields is a table .* fields\(this, / })
+  }
+  class OfItsOwn {
+    static fields = ['age']
+    age = 0
+  }
+  assert.equal(fieldsOf(new OfItsOwn()), null)
+})
+
 test('a subclass has the fields of its base, and the base not those of the subclass', () => {
   class Base {
     @Field(t.uuid) id = ''

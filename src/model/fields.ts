@@ -4,9 +4,10 @@
 // whoever is given a model to populate has an instance.
 
 import { isStandardContext, LEGACY_DECORATORS } from '../base/decorator-context.ts'
+import { WeirError } from '../base/errors.ts'
 import { asSchema } from '../schema/foreign.ts'
 import type { Schema } from '../schema/schema.ts'
-import type { AnySchema, OutputOf } from '../schema/standard.ts'
+import { type AnySchema, isSchema, type OutputOf, type StandardSchema } from '../schema/standard.ts'
 
 type FieldMap = Map<string, Schema<unknown>>
 
@@ -39,7 +40,7 @@ export function Field<S extends AnySchema>(
 /** The same without decorators: `static fields = fields(this, { id: t.uuid })`. */
 export function fields<C extends abstract new (...args: never[]) => object>(
   target: C,
-  table: { readonly [K in keyof InstanceType<C>]?: AnySchema },
+  table: { readonly [K in keyof InstanceType<C>]?: StandardSchema<unknown, InstanceType<C>[K]> },
 ): Readonly<Record<string, AnySchema>> {
   const given = table as Readonly<Record<string, AnySchema>>
   for (const [name, schema] of Object.entries(given)) declare(tabled, target, name, asSchema(schema) as Schema<unknown>)
@@ -63,16 +64,26 @@ export function fieldsOf(model: object): ReadonlyMap<string, Schema<unknown>> | 
   return fields
 }
 
+/** @throws WEIR_OPTION_INVALID for a table that was not given to `fields()`: nothing of what it says would be checked */
 function collectFields(Class: object): FieldMap | null {
+  checkTable(Class)
   let fields = under(tabled.get(Class) ?? null, decorated.get(Class))
   for (
     let base: unknown = Object.getPrototypeOf(Class);
     typeof base === 'function' && base !== Function.prototype;
     base = Object.getPrototypeOf(base)
   ) {
+    checkTable(base)
     fields = under(fields, tabled.get(base))
   }
   return fields
+}
+
+function checkTable(Class: object): void {
+  if (tabled.has(Class) || !Object.hasOwn(Class, 'fields')) return
+  const { fields: table, name } = Class as { fields: unknown; name?: string }
+  if (typeof table !== 'object' || table === null || !Object.values(table).some(isSchema)) return
+  throw new WeirError('WEIR_OPTION_INVALID', `${name}.fields is a table that is read only as static fields = fields(this, { ... })`)
 }
 
 /** Both maps, where `first` has the last word. */

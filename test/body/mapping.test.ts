@@ -430,6 +430,18 @@ test('left uncaught, a conversion that fails is answered with 400 and a problem 
   assert.match(answer.text(), /perhaps/)
 })
 
+test('a model that is none is the program’s mistake', async () => {
+  for (const [model, what] of [
+    [User, 'a function: give it an instance, new User()'],
+    [[], 'an array'],
+    [null, 'null'],
+    ['', 'a string'],
+  ] as [object, string][]) {
+    const message = `an option has a value that it may not have: bodyMap() populates an object, this is ${what}`
+    await see(JSON_TYPE, '{"name":"n"}', (request) => assert.throws(() => request.bodyMap(model), { code: 'WEIR_OPTION_INVALID', message }))
+  }
+})
+
 test('on a streaming route it throws until the body is buffered', async () => {
   const server = new HttpServer()
   const model = { name: '' }

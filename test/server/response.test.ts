@@ -131,10 +131,23 @@ inBothReadModes('response', (serve) => {
         return a
       },
     ],
+    ['an Error', () => new Error('returned')],
+    ['a Map', () => new Map([[1, 2]])],
+    ['a WeakSet', () => new WeakSet()],
+    ['a Blob', () => new Blob(['b'])],
+    ['Headers', () => new Headers({ a: 'b' })],
+    ['a query', () => new URLSearchParams('a=b')],
+    ['a pattern', () => /a/],
+    ['a generator', () => (function* () {})()],
+    ['an iterator', () => ['a'].values()],
+    ['the session', (session) => session],
+    ['the request', ({ request }) => request],
+    ['its fields', ({ request }) => request.headers],
   ] as [string, Act][]) {
     test(`result: ${what} cannot be sent, so 500`, async (t) => {
       const answer = await answerOf(serve, t, act)
       assert.deepEqual([answer.status, answer.header('content-type')], [500, 'application/problem+json'])
+      assert.equal((answer.json() as { code: string }).code, 'WEIR_RESULT_UNSENDABLE')
     })
   }
 

@@ -22,6 +22,27 @@ export class Plain {
   id = ''
 }
 
+export class Mistaken {
+  // @ts-expect-error the property holds text, the schema gives a number
+  static fields = fields(this, { id: t.int })
+  id = ''
+}
+
+export class Absent {
+  static fields = fields(this, {
+    id: t.uuid.nullable(),
+    age: t.int.optional(),
+    tags: t.array(t.string),
+    when: t.date,
+    kind: t.enum('a', 'b'),
+  })
+  id: string | null = null
+  age?: number
+  tags: string[] = []
+  when = new Date(0)
+  kind: 'a' | 'b' = 'a'
+}
+
 export class Misspelt {
   // @ts-expect-error no such property
   static fields = fields(this, { idd: t.uuid })
