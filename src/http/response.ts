@@ -42,8 +42,8 @@ export const TEXT_TYPE = 'text/plain; charset=utf-8'
 const HTML_TYPE = 'text/html; charset=utf-8'
 const PROBLEM_TYPE = 'application/problem+json'
 
-/** Fields that describe a body, and so go when the body is replaced by that of an error. */
-const REPRESENTATION = /^(?:content-.*|etag|last-modified|accept-ranges|cache-control|expires)$/i
+/** Fields that describe a body, and so go when the body is replaced by that of an error. Content-Security-Policy protects whatever is sent. */
+const REPRESENTATION = /^(?:content-(?!security-policy).*|etag|last-modified|accept-ranges|cache-control|expires)$/i
 /** Fields that say something of a body's very bytes, and so not of the same body in another coding. */
 const OF_THE_BYTES = ['Accept-Ranges', 'Content-Length', 'Content-MD5', 'Content-Digest', 'Repr-Digest', 'Digest']
 /** Fields by which the engine frames messages and connections; a handler that set them could split an answer in two. */

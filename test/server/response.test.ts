@@ -717,6 +717,8 @@ inBothReadModes('response', (serve) => {
       response
         .status(201, 'Yes')
         .header('X', '1')
+        .header('Content-Security-Policy', "default-src 'none'")
+        .header('Content-Security-Policy-Report-Only', "script-src 'self'")
         .cookie('a', 'b')
         .header('ETag', '"1"')
         .header('Cache-Control', 'max-age=9')
@@ -728,6 +730,10 @@ inBothReadModes('response', (serve) => {
     assert.deepEqual(
       [answer.status, answer.reason, answer.header('x'), answer.header('set-cookie')],
       [500, 'Internal Server Error', '1', 'a=b'],
+    )
+    assert.deepEqual(
+      ['content-security-policy', 'content-security-policy-report-only'].map((name) => answer.header(name)),
+      ["default-src 'none'", "script-src 'self'"],
     )
     assert.deepEqual(
       ['etag', 'cache-control', 'content-encoding'].map((name) => answer.header(name)),
