@@ -2,6 +2,9 @@
 
 import { WeirError } from '../base/errors.ts'
 
+/** The longest time that a timer of Node's takes; a longer one would end at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** One connection, of either protocol. */
 export interface OpenConnection {
   /** Whether a request is being received or answered. */
@@ -21,6 +24,8 @@ export class Connections {
   #sockets = 0
   #onEmpty: (() => void) | null = null
   #deadline: NodeJS.Timeout | undefined
+  /** When it is, by `performance.now()`. */
+  #deadlineAt = Number.POSITIVE_INFINITY
   #aborted = 0
   /** A socket has closed. */
   readonly release = (): void => {
@@ -65,14 +70,18 @@ export class Connections {
     })
   }
 
-  /** Brings the deadline of a `drain` under way nearer. */
+  /** Brings the deadline of a `drain` under way nearer, where `graceMs` from now is before it. */
   shortenGrace(graceMs: number): void {
-    if (this.#onEmpty === null) return
+    const deadlineAt = performance.now() + graceMs
+    if (this.#onEmpty === null || deadlineAt >= this.#deadlineAt) return
+    this.#deadlineAt = deadlineAt
     clearTimeout(this.#deadline)
-    this.#deadline = setTimeout(() => {
-      this.#aborted = [...this.#open].filter((connection) => connection.isBusy && !connection.isGone).length
-      const error = new WeirError('WEIR_SERVER_STOPPED')
-      for (const connection of this.#open) connection.abort(error)
-    }, graceMs)
+    this.#deadline = setTimeout(() => this.#abortAll(), Math.min(graceMs, LONGEST_TIMER_MS))
+  }
+
+  #abortAll(): void {
+    this.#aborted = [...this.#open].filter((connection) => connection.isBusy && !connection.isGone).length
+    const error = new WeirError('WEIR_SERVER_STOPPED')
+    for (const connection of this.#open) connection.abort(error)
   }
 }

@@ -174,6 +174,40 @@ inBothReadModes('lifecycle', (serve) => {
     assert.deepEqual(await within(Promise.all([first, second]), 'the stop'), [{ aborted: 1 }, { aborted: 1 }])
   })
 
+  test('stop: a second call with a longer time does not lengthen the first', async (t) => {
+    const started = gate()
+    const { server, connect } = await serve(t, (server) =>
+      server.mapGet('/', () => {
+        started.open()
+        return new Promise(() => {})
+      }),
+    )
+    ;(await connect()).get('/')
+    await within(started.promise, 'the start of the handler')
+    server.stop({ graceMs: 50 })
+    assert.deepEqual(await within(server.stop({ graceMs: 60_000 }), 'the stop'), { aborted: 1 })
+  })
+
+  for (const graceMs of [2 ** 31, Number.POSITIVE_INFINITY]) {
+    test(`stop: a time of ${graceMs} ms aborts nothing`, async (t) => {
+      const started = gate()
+      const answer = gate<string>()
+      const { server, connect } = await serve(t, (server) =>
+        server.mapGet('/', () => {
+          started.open()
+          return answer.promise
+        }),
+      )
+      const client = (await connect()).get('/')
+      await within(started.promise, 'the start of the handler')
+      const stopped = server.stop({ graceMs })
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      answer.open('late')
+      assert.equal((await client.message()).text, 'late')
+      assert.deepEqual(await within(stopped, 'the stop'), { aborted: 0 })
+    })
+  }
+
   test('stop: a client that does not end its side is not waited for longer than lingerTimeout', async (t) => {
     const { server, connect } = await serve(t, (server) => server.mapGet('/', () => ''), { timeouts: { lingerTimeout: 50 } })
     const stubborn = await RawClient.connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
