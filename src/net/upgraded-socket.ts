@@ -94,6 +94,10 @@ export class UpgradedSocket extends Duplex implements TransportOwner {
 
   override _destroy(error: Error | null, done: Done): void {
     this.#transport.destroy()
+    // Else whoever waits for this write, or for one behind it, would never hear of it again.
+    const onRoom = this.#onRoom
+    this.#onRoom = null
+    onRoom?.(error ?? new Error('the socket was closed before all of it was written'))
     done(error)
   }
 

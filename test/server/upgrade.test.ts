@@ -143,6 +143,22 @@ inBothReadModes('an upgrade', (serve) => {
     await eventually(() => read === 32 * 1024 * 1024, 'everything read')
   })
 
+  test('writes that a client leaves behind fail, each of them', async (t) => {
+    const taken = gate<Duplex>()
+    const { connect } = await serve(t, (server) => {
+      server.mapGet('/', (_, { response }) => response.upgrade('echo', (socket) => taken.open(socket)))
+    })
+    const client = await connect()
+    client.pause()
+    client.get('/', ASKS)
+    const socket = await taken.promise
+    const write = (bytes: Buffer): Promise<boolean> =>
+      new Promise((resolve) => socket.write(bytes, (error) => resolve(error instanceof Error)))
+    const failed = Promise.all([write(Buffer.alloc(32 * 1024 * 1024)), write(Buffer.from('behind'))])
+    client.reset()
+    assert.deepEqual(await within(failed, 'the end of the writes'), [true, true])
+  })
+
   test('keeps no limit of time, and no slot of the ticker', async (t) => {
     const timeouts = { keepAliveTimeout: 40, headersTimeout: 40, writeTimeout: 40, requestTimeout: 40, lingerTimeout: 40 }
     const { connect } = await serve(t, mapEcho, { timeouts })
