@@ -67,8 +67,8 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   readonly #openHead: OpenHead
   /** Not all are open: a handler may still be cleaning up behind a request that was cancelled. */
   readonly #exchanges = new Set<Http2Exchange>()
-  /** Begins requests that wait until the client has read more of its answers. */
-  readonly #waiting: (() => void)[] = []
+  /** Requests that wait until the client has read more of its answers, and what begins them. */
+  readonly #waiting = new Map<Http2Exchange, () => void>()
   #requests = 0
   #pings = 0
   /** For how long nothing was heard of the client. */
@@ -136,7 +136,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     this.hear()
     if (maxRequestsPerConnection !== null && ++this.#requests >= maxRequestsPerConnection) this.finish()
     const begin = (): void => this.#begin(exchange, list, (flags & FLAG_END_STREAM) !== 0)
-    if (this.#isBlocked) this.#waiting.push(begin)
+    if (this.#isBlocked) this.#waiting.set(exchange, begin)
     else begin()
   }
 
@@ -147,7 +147,11 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   }
 
   #beginWaiting(): void {
-    while (this.#waiting.length > 0 && !this.#isBlocked) this.#waiting.shift()!()
+    for (const [exchange, begin] of this.#waiting) {
+      if (this.#isBlocked) return
+      this.#waiting.delete(exchange)
+      begin()
+    }
   }
 
   #begin(exchange: Http2Exchange, list: readonly string[], isWhole: boolean): void {
@@ -179,6 +183,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
 
   forget(exchange: Http2Exchange): void {
     this.#exchanges.delete(exchange)
+    this.#waiting.delete(exchange)
     this.#beginWaiting()
     if (this.#exchanges.size > 0) return
     if (this.#isGone) this.host.forget(this)
