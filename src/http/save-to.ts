@@ -89,7 +89,7 @@ export async function saveTo(
  */
 function isUntouched(content: Readable | Uint8Array): boolean {
   if (content instanceof Uint8Array) return true
-  return content instanceof PartStream ? content.reserve() : !content.readableEnded
+  return content instanceof PartStream ? content.reserve() : !content.readableDidRead && !content.readableEnded
 }
 
 function checkExtension(name: string, { extensions }: SavePolicy): void {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
@@ -259,6 +260,15 @@ describe('what fails leaves nothing behind and says why', () => {
     const directory = temporaryDirectory(t)
     const content = Readable.from([Buffer.from('x')])
     await content.toArray()
+    await assert.rejects(saveTo(directory, info('x'), content), { code: 'WEIR_BODY_ALREADY_READ' })
+    assert.deepEqual(readdirSync(directory), [])
+  })
+
+  test('a stream of which something was read: what is left would pass for the whole', async (t) => {
+    const directory = temporaryDirectory(t)
+    const content = Readable.from([Buffer.from('first'), Buffer.from('second')])
+    await once(content, 'readable')
+    assert.equal(String(content.read()), 'first')
     await assert.rejects(saveTo(directory, info('x'), content), { code: 'WEIR_BODY_ALREADY_READ' })
     assert.deepEqual(readdirSync(directory), [])
   })
