@@ -1,6 +1,6 @@
 // Which bytes may stand where. One table of bit flags a byte: a class test is one load and one AND.
 //
-// Classes are those of RFC 9110 §5.5, §5.6.2 and RFC 3986; what they leave out is refused by whoever asks.
+// Classes are those of RFC 9110 §5.5, §5.6.2, RFC 3986 and RFC 8259 §7; what they leave out is refused by whoever asks.
 
 export const TAB = 0x09
 export const LF = 0x0a
@@ -42,7 +42,7 @@ export const JSON_PLAIN = 16
 /** What `HEX` says of a byte that is no hexadecimal digit. */
 export const NOT_HEX = 0xff
 
-/** One byte of flags for each byte value: `TOKEN | FIELD_VALUE | TARGET | TARGET_SPECIAL`. */
+/** One byte of flags for each byte value: `TOKEN | FIELD_VALUE | TARGET | TARGET_SPECIAL | JSON_PLAIN`. */
 export const CLASS: Uint8Array = buildClasses()
 
 /** Value of a hexadecimal digit, or `NOT_HEX`. */

@@ -40,6 +40,9 @@ for (const text of [
   '{"age":1e999,"score":9007199254740993}',
   '{"age":9999999999999999,"score":0.1234567890123456789}',
   '{"":1,"a b":2}',
+  `{"name":"${'a'.repeat(501)}"}`,
+  '{"age":123456789012345,"score":1234567890123456}',
+  '{"age":1.2345678901234,"score":1.23456789012345}',
   '{"name":"\u007f"}',
 ]) {
   test(`is read as JSON.parse reads it: ${text}`, () => assert.deepEqual(read(text), parsed(text)))
@@ -62,7 +65,7 @@ for (const [text, why] of [
   ['{"name":"\ufffd"}', 'what bytes that are no UTF-8 would be, too'],
   ['{\n"age":1}', 'a new line'],
   ['{"age":1}\n', 'a new line behind it'],
-  [`{"name":"${'a'.repeat(600)}"}`, 'a long text'],
+  [`{"name":"${'a'.repeat(502)}"}`, 'a long text'],
 ] as const) {
   test(`is left to JSON.parse: ${why}`, () => assert.equal(read(text), null))
 }

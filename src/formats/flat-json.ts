@@ -9,7 +9,7 @@ import { CLASS, CLOSE_BRACE, COLON, COMMA, DASH, DOT, DQUOTE, JSON_PLAIN, OPEN_B
 
 /** Above this `JSON.parse` is as fast. Longer strings are pieces of one text, and one that is kept keeps all of it: no more than this. */
 const MOST_BYTES = 512
-/** Up to here digits make a number that is exact, and so is that number divided by a power of ten which is exact itself. */
+/** Up to here digits make a number that is exact; divided by a power of ten, which is exact too, it is rounded once, as `JSON.parse` does. A point counts as a digit. */
 const MOST_DIGITS = 15
 const POWERS_OF_TEN: readonly number[] = Array.from({ length: MOST_DIGITS + 1 }, (_, exponent) => Number(`1e${exponent}`))
 
@@ -36,6 +36,7 @@ export function readFlatJson(bytes: Buffer, from: number, to: number, model: obj
   let at = skipBlank(bytes, from + 1)
   if (bytes[at] !== DQUOTE) return null
   const text = bytes.toString('latin1', from, to)
+  // Most of what is not read here shows by one of these, before any value is made.
   if (text.includes('\\') || text.includes('[') || text.includes('{', 1)) return null
   const names = Object.keys(model) // only now: to list many takes long
   const pairs: unknown[] = []

@@ -22,9 +22,9 @@ export interface PopulateOptions extends ReadContext {
 
 type Properties = Readonly<Record<string, unknown>>
 
-/** What came: parsed JSON, or the texts of a form; where each name came once perhaps as name, value, name, value. */
+/** What came: parsed JSON, or the texts of a form. A list is names and values in turn, each name once. */
 export type Source =
-  | { readonly kind: 'json'; readonly value: object | readonly unknown[] }
+  | { readonly kind: 'json'; readonly value: object }
   | { readonly kind: 'form'; readonly value: Readonly<Record<string, string | string[]>> | readonly string[] }
 
 /** Deep enough for any document that a person designs. System.Text.Json has the same. */
@@ -67,11 +67,11 @@ class Population {
     // Most sources name their properties in the model's order: to look there first spares the search for whether the model has it.
     const own = Object.keys(model)
     let next = 0
-    const keys = isPairs(source) ? (source as readonly string[]) : Object.keys(source)
+    const keys = isPairs(source) ? source : Object.keys(source)
     const step = isPairs(source) ? 2 : 1
     for (let i = 0; i < keys.length; i += step) {
       if (this.failures.length >= MAX_MISMATCHES) return
-      const key = keys[i]!
+      const key = keys[i] as string // in a list, each step begins with one
       const given = isPairs(source) ? source[i + 1] : source[key]
       const path = prefix === '' ? key : `${prefix}.${key}`
       const schema = fields?.get(key)
