@@ -47,7 +47,7 @@ export class Binder {
       const value = read(step, request, values)
       if (value instanceof Mismatch) {
         failures ??= []
-        failures.push(...value.failures(step.name, step.index === -1 ? 'query' : 'route'))
+        failures.push(...failuresOf(step, value))
       } else if (step.schema !== null && !(step.schema instanceof Schema) && isPromise(value)) {
         pending ??= []
         const settled = this.#await(step, value, args)
@@ -69,11 +69,15 @@ export class Binder {
     await Promise.all(pending)
     for (const step of this.#steps) {
       const value = args[step.name]
-      if (value instanceof Mismatch) failures.push(...value.failures(step.name, step.index === -1 ? 'query' : 'route'))
+      if (value instanceof Mismatch) failures.push(...failuresOf(step, value))
     }
     if (failures.length > 0) throw new BindingError(failures)
     return args
   }
+}
+
+function failuresOf({ name, index }: Step, mismatch: Mismatch): BindingFailure[] {
+  return mismatch.failures(name, index === -1 ? 'query' : 'route')
 }
 
 function read(step: Step, request: HttpRequest, values: readonly string[]): unknown {

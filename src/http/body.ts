@@ -242,7 +242,7 @@ export class RequestBody {
     return this.#end - this.#start
   }
 
-  /** Gathers the whole body, after which the members that need it answer. A second call gives the same promise. */
+  /** Gathers the whole body, after which the members that need it answer. A second call waits for the same. */
   async collect(member: string): Promise<void> {
     if (this.#state === WHOLE) return
     this.checkAlive(member)

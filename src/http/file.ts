@@ -58,7 +58,7 @@ export async function openFile(path: string): Promise<FoundFile | 403 | 404> {
 }
 
 /** What `stats` say of a file. */
-export function stateOf(stats: BigIntStats): FileState {
+function stateOf(stats: BigIntStats): FileState {
   return {
     size: Number(stats.size),
     changedMs: Number(stats.mtimeMs),

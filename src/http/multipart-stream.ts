@@ -35,8 +35,8 @@ export interface MultipartStreamOptions {
   readonly maxFieldBytes?: number
 }
 
-export const DEFAULT_MAX_FILE_BYTES = 50 * 1024 * 1024
-export const DEFAULT_MAX_FIELD_BYTES = 1024 * 1024
+const DEFAULT_MAX_FILE_BYTES = 50 * 1024 * 1024
+const DEFAULT_MAX_FIELD_BYTES = 1024 * 1024
 
 /** A part that names a file, or that is plainly bytes, is a file; any other is a field (RFC 7578 §4.2, §4.4). */
 export function isFile(head: PartHead): boolean {

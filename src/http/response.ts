@@ -38,7 +38,7 @@ export type ResponseContent =
 const NO_CONTENT: ResponseContent = { kind: 'none' }
 
 export const JSON_TYPE = 'application/json'
-export const TEXT_TYPE = 'text/plain; charset=utf-8'
+const TEXT_TYPE = 'text/plain; charset=utf-8'
 const HTML_TYPE = 'text/html; charset=utf-8'
 const PROBLEM_TYPE = 'application/problem+json'
 
