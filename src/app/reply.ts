@@ -113,8 +113,12 @@ function isWebResponse(result: object): result is Response {
   return tagOf(result) === '[object Response]' && 'headers' in result && 'body' in result
 }
 
-/** It replaces the answer that was there: body, status and what describes them. */
+/**
+ * It replaces the answer that was there: body, status and what describes them.
+ * @throws WEIR_RESULT_UNSENDABLE for one whose body somebody has taken: a Response can be sent once
+ */
 function copyWebResponse(response: HttpResponse, web: Response): HttpResponse {
+  if (web.bodyUsed || web.body?.locked === true) throw new WeirError('WEIR_RESULT_UNSENDABLE', 'the body of a Response was read already')
   response.clearRepresentation()
   response.status(web.status === 0 ? 500 : web.status, web.statusText)
   for (const [name, value] of web.headers) {

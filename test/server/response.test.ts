@@ -140,6 +140,22 @@ inBothReadModes('response', (serve) => {
     ['a pattern', () => /a/],
     ['a generator', () => (function* () {})()],
     ['an iterator', () => ['a'].values()],
+    [
+      'a Response that was read',
+      async () => {
+        const response = new Response('a')
+        await response.text()
+        return response
+      },
+    ],
+    [
+      'a Response that somebody reads',
+      () => {
+        const response = new Response('a')
+        response.body!.getReader()
+        return response
+      },
+    ],
     ['the session', (session) => session],
     ['the request', ({ request }) => request],
     ['its fields', ({ request }) => request.headers],
