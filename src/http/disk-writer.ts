@@ -11,7 +11,7 @@ import type { FileHandle } from 'node:fs/promises'
 import type { BodySink } from './body.ts'
 
 /** As large as the receive buffer of net/shared-read.ts, so that there is about one write for a read: at half or twice the size 1 GiB takes a quarter more CPU. */
-const BUFFER_BYTES = 256 * 1024
+export const BUFFER_BYTES = 256 * 1024
 /** One is filled while another is written. */
 const BUFFERS = 2
 /** Buffers that were let go of, for the next upload. */

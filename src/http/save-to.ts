@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../base/errors.ts'
 
-import { type ByteInspector, DiskWriter } from './disk-writer.ts'
+import { BUFFER_BYTES, type ByteInspector, DiskWriter } from './disk-writer.ts'
 import { safeFileName, withSuffix } from './file-name.ts'
 import { PartStream } from './part-stream.ts'
 
@@ -106,17 +106,13 @@ async function write(
 ): Promise<{ size: number; hash: string | null }> {
   let onRoom = (): void => {}
   const writer = new DiskWriter(handle, policy.hash ?? null, new Inspector(policy), () => onRoom())
-  if (content instanceof Uint8Array) {
-    writer.data(Buffer.from(content.buffer, content.byteOffset, content.length), 0, content.length)
-    writer.end()
-  } else if (content instanceof PartStream && content.divert(writer)) {
+  if (content instanceof PartStream && content.divert(writer)) {
     onRoom = () => content.demand()
     content.demand()
   } else {
     try {
-      for await (const chunk of content) {
-        const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Buffer)
-        if (!writer.data(bytes, 0, bytes.length)) await new Promise<void>((resolve) => (onRoom = resolve))
+      for await (const piece of piecesOf(content)) {
+        if (!writer.data(piece, 0, piece.length)) await new Promise<void>((resolve) => (onRoom = resolve))
         if (writer.hasFailed) break
       }
       writer.end()
@@ -126,6 +122,14 @@ async function write(
   }
   await writer.done
   return { size: writer.size, hash: writer.digest() }
+}
+
+/** Between two pieces the writer is waited for: it takes all that it is given at once, and would copy a large file whole. */
+async function* piecesOf(content: Readable | Uint8Array): AsyncGenerator<Buffer> {
+  for await (const chunk of content instanceof Uint8Array ? [content] : content) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+    for (let at = 0; at < bytes.length; at += BUFFER_BYTES) yield bytes.subarray(at, at + BUFFER_BYTES)
+  }
 }
 
 /** Holds the bytes against the policy before they are written. */

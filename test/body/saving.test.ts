@@ -215,6 +215,23 @@ test('sync saves as well, and without a hash there is none', async (t) => {
   assert.deepEqual([readFileSync(saved.path, 'utf8'), saved.hash], ['x', null])
 })
 
+test('large bytes and large pieces of a stream are not copied whole', async (t) => {
+  const bytes = Buffer.alloc(64 * 1024 * 1024, 'x')
+  for (const content of [bytes, Readable.from([bytes])]) {
+    const before = process.memoryUsage().arrayBuffers
+    let most = 0
+    const watch = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before)
+    }, 1)
+    const saving = saveTo(temporaryDirectory(t), info('a.bin'), content)
+    await new Promise((resolve) => setImmediate(resolve))
+    most = Math.max(most, process.memoryUsage().arrayBuffers - before)
+    await saving
+    clearInterval(watch)
+    assert.ok(most < bytes.length / 8, `${most} bytes more`)
+  }
+})
+
 test('a hundred files of one name at once are a hundred files', async (t) => {
   const directory = temporaryDirectory(t)
   const texts = Array.from({ length: 100 }, (_, i) => `file ${i}`)
