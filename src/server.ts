@@ -28,7 +28,7 @@ export interface ServerOptions {
   readonly address?: string
   /** Port to listen on. Default 0: any free port; `server.port` tells which. */
   readonly port?: number
-  /** Path of a Unix socket to listen on instead. */
+  /** Path of a Unix socket to listen on instead: at most 107 bytes on Linux, 103 on macOS and BSD. */
   readonly unixSocket?: string
   /** Speaks TLS: certificate, key and so on, as `node:tls` takes them, and certificates by server name. */
   readonly tls?: ServerTlsOptions

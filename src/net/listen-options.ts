@@ -1,5 +1,6 @@
 // Where a server listens: the options, and what may not be asked for.
 
+import { Buffer } from 'node:buffer'
 import type { SecureContextOptions, TlsOptions } from 'node:tls'
 
 import { WeirError } from '../base/errors.ts'
@@ -39,7 +40,10 @@ export interface TcpListenOptions extends Secured {
 
 /** A Unix socket to listen on. */
 export interface UnixListenOptions extends Secured {
-  /** Path of the socket's file. One that a server left behind which is gone is replaced; one that somebody listens on is not. */
+  /**
+   * Path of the socket's file: at most 107 bytes on Linux, 103 on macOS and BSD. One that a server left behind which is gone is replaced; one
+   * that somebody listens on is not.
+   */
   readonly unixSocket: string
   /** Permissions of the file, such as `0o660`. Default: as the process's umask has it. */
   readonly mode?: number
@@ -53,6 +57,16 @@ const NAMES: ReadonlySet<string> = new Set(['address', 'port', 'reusePort', 'uni
 /** What the server decides itself. */
 const TLS_RESERVED = ['ALPNProtocols', 'ALPNCallback', 'secureProtocol', 'secureContext'] as const
 const MODE_MAX = 0o777
+/** What `sun_path` takes beside the NUL at its end. The system would cut a longer path, and listen at what is left. Absent: no such limit. */
+const SOCKET_PATH_BYTES: Partial<Record<NodeJS.Platform, number>> = {
+  linux: 107,
+  android: 107,
+  sunos: 107,
+  darwin: 103,
+  freebsd: 103,
+  openbsd: 103,
+  netbsd: 103,
+}
 
 export function isUnix(options: ListenOptions): options is UnixListenOptions {
   return 'unixSocket' in options && options.unixSocket !== undefined
@@ -66,7 +80,11 @@ export function endpointOf(options: ListenOptions): Endpoint {
 }
 
 /** @throws WEIR_OPTION_INVALID */
-export function checkListenOptions(options: ListenOptions, nodeVersion = process.versions.node): void {
+export function checkListenOptions(
+  options: ListenOptions,
+  nodeVersion = process.versions.node,
+  platform: NodeJS.Platform = process.platform,
+): void {
   if (typeof options !== 'object' || options === null) throw invalid(`an entry of "listen" is ${JSON.stringify(options)}`)
   for (const name of Object.keys(options)) if (!NAMES.has(name)) throw invalid(`an entry of "listen" has no "${name}"`)
   const { address, port, reusePort, unixSocket, mode, tls, http2 } = options as TcpListenOptions & Partial<UnixListenOptions>
@@ -76,6 +94,7 @@ export function checkListenOptions(options: ListenOptions, nodeVersion = process
   if (unixSocket === undefined && mode !== undefined) throw invalid('"mode" is for a Unix socket')
   if (unixSocket !== undefined) {
     if (typeof unixSocket !== 'string' || unixSocket === '') throw invalid('"unixSocket" is the path of a file')
+    checkSocketPath(unixSocket, platform)
     if (reusePort === true) throw invalid('"reusePort" is not for a Unix socket')
     if (address !== undefined || port !== undefined) throw invalid('"unixSocket" stands in place of "address" and "port"')
   }
@@ -85,6 +104,13 @@ export function checkListenOptions(options: ListenOptions, nodeVersion = process
   if (reusePort === true && !hasReusePort(nodeVersion)) throw invalid(`"reusePort" needs Node 22.12 or 23.1, this is ${nodeVersion}`)
   if (http2 === true && tls === undefined) throw invalid('"http2" needs "tls": HTTP/2 is spoken over TLS alone')
   if (tls !== undefined) checkTlsOptions(tls)
+}
+
+function checkSocketPath(path: string, platform: NodeJS.Platform): void {
+  const most = SOCKET_PATH_BYTES[platform]
+  const length = Buffer.byteLength(path)
+  if (most !== undefined && length > most)
+    throw invalid(`the path of a Unix socket has at most ${most} bytes here, "unixSocket" has ${length}: ${path}`)
 }
 
 function hasReusePort(nodeVersion: string): boolean {

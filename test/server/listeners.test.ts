@@ -183,6 +183,30 @@ test('reusePort is refused by a Node that does not have it', () => {
   }
 })
 
+test('a Unix socket has the longest path that the system takes, and a longer one is refused with both lengths', async (t) => {
+  for (const [platform, most] of [
+    ['linux', 107],
+    ['darwin', 103],
+    ['freebsd', 103],
+  ] as const) {
+    // Two bytes a character: it is bytes that count.
+    const longest = `/${'é'.repeat((most - 1) / 2)}`
+    const check = (unixSocket: string): void => checkListenOptions({ unixSocket }, process.versions.node, platform)
+    check(longest)
+    const message = new RegExp(`at most ${most} bytes here, "unixSocket" has ${most + 1}`)
+    assert.throws(() => check(`${longest}x`), { code: 'WEIR_OPTION_INVALID', message }, platform)
+  }
+  checkListenOptions({ unixSocket: `\\\\.\\pipe\\${'x'.repeat(200)}` }, process.versions.node, 'win32')
+  if (process.platform !== 'linux') return
+  const directory = temporaryDirectory(t)
+  const unixSocket = join(directory, 'x'.repeat(107 - directory.length - 1))
+  const server = hello(t, { unixSocket })
+  await server.start()
+  assert.deepEqual([existsSync(unixSocket), await ask(t, { path: unixSocket })], [true, 'hello'])
+  assert.throws(() => new HttpServer({ unixSocket: `${unixSocket}x` }), { code: 'WEIR_OPTION_INVALID' })
+  assert.throws(() => new HttpServer({ listen: [{}, { unixSocket: `${unixSocket}x` }] }), { code: 'WEIR_OPTION_INVALID' })
+})
+
 const refused: readonly (readonly [what: string, options: unknown])[] = [
   ['listen beside port', { port: 80, listen: [{}] }],
   ['listen beside tls', { tls: { key: 'k', cert: 'c' }, listen: [{}] }],
