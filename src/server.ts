@@ -14,6 +14,7 @@ import { systemClock } from './base/clock.ts'
 import { WeirError } from './base/errors.ts'
 import { isPromise } from './base/is-promise.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
+import { checkNames } from './base/options.ts'
 import type { JsonEngine } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connection-host.ts'
@@ -187,8 +188,9 @@ export class HttpServer implements ModuleHost {
     this.#listeners.reloadTls(tls, endpoint ?? null)
   }
 
-  /** Starts, unless it runs already, and resolves once the server has stopped. */
+  /** Starts, unless it runs already, and resolves once the server has stopped. @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened */
   async run(options: RunOptions = {}): Promise<void> {
+    checkNames('run()', options, RUN_OPTION_NAMES)
     if (this.#listeners === null) await this.start()
     const { signals = [], graceMs } = options
     let seen = 0
@@ -208,14 +210,16 @@ export class HttpServer implements ModuleHost {
    * Stops gracefully: no new connection is taken, idle ones end, answers in flight say `Connection: close`, and what is left after
    * `graceMs` is aborted. A second call with a shorter time shortens it. Resolves when the last connection is gone, and with it the
    * handlers of clients that have left.
+   * @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened
    */
-  stop(options: StopOptions = {}): Promise<StopReport> {
+  async stop(options: StopOptions = {}): Promise<StopReport> {
+    checkNames('stop()', options, STOP_OPTION_NAMES)
     const { graceMs = DEFAULT_GRACE_MS } = options
     if (this.#stopping !== null) {
       if (options.graceMs !== undefined) this.#listeners?.connections.shortenGrace(graceMs)
       return this.#stopping
     }
-    if (this.#listeners === null) return Promise.resolve({ aborted: 0 })
+    if (this.#listeners === null) return { aborted: 0 }
     this.#host.isStopping = true
     this.#stopping = this.#stop(this.#listeners, graceMs)
     this.#stopSignal.abort(new WeirError('WEIR_SERVER_STOPPED'))
@@ -338,7 +342,7 @@ function newStopSignal(): AbortController {
   return controller
 }
 
-const OPTION_NAMES: ReadonlySet<string> = new Set([
+const OPTION_NAMES = [
   'address',
   'port',
   'unixSocket',
@@ -352,14 +356,16 @@ const OPTION_NAMES: ReadonlySet<string> = new Set([
   'onError',
   'debug',
   'sharedReceiveBuffer',
-] satisfies (keyof ServerOptions)[])
+] as const satisfies readonly (keyof ServerOptions)[]
+const RUN_OPTION_NAMES = ['signals', 'graceMs'] as const satisfies readonly (keyof RunOptions)[]
+const STOP_OPTION_NAMES = ['graceMs'] as const satisfies readonly (keyof StopOptions)[]
 
 /** For callers that no compiler has checked: an option that is misspelt would be a limit that does not hold, and a wrong one would be found out by the first error. */
 function checkOptions(options: ServerOptions): void {
   if (typeof options !== 'object' || options === null) {
     throw new WeirError('WEIR_OPTION_INVALID', `new HttpServer(address, port, options) or (options), not ${typeof options}`)
   }
-  for (const name of Object.keys(options)) if (!OPTION_NAMES.has(name)) throw new WeirError('WEIR_OPTION_INVALID', `there is no "${name}"`)
+  checkNames('new HttpServer()', options, OPTION_NAMES)
   const { logger = null, onError = null, jsonEngine = null } = options
   const refuse = (what: string): never => {
     throw new WeirError('WEIR_OPTION_INVALID', what)

@@ -1,5 +1,7 @@
 // What a handler may say about a file that it sends.
 
+import { checkNames } from '../base/options.ts'
+
 /** How `response.file(path, options)` sends a file. Fields that the handler has set itself are kept and count in conditions. */
 export interface FileOptions {
   /** Content-Type. Default: the one that the response has, else by the file's extension, else `application/octet-stream`. */
@@ -17,4 +19,22 @@ export interface FileOptions {
   readonly lastModified?: boolean
   /** Whether parts of the file may be asked for (RFC 9110 §14). Otherwise Range is ignored. Default `true`. */
   readonly acceptRanges?: boolean
+}
+
+const OPTION_NAMES = [
+  'contentType',
+  'download',
+  'cacheControl',
+  'etag',
+  'lastModified',
+  'acceptRanges',
+] as const satisfies readonly (keyof FileOptions)[]
+/** Nothing said: the same object each time. */
+const NO_OPTIONS: FileOptions = Object.freeze({})
+
+/** @throws WEIR_OPTION_INVALID for a name that is none */
+export function checkedFileOptions(options?: FileOptions): FileOptions {
+  if (options === undefined) return NO_OPTIONS
+  checkNames('file()', options, OPTION_NAMES)
+  return options
 }

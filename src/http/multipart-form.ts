@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { PayloadTooLargeError } from '../base/errors.ts'
+import { checkNames } from '../base/options.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
 import { Pairs } from '../formats/pairs.ts'
 import type { PartHead } from '../formats/part-head.ts'
@@ -21,6 +22,8 @@ export interface MultipartOptions {
   /** Size of one field. Default: as large as the body may be. */
   readonly maxFieldBytes?: number
 }
+
+const OPTION_NAMES = ['maxParts', 'maxFileBytes', 'maxFieldBytes'] as const satisfies readonly (keyof MultipartOptions)[]
 
 /** A file in memory. */
 export class UploadedFile {
@@ -100,7 +103,9 @@ export class MemoryParts implements PartReceiver {
   /** The file so far when it came in one piece, as most small ones do: it is copied once, to where it stays. */
   #onlyPiece: Uint8Array | null = null
 
+  /** @throws WEIR_OPTION_INVALID */
   constructor(options: MultipartOptions) {
+    checkNames('bodyMultipart()', options, OPTION_NAMES)
     this.#maxFileBytes = limitOf('maxFileBytes', options.maxFileBytes, Number.POSITIVE_INFINITY)
     this.#maxFieldBytes = limitOf('maxFieldBytes', options.maxFieldBytes, Number.POSITIVE_INFINITY)
   }

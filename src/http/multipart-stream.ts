@@ -2,6 +2,7 @@
 
 import type { Readable } from 'node:stream'
 import { PayloadTooLargeError } from '../base/errors.ts'
+import { checkNames } from '../base/options.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
 import type { PartHead } from '../formats/part-head.ts'
 
@@ -35,6 +36,13 @@ export interface MultipartStreamOptions {
   readonly maxFieldBytes?: number
 }
 
+const OPTION_NAMES = [
+  'onField',
+  'onFile',
+  'maxParts',
+  'maxFileBytes',
+  'maxFieldBytes',
+] as const satisfies readonly (keyof MultipartStreamOptions)[]
 const DEFAULT_MAX_FILE_BYTES = 50 * 1024 * 1024
 const DEFAULT_MAX_FIELD_BYTES = 1024 * 1024
 
@@ -55,6 +63,11 @@ class PassingFile implements UploadedFileInfo {
     this.fileName = head.fileName
     this.contentType = head.contentType ?? BYTES_TYPE
   }
+}
+
+/** @throws WEIR_OPTION_INVALID for a name that is none, also where no form came */
+export function checkStreamOptions(options: MultipartStreamOptions): void {
+  checkNames('bodyMultipartStream()', options, OPTION_NAMES)
 }
 
 export class CallbackParts implements PartReceiver {

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, WeirError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'
+import { checkNames } from '../base/options.ts'
 import { parseCookies } from '../formats/cookie.ts'
 import { type FormRecord, foldForm, parseForm } from '../formats/form.ts'
 import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits } from '../formats/multipart.ts'
@@ -16,11 +17,25 @@ import { bodyLimit } from './body-mode.ts'
 import { streamOf } from './body-stream.ts'
 import type { ConnectionInfo } from './connection-info.ts'
 import { RequestHeaders } from './headers.ts'
-import type { JsonEngine } from './json-engine.ts'
+import type { JsonEngine, JsonSettings } from './json-engine.ts'
 import { MemoryParts, type MultipartFormData, type MultipartOptions } from './multipart-form.ts'
 import { limitOf, readMultipart } from './multipart-reading.ts'
-import { CallbackParts, type MultipartStreamOptions } from './multipart-stream.ts'
+import { CallbackParts, checkStreamOptions, type MultipartStreamOptions } from './multipart-stream.ts'
 import { labelOf, type RouteMatch } from './route-info.ts'
+
+const ANONYMOUS_OPTION_NAMES = ['jsonEngine', 'settings'] as const satisfies readonly (keyof BodyMapAnonymousOptions)[]
+const MAP_OPTION_NAMES = [
+  ...ANONYMOUS_OPTION_NAMES,
+  'includeProperties',
+  'excludeProperties',
+] as const satisfies readonly (keyof BodyMapOptions<object>)[]
+const SETTING_NAMES = [
+  'reviver',
+  'maxDepth',
+  'zoneless',
+  'unknownProperties',
+  'nullValues',
+] as const satisfies readonly (keyof JsonSettings)[]
 
 /** What all requests of a server share. */
 export interface RequestSettings {
@@ -226,13 +241,16 @@ export class HttpRequest {
    * JSON, JSON that is not an object
    * @throws ModelBindingError listing every property whose value cannot be converted; uncaught it answers 400
    * @throws BodyNotBufferedError on a streaming route, before `bufferBody()`
+   * @throws WEIR_OPTION_INVALID for an option that there is not
    */
   bodyMap<T extends object>(model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
+    if (options !== NO_MAP_OPTIONS) checkMapOptions('bodyMap()', options, MAP_OPTION_NAMES)
     return mapBody('bodyMap()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 
   /** The same for a plain object literal that serves as template: its values say what each property is. */
   bodyMapAnonymous<T extends object>(model: T, options: BodyMapAnonymousOptions = NO_MAP_OPTIONS): boolean {
+    if (options !== NO_MAP_OPTIONS) checkMapOptions('bodyMapAnonymous()', options, ANONYMOUS_OPTION_NAMES)
     return mapBody('bodyMapAnonymous()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 
@@ -293,6 +311,7 @@ export class HttpRequest {
   }
 
   async #streamForm(options: MultipartStreamOptions): Promise<boolean> {
+    checkStreamOptions(options)
     const limits = multipartLimits(options.maxParts)
     return readMultipart(
       this.#head.contentType,
@@ -353,6 +372,11 @@ export class HttpRequest {
     this.#abortReason = reason
     this.#abort?.abort(reason)
   }
+}
+
+function checkMapOptions(member: string, options: BodyMapAnonymousOptions, names: readonly string[]): void {
+  checkNames(member, options, names)
+  if (options.settings) checkNames(`${member}: settings`, options.settings, SETTING_NAMES)
 }
 
 function multipartLimits(maxParts: number | undefined): MultipartLimits {

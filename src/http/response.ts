@@ -8,7 +8,7 @@ import { BYTES_TYPE } from '../formats/media-type.ts'
 
 import { type ByteSource, closeSource, guardSource } from './byte-source.ts'
 import { dropField, firstValue, joinedValue } from './field-list.ts'
-import type { FileOptions } from './file-options.ts'
+import { checkedFileOptions, type FileOptions } from './file-options.ts'
 import { jsonTextOf, type Serialize } from './json-engine.ts'
 import { problemOf } from './problem.ts'
 import { type CookieOptions, setCookie } from './set-cookie.ts'
@@ -153,9 +153,9 @@ export class HttpResponse {
 
   /**
    * Adds a Set-Cookie field (RFC 6265 §4.1). The value is percent-encoded, as `request.cookie` decodes it.
-   * @throws TypeError for a name, path or domain that cannot be sent
+   * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an attribute that there is not
    */
-  cookie(name: string, value: string, options: CookieOptions = {}): this {
+  cookie(name: string, value: string, options?: CookieOptions): this {
     return this.#setField('Set-Cookie', setCookie(name, value, options), false)
   }
 
@@ -196,9 +196,10 @@ export class HttpResponse {
    * Sends a file: type by its extension, ETag and Last-Modified, conditional requests (RFC 9110 §13) and byte ranges (§14).
    * The path is the caller's: never build it from what a client sent without checking where it leads.
    * Answers 404 when there is no such regular file.
+   * @throws WEIR_OPTION_INVALID for an option that there is not
    */
-  file(path: string, options: FileOptions = {}): this {
-    return this.#setContent({ kind: 'file', file: { path, options } }, undefined, null)
+  file(path: string, options?: FileOptions): this {
+    return this.#setContent({ kind: 'file', file: { path, options: checkedFileOptions(options) } }, undefined, null)
   }
 
   /**

@@ -7,6 +7,7 @@ import { extname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../base/errors.ts'
+import { checkNames } from '../base/options.ts'
 
 import { BUFFER_BYTES, type ByteInspector, DiskWriter } from './disk-writer.ts'
 import { safeFileName, withSuffix } from './file-name.ts'
@@ -42,6 +43,15 @@ export interface SavedFile {
   readonly hash: string | null
 }
 
+const OPTION_NAMES = [
+  'maxBytes',
+  'extensions',
+  'magic',
+  'hash',
+  'fileName',
+  'mode',
+  'sync',
+] as const satisfies readonly (keyof SavePolicy)[]
 /** Enough to tell any common kind of file. */
 const MAGIC_BYTES = 64
 
@@ -53,7 +63,8 @@ const MAGIC_BYTES = 64
  *
  * @param info of the file: its `fileName` is the client's word
  * @param content bytes, or the stream that `onFile` was given
- * @throws FileRefusedError (415), PayloadTooLargeError (413), BodyAlreadyReadError, what the stream fails with, what the system says (`ENOSPC`, `EACCES`)
+ * @throws FileRefusedError (415), PayloadTooLargeError (413), BodyAlreadyReadError, what the stream fails with, what the system says
+ *   (`ENOSPC`, `EACCES`), WEIR_OPTION_INVALID for a policy that there is not
  */
 export async function saveTo(
   directory: string,
@@ -64,6 +75,7 @@ export async function saveTo(
   let handle: FileHandle | null = null
   const temporary = join(directory, `.${randomHex(12)}.part`)
   try {
+    checkNames('saveTo()', policy, OPTION_NAMES)
     if (!isUntouched(content)) throw new BodyAlreadyReadError('saveTo()')
     const name = safeFileName(policy.fileName ?? info.fileName)
     checkExtension(name, policy)

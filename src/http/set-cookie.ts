@@ -2,16 +2,31 @@
 
 import type { SerializeOptions } from 'cookie'
 
+import { checkNames } from '../base/options.ts'
+
 /** Attributes of a cookie (RFC 6265 §5.2). */
 export type CookieOptions = Omit<SerializeOptions, 'encode'>
+
+const OPTION_NAMES = [
+  'maxAge',
+  'expires',
+  'domain',
+  'path',
+  'httpOnly',
+  'secure',
+  'partitioned',
+  'priority',
+  'sameSite',
+] as const satisfies readonly (keyof CookieOptions)[]
 
 let serialize: typeof import('cookie').serialize | undefined
 
 /**
  * RFC 6265 §4.1, the value percent-encoded. The package is loaded for the first cookie, so that starting a server need not wait for it.
- * @throws TypeError for a name, path or domain that cannot be sent
+ * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an attribute that there is not
  */
-export function setCookie(name: string, value: string, options: CookieOptions): string {
+export function setCookie(name: string, value: string, options?: CookieOptions): string {
+  if (options !== undefined) checkNames('cookie()', options, OPTION_NAMES)
   serialize ??= loadSerialize()
   return serialize(name, value, { ...options })
 }

@@ -6,6 +6,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { Module } from '../app/module-host.ts'
+import { checkNames, invalid, listOf, wholeNumber } from '../base/options.ts'
 import { closeSource, UNREAD } from '../http/byte-source.ts'
 import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
@@ -14,7 +15,6 @@ import { EncodingChooser } from './accept-encoding.ts'
 import { CODING_NAMES, type Coding, type CompressionLevels, type ContentEncoding, createCoding, isAvailable } from './codings.ts'
 import { compressSource } from './compressed-source.ts'
 import { loadPackage } from './optional-package.ts'
-import { checkNames, invalid, listOf, wholeNumber } from './options.ts'
 
 export type { CompressionLevels, ContentEncoding } from './codings.ts'
 

@@ -6,10 +6,10 @@
 import type { Module } from '../app/module-host.ts'
 import { isToken } from '../base/ascii.ts'
 import { isPromise } from '../base/is-promise.ts'
+import { checkNames, flag, invalid, tokensOf, wholeNumber } from '../base/options.ts'
 import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
-import { checkNames, flag, invalid, tokensOf, wholeNumber } from './options.ts'
 import { type OriginPredicate, type Origins, predicateOf } from './origins.ts'
 
 export type { AllowedOrigin, OriginPredicate, Origins } from './origins.ts'

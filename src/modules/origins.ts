@@ -1,8 +1,7 @@
 // Which pages are meant, told by the Origin that browsers send (RFC 6454 §7): one way to say it for all modules that ask.
 
+import { invalid } from '../base/options.ts'
 import type { HttpSession } from '../http/session.ts'
-
-import { invalid } from './options.ts'
 
 /** An origin as browsers send it, `https://app.example.com`, or an expression that must match all of one. */
 export type AllowedOrigin = string | RegExp

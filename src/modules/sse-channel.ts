@@ -1,6 +1,6 @@
 // Events for whoever listens: each is encoded once, and waits for each client in a queue with a bound.
 
-import { checkNames, invalid, wholeNumber } from './options.ts'
+import { checkNames, invalid, wholeNumber } from '../base/options.ts'
 import { EncodedEvent, type SseEvent } from './sse-event.ts'
 
 /** What becomes of a client whose queue is full. */

@@ -2,11 +2,11 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
+import { checkNames } from '../base/options.ts'
 import type { HttpRequest } from '../http/request.ts'
 import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
-import { checkNames } from './options.ts'
 import { SseChannel } from './sse-channel.ts'
 import { encodeEvent, type SseEvent } from './sse-event.ts'
 import { type OpenSource, type SourceItem, SseStream } from './sse-stream.ts'

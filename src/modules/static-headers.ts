@@ -1,8 +1,7 @@
 // Fields that a program wants on its files, beside those that the module sets itself.
 
+import { invalid } from '../base/options.ts'
 import { HttpResponse } from '../http/response.ts'
-
-import { invalid } from './options.ts'
 
 /** Fields by their names, for every file, or by its path below the root. */
 export type StaticHeaders = Readonly<Record<string, string>> | ((path: string) => Readonly<Record<string, string>>)

@@ -9,12 +9,12 @@ import { resolve } from 'node:path'
 import type { Next } from '../app/middleware.ts'
 import type { Module } from '../app/module-host.ts'
 import { WeirError } from '../base/errors.ts'
+import { checkNames, flag, invalid, listOf, wholeNumber } from '../base/options.ts'
 import type { HttpRequest } from '../http/request.ts'
 import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
 import { EncodingChooser } from './accept-encoding.ts'
-import { checkNames, flag, invalid, listOf, wholeNumber } from './options.ts'
 import { StaticCache } from './static-cache.ts'
 import { FALLBACK_VARY, isNavigation } from './static-fallback.ts'
 import {

@@ -3,6 +3,7 @@
 // left, nothing is left open. Everything is drawn from a seed: the same seed gives the same run.
 
 import { WeirError } from '../base/errors.ts'
+import { checkNames } from '../base/options.ts'
 import type { ConnectionHost } from '../net/connection-host.ts'
 import type { InjectResponse } from '../net/inject.ts'
 import { requestBytes } from '../net/request-bytes.ts'
@@ -49,6 +50,7 @@ export class ChaosError extends WeirError {
   }
 }
 
+const OPTION_NAMES = ['requests', 'seed', 'runs', 'patienceMs', 'check'] as const satisfies readonly (keyof ChaosOptions)[]
 const DEFAULT_RUNS = 100
 const DEFAULT_PATIENCE_MS = 2_000
 const SHOWN_EVENTS = 40
@@ -67,6 +69,7 @@ export function chaos(server: HttpServer, options: ChaosOptions): Promise<ChaosR
 }
 
 async function runAll(host: ConnectionHost, options: ChaosOptions): Promise<ChaosReport> {
+  checkNames('chaos()', options, OPTION_NAMES)
   const { runs = DEFAULT_RUNS, seed = Math.floor(Math.random() * 1e9), patienceMs = DEFAULT_PATIENCE_MS, check = () => {} } = options
   const requests = options.requests.map((request): ChaosRequest => (typeof request === 'string' ? { url: request } : request))
   if (requests.length === 0) throw new WeirError('WEIR_OPTION_INVALID', 'chaos needs a request')

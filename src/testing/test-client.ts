@@ -1,6 +1,7 @@
 // A client on one connection in memory, for tests of host programs: whole requests, raw bytes, and everything that a client may do wrong.
 
 import { Buffer } from 'node:buffer'
+import { checkNames } from '../base/options.ts'
 import type { AnswerHead } from '../net/answer-reader.ts'
 import type { ConnectionHost } from '../net/connection-host.ts'
 import type { InjectResponse } from '../net/inject.ts'
@@ -14,11 +15,15 @@ import { type PreparedRequest, prepareRequest, type TestRequest } from './test-r
 /** A request without its method and its URL. */
 export type TestRequestOptions = Omit<TestRequest, 'method' | 'url'>
 
+const OPTION_NAMES = ['behaviour', 'clock', 'patienceMs', 'cookies'] as const satisfies readonly (keyof ClientOptions)[]
+
 /**
  * A client of `server`, on a connection of its own that never leaves the process: real parser, limits and timeouts, no port. The server
  * need not be started, and `stop` does not know of the client.
+ * @throws WEIR_OPTION_INVALID for an option that there is not
  */
 export function connect(server: HttpServer, options: ClientOptions = {}): TestClient {
+  checkNames('connect()', options, OPTION_NAMES)
   return new TestClient(hostOf(server), options)
 }
 

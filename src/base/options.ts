@@ -1,10 +1,11 @@
-// What the options of a module may be. For callers that no compiler has checked: an option that is misspelt would be a limit that does
-// not hold. All throw WEIR_OPTION_INVALID, and say whose option it is.
+// What the options of a server, of a call and of a module may be. For callers that no compiler has checked: an option that is misspelt
+// would be a limit that does not hold. All throw WEIR_OPTION_INVALID, and say whose option it is.
 
-import { isToken } from '../base/ascii.ts'
-import { WeirError } from '../base/errors.ts'
+import { isToken } from './ascii.ts'
+import { WeirError } from './errors.ts'
+import { kindOf } from './kind-of.ts'
 
-/** @param owner whose option it is, such as `cors` */
+/** @param owner whose option it is, such as `cors` or `saveTo()` */
 export function invalid(owner: string, detail: string): WeirError {
   return new WeirError('WEIR_OPTION_INVALID', `${owner}: ${detail}`)
 }
@@ -12,9 +13,13 @@ export function invalid(owner: string, detail: string): WeirError {
 /** Refuses what is no object, and names that are not in `names`. */
 export function checkNames(owner: string, options: object, names: readonly string[]): void {
   const given: unknown = options
-  if (typeof given !== 'object' || given === null)
-    throw invalid(owner, `options are an object, not ${given === null ? 'null' : typeof given}`)
-  for (const name of Object.keys(given)) if (!names.includes(name)) throw invalid(owner, `there is no option ${JSON.stringify(name)}`)
+  if (typeof given !== 'object' || given === null) throw invalid(owner, `options are an object, not ${kindOf(given)}`)
+  for (const name of Object.keys(given)) if (!names.includes(name)) throw invalid(owner, `there is no option ${unknown(name, names)}`)
+}
+
+function unknown(name: string, names: readonly string[]): string {
+  const meant = names.find((one) => one.toLowerCase() === name.toLowerCase())
+  return `${JSON.stringify(name)}${meant === undefined ? '' : `: it is called "${meant}"`}`
 }
 
 /** A whole number from `least` on. */

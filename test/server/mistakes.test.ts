@@ -1,0 +1,88 @@
+// Mistakes of a host program that no compiler has checked: each is told at once, with what was expected and what came.
+
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { test } from 'node:test'
+
+import { HttpResponse, HttpServer, type HttpSession, saveTo } from '../../src/index.ts'
+import { chaos, connect } from '../../src/testing/index.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+const quiet = { logger: null }
+const form = new FormData()
+form.set('a', new File(['x'], 'a.txt'))
+
+/** What a call in a handler throws or rejects with; null when it does not. */
+async function failureIn(call: (session: HttpSession) => unknown, sent: object): Promise<unknown> {
+  let failure: unknown = null
+  const server = new HttpServer(quiet).mapPost('/', async (_, session) => {
+    try {
+      await call(session)
+    } catch (error) {
+      failure = error
+    }
+    return ''
+  })
+  await server.inject({ method: 'POST', url: '/', ...sent })
+  return failure
+}
+
+test('a misspelt attribute of a cookie is refused, and nothing is set', () => {
+  const response = new HttpResponse()
+  const message = /cookie\(\): there is no option "httponly": it is called "httpOnly"/
+  assert.throws(() => response.cookie('a', 'b', { httponly: true } as never), { code: 'WEIR_OPTION_INVALID', message })
+  assert.throws(() => response.deleteCookie('a', { paht: '/' } as never), { code: 'WEIR_OPTION_INVALID', message: /"paht"/ })
+  assert.throws(() => response.cookie('a', 'b', 'Secure' as never), { code: 'WEIR_OPTION_INVALID', message: /not a string/ })
+  assert.equal(response.getHeader('set-cookie'), null)
+  const all = {
+    ...{ maxAge: 1, expires: new Date(0), domain: 'h', path: '/', httpOnly: true, secure: true },
+    ...({ partitioned: true, priority: 'low', sameSite: 'lax' } as const),
+  }
+  assert.match(response.cookie('a', 'b', all).getHeader('set-cookie')!, /HttpOnly/)
+})
+
+const misspelt: Readonly<Record<string, readonly [call: (session: HttpSession) => unknown, sent: object]>> = {
+  file: [({ response }) => response.file('x', { etags: false } as never), {}],
+  bodyMap: [({ request }) => request.bodyMap({ a: 1 }, { exclude: ['a'] } as never), { json: { a: 2 } }],
+  'settings of bodyMap': [({ request }) => request.bodyMap({ a: 1 }, { settings: { maxdepth: 1 } as never }), { json: { a: 2 } }],
+  bodyMapAnonymous: [({ request }) => request.bodyMapAnonymous({ a: 1 }, { includeProperties: [] } as never), { json: { a: 2 } }],
+  bodyMultipart: [({ request }) => request.bodyMultipart({ maxFileSize: 1 } as never), { body: form }],
+  bodyMultipartStream: [({ request }) => request.bodyMultipartStream({ onfile: () => {} } as never), { body: form }],
+  'bodyMultipartStream where no form came': [({ request }) => request.bodyMultipartStream({ onfile: () => {} } as never), {}],
+  'bodyMultipartStream without callbacks': [({ request }) => request.bodyMultipartStream(undefined as never), { body: form }],
+}
+for (const [what, [call, sent]] of Object.entries(misspelt)) {
+  test(`an option that does not exist is refused: ${what}`, async () => {
+    assert.equal(((await failureIn(call, sent)) as { code?: string } | null)?.code, 'WEIR_OPTION_INVALID')
+  })
+}
+
+test('options that exist are taken where those that do not are refused', async () => {
+  const settings = { reviver: (_: string, value: unknown) => value, maxDepth: 9, zoneless: 'utc', unknownProperties: 'ignore', nullValues: 'set' } as const // biome-ignore format: one line
+  const options = { jsonEngine: null, settings, includeProperties: null, excludeProperties: null }
+  assert.equal(await failureIn(({ request }) => request.bodyMap({ a: 1 }, options), { json: { a: 2 } }), null)
+  const limits = { maxParts: 9, maxFileBytes: 9, maxFieldBytes: 9 }
+  assert.equal(await failureIn(({ request }) => request.bodyMultipart(limits), { body: form }), null)
+  const callbacks = { onField: () => {}, onFile: () => {} }
+  assert.equal(await failureIn(({ request }) => request.bodyMultipartStream({ ...limits, ...callbacks }), { body: form }), null)
+})
+
+test('saveTo with an option that does not exist saves nothing', async (t) => {
+  const folder = temporaryDirectory(t)
+  const saving = saveTo(folder, { fileName: 'a.txt' }, Buffer.from('x'), { maxbytes: 1 } as never)
+  await assert.rejects(saving, { code: 'WEIR_OPTION_INVALID', message: /"maxBytes"/ })
+  assert.deepEqual(readdirSync(folder), [])
+})
+
+test('options of stop, run, connect and chaos that do not exist are refused', async () => {
+  const server = new HttpServer(quiet)
+  const refused = { code: 'WEIR_OPTION_INVALID' }
+  await server.start()
+  await assert.rejects(server.stop({ graceMS: 0 } as never), refused)
+  assert.equal(server.isListening, true)
+  await server.stop()
+  await assert.rejects(server.run({ signal: ['SIGINT'] } as never), refused)
+  assert.equal(server.isListening, false)
+  assert.throws(() => connect(server, { cookie: true } as never), refused)
+  await assert.rejects(chaos(server, { requests: ['/'], run: 1 } as never), refused)
+})
