@@ -13,8 +13,9 @@ import { routesOf } from './app/routed.ts'
 import { systemClock } from './base/clock.ts'
 import { WeirError } from './base/errors.ts'
 import { isPromise } from './base/is-promise.ts'
+import { kindOf } from './base/kind-of.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
-import { checkNames } from './base/options.ts'
+import { checkNames, invalid, listOf } from './base/options.ts'
 import type { JsonEngine } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connection-host.ts'
@@ -191,8 +192,10 @@ export class HttpServer implements ModuleHost {
   /** Starts, unless it runs already, and resolves once the server has stopped. @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened */
   async run(options: RunOptions = {}): Promise<void> {
     checkNames('run()', options, RUN_OPTION_NAMES)
-    if (this.#listeners === null) await this.start()
     const { signals = [], graceMs } = options
+    checkSignals(signals)
+    checkGrace('run()', graceMs)
+    if (this.#listeners === null) await this.start()
     let seen = 0
     const onSignal = (): void => {
       const deadline = ++seen > 1 ? { graceMs: 0 } : graceMs === undefined ? {} : { graceMs }
@@ -215,6 +218,7 @@ export class HttpServer implements ModuleHost {
   async stop(options: StopOptions = {}): Promise<StopReport> {
     checkNames('stop()', options, STOP_OPTION_NAMES)
     const { graceMs = DEFAULT_GRACE_MS } = options
+    checkGrace('stop()', graceMs)
     if (this.#stopping !== null) {
       if (options.graceMs !== undefined) this.#listeners?.connections.shortenGrace(graceMs)
       return this.#stopping
@@ -377,6 +381,22 @@ function checkOptions(options: ServerOptions): void {
   }
   for (const name of ['debug', 'sharedReceiveBuffer'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is neither true nor false`)
+  }
+}
+
+function checkGrace(owner: string, graceMs: number | undefined): void {
+  if (graceMs !== undefined && !(typeof graceMs === 'number' && graceMs >= 0))
+    throw invalid(owner, `graceMs is ${typeof graceMs === 'number' ? graceMs : kindOf(graceMs)}, not a number of milliseconds from 0 on`)
+}
+
+/** Names that the system does not have, or lets nobody listen to, would be found out only once the server has started. */
+function checkSignals(signals: readonly NodeJS.Signals[]): void {
+  if (listOf('run()', 'signals', signals).length === 0) return
+  const known = process.getBuiltinModule('node:os').constants.signals
+  for (const name of signals as readonly unknown[]) {
+    if (name === 'SIGKILL' || name === 'SIGSTOP') throw invalid('run()', `signals: nobody can listen to ${name}`)
+    if (typeof name !== 'string' || !Object.hasOwn(known, name))
+      throw invalid('run()', `signals: ${JSON.stringify(name)} is no signal here`)
   }
 }
 

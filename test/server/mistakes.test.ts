@@ -86,3 +86,29 @@ test('options of stop, run, connect and chaos that do not exist are refused', as
   assert.throws(() => connect(server, { cookie: true } as never), refused)
   await assert.rejects(chaos(server, { requests: ['/'], run: 1 } as never), refused)
 })
+
+test('a grace that is no time is refused, and the server goes on', async () => {
+  const server = new HttpServer(quiet)
+  await server.start()
+  for (const graceMs of [Number.NaN, '5s', '5', -1, null] as never[]) {
+    await assert.rejects(server.stop({ graceMs }), { code: 'WEIR_OPTION_INVALID', message: /graceMs is / }, String(graceMs))
+    await assert.rejects(server.run({ graceMs }), { code: 'WEIR_OPTION_INVALID', message: /graceMs is / }, String(graceMs))
+  }
+  assert.equal(server.isListening, true)
+  await server.stop()
+})
+
+test('signals that nobody can listen to are refused before the server starts', async () => {
+  const server = new HttpServer(quiet)
+  for (const [signals, message] of [
+    [['SIGTERM', 'SIGKILL'], /nobody can listen to SIGKILL/],
+    [['SIGSTOP'], /nobody can listen to SIGSTOP/],
+    [['SIGFOO'], /"SIGFOO" is no signal/],
+    [[2], /2 is no signal/],
+    ['SIGINT', /"SIGINT", not a list/],
+  ] as const) {
+    const before = process.listenerCount('SIGTERM')
+    await assert.rejects(server.run({ signals: signals as never }), { code: 'WEIR_OPTION_INVALID', message })
+    assert.deepEqual([server.isListening, process.listenerCount('SIGTERM')], [false, before])
+  }
+})
