@@ -2,6 +2,7 @@
 
 import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
+import { kindOf } from '../base/kind-of.ts'
 import type { HttpRequest } from '../http/request.ts'
 import type { RouteInfo, RouteMetadata } from '../http/route-info.ts'
 import type { HttpSession } from '../http/session.ts'
@@ -21,6 +22,8 @@ const OPTION_NAMES: ReadonlySet<string> = new Set([
   'maxRequestBodySize',
   'metadata',
 ] satisfies (keyof RouteOptions)[])
+/** Those of RFC 9110 §9.3 and RFC 5789. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'])
 /** What a handler gets whose route binds nothing. */
 const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
 const NO_METADATA: RouteMetadata = Object.freeze({})
@@ -43,7 +46,7 @@ export class Route implements RouteInfo {
   readonly #binder: Binder | null
 
   constructor(method: string | null, path: string, declaration: object, handler: Handler, source = 'inline') {
-    if (method !== null && !isToken(method)) throw new WeirError('WEIR_ROUTE_DECLARATION', `${JSON.stringify(method)} is no method`)
+    if (method !== null) checkMethod(method, path)
     const { bindings, options } = splitDeclaration(declaration, path)
     this.method = method
     this.template = new Template(path)
@@ -66,6 +69,16 @@ export class Route implements RouteInfo {
     if (!(args instanceof Promise)) return this.#handler(args, session)
     return args.then((bound) => this.#handler(bound, session))
   }
+}
+
+/** Methods are case-sensitive (RFC 9110 §9.1): no client would ever ask for `get`. @throws WEIR_ROUTE_DECLARATION */
+function checkMethod(method: string, path: string): void {
+  const refuse = (why: string): never => {
+    throw new WeirError('WEIR_ROUTE_DECLARATION', `${typeof method === 'string' ? JSON.stringify(method) : kindOf(method)} ${why}`)
+  }
+  if (typeof method !== 'string' || !isToken(method)) refuse('is no method')
+  const meant = method.toUpperCase()
+  if (meant !== method && METHODS.has(meant)) refuse(`of ${path} is no method: methods are case-sensitive, write "${meant}"`)
 }
 
 /** Schemas on one side, options on the other. @throws WEIR_ROUTE_DECLARATION for what is neither */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { HttpResponse, HttpServer, type HttpSession, saveTo } from '../../src/index.ts'
+import { Controller, HttpResponse, HttpServer, type HttpSession, Route, routes, saveTo } from '../../src/index.ts'
 import { chaos, connect } from '../../src/testing/index.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
@@ -111,4 +111,34 @@ test('signals that nobody can listen to are refused before the server starts', a
     await assert.rejects(server.run({ signals: signals as never }), { code: 'WEIR_OPTION_INVALID', message })
     assert.deepEqual([server.isListening, process.listenerCount('SIGTERM')], [false, before])
   }
+})
+
+test('a method in the wrong case is refused, with the right one', async () => {
+  class Decorated extends Controller {
+    @Route('get', '/')
+    show(): string {
+      return ''
+    }
+  }
+  class Tabled extends Controller {
+    static routes = routes(this, { show: ['Post', '/'] })
+    show(): string {
+      return ''
+    }
+  }
+  const server = new HttpServer(quiet)
+  const refused = (spelling: string): object => ({
+    code: 'WEIR_ROUTE_DECLARATION',
+    message: new RegExp(`case-sensitive, write "${spelling}"`),
+  })
+  assert.throws(() => server.map('get', '/', () => ''), refused('GET'))
+  assert.throws(() => server.map('oPTIONS', '/', () => ''), refused('OPTIONS'))
+  assert.throws(() => server.mapController(Decorated), refused('GET'))
+  assert.throws(() => server.mapController(Tabled), refused('POST'))
+  assert.throws(() => server.map(undefined as never, '/', () => ''), { code: 'WEIR_ROUTE_DECLARATION', message: /undefined is no method/ })
+  assert.deepEqual(server.routes, [])
+  // A method of one's own may be spelt as it likes, and is matched by its case.
+  server.map('purge', '/', () => 'purged')
+  assert.equal((await server.inject({ method: 'purge', url: '/' })).text(), 'purged')
+  assert.equal((await server.inject({ method: 'PURGE', url: '/' })).status, 405)
 })
