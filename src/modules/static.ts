@@ -4,7 +4,7 @@
 // is no file goes on to the next directory or to the 404.
 
 import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 
 import type { Next } from '../app/middleware.ts'
 import type { Module } from '../app/module-host.ts'
@@ -45,8 +45,8 @@ export interface StaticOptions {
   /** Ends that are tried where there is no file of the name itself, in this order: with `['html']`, `/about` is `about.html`. Default none. */
   readonly extensions?: readonly string[]
   /**
-   * The file, by its path below the root, for every page that is not there: `index.html` of an application that routes in the browser. Only
-   * for navigations, and never for what ends as a file of a known type. Default none.
+   * The file, by its path below the root, for every page that is not there: `index.html` of an application that routes in the browser. It
+   * must be there when the module is made. Only for navigations, and never for what ends as a file of a known type. Default none.
    */
   readonly fallback?: string
   /**
@@ -91,7 +91,7 @@ const DEFAULT_CHECK_INTERVAL = 1_000
 
 /**
  * Serves the files below a directory. Several may be installed; the first that has the file answers.
- * @throws WEIR_OPTION_INVALID, also when there is no such directory; WEIR_PACKAGE_MISSING for `precompressed` without `negotiator`
+ * @throws WEIR_OPTION_INVALID, also when there is no such directory or fallback; WEIR_PACKAGE_MISSING for `precompressed` without `negotiator`
  */
 export function staticFiles(options: StaticOptions): Module {
   const files = new StaticFiles(options)
@@ -144,7 +144,7 @@ class StaticFiles {
       if (typeof extension !== 'string' || !/^[^./\\]+(?:\.[^./\\]+)*$/.test(extension))
         throw invalid('static', `extensions: ${JSON.stringify(extension)} is no end of a name: html`)
     this.#extensions = extensions
-    this.#fallback = fallback === undefined ? null : fallbackAt(fallback)
+    this.#fallback = fallback === undefined ? null : fallbackAt(fallback, this.root.path)
     this.#dotfiles = new Set(listOf('static', 'dotfiles', dotfiles))
     this.#cache = new StaticCache(maxCacheBytes, wholeNumber('static', 'checkInterval', options.checkInterval ?? DEFAULT_CHECK_INTERVAL))
     this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings)
@@ -270,11 +270,13 @@ class StaticFiles {
   }
 }
 
-/** A path below the root, with a slash before it or not. @throws WEIR_OPTION_INVALID */
-function fallbackAt(fallback: string): string {
+/** The path below the root of a file that is there; with a slash before it or not. @throws WEIR_OPTION_INVALID */
+function fallbackAt(fallback: string, root: string): string {
   const name = typeof fallback === 'string' ? fallback.replace(/^\//, '') : ''
   if (name === '' || name.split('/').some((segment) => segment === '' || segment === '.' || segment === '..') || /[\\\0]/.test(name))
     throw invalid('static', `fallback ${JSON.stringify(fallback)} is no path of a file below the root`)
+  const path = join(root, name)
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw invalid('static', `fallback ${path} is no file`)
   return name
 }
 

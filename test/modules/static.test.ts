@@ -36,6 +36,7 @@ function siteOf(t: TestContext, options: Partial<StaticOptions> = {}, before?: (
     return path
   }
   write('index.html', PAGE)
+  write('app.html', 'the application')
   write('text.txt', TEXT)
   write('dir/index.html', PAGE)
   write('dir/ä b%.css', 'a {}')
@@ -427,7 +428,6 @@ test('a fallback is given to those who navigate where nothing is, and to nobody 
     server.mapGet('/api/users', () => ({}))
     server.mapPost('/login', () => ({}))
   })
-  site.write('app.html', 'the application')
   site.write('bare/text.txt', TEXT)
   const browser = { 'Sec-Fetch-Mode': 'navigate', Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
   for (const url of ['/users', '/users/', '/users/7?tab=a', '/users/john.doe', '/v1.2/x', '/login', '/bare', '/api/none']) {
@@ -452,7 +452,9 @@ test('a fallback is given to those who navigate where nothing is, and to nobody 
   assert.equal((await site.server.inject({ method: 'DELETE', url: '/login', headers: browser })).status, 405)
   assert.equal((await site.get('/text.txt', browser)).text(), TEXT)
   assert.equal((await site.get('/api/users', browser)).text(), '{}')
-  assert.equal((await siteOf(t, { fallback: 'missing.html' }).get('/users', browser)).status, 404)
+  const emptied = siteOf(t, { fallback: 'app.html' })
+  rmSync(join(emptied.root, 'app.html'))
+  assert.equal((await emptied.get('/users', browser)).status, 404)
 })
 
 test('fields of the program’s own stand on every answer that has the file', async (t) => {
@@ -518,8 +520,11 @@ test('curl goes on with a download where it was broken off, and follows to a dir
 
 test('options that mean nothing are refused', (t) => {
   const root = temporaryDirectory(t)
+  mkdirSync(join(root, 'app'))
   const wrong: object[] = [
     { root: join(root, 'missing') },
+    { fallback: 'missing.html' },
+    { fallback: 'app' },
     { prefix: 'assets' },
     { prefix: '/a//b' },
     { prefix: '/%41' },
