@@ -7,7 +7,7 @@ import { extname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../base/errors.ts'
-import { checkNames } from '../base/options.ts'
+import { checkNames, invalid, listOf } from '../base/options.ts'
 
 import { BUFFER_BYTES, type ByteInspector, DiskWriter } from './disk-writer.ts'
 import { safeFileName, withSuffix } from './file-name.ts'
@@ -17,7 +17,7 @@ import { PartStream } from './part-stream.ts'
 export interface SavePolicy {
   /** Largest size in bytes; beyond it `PayloadTooLargeError`. Default: none beside those of the form. */
   readonly maxBytes?: number
-  /** Extensions that are allowed, such as `.png`, whatever their case. Default: any. */
+  /** Extensions that are allowed, such as `.png` or `png`, whatever their case; an empty one is a name without. Default: any. */
   readonly extensions?: readonly string[]
   /** First bytes that are allowed, such as `[[0x89, 0x50, 0x4e, 0x47]]`, or a function that judges the first 64 bytes. Default: any. */
   readonly magic?: readonly (readonly number[] | Uint8Array)[] | ((first: Uint8Array) => boolean)
@@ -76,9 +76,10 @@ export async function saveTo(
   const temporary = join(directory, `.${randomHex(12)}.part`)
   try {
     checkNames('saveTo()', policy, OPTION_NAMES)
+    const extensions = policy.extensions === undefined ? null : extensionsOf(policy.extensions)
     if (!isUntouched(content)) throw new BodyAlreadyReadError('saveTo()')
     const name = safeFileName(policy.fileName ?? info.fileName)
-    checkExtension(name, policy)
+    if (extensions !== null) checkExtension(name, extensions)
     handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666)
     const { size, hash } = await write(handle, content, policy)
     if (policy.sync === true) await handle.sync()
@@ -104,10 +105,18 @@ function isUntouched(content: Readable | Uint8Array): boolean {
   return content instanceof PartStream ? content.reserve() : !content.readableDidRead && !content.readableEnded
 }
 
-function checkExtension(name: string, { extensions }: SavePolicy): void {
-  if (extensions === undefined) return
+/** As `extname` gives them, in lower case. @throws WEIR_OPTION_INVALID for what no name could end in */
+function extensionsOf(given: readonly string[]): readonly string[] {
+  return listOf<unknown>('saveTo()', 'extensions', given).map((one) => {
+    if (typeof one !== 'string' || !/^(?:\.?[^./\\]+)?$/.test(one))
+      throw invalid('saveTo()', `extensions: ${JSON.stringify(one)} is not what stands behind the last dot of a name: .png`)
+    return `${one === '' || one.startsWith('.') ? '' : '.'}${one.toLowerCase()}`
+  })
+}
+
+function checkExtension(name: string, extensions: readonly string[]): void {
   const extension = extname(name).toLowerCase()
-  if (extensions.some((allowed) => allowed.toLowerCase() === extension)) return
+  if (extensions.includes(extension)) return
   throw new FileRefusedError('WEIR_FILE_EXTENSION', `"${extension}", only ${extensions.join(', ')}`)
 }
 

@@ -150,6 +150,10 @@ const extensions: [name: string | null, allowed: string[], savedAs: string | nul
   ['a.PNG', ['.png'], 'a.PNG'],
   ['a.png', ['.PNG'], 'a.png'],
   ['a.jpeg', ['.png', '.jpeg'], 'a.jpeg'],
+  ['a.png', ['png'], 'a.png'],
+  ['a.png', ['PNG'], 'a.png'],
+  ['a.php', ['png'], null],
+  ['png', ['png'], null],
   ['a.php.png', ['.png'], 'a.php.png'],
   ['a.png.php', ['.png'], null],
   ['a.png.', ['.png'], 'a.png'],
@@ -198,6 +202,15 @@ test('hostile names stay in their directory', async (t) => {
     [],
   )
 })
+
+for (const extensions of ['.png', ['.tar.gz'], ['.'], ['*.png'], ['a/b'], [5], [null]] as never[]) {
+  test(`extensions: ${JSON.stringify(extensions)} is refused for what it is, whatever the name`, async (t) => {
+    const directory = temporaryDirectory(t)
+    const content = Readable.from([Buffer.from('x')])
+    await assert.rejects(saveTo(directory, info('a.png'), content, { extensions }), { code: 'WEIR_OPTION_INVALID', message: /extensions/ })
+    assert.deepEqual([readdirSync(directory), content.destroyed], [[], true])
+  })
+}
 
 test('policy.fileName replaces the client’s, and is made safe all the same', async (t) => {
   const directory = temporaryDirectory(t)
