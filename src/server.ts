@@ -7,13 +7,13 @@ import { Dispatcher, type Logger, type OnError } from './app/dispatch.ts'
 import { classesOf, type MapOptions, routesOfController } from './app/mapping.ts'
 import type { BeforeSend, Middleware } from './app/middleware.ts'
 import type { InlineHandler, MapMethod, Module, ModuleHost } from './app/module-host.ts'
-import { Route } from './app/route.ts'
+import { type Handler, Route } from './app/route.ts'
 import { type RouteListing, RouteTable } from './app/route-table.ts'
 import { routesOf } from './app/routed.ts'
 import { systemClock } from './base/clock.ts'
 import { WeirError } from './base/errors.ts'
 import { isPromise } from './base/is-promise.ts'
-import { kindOf } from './base/kind-of.ts'
+import { kindOf, shown } from './base/kind-of.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
 import { checkNames, invalid, listOf } from './base/options.ts'
 import type { JsonEngine } from './http/json-engine.ts'
@@ -268,10 +268,8 @@ export class HttpServer implements ModuleHost {
   readonly mapDelete: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('DELETE', path, rest)
 
   #mapInline(method: string | null, path: string, rest: readonly unknown[]): this {
-    const handler = rest.at(-1)
-    if (typeof handler !== 'function') throw new WeirError('WEIR_ROUTE_DECLARATION', `${method ?? 'ANY'} ${path} has no handler`)
     const declaration = rest.length > 1 ? (rest[0] as object) : {}
-    this.#routes.add(new Route(method, path, declaration, handler as ConstructorParameters<typeof Route>[3]))
+    this.#routes.add(new Route(method, path, declaration, rest.at(-1) as Handler))
     return this
   }
 
@@ -321,8 +319,9 @@ export class HttpServer implements ModuleHost {
     return this
   }
 
-  /** Installs a module, once. */
+  /** Installs a module, once. @throws WEIR_OPTION_INVALID for what is no module, WEIR_SERVER_STATE for one that is there already */
   useModule(module: Module): this {
+    checkModule(module)
     if (this.#modules.has(module.name)) throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is installed already`)
     const installing: unknown = module.install(this)
     if (isPromise(installing)) {
@@ -384,9 +383,15 @@ function checkOptions(options: ServerOptions): void {
   }
 }
 
+function checkModule(module: Module | null | undefined): void {
+  if (typeof module?.name === 'string' && typeof module.install === 'function') return
+  const hint = typeof module === 'function' ? ': call it, as in useModule(cors())' : ''
+  throw invalid('useModule()', `a module is an object with a name and install(host), not ${kindOf(module)}${hint}`)
+}
+
 function checkGrace(owner: string, graceMs: number | undefined): void {
   if (graceMs !== undefined && !(typeof graceMs === 'number' && graceMs >= 0))
-    throw invalid(owner, `graceMs is ${typeof graceMs === 'number' ? graceMs : kindOf(graceMs)}, not a number of milliseconds from 0 on`)
+    throw invalid(owner, `graceMs is ${shown(graceMs)}, not a number of milliseconds from 0 on`)
 }
 
 /** Names that the system does not have, or lets nobody listen to, would be found out only once the server has started. */

@@ -1,6 +1,7 @@
 // From controllers to routes: prefixes joined, methods turned into handlers.
 
 import { WeirError } from '../base/errors.ts'
+import { kindOf } from '../base/kind-of.ts'
 import type { HttpSession } from '../http/session.ts'
 import { joinPaths } from '../routing/template.ts'
 
@@ -18,8 +19,9 @@ export interface MapOptions<T extends Controller = Controller> {
 
 /** The routes of one class under `mount`. @throws WEIR_ROUTE_DECLARATION when it has none */
 export function routesOfController<T extends Controller>(Class: ControllerClass<T>, mount: string, options: MapOptions<T>): Route[] {
+  checkClass(Class)
   const declared = routesOf(Class)
-  if (declared.size === 0) throw new WeirError('WEIR_ROUTE_DECLARATION', `${Class.name} has no routes`)
+  if (declared.size === 0) throw new WeirError('WEIR_ROUTE_DECLARATION', `${Class.name} has no routes${whyNone(Class)}`)
   const { create } = options
   const make = create === undefined ? () => new Class() : (session: HttpSession) => create(Class, session)
   const routes: Route[] = []
@@ -29,11 +31,23 @@ export function routesOfController<T extends Controller>(Class: ControllerClass<
   return routes
 }
 
+/** For callers that no compiler has checked. */
+function checkClass(Class: unknown): void {
+  if (typeof Class === 'function' && Class.prototype instanceof Controller) return
+  const came = typeof Class === 'function' ? `${Class.name || 'a function'}, which does not extend Controller` : kindOf(Class)
+  throw new WeirError('WEIR_ROUTE_DECLARATION', `a class that extends Controller is mapped, not ${came}`)
+}
+
+function whyNone(Class: object): string {
+  return Object.hasOwn(Class, 'routes') ? ': its "static routes" was not made by routes(this, { … })' : ''
+}
+
 /** The classes that `mapControllers` means: those given, or every routed subclass of a base class. */
 export function classesOf(
   selection: readonly ControllerClass[] | (abstract new (...args: never[]) => Controller),
   exclude: readonly ControllerClass[],
 ): ControllerClass[] {
+  if (!Array.isArray(selection) && typeof selection !== 'function') checkClass(selection)
   const classes = Array.isArray(selection)
     ? [...(selection as readonly ControllerClass[])]
     : (routedSubclasses(selection as typeof Controller) as ControllerClass[])

@@ -2,7 +2,7 @@
 
 import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
-import { kindOf } from '../base/kind-of.ts'
+import { kindOf, shown } from '../base/kind-of.ts'
 import type { HttpRequest } from '../http/request.ts'
 import type { RouteInfo, RouteMetadata } from '../http/route-info.ts'
 import type { HttpSession } from '../http/session.ts'
@@ -47,9 +47,9 @@ export class Route implements RouteInfo {
 
   constructor(method: string | null, path: string, declaration: object, handler: Handler, source = 'inline') {
     if (method !== null) checkMethod(method, path)
+    this.template = new Template(path)
     const { bindings, options } = splitDeclaration(declaration, path)
     this.method = method
-    this.template = new Template(path)
     this.host = options.host?.toLowerCase() ?? null
     this.bindings = bindings
     this.metadata = options.metadata === undefined ? NO_METADATA : Object.freeze({ ...options.metadata })
@@ -58,6 +58,7 @@ export class Route implements RouteInfo {
     this.parameterNames = this.template.parameters.map(({ name }) => name)
     this.label = `${method ?? 'ANY'} ${this.host ?? ''}${path}`
     this.source = source
+    if (typeof handler !== 'function') throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler`)
     this.#handler = handler
     this.#binder = this.parameterNames.length === 0 && Object.keys(bindings).length === 0 ? null : new Binder(this.template, bindings)
   }
@@ -74,7 +75,7 @@ export class Route implements RouteInfo {
 /** Methods are case-sensitive (RFC 9110 §9.1): no client would ever ask for `get`. @throws WEIR_ROUTE_DECLARATION */
 function checkMethod(method: string, path: string): void {
   const refuse = (why: string): never => {
-    throw new WeirError('WEIR_ROUTE_DECLARATION', `${typeof method === 'string' ? JSON.stringify(method) : kindOf(method)} ${why}`)
+    throw new WeirError('WEIR_ROUTE_DECLARATION', `${shown(method)} ${why}`)
   }
   if (typeof method !== 'string' || !isToken(method)) refuse('is no method')
   const meant = method.toUpperCase()
@@ -88,6 +89,8 @@ export function splitDeclaration(
 ): { bindings: Readonly<Record<string, AnySchema>>; options: RouteOptions } {
   const bindings: Record<string, AnySchema> = Object.create(null)
   const options: Record<string, unknown> = {}
+  if (typeof declaration !== 'object' || declaration === null)
+    throw new WeirError('WEIR_ROUTE_DECLARATION', `the declaration of ${where} is an object, not ${kindOf(declaration)}`)
   for (const [name, value] of Object.entries(declaration)) {
     if (value === undefined) continue
     if (isSchema(value)) bindings[name] = value
@@ -99,12 +102,14 @@ export function splitDeclaration(
 }
 
 function checkOptions(options: RouteOptions, where: string): void {
-  const refuse = (name: string): never => {
-    throw new WeirError('WEIR_ROUTE_DECLARATION', `option "${name}" of ${where} has a value that it may not have`)
+  const refuse = (name: keyof RouteOptions, expected: string): never => {
+    throw new WeirError('WEIR_ROUTE_DECLARATION', `option "${name}" of ${where} is ${shown(options[name])}, not ${expected}`)
   }
   const { host, body, maxRequestBodySize: size } = options
-  if (host !== undefined && !/^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(host)) refuse('host')
-  if (body !== undefined && body !== 'buffer' && body !== 'stream') refuse('body')
-  if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0)) refuse('maxRequestBodySize')
-  if (options.metadata !== undefined && typeof options.metadata !== 'object') refuse('metadata')
+  if (host !== undefined && !/^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(host))
+    refuse('host', 'a name such as api.example.com or *.example.com, without a port')
+  if (body !== undefined && body !== 'buffer' && body !== 'stream') refuse('body', '"buffer" or "stream"')
+  if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0))
+    refuse('maxRequestBodySize', 'a whole number of bytes or null')
+  if (options.metadata !== undefined && typeof options.metadata !== 'object') refuse('metadata', 'an object')
 }

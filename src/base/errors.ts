@@ -1,6 +1,7 @@
 // The errors that weir throws: a class where more is to be known than the code.
 
 import { ERRORS, type ErrorCode, type Fault } from './error-codes.ts'
+import { shown } from './kind-of.ts'
 
 /**
  * An error that answers a request: thrown by a handler or a middleware and not caught, it becomes a problem document
@@ -16,7 +17,7 @@ export class HttpError extends Error {
   constructor(status: number, message: string, options: { readonly code?: string; readonly cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     if (!Number.isInteger(status) || status < 400 || status > 599)
-      throw new RangeError(`HttpError: ${status} is not a status from 400 to 599`)
+      throw new RangeError(`HttpError: ${shown(status)} is not a status from 400 to 599`)
     this.status = status
     this.code = options.code ?? `HTTP_${status}`
   }

@@ -1,10 +1,18 @@
-/** What a value is, for a message that says that something else was expected: `a string`, `a function`, `null`, `an array`, `a RegExp`. */
+// What a value is, for messages that say what was expected and what came.
+
+/** Its kind: `a string`, `a function`, `null`, `an array`, `a RegExp`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (typeof value !== 'object') return withArticle(typeof value)
   if (Array.isArray(value)) return 'an array'
   const maker: unknown = value.constructor
   return withArticle(typeof maker === 'function' && maker !== Object && maker.name !== '' ? maker.name : 'object')
+}
+
+/** The value itself where it is short to say: `404`, `the string "404"`; else its kind. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return `the string ${JSON.stringify(value)}`
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
 }
 
 function withArticle(noun: string): string {

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 
 import { isFieldValue, isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
+import { shown } from '../base/kind-of.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
 
 import { type ByteSource, closeSource, guardSource } from './byte-source.ts'
@@ -92,7 +93,7 @@ export class HttpResponse {
    */
   status(code: number, reason = ''): this {
     this.#change()
-    if (!Number.isInteger(code) || code < 200 || code > 599) throw new WeirError('WEIR_RESPONSE_STATUS', String(code))
+    if (!Number.isInteger(code) || code < 200 || code > 599) throw new WeirError('WEIR_RESPONSE_STATUS', shown(code))
     if (reason !== '' && !isFieldValue(reason)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'reason phrase')
     this.#status = code
     this.#reason = reason

@@ -2,7 +2,8 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
-import { checkNames } from '../base/options.ts'
+import { kindOf } from '../base/kind-of.ts'
+import { checkNames, invalid } from '../base/options.ts'
 import type { HttpRequest } from '../http/request.ts'
 import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
@@ -40,6 +41,8 @@ const DEFAULT_FAREWELL: SseEvent = { comment: 'the server stops' }
  */
 export function sse(session: HttpSession, source: SseSource, options: SseOptions = {}): HttpResponse {
   checkNames('sse', options, OPTION_NAMES)
+  if (!isSource(source))
+    throw invalid('sse', `the source is a channel, an async iterable or a function that gives one, not ${kindOf(source)}`)
   const { heartbeat = DEFAULT_HEARTBEAT_MS, retry, farewell = DEFAULT_FAREWELL } = options
   if (heartbeat !== null && !(heartbeat > 0)) throw new WeirError('WEIR_OPTION_INVALID', `heartbeat is ${heartbeat}`)
   const stream = new SseStream(sourceOf(session, source), session.server.stopping, {
@@ -48,6 +51,11 @@ export function sse(session: HttpSession, source: SseSource, options: SseOptions
     heartbeatMs: heartbeat,
   })
   return session.response.header('Cache-Control', 'no-cache').header('X-Accel-Buffering', 'no').stream(stream, 'text/event-stream')
+}
+
+function isSource(source: unknown): boolean {
+  if (typeof source === 'function' || source instanceof SseChannel) return true
+  return typeof source === 'object' && source !== null && Symbol.asyncIterator in source
 }
 
 /** A channel is listened to from the moment at which the answer begins. */

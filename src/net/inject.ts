@@ -7,7 +7,7 @@ import { type AnswerHead, AnswerReader } from './answer-reader.ts'
 import type { ConnectionHost } from './connection-host.ts'
 import { Http1Connection } from './http1-connection.ts'
 import { MemoryTransport } from './memory-transport.ts'
-import { type InjectRequest, requestBytes } from './request-bytes.ts'
+import { type InjectRequest, requestBytes, requestOf } from './request-bytes.ts'
 
 /** What came back. */
 export interface InjectResponse extends AnswerHead {
@@ -21,7 +21,7 @@ export interface InjectResponse extends AnswerHead {
  * could send; the reason of `signal`
  */
 export async function inject(host: ConnectionHost, request: InjectRequest | string): Promise<InjectResponse> {
-  const asked = typeof request === 'string' ? { url: request } : request
+  const asked: InjectRequest = requestOf(request)
   const { head, body } = await requestBytes(asked)
   const { signal } = asked
   signal?.throwIfAborted()

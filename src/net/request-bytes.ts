@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { isFieldValue, isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
+import { kindOf } from '../base/kind-of.ts'
 
 /** What to send. */
 export interface InjectRequest {
@@ -18,6 +19,13 @@ export interface InjectRequest {
   readonly json?: unknown
   /** Ends the waiting: the client leaves, and the call rejects with the signal's reason. For answers that never end. */
   readonly signal?: AbortSignal
+}
+
+/** What a string stands for: a GET of that URL. @throws WEIR_OPTION_INVALID for what is no request at all */
+export function requestOf<R extends { readonly url: string }>(request: R | string): R | { readonly url: string } {
+  if (typeof request === 'string') return { url: request }
+  if (typeof request === 'object' && request !== null) return request
+  throw new WeirError('WEIR_OPTION_INVALID', `a request is a URL or an object with one, such as { url: '/' }, not ${kindOf(request)}`)
 }
 
 export interface RequestBytes {

@@ -5,6 +5,7 @@
 // are one template; `%2F` alone stays as it is, as it does in a request's path. A literal `:` or `*` is written `%3A` or `%2A`.
 
 import { WeirError } from '../base/errors.ts'
+import { kindOf } from '../base/kind-of.ts'
 
 export type Segment =
   | {
@@ -34,6 +35,7 @@ export class Template<P extends string = string> {
 
   /** @throws WEIR_ROUTE_TEMPLATE if `text` is malformed */
   constructor(text: P) {
+    checkText(text)
     this.text = text
     this.segments = parseSegments(text)
     this.parameters = parametersOf(text, this.segments)
@@ -43,6 +45,11 @@ export class Template<P extends string = string> {
   get exactPath(): string | null {
     return this.parameters.length === 0 ? this.segments.map((segment) => `/${segment.kind === 'text' ? segment.text : ''}`).join('') : null
   }
+}
+
+/** For callers that no compiler has checked. */
+function checkText(text: unknown): void {
+  if (typeof text !== 'string') throw new WeirError('WEIR_ROUTE_TEMPLATE', `a path is text such as /users/:id, not ${kindOf(text)}`)
 }
 
 function parseSegments(text: string): Segment[] {
@@ -113,6 +120,7 @@ export function encodeSegment(text: string): string {
 export function joinPaths(...parts: readonly string[]): string {
   let path = ''
   for (const part of parts) {
+    checkText(part)
     if (part === '' || part === '/') continue
     const before = path.endsWith('/') ? path.slice(0, -1) : path
     path = `${before}${part.startsWith('/') ? '' : '/'}${part}`

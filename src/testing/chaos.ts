@@ -3,10 +3,10 @@
 // left, nothing is left open. Everything is drawn from a seed: the same seed gives the same run.
 
 import { WeirError } from '../base/errors.ts'
-import { checkNames } from '../base/options.ts'
+import { checkNames, invalid, listOf } from '../base/options.ts'
 import type { ConnectionHost } from '../net/connection-host.ts'
 import type { InjectResponse } from '../net/inject.ts'
-import { requestBytes } from '../net/request-bytes.ts'
+import { requestBytes, requestOf } from '../net/request-bytes.ts'
 import { type HttpServer, hostOf } from '../server.ts'
 
 import { Accidents } from './accidents.ts'
@@ -71,8 +71,8 @@ export function chaos(server: HttpServer, options: ChaosOptions): Promise<ChaosR
 async function runAll(host: ConnectionHost, options: ChaosOptions): Promise<ChaosReport> {
   checkNames('chaos()', options, OPTION_NAMES)
   const { runs = DEFAULT_RUNS, seed = Math.floor(Math.random() * 1e9), patienceMs = DEFAULT_PATIENCE_MS, check = () => {} } = options
-  const requests = options.requests.map((request): ChaosRequest => (typeof request === 'string' ? { url: request } : request))
-  if (requests.length === 0) throw new WeirError('WEIR_OPTION_INVALID', 'chaos needs a request')
+  const requests = listOf('chaos()', 'requests', options.requests).map((request): ChaosRequest => requestOf(request))
+  if (requests.length === 0) throw invalid('chaos()', 'requests are empty: it needs one')
   const sizes: number[] = []
   for (const request of requests) {
     const { head, body } = await requestBytes(request)

@@ -5,6 +5,7 @@ import { checkNames } from '../base/options.ts'
 import type { AnswerHead } from '../net/answer-reader.ts'
 import type { ConnectionHost } from '../net/connection-host.ts'
 import type { InjectResponse } from '../net/inject.ts'
+import { requestOf } from '../net/request-bytes.ts'
 import { type HttpServer, hostOf } from '../server.ts'
 
 import { ClientConnection, type ClientOptions, type Ending } from './client-connection.ts'
@@ -71,8 +72,8 @@ export class TestClient implements AsyncDisposable {
   }
 
   /** Sends a request and resolves with the head of its answer; the body is read from it as it comes. @throws as `request` does */
-  stream(request: TestRequest | string): Promise<TestAnswer> {
-    const asked = typeof request === 'string' ? { url: request } : request
+  async stream(request: TestRequest | string): Promise<TestAnswer> {
+    const asked: TestRequest = requestOf(request)
     const { method = 'GET', url, signal } = asked
     const goesOn = newGate<boolean>()
     const prepared = this.#sent.then(() => prepareRequest(asked, this.#jar?.header ?? null))

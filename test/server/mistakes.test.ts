@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { Controller, HttpResponse, HttpServer, type HttpSession, Route, routes, saveTo } from '../../src/index.ts'
+import { Controller, HttpError, HttpResponse, HttpServer, type HttpSession, Route, routes, saveTo } from '../../src/index.ts'
+import { sse } from '../../src/modules/sse.ts'
 import { chaos, connect } from '../../src/testing/index.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
@@ -141,4 +142,94 @@ test('a method in the wrong case is refused, with the right one', async () => {
   server.map('purge', '/', () => 'purged')
   assert.equal((await server.inject({ method: 'purge', url: '/' })).text(), 'purged')
   assert.equal((await server.inject({ method: 'PURGE', url: '/' })).status, 405)
+})
+
+class Plain extends Controller {
+  static routes = { show: ['GET', '/'] }
+  show(): string {
+    return ''
+  }
+}
+class Routed extends Controller {
+  @Route('GET', '/')
+  show(): string {
+    return ''
+  }
+}
+class NoController {}
+
+const server = new HttpServer(quiet)
+const told: Readonly<Record<string, readonly [call: () => unknown, code: string, message: RegExp]>> = {
+  'a pattern as path': [
+    () => server.mapGet(/users/ as never, () => ''),
+    'WEIR_ROUTE_TEMPLATE',
+    /a path is text such as \/users\/:id, not a RegExp/,
+  ],
+  'a handler as path': [() => server.mapGet((() => '') as never, undefined as never), 'WEIR_ROUTE_TEMPLATE', /not a function/],
+  'a handler in place of the declaration': [
+    () => server.mapGet('/', (() => '') as never, () => ''),
+    'WEIR_ROUTE_DECLARATION',
+    /the declaration of \/ is an object, not a function/,
+  ],
+  'options as prefix': [() => server.mapController(Routed, {} as never), 'WEIR_ROUTE_TEMPLATE', /a path is text .*, not an object/],
+  'a table that routes() has not made': [
+    () => server.mapController(Plain),
+    'WEIR_ROUTE_DECLARATION',
+    /Plain has no routes: its "static routes" was not made by routes\(this/,
+  ],
+  'an instance of a controller': [
+    () => server.mapController(new Plain() as never),
+    'WEIR_ROUTE_DECLARATION',
+    /extends Controller is mapped, not a Plain$/,
+  ],
+  'an instance among controllers': [() => server.mapControllers([new Plain() as never]), 'WEIR_ROUTE_DECLARATION', /not a Plain$/],
+  'an instance as base of controllers': [() => server.mapControllers(new Plain() as never), 'WEIR_ROUTE_DECLARATION', /not a Plain$/],
+  'a class that is no controller': [
+    () => server.mapController(NoController as never),
+    'WEIR_ROUTE_DECLARATION',
+    /NoController, which does not extend Controller/,
+  ],
+  'a function as module': [
+    () => server.useModule((() => {}) as never),
+    'WEIR_OPTION_INVALID',
+    /a name and install\(host\), not a function: call it/,
+  ],
+  'a module without install': [() => server.useModule({ name: 'x' } as never), 'WEIR_OPTION_INVALID', /install\(host\), not an object/],
+  'no module': [() => server.useModule(undefined as never), 'WEIR_OPTION_INVALID', /not undefined/],
+  'a status that is a string': [() => new HttpResponse().status('404' as never), 'WEIR_RESPONSE_STATUS', /the string "404"/],
+  'a body mode that there is not': [
+    () => server.mapPost('/', { body: 'streaming' as never }, () => ''),
+    'WEIR_ROUTE_DECLARATION',
+    /option "body" of \/ is the string "streaming", not "buffer" or "stream"/,
+  ],
+  'chaos without requests': [() => chaos(server, {} as never), 'WEIR_OPTION_INVALID', /requests is undefined, not a list/],
+  'chaos without options': [() => chaos(server, undefined as never), 'WEIR_OPTION_INVALID', /options are an object, not undefined/],
+  'chaos with a request that is none': [() => chaos(server, { requests: [null as never] }), 'WEIR_OPTION_INVALID', /not null/],
+  'inject without a request': [
+    () => server.inject(undefined as never),
+    'WEIR_OPTION_INVALID',
+    /a request is a URL or an object with one, .* not undefined/,
+  ],
+  'a request of a client that is none': [() => connect(server).request(undefined as never), 'WEIR_OPTION_INVALID', /not undefined/],
+}
+for (const [what, [call, code, message]] of Object.entries(told)) {
+  test(`told with what was expected and what came: ${what}`, async () => {
+    await assert.rejects(async () => call(), { code, message })
+    assert.deepEqual(server.routes, [])
+  })
+}
+
+test('told with what was expected and what came: a list as source of events', async () => {
+  for (const source of [['a'], 'a', undefined, {}] as never[]) {
+    const failure = (await failureIn((session) => sse(session, source), {})) as { code?: string; message?: string } | null
+    assert.equal(failure?.code, 'WEIR_OPTION_INVALID')
+    assert.match(
+      failure!.message!,
+      /a channel, an async iterable or a function that gives one, not (?:an array|a string|undefined|an object)/,
+    )
+  }
+})
+
+test('an HttpError whose status is a string says that it is one', () => {
+  assert.throws(() => new HttpError('404' as never, 'x'), /the string "404" is not a status/)
 })
