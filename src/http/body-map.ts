@@ -3,6 +3,7 @@
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET } from '../base/ascii.ts'
 import { emptyRecord } from '../base/empty-record.ts'
 import { ModelBindingError, WeirError } from '../base/errors.ts'
+import { kindOf } from '../base/kind-of.ts'
 import { type FormRecord, foldForm } from '../formats/form.ts'
 import { isJson, parseMediaType } from '../formats/media-type.ts'
 import type { KeyPath } from '../model/key-paths.ts'
@@ -134,9 +135,8 @@ function stringEnd(text: string, at: number): number {
 
 /** TypeScript takes a class and a list for objects; what is written into them helps nobody. */
 function noModel(member: string, given: unknown): WeirError {
-  const what = Array.isArray(given) ? 'an array' : given === null ? 'null' : `a ${typeof given}`
   const hint = typeof given === 'function' ? `: give it an instance, new ${given.name || 'Model'}()` : ''
-  return new WeirError('WEIR_OPTION_INVALID', `${member} populates an object, this is ${what}${hint}`)
+  return new WeirError('WEIR_OPTION_INVALID', `${member} populates an object, not ${kindOf(given)}${hint}`)
 }
 
 const NO_OPTIONS: PopulateOptions = {}
