@@ -2,6 +2,7 @@
 
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
+import { kindOf } from '../base/kind-of.ts'
 import { type ByteSource, closeSource } from '../http/byte-source.ts'
 import { RequestHeaders } from '../http/headers.ts'
 import { HttpRequest } from '../http/request.ts'
@@ -29,7 +30,7 @@ export function reply(session: HttpSession, result: unknown): HttpResponse | Pro
     case 'object':
       return response.json(result)
     default:
-      throw new WeirError('WEIR_RESULT_UNSENDABLE', `a ${typeof result}`)
+      throw new WeirError('WEIR_RESULT_UNSENDABLE', kindOf(result))
   }
 }
 
@@ -54,7 +55,7 @@ function replyWithObject(session: HttpSession, result: object): HttpResponse | P
   if (result instanceof ArrayBuffer) return response.body(new Uint8Array(result))
   if (ArrayBuffer.isView(result)) return response.body(new Uint8Array(result.buffer, result.byteOffset, result.byteLength))
   if (isWebResponse(result)) return copyWebResponse(response, result)
-  if (hasNoJson(result)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `a ${nameOf(result)}, of which JSON says nothing`)
+  if (hasNoJson(result)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(result)}, of which JSON says nothing`)
   return response.json(result)
 }
 
@@ -97,11 +98,6 @@ function hasNoJson(result: object): boolean {
   if (result instanceof Error || result instanceof Map || result instanceof Set) return true
   if (result instanceof HttpSession || result instanceof HttpRequest || result instanceof RequestHeaders) return true
   return NO_JSON.test(tagOf(result))
-}
-
-/** Its class; where that has no name of its own, as with generators, its tag. */
-function nameOf(result: object): string {
-  return result.constructor?.name || tagOf(result).slice(8, -1)
 }
 
 function tagOf(value: object): string {

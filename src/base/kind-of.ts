@@ -1,12 +1,14 @@
 // What a value is, for messages that say what was expected and what came.
 
-/** Its kind: `a string`, `a function`, `null`, `an array`, `a RegExp`. */
+/** Its kind: `a string`, `a function`, `null`, `an array`, `a RegExp`, `an Array Iterator`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (typeof value !== 'object') return withArticle(typeof value)
   if (Array.isArray(value)) return 'an array'
   const maker: unknown = value.constructor
-  return withArticle(typeof maker === 'function' && maker !== Object && maker.name !== '' ? maker.name : 'object')
+  if (typeof maker === 'function' && maker !== Object && maker.name !== '') return withArticle(maker.name)
+  const tag = Object.prototype.toString.call(value).slice('[object '.length, -1)
+  return withArticle(tag === 'Object' ? 'object' : tag)
 }
 
 /** The value itself where it is short to say: `404`, `the string "404"`; else its kind. */
