@@ -134,6 +134,16 @@ for (const [text, asked] of [
   })
 }
 
+test('names are compared in vain 48 times at most, with those of the model and with one another', () => {
+  const model = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, 0]))
+  const last = (count: number) => readWith(Buffer.from(`{"field${count - 1}":1}`), model(count))
+  assert.deepEqual([last(49), last(50)], [['field48', 1], null])
+  const letters = (count: number) => Buffer.from(`{${[...'abcdefghijklmn'].slice(0, count).map((name) => `"${name}":1`)}}`)
+  assert.deepEqual([readWith(letters(10), {})?.length, readWith(letters(11), {})], [20, null]) // 0 + 1 + ... + 9 is 45
+  const reversed = (count: number) => Buffer.from(JSON.stringify(Object.fromEntries(Object.entries(model(count)).reverse())))
+  assert.deepEqual([readWith(reversed(5), model(5))?.length, readWith(reversed(20), model(20))], [10, null])
+})
+
 test('a name that JSON has to write otherwise is found in nothing that means another one', () => {
   for (const name of ['a":1,"b', 'a\\', 'a\n', '\u00e9', '\u{1f600}', 'a\u0000']) {
     const ours = (bytes: Buffer) => read(bytes, [name]) ?? 'left'
