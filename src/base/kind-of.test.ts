@@ -18,10 +18,10 @@ test('a kind is named as one would say it', () => {
     [new Order(), 'an Order'],
     [/a/, 'a RegExp'],
     [new Map(), 'a Map'],
-    [[1].values(), 'an Array Iterator'],
     [(function* () {})(), 'a Generator'],
   ]
   for (const [value, expected] of rows) assert.equal(kindOf(value), expected)
+  assert.match(kindOf([1].values()), /^an (?:Array )?Iterator$/) // since Node 22 they have a class
 })
 
 test('what is short is shown itself', () => {

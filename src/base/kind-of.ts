@@ -1,6 +1,6 @@
 // What a value is, for messages that say what was expected and what came.
 
-/** Its kind: `a string`, `a function`, `null`, `an array`, `a RegExp`, `an Array Iterator`. */
+/** Its kind: `a string`, `a function`, `null`, `an array`, `a RegExp`, `a Generator`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (typeof value !== 'object') return withArticle(typeof value)
