@@ -4,6 +4,7 @@ import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET
 import { emptyRecord } from '../base/empty-record.ts'
 import { ModelBindingError, WeirError } from '../base/errors.ts'
 import { kindOf } from '../base/kind-of.ts'
+import { checkNames } from '../base/options.ts'
 import { type FormRecord, foldForm } from '../formats/form.ts'
 import { isJson, parseMediaType } from '../formats/media-type.ts'
 import type { KeyPath } from '../model/key-paths.ts'
@@ -33,6 +34,20 @@ type AnyOptions = BodyMapAnonymousOptions & {
   readonly excludeProperties?: Iterable<string> | null
 }
 
+export const ANONYMOUS_OPTION_NAMES = ['jsonEngine', 'settings'] as const satisfies readonly (keyof BodyMapAnonymousOptions)[]
+export const MAP_OPTION_NAMES = [
+  ...ANONYMOUS_OPTION_NAMES,
+  'includeProperties',
+  'excludeProperties',
+] as const satisfies readonly (keyof BodyMapOptions<object>)[]
+const SETTING_NAMES = [
+  'reviver',
+  'maxDepth',
+  'zoneless',
+  'unknownProperties',
+  'nullValues',
+] as const satisfies readonly (keyof JsonSettings)[]
+
 const FORM = 'application/x-www-form-urlencoded'
 
 /** Like a record without prototype, but half a microsecond cheaper: its forms are shared by all bodies with the same names. */
@@ -40,6 +55,12 @@ const Folded = emptyRecord<FormRecord>()
 
 /** Nothing said: the same object each time. */
 export const NO_MAP_OPTIONS = Object.freeze({})
+
+/** @throws WEIR_OPTION_INVALID for a name that is none */
+export function checkMapOptions(member: string, options: BodyMapAnonymousOptions, names: readonly string[]): void {
+  checkNames(member, options, names)
+  if (options.settings) checkNames(`${member}: settings`, options.settings, SETTING_NAMES)
+}
 
 /** @returns whether there was something to map @throws ModelBindingError, WEIR_OPTION_INVALID for a model that is none */
 export function mapBody(

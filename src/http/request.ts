@@ -4,7 +4,6 @@ import { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, WeirError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'
-import { checkNames } from '../base/options.ts'
 import { parseCookies } from '../formats/cookie.ts'
 import { type FormRecord, foldForm, parseForm } from '../formats/form.ts'
 import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits } from '../formats/multipart.ts'
@@ -12,30 +11,24 @@ import { NO_PAIRS, Pairs } from '../formats/pairs.ts'
 import type { Head } from '../wire/head.ts'
 
 import { RequestBody } from './body.ts'
-import { type BodyMapAnonymousOptions, type BodyMapOptions, mapBody, NO_MAP_OPTIONS } from './body-map.ts'
+import {
+  ANONYMOUS_OPTION_NAMES,
+  type BodyMapAnonymousOptions,
+  type BodyMapOptions,
+  checkMapOptions,
+  MAP_OPTION_NAMES,
+  mapBody,
+  NO_MAP_OPTIONS,
+} from './body-map.ts'
 import { bodyLimit } from './body-mode.ts'
 import { streamOf } from './body-stream.ts'
 import type { ConnectionInfo } from './connection-info.ts'
 import { RequestHeaders } from './headers.ts'
-import type { JsonEngine, JsonSettings } from './json-engine.ts'
+import type { JsonEngine } from './json-engine.ts'
 import { MemoryParts, type MultipartFormData, type MultipartOptions } from './multipart-form.ts'
 import { limitOf, readMultipart } from './multipart-reading.ts'
 import { CallbackParts, checkStreamOptions, type MultipartStreamOptions } from './multipart-stream.ts'
 import { labelOf, type RouteMatch } from './route-info.ts'
-
-const ANONYMOUS_OPTION_NAMES = ['jsonEngine', 'settings'] as const satisfies readonly (keyof BodyMapAnonymousOptions)[]
-const MAP_OPTION_NAMES = [
-  ...ANONYMOUS_OPTION_NAMES,
-  'includeProperties',
-  'excludeProperties',
-] as const satisfies readonly (keyof BodyMapOptions<object>)[]
-const SETTING_NAMES = [
-  'reviver',
-  'maxDepth',
-  'zoneless',
-  'unknownProperties',
-  'nullValues',
-] as const satisfies readonly (keyof JsonSettings)[]
 
 /** What all requests of a server share. */
 export interface RequestSettings {
@@ -372,11 +365,6 @@ export class HttpRequest {
     this.#abortReason = reason
     this.#abort?.abort(reason)
   }
-}
-
-function checkMapOptions(member: string, options: BodyMapAnonymousOptions, names: readonly string[]): void {
-  checkNames(member, options, names)
-  if (options.settings) checkNames(`${member}: settings`, options.settings, SETTING_NAMES)
 }
 
 function multipartLimits(maxParts: number | undefined): MultipartLimits {
