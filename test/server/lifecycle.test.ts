@@ -6,13 +6,27 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 
 import { HttpServer, type ServerOptions, WeirError } from '../../src/index.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { eventually, gate, inBothReadModes, within } from '../support/serving.ts'
+import { eventually, gate, inBothReadModes, type Serve, within } from '../support/serving.ts'
 
 const quiet: ServerOptions = { logger: null }
+
+/** A server with one request under way, whose handler has started and waits for `answer`. */
+async function serveOneThatWaits(serve: Serve, t: TestContext, answer: Promise<unknown>) {
+  const started = gate()
+  const { server, connect } = await serve(t, (server) =>
+    server.mapGet('/', () => {
+      started.open()
+      return answer
+    }),
+  )
+  const client = (await connect()).get('/')
+  await within(started.promise, 'the start of the handler')
+  return { server, client }
+}
 
 inBothReadModes('lifecycle', (serve) => {
   test('port 0 binds a free port, which `port` tells', async (t) => {
@@ -160,46 +174,22 @@ inBothReadModes('lifecycle', (serve) => {
   })
 
   test('stop: a second call with a shorter time shortens the first', async (t) => {
-    const started = gate()
-    const { server, connect } = await serve(t, (server) =>
-      server.mapGet('/', () => {
-        started.open()
-        return new Promise(() => {})
-      }),
-    )
-    ;(await connect()).get('/')
-    await within(started.promise, 'the start of the handler')
+    const { server } = await serveOneThatWaits(serve, t, new Promise(() => {}))
     const first = server.stop({ graceMs: 60_000 })
     const second = server.stop({ graceMs: 0 })
     assert.deepEqual(await within(Promise.all([first, second]), 'the stop'), [{ aborted: 1 }, { aborted: 1 }])
   })
 
   test('stop: a second call with a longer time does not lengthen the first', async (t) => {
-    const started = gate()
-    const { server, connect } = await serve(t, (server) =>
-      server.mapGet('/', () => {
-        started.open()
-        return new Promise(() => {})
-      }),
-    )
-    ;(await connect()).get('/')
-    await within(started.promise, 'the start of the handler')
+    const { server } = await serveOneThatWaits(serve, t, new Promise(() => {}))
     server.stop({ graceMs: 50 })
     assert.deepEqual(await within(server.stop({ graceMs: 60_000 }), 'the stop'), { aborted: 1 })
   })
 
   for (const graceMs of [2 ** 31, Number.POSITIVE_INFINITY]) {
     test(`stop: a time of ${graceMs} ms aborts nothing`, async (t) => {
-      const started = gate()
       const answer = gate<string>()
-      const { server, connect } = await serve(t, (server) =>
-        server.mapGet('/', () => {
-          started.open()
-          return answer.promise
-        }),
-      )
-      const client = (await connect()).get('/')
-      await within(started.promise, 'the start of the handler')
+      const { server, client } = await serveOneThatWaits(serve, t, answer.promise)
       const stopped = server.stop({ graceMs })
       await new Promise((resolve) => setTimeout(resolve, 20))
       answer.open('late')
