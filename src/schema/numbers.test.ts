@@ -134,7 +134,8 @@ test('what is not plainly a big whole number is refused', () => {
 test('a big whole number has at most 1,000 digits', () => {
   assert.equal(t.bigint.fromText('9'.repeat(1000)), 10n ** 1000n - 1n)
   assert.equal(t.bigint.fromText(`-${'9'.repeat(1000)}`), 1n - 10n ** 1000n)
-  assert.ok(t.bigint.fromText('9'.repeat(1002)) instanceof Mismatch)
+  assert.ok(t.bigint.fromText('9'.repeat(1001)) instanceof Mismatch)
+  assert.ok(t.bigint.fromText(`-${'9'.repeat(1001)}`) instanceof Mismatch)
 })
 
 test('big whole numbers have bounds, words and a JSON Schema', () => {

@@ -204,7 +204,8 @@ function longNumberOf(text: string): number {
 }
 
 function bigIntOf(text: string): bigint | null {
-  return text.length <= MAX_BIGINT_DIGITS + 1 && JSON_INTEGER.test(text) ? BigInt(text) : null
+  const digits = text.startsWith('-') ? text.length - 1 : text.length
+  return digits <= MAX_BIGINT_DIGITS && JSON_INTEGER.test(text) ? BigInt(text) : null
 }
 
 function isWhole(value: unknown): value is number | bigint {
