@@ -35,6 +35,12 @@ export class Decorated extends Controller {
     return name
   }
 
+  // @ts-expect-error a method gets the session behind its arguments, and nothing else
+  @Route('GET', '/counted')
+  counted(_: object, count: number) {
+    return count
+  }
+
   // @ts-expect-error no such option, and no schema
   @Route('GET', '/option', { boby: 'stream' })
   option() {}
@@ -71,6 +77,10 @@ export class WrongTable extends Controller {
   static routes = routes(this, {
     // @ts-expect-error the route gives a number
     show: ['GET', '/:id', { id: t.int }],
+    // @ts-expect-error a method gets the session behind its arguments, and nothing else
+    counted: ['GET', '/counted'],
+    // @ts-expect-error a method gets nothing behind the session
+    more: ['GET', '/more'],
     // @ts-expect-error no such method
     nothing: ['GET', '/nothing'],
     // @ts-expect-error no such option, and no schema
@@ -79,6 +89,14 @@ export class WrongTable extends Controller {
 
   show({ id }: { id: string }) {
     return id
+  }
+
+  counted(_: object, count: number) {
+    return count
+  }
+
+  more(_: object, session: HttpSession, more: string) {
+    return more + session.requestId
   }
 
   save() {}
