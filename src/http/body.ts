@@ -7,6 +7,7 @@
 import { Buffer, isUtf8 } from 'node:buffer'
 
 import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError } from '../base/errors.ts'
+import type { UnsharedBytes } from '../base/unshared-bytes.ts'
 import { readFlatJson } from '../formats/flat-json.ts'
 import { DEFAULT_MAX_FORM_PAIRS, type PairList, parseFormBytes } from '../formats/form.ts'
 
@@ -224,17 +225,17 @@ export class RequestBody {
   }
 
   /** Bytes of the reader's own. */
-  copy(member: string): Uint8Array {
+  copy(member: string): UnsharedBytes {
     this.#check(member)
     return new Uint8Array(this.#bytes.subarray(this.#start, this.#end))
   }
 
   /** A view that lives as long as the handler runs. */
-  view(member: string): Uint8Array {
+  view(member: string): UnsharedBytes {
     this.#check(member)
     this.own()
     const { buffer, byteOffset } = this.#bytes
-    return new Uint8Array(buffer, byteOffset + this.#start, this.#end - this.#start)
+    return new Uint8Array(buffer as ArrayBuffer, byteOffset + this.#start, this.#end - this.#start)
   }
 
   length(member: string): number {

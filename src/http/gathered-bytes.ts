@@ -2,6 +2,8 @@
 
 import { Buffer } from 'node:buffer'
 
+import type { UnsharedBytes } from '../base/unshared-bytes.ts'
+
 /** Small enough for Node's pool: most forms have short fields and nothing else that is gathered. */
 const FIRST_BYTES = 1024
 const NOTHING = Buffer.alloc(0)
@@ -34,7 +36,7 @@ export class GatheredBytes {
   }
 
   /** Takes all of it as bytes, alone in their memory. */
-  takeBytes(): Uint8Array {
+  takeBytes(): UnsharedBytes {
     const bytes = new Uint8Array(this.#memory.subarray(0, this.#size))
     this.#size = 0
     return bytes

@@ -5,6 +5,7 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { PayloadTooLargeError } from '../base/errors.ts'
 import { checkNames } from '../base/options.ts'
+import type { UnsharedBytes } from '../base/unshared-bytes.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
 import { Pairs } from '../formats/pairs.ts'
 import type { PartHead } from '../formats/part-head.ts'
@@ -34,11 +35,11 @@ export class UploadedFile {
   /** As the client says, `application/octet-stream` when it says nothing. Untrusted. */
   readonly contentType: string
   /** The bytes; `content.length` is the size. They are the handler's own and may be kept. */
-  readonly content: Uint8Array
+  readonly content: UnsharedBytes
   #data: FileData | null = null
 
   /** @internal */
-  constructor(head: PartHead, content: Uint8Array) {
+  constructor(head: PartHead, content: UnsharedBytes) {
     this.fieldName = head.name
     this.fileName = head.fileName
     this.contentType = head.contentType ?? BYTES_TYPE
@@ -101,7 +102,7 @@ export class MemoryParts implements PartReceiver {
   #isFile = false
   readonly #content = new GatheredBytes()
   /** The file so far when it came in one piece, as most small ones do: it is copied once, to where it stays. */
-  #onlyPiece: Uint8Array | null = null
+  #onlyPiece: UnsharedBytes | null = null
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: MultipartOptions) {

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, WeirError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'
+import type { UnsharedBytes } from '../base/unshared-bytes.ts'
 import { parseCookies } from '../formats/cookie.ts'
 import { type FormRecord, foldForm, parseForm } from '../formats/form.ts'
 import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits } from '../formats/multipart.ts'
@@ -209,12 +210,12 @@ export class HttpRequest {
   }
 
   /** A copy of the body: the handler may keep it. */
-  get bodyBytes(): Uint8Array {
+  get bodyBytes(): UnsharedBytes {
     return this.#body.copy('bodyBytes')
   }
 
   /** A view on the server's memory: valid only while the handler runs. */
-  get bodySpan(): Uint8Array {
+  get bodySpan(): UnsharedBytes {
     return this.#body.view('bodySpan')
   }
 
@@ -354,7 +355,7 @@ export class HttpRequest {
     if (/^(?:TRACE|TRACK|CONNECT)$/i.test(this.method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'fetch has no such method')
     const init: RequestInit = { method: this.method, headers: [...this.headers], signal: this.signal }
     if (this.method === 'GET' || this.method === 'HEAD') return new Request(url, init)
-    if (this.#body.isWhole) return new Request(url, { ...init, body: this.bodyBytes as Uint8Array<ArrayBuffer> })
+    if (this.#body.isWhole) return new Request(url, { ...init, body: this.bodyBytes })
     // `duplex` is in the Fetch standard and in Node, but not in the types.
     return new Request(url, { ...init, body: Readable.toWeb(this.bodyStream()), duplex: 'half' } as RequestInit)
   }

@@ -18,13 +18,21 @@ const tabled = new WeakMap<object, FieldMap>()
 /** What `fieldsOf` found, by class, until something more is declared. */
 let found = new WeakMap<object, FieldMap | null>()
 
+/** Nothing more, where a property of type `V` can hold what a schema gives; else what no context has. */
+type Holding<S extends AnySchema, V> =
+  S extends StandardSchema<unknown, V> ? unknown : { readonly 'does not fit the property': OutputOf<S> }
+
+/** Decorates a property that can hold what a schema gives, and perhaps more: null until something comes. */
+export type FieldDecorator<S extends AnySchema> = <V>(
+  target: undefined,
+  context: ClassFieldDecoratorContext<object, V> & Holding<S, V>,
+) => void
+
 /**
  * Says what a property of a model is, where the value that it starts with does not: a UUID, a number in a range, one of a few texts.
- * Takes a `t` or any Standard Schema that answers at once.
+ * Takes a `t` or any Standard Schema that answers at once. Where the property cannot hold what the schema gives, it does not compile.
  */
-export function Field<S extends AnySchema>(
-  schema: S,
-): (target: undefined, context: ClassFieldDecoratorContext<object, OutputOf<S>>) => void {
+export function Field<S extends AnySchema>(schema: S): FieldDecorator<S> {
   const field = asSchema(schema) as Schema<unknown>
   return (_target, context) => {
     if (!isStandardContext(context)) throw new TypeError(`@Field: ${LEGACY_DECORATORS}`)

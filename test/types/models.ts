@@ -1,6 +1,6 @@
 // Models and what may be said of their properties. Only tsc runs this file.
 
-import { Field, fields, type HttpRequest, type KeyPath, t } from '../../src/index.ts'
+import { Field, fields, type HttpRequest, type KeyPath, type MultipartFormData, t } from '../../src/index.ts'
 
 class Address {
   city = ''
@@ -49,6 +49,17 @@ export class Misspelt {
   id = ''
 }
 
+export class Starting {
+  @Field(t.uuid) id: string | null = null
+  @Field(t.int.optional()) age?: number
+  @Field(t.enum('a', 'b')) kind: 'a' | 'b' | '' = ''
+  @Field(t.array(t.string)) tags: readonly string[] = []
+  // @ts-expect-error null may come, which the property does not hold
+  @Field(t.uuid.nullable()) name = ''
+  // @ts-expect-error any text may come
+  @Field(t.string) state: 'on' | 'off' = 'on'
+}
+
 const path: KeyPath<User> = 'address.city'
 export const paths: KeyPath<User>[] = ['id', 'name', 'address', path]
 // @ts-expect-error a method is no property to write
@@ -60,3 +71,7 @@ request.bodyMap(new User(), { includeProperties: ['name', 'address.zip'], exclud
 request.bodyMap(new User(), { includeProperties: ['nmae'] })
 request.bodyMap({ a: 1 }, { includeProperties: null })
 request.bodyMapAnonymous({ a: 1 }, { settings: { zoneless: 'local', maxDepth: 3 } })
+
+// What `dom` has of fetch, Blob and Web Crypto takes no memory that threads may share.
+declare const form: MultipartFormData
+export const unshared: Uint8Array<ArrayBuffer>[] = [request.bodyBytes, request.bodySpan, form.files[0]!.content]
