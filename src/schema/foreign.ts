@@ -8,7 +8,7 @@ import { type JsonSchema, type Presence, REQUIRED, type ReadContext, Schema } fr
 import { type AnySchema, isSchema, type OutputOf, runSchema } from './standard.ts'
 
 /**
- * Gives texts as strings (several of one name as an array of strings) and JSON as it is; the schema converts. One that answers
+ * Gives a text as a string, a list of texts as an array of strings, also one of one, and JSON as it is; the schema converts. One that answers
  * with a promise can only be run by `runSchema`, on its own: nothing here waits.
  */
 class ForeignSchema<T> extends Schema<T> {
@@ -36,7 +36,7 @@ class ForeignSchema<T> extends Schema<T> {
   }
 
   override fromTexts(texts: readonly string[], context?: ReadContext): T | Mismatch {
-    return texts.length > 1 ? this.#run(texts) : super.fromTexts(texts, context)
+    return texts.length > 0 ? this.#run(texts) : super.fromTexts(texts, context)
   }
 
   override fromValue(value: unknown, context?: ReadContext): T | Mismatch {

@@ -126,6 +126,19 @@ for (const { name: spelling, map } of SPELLINGS) {
       assert.deepEqual(model, { tags: ['1', 'true'], one: ['x'], flat: 'f' })
     })
 
+    test('one [] is a list to a schema of another library too', async () => {
+      const validate = (value: unknown) => (Array.isArray(value) ? { value: value as string[] } : { issues: [{ message: 'no list' }] })
+      class Tagged {
+        static fields = fields(this, { tags: { '~standard': { version: 1, vendor: 'test', validate } } })
+        tags: string[] = []
+      }
+      for (const tags of [['a'], ['a', 'b']]) {
+        const model = new Tagged()
+        assert.equal(await see(FORM_TYPE, tags.map((tag) => `tags[]=${tag}`).join('&'), (request) => map(request, model)), true)
+        assert.deepEqual(model.tags, tags)
+      }
+    })
+
     test('nested names of a form mean nothing', async () => {
       const model = { nested: { on: false }, name: 'as before' }
       assert.equal(await see(FORM_TYPE, 'nested[on]=true&nested.on=true&name[0]=x', (request) => map(request, model)), true)
