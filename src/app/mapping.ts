@@ -10,9 +10,12 @@ import { Controller, type ControllerClass } from './controller.ts'
 import { type Handler, Route, splitDeclaration } from './route.ts'
 import { type DeclaredRoute, prefixOf, routedSubclasses, routesOf } from './routed.ts'
 
+/** Also one that nobody can make. */
+type AnyController = abstract new (...args: never[]) => Controller
+
 export interface MapOptions<T extends Controller = Controller> {
-  /** Classes to leave out. */
-  readonly exclude?: readonly ControllerClass[]
+  /** Classes to leave out: also abstract ones, which nobody could make. */
+  readonly exclude?: readonly AnyController[]
   /** Makes the instance for a request, for instance with what its constructor wants. It must give a new one each time. */
   readonly create?: (Class: ControllerClass<T>, session: HttpSession) => T
 }
@@ -43,10 +46,7 @@ function whyNone(Class: object): string {
 }
 
 /** The classes that `mapControllers` means: those given, or every routed subclass of a base class. */
-export function classesOf(
-  selection: readonly ControllerClass[] | (abstract new (...args: never[]) => Controller),
-  exclude: readonly ControllerClass[],
-): ControllerClass[] {
+export function classesOf(selection: readonly ControllerClass[] | AnyController, exclude: readonly AnyController[]): ControllerClass[] {
   if (!Array.isArray(selection) && typeof selection !== 'function') checkClass(selection)
   const classes = Array.isArray(selection)
     ? [...(selection as readonly ControllerClass[])]

@@ -115,6 +115,14 @@ server.map('PURGE', '/cache/*key', ({ key }) => key.length)
 server.map(null, '/any', () => undefined)
 server.mapController(Decorated, '/api').mapControllers([Tabled], '/api', { create: (Class) => new Class() })
 
+abstract class Listing extends Controller {
+  static routes = routes(this, { list: ['GET', '/'] })
+  abstract list(): readonly string[]
+}
+server.mapControllers(Listing, '/lists', { exclude: [Listing] })
+// @ts-expect-error nobody can make one
+server.mapController(Listing)
+
 class Greeter extends Controller {
   static routes = routes(this, { greet: ['GET', '/greet'] })
   readonly #greeting: string
