@@ -118,7 +118,9 @@ export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListene
     answer
       .then((result) => {
         if (result.done === true) this.#end()
-        this.#take()?.resolve(result.done === true ? DONE : { value: pieceOf(result.value) })
+        // Made before anybody is taken: it throws for what cannot be sent, which is for whoever waits to hear.
+        const given = result.done === true ? DONE : { value: pieceOf(result.value) }
+        this.#take()?.resolve(given)
       })
       .catch((error: unknown) => this.#take()?.reject(error))
   }

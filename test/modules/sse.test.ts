@@ -92,6 +92,30 @@ inBothReadModes('server-sent events', (serve) => {
     assert.deepEqual(logged.map(String), ['Error: broken'])
   })
 
+  test('an event that cannot be sent breaks the stream off like a source that fails, which is closed', async (t) => {
+    const closed = gate()
+    const { connect, logged } = await serve(t, (server) =>
+      server.mapGet('/', (_, session) =>
+        sse(session, async function* () {
+          try {
+            yield 'first'
+            yield { event: 'two\nlines' }
+          } finally {
+            closed.open()
+          }
+        }),
+      ),
+    )
+    const client = await connect()
+    await client.get('/').closed()
+    assert.match(await client.rest(), /data: first\n\n\r\n$/)
+    await within(closed.promise, 'the end of the source')
+    assert.deepEqual(
+      logged.map((error) => (error as WeirError).code),
+      ['WEIR_RESULT_UNSENDABLE'],
+    )
+  })
+
   test('a source that fails while a heartbeat is on its way is heard of all the same', async (t) => {
     const fail = gate<never>()
     const { connect, logged } = await serve(t, (server) =>
