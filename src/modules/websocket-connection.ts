@@ -43,6 +43,8 @@ export interface ConnectionHost<Args> {
 const TOO_SLOW = 1013
 const GOING_AWAY = 1001
 const INTERNAL_ERROR = 1011
+/** Shorter messages are not compressed, where any are. The option of ws says so only to clients that take no context over. */
+const COMPRESSION_THRESHOLD_BYTES = 1024
 
 export class WebSocketConnection<Args = unknown> {
   readonly #host: ConnectionHost<Args>
@@ -114,7 +116,8 @@ export class WebSocketConnection<Args = unknown> {
 
   /** @internal */
   sendBytes(bytes: Uint8Array, binary: boolean): boolean {
-    return this.#queue(bytes.length, (onGone) => this.#ws.send(bytes, { binary }, onGone))
+    const compress = bytes.length >= COMPRESSION_THRESHOLD_BYTES
+    return this.#queue(bytes.length, (onGone) => this.#ws.send(bytes, { binary, compress }, onGone))
   }
 
   /**

@@ -71,8 +71,6 @@ const MIB = 1024 * 1024
 const DEFAULT_PING_INTERVAL_MS = 30_000
 /** How long a client may take to answer a close, or to read what waits before it. */
 const CLOSE_TIMEOUT_MS = 10_000
-/** Shorter messages are not compressed, where any are. */
-const COMPRESSION_THRESHOLD_BYTES = 1024
 const NOTHING = Buffer.alloc(0)
 
 /** What ws reads of a request, and the fields that its answer gets beside its own. */
@@ -142,7 +140,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
       noServer: true,
       clientTracking: false,
       maxPayload: maxMessageSize,
-      perMessageDeflate: this.#compresses ? { threshold: COMPRESSION_THRESHOLD_BYTES } : false,
+      perMessageDeflate: this.#compresses,
       handleProtocols: (offered) => protocols.find((protocol) => offered.has(protocol)) ?? false,
       closeTimeout: CLOSE_TIMEOUT_MS,
       autoPong: false,

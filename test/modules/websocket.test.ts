@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
-import { constants, deflateRawSync } from 'node:zlib'
+import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
 
 import type { Browser } from 'playwright-core'
 import { WebSocket as UndiciSocket } from 'undici'
@@ -681,6 +681,17 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.equal(String((await once(client, 'message'))[0]).length, 90_000)
     client.send('x'.repeat(100_001)) // small on the wire
     assert.equal((await once(client, 'close'))[0], 1009)
+  })
+
+  test('messages from 1 KiB on are compressed, shorter ones never', async (t) => {
+    const serving = await serve(t, (server) => mapEcho(server, { perMessageDeflate: true }))
+    for (const parameter of ['', '; server_no_context_takeover']) {
+      const socket = await RawSocket.open(serving, '/', `Sec-WebSocket-Extensions: permessage-deflate${parameter}\r\n`)
+      socket.client.send(Buffer.concat([100, 1024].map((length) => frame(TEXT, 'x'.repeat(length)))))
+      assert.equal((await socket.frame()).payload.toString(), 'x'.repeat(100))
+      const { payload } = await socket.frame()
+      assert.equal(inflateRawSync(payload, { finishFlush: constants.Z_SYNC_FLUSH }).toString(), 'x'.repeat(1024))
+    }
   })
 
   for (const end of ['close()', 'terminate()', 'a reset', 'a bad frame', 'stop'] as const) {
