@@ -182,6 +182,11 @@ export class WebSocketConnection<Args = unknown> {
     this.#handle(() => this.#host.handlers.open?.(this))
   }
 
+  /** @internal Something has come, if only a piece of a message: a large one may take longer than any silence. */
+  onBytes(): void {
+    this.#isAlive = true
+  }
+
   /** @internal Asks a client that has been silent whether it is there, and breaks off one that has not answered for as long again. */
   onHeartbeat(now: number): void {
     // Nothing of it is read while a handler is at work.
@@ -211,7 +216,6 @@ export class WebSocketConnection<Args = unknown> {
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
-    this.#isAlive = true
     const { message } = this.#host.handlers
     if (message !== undefined) {
       const value = isBinary ? (data as Buffer) : (data as Buffer).toString()
@@ -222,12 +226,10 @@ export class WebSocketConnection<Args = unknown> {
 
   /** Not answered by ws: it breaks the connection off when 60 come in one read. */
   #onPing(data: Buffer): void {
-    this.#isAlive = true
     this.#queue(data.length, (onGone) => this.#ws.pong(data, false, onGone))
   }
 
   #onPong(data: Buffer): void {
-    this.#isAlive = true
     const { pong } = this.#host.handlers
     if (pong !== undefined) this.#handleNext(() => pong(this, data))
   }

@@ -188,11 +188,15 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
     const offer = this.#compresses ? deflateOffer(session) : null
     const gate = offer === null ? null : new MessageGate(socket)
     if (gate !== null && head.length > 0) socket.unshift(head)
+    const wire = gate ?? socket
     const handshake = handshakeOf(session, offer) as unknown as IncomingMessage
-    this.#upgrader.handleUpgrade(handshake, gate ?? socket, gate === null ? head : NOTHING, (ws) => {
+    this.#upgrader.handleUpgrade(handshake, wire, gate === null ? head : NOTHING, (ws) => {
       const connection = new WebSocketConnection(this, ws, gate, args, session)
       this.connections.add(connection)
-      this.#heartbeat?.add(connection)
+      if (this.#heartbeat !== null) {
+        this.#heartbeat.add(connection)
+        wire.on('data', () => connection.onBytes())
+      }
       if (stopping.aborted) connection.stop()
       else addShutdownListener(stopping, connection)
       connection.open()

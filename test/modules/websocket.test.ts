@@ -579,6 +579,18 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.deepEqual(codes, [1006])
   })
 
+  test('a client whose message takes long to arrive is not silent, and not broken off', async (t) => {
+    for (const extension of ['', 'Sec-WebSocket-Extensions: permessage-deflate\r\n']) {
+      const serving = await serve(t, (server) => mapEcho(server, { pingInterval: 200, perMessageDeflate: true }))
+      const socket = await RawSocket.open(serving, '/', extension)
+      for (const byte of frame(TEXT, 'x'.repeat(50))) {
+        socket.client.send(Buffer.of(byte))
+        await new Promise((resolve) => setTimeout(resolve, 15))
+      }
+      assert.deepEqual(await socket.frame(), { opcode: TEXT, payload: Buffer.from('x'.repeat(50)) })
+    }
+  })
+
   test('a client is not taken for dead while its message is handled', async (t) => {
     const handled = gate()
     const serving = await serve(t, (server) => mapEcho(server, { pingInterval: 30, message: () => handled.promise }))
