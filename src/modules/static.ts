@@ -16,7 +16,7 @@ import type { HttpSession } from '../http/session.ts'
 
 import { EncodingChooser } from './accept-encoding.ts'
 import { StaticCache } from './static-cache.ts'
-import { FALLBACK_VARY, isNavigation } from './static-fallback.ts'
+import { FALLBACK_VARY, isNavigation, isPagePath } from './static-fallback.ts'
 import {
   fingerprintOf,
   loadStaticFile,
@@ -140,12 +140,16 @@ class StaticFiles {
       maxFileBytes: maxCacheBytes === 0 ? -1 : Math.min(maxCachedFileBytes, maxCacheBytes),
     }
     this.#index = index
+    this.#dotfiles = new Set(listOf('static', 'dotfiles', dotfiles))
     for (const extension of listOf<unknown>('static', 'extensions', extensions))
       if (typeof extension !== 'string' || !/^[^./\\]+(?:\.[^./\\]+)*$/.test(extension))
         throw invalid('static', `extensions: ${JSON.stringify(extension)} is no end of a name: html`)
     this.#extensions = extensions
     this.#fallback = fallback === undefined ? null : fallbackAt(fallback, this.root.path)
-    this.#dotfiles = new Set(listOf('static', 'dotfiles', dotfiles))
+    // What is in memory is found by its name: these would be served under it for as long as they are there.
+    for (const name of [index || null, this.#fallback])
+      if (name !== null && this.#nameOf(this.prefix + name) === null)
+        throw invalid('static', `${JSON.stringify(name)} is never served: what begins with a dot must be among dotfiles`)
     this.#cache = new StaticCache(maxCacheBytes, wholeNumber('static', 'checkInterval', options.checkInterval ?? DEFAULT_CHECK_INTERVAL))
     this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings)
   }
@@ -195,11 +199,12 @@ class StaticFiles {
   }
 
   async #answerMissing(session: HttpSession, next: Next): Promise<HttpResponse> {
-    if (this.#fallback === null || !(await isNavigation(session.request))) return next()
+    if (this.#fallback === null || !(await isPagePath(session.request))) return next()
+    // Also where it is not given: a cache must not hand the 404 that a script was told to a person.
+    session.response.vary(...FALLBACK_VARY)
+    if (!isNavigation(session.request)) return next()
     const page = await this.#find(this.#fallback)
-    if (page === null || typeof page !== 'object') return next()
-    for (const name of FALLBACK_VARY) session.response.vary(name)
-    return this.#send(session, page)
+    return page === null || typeof page !== 'object' ? next() : this.#send(session, page)
   }
 
   /** One look at the disk for all who ask at the same time. */

@@ -234,6 +234,9 @@ test('nothing that begins with a dot is served, unless it was named', async (t) 
     assert.equal((await site.get(url)).status, 404, url)
   }
   assert.equal((await twice(site, '/.well-known/security.txt')).text(), 'secret')
+  const named = siteOf(t, { index: '.index.html', dotfiles: ['.index.html'] })
+  named.write('.index.html', PAGE)
+  for (const url of ['/', '/.index.html']) assert.equal((await twice(named, url)).text(), PAGE)
 })
 
 test('a link that leads out of the root is no file; one that stays inside is', async (t) => {
@@ -441,12 +444,15 @@ test('a fallback is given to those who navigate where nothing is, and to nobody 
     const tag = (await site.get(url, browser)).headers.get('etag')!
     assert.equal((await site.get(url, { ...browser, 'If-None-Match': tag })).status, 304)
     for (const headers of [{}, { Accept: '*/*' }, { ...browser, 'Sec-Fetch-Mode': 'cors' }] as Record<string, string>[]) {
-      assert.notEqual((await site.get(url, headers)).status, 200, url)
+      const missing = await site.get(url, headers)
+      assert.ok(missing.status === 404 || missing.status === 405, url)
+      assert.equal(missing.headers.get('vary'), 'Accept, Sec-Fetch-Mode', 'a cache must not give it to those who navigate')
     }
   }
   assert.equal((await site.server.inject({ method: 'HEAD', url: '/users', headers: browser })).status, 200)
   for (const missing of ['/app.3f2a.js', '/img/none.png', '/none.html', '/.env', '/a%2fb']) {
-    assert.equal((await site.get(missing, browser)).status, 404, missing)
+    const answer = await site.get(missing, browser)
+    assert.deepEqual([answer.status, answer.headers.get('vary')], [404, null], missing)
   }
   assert.equal((await site.server.inject({ method: 'POST', url: '/users', headers: browser })).status, 404)
   assert.equal((await site.server.inject({ method: 'DELETE', url: '/login', headers: browser })).status, 405)
@@ -521,6 +527,8 @@ test('curl goes on with a download where it was broken off, and follows to a dir
 test('options that mean nothing are refused', (t) => {
   const root = temporaryDirectory(t)
   mkdirSync(join(root, 'app'))
+  mkdirSync(join(root, '.well-known'))
+  for (const name of ['.app.html', '.well-known/.app.html']) writeFileSync(join(root, name), PAGE)
   const wrong: object[] = [
     { root: join(root, 'missing') },
     { fallback: 'missing.html' },
@@ -530,6 +538,7 @@ test('options that mean nothing are refused', (t) => {
     { prefix: '/%41' },
     { index: 'a/b' },
     { index: '' },
+    { index: '.index.html' },
     { precompressed: ['zip'] },
     { maxCacheBytes: -1 },
     { checkInterval: 0.5 },
@@ -544,6 +553,8 @@ test('options that mean nothing are refused', (t) => {
     { fallback: '' },
     { fallback: '../index.html' },
     { fallback: '/app/' },
+    { fallback: '.app.html' },
+    { fallback: '.well-known/.app.html', dotfiles: ['.well-known'] },
     { headers: 'X: 1' },
     { headers: { 'X-A': 'a\nb' } },
     { headers: { 'X A': 'a' } },
