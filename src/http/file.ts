@@ -76,10 +76,19 @@ function stateOf(stats: BigIntStats): FileState {
  *
  * @throws WEIR_RESPONSE_HEADER_SYNTAX for an option that cannot be sent; what the file system throws. The file is closed then.
  */
-export async function prepareFile(request: Asking, response: HttpResponse, { path, options }: FileContent): Promise<void> {
-  const found = await openFile(path)
+export async function prepareFile(request: Asking, response: HttpResponse, content: FileContent): Promise<void> {
+  const found = await openFile(content.path)
   if (typeof found === 'number') return refuse(response, found)
-  const { file, state } = found
+  return prepareOpenFile(request, response, content, found)
+}
+
+/** The same for a file that is open. */
+export async function prepareOpenFile(
+  request: Asking,
+  response: HttpResponse,
+  { path, options }: FileContent,
+  { file, state }: FoundFile,
+): Promise<void> {
   let isHandedOn = false
   try {
     const pieces = await selectPieces(request, response, state, options, () => describe(response, path, options))

@@ -13,10 +13,11 @@ function fileOf(size: number, changedMs = 0): StaticFile {
   const facts = { contentType: 'text/plain', cacheControl: null, coding: null, variesByEncoding: false, fields: [] }
   const memory = new MemoryFile(new Uint8Array(size), state, facts)
   return {
+    name: 'file.txt',
     contentType: 'text/plain',
     cacheControl: null,
     fields: [],
-    variants: [{ coding: null, path: '', state, memory }],
+    variants: [{ coding: null, path: '', inode: '', state, memory }],
     fingerprint: 'same',
   }
 }

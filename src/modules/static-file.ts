@@ -19,6 +19,8 @@ export interface StaticVariant {
   readonly coding: PrecompressedEncoding | null
   /** Where it really lies. */
   readonly path: string
+  /** Which file that is, whatever its content. */
+  readonly inode: string
   readonly state: FileState
   /** Null for what is too large to be kept. */
   readonly memory: MemoryFile | null
@@ -26,6 +28,8 @@ export interface StaticVariant {
 
 /** A file and its forms, the plain one first. */
 export interface StaticFile {
+  /** Its path below the root, with slashes. */
+  readonly name: string
   readonly contentType: string
   readonly cacheControl: string | null
   /** Other fields, names and values in turn. */
@@ -100,11 +104,11 @@ async function loadOnce(root: StaticRoot, name: string): Promise<StaticFile | 'd
   const contentType = headers.find(isType)?.[1] ?? (await typeOf(name))
   const fields = headers.filter((header) => !isType(header)).flat()
   const cacheControl = root.cacheControlOf(name)
-  const prepare = ({ coding, path, state, bytes }: Form): StaticVariant => {
+  const prepare = ({ coding, path, inode, state, bytes }: Form): StaticVariant => {
     const facts = { contentType, cacheControl, coding, variesByEncoding: forms.length > 0, fields }
-    return { coding, path, state, memory: bytes === null ? null : new MemoryFile(bytes, state, facts) }
+    return { coding, path, inode, state, memory: bytes === null ? null : new MemoryFile(bytes, state, facts) }
   }
-  return { contentType, cacheControl, fields, variants: [prepare(plain), ...forms.map(prepare)], fingerprint }
+  return { name, contentType, cacheControl, fields, variants: [prepare(plain), ...forms.map(prepare)], fingerprint }
 }
 
 /** What tells one state of a file and its forms from another, without reading any. */
@@ -121,6 +125,11 @@ async function markOf(root: StaticRoot, realRoot: string | null, name: string): 
   // Not what a link leads to: where it really lies there is none, unless one has come since.
   const stats = place === null || place === 403 ? null : await unlessAbsent(lstat(place, { bigint: true }))
   return stats === null || stats === 403 ? String(place) : markOfStats(place as string, stats)
+}
+
+/** Tells one file from another. */
+export function inodeOf({ dev, ino }: BigIntStats): string {
+  return `${dev}:${ino}`
 }
 
 function markOfStats(place: string, { dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
@@ -152,10 +161,11 @@ async function read(root: StaticRoot, path: string, coding: PrecompressedEncodin
   if (found === 404) return null
   const { file, stats, state } = found
   const mark = markOfStats(path, stats)
+  const inode = inodeOf(stats)
   try {
-    if (state.size > root.maxFileBytes) return { coding, path, state, mark, bytes: null }
+    if (state.size > root.maxFileBytes) return { coding, path, inode, state, mark, bytes: null }
     const bytes = await new FileSource(file, [{ start: 0, end: state.size - 1 }]).collect()
-    return { coding, path, state, mark, bytes }
+    return { coding, path, inode, state, mark, bytes }
   } finally {
     await file.close()
   }

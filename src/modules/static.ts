@@ -10,6 +10,7 @@ import type { Next } from '../app/middleware.ts'
 import type { Module } from '../app/module-host.ts'
 import { WeirError } from '../base/errors.ts'
 import { checkNames, flag, invalid, listOf, wholeNumber } from '../base/options.ts'
+import { openFile, prepareOpenFile } from '../http/file.ts'
 import type { HttpRequest } from '../http/request.ts'
 import type { HttpResponse } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
@@ -19,6 +20,7 @@ import { StaticCache } from './static-cache.ts'
 import { FALLBACK_VARY, isNavigation, isPagePath } from './static-fallback.ts'
 import {
   fingerprintOf,
+  inodeOf,
   loadStaticFile,
   PRECOMPRESSED,
   type PrecompressedEncoding,
@@ -88,6 +90,8 @@ const OPTION_NAMES = [
 const DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
 const DEFAULT_CACHED_FILE_BYTES = 256 * 1024
 const DEFAULT_CHECK_INTERVAL = 1_000
+/** So often a file is looked for whose name leads elsewhere by the time it is opened. */
+const MOST_ATTEMPTS = 3
 
 /**
  * Serves the files below a directory. Several may be installed; the first that has the file answers.
@@ -162,13 +166,13 @@ class StaticFiles {
     if (isRead && path.startsWith(this.prefix)) {
       // What is kept under a name was found under it before: the name need not be judged again.
       const file = this.#cache.peek(path.slice(this.prefix.length))
-      if (file !== null) return this.#send(session, file)
+      if (file !== null) return this.#send(session, next, file)
     }
     const name = this.#nameOf(path)
     if (name === null) return next()
     if (!isRead) return this.#answerOther(session, next, name)
     const kept = this.#cache.peek(name)
-    return kept !== null ? this.#send(session, kept) : this.#answerFromDisk(session, next, name)
+    return kept !== null ? this.#send(session, next, kept) : this.#answerFromDisk(session, next, name)
   }
 
   /** The file of that name, or the first that has one of the extensions behind it; else what there is instead. */
@@ -195,7 +199,7 @@ class StaticFiles {
     const file = await this.#findAny(name)
     if (file === null) return this.#answerMissing(session, next)
     if (file === 403) return session.response.forbidden()
-    return file === 'directory' ? this.#redirect(session, next, name) : this.#send(session, file)
+    return file === 'directory' ? this.#redirect(session, next, name) : this.#send(session, next, file)
   }
 
   async #answerMissing(session: HttpSession, next: Next): Promise<HttpResponse> {
@@ -204,7 +208,7 @@ class StaticFiles {
     session.response.vary(...FALLBACK_VARY)
     if (!isNavigation(session.request)) return next()
     const page = await this.#find(this.#fallback)
-    return page === null || typeof page !== 'object' ? next() : this.#send(session, page)
+    return page === null || typeof page !== 'object' ? next() : this.#send(session, next, page)
   }
 
   /** One look at the disk for all who ask at the same time. */
@@ -252,17 +256,33 @@ class StaticFiles {
     throw new WeirError('WEIR_METHOD_NOT_ALLOWED')
   }
 
-  #send({ request, response }: HttpSession, file: StaticFile): HttpResponse | Promise<HttpResponse> {
-    const { coding, memory, path } = this.#variantFor(request, file)
-    if (memory !== null) {
-      const sending = memory.send(request, response)
-      return sending === undefined ? response : sending.then(() => response)
-    }
+  #send(session: HttpSession, next: Next, file: StaticFile, attempts = MOST_ATTEMPTS): HttpResponse | Promise<HttpResponse> {
+    const { request, response } = session
+    const variant = this.#variantFor(request, file)
+    if (variant.memory === null) return this.#sendFromDisk(session, next, file, variant, attempts - 1)
+    const sending = variant.memory.send(request, response)
+    return sending === undefined ? response : sending.then(() => response)
+  }
+
+  /** What is sent must be the file that was found: its name may lead elsewhere by now, and is looked at again then. */
+  async #sendFromDisk(session: HttpSession, next: Next, file: StaticFile, variant: StaticVariant, attempts: number): Promise<HttpResponse> {
+    const { request, response } = session
+    const { coding, inode, path } = variant
     if (coding !== null) response.header('Content-Encoding', coding)
     if (file.variants.length > 1) response.vary('Accept-Encoding')
     const { contentType, cacheControl, fields } = file
     response.addMissing(fields)
-    return response.file(path, cacheControl === null ? { contentType } : { contentType, cacheControl })
+    const found = await openFile(path)
+    if (typeof found === 'object' && inodeOf(found.stats) === inode) {
+      const options = cacheControl === null ? { contentType } : { contentType, cacheControl }
+      await prepareOpenFile(request, response, { path, options }, found)
+      return response
+    }
+    if (typeof found === 'object') await found.file.close()
+    response.removeHeader('Content-Encoding')
+    const other = attempts === 0 ? null : await this.#find(file.name)
+    if (other === 403) return response.forbidden()
+    return other === null || other === 'directory' ? next() : this.#send(session, next, other, attempts)
   }
 
   #variantFor(request: HttpRequest, { variants }: StaticFile): StaticVariant {

@@ -580,6 +580,25 @@ test('a name that becomes a link to the outside is not served on from memory', a
   assert.equal((await twice(site, '/text.txt')).status, 404)
 })
 
+test('a file that is not kept is opened as it was found: a link that took its name within the interval is not followed', async (t) => {
+  const site = siteOf(t, { checkInterval: 60_000, precompressed: true })
+  const outside = join(realpathSync(temporaryDirectory(t)), 'secret')
+  writeFileSync(outside, 'secret')
+  const path = join(site.root, 'large.bin')
+  assert.equal((await twice(site, '/large.bin')).body.length, LARGE.length)
+  rmSync(path)
+  symlinkSync(outside, path)
+  assert.equal((await twice(site, '/large.bin')).status, 404)
+  rmSync(path)
+  site.write('large.bin', LARGE)
+  assert.equal((await twice(site, '/large.bin')).body.length, LARGE.length)
+  for (const changed of [Buffer.alloc(LARGE.length, 'other'), Buffer.from('small')]) {
+    site.write('new', changed)
+    renameSync(join(site.root, 'new'), path)
+    assert.deepEqual(Buffer.from((await twice(site, '/large.bin')).body), changed)
+  }
+})
+
 test('what is read while its name is turned to a link to the outside and back is never sent', async (t) => {
   const site = siteOf(t, { checkInterval: 0 })
   const outside = join(realpathSync(temporaryDirectory(t)), 'secret')
