@@ -19,6 +19,11 @@ export function bytesOf(piece: unknown): Uint8Array {
   throw new WeirError('WEIR_RESULT_UNSENDABLE', `a stream gave ${piece === null ? 'null' : typeof piece}, not bytes or text`)
 }
 
+/** A source that gave more or less than its Content-Length promised. @param rest how many bytes were still to come, below zero for too many */
+export function lengthError(promised: number, rest: number): WeirError {
+  return new WeirError('WEIR_RESPONSE_LENGTH', `${promised} bytes were promised, ${rest < 0 ? 'more came' : `${rest} are missing`}`)
+}
+
 /** Reads a source once. */
 export interface SourceReader {
   next(): Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>

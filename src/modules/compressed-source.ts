@@ -1,26 +1,28 @@
 // A stream on its way through a compressor: flushed when its source pauses, read no faster than the client reads, and ended on both sides.
 
-import { type ByteSource, bytesOf, openSource, type SourceReader } from '../http/byte-source.ts'
+import { type ByteSource, bytesOf, lengthError, openSource, type SourceReader } from '../http/byte-source.ts'
 
 import type { Coding, Compressor } from './codings.ts'
 
 /**
  * `source`, compressed. It is read from now on, up to what the compressor holds, and closed with the result: at its end, when it fails, and
  * when the client leaves. `onClose` is called once, when the compressor's memory is free.
+ * @param length what was promised, -1 without a promise: what gives more or less fails, as it would without compression
  * @throws TypeError for a Web stream that has another reader
  */
-export function compressSource(source: ByteSource, coding: Coding, onClose: () => void): ByteSource {
+export function compressSource(source: ByteSource, length: number, coding: Coding, onClose: () => void): ByteSource {
   const reader = openSource(source)
   const compressor = coding.createStream()
   compressor.once('close', () => {
     reader.close()
     onClose()
   })
-  feed(reader, compressor, coding.flushKind).catch((error: Error) => compressor.destroy(error))
+  feed(reader, length, compressor, coding.flushKind).catch((error: Error) => compressor.destroy(error))
   return compressor
 }
 
-async function feed(reader: SourceReader, compressor: Compressor, flushKind: number): Promise<void> {
+async function feed(reader: SourceReader, length: number, compressor: Compressor, flushKind: number): Promise<void> {
+  let rest = length
   let holdsBytes = false
   const flush = (): void => {
     holdsBytes = false
@@ -33,10 +35,12 @@ async function feed(reader: SourceReader, compressor: Compressor, flushKind: num
     const { done, value } = await next.finally(() => clearImmediate(flushing))
     if (compressor.destroyed) return
     if (done === true) {
+      if (length !== -1 && rest > 0) throw lengthError(length, rest)
       compressor.end()
       return
     }
     const piece = bytesOf(value)
+    if (length !== -1 && (rest -= piece.length) < 0) throw lengthError(length, rest)
     if (piece.length > 0) holdsBytes = true
     if (!compressor.write(piece)) await roomIn(compressor)
   }

@@ -146,7 +146,7 @@ class Compressing {
       if (this.#running >= this.#maxConcurrent) return
       response.encodeAs(
         coding.name,
-        compressSource(content.source, coding, () => this.#running--),
+        compressSource(content.source, response.declaredLength, coding, () => this.#running--),
       )
       this.#running++
       return

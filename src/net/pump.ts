@@ -1,7 +1,6 @@
 // A streamed body on its way out, no faster than the client reads.
 
-import { WeirError } from '../base/errors.ts'
-import { bytesOf, type SourceReader } from '../http/byte-source.ts'
+import { bytesOf, lengthError, type SourceReader } from '../http/byte-source.ts'
 
 /** Where the pieces go. */
 export interface PumpTarget {
@@ -30,9 +29,7 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
       if (target.isGone) return
       if (done === true) break
       const piece = bytesOf(value)
-      if (length !== -1 && (rest -= piece.length) < 0) {
-        throw new WeirError('WEIR_RESPONSE_LENGTH', `${length} bytes were promised, more came`)
-      }
+      if (length !== -1 && (rest -= piece.length) < 0) throw lengthError(length, rest)
       const drained = piece.length === 0 ? null : target.write(piece)
       if (drained !== null) await drained
       if (target.isGone) return
@@ -45,7 +42,7 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
   } finally {
     source.close()
   }
-  if (length !== -1 && rest > 0) throw new WeirError('WEIR_RESPONSE_LENGTH', `${length} bytes were promised, ${rest} are missing`)
+  if (length !== -1 && rest > 0) throw lengthError(length, rest)
 }
 
 /** Lets everything run that is due. */

@@ -11,7 +11,7 @@ import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import * as zlib from 'node:zlib'
 
-import { HttpError, type HttpResponse, HttpServer, type InjectResponse } from '../../src/index.ts'
+import { HttpError, type HttpResponse, HttpServer, type InjectResponse, type WeirError } from '../../src/index.ts'
 import { type CompressionOptions, compression } from '../../src/modules/compression.ts'
 import { curl, noCurl } from '../support/curl.ts'
 import { eventually, gate, within } from '../support/serving.ts'
@@ -209,6 +209,26 @@ test('a stream that fails before its first byte is an answer of its own, without
   })
   const answer = await ask(server, '/fails', 'gzip')
   assert.deepEqual([answer.status, answer.headers.get('content-encoding')], [500, null])
+})
+
+test('a stream that breaks the promise of its Content-Length never looks whole', async () => {
+  const server = serverWith()
+  server.mapGet('/short', (_, { response }) =>
+    response.header('Content-Length', 90_000).stream(Readable.from(['a'.repeat(80_000)]), 'text/plain'),
+  )
+  server.mapGet('/long', (_, { response }) =>
+    response.header('Content-Length', 90_000).stream(Readable.from(['a'.repeat(80_000), 'b'.repeat(10_001)]), 'text/plain'),
+  )
+  server.mapGet('/exact', (_, { response }) =>
+    response.header('Content-Length', 90_000).stream(Readable.from(['a'.repeat(90_000)]), 'text/plain'),
+  )
+  for (const url of ['/short', '/long']) {
+    // Before its first byte it becomes an error, behind it it is broken off: how much the compressor holds back decides.
+    const answer = await ask(server, url, 'gzip').catch((error: WeirError) => error)
+    if (answer instanceof Error) assert.equal(answer.code, 'WEIR_CLIENT_GONE')
+    else assert.equal((answer.json() as { code: string }).code, 'WEIR_RESPONSE_LENGTH')
+  }
+  assert.deepEqual(read(await ask(server, '/exact', 'gzip')), ['gzip', 'a'.repeat(90_000)])
 })
 
 interface Reading {
