@@ -12,16 +12,22 @@ export class CookieJar {
     for (const line of headers.getSetCookie()) {
       const [pair, ...attributes] = line.split(';')
       const [name, value] = splitAtEquals(pair!)
-      if (attributes.some(isPast)) this.#values.delete(name)
+      if (isOver(attributes)) this.#values.delete(name)
       else this.#values.set(name, value)
     }
   }
 }
 
-function isPast(attribute: string): boolean {
-  const [name, value] = splitAtEquals(attribute)
-  if (name.toLowerCase() === 'max-age') return Number(value) <= 0
-  return name.toLowerCase() === 'expires' && Date.parse(value) <= Date.now()
+/** Max-Age counts before Expires (RFC 6265 §5.3), and of several the last; what is no number or no date counts as absent. */
+function isOver(attributes: readonly string[]): boolean {
+  let maxAge: number | null = null
+  let expires: number | null = null
+  for (const attribute of attributes) {
+    const [name, value] = splitAtEquals(attribute)
+    if (/^max-age$/i.test(name) && /^-?\d+$/.test(value)) maxAge = Number(value)
+    if (/^expires$/i.test(name) && !Number.isNaN(Date.parse(value))) expires = Date.parse(value)
+  }
+  return maxAge !== null ? maxAge <= 0 : expires !== null && expires <= Date.now()
 }
 
 function splitAtEquals(text: string): [name: string, value: string] {

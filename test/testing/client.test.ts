@@ -167,6 +167,27 @@ test('cookies are kept between requests, where that is wanted', async () => {
   assert.equal((await forgetful.get('/show')).text(), 'none')
 })
 
+test('Max-Age of a cookie counts before Expires, whatever their order, and what is no number does not count', async () => {
+  const server = newServer()
+  const past = 'Expires=Thu, 01 Jan 1970 00:00:00 GMT'
+  const lines = [
+    `a=1; Max-Age=60; ${past}`,
+    `b=1; ${past}; max-age=60`,
+    'c=1; Max-Age=',
+    'd=1; Max-Age=soon',
+    `e=1; Max-Age=soon; ${past}`,
+    'f=1; Max-Age=-1',
+  ]
+  server.mapGet('/set', (_, { response }) => {
+    for (const line of lines) response.appendHeader('Set-Cookie', line)
+    return response.noContent()
+  })
+  server.mapGet('/show', (_, { request }) => request.header('cookie'))
+  const client = connect(server, { cookies: true })
+  await client.get('/set')
+  assert.equal((await client.get('/show')).text(), 'a=1; b=1; c=1; d=1')
+})
+
 test('raw bytes go out as they are, and answers to them are read one by one', async () => {
   const client = connect(newServer())
   await client.send('GET /who HTTP/1.1\r\nHost: a\r\n\r\nHEAD /who HTTP/1.1\r\nHost: a\r\n\r\nnonsense\r\n\r\n')
