@@ -11,10 +11,12 @@ export type OriginPredicate = (origin: string, session: HttpSession) => boolean 
 
 /**
  * `'*'`: every page. `'same'`: pages of the Host that was asked. Else an origin, an expression, a list of both, or a predicate. The origin
- * `null` (sandboxed frames, files) is allowed by `'*'`, by its name, an expression, or the predicate.
+ * `null` (sandboxed frames, files) is allowed by `'*'`, by its name, or by the predicate: never by an expression, which would rarely mean it.
  */
 export type Origins = '*' | 'same' | AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
 
+/** The origin of pages that have none: any page can make itself one, in a sandboxed frame. */
+const NULL = 'null'
 /** A serialized origin: scheme, host, perhaps a port; in lower case, without a slash behind it. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s@A-Z]+$/
 
@@ -28,10 +30,10 @@ export function predicateOf(owner: string, origins: Origins): OriginPredicate {
   for (const one of Array.isArray(origins) ? (origins as readonly AllowedOrigin[]) : [origins as AllowedOrigin]) {
     // Of its own: it must match all of the origin, and remember nothing from one request to the next, as `g` and `y` do.
     if (one instanceof RegExp) patterns.push(new RegExp(`^(?:${one.source})$`, one.flags.replace(/[gy]/g, '')))
-    else if (typeof one === 'string' && (one === 'null' || ORIGIN.test(one))) names.add(one)
+    else if (typeof one === 'string' && (one === NULL || ORIGIN.test(one))) names.add(one)
     else throw invalid(owner, `${JSON.stringify(one)} is no origin: scheme://host[:port] in lower case, without a slash at the end`)
   }
-  return (origin) => names.has(origin) || patterns.some((pattern) => pattern.test(origin))
+  return (origin) => names.has(origin) || (origin !== NULL && patterns.some((pattern) => pattern.test(origin)))
 }
 
 /** The scheme is the client's: behind a proxy that speaks TLS nobody else knows it. A default port may stand there or not. */

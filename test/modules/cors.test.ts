@@ -65,6 +65,17 @@ test('a listed origin is allowed by its name, and every answer varies by Origin'
   for (const origin of others) assert.deepEqual(said(await ask(server, origin)), { vary: 'Origin' }, String(origin))
 })
 
+test('an expression never matches the origin null, which any page can have: it is named, or decided about', async () => {
+  for (const origins of [/.*/, [/null/, APP]]) {
+    const server = serverWith({ origins, credentials: true })
+    assert.equal((await ask(server, 'null')).headers.get('access-control-allow-origin'), null)
+    assert.equal((await preflight(server, 'null')).status, 403)
+    assert.equal((await ask(server, APP)).headers.get('access-control-allow-origin'), APP)
+  }
+  const named = serverWith({ origins: ['null', /.*/], credentials: true })
+  assert.equal((await ask(named, 'null')).headers.get('access-control-allow-origin'), 'null')
+})
+
 test('errors and refusals say who may read them, and so does a response of the handler itself', async () => {
   const server = serverWith({ origins: APP })
   const expected = { vary: 'Origin', 'access-control-allow-origin': APP }
