@@ -45,6 +45,8 @@ test('whatever the data, a client reads it as it was, but for its line ends', ()
 })
 
 test('what would be read as something else is refused', () => {
+  const circle: Record<string, unknown> = {}
+  circle['itself'] = circle
   const refused: unknown[] = [
     { id: 'a\nb' },
     { id: 'a\0' },
@@ -56,6 +58,9 @@ test('what would be read as something else is refused', () => {
     { comment: 5 },
     { data: () => {} },
     { data: Symbol('a') },
+    { data: 1n },
+    { data: { inside: [1n] } },
+    { data: circle },
     null,
     5,
   ]

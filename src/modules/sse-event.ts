@@ -2,6 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
+import { jsonTextOf } from '../http/json-engine.ts'
 
 /** What an event may consist of. Nothing of it is required. */
 export interface SseEvent {
@@ -40,7 +41,7 @@ export function encodeEvent(event: SseEvent | string): string {
   if (retry !== undefined) text += `retry: ${wholeNumber(retry)}\n`
   if (id !== undefined) text += `id: ${oneLine('id', id)}\n`
   if (type !== undefined) text += `event: ${oneLine('event', type)}\n`
-  if (data !== undefined) text += lines('data', typeof data === 'string' ? data : jsonOf(data))
+  if (data !== undefined) text += lines('data', typeof data === 'string' ? data : jsonTextOf(data, JSON.stringify))
   return `${text}\n`
 }
 
@@ -62,12 +63,6 @@ function oneLine(name: string, text: string): string {
 function wholeNumber(ms: number): number {
   if (!Number.isSafeInteger(ms) || ms < 0) throw new WeirError('WEIR_RESULT_UNSENDABLE', '"retry" of an event is no number of milliseconds')
   return ms
-}
-
-function jsonOf(data: unknown): string {
-  const text = JSON.stringify(data) as string | undefined
-  if (text === undefined) throw unsendable('data', data)
-  return text
 }
 
 function unsendable(name: string, value: unknown): WeirError {
