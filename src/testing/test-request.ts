@@ -35,7 +35,7 @@ export async function prepareRequest(request: TestRequest, cookies: string | nul
 }
 
 function isStream(body: TestRequest['body']): body is AsyncIterable<string | Uint8Array> {
-  return typeof body === 'object' && Symbol.asyncIterator in body
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 }
 
 async function* framed(pieces: AsyncIterable<string | Uint8Array>, isChunked: boolean): AsyncGenerator<Buffer, void, undefined> {

@@ -273,6 +273,7 @@ test('what no client could send is refused', async () => {
   const client = connect(newServer())
   await assert.rejects(client.get('/a b'), { code: 'WEIR_OPTION_INVALID' })
   await assert.rejects(client.get('/', { headers: { 'X-A': 'a\r\nb' } }), { code: 'WEIR_OPTION_INVALID' })
+  for (const body of [null, 5, {}]) await assert.rejects(client.post('/who', { body: body as never }), { code: 'WEIR_OPTION_INVALID' })
   assert.equal((await client.get('/who')).status, 200, 'the connection has not seen it')
 })
 
