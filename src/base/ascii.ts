@@ -9,12 +9,12 @@ export const SP = 0x20
 export const DQUOTE = 0x22
 export const PERCENT = 0x25
 export const AMPERSAND = 0x26
-export const ASTERISK = 0x2a
 export const PLUS = 0x2b
 export const COMMA = 0x2c
 export const DASH = 0x2d
 export const DOT = 0x2e
 export const SLASH = 0x2f
+export const ZERO = 0x30
 export const COLON = 0x3a
 export const SEMICOLON = 0x3b
 export const EQUALS = 0x3d
@@ -24,6 +24,8 @@ export const BACKSLASH = 0x5c
 export const CLOSE_BRACKET = 0x5d
 export const OPEN_BRACE = 0x7b
 export const CLOSE_BRACE = 0x7d
+/** Makes an ASCII letter lower case, by `|`. Other bytes become others as well: CR becomes a dash. */
+export const LOWER = 0x20
 
 /** `tchar`: method and field names (RFC 9110 §5.6.2). */
 export const TOKEN = 1
@@ -106,6 +108,11 @@ export function trimBlanks(text: string, from: number = 0, to: number = text.len
   while (start < end && isBlank(text.charCodeAt(start))) start++
   while (end > start && isBlank(text.charCodeAt(end - 1))) end--
   return start === 0 && end === text.length ? text : text.slice(start, end)
+}
+
+/** `0` to `9`. */
+export function isDigit(code: number): boolean {
+  return code >= ZERO && code <= ZERO + 9
 }
 
 /** SP or HTAB. */

@@ -5,7 +5,22 @@
 
 import type { Buffer } from 'node:buffer'
 
-import { CLASS, CLOSE_BRACE, COLON, COMMA, DASH, DOT, DQUOTE, JSON_PLAIN, OPEN_BRACE, PLUS, SP } from '../base/ascii.ts'
+import {
+  CLASS,
+  CLOSE_BRACE,
+  COLON,
+  COMMA,
+  DASH,
+  DOT,
+  DQUOTE,
+  isDigit,
+  JSON_PLAIN,
+  LOWER,
+  OPEN_BRACE,
+  PLUS,
+  SP,
+  ZERO,
+} from '../base/ascii.ts'
 
 /** Above this `JSON.parse` is as fast. Longer strings are pieces of one text, and one that is kept keeps all of it: no more than this. */
 const MOST_BYTES = 512
@@ -16,14 +31,10 @@ const POWERS_OF_TEN: readonly number[] = Array.from({ length: MOST_DIGITS + 1 },
 /** So many names may be compared in vain: a client with an order of its own is read by `JSON.parse`, which does not look for names. */
 const MOST_MISSES = 48
 
-const ZERO = 0x30
-const NINE = 0x39
 const LETTER_E = 0x65
 const LETTER_F = 0x66
 const LETTER_N = 0x6e
 const LETTER_T = 0x74
-/** Makes an ASCII letter lower case. */
-const LOWER = 0x20
 
 /** Where the value ended that was read last. */
 let valueEnd = 0
@@ -172,8 +183,4 @@ function readNumber(bytes: Buffer, at: number, from: number, text: string): numb
   if (!isExact) return Number(text.slice(at - from, end - from))
   if (places > 0) number /= POWERS_OF_TEN[places]!
   return start === at ? number : -number
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= ZERO && byte <= NINE
 }

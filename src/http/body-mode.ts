@@ -1,5 +1,6 @@
 // How is the body of a request taken in: how much of it, and before the handler starts or while it runs?
 
+import { LOWER } from '../base/ascii.ts'
 import type { Limits } from '../base/limits.ts'
 import { parseMediaType } from '../formats/media-type.ts'
 import type { Head } from '../wire/head.ts'
@@ -29,7 +30,7 @@ export function streamsBody(head: Head, { route }: RouteMatch, limit: number | n
   if (route.bodyMode !== 'auto') return route.bodyMode === 'stream'
   const type = head.contentType
   // Almost every other type can be told from a form by its first letter.
-  return type !== null && (type.charCodeAt(0) | 0x20) === LETTER_M && parseMediaType(type)?.type === 'multipart/form-data'
+  return type !== null && (type.charCodeAt(0) | LOWER) === LETTER_M && parseMediaType(type)?.type === 'multipart/form-data'
 }
 
 /** @param demand called when a reader wants (more) of it; null when it is gathered first. @returns null where there is no body */

@@ -2,7 +2,7 @@
 
 import type { Duplex } from 'node:stream'
 
-import { isFieldValue, isToken } from '../base/ascii.ts'
+import { isFieldValue, isToken, LOWER } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import { shown } from '../base/kind-of.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
@@ -307,7 +307,7 @@ export class HttpResponse {
   #setField(name: string, value: string, replaces: boolean): this {
     this.#change()
     if (!isToken(name) || !isFieldValue(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', JSON.stringify(name))
-    const letter = name.charCodeAt(0) | 0x20
+    const letter = name.charCodeAt(0) | LOWER
     if (letter === 0x63 && /^content-type$/i.test(name)) return this.contentType(value)
     if (letter === 0x63 && /^content-length$/i.test(name)) return this.#declareLength(value)
     if (FRAMING.test(name)) {

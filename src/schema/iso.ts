@@ -5,14 +5,11 @@
 // Refused: other separators, 24:00, second 60 (a Date has no leap seconds), a zone without minutes, years of more than four digits.
 // What is malformed is NaN: every number here comes out of digits, so that NaN is free to say so.
 
-import { COLON, DASH, PLUS } from '../base/ascii.ts'
+import { COLON, DASH, DOT, isDigit, LOWER, PLUS, ZERO } from '../base/ascii.ts'
 
-const DOT = 0x2e
-const ZERO = 0x30
+// RFC 3339 §5.6 allows both cases.
 const LETTER_T = 0x74
 const LETTER_Z = 0x7a
-/** Makes an ASCII letter lower case: RFC 3339 §5.6 allows `t` and `z`. */
-const LOWER = 0x20
 
 const DATE_END = 10
 const MINUTE_END = 16
@@ -121,10 +118,6 @@ function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at)
   const ones = text.charCodeAt(at + 1)
   return isDigit(tens) && isDigit(ones) ? (tens - ZERO) * 10 + (ones - ZERO) : Number.NaN
-}
-
-function isDigit(code: number): boolean {
-  return code >= ZERO && code <= ZERO + 9
 }
 
 function isSign(code: number): boolean {

@@ -3,15 +3,12 @@
 // Text is read by the grammar of JSON numbers and nothing else: no blanks, no `+`, no leading zeros, no hexadecimal, no Infinity.
 // `Number()` and `parseInt` take all of those.
 
+import { DASH, DOT, ZERO } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 
 import { ANY_NUMBER, type Bounds, boundKeywords, saysNumbers, withNumbers } from './bounds.ts'
 import type { Mismatch } from './mismatch.ts'
 import { type JsonSchema, type Presence, REQUIRED, Schema } from './schema.ts'
-
-const MINUS = 0x2d
-const DOT = 0x2e
-const ZERO = 0x30
 
 /** `Number.MAX_SAFE_INTEGER` has 16 digits. */
 const SAFE_DIGITS = 16
@@ -163,7 +160,7 @@ export class BigIntSchema<T = bigint> extends Schema<T> {
 
 /** The whole number that `text` is, or NaN. One pass over the digits; `Number()` after a regular expression would make three. */
 function integerOf(text: string): number {
-  const isNegative = text.charCodeAt(0) === MINUS
+  const isNegative = text.charCodeAt(0) === DASH
   const start = isNegative ? 1 : 0
   const digits = text.length - start
   if (digits < 1 || digits > SAFE_DIGITS) return Number.NaN
@@ -183,7 +180,7 @@ const POWERS_OF_TEN = Array.from({ length: EXACT_DIGITS }, (_, i) => 10 ** i)
 
 /** The number that `text` is, or NaN. Most are short: one pass over their digits is a third of what the expression and `Number()` take. */
 function numberOf(text: string): number {
-  const start = text.charCodeAt(0) === MINUS ? 1 : 0
+  const start = text.charCodeAt(0) === DASH ? 1 : 0
   const end = text.length
   if (end > EXACT_DIGITS || end === start) return longNumberOf(text)
   let value = 0

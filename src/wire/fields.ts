@@ -3,7 +3,7 @@
 // Every byte is judged once, wherever the input is cut: a reader that runs out of bytes remembers the state and goes on there.
 // What others repair is refused: a bare LF or CR, a blank before the colon, a folded line, an empty name, a control character.
 
-import { CLASS, COLON, CR, FIELD_VALUE, LF, SP, TAB, TOKEN } from '../base/ascii.ts'
+import { CLASS, COLON, CR, FIELD_VALUE, LF, LOWER, SP, TAB, TOKEN } from '../base/ascii.ts'
 import { ProtocolError } from '../base/errors.ts'
 
 const NAME = 0
@@ -130,6 +130,6 @@ function notAName(byte: number, first: boolean): ProtocolError {
 
 /** Whether the bytes `[from, from + name.length)` are `name`, given in lower-case letters and dashes, whatever their case. */
 export function isName(buf: Buffer, from: number, name: string): boolean {
-  for (let i = 0; i < name.length; i++) if ((buf[from + i]! | 0x20) !== name.charCodeAt(i)) return false
+  for (let i = 0; i < name.length; i++) if ((buf[from + i]! | LOWER) !== name.charCodeAt(i)) return false
   return true
 }

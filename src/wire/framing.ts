@@ -5,7 +5,7 @@
 // repairing is how a request is smuggled past a proxy that repairs the other way.
 // Counting the bytes is not done here: see chunked.ts and connection.ts.
 
-import { isBlank, isToken, trimBlanks } from '../base/ascii.ts'
+import { isBlank, isToken, trimBlanks, ZERO } from '../base/ascii.ts'
 import { LimitError, ProtocolError } from '../base/errors.ts'
 
 /** The body comes in chunks, so its length is known only at its end. */
@@ -27,7 +27,7 @@ export function bodyLength(contentLength: string | null, transferEncoding: strin
 function readLength(text: string): number {
   let length = 0
   for (let i = 0; i < text.length; i++) {
-    const digit = text.charCodeAt(i) - 0x30
+    const digit = text.charCodeAt(i) - ZERO
     if (digit < 0 || digit > 9) throw new ProtocolError('WEIR_CONTENT_LENGTH_SYNTAX')
     length = length * 10 + digit
   }

@@ -3,7 +3,7 @@
 // `HeadReader` judges every byte once and keeps the few facts that the engine needs. `Head` is what is left: one string with the whole
 // block, in which fields are looked up when somebody asks. No object with all headers is ever built on the way.
 
-import { CLASS, COLON, CR, LF, SLASH, SP, TARGET, TARGET_SPECIAL, TOKEN, trimBlanks } from '../base/ascii.ts'
+import { CLASS, COLON, CR, isDigit, LF, LOWER, SLASH, SP, TARGET, TARGET_SPECIAL, TOKEN, trimBlanks, ZERO } from '../base/ascii.ts'
 import { LimitError, ProtocolError } from '../base/errors.ts'
 import { DEFAULT_LIMITS, type Limits } from '../base/limits.ts'
 import { FieldReader, isName } from './fields.ts'
@@ -148,11 +148,10 @@ export class HeadReader extends FieldReader {
       if (index === MINOR_AT) this.#minorVersion = 1
       return
     }
-    const isDigit = byte >= 0x30 && byte <= 0x39
-    if (index === MAJOR_AT && isDigit) throw new ProtocolError('WEIR_VERSION_UNSUPPORTED')
-    if (index !== MINOR_AT || !isDigit)
+    if (index === MAJOR_AT && isDigit(byte)) throw new ProtocolError('WEIR_VERSION_UNSUPPORTED')
+    if (index !== MINOR_AT || !isDigit(byte))
       throw new ProtocolError(index > MINOR_AT && (index > CR_AT || isLineEnd(byte)) ? 'WEIR_LINE_END' : 'WEIR_VERSION_SYNTAX')
-    this.#minorVersion = byte === 0x30 ? 0 : 1
+    this.#minorVersion = byte === ZERO ? 0 : 1
   }
 
   protected override field(buf: Buffer, base: number, nameStart: number, nameEnd: number, valueStart: number, valueEnd: number): void {
@@ -381,12 +380,12 @@ export class Head {
   get(name: string): string | null {
     if (name.includes(':')) return null // no field has such a name, but a name and a value may look like it
     const block = this.#block
-    const first = name.charCodeAt(0) | 0x20
+    const first = name.charCodeAt(0) | LOWER
     let value: string | null = null
     for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; line = block.indexOf('\n', line) + 1) {
       // A look at the first letter and at the colon's place spares most lines the rest.
       const colon = line + name.length
-      if ((block.charCodeAt(line) | 0x20) !== first || block.charCodeAt(colon) !== COLON) continue
+      if ((block.charCodeAt(line) | LOWER) !== first || block.charCodeAt(colon) !== COLON) continue
       if (!isNamed(block, line, name)) continue
       const more = trimBlanks(block, colon + 1, block.indexOf('\r', colon))
       value = value === null ? more : value + (name === 'cookie' ? '; ' : ', ') + more

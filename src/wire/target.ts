@@ -3,7 +3,7 @@
 // The path is percent-decoded once, here. `%2F` stays (in upper case), so that a decoded path has the segments of the raw one; NUL, broken
 // escapes, broken UTF-8 and dot segments are refused, because a proxy or a file system would read them in another way than a router.
 
-import { SLASH } from '../base/ascii.ts'
+import { COLON, DASH, isDigit, LOWER, OPEN_BRACKET, SLASH, ZERO } from '../base/ascii.ts'
 import { ProtocolError } from '../base/errors.ts'
 
 export interface Target {
@@ -19,7 +19,6 @@ export interface Target {
   readonly authority: string | null
 }
 
-const BRACKET = 0x5b
 /** `http://authority` with an optional path and query. No userinfo: it would be a credential, or a trick to hide the host. */
 const ABSOLUTE = /^https?:\/\/([^/?@]+)((?:\/[^?]*)?(?:\?.*)?)$/i
 /** uri-host with an optional port, which may be empty (RFC 3986 §3.2.2, §3.2.3): a registered name, an IPv4 address, or an IPv6 address in brackets. */
@@ -76,7 +75,7 @@ function decodeOnce(rawPath: string): string {
 
 /** Whether `text` is a host with an optional port: the form of Host and of an authority-form target (RFC 9110 §7.2). */
 export function isAuthority(text: string): boolean {
-  return isPlainHost(text) || (AUTHORITY.test(text) && (text.charCodeAt(0) !== BRACKET || isIpLiteral(text)))
+  return isPlainHost(text) || (AUTHORITY.test(text) && (text.charCodeAt(0) !== OPEN_BRACKET || isIpLiteral(text)))
 }
 
 /** Whether what stands in the brackets is an address: the grammar of IPv6 is the URL parser's business. */
@@ -89,11 +88,11 @@ function isPlainHost(text: string): boolean {
   let i = 0
   for (; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    const letter = code | 0x20
-    if (!((letter >= 0x61 && letter <= 0x7a) || (code >= 0x2d && code <= 0x39 && code !== SLASH))) break
+    const letter = code | LOWER
+    if (!((letter >= 0x61 && letter <= 0x7a) || (code >= DASH && code <= ZERO + 9 && code !== SLASH))) break
   }
   if (i === text.length) return i > 0
-  if (i === 0 || text.charCodeAt(i) !== 0x3a || text.length - i > 6) return false
-  for (i++; i < text.length; i++) if (text.charCodeAt(i) < 0x30 || text.charCodeAt(i) > 0x39) return false
+  if (i === 0 || text.charCodeAt(i) !== COLON || text.length - i > 6) return false
+  for (i++; i < text.length; i++) if (!isDigit(text.charCodeAt(i))) return false
   return true
 }
