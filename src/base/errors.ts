@@ -43,7 +43,7 @@ export class WeirError extends HttpError {
   }
 }
 
-/** The client's bytes break a rule of the protocol. Only the engine throws it; `onError` may see it, a handler never does. */
+/** The client's bytes break a rule of the protocol. Only the engine throws it: `onError` may see it, and a handler that reads the body as it comes. */
 export class ProtocolError extends WeirError {
   override readonly name: string = 'ProtocolError'
 }
@@ -150,7 +150,7 @@ export class ModelBindingError extends ConversionError {
   }
 }
 
-export function describeFailure(failure: BindingFailure): string {
+function describeFailure(failure: BindingFailure): string {
   // What came out of a body already says by its quotes whether it was text.
   const actual = failure.in === 'body' ? failure.actual : JSON.stringify(failure.actual)
   const came = actual === undefined ? 'nothing came' : `got ${actual}`

@@ -14,11 +14,3 @@ export function entityTag(opaque: string, weak: boolean = false): string {
   if (!OPAQUE.test(opaque)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(opaque)} cannot be an entity tag`)
   return weak ? `W/"${opaque}"` : `"${opaque}"`
 }
-
-/**
- * A weak tag of a file's size in bytes and its time of change in milliseconds. Weak, because a file may be written twice within the
- * grain of its clock.
- */
-export function fileTag(size: number, mtimeMs: number): string {
-  return `W/"${size.toString(16)}-${Math.floor(mtimeMs).toString(16)}"`
-}

@@ -51,7 +51,7 @@ export function isJson(essence: string): boolean {
 }
 
 /** `*( OWS ";" OWS [ parameter ] )` from `at` to the end of `text`, or null. */
-export function parseParameters(text: string, at: number): Map<string, string> | null {
+function parseParameters(text: string, at: number): Map<string, string> | null {
   const parameters = new Map<string, string>()
   const end = text.length
   for (;;) {

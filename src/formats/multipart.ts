@@ -104,11 +104,6 @@ export class MultipartParser {
     this.#search = new DelimiterSearch(Buffer.from(`\r\n--${boundary}`, 'latin1'))
   }
 
-  /** Whether the close delimiter was read. What is pushed from now on is dropped. */
-  get isComplete(): boolean {
-    return this.#state === EPILOGUE
-  }
-
   /**
    * Reads `chunk` from `start` to `end` and calls the handler.
    *

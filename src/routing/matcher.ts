@@ -55,17 +55,12 @@ export class Matcher<R extends Sourced> {
     return this.#unbound.find(method, path)
   }
 
-  /** The methods that some template has for this path, in alphabetical order; HEAD is among them where GET is. Those of `null` routes are not: see `answersAny`. */
+  /** The methods that some template has for this path, in alphabetical order; HEAD is among them where GET is. Not asked where a route of any method answers. */
   methodsFor(path: string, host: string): string[] {
     const methods = new Set<string>()
     for (const table of this.#tablesFor(path, host)) for (const method of table.methods()) methods.add(method)
     if (methods.has('GET')) methods.add('HEAD')
     return [...methods].sort()
-  }
-
-  /** Whether some template answers this path whatever the method. */
-  answersAny(path: string, host: string): boolean {
-    return this.#tablesFor(path, host).some((table) => table.answersAny)
   }
 
   #routesOf(host: string | null): RouteSet<R> {

@@ -48,8 +48,4 @@ export class MethodTable<R> {
   methods(): Iterable<string> {
     return this.#byMethod.keys()
   }
-
-  get answersAny(): boolean {
-    return this.#any !== null
-  }
 }
