@@ -172,7 +172,8 @@ export class HttpServer implements ModuleHost {
     try {
       await listeners.open()
     } catch (error) {
-      this.#listeners = null
+      // A `stop` under way lets go of them when it has ended, and would then let go of what was started anew meanwhile.
+      if (this.#stopping === null) this.#listeners = null
       throw error
     }
   }

@@ -288,6 +288,24 @@ test('stop while start is under way leaves nothing listening', async (t) => {
   assert.equal(server.isListening, true)
 })
 
+test('a start that fails while stop is under way leaves the server to stop: until that has ended it is not started anew', async (t) => {
+  const first = new HttpServer(quiet)
+  await first.start()
+  const server = new HttpServer('127.0.0.1', first.port, quiet)
+  t.after(async () => {
+    await first.stop()
+    await server.stop()
+  })
+  const started = server.start()
+  const stopped = server.stop()
+  await assert.rejects(started, { code: 'EADDRINUSE' })
+  const closed = first.stop()
+  await assert.rejects(server.start(), { code: 'WEIR_SERVER_STATE' })
+  await within(Promise.all([stopped, closed]), 'the stop')
+  await server.start()
+  assert.equal(server.isListening, true)
+})
+
 test('run resolves when the server has stopped', async () => {
   const server = new HttpServer(quiet)
   let isOver = false
