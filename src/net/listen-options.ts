@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer'
 import type { SecureContextOptions, TlsOptions } from 'node:tls'
 
 import { WeirError } from '../base/errors.ts'
+import { shown } from '../base/kind-of.ts'
 import type { Endpoint } from '../http/session.ts'
 
 /**
@@ -85,12 +86,17 @@ export function checkListenOptions(
   nodeVersion = process.versions.node,
   platform: NodeJS.Platform = process.platform,
 ): void {
-  if (typeof options !== 'object' || options === null) throw invalid(`an entry of "listen" is ${JSON.stringify(options)}`)
+  if (typeof options !== 'object' || options === null) throw invalid(`an entry of "listen" is ${shown(options)}`)
   for (const name of Object.keys(options)) if (!NAMES.has(name)) throw invalid(`an entry of "listen" has no "${name}"`)
   const { address, port, reusePort, unixSocket, mode, tls, http2 } = options as TcpListenOptions & Partial<UnixListenOptions>
+  // The system takes nothing for all of its addresses: an empty variable of the environment would open the server to everybody.
+  if (address !== undefined && (typeof address !== 'string' || address === ''))
+    throw invalid(`address is ${shown(address)}, not an address or a name such as ${DEFAULT_ADDRESS}`)
   if (port !== undefined && (!Number.isInteger(port) || port < 0 || port > 65535)) {
-    throw invalid(`port is ${JSON.stringify(port)}, not a whole number from 0 to 65535`)
+    throw invalid(`port is ${shown(port)}, not a whole number from 0 to 65535`)
   }
+  if (reusePort !== undefined && typeof reusePort !== 'boolean') throw invalid(`reusePort is ${shown(reusePort)}, not true or false`)
+  if (http2 !== undefined && typeof http2 !== 'boolean') throw invalid(`http2 is ${shown(http2)}, not true or false`)
   if (unixSocket === undefined && mode !== undefined) throw invalid('"mode" is for a Unix socket')
   if (unixSocket !== undefined) {
     if (typeof unixSocket !== 'string' || unixSocket === '') throw invalid('"unixSocket" is the path of a file')
@@ -99,7 +105,7 @@ export function checkListenOptions(
     if (address !== undefined || port !== undefined) throw invalid('"unixSocket" stands in place of "address" and "port"')
   }
   if (mode !== undefined && (!Number.isInteger(mode) || mode < 0 || mode > MODE_MAX)) {
-    throw invalid(`mode is ${JSON.stringify(mode)}, not file permissions such as 0o660`)
+    throw invalid(`mode is ${shown(mode)}, not file permissions such as 0o660`)
   }
   if (reusePort === true && !hasReusePort(nodeVersion)) throw invalid(`"reusePort" needs Node 22.12 or 23.1, this is ${nodeVersion}`)
   if (http2 === true && tls === undefined) throw invalid('"http2" needs "tls": HTTP/2 is spoken over TLS alone')

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
-
 import { Controller, HttpError, HttpResponse, HttpServer, type HttpSession, Route, routes, saveTo } from '../../src/index.ts'
 import { sse } from '../../src/modules/sse.ts'
 import { chaos, connect } from '../../src/testing/index.ts'
@@ -66,6 +65,15 @@ test('options that exist are taken where those that do not are refused', async (
   assert.equal(await failureIn(({ request }) => request.bodyMultipart(limits), { body: form }), null)
   const callbacks = { onField: () => {}, onFile: () => {} }
   assert.equal(await failureIn(({ request }) => request.bodyMultipartStream({ ...limits, ...callbacks }), { body: form }), null)
+})
+
+test('an address that is none is refused: the system would take it for all of its addresses', () => {
+  for (const address of ['', null, 5, false] as never[]) {
+    const refused = { code: 'WEIR_OPTION_INVALID', message: /address is / }
+    assert.throws(() => new HttpServer({ ...quiet, address }), refused, String(address))
+    assert.throws(() => new HttpServer({ ...quiet, listen: [{ address }] }), refused, String(address))
+  }
+  assert.throws(() => new HttpServer('', 0, quiet), { code: 'WEIR_OPTION_INVALID' })
 })
 
 test('saveTo with an option that does not exist saves nothing', async (t) => {
@@ -197,6 +205,14 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a module without install': [() => server.useModule({ name: 'x' } as never), 'WEIR_OPTION_INVALID', /install\(host\), not an object/],
   'no module': [() => server.useModule(undefined as never), 'WEIR_OPTION_INVALID', /not undefined/],
   'a status that is a string': [() => new HttpResponse().status('404' as never), 'WEIR_RESPONSE_STATUS', /the string "404"/],
+  'a port that is no number': [() => new HttpServer({ port: Number.NaN }), 'WEIR_OPTION_INVALID', /port is NaN, not a whole number/],
+  'a port that is a bigint': [() => new HttpServer({ port: 1n as never }), 'WEIR_OPTION_INVALID', /port is a bigint/],
+  'a place that is a bigint': [() => new HttpServer({ listen: [1n as never] }), 'WEIR_OPTION_INVALID', /"listen" is a bigint/],
+  'HTTP/2 that is neither on nor off': [
+    () => new HttpServer({ http2: 'yes' as never }),
+    'WEIR_OPTION_INVALID',
+    /http2 is the string "yes", not true or false/,
+  ],
   'a body mode that there is not': [
     () => server.mapPost('/', { body: 'streaming' as never }, () => ''),
     'WEIR_ROUTE_DECLARATION',
