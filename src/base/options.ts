@@ -3,7 +3,7 @@
 
 import { isToken } from './ascii.ts'
 import { WeirError } from './errors.ts'
-import { kindOf } from './kind-of.ts'
+import { kindOf, shown } from './kind-of.ts'
 
 /** @param owner whose option it is, such as `cors` or `saveTo()` */
 export function invalid(owner: string, detail: string): WeirError {
@@ -25,25 +25,36 @@ function unknown(name: string, names: readonly string[]): string {
 /** A whole number from `least` on. */
 export function wholeNumber(owner: string, option: string, value: number, least: number = 0): number {
   if (Number.isSafeInteger(value) && value >= least) return value
-  throw invalid(owner, `${option} is ${String(value)}, not a whole number from ${least} on`)
+  throw invalid(owner, `${option} is ${shown(value)}, not a whole number from ${least} on`)
+}
+
+/** A limit: a whole number, or `Infinity` for none. What is no number would be a limit that nothing exceeds. @param byDefault where nothing is given */
+export function limitOf(owner: string, option: string, value: number | undefined, byDefault: number): number {
+  if (value === undefined) return byDefault
+  return value === Number.POSITIVE_INFINITY ? value : wholeNumber(owner, option, value)
 }
 
 /** True or false; false where nothing is given. A text would be true, whatever it says. */
 export function flag(owner: string, option: string, value: boolean | undefined): boolean {
   if (value === undefined || typeof value === 'boolean') return value === true
-  throw invalid(owner, `${option} is ${JSON.stringify(value)}, not true or false`)
+  throw invalid(owner, `${option} is ${shown(value)}, not true or false`)
+}
+
+/** A function, where something is given. */
+export function checkFunction(owner: string, option: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'function') throw invalid(owner, `${option} is ${shown(value)}, not a function`)
 }
 
 /** A list. A text is none, although it can be walked through. */
 export function listOf<T>(owner: string, option: string, value: readonly T[]): readonly T[] {
   if (Array.isArray(value)) return value
-  throw invalid(owner, `${option} is ${JSON.stringify(value)}, not a list`)
+  throw invalid(owner, `${option} is ${shown(value)}, not a list`)
 }
 
 /** A list of names as header fields have them (RFC 9110 §5.6.2). */
 export function tokensOf(owner: string, option: string, value: readonly string[]): readonly string[] {
   for (const name of listOf<unknown>(owner, option, value)) {
-    if (typeof name !== 'string' || !isToken(name)) throw invalid(owner, `${option}: ${JSON.stringify(name)} is no name`)
+    if (typeof name !== 'string' || !isToken(name)) throw invalid(owner, `${option}: ${shown(name)} is no name`)
   }
   return value
 }

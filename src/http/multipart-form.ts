@@ -7,11 +7,12 @@ import { PayloadTooLargeError } from '../base/errors.ts'
 import { checkNames } from '../base/options.ts'
 import type { UnsharedBytes } from '../base/unshared-bytes.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
+import { DEFAULT_MULTIPART_LIMITS } from '../formats/multipart.ts'
 import { Pairs } from '../formats/pairs.ts'
 import type { PartHead } from '../formats/part-head.ts'
 
 import { GatheredBytes } from './gathered-bytes.ts'
-import { limitOf, type PartReceiver } from './multipart-reading.ts'
+import { type FormLimits, formLimits, type PartReceiver } from './multipart-reading.ts'
 import { isFile } from './multipart-stream.ts'
 
 /** Sizes are bytes. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError`. */
@@ -25,6 +26,19 @@ export interface MultipartOptions {
 }
 
 const OPTION_NAMES = ['maxParts', 'maxFileBytes', 'maxFieldBytes'] as const satisfies readonly (keyof MultipartOptions)[]
+
+/** How large files and fields may be is left to the limit of the body. */
+export const DEFAULT_FORM_LIMITS: FormLimits = {
+  ...DEFAULT_MULTIPART_LIMITS,
+  maxFileBytes: Number.POSITIVE_INFINITY,
+  maxFieldBytes: Number.POSITIVE_INFINITY,
+}
+
+/** @throws WEIR_OPTION_INVALID */
+export function memoryLimits(options: MultipartOptions): FormLimits {
+  checkNames('bodyMultipart()', options, OPTION_NAMES)
+  return formLimits('bodyMultipart()', options, DEFAULT_FORM_LIMITS)
+}
 
 /** A file in memory. */
 export class UploadedFile {
@@ -94,8 +108,7 @@ export class MultipartFormData {
 
 /** Gathers the parts. */
 export class MemoryParts implements PartReceiver {
-  readonly #maxFileBytes: number
-  readonly #maxFieldBytes: number
+  readonly #limits: FormLimits
   readonly #fields: string[] = []
   readonly #files: UploadedFile[] = []
   #head: PartHead | null = null
@@ -104,11 +117,8 @@ export class MemoryParts implements PartReceiver {
   /** The file so far when it came in one piece, as most small ones do: it is copied once, to where it stays. */
   #onlyPiece: UnsharedBytes | null = null
 
-  /** @throws WEIR_OPTION_INVALID */
-  constructor(options: MultipartOptions) {
-    checkNames('bodyMultipart()', options, OPTION_NAMES)
-    this.#maxFileBytes = limitOf('maxFileBytes', options.maxFileBytes, Number.POSITIVE_INFINITY)
-    this.#maxFieldBytes = limitOf('maxFieldBytes', options.maxFieldBytes, Number.POSITIVE_INFINITY)
+  constructor(limits: FormLimits) {
+    this.#limits = limits
   }
 
   get form(): MultipartFormData {
@@ -123,7 +133,7 @@ export class MemoryParts implements PartReceiver {
 
   data(buffer: Buffer, start: number, end: number): boolean {
     const limit = this.#isFile ? 'maxFileBytes' : 'maxFieldBytes'
-    const maximum = this.#isFile ? this.#maxFileBytes : this.#maxFieldBytes
+    const maximum = this.#limits[limit]
     const content = this.#content
     const piece = this.#onlyPiece
     if (content.size + (piece === null ? 0 : piece.length) + end - start > maximum) throw new PayloadTooLargeError(limit, maximum)

@@ -2,6 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
+import { limitOf } from '../base/options.ts'
 import { boundaryOf } from '../formats/boundary.ts'
 import { type MultipartLimits, MultipartParser, type PartHandler } from '../formats/multipart.ts'
 import type { PartHead } from '../formats/part-head.ts'
@@ -16,6 +17,26 @@ export interface PartReceiver {
   end(): boolean
   /** The form will never be complete. Resolves when everything that was begun has been let go of. */
   abort(error: Error): Promise<void>
+}
+
+/** Of a form, and of each of its parts in bytes. */
+export interface FormLimits extends MultipartLimits {
+  readonly maxFileBytes: number
+  readonly maxFieldBytes: number
+}
+
+/** @throws WEIR_OPTION_INVALID for what is no number of parts or bytes */
+export function formLimits(
+  member: string,
+  given: Partial<Pick<FormLimits, 'maxParts' | 'maxFileBytes' | 'maxFieldBytes'>>,
+  byDefault: FormLimits,
+): FormLimits {
+  return {
+    ...byDefault,
+    maxParts: limitOf(member, 'maxParts', given.maxParts, byDefault.maxParts),
+    maxFileBytes: limitOf(member, 'maxFileBytes', given.maxFileBytes, byDefault.maxFileBytes),
+    maxFieldBytes: limitOf(member, 'maxFieldBytes', given.maxFieldBytes, byDefault.maxFieldBytes),
+  }
 }
 
 /**
@@ -38,14 +59,6 @@ export function readMultipart(
   const reading = new MultipartReading(body, boundary, limits, makeReceiver)
   body.take(member, reading)
   return reading.done
-}
-
-/** A limit that a caller may have given. @throws WEIR_OPTION_INVALID for what is no number of parts or bytes: nothing would exceed it */
-export function limitOf(name: string, given: number | undefined, byDefault: number): number {
-  if (given === undefined) return byDefault
-  if (given !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(given) && given >= 0))
-    throw new WeirError('WEIR_OPTION_INVALID', `${name} is ${given}, not a whole number`)
-  return given
 }
 
 const NOTHING = Buffer.alloc(0)

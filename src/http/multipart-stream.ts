@@ -2,12 +2,13 @@
 
 import type { Readable } from 'node:stream'
 import { PayloadTooLargeError } from '../base/errors.ts'
-import { checkNames } from '../base/options.ts'
+import { checkFunction, checkNames } from '../base/options.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
+import { DEFAULT_MULTIPART_LIMITS } from '../formats/multipart.ts'
 import type { PartHead } from '../formats/part-head.ts'
 
 import { GatheredBytes } from './gathered-bytes.ts'
-import { limitOf, type MultipartReading, type PartReceiver } from './multipart-reading.ts'
+import { type FormLimits, formLimits, type MultipartReading, type PartReceiver } from './multipart-reading.ts'
 import { PartStream } from './part-stream.ts'
 
 /** What a form says about one of its files. */
@@ -43,8 +44,7 @@ const OPTION_NAMES = [
   'maxFileBytes',
   'maxFieldBytes',
 ] as const satisfies readonly (keyof MultipartStreamOptions)[]
-const DEFAULT_MAX_FILE_BYTES = 50 * 1024 * 1024
-const DEFAULT_MAX_FIELD_BYTES = 1024 * 1024
+const DEFAULT_LIMITS: FormLimits = { ...DEFAULT_MULTIPART_LIMITS, maxFileBytes: 50 * 1024 * 1024, maxFieldBytes: 1024 * 1024 }
 
 /** A part that names a file, or that is plainly bytes, is a file; any other is a field (RFC 7578 §4.2, §4.4). */
 export function isFile(head: PartHead): boolean {
@@ -65,16 +65,18 @@ class PassingFile implements UploadedFileInfo {
   }
 }
 
-/** @throws WEIR_OPTION_INVALID for a name that is none, also where no form came */
-export function checkStreamOptions(options: MultipartStreamOptions): void {
+/** @throws WEIR_OPTION_INVALID, for callbacks that are none as well */
+export function streamLimits(options: MultipartStreamOptions): FormLimits {
   checkNames('bodyMultipartStream()', options, OPTION_NAMES)
+  checkFunction('bodyMultipartStream()', 'onField', options.onField)
+  checkFunction('bodyMultipartStream()', 'onFile', options.onFile)
+  return formLimits('bodyMultipartStream()', options, DEFAULT_LIMITS)
 }
 
 export class CallbackParts implements PartReceiver {
   readonly #reading: MultipartReading
   readonly #options: MultipartStreamOptions
-  readonly #maxFileBytes: number
-  readonly #maxFieldBytes: number
+  readonly #limits: FormLimits
   #field: string | null = null
   readonly #value = new GatheredBytes()
   #file: PassingFile | null = null
@@ -82,11 +84,10 @@ export class CallbackParts implements PartReceiver {
   /** A callback that has not settled. */
   #pending: Promise<void> | null = null
 
-  constructor(reading: MultipartReading, options: MultipartStreamOptions) {
+  constructor(reading: MultipartReading, options: MultipartStreamOptions, limits: FormLimits) {
     this.#reading = reading
     this.#options = options
-    this.#maxFileBytes = limitOf('maxFileBytes', options.maxFileBytes, DEFAULT_MAX_FILE_BYTES)
-    this.#maxFieldBytes = limitOf('maxFieldBytes', options.maxFieldBytes, DEFAULT_MAX_FIELD_BYTES)
+    this.#limits = limits
   }
 
   begin(head: PartHead): boolean {
@@ -107,13 +108,14 @@ export class CallbackParts implements PartReceiver {
   }
 
   data(buffer: Buffer, start: number, end: number): boolean {
+    const { maxFileBytes, maxFieldBytes } = this.#limits
     if (this.#file === null) {
-      if (this.#value.size + end - start > this.#maxFieldBytes) throw new PayloadTooLargeError('maxFieldBytes', this.#maxFieldBytes)
+      if (this.#value.size + end - start > maxFieldBytes) throw new PayloadTooLargeError('maxFieldBytes', maxFieldBytes)
       this.#value.add(buffer, start, end)
       return true
     }
     this.#file.length += end - start
-    if (this.#file.length > this.#maxFileBytes) throw new PayloadTooLargeError('maxFileBytes', this.#maxFileBytes)
+    if (this.#file.length > maxFileBytes) throw new PayloadTooLargeError('maxFileBytes', maxFileBytes)
     return this.#stream!.give(buffer, start, end)
   }
 

@@ -7,7 +7,6 @@ import type { Limits } from '../base/limits.ts'
 import type { UnsharedBytes } from '../base/unshared-bytes.ts'
 import { parseCookies } from '../formats/cookie.ts'
 import { type FormRecord, foldForm, parseForm } from '../formats/form.ts'
-import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits } from '../formats/multipart.ts'
 import { NO_PAIRS, Pairs } from '../formats/pairs.ts'
 import type { Head } from '../wire/head.ts'
 
@@ -26,9 +25,9 @@ import { streamOf } from './body-stream.ts'
 import type { ConnectionInfo } from './connection-info.ts'
 import { RequestHeaders } from './headers.ts'
 import type { JsonEngine } from './json-engine.ts'
-import { MemoryParts, type MultipartFormData, type MultipartOptions } from './multipart-form.ts'
-import { limitOf, readMultipart } from './multipart-reading.ts'
-import { CallbackParts, checkStreamOptions, type MultipartStreamOptions } from './multipart-stream.ts'
+import { DEFAULT_FORM_LIMITS, MemoryParts, type MultipartFormData, type MultipartOptions, memoryLimits } from './multipart-form.ts'
+import { type FormLimits, readMultipart } from './multipart-reading.ts'
+import { CallbackParts, type MultipartStreamOptions, streamLimits } from './multipart-stream.ts'
 import { labelOf, type RouteMatch } from './route-info.ts'
 
 /** What all requests of a server share. */
@@ -263,8 +262,12 @@ export class HttpRequest {
    * @throws (rejects) PayloadTooLargeError for a limit that was crossed; BodyAlreadyReadError when the body went elsewhere
    */
   bodyMultipart(options: MultipartOptions = {}): Promise<MultipartFormData | null> {
-    if (this.#isExpired) return neverUnhandled(this.#readForm('bodyMultipart()', options)) // says so, whatever was read before
-    this.#form ??= neverUnhandled(this.#readForm('bodyMultipart()', options))
+    return neverUnhandled(this.#formOnce(options))
+  }
+
+  async #formOnce(options: MultipartOptions): Promise<MultipartFormData | null> {
+    const limits = memoryLimits(options) // also where the form was read before, and they come too late
+    if (this.#form === null || this.#isExpired) this.#form = this.#readForm('bodyMultipart()', limits) // an expired request says so, whatever was read before
     return this.#form
   }
 
@@ -279,14 +282,14 @@ export class HttpRequest {
   async #readFile(): Promise<MultipartFormData> {
     if (this.#isFileTaken) throw new BodyAlreadyReadError('bodyFile()')
     this.#isFileTaken = true
-    const form = await this.#readForm('bodyFile()', {})
+    const form = await this.#readForm('bodyFile()', DEFAULT_FORM_LIMITS)
     if (form === null) throw new WeirError('WEIR_MULTIPART_INVALID')
     return form
   }
 
-  async #readForm(member: string, options: MultipartOptions): Promise<MultipartFormData | null> {
-    const parts = new MemoryParts(options)
-    const isValid = await readMultipart(this.#head.contentType, this.#body, member, multipartLimits(options.maxParts), () => parts)
+  async #readForm(member: string, limits: FormLimits): Promise<MultipartFormData | null> {
+    const parts = new MemoryParts(limits)
+    const isValid = await readMultipart(this.#head.contentType, this.#body, member, limits, () => parts)
     return isValid ? parts.form : null
   }
 
@@ -305,14 +308,13 @@ export class HttpRequest {
   }
 
   async #streamForm(options: MultipartStreamOptions): Promise<boolean> {
-    checkStreamOptions(options)
-    const limits = multipartLimits(options.maxParts)
+    const limits = streamLimits(options)
     return readMultipart(
       this.#head.contentType,
       this.#body,
       'bodyMultipartStream()',
       limits,
-      (reading) => new CallbackParts(reading, options),
+      (reading) => new CallbackParts(reading, options, limits),
     )
   }
 
@@ -366,11 +368,6 @@ export class HttpRequest {
     this.#abortReason = reason
     this.#abort?.abort(reason)
   }
-}
-
-function multipartLimits(maxParts: number | undefined): MultipartLimits {
-  if (maxParts === undefined) return DEFAULT_MULTIPART_LIMITS
-  return { ...DEFAULT_MULTIPART_LIMITS, maxParts: limitOf('maxParts', maxParts, DEFAULT_MULTIPART_LIMITS.maxParts) }
 }
 
 /** What a client does must not end a program whose handler looks at the promise later, or never. */

@@ -7,7 +7,7 @@ import { extname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../base/errors.ts'
-import { checkNames, invalid, listOf } from '../base/options.ts'
+import { checkNames, invalid, limitOf, listOf } from '../base/options.ts'
 
 import { BUFFER_BYTES, type ByteInspector, DiskWriter } from './disk-writer.ts'
 import { safeFileName, withSuffix } from './file-name.ts'
@@ -76,12 +76,13 @@ export async function saveTo(
   const temporary = join(directory, `.${randomHex(12)}.part`)
   try {
     checkNames('saveTo()', policy, OPTION_NAMES)
+    const maxBytes = limitOf('saveTo()', 'maxBytes', policy.maxBytes, Number.POSITIVE_INFINITY)
     const extensions = policy.extensions === undefined ? null : extensionsOf(policy.extensions)
     if (!isUntouched(content)) throw new BodyAlreadyReadError('saveTo()')
     const name = safeFileName(policy.fileName ?? info.fileName)
     if (extensions !== null) checkExtension(name, extensions)
     handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666)
-    const { size, hash } = await write(handle, content, policy)
+    const { size, hash } = await write(handle, content, maxBytes, policy)
     if (policy.sync === true) await handle.sync()
     await handle.close()
     const fileName = await giveName(temporary, directory, name)
@@ -123,10 +124,11 @@ function checkExtension(name: string, extensions: readonly string[]): void {
 async function write(
   handle: FileHandle,
   content: Readable | Uint8Array,
+  maxBytes: number,
   policy: SavePolicy,
 ): Promise<{ size: number; hash: string | null }> {
   let onRoom = (): void => {}
-  const writer = new DiskWriter(handle, policy.hash ?? null, new Inspector(policy), () => onRoom())
+  const writer = new DiskWriter(handle, policy.hash ?? null, new Inspector(maxBytes, policy.magic), () => onRoom())
   if (content instanceof PartStream && content.divert(writer)) {
     onRoom = () => content.demand()
     content.demand()
@@ -155,19 +157,20 @@ async function* piecesOf(content: Readable | Uint8Array): AsyncGenerator<Buffer>
 
 /** Holds the bytes against the policy before they are written. */
 class Inspector implements ByteInspector {
-  readonly #policy: SavePolicy
+  readonly #maxBytes: number
+  readonly #magic: SavePolicy['magic']
   #size = 0
   #first: Buffer | null
 
-  constructor(policy: SavePolicy) {
-    this.#policy = policy
-    this.#first = policy.magic === undefined ? null : Buffer.alloc(0)
+  constructor(maxBytes: number, magic: SavePolicy['magic']) {
+    this.#maxBytes = maxBytes
+    this.#magic = magic
+    this.#first = magic === undefined ? null : Buffer.alloc(0)
   }
 
   look(bytes: Buffer): void {
-    const { maxBytes } = this.#policy
     this.#size += bytes.length
-    if (maxBytes !== undefined && this.#size > maxBytes) throw new PayloadTooLargeError('maxBytes', maxBytes)
+    if (this.#size > this.#maxBytes) throw new PayloadTooLargeError('maxBytes', this.#maxBytes)
     if (this.#first === null) return
     this.#first = Buffer.concat([this.#first, bytes.subarray(0, MAGIC_BYTES - this.#first.length)])
     if (this.#first.length === MAGIC_BYTES) this.end()
@@ -176,7 +179,7 @@ class Inspector implements ByteInspector {
   /** The first bytes are known. */
   end(): void {
     const first = this.#first
-    const { magic } = this.#policy
+    const magic = this.#magic
     if (first === null || magic === undefined) return
     this.#first = null
     const isAllowed =

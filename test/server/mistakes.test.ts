@@ -48,6 +48,13 @@ const misspelt: Readonly<Record<string, readonly [call: (session: HttpSession) =
   bodyMapAnonymous: [({ request }) => request.bodyMapAnonymous({ a: 1 }, { includeProperties: [] } as never), { json: { a: 2 } }],
   bodyMultipart: [({ request }) => request.bodyMultipart({ maxFileSize: 1 } as never), { body: form }],
   bodyMultipartStream: [({ request }) => request.bodyMultipartStream({ onfile: () => {} } as never), { body: form }],
+  'bodyMultipart, where the form was read before': [
+    async ({ request }) => {
+      await request.bodyMultipart()
+      await request.bodyMultipart({ maxFileSize: 1 } as never)
+    },
+    { body: form },
+  ],
   'bodyMultipartStream where no form came': [({ request }) => request.bodyMultipartStream({ onfile: () => {} } as never), {}],
   'bodyMultipartStream without callbacks': [({ request }) => request.bodyMultipartStream(undefined as never), { body: form }],
 }
@@ -65,6 +72,39 @@ test('options that exist are taken where those that do not are refused', async (
   assert.equal(await failureIn(({ request }) => request.bodyMultipart(limits), { body: form }), null)
   const callbacks = { onField: () => {}, onFile: () => {} }
   assert.equal(await failureIn(({ request }) => request.bodyMultipartStream({ ...limits, ...callbacks }), { body: form }), null)
+})
+
+const limitsThatAreNone: Readonly<Record<string, readonly [call: (session: HttpSession) => unknown, sent: object]>> = {
+  bodyMultipart: [({ request }) => request.bodyMultipart({ maxParts: '1' as never }), { body: form }],
+  'bodyMultipart where no form came': [({ request }) => request.bodyMultipart({ maxFieldBytes: '1' as never }), {}],
+  bodyMultipartStream: [({ request }) => request.bodyMultipartStream({ maxFileBytes: '1' as never }), { body: form }],
+  'bodyMultipartStream where no form came': [({ request }) => request.bodyMultipartStream({ maxFieldBytes: '1' as never }), {}],
+}
+for (const [what, [call, sent]] of Object.entries(limitsThatAreNone)) {
+  test(`a limit that is none is refused: ${what}`, async () => {
+    const failure = (await failureIn(call, sent)) as { code?: string; message?: string } | null
+    assert.equal(failure?.code, 'WEIR_OPTION_INVALID')
+    assert.match(failure!.message!, /max\w+ is the string "1", not a whole number/)
+  })
+}
+
+test('a callback of bodyMultipartStream that is no function is refused', async () => {
+  for (const name of ['onFile', 'onField']) {
+    const failure = await failureIn(({ request }) => request.bodyMultipartStream({ [name]: {} }), { body: form })
+    const { code, message } = failure as { code?: string; message: string }
+    assert.equal(code, 'WEIR_OPTION_INVALID')
+    assert.match(message, new RegExp(`bodyMultipartStream\\(\\): ${name} is an object, not a function`))
+  }
+})
+
+test('saveTo with a size that is none saves nothing: it would be no limit', async (t) => {
+  const folder = temporaryDirectory(t)
+  for (const maxBytes of [Number.NaN, '10 MB', '5', -1, 1.5, null] as never[]) {
+    const saving = saveTo(folder, { fileName: 'a.txt' }, Buffer.from('x'), { maxBytes })
+    await assert.rejects(saving, { code: 'WEIR_OPTION_INVALID', message: /maxBytes is / }, String(maxBytes))
+  }
+  assert.deepEqual(readdirSync(folder), [])
+  assert.equal((await saveTo(folder, { fileName: 'a.txt' }, Buffer.from('x'), { maxBytes: Number.POSITIVE_INFINITY })).size, 1)
 })
 
 test('an address that is none is refused: the system would take it for all of its addresses', () => {
