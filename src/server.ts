@@ -308,14 +308,14 @@ export class HttpServer implements ModuleHost {
 
   /** Adds a middleware inside those that are there already. */
   use(middleware: Middleware): this {
-    if (typeof middleware !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `use() takes a function, not ${typeof middleware}`)
+    if (typeof middleware !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `use() takes a function, not ${kindOf(middleware)}`)
     this.#dispatcher.use(middleware)
     return this
   }
 
   /** Adds what runs on each answer just before it is sent, errors and refusals included, after those that are there already. */
   beforeSend(hook: BeforeSend): this {
-    if (typeof hook !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `beforeSend() takes a function, not ${typeof hook}`)
+    if (typeof hook !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `beforeSend() takes a function, not ${kindOf(hook)}`)
     this.#dispatcher.beforeSend(hook)
     return this
   }
@@ -367,7 +367,7 @@ const STOP_OPTION_NAMES = ['graceMs'] as const satisfies readonly (keyof StopOpt
 /** For callers that no compiler has checked: an option that is misspelt would be a limit that does not hold, and a wrong one would be found out by the first error. */
 function checkOptions(options: ServerOptions): void {
   if (typeof options !== 'object' || options === null) {
-    throw new WeirError('WEIR_OPTION_INVALID', `new HttpServer(address, port, options) or (options), not ${typeof options}`)
+    throw new WeirError('WEIR_OPTION_INVALID', `new HttpServer(address, port, options) or (options), not ${kindOf(options)}`)
   }
   checkNames('new HttpServer()', options, OPTION_NAMES)
   const { logger = null, onError = null, jsonEngine = null } = options

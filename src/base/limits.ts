@@ -1,6 +1,7 @@
 // What one connection and one request may cost. Resolved once, frozen, passed down; nobody reads the options again.
 
-import { WeirError } from './errors.ts'
+import { shown } from './kind-of.ts'
+import { checkNames, invalid } from './options.ts'
 
 /** Sizes are bytes. `null` means no limit, where it is allowed. A limit of N allows N and refuses N + 1. */
 export interface Limits {
@@ -92,17 +93,14 @@ export function resolveTimeouts(given: Partial<Timeouts> = {}): Timeouts {
 }
 
 function resolve<T extends object>(group: string, defaults: T, given: Partial<T>): T {
+  checkNames(group, given, Object.keys(defaults))
   const settings = { ...defaults } as Record<string, unknown>
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue
-    if (!Object.hasOwn(defaults, name)) throw new WeirError('WEIR_OPTION_INVALID', `${group} has no "${name}"`)
-    const isNumber = typeof value === 'number' && Number.isSafeInteger(value) && value >= (MAY_BE_ZERO.has(name) ? 0 : 1)
-    if (!isNumber && !(value === null && MAY_BE_NULL.has(name))) {
-      throw new WeirError(
-        'WEIR_OPTION_INVALID',
-        `${group}.${name} is ${String(value)}, not a whole number${MAY_BE_NULL.has(name) ? ' or null' : ''}`,
-      )
-    }
+    const least = MAY_BE_ZERO.has(name) ? 0 : 1
+    const isNumber = typeof value === 'number' && Number.isSafeInteger(value) && value >= least
+    if (!isNumber && !(value === null && MAY_BE_NULL.has(name)))
+      throw invalid(group, `${name} is ${shown(value)}, not a whole number from ${least} on${MAY_BE_NULL.has(name) ? ' or null' : ''}`)
     settings[name] = value
   }
   return Object.freeze(settings) as T

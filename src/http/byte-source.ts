@@ -2,6 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
+import { kindOf } from '../base/kind-of.ts'
 
 /** Bytes, or text that is sent as UTF-8, as they come. A Node `Readable` and a Web `ReadableStream` are such. */
 export type ByteSource = AsyncIterable<Uint8Array | string>
@@ -16,7 +17,7 @@ export function bytesOf(piece: unknown): Uint8Array {
   if (typeof piece === 'string') return Buffer.from(piece)
   if (piece instanceof Uint8Array) return piece
   if (piece instanceof ArrayBuffer) return new Uint8Array(piece)
-  throw new WeirError('WEIR_RESULT_UNSENDABLE', `a stream gave ${piece === null ? 'null' : typeof piece}, not bytes or text`)
+  throw new WeirError('WEIR_RESULT_UNSENDABLE', `a stream gave ${kindOf(piece)}, not bytes or text`)
 }
 
 /** A source that gave more or less than its Content-Length promised. @param rest how many bytes were still to come, below zero for too many */

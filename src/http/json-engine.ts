@@ -1,6 +1,7 @@
 // JSON, as the server and the handlers may exchange it for another: serializing answers, and populating models.
 
 import { WeirError } from '../base/errors.ts'
+import { kindOf } from '../base/kind-of.ts'
 import type { ReadContext } from '../schema/schema.ts'
 
 /** Makes text of values and values of text, in place of `JSON`; for a whole server, or for one call of `bodyMap`. */
@@ -38,6 +39,6 @@ export function jsonTextOf(value: unknown, serialize: Serialize): string {
     if (!(error instanceof TypeError)) throw error
     throw new WeirError('WEIR_RESULT_UNSENDABLE', error.message, error)
   }
-  if (typeof text !== 'string') throw new WeirError('WEIR_RESULT_UNSENDABLE', `${typeof value} has no JSON form`)
+  if (typeof text !== 'string') throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(value)} has no JSON form`)
   return text
 }

@@ -1,6 +1,7 @@
 // Problem documents (RFC 9457): what an error looks like to a client. Never more than it may see.
 
 import { type BindingFailure, ConversionError, HttpError, LimitError, WeirError } from '../base/errors.ts'
+import { kindOf } from '../base/kind-of.ts'
 import { STATUS_CODES } from '../base/status-codes.ts'
 
 export interface Problem {
@@ -48,6 +49,6 @@ function describe(error: unknown): string {
   try {
     return String(error)
   } catch {
-    return `a ${typeof error}` // an object without a prototype has no text
+    return kindOf(error) // an object without a prototype has no text
   }
 }

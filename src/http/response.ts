@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 
 import { isFieldValue, isToken, LOWER } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
-import { shown } from '../base/kind-of.ts'
+import { kindOf, shown } from '../base/kind-of.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
 
 import { type ByteSource, closeSource, guardSource } from './byte-source.ts'
@@ -224,7 +224,7 @@ export class HttpResponse {
   redirect(url: string, status = 302): this {
     if (status < 300 || status > 399) throw new WeirError('WEIR_RESPONSE_STATUS', `${status} is no redirect`)
     // Control characters are refused below, not encoded: nobody means them.
-    const location = url.replace(/[^\u0000-\u007e]|[ "<>\\^`{|}]/gu, (char) =>
+    const location = textOf('Location', url).replace(/[^\u0000-\u007e]|[ "<>\\^`{|}]/gu, (char) =>
       /[\ud800-\udfff]/.test(char) && char.length === 1 ? '%EF%BF%BD' : encodeURIComponent(char),
     )
     return this.header('Location', location).status(status).#setContent(NO_CONTENT, undefined, null)
@@ -436,10 +436,10 @@ export class HttpResponse {
 function textOf(name: string, value: string | number): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number') return String(value)
-  throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} is ${value === null ? 'null' : typeof value}`)
+  throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} is ${kindOf(value)}`)
 }
 
 /** For callers that no compiler has checked: what cannot be sent must not be found out when the answer is on its way. */
 function unsendable(value: unknown, wanted: string): WeirError {
-  return new WeirError('WEIR_RESULT_UNSENDABLE', `${value === null ? 'null' : typeof value} is not ${wanted}`)
+  return new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(value)} is not ${wanted}`)
 }

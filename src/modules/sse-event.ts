@@ -2,6 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
+import { kindOf } from '../base/kind-of.ts'
 import { jsonTextOf } from '../http/json-engine.ts'
 
 /** What an event may consist of. Nothing of it is required. */
@@ -66,5 +67,5 @@ function wholeNumber(ms: number): number {
 }
 
 function unsendable(name: string, value: unknown): WeirError {
-  return new WeirError('WEIR_RESULT_UNSENDABLE', `"${name}" of an event is ${value === null ? 'null' : typeof value}`)
+  return new WeirError('WEIR_RESULT_UNSENDABLE', `"${name}" of an event is ${kindOf(value)}`)
 }

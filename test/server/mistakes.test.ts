@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
+import { bytesOf } from '../../src/http/byte-source.ts'
 import { Controller, HttpError, HttpResponse, HttpServer, type HttpSession, Route, routes, saveTo } from '../../src/index.ts'
 import { sse } from '../../src/modules/sse.ts'
 import { chaos, connect } from '../../src/testing/index.ts'
@@ -245,6 +246,19 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a module without install': [() => server.useModule({ name: 'x' } as never), 'WEIR_OPTION_INVALID', /install\(host\), not an object/],
   'no module': [() => server.useModule(undefined as never), 'WEIR_OPTION_INVALID', /not undefined/],
   'a status that is a string': [() => new HttpResponse().status('404' as never), 'WEIR_RESPONSE_STATUS', /the string "404"/],
+  'a redirect to an object': [
+    () => new HttpResponse().redirect(new URL('http://h/') as never),
+    'WEIR_RESPONSE_HEADER_SYNTAX',
+    /"Location" is a URL$/,
+  ],
+  'a number as text': [() => new HttpResponse().text(5 as never), 'WEIR_RESULT_UNSENDABLE', /a number is not text$/],
+  'no bytes': [() => new HttpResponse().body(null as never), 'WEIR_RESULT_UNSENDABLE', /: null is not bytes$/],
+  'a list as stream': [() => new HttpResponse().stream([] as never), 'WEIR_RESULT_UNSENDABLE', /an array is not a stream$/],
+  'a stream that gives a list': [() => bytesOf([1]), 'WEIR_RESULT_UNSENDABLE', /a stream gave an array, not bytes or text$/],
+  'a field without a value': [() => new HttpResponse().header('x', undefined as never), 'WEIR_RESPONSE_HEADER_SYNTAX', /"x" is undefined$/],
+  'a field with a list': [() => new HttpResponse().header('x', ['a'] as never), 'WEIR_RESPONSE_HEADER_SYNTAX', /"x" is an array$/],
+  'a function as JSON': [() => new HttpResponse().json(() => 1), 'WEIR_RESULT_UNSENDABLE', /a function has no JSON form$/],
+  'a server without options': [() => new HttpServer(null as never), 'WEIR_OPTION_INVALID', /not null$/],
   'a port that is no number': [() => new HttpServer({ port: Number.NaN }), 'WEIR_OPTION_INVALID', /port is NaN, not a whole number/],
   'a port that is a bigint': [() => new HttpServer({ port: 1n as never }), 'WEIR_OPTION_INVALID', /port is a bigint/],
   'a place that is a bigint': [() => new HttpServer({ listen: [1n as never] }), 'WEIR_OPTION_INVALID', /"listen" is a bigint/],
@@ -253,6 +267,25 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     'WEIR_OPTION_INVALID',
     /http2 is the string "yes", not true or false/,
   ],
+  'no limits': [() => new HttpServer({ limits: null as never }), 'WEIR_OPTION_INVALID', /limits: options are an object, not null/],
+  'times that are a number': [() => new HttpServer({ timeouts: 5 as never }), 'WEIR_OPTION_INVALID', /timeouts: .* not a number/],
+  'a limit in the wrong case': [
+    () => new HttpServer({ limits: { maxrequestheaders: 5 } as never }),
+    'WEIR_OPTION_INVALID',
+    /"maxrequestheaders": it is called "maxRequestHeaders"/,
+  ],
+  'a limit that is text': [
+    () => new HttpServer({ limits: { maxRequestBodySize: '5' as never } }),
+    'WEIR_OPTION_INVALID',
+    /limits: maxRequestBodySize is the string "5", not a whole number from 0 on or null/,
+  ],
+  'a limit of nothing': [
+    () => new HttpServer({ limits: { maxRequestHeaders: 0 } }),
+    'WEIR_OPTION_INVALID',
+    /maxRequestHeaders is 0, not a whole number from 1 on$/,
+  ],
+  'a middleware that is null': [() => server.use(null as never), 'WEIR_OPTION_INVALID', /use\(\) takes a function, not null/],
+  'a hook that is a list': [() => server.beforeSend([] as never), 'WEIR_OPTION_INVALID', /takes a function, not an array/],
   'a body mode that there is not': [
     () => server.mapPost('/', { body: 'streaming' as never }, () => ''),
     'WEIR_ROUTE_DECLARATION',
