@@ -35,9 +35,13 @@ export async function inject(host: ConnectionHost, request: InjectRequest | stri
       onAbort = () => reject(signal!.reason)
       signal?.addEventListener('abort', onAbort)
       transport.onOutput = (piece) => {
-        const answer = reading.take(piece, transport.wasReset)
-        if (answer !== null) resolve(answer)
-        else if (piece === null) reject(new WeirError('WEIR_CLIENT_GONE', 'the server broke off before the answer was complete'))
+        try {
+          const answer = reading.take(piece, transport.wasReset)
+          if (answer !== null) resolve(answer)
+          else if (piece === null) reject(new WeirError('WEIR_CLIENT_GONE', 'the server broke off before the answer was complete'))
+        } catch (error) {
+          reject(error) // whoever writes another protocol is not to be told by what reads it
+        }
       }
       transport.send(body.length === 0 ? head : Buffer.concat([head, body]))
     })

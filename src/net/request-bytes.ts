@@ -67,11 +67,22 @@ export function fieldsOf(headers: NonNullable<InjectRequest['headers']>): [name:
   )
 }
 
+function jsonOf(value: unknown): string {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (error) {
+    throw refused(`${kindOf(value)} as json: ${(error as Error).message}`)
+  }
+  if (text === undefined) throw refused(`${kindOf(value)} as json: it has no JSON form`)
+  return text
+}
+
 async function encodeBody({ json, body }: InjectRequest): Promise<{ bytes: Buffer; type: string | null } | null> {
-  if (json !== undefined) return { bytes: Buffer.from(JSON.stringify(json)), type: 'application/json' }
+  if (json !== undefined) return { bytes: Buffer.from(jsonOf(json)), type: 'application/json' }
   if (body === undefined) return null
   if (typeof body === 'string' || body instanceof Uint8Array) return { bytes: Buffer.from(body as string), type: null }
-  if (!(body instanceof FormData || body instanceof URLSearchParams)) throw refused(`${typeof body} as body; an object goes into json`)
+  if (!(body instanceof FormData || body instanceof URLSearchParams)) throw refused(`${kindOf(body)} as body; an object goes into json`)
   const encoded = new Response(body)
   return { bytes: Buffer.from(await encoded.arrayBuffer()), type: encoded.headers.get('content-type') }
 }

@@ -299,6 +299,21 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     'WEIR_OPTION_INVALID',
     /a request is a URL or an object with one, .* not undefined/,
   ],
+  'inject with a function as JSON': [
+    () => server.inject({ url: '/', json: () => 1 }),
+    'WEIR_OPTION_INVALID',
+    /a test cannot send a function as json: it has no JSON form/,
+  ],
+  'inject with JSON that holds a bigint': [
+    () => server.inject({ url: '/', json: { a: 1n } }),
+    'WEIR_OPTION_INVALID',
+    /a test cannot send an object as json: .*BigInt/,
+  ],
+  'inject with an object as body': [
+    () => server.inject({ url: '/', body: null as never }),
+    'WEIR_OPTION_INVALID',
+    /a test cannot send null as body; an object goes into json/,
+  ],
   'a request of a client that is none': [() => connect(server).request(undefined as never), 'WEIR_OPTION_INVALID', /not undefined/],
 }
 for (const [what, [call, code, message]] of Object.entries(told)) {

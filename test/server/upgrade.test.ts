@@ -276,6 +276,25 @@ test('inject sees the 101, and what is refused', async () => {
   assert.equal((await server.inject('/echo')).status, 426)
 })
 
+test('inject rejects where another protocol answers with what is no answer, whoever writes it', async () => {
+  const server = new HttpServer({ logger: null })
+  let failure: unknown = null
+  server.mapGet('/', (_, { response }) =>
+    response.upgrade('x', (socket) => {
+      setImmediate(() => {
+        try {
+          socket.write('hello\r\n\r\n')
+        } catch (error) {
+          failure = error
+        }
+      })
+    }),
+  )
+  const asked = server.inject({ url: '/', headers: { Connection: 'upgrade', Upgrade: 'x' }, signal: AbortSignal.timeout(5_000) })
+  await assert.rejects(asked, { message: /no status line of an answer: "hello"/ })
+  assert.equal(failure, null)
+})
+
 test('a name of a protocol that cannot be sent is refused', async () => {
   const server = new HttpServer({ logger: null })
   server.mapGet('/', (_, { response }) => response.upgrade('a\r\nb', echo))
