@@ -4,7 +4,7 @@ import { setMaxListeners } from 'node:events'
 import type { Controller, ControllerClass } from './app/controller.ts'
 import type { Declaration, Method } from './app/declaration.ts'
 import { Dispatcher, type Logger, type OnError } from './app/dispatch.ts'
-import { classesOf, type MapOptions, routesOfController } from './app/mapping.ts'
+import { checkMapOptions, classesOf, type MapOptions, routesOfController } from './app/mapping.ts'
 import type { BeforeSend, Middleware } from './app/middleware.ts'
 import type { InlineHandler, MapMethod, Module, ModuleHost } from './app/module-host.ts'
 import { type Handler, Route } from './app/route.ts'
@@ -285,6 +285,7 @@ export class HttpServer implements ModuleHost {
     options: MapOptions<T> & Required<Pick<MapOptions<T>, 'create'>>,
   ): this
   mapController<T extends Controller>(Class: ControllerClass<T>, prefix = '', options: MapOptions<T> = {}): this {
+    checkMapOptions('mapController()', options)
     this.#routes.addAll(routesOfController(Class, prefix, options))
     return this
   }
@@ -301,6 +302,7 @@ export class HttpServer implements ModuleHost {
     prefix = '',
     options: MapOptions = {},
   ): this {
+    checkMapOptions('mapControllers()', options)
     const classes = classesOf(selection, options.exclude ?? []).filter((Class) => Array.isArray(selection) || routesOf(Class).size > 0)
     this.#routes.addAll(classes.flatMap((Class) => routesOfController(Class, prefix, options)))
     return this

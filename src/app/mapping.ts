@@ -2,6 +2,7 @@
 
 import { WeirError } from '../base/errors.ts'
 import { kindOf } from '../base/kind-of.ts'
+import { checkFunction, checkNames, listOf } from '../base/options.ts'
 import type { HttpSession } from '../http/session.ts'
 import { joinPaths } from '../routing/template.ts'
 
@@ -18,6 +19,15 @@ export interface MapOptions<T extends Controller = Controller> {
   readonly exclude?: readonly AnyController[]
   /** Makes the instance for a request, for instance with what its constructor wants. It must give a new one each time. */
   readonly create?: (Class: ControllerClass<T>, session: HttpSession) => T
+}
+
+const OPTION_NAMES = ['exclude', 'create'] as const satisfies readonly (keyof MapOptions)[]
+
+/** @throws WEIR_OPTION_INVALID: a class that is to be left out, and is not, would answer */
+export function checkMapOptions<T extends Controller>(member: string, options: MapOptions<T>): void {
+  checkNames(member, options, OPTION_NAMES)
+  if (options.exclude !== undefined) listOf(member, 'exclude', options.exclude)
+  checkFunction(member, 'create', options.create)
 }
 
 /** The routes of one class under `mount`. @throws WEIR_ROUTE_DECLARATION when it has none */

@@ -106,7 +106,7 @@ function checkOptions(options: RouteOptions, where: string): void {
     throw new WeirError('WEIR_ROUTE_DECLARATION', `option "${name}" of ${where} is ${shown(options[name])}, not ${expected}`)
   }
   const { host, body, maxRequestBodySize: size } = options
-  if (host !== undefined && !/^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(host))
+  if (host !== undefined && !(typeof host === 'string' && /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(host)))
     refuse('host', 'a name such as api.example.com or *.example.com, without a port')
   if (body !== undefined && body !== 'buffer' && body !== 'stream') refuse('body', '"buffer" or "stream"')
   if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0))

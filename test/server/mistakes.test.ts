@@ -286,6 +286,27 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   ],
   'a middleware that is null': [() => server.use(null as never), 'WEIR_OPTION_INVALID', /use\(\) takes a function, not null/],
   'a hook that is a list': [() => server.beforeSend([] as never), 'WEIR_OPTION_INVALID', /takes a function, not an array/],
+  'a host that is a number': [
+    () => server.mapGet('/', { host: 5 as never }, () => ''),
+    'WEIR_ROUTE_DECLARATION',
+    /option "host" of \/ is 5, not a name/,
+  ],
+  'a host that is null': [() => server.mapGet('/', { host: null as never }, () => ''), 'WEIR_ROUTE_DECLARATION', /is null, not a name/],
+  'classes to leave out, misspelt': [
+    () => server.mapControllers(Routed, '', { excludes: [Routed] } as never),
+    'WEIR_OPTION_INVALID',
+    /there is no option "excludes"/,
+  ],
+  'a class to leave out, and no list': [
+    () => server.mapControllers(Routed, '', { exclude: Routed as never }),
+    'WEIR_OPTION_INVALID',
+    /exclude is a function, not a list/,
+  ],
+  'an instance in place of a factory': [
+    () => server.mapController(Routed, '', { create: new Routed() as never }),
+    'WEIR_OPTION_INVALID',
+    /create is a Routed, not a function/,
+  ],
   'a body mode that there is not': [
     () => server.mapPost('/', { body: 'streaming' as never }, () => ''),
     'WEIR_ROUTE_DECLARATION',
