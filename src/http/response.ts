@@ -160,9 +160,13 @@ export class HttpResponse {
     return this.#setField('Set-Cookie', setCookie(name, value, options), false)
   }
 
-  /** Tells the client to forget a cookie. Path and domain must be those that it was set with. */
-  deleteCookie(name: string, options: Pick<CookieOptions, 'path' | 'domain' | 'secure' | 'httpOnly' | 'sameSite'> = {}): this {
-    return this.cookie(name, '', { ...options, expires: new Date(0) })
+  /** Tells the client to forget a cookie. Path, domain and partition must be those that it was set with: all its options may be given again. */
+  deleteCookie(
+    name: string,
+    options: Pick<CookieOptions, 'path' | 'domain' | 'secure' | 'httpOnly' | 'sameSite' | 'partitioned'> = {},
+  ): this {
+    const { maxAge: _, ...attributes }: CookieOptions = options // an age goes before a date (RFC 6265 §5.3)
+    return this.cookie(name, '', { ...attributes, expires: new Date(0) })
   }
 
   /** Sends a value as JSON. @throws WEIR_RESULT_UNSENDABLE when it has no JSON form */

@@ -322,6 +322,13 @@ inBothReadModes('response', (serve) => {
   ]
   for (const [what, act] of injections) {
     test(`CR, LF and NUL are refused in: ${what}`, async (t) => {
+  test('deleteCookie takes the options that the cookie was set with: neither age nor partition keeps it', async (t) => {
+    const options = { path: '/x', maxAge: 3600, httpOnly: true, secure: true, partitioned: true } as const
+    const answer = await answerOf(serve, t, ({ response }) => response.deleteCookie('a', options).text(''))
+    assert.deepEqual(answer.headers('set-cookie'), ['a=; Path=/x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; Partitioned'])
+    assert.equal(options.maxAge, 3600)
+  })
+
       for (const evil of ['\r\nEvil: 1', '\nEvil: 1', '\rEvil: 1', '\0Evil: 1', '\r\n\r\nEvil']) {
         const { connect } = await serve(t, (server) => server.mapGet('/', (_, { response }) => act(response.header('Before', '1'), evil)))
         const client = await connect()
