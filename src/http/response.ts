@@ -119,6 +119,7 @@ export class HttpResponse {
       this.#isTypeSet = false
     }
     if (/^content-length$/i.test(name)) this.#declaredLength = -1
+    if (/^connection$/i.test(name)) this.#closes = false
     dropField(this.#fields, name)
     return this
   }
@@ -128,6 +129,7 @@ export class HttpResponse {
     const wanted = name.toLowerCase()
     if (wanted === 'content-type') return this.#type
     if (wanted === 'content-length') return this.#declaredLength === -1 ? null : String(this.#declaredLength)
+    if (wanted === 'connection' && this.#closes) return 'close'
     return firstValue(this.#fields, wanted)
   }
 

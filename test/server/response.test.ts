@@ -203,6 +203,24 @@ inBothReadModes('response', (serve) => {
     ['header replaces', (r) => r.header('X', 1).header('x', '2').text(''), (m) => m.headers('x'), ['2']],
     ['appendHeader adds', (r) => r.header('X', 1).appendHeader('X', '2').text(''), (m) => m.headers('x'), ['1', '2']],
     ['removeHeader removes all', (r) => r.appendHeader('X', 1).appendHeader('x', 2).removeHeader('X').text(''), (m) => m.headers('x'), []],
+    [
+      'removeHeader takes Connection: close back',
+      (r) => r.header('Connection', 'close').removeHeader('connection').text(''),
+      (m) => m.headers('connection'),
+      [],
+    ],
+    [
+      'getHeader knows Connection: close',
+      (r) => r.header('connection', 'Close').text(`${r.getHeader('Connection')}`),
+      (m) => m.text,
+      'close',
+    ],
+    [
+      'a lone surrogate in a cookie is no character',
+      (r) => r.cookie('a', 'b\ud800c').text(''),
+      (m) => m.header('set-cookie'),
+      'a=b%EF%BF%BDc',
+    ],
     ['a field keeps its spelling', (r) => r.header('x-FOO', 'a').text(''), (m) => m.fields[0], ['x-FOO', 'a']],
     ['a field may hold latin1', (r) => r.header('x', 'ü').text(''), (m) => m.header('x'), 'ü'],
     ['Date may be set', (r) => r.header('Date', 'x').text(''), (m) => m.headers('date'), ['x']],
@@ -304,6 +322,13 @@ inBothReadModes('response', (serve) => {
     assert.deepEqual(answer.headers('set-cookie'), ['a=; Path=/x; Expires=Thu, 01 Jan 1970 00:00:00 GMT'])
   })
 
+  test('deleteCookie takes the options that the cookie was set with: neither age nor partition keeps it', async (t) => {
+    const options = { path: '/x', maxAge: 3600, httpOnly: true, secure: true, partitioned: true } as const
+    const answer = await answerOf(serve, t, ({ response }) => response.deleteCookie('a', options).text(''))
+    assert.deepEqual(answer.headers('set-cookie'), ['a=; Path=/x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; Partitioned'])
+    assert.equal(options.maxAge, 3600)
+  })
+
   // Nothing of what a client sent can become a field of its own.
 
   const injections: [what: string, act: (response: HttpResponse, evil: string) => unknown][] = [
@@ -322,13 +347,6 @@ inBothReadModes('response', (serve) => {
   ]
   for (const [what, act] of injections) {
     test(`CR, LF and NUL are refused in: ${what}`, async (t) => {
-  test('deleteCookie takes the options that the cookie was set with: neither age nor partition keeps it', async (t) => {
-    const options = { path: '/x', maxAge: 3600, httpOnly: true, secure: true, partitioned: true } as const
-    const answer = await answerOf(serve, t, ({ response }) => response.deleteCookie('a', options).text(''))
-    assert.deepEqual(answer.headers('set-cookie'), ['a=; Path=/x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; Partitioned'])
-    assert.equal(options.maxAge, 3600)
-  })
-
       for (const evil of ['\r\nEvil: 1', '\nEvil: 1', '\rEvil: 1', '\0Evil: 1', '\r\n\r\nEvil']) {
         const { connect } = await serve(t, (server) => server.mapGet('/', (_, { response }) => act(response.header('Before', '1'), evil)))
         const client = await connect()
