@@ -206,6 +206,7 @@ export class HttpResponse {
    * @throws WEIR_OPTION_INVALID for an option that there is not
    */
   file(path: string, options?: FileOptions): this {
+    if (typeof path !== 'string') throw unsendable(path, 'a path')
     return this.#setContent({ kind: 'file', file: { path, options: checkedFileOptions(options) } }, undefined, null)
   }
 

@@ -52,6 +52,9 @@ test('.min and .max allow their own moment', () => {
   assert.ok(t.dateTime.min(NOON).fromValue(new Date(NOON.getTime() - 1)) instanceof Mismatch)
   assert.throws(() => t.date.min(NOON).max(new Date(0)), { code: 'WEIR_OPTION_INVALID' })
   assert.throws(() => t.date.min(new Date(Number.NaN)), { code: 'WEIR_OPTION_INVALID' })
+  const message = /a date lies from or to a Date, not a string$/
+  for (const call of ['min', 'max'] as const)
+    assert.throws(() => t.date[call]('2024-01-01' as never), { code: 'WEIR_OPTION_INVALID', message })
 })
 
 test('changing the Date that was a bound, or a default, changes nothing', () => {

@@ -1,6 +1,7 @@
 // Moments, days and wall-clock times. The grammar is in iso.ts.
 
 import { WeirError } from '../base/errors.ts'
+import { kindOf } from '../base/kind-of.ts'
 import { CheckedTextSchema } from './checked-text.ts'
 import { dateMs, dateTimeMs, hasZone } from './iso.ts'
 import type { Mismatch } from './mismatch.ts'
@@ -32,12 +33,12 @@ export class DateSchema<T = Date> extends Schema<T> {
 
   /** `earliest` or later. */
   min(earliest: Date): DateSchema<T> {
-    return this.#with({ ...this.#range, earliest: earliest.getTime() })
+    return this.#with({ ...this.#range, earliest: msOf(earliest) })
   }
 
   /** `latest` or earlier. */
   max(latest: Date): DateSchema<T> {
-    return this.#with({ ...this.#range, latest: latest.getTime() })
+    return this.#with({ ...this.#range, latest: msOf(latest) })
   }
 
   override optional(): DateSchema<T | undefined> {
@@ -107,6 +108,12 @@ export class DateSchema<T = Date> extends Schema<T> {
     const iso = new Date(ms).toISOString()
     return this.#precision === 'date' ? iso.slice(0, iso.indexOf('T')) : iso
   }
+}
+
+/** For callers that no compiler has checked. */
+function msOf(end: unknown): number {
+  if (end instanceof Date) return end.getTime()
+  throw new WeirError('WEIR_OPTION_INVALID', `a date lies from or to a Date, not ${kindOf(end)}`)
 }
 
 /** A wall-clock date and time without a zone. It stays text, checked: no Date can hold one without inventing a zone. */
