@@ -9,5 +9,11 @@ const files = ['build/src', 'build/test']
   .filter((file) => file.endsWith('.test.js') && (words.length === 0 || words.some((word) => file.includes(word))))
   .sort()
 
+// Without a file the runner would look for tests itself, and run all that it finds.
+if (files.length === 0)
+  throw new Error(
+    `no compiled test ${words.length === 0 ? 'is there' : `has ${words.join(' or ')} in its path`}; npm run compile makes them`,
+  )
+
 const run = spawnSync(process.execPath, ['--enable-source-maps', '--test', '--test-timeout=300000', ...files], { stdio: 'inherit' })
 process.exitCode = run.status ?? 1
