@@ -4,9 +4,10 @@ import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { type ByteSource, closeSource } from '../http/byte-source.ts'
+import { FRAMING } from '../http/field-list.ts'
 import { RequestHeaders } from '../http/headers.ts'
 import { HttpRequest } from '../http/request.ts'
-import { FRAMING, HttpResponse } from '../http/response.ts'
+import { HttpResponse } from '../http/response.ts'
 import { HttpSession } from '../http/session.ts'
 
 /**

@@ -8,7 +8,7 @@ import { kindOf, shown } from '../base/kind-of.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
 
 import { type ByteSource, closeSource, guardSource } from './byte-source.ts'
-import { dropField, firstValue, joinedValue } from './field-list.ts'
+import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES } from './field-list.ts'
 import { checkedFileOptions, type FileOptions } from './file-options.ts'
 import { jsonTextOf, type Serialize } from './json-engine.ts'
 import { problemOf } from './problem.ts'
@@ -38,17 +38,10 @@ export type ResponseContent =
 
 const NO_CONTENT: ResponseContent = { kind: 'none' }
 
-export const JSON_TYPE = 'application/json'
+const JSON_TYPE = 'application/json'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 const HTML_TYPE = 'text/html; charset=utf-8'
 const PROBLEM_TYPE = 'application/problem+json'
-
-/** Fields that describe a body, and so go when the body is replaced by that of an error. Content-Security-Policy protects whatever is sent. */
-const REPRESENTATION = /^(?:content-(?!security-policy).*|etag|last-modified|accept-ranges|cache-control|expires)$/i
-/** Fields that say something of a body's very bytes, and so not of the same body in another coding. */
-const OF_THE_BYTES = ['Accept-Ranges', 'Content-Length', 'Content-MD5', 'Content-Digest', 'Repr-Digest', 'Digest']
-/** Fields by which the engine frames messages and connections; a handler that set them could split an answer in two. */
-export const FRAMING = /^(?:transfer-encoding|connection|keep-alive|upgrade|trailer|te|proxy-connection)$/i
 
 /**
  * The answer to one request. Methods return the response, so that calls can be chained; the last body wins.
@@ -434,9 +427,7 @@ export class HttpResponse {
     this.#type = null
     this.#isTypeSet = false
     this.#declaredLength = -1
-    const fields = this.#fields
-    if (fields === null) return
-    for (let i = fields.length - 2; i >= 0; i -= 2) if (REPRESENTATION.test(fields[i]!)) fields.splice(i, 2)
+    dropRepresentation(this.#fields)
   }
 }
 
