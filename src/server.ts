@@ -95,8 +95,8 @@ export class HttpServer implements ModuleHost {
   /** @throws WEIR_OPTION_INVALID for a limit or a time that cannot be one */
   constructor(address: string, port: number, options?: Omit<ServerOptions, 'address' | 'port'>)
   constructor(options?: ServerOptions)
-  constructor(first: string | ServerOptions = {}, port?: number, options: ServerOptions = {}) {
-    const settings = typeof first === 'string' ? { ...options, address: first, ...(port === undefined ? {} : { port }) } : first
+  constructor(first?: string | ServerOptions, port?: number, options: ServerOptions = {}) {
+    const settings = settingsOf(first, port, options)
     checkOptions(settings)
     this.#options = settings
     this.#places = placesOf(settings)
@@ -339,6 +339,13 @@ export class HttpServer implements ModuleHost {
   inject(request: InjectRequest | string): Promise<InjectResponse> {
     return inject(this.#host, request)
   }
+}
+
+/** What either way of making a server says. @throws WEIR_OPTION_INVALID for a port without an address: it would be any port */
+function settingsOf(first: string | ServerOptions | undefined, port: number | undefined, options: ServerOptions): ServerOptions {
+  if (typeof first === 'string') return { ...options, address: first, ...(port === undefined ? {} : { port }) }
+  if (port !== undefined) throw invalid('new HttpServer(address, port, options)', `address is ${shown(first)}, not a text`)
+  return first === undefined ? {} : first
 }
 
 /** Every stream of events may listen to it: Node need not warn of the eleventh. */
