@@ -261,13 +261,15 @@ export class HttpRequest {
    * @returns null when the body is no multipart/form-data, or not a valid one
    * @throws (rejects) PayloadTooLargeError for a limit that was crossed; BodyAlreadyReadError when the body went elsewhere
    */
-  bodyMultipart(options: MultipartOptions = {}): Promise<MultipartFormData | null> {
-    return neverUnhandled(this.#formOnce(options))
-  }
-
-  async #formOnce(options: MultipartOptions): Promise<MultipartFormData | null> {
-    const limits = memoryLimits(options) // also where the form was read before, and they come too late
-    if (this.#form === null || this.#isExpired) this.#form = this.#readForm('bodyMultipart()', limits) // an expired request says so, whatever was read before
+  bodyMultipart(options?: MultipartOptions): Promise<MultipartFormData | null> {
+    let limits = DEFAULT_FORM_LIMITS
+    try {
+      if (options !== undefined) limits = memoryLimits(options) // also where the form was read before, and they come too late
+    } catch (error) {
+      return neverUnhandled(Promise.reject(error))
+    }
+    // An expired request says so, whatever was read before.
+    if (this.#form === null || this.#isExpired) this.#form = neverUnhandled(this.#readForm('bodyMultipart()', limits))
     return this.#form
   }
 
