@@ -184,7 +184,8 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   forget(exchange: Http2Exchange): void {
     this.#exchanges.delete(exchange)
     this.#waiting.delete(exchange)
-    this.#beginWaiting()
+    // Not at once: where many end together, it would be the turn of those whose end comes next.
+    if (this.#waiting.size > 0) setImmediate(() => this.#beginWaiting())
     if (this.#exchanges.size > 0) return
     if (this.#isGone) this.host.forget(this)
     else {

@@ -1,12 +1,13 @@
 // HTTP/2 clients that leave without a word, or do not read what they asked for.
 
 import assert from 'node:assert/strict'
-import { connect as connectHttp2 } from 'node:http2'
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { test } from 'node:test'
 import { connect } from 'node:tls'
 
+import type { HttpServer } from '../../src/index.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'
-import { within } from '../support/serving.ts'
+import { eventually, within } from '../support/serving.ts'
 
 const FRAME_ON_NO_STREAM = Buffer.from([0, 0, 1, 0, 0, 0, 0, 0, 0, 0x61])
 const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])])
@@ -88,3 +89,34 @@ test('for a client that does not read its answers no more are made, until it rea
   )
   assert.equal(made, streams.length)
 })
+
+const endings: readonly (readonly [what: string, end: (client: ClientHttp2Session, server: HttpServer) => unknown])[] = [
+  ['the client leaves', (client) => client.destroy()],
+  ['the client breaks it off', (client) => client.goaway(2)],
+  ['the server stops', (_client, server) => server.stop({ graceMs: 0 })],
+]
+for (const [what, end] of endings) {
+  test(`requests that wait when ${what} are never begun`, async (t) => {
+    let [begun, isOver] = [0, false]
+    const { server, logged } = await serveHttp2(t, (one) => {
+      one.mapGet('/unread', async (_, { signal }) => {
+        signal.addEventListener('abort', () => (isOver = true))
+        return 'x'.repeat(5 * 1024 * 1024)
+      })
+      one.mapGet('/', () => {
+        begun++
+      })
+    })
+    const client = connectHttp2(`https://localhost:${server.port}`, { rejectUnauthorized: false, settings: { initialWindowSize: 0 } })
+    client.on('error', () => {})
+    t.after(() => client.destroy())
+    const unread = client.request({ ':path': '/unread' }).on('error', () => {})
+    await within(new Promise((resolve) => unread.once('response', resolve)), 'the head of the answer that is not read')
+    for (let i = 0; i < 10; i++) client.request({ ':path': '/' }).on('error', () => {})
+    await within(new Promise<void>((resolve) => client.ping(() => resolve())), 'the answer to a ping')
+    await end(client, server)
+    await eventually(() => isOver, 'the end')
+    await within(server.stop(), 'the stop')
+    assert.deepEqual([begun, logged], [0, []])
+  })
+}
