@@ -74,6 +74,8 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   /** For how long nothing was heard of the client. */
   #silentMs = 0
   #isAsked = false
+  /** When the last stream that was here ended. */
+  #lastEnd = Number.NEGATIVE_INFINITY
   /** The server stops. */
   #isDraining = false
   /** No new request is taken. */
@@ -187,6 +189,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     // Not at once: where many end together, it would be the turn of those whose end comes next.
     if (this.#waiting.size > 0) setImmediate(() => this.#beginWaiting())
     if (this.#exchanges.size > 0) return
+    this.#lastEnd = this.host.ticker.now
     if (this.#isGone) this.host.forget(this)
     else {
       if (this.#isFinishing) this.#deadlines.enter(phase.LINGER)
@@ -250,9 +253,19 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     this.#beginWaiting()
     this.#listen(elapsedMs)
     this.#checkHead(elapsedMs)
+    if (this.#mayBeReading) this.#deadlines.postponeEnd()
     if (!this.#deadlines.isOver) return
     if (this.#deadlines.phase === phase.LINGER) this.#socket.destroy()
     else this.finish()
+  }
+
+  /**
+   * Behind the last word an answer may be on its way for long yet, out of our sight. A client that reads it goes on sending frames
+   * (WINDOW_UPDATE), and a socket that is closed would answer them with a reset: what has not arrived by then would be lost.
+   */
+  get #mayBeReading(): boolean {
+    const { ticker, timeouts } = this.host
+    return this.#deadlines.phase === phase.LINGER && ticker.now - this.#lastEnd <= (timeouts.writeTimeout ?? Number.POSITIVE_INFINITY)
   }
 
   /** Inside a head nothing else can be said (RFC 9113 §4.3): a client that does not end it has to go, with all that it has asked. */

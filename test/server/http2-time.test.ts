@@ -22,7 +22,7 @@ import {
   RST_STREAM,
 } from '../support/http2-client.ts'
 import { Http2OnClock } from '../support/http2-on-clock.ts'
-import { gate, within } from '../support/serving.ts'
+import { eventually, gate, within } from '../support/serving.ts'
 
 const head = (path: string): (readonly [string, string])[] => [
   [':method', 'GET'],
@@ -230,4 +230,35 @@ test('writeTimeout: an answer of which nothing is read does not live by what is 
   // Ten times 16,000 bytes of the other, and from there on 30 s.
   assert.ok(seconds >= 30 && seconds <= 50, `${seconds} s`)
   await take(client, 3, 10_000)
+})
+
+/** A client that has been sent an answer behind which the connection ends, and has read nothing of it. */
+async function slowClient(t: TestContext, server: Http2OnClock): Promise<RawHttp2> {
+  const client = await RawHttp2.connect(t, server.port, { [INITIAL_WINDOW_SIZE]: 2 ** 30 })
+  client
+    .allow(0, 2 ** 30)
+    .pause()
+    .headers(1, head('/last'))
+  for (let i = 0; i < 100; i++) {
+    await server.elapse(100, client)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  return client
+}
+
+const last = (server: HttpServer): void => {
+  server.mapGet('/last', (_, { response }) => response.header('Connection', 'close').text('x'.repeat(1_000_000)))
+}
+
+test('lingerTimeout: a client that still reads the last answer after 10 s may say so, and gets all of it', async (t) => {
+  const client = await slowClient(t, await start(t, last))
+  client.allow(0, 1).resume()
+  assert.equal((await client.body(1)).length, 1_000_000)
+})
+
+test('lingerTimeout: a client that does not end its side is sent away at last', async (t) => {
+  const server = await start(t, last)
+  const client = await slowClient(t, server)
+  await server.elapse(25_000, client)
+  await eventually(() => client.allow(0, 1).isClosed, 'the reset')
 })

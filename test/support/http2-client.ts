@@ -180,6 +180,11 @@ export class RawHttp2 {
     return this
   }
 
+  resume(): this {
+    this.#socket.resume()
+    return this
+  }
+
   /** Ends our side. */
   end(): void {
     this.#socket.end()
