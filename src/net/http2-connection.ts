@@ -127,7 +127,8 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   #open(stream: ServerHttp2Stream, flags: number, list: readonly string[]): void {
     this.#openHead.end(stream.id ?? 0)
     const { maxConcurrentStreams, maxRequestsPerConnection } = this.host.limits
-    if (this.#exchanges.size >= ROOM_FOR_CANCELLED * maxConcurrentStreams) {
+    // Node tells of a stream a moment after its head: it may be cancelled by now, or the connection gone, and nothing would say so.
+    if (stream.closed || this.#exchanges.size >= ROOM_FOR_CANCELLED * maxConcurrentStreams) {
       stream.on('error', ignore)
       stream.close(REFUSED_STREAM)
       return
