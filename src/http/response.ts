@@ -27,6 +27,12 @@ export interface FileContent {
  */
 export type TakeOver = (socket: Duplex, head: Buffer) => void
 
+/** The socket that `TakeOver` is given, for modules. @internal */
+export interface UpgradedDuplex extends Duplex {
+  /** Whether the client has read of what waited for it at the last call. */
+  hasBeenRead(): boolean
+}
+
 /** What stands behind the head. Text is sent as UTF-8. `file` is a file that is yet to be opened: what `next()` gives and `beforeSend` sees never is one. */
 export type ResponseContent =
   | { readonly kind: 'none' }

@@ -8,6 +8,7 @@ import type { Buffer } from 'node:buffer'
 import type { RawData, WebSocket } from 'ws'
 
 import { isPromise } from '../base/is-promise.ts'
+import type { UpgradedDuplex } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
 import { messageOf, pingOf, type WebSocketData } from './websocket-data.ts'
@@ -49,6 +50,7 @@ const COMPRESSION_THRESHOLD_BYTES = 1024
 export class WebSocketConnection<Args = unknown> {
   readonly #host: ConnectionHost<Args>
   readonly #ws: WebSocket
+  readonly #socket: UpgradedDuplex
   readonly #sending: SendQueue
   /** Null where messages are not compressed. */
   readonly #gate: MessageGate | null
@@ -63,15 +65,23 @@ export class WebSocketConnection<Args = unknown> {
   #isEnded = false
   /** How it ended, while a handler is at work: `close` is called behind it. */
   #ending: { readonly code: number; readonly reason: string } | null = null
-  /** Something came since the last heartbeat. */
+  /** Something came, or was read, since the last heartbeat. */
   #isAlive = true
   #aliveAt = 0
   #hasPinged = false
 
   /** @internal */
-  constructor(host: ConnectionHost<Args>, ws: WebSocket, gate: MessageGate | null, args: Args, session: HttpSession) {
+  constructor(
+    host: ConnectionHost<Args>,
+    ws: WebSocket,
+    socket: UpgradedDuplex,
+    gate: MessageGate | null,
+    args: Args,
+    session: HttpSession,
+  ) {
     this.#host = host
     this.#ws = ws
+    this.#socket = socket
     this.#sending = new SendQueue(ws, host.maxQueuedBytes)
     this.#gate = gate
     this.args = args
@@ -189,6 +199,8 @@ export class WebSocketConnection<Args = unknown> {
 
   /** @internal Asks a client that has been silent whether it is there, and breaks off one that has not answered for as long again. */
   onHeartbeat(now: number): void {
+    // A pong stands behind all that waits for the client to read it.
+    if (this.#socket.hasBeenRead()) this.#isAlive = true
     // Nothing of it is read while a handler is at work.
     if (this.#isAlive || this.#waiting !== null || this.#aliveAt === 0) {
       this.#isAlive = this.#hasPinged = false

@@ -9,6 +9,7 @@ import type { ArgsOf, Declaration } from '../app/declaration.ts'
 import type { MapMethod, Module, ModuleHost } from '../app/module-host.ts'
 import { checkNames, flag, tokensOf, wholeNumber } from '../base/options.ts'
 import { problemOf } from '../http/problem.ts'
+import type { UpgradedDuplex } from '../http/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
 import { HeartbeatTimer } from './heartbeat-timer.ts'
@@ -191,7 +192,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
     const wire = gate ?? socket
     const handshake = handshakeOf(session, offer) as unknown as IncomingMessage
     this.#upgrader.handleUpgrade(handshake, wire, gate === null ? head : NOTHING, (ws) => {
-      const connection = new WebSocketConnection(this, ws, gate, args, session)
+      const connection = new WebSocketConnection(this, ws, socket as UpgradedDuplex, gate, args, session)
       this.connections.add(connection)
       if (this.#heartbeat !== null) {
         this.#heartbeat.add(connection)

@@ -7,6 +7,8 @@
 import { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
 
+import type { UpgradedDuplex } from '../http/response.ts'
+
 import type { Transport, TransportOwner } from './transport.ts'
 
 /** Shorter pieces that are written together become one: that is cheaper than a vectored write. */
@@ -14,12 +16,16 @@ const JOIN_BYTES = 1024
 
 type Done = (error?: Error | null) => void
 
-export class UpgradedSocket extends Duplex implements TransportOwner {
+export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDuplex {
   readonly #transport: Transport
   readonly #onGone: () => void
   #isPaused = true
   /** A write that waits for room. */
   #onRoom: Done | null = null
+  /** Bytes that the transport was given. */
+  #written = 0
+  /** What had gone out at the last look; null when nothing waited then. */
+  #gone: number | null = null
 
   /**
    * @param hasEnded whether the client has ended its side already
@@ -59,6 +65,16 @@ export class UpgradedSocket extends Duplex implements TransportOwner {
     this.#onGone()
   }
 
+  hasBeenRead(): boolean {
+    const { unsentBytes } = this.#transport
+    const before = this.#gone
+    const gone = this.#written - unsentBytes
+    // What goes out while nothing waits says nothing: the system takes it, whoever is there.
+    this.#gone = unsentBytes === 0 ? null : gone
+    // Not only more: the transport counts a write twice that has just begun.
+    return before !== null && gone !== before
+  }
+
   // What a stream asks for.
 
   override _read(): void {
@@ -68,6 +84,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner {
   }
 
   override _write(bytes: Buffer, _encoding: string, done: Done): void {
+    this.#written += bytes.length
     this.#transport.writeBytes(bytes)
     this.#awaitRoom(done)
   }
@@ -76,6 +93,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner {
     const transport = this.#transport
     let text = ''
     for (const { chunk } of pieces) {
+      this.#written += chunk.length
       if (chunk.length < JOIN_BYTES) text += chunk.toString('latin1')
       else if (text === '') transport.writeBytes(chunk)
       else {

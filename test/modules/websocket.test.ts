@@ -591,6 +591,31 @@ inBothReadModes('a WebSocket', (serve) => {
     }
   })
 
+  test('a client that reads slowly is not broken off, and one that stops to read is', async (t) => {
+    const codes: number[] = []
+    const serving = await serve(t, (server) =>
+      mapEcho(server, {
+        pingInterval: 200,
+        close: (_, code) => void codes.push(code),
+        open(socket) {
+          void (async () => {
+            while (socket.send('x'.repeat(500_000))) await socket.drained()
+          })()
+        },
+      }),
+    )
+    const socket = await RawSocket.open(serving)
+    for (let i = 0; i < 60; i++) {
+      socket.client.resume()
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      socket.client.pause()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    assert.deepEqual(codes, [])
+    await eventually(() => codes.length > 0, 'the end')
+    assert.deepEqual(codes, [1006])
+  })
+
   test('a client is not taken for dead while its message is handled', async (t) => {
     const handled = gate()
     const serving = await serve(t, (server) => mapEcho(server, { pingInterval: 30, message: () => handled.promise }))
