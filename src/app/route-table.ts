@@ -54,9 +54,13 @@ export class RouteTable {
     return { route: match.route, values: rawValues(match.route, match.values, head.rawPath) }
   }
 
-  /** Methods that the path answers to, OPTIONS and an implied HEAD included; empty when nothing is there. For `*`: those of the whole server. */
-  methodsFor(path: string, host: string): string[] {
-    const methods = new Set(path === '*' ? this.#routes.map((route) => route.method ?? '') : this.#matcher.methodsFor(path, hostName(host)))
+  /**
+   * Methods that the path answers to, OPTIONS and an implied HEAD included; empty when nothing is there. For `*`: those of the whole server.
+   * @param others that are answered there without a route
+   */
+  methodsFor(path: string, host: string, others: readonly string[]): string[] {
+    const routed = path === '*' ? this.#routes.map((route) => route.method ?? '') : this.#matcher.methodsFor(path, hostName(host))
+    const methods = new Set([...routed, ...others])
     if (methods.size === 0 && path !== '*') return []
     if (methods.has('GET')) methods.add('HEAD')
     methods.add('OPTIONS')

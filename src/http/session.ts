@@ -65,6 +65,7 @@ export class Bag {
   }
 }
 
+const NO_METHODS: readonly string[] = Object.freeze([])
 const NO_METADATA: RouteMetadata = Object.freeze({})
 let requests = 0
 
@@ -81,6 +82,8 @@ export class HttpSession {
   readonly match: RouteMatch
   /** @internal `onError` has been asked: when its answer fails as well, it is not asked again. */
   hasAskedOnError = false
+  /** @internal Methods that middleware answers at this path, beside those of its routes. */
+  otherMethods: readonly string[] = NO_METHODS
   readonly #connection: ConnectionInfo
   readonly #serialize: Serialize
   #response: HttpResponse | null = null

@@ -8,7 +8,6 @@ import { join, resolve } from 'node:path'
 
 import type { Next } from '../app/middleware.ts'
 import type { Module } from '../app/module-host.ts'
-import { WeirError } from '../base/errors.ts'
 import { checkNames, flag, invalid, listOf, wholeNumber } from '../base/options.ts'
 import { openFile, prepareOpenFile } from '../http/file.ts'
 import type { HttpRequest } from '../http/request.ts'
@@ -92,6 +91,7 @@ const DEFAULT_CACHED_FILE_BYTES = 256 * 1024
 const DEFAULT_CHECK_INTERVAL = 1_000
 /** So often a file is looked for whose name leads elsewhere by the time it is opened. */
 const MOST_ATTEMPTS = 3
+const FILE_METHODS = ['GET']
 
 /**
  * Serves the files below a directory. Several may be installed; the first that has the file answers.
@@ -239,21 +239,11 @@ class StaticFiles {
     return session.response.redirect(`./${last}/${queryString === '' ? '' : `?${queryString}`}`, 301)
   }
 
-  /** A file has GET and HEAD, beside what a route of the same path has. */
+  /** A file has GET, beside what a route of the same path has. Whoever answers then says so in Allow. */
   async #answerOther(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
-    const answer = await next()
-    const allow = answer.listHeader('Allow')
-    if (answer.statusCode !== 404 && allow === null) return answer
     const file = await this.#findAny(name)
-    if (file === null || typeof file !== 'object') return answer
-    const { response, request } = session
-    const methods = new Set([...(allow?.split(', ') ?? []), 'GET', 'HEAD', 'OPTIONS'])
-    const isUnknown = answer.statusCode === 404
-    const described = isUnknown ? response : answer
-    described.header('Allow', [...methods].sort().join(', '))
-    if (!isUnknown) return answer
-    if (request.method === 'OPTIONS') return response.noContent()
-    throw new WeirError('WEIR_METHOD_NOT_ALLOWED')
+    if (file !== null && typeof file === 'object') session.otherMethods = FILE_METHODS
+    return next()
   }
 
   #send(session: HttpSession, next: Next, file: StaticFile, attempts = MOST_ATTEMPTS): HttpResponse | Promise<HttpResponse> {

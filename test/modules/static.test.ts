@@ -153,6 +153,23 @@ test('other methods than GET and HEAD are told which there are, those of a route
   }
 })
 
+test('onError is told what is answered of a method that a file does not have, once', async (t) => {
+  const asked: unknown[] = []
+  const { root } = siteOf(t)
+  const server = new HttpServer({ logger: null, onError: (error) => void asked.push((error as { code: string }).code) })
+  server.useModule(staticFiles({ root }))
+  server.useModule(staticFiles({ root: siteOf(t).root }))
+  const cases: readonly [string, string, number, string[]][] = [
+    ['OPTIONS', '/text.txt', 204, []],
+    ['POST', '/text.txt', 405, ['WEIR_METHOD_NOT_ALLOWED']],
+    ['POST', '/missing.txt', 404, ['WEIR_ROUTE_NOT_FOUND']],
+  ]
+  for (const [method, url, status, codes] of cases) {
+    assert.equal((await server.inject({ method, url })).status, status)
+    assert.deepEqual(asked.splice(0), codes, `${method} ${url}`)
+  }
+})
+
 test('conditions are answered from memory as from the disk', async (t) => {
   const site = siteOf(t)
   for (const url of ['/text.txt', '/large.bin']) {
