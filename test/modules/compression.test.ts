@@ -104,6 +104,8 @@ test('the client says which coding it likes, and of equals the first that we hav
     ['compress, x-unknown', null],
     ['gzip;q=nonsense', null],
     [`x-${'long'.repeat(100)}, gzip`, 'gzip'],
+    ['gzip'.padEnd(1024, ','), 'gzip'],
+    ['gzip'.padEnd(1025, ','), null],
   ]
   for (const [accept, coding] of [...cases, ...cases]) {
     const answer = await ask(server, '/text', accept)
