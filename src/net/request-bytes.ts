@@ -3,7 +3,8 @@
 import { Buffer } from 'node:buffer'
 import { isFieldValue, isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
-import { kindOf } from '../base/kind-of.ts'
+import { kindOf, shown } from '../base/kind-of.ts'
+import { checkNames } from '../base/options.ts'
 
 /** What to send. */
 export interface InjectRequest {
@@ -11,8 +12,10 @@ export interface InjectRequest {
   readonly method?: string
   /** Path and query, as they stand in a request line. */
   readonly url: string
-  /** `Host: localhost` and the Content-Length of a body are added unless they are here. Sent as they are. */
-  readonly headers?: Readonly<Record<string, string | number | readonly string[]>> | Headers
+  /** `Host: localhost` and the Content-Length of a body are added unless they are here. Sent as they are. Pairs may be a `Headers` or a `Map`. */
+  readonly headers?:
+    | Readonly<Record<string, string | number | readonly string[]>>
+    | Iterable<readonly [name: string, value: string | number]>
   /** A form brings its own Content-Type. */
   readonly body?: string | Uint8Array | FormData | URLSearchParams
   /** Sent as JSON, in place of `body`. */
@@ -21,11 +24,18 @@ export interface InjectRequest {
   readonly signal?: AbortSignal
 }
 
-/** What a string stands for: a GET of that URL. @throws WEIR_OPTION_INVALID for what is no request at all */
-export function requestOf<R extends { readonly url: string }>(request: R | string): R | { readonly url: string } {
+export const REQUEST_NAMES = ['method', 'url', 'headers', 'body', 'json', 'signal'] as const satisfies readonly (keyof InjectRequest)[]
+
+/** What a string stands for: a GET of that URL. @param names that it may have @throws WEIR_OPTION_INVALID for what is no request at all */
+export function requestOf<R extends { readonly url: string }>(
+  request: R | string,
+  names: readonly string[] = REQUEST_NAMES,
+): R | { readonly url: string } {
   if (typeof request === 'string') return { url: request }
-  if (typeof request === 'object' && request !== null) return request
-  throw new WeirError('WEIR_OPTION_INVALID', `a request is a URL or an object with one, such as { url: '/' }, not ${kindOf(request)}`)
+  if (typeof request !== 'object' || request === null)
+    throw new WeirError('WEIR_OPTION_INVALID', `a request is a URL or an object with one, such as { url: '/' }, not ${kindOf(request)}`)
+  checkNames('request', request, names)
+  return request
 }
 
 export interface RequestBytes {
@@ -59,12 +69,21 @@ function refused(what: string): WeirError {
   return new WeirError('WEIR_OPTION_INVALID', `a test cannot send ${what}`)
 }
 
-/** Names and values, one pair a field line. */
+/** Names and values, one pair a field line. @throws WEIR_OPTION_INVALID */
 export function fieldsOf(headers: NonNullable<InjectRequest['headers']>): [name: string, value: string][] {
-  if (headers instanceof Headers) return [...headers]
+  if (typeof headers !== 'object' || headers === null) throw refused(`${shown(headers)} as headers`)
+  if (Symbol.iterator in headers) return Array.from(headers, fieldOf)
   return Object.entries(headers).flatMap(([name, value]) =>
-    Array.isArray(value) ? value.map((one): [string, string] => [name, String(one)]) : [[name, String(value)] as [string, string]],
+    Array.isArray(value) ? value.map((one: unknown) => fieldOf([name, one])) : [fieldOf([name, value])],
   )
+}
+
+function fieldOf(pair: unknown): [name: string, value: string] {
+  if (!Array.isArray(pair) || pair.length !== 2) throw refused(`${shown(pair)} as a pair of name and value`)
+  const [name, value] = pair as [unknown, unknown]
+  if (typeof value !== 'string' && typeof value !== 'number')
+    throw refused(`field ${JSON.stringify(name)} with ${kindOf(value)} as its value`)
+  return [String(name), String(value)]
 }
 
 function jsonOf(value: unknown): string {

@@ -51,6 +51,7 @@ export class ChaosError extends WeirError {
 }
 
 const OPTION_NAMES = ['requests', 'seed', 'runs', 'patienceMs', 'check'] as const satisfies readonly (keyof ChaosOptions)[]
+const REQUEST_NAMES = ['method', 'url', 'headers', 'body', 'json', 'endless'] as const satisfies readonly (keyof ChaosRequest)[]
 const DEFAULT_RUNS = 100
 const DEFAULT_PATIENCE_MS = 2_000
 const SHOWN_EVENTS = 40
@@ -71,7 +72,7 @@ export function chaos(server: HttpServer, options: ChaosOptions): Promise<ChaosR
 async function runAll(host: ConnectionHost, options: ChaosOptions): Promise<ChaosReport> {
   checkNames('chaos()', options, OPTION_NAMES)
   const { runs = DEFAULT_RUNS, seed = Math.floor(Math.random() * 1e9), patienceMs = DEFAULT_PATIENCE_MS, check = () => {} } = options
-  const requests = listOf('chaos()', 'requests', options.requests).map((request): ChaosRequest => requestOf(request))
+  const requests = listOf('chaos()', 'requests', options.requests).map((request): ChaosRequest => requestOf(request, REQUEST_NAMES))
   if (requests.length === 0) throw invalid('chaos()', 'requests are empty: it needs one')
   const sizes: number[] = []
   for (const request of requests) {

@@ -28,9 +28,7 @@ export async function prepareRequest(request: TestRequest, cookies: string | nul
   const isChunked = pieces !== null && !has('content-length') && !has('transfer-encoding')
   if (isChunked) fields.push(['Transfer-Encoding', 'chunked'])
   if (cookies !== null && !has('cookie')) fields.push(['Cookie', cookies])
-  const headers: Record<string, string[]> = {}
-  for (const [name, value] of fields) (headers[name] ??= []).push(value)
-  const bytes = await requestBytes({ ...rest, headers, ...(isStream(body) || body === undefined ? {} : { body }) })
+  const bytes = await requestBytes({ ...rest, headers: fields, ...(isStream(body) || body === undefined ? {} : { body }) })
   return { ...bytes, pieces: pieces === null ? null : framed(pieces, isChunked), expectsContinue: has('expect') }
 }
 

@@ -346,6 +346,36 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     'WEIR_OPTION_INVALID',
     /a test cannot send null as body; an object goes into json/,
   ],
+  'inject with a member that no request has': [
+    () => server.inject({ url: '/', Headers: {} } as never),
+    'WEIR_OPTION_INVALID',
+    /request: there is no option "Headers": it is called "headers"/,
+  ],
+  'inject with a text as headers': [
+    () => server.inject({ url: '/', headers: 'A: 1' as never }),
+    'WEIR_OPTION_INVALID',
+    /a test cannot send the string "A: 1" as headers/,
+  ],
+  'inject with half a pair as a header': [
+    () => server.inject({ url: '/', headers: [['A']] as never }),
+    'WEIR_OPTION_INVALID',
+    /a test cannot send an array as a pair of name and value/,
+  ],
+  'inject with a header of nothing': [
+    () => server.inject({ url: '/', headers: { A: undefined as never } }),
+    'WEIR_OPTION_INVALID',
+    /a test cannot send field "A" with undefined as its value/,
+  ],
+  'a request of a client with a member that no request has': [
+    () => connect(server).get('/', { header: {} } as never),
+    'WEIR_OPTION_INVALID',
+    /request: there is no option "header"/,
+  ],
+  'a request of chaos with a member that no request has': [
+    () => chaos(server, { requests: [{ url: '/', endles: true } as never] }),
+    'WEIR_OPTION_INVALID',
+    /request: there is no option "endles"/,
+  ],
   'a request of a client that is none': [() => connect(server).request(undefined as never), 'WEIR_OPTION_INVALID', /not undefined/],
 }
 for (const [what, [call, code, message]] of Object.entries(told)) {

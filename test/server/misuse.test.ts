@@ -367,6 +367,13 @@ test('inject takes forms, headers of other kinds, large answers and a way to sto
       a: 'b',
     },
   )
+  const pairs = [
+    ['x', 'a'],
+    ['x', 3],
+  ] as const
+  for (const headers of [pairs, new Map([['x', 'a, 3']])]) {
+    assert.deepEqual((await server.inject({ method: 'POST', url: '/', body: form, headers })).json(), { title: 'T', type: 'a, 3' })
+  }
   assert.equal((await server.inject('/large')).body.length, 20_000_000)
   const reason = new Error('enough')
   await assert.rejects(server.inject({ url: '/endless', signal: AbortSignal.abort(reason) }), reason)
