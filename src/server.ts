@@ -16,7 +16,7 @@ import { isPromise } from './base/is-promise.ts'
 import { kindOf, shown } from './base/kind-of.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
 import { checkNames, invalid, listOf } from './base/options.ts'
-import type { JsonEngine } from './http/json-engine.ts'
+import { checkEngine, type JsonEngine } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connection-host.ts'
 import { type InjectResponse, inject } from './net/inject.ts'
@@ -385,9 +385,7 @@ function checkOptions(options: ServerOptions): void {
   }
   if (logger !== null && typeof logger.error !== 'function') refuse('logger has no error(message, detail)')
   if (onError !== null && typeof onError !== 'function') refuse('onError is no function')
-  for (const method of ['serialize', 'deserialize', 'populate'] as const) {
-    if (jsonEngine !== null && typeof jsonEngine[method] !== 'function') refuse(`jsonEngine has no ${method}()`)
-  }
+  checkEngine('new HttpServer()', jsonEngine)
   for (const name of ['debug', 'sharedReceiveBuffer'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is neither true nor false`)
   }

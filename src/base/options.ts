@@ -45,6 +45,17 @@ export function checkFunction(owner: string, option: string, value: unknown): vo
   if (value !== undefined && typeof value !== 'function') throw invalid(owner, `${option} is ${shown(value)}, not a function`)
 }
 
+/** A text, where something is given. */
+export function checkText(owner: string, option: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'string') throw invalid(owner, `${option} is ${shown(value)}, not a text`)
+}
+
+/** One of two words, where something is given. */
+export function checkWord(owner: string, option: string, value: unknown, one: string, other: string): void {
+  if (value === undefined || value === one || value === other) return
+  throw invalid(owner, `${option} is ${shown(value)}, not "${one}" or "${other}"`)
+}
+
 /** A list. A text is none, although it can be walked through. */
 export function listOf<T>(owner: string, option: string, value: readonly T[]): readonly T[] {
   if (Array.isArray(value)) return value

@@ -4,14 +4,14 @@ import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET
 import { emptyRecord } from '../base/empty-record.ts'
 import { ModelBindingError, WeirError } from '../base/errors.ts'
 import { kindOf } from '../base/kind-of.ts'
-import { checkNames } from '../base/options.ts'
+import { checkFunction, checkNames, checkWord, wholeNumber } from '../base/options.ts'
 import { type FormRecord, foldForm } from '../formats/form.ts'
 import { isJson, parseMediaType } from '../formats/media-type.ts'
 import type { KeyPath } from '../model/key-paths.ts'
 import { DEFAULT_MAX_DEPTH, type PopulateOptions, populate } from '../model/populate.ts'
 
 import type { RequestBody } from './body.ts'
-import type { JsonEngine, JsonSettings } from './json-engine.ts'
+import { checkEngine, type JsonEngine, type JsonSettings } from './json-engine.ts'
 
 /** How a model without a class of its own is mapped. */
 export interface BodyMapAnonymousOptions {
@@ -56,10 +56,22 @@ const Folded = emptyRecord<FormRecord>()
 /** Nothing said: the same object each time. */
 export const NO_MAP_OPTIONS = Object.freeze({})
 
-/** @throws WEIR_OPTION_INVALID for a name that is none */
+/** @throws WEIR_OPTION_INVALID */
 export function checkMapOptions(member: string, options: BodyMapAnonymousOptions, names: readonly string[]): void {
   checkNames(member, options, names)
-  if (options.settings) checkNames(`${member}: settings`, options.settings, SETTING_NAMES)
+  const { jsonEngine = null, settings = null } = options
+  checkEngine(member, jsonEngine)
+  if (settings !== null) checkSettings(`${member}: settings`, settings)
+}
+
+function checkSettings(owner: string, settings: JsonSettings): void {
+  checkNames(owner, settings, SETTING_NAMES)
+  const { reviver, maxDepth = DEFAULT_MAX_DEPTH, zoneless, unknownProperties, nullValues } = settings
+  checkFunction(owner, 'reviver', reviver)
+  if (maxDepth !== Number.POSITIVE_INFINITY) wholeNumber(owner, 'maxDepth', maxDepth, 1)
+  checkWord(owner, 'zoneless', zoneless, 'utc', 'local')
+  checkWord(owner, 'unknownProperties', unknownProperties, 'ignore', 'error')
+  checkWord(owner, 'nullValues', nullValues, 'set', 'ignore')
 }
 
 /** @returns whether there was something to map @throws ModelBindingError, WEIR_OPTION_INVALID for a model that is none */
@@ -95,7 +107,6 @@ function mapJson(member: string, body: RequestBody, model: object, options: AnyO
   if (text === '' || (text.includes('\uFFFD') && !body.isUtf8)) return false
   if (engine !== null) return mapByEngine(engine, text, model, options)
   const maxDepth = options.settings?.maxDepth ?? DEFAULT_MAX_DEPTH
-  if (!(maxDepth >= 1)) throw new WeirError('WEIR_OPTION_INVALID', `settings.maxDepth is ${maxDepth}`)
   // Before it is parsed: that takes long where brackets are many, and a reviver, which is called from within itself, would break the stack.
   if (!isAtMost(maxDepth, text))
     throw new ModelBindingError([{ name: '', in: 'body', expected: `at most ${maxDepth} levels`, actual: 'more' }])

@@ -44,11 +44,11 @@ export class DiskWriter implements BodySink {
   readonly done: Promise<void>
   #error: Error | null = null
 
-  constructor(handle: FileHandle, algorithm: string | null, inspector: ByteInspector, onRoom: () => void) {
+  constructor(handle: FileHandle, hash: Hash | null, inspector: ByteInspector, onRoom: () => void) {
     this.#handle = handle
     this.#inspector = inspector
     this.#onRoom = onRoom
-    this.#hash = algorithm === null ? null : process.getBuiltinModule('node:crypto').createHash(algorithm)
+    this.#hash = hash
     this.#filling = takeBuffer()
     this.done = new Promise((resolve, reject) => {
       this.#resolve = resolve

@@ -1,6 +1,7 @@
 // What a handler may say about a file that it sends.
 
-import { checkNames } from '../base/options.ts'
+import { shown } from '../base/kind-of.ts'
+import { checkNames, checkText, flag, invalid } from '../base/options.ts'
 
 /** How `response.file(path, options)` sends a file. Fields that the handler has set itself are kept and count in conditions. */
 export interface FileOptions {
@@ -32,9 +33,15 @@ const OPTION_NAMES = [
 /** Nothing said: the same object each time. */
 const NO_OPTIONS: FileOptions = Object.freeze({})
 
-/** @throws WEIR_OPTION_INVALID for a name that is none */
+/** @throws WEIR_OPTION_INVALID */
 export function checkedFileOptions(options?: FileOptions): FileOptions {
   if (options === undefined) return NO_OPTIONS
   checkNames('file()', options, OPTION_NAMES)
+  const { download, contentType, cacheControl } = options
+  checkText('file()', 'contentType', contentType)
+  checkText('file()', 'cacheControl', cacheControl)
+  for (const name of ['etag', 'lastModified', 'acceptRanges'] as const) flag('file()', name, options[name])
+  if (download !== undefined && typeof download !== 'boolean' && typeof download !== 'string')
+    throw invalid('file()', `download is ${shown(download)}, not true, false or a name`)
   return options
 }

@@ -2,6 +2,7 @@
 
 import { WeirError } from '../base/errors.ts'
 import { kindOf } from '../base/kind-of.ts'
+import { invalid } from '../base/options.ts'
 import type { ReadContext } from '../schema/schema.ts'
 
 /** Makes text of values and values of text, in place of `JSON`; for a whole server, or for one call of `bodyMap`. */
@@ -17,6 +18,15 @@ export interface JsonEngine {
    * @throws SyntaxError for what is no JSON, which makes `bodyMap` false; any other error is thrown on
    */
   populate(text: string, target: object, options: unknown): void
+}
+
+const ENGINE_METHODS = ['serialize', 'deserialize', 'populate'] as const satisfies readonly (keyof JsonEngine)[]
+
+/** @param owner whose option it is; null: none @throws WEIR_OPTION_INVALID */
+export function checkEngine(owner: string, engine: JsonEngine | null): void {
+  if (engine === null) return
+  for (const method of ENGINE_METHODS)
+    if (typeof engine[method] !== 'function') throw invalid(owner, `jsonEngine is ${kindOf(engine)} without ${method}()`)
 }
 
 /** How `bodyMap` reads JSON. */

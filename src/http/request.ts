@@ -234,7 +234,7 @@ export class HttpRequest {
    * JSON, JSON that is not an object
    * @throws ModelBindingError listing every property whose value cannot be converted; uncaught it answers 400
    * @throws BodyNotBufferedError on a streaming route, before `bufferBody()`
-   * @throws WEIR_OPTION_INVALID for an option that there is not
+   * @throws WEIR_OPTION_INVALID for an option that there is not, or a value that it cannot have
    */
   bodyMap<T extends object>(model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
     if (options !== NO_MAP_OPTIONS) checkMapOptions('bodyMap()', options, MAP_OPTION_NAMES)

@@ -202,7 +202,7 @@ export class HttpResponse {
    * Sends a file: type by its extension, ETag and Last-Modified, conditional requests (RFC 9110 §13) and byte ranges (§14).
    * The path is the caller's: never build it from what a client sent without checking where it leads.
    * Answers 404 when there is no such regular file.
-   * @throws WEIR_OPTION_INVALID for an option that there is not
+   * @throws WEIR_OPTION_INVALID for an option that there is not, or a value that it cannot have
    */
   file(path: string, options?: FileOptions): this {
     if (typeof path !== 'string') throw unsendable(path, 'a path')

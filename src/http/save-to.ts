@@ -1,13 +1,15 @@
 // An upload becomes a file: under a temporary name while it comes, under its own when it is whole, and not at all when it is not.
 
 import { Buffer } from 'node:buffer'
+import type { Hash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../base/errors.ts'
-import { checkNames, invalid, limitOf, listOf } from '../base/options.ts'
+import { shown } from '../base/kind-of.ts'
+import { checkNames, checkText, flag, invalid, limitOf, listOf } from '../base/options.ts'
 
 import { BUFFER_BYTES, type ByteInspector, DiskWriter } from './disk-writer.ts'
 import { safeFileName, withSuffix } from './file-name.ts'
@@ -78,15 +80,20 @@ export async function saveTo(
     checkNames('saveTo()', policy, OPTION_NAMES)
     const maxBytes = limitOf('saveTo()', 'maxBytes', policy.maxBytes, Number.POSITIVE_INFINITY)
     const extensions = policy.extensions === undefined ? null : extensionsOf(policy.extensions)
+    const hash = policy.hash === undefined ? null : hashOf(policy.hash)
+    checkMagic(policy.magic)
+    checkText('saveTo()', 'fileName', policy.fileName)
+    const sync = flag('saveTo()', 'sync', policy.sync)
     if (!isUntouched(content)) throw new BodyAlreadyReadError('saveTo()')
     const name = safeFileName(policy.fileName ?? info.fileName)
     if (extensions !== null) checkExtension(name, extensions)
     handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666)
-    const { size, hash } = await write(handle, content, maxBytes, policy)
-    if (policy.sync === true) await handle.sync()
+    const inspector = new Inspector(maxBytes, policy.magic)
+    const saved = await write(handle, content, hash, inspector)
+    if (sync) await handle.sync()
     await handle.close()
     const fileName = await giveName(temporary, directory, name)
-    return { path: join(directory, fileName), fileName, size, hash }
+    return { path: join(directory, fileName), fileName, ...saved }
   } catch (error) {
     if (!(content instanceof Uint8Array)) content.destroy()
     if (handle !== null) {
@@ -115,6 +122,21 @@ function extensionsOf(given: readonly string[]): readonly string[] {
   })
 }
 
+/** @throws WEIR_OPTION_INVALID for one that the system does not know */
+function hashOf(algorithm: string): Hash {
+  try {
+    return process.getBuiltinModule('node:crypto').createHash(algorithm)
+  } catch {
+    throw invalid('saveTo()', `hash is ${shown(algorithm)}, which this system does not know`)
+  }
+}
+
+function checkMagic(magic: SavePolicy['magic']): void {
+  if (magic === undefined || typeof magic === 'function') return
+  for (const known of listOf<unknown>('saveTo()', 'magic', magic))
+    if (!Array.isArray(known) && !(known instanceof Uint8Array)) throw invalid('saveTo()', `magic: ${shown(known)} is no list of bytes`)
+}
+
 function checkExtension(name: string, extensions: readonly string[]): void {
   const extension = extname(name).toLowerCase()
   if (extensions.includes(extension)) return
@@ -124,11 +146,11 @@ function checkExtension(name: string, extensions: readonly string[]): void {
 async function write(
   handle: FileHandle,
   content: Readable | Uint8Array,
-  maxBytes: number,
-  policy: SavePolicy,
+  hash: Hash | null,
+  inspector: Inspector,
 ): Promise<{ size: number; hash: string | null }> {
   let onRoom = (): void => {}
-  const writer = new DiskWriter(handle, policy.hash ?? null, new Inspector(maxBytes, policy.magic), () => onRoom())
+  const writer = new DiskWriter(handle, hash, inspector, () => onRoom())
   if (content instanceof PartStream && content.divert(writer)) {
     onRoom = () => content.demand()
     content.demand()

@@ -1,6 +1,7 @@
 // From where to where: the `.min`, `.max` and `.length` of numbers, texts and arrays, and how they are said.
 
 import { WeirError } from '../base/errors.ts'
+import { shown } from '../base/kind-of.ts'
 
 /** Both ends belong to it; infinite where there is no end. */
 export interface Bounds {
@@ -11,19 +12,27 @@ export interface Bounds {
 export const ANY_NUMBER: Bounds = { min: -Infinity, max: Infinity }
 export const ANY_COUNT: Bounds = { min: 0, max: Infinity }
 
-/** `bounds` with other ends. @throws WEIR_OPTION_INVALID if an end is NaN or nothing lies between them. */
+/** `bounds` with other ends. @throws WEIR_OPTION_INVALID if an end is no number or nothing lies between them. */
 export function withNumbers(bounds: Bounds, change: Partial<Bounds>): Bounds {
-  const changed = { ...bounds, ...change }
-  if (!(changed.min <= changed.max)) throw new WeirError('WEIR_OPTION_INVALID', `nothing lies between ${changed.min} and ${changed.max}`)
-  return changed
+  for (const end of Object.values(change)) if (typeof end !== 'number' || Number.isNaN(end)) throw noEnd(end, 'a number')
+  return withEnds(bounds, change)
 }
 
 /** The same for counts. @throws WEIR_OPTION_INVALID if an end is no count. */
 export function withCounts(bounds: Bounds, change: Partial<Bounds>): Bounds {
-  for (const end of Object.values(change)) {
-    if (!Number.isSafeInteger(end) || end < 0) throw new WeirError('WEIR_OPTION_INVALID', `${end} is no count`)
-  }
-  return withNumbers(bounds, change)
+  for (const end of Object.values(change)) if (!Number.isSafeInteger(end) || end < 0) throw noEnd(end, 'a count')
+  return withEnds(bounds, change)
+}
+
+function withEnds(bounds: Bounds, change: Partial<Bounds>): Bounds {
+  const changed = { ...bounds, ...change }
+  if (changed.min > changed.max) throw new WeirError('WEIR_OPTION_INVALID', `nothing lies between ${changed.min} and ${changed.max}`)
+  return changed
+}
+
+/** For callers that no compiler has checked: texts compare with numbers as well, after a fashion. */
+export function noEnd(end: unknown, wanted: string): WeirError {
+  return new WeirError('WEIR_OPTION_INVALID', `an end of a range is ${shown(end)}, not ${wanted}`)
 }
 
 /** ` from 1 to 10`, ` of at least 1`; empty when there is no end. */

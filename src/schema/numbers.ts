@@ -6,7 +6,7 @@
 import { DASH, DOT, ZERO } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 
-import { ANY_NUMBER, type Bounds, boundKeywords, saysNumbers, withNumbers } from './bounds.ts'
+import { ANY_NUMBER, type Bounds, boundKeywords, noEnd, saysNumbers, withNumbers } from './bounds.ts'
 import type { Mismatch } from './mismatch.ts'
 import { type JsonSchema, type Presence, REQUIRED, Schema } from './schema.ts'
 
@@ -96,12 +96,12 @@ export class BigIntSchema<T = bigint> extends Schema<T> {
 
   /** `least` or more. */
   min(least: bigint): BigIntSchema<T> {
-    return this.#with({ ...this.#bounds, min: least })
+    return this.#with({ min: least })
   }
 
   /** `most` or less. */
   max(most: bigint): BigIntSchema<T> {
-    return this.#with({ ...this.#bounds, max: most })
+    return this.#with({ max: most })
   }
 
   override optional(): BigIntSchema<T | undefined> {
@@ -146,7 +146,9 @@ export class BigIntSchema<T = bigint> extends Schema<T> {
     return { type: ['string', 'integer'], pattern: JSON_INTEGER.source, description: this.describe() }
   }
 
-  #with(bounds: BigIntBounds): BigIntSchema<T> {
+  #with(change: Partial<BigIntBounds>): BigIntSchema<T> {
+    for (const end of Object.values(change)) if (typeof end !== 'bigint') throw noEnd(end, 'a bigint')
+    const bounds = { ...this.#bounds, ...change }
     const { min, max } = bounds
     if (min !== null && max !== null && min > max) throw new WeirError('WEIR_OPTION_INVALID', `nothing lies between ${min} and ${max}`)
     return new BigIntSchema(bounds, this.presence)

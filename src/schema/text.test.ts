@@ -63,6 +63,14 @@ test('bounds that cannot be are refused where they are declared', () => {
   assert.throws(() => t.string.max(1.5), refused)
   assert.throws(() => t.string.max(Number.NaN), refused)
   assert.throws(() => t.string.min(3).max(2), refused)
+  assert.throws(() => t.string.length('5' as never), { ...refused, message: /an end of a range is the string "5", not a count$/ })
+  for (const end of ['5', null, Number.NaN, new Date(0)] as never[]) {
+    assert.throws(() => t.int.min(end), { ...refused, message: /an end of a range is .+, not a number$/ })
+    assert.throws(() => t.number.max(end), refused)
+  }
+  for (const end of ['5', 5, null] as never[]) {
+    assert.throws(() => t.bigint.min(end), { ...refused, message: /an end of a range is .+, not a bigint$/ })
+  }
   assert.throws(() => t.string.pattern('x' as unknown as RegExp), refused)
 })
 

@@ -89,6 +89,51 @@ for (const [what, [call, sent]] of Object.entries(limitsThatAreNone)) {
   })
 }
 
+const settings = (settings: object) => (session: HttpSession) => session.request.bodyMap({ a: 1 }, { settings })
+const engine = (jsonEngine: unknown) => (session: HttpSession) => session.request.bodyMapAnonymous({ a: 1 }, { jsonEngine } as never)
+const file = (options: object) => (session: HttpSession) => session.response.file('x', options)
+const wrong: readonly (readonly [call: (session: HttpSession) => unknown, message: RegExp])[] = [
+  [settings({ zoneless: 'x' }), /bodyMap\(\): settings: zoneless is the string "x", not "utc" or "local"/],
+  [settings({ unknownProperties: true }), /unknownProperties is true, not "ignore" or "error"/],
+  [settings({ nullValues: 'null' }), /nullValues is the string "null", not "set" or "ignore"/],
+  [settings({ reviver: 'x' }), /reviver is the string "x", not a function/],
+  [settings({ maxDepth: '5' }), /maxDepth is the string "5", not a whole number from 1 on/],
+  [settings(0 as never), /settings: options are an object, not a number/],
+  [engine({}), /bodyMapAnonymous\(\): jsonEngine is an object without serialize\(\)/],
+  [engine(5), /jsonEngine is a number without serialize\(\)/],
+  [engine({ serialize: () => '', deserialize: () => 1, populate: 1 }), /jsonEngine is an object without populate\(\)/],
+  [file({ download: 5 }), /file\(\): download is 5, not true, false or a name/],
+  [file({ contentType: null }), /contentType is null, not a text/],
+  [file({ cacheControl: 60 }), /cacheControl is 60, not a text/],
+  [file({ etag: 'no' }), /etag is the string "no", not true or false/],
+  [file({ lastModified: 0 }), /lastModified is 0/],
+  [file({ acceptRanges: 'none' }), /acceptRanges is the string "none"/],
+]
+for (const [call, message] of wrong) {
+  test(`a value that an option cannot have is refused: ${message.source}`, async () => {
+    for (const sent of [{ json: { a: 2 } }, { body: new URLSearchParams({ a: '2' }) }]) {
+      const failure = (await failureIn(call, sent)) as { code?: string; message: string } | null
+      assert.equal(failure?.code, 'WEIR_OPTION_INVALID')
+      assert.match(failure.message, message)
+    }
+  })
+}
+
+test('saveTo with a policy that cannot be saves nothing, and does not touch the disk', async (t) => {
+  const folder = temporaryDirectory(t)
+  for (const [policy, message] of [
+    [{ hash: 'sha-512-of-old' }, /saveTo\(\): hash is the string "sha-512-of-old", which this system does not know/],
+    [{ hash: 256 }, /hash is 256/],
+    [{ magic: 'PNG' }, /magic is the string "PNG", not a list/],
+    [{ magic: ['PNG'] }, /magic: the string "PNG" is no list of bytes/],
+    [{ fileName: 5 }, /fileName is 5, not a text/],
+    [{ sync: 'yes' }, /sync is the string "yes", not true or false/],
+  ] as const) {
+    const saving = saveTo(`${folder}/none`, { fileName: 'a.txt' }, Buffer.from('x'), policy as never)
+    await assert.rejects(saving, { code: 'WEIR_OPTION_INVALID', message })
+  }
+})
+
 test('a callback of bodyMultipartStream that is no function is refused', async () => {
   for (const name of ['onFile', 'onField']) {
     const failure = await failureIn(({ request }) => request.bodyMultipartStream({ [name]: {} }), { body: form })
