@@ -1,6 +1,5 @@
 // What a route is declared with, and the type of what its handler gets.
 
-import type { RouteMetadata } from '../http/route-info.ts'
 import type { ParamsOf } from '../routing/template.ts'
 import type { AnySchema, OutputOf } from '../schema/standard.ts'
 
@@ -20,8 +19,8 @@ export interface RouteOptions {
   readonly body?: 'buffer' | 'stream'
   /** Largest body in bytes, `null` for no limit. Default: the server's `maxRequestBodySize`. Beyond it: 413. */
   readonly maxRequestBodySize?: number | null
-  /** For middleware and documents: `session.metadata`. */
-  readonly metadata?: RouteMetadata
+  /** For middleware and documents: its own properties become those of `session.metadata`. */
+  readonly metadata?: object
 }
 
 /**

@@ -111,5 +111,6 @@ function checkOptions(options: RouteOptions, where: string): void {
   if (body !== undefined && body !== 'buffer' && body !== 'stream') refuse('body', '"buffer" or "stream"')
   if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0))
     refuse('maxRequestBodySize', 'a whole number of bytes or null')
-  if (options.metadata !== undefined && typeof options.metadata !== 'object') refuse('metadata', 'an object')
+  const { metadata = {} } = options
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) refuse('metadata', 'an object')
 }

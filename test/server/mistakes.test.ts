@@ -363,6 +363,11 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     'WEIR_OPTION_INVALID',
     /create is a Routed, not a function/,
   ],
+  'metadata that is a list': [
+    () => server.mapGet('/', { metadata: ['admin'] }, () => ''),
+    'WEIR_ROUTE_DECLARATION',
+    /option "metadata" of \/ is an array, not an object/,
+  ],
   'a body mode that there is not': [
     () => server.mapPost('/', { body: 'streaming' as never }, () => ''),
     'WEIR_ROUTE_DECLARATION',

@@ -2,6 +2,12 @@
 
 import { Controller, HttpServer, type HttpSession, Route, routes, t } from '../../src/index.ts'
 
+/** A type that has no index. */
+interface Access {
+  readonly role: string
+}
+const access: Access = { role: 'admin' }
+
 @Route('/user')
 export class Decorated extends Controller {
   @Route('GET', '/:id', { id: t.int, active: t.bool.default(false), tag: t.string.optional() })
@@ -21,6 +27,9 @@ export class Decorated extends Controller {
 
   @Route('GET', '/a')
   @Route('GET', '/b', { metadata: { anonymous: true }, host: 'a.example' })
+  @Route('GET', '/c', { metadata: access })
+  // @ts-expect-error no object
+  @Route('GET', '/d', { metadata: 'admin' })
   twice() {}
 
   // @ts-expect-error the route gives a number
@@ -55,6 +64,7 @@ export class Tabled extends Controller {
     twice: [
       ['GET', '/a'],
       ['GET', '/b', { metadata: { anonymous: true } }],
+      ['GET', '/c', { metadata: access }],
     ],
   })
 

@@ -36,6 +36,9 @@ const routes: Module = {
 }
 server.useModule(routes)
 
+// A hook may be one line, whatever that gives.
+server.beforeSend((_, response) => response.header('X-A', '1')).beforeSend(async (_, response) => response.vary('Accept'))
+
 // One that needs more of a server says so.
 const controllers: Module = {
   name: 'controllers',
