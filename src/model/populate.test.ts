@@ -341,6 +341,27 @@ describe('conversion is strict', () => {
     assert.equal(refused(person, () => fromForm(person, { name: ['a', 'b'], age: ['1', '2'] })).length, 2)
   })
 
+  test('a list of one in a form is a list as that of JSON is: no single value is read from it', () => {
+    class Model {
+      @Field(t.int.min(1)) id = 0
+      name = ''
+      tags: string[] = []
+      anything: unknown = null
+    }
+    const model = new Model()
+    const failures = ['id: a whole number of at least 1, not an array of 1', 'name: a text, not an array of 1']
+    assert.deepEqual(
+      refused(model, () => fromForm(model, { id: ['5'], name: ['x'] })),
+      failures,
+    )
+    assert.deepEqual(
+      refused(model, () => fromJson(model, '{"id":["5"],"name":["x"]}')),
+      failures,
+    )
+    fromForm(model, { tags: ['a'], anything: ['b'] })
+    assert.deepEqual([model.tags, model.anything], [['a'], ['b']])
+  })
+
   test('a time without zone is UTC unless told otherwise, and t.localDateTime keeps the text', () => {
     class Model {
       @Field(t.localDateTime) wall = ''

@@ -121,7 +121,7 @@ class Population {
   }
 
   #convertTexts(schema: Schema<unknown>, value: string | readonly string[]): unknown {
-    return typeof value === 'string' ? schema.fromText(value, this.#options) : schema.fromTexts(value, this.#options)
+    return typeof value === 'string' ? schema.fromText(value, this.#options) : schema.fromTexts(value, this.#options, true)
   }
 
   /** A property without a schema takes what it holds now. */

@@ -72,9 +72,13 @@ export abstract class Schema<T> implements StandardSchema<unknown, T> {
     return this.readText(text, context) as T | Mismatch
   }
 
-  /** Reads all the texts of one name. Where one value is wanted, several are a mismatch: taking the first or the last of them is how filters are passed by. */
-  fromTexts(texts: readonly string[], context?: ReadContext): T | Mismatch {
+  /**
+   * Reads all the texts of one name. Where one value is wanted, several are a mismatch: taking the first or the last of them is how filters are passed by.
+   * @param isList whether a single one was said to be a list too: `n[]=5` of a form
+   */
+  fromTexts(texts: readonly string[], context?: ReadContext, isList: boolean = false): T | Mismatch {
     if (texts.length === 0) return this.absent()
+    if (isList && texts.length === 1) return this.mismatch(texts)
     return texts.length === 1 ? this.fromText(texts[0]!, context) : new Mismatch(`${this.describe()}, once`, `${texts.length} values`)
   }
 
