@@ -33,7 +33,7 @@ const KEEP_ALIVE = 16
 /** More than one Content-Type. */
 const CONTENT_TYPES = 32
 
-/** A Content-Type of more characters is not remembered: what comes in every request is shorter, and readers outlive their connections. */
+/** A Host or a Content-Type of more characters is not remembered: what comes in every request is shorter, and readers outlive their connections. */
 const MAX_REMEMBERED_CHARS = 128
 
 /** Reads heads one after the other. Holds no bytes: it is given the same ones again, from the head's first, until the head is complete. */
@@ -236,7 +236,8 @@ export class HeadReader extends FieldReader {
     const host = this.#hostStart === -1 ? target.authority! : ownText(buf, base + this.#hostStart, base + this.#hostEnd)
     // Empty is how a client says that its target has no authority (RFC 9112 §3.2).
     if (host !== '' && host !== this.#lastHost && !isAuthority(host)) throw new ProtocolError('WEIR_HOST_SYNTAX')
-    this.#lastHost = host
+    // An authority may be a slice of its head, and would keep all of it.
+    if (this.#hostStart !== -1 && host.length <= MAX_REMEMBERED_CHARS) this.#lastHost = host
     if (target.authority !== null && target.authority.toLowerCase() !== host.toLowerCase()) throw new ProtocolError('WEIR_HOST_MISMATCH')
     return host
   }
