@@ -86,7 +86,7 @@ export class WireConnection {
     return this.#chunks === null ? this.#remaining : Number.POSITIVE_INFINITY
   }
 
-  /** Size of the memory that is held between two receives. */
+  /** Size of the memory that is held between two receives: for the fuzzer and the simulation, which see to it that it is bounded and let go of. */
   get heldBytes(): number {
     return this.#held === null ? 0 : this.#held.length
   }

@@ -7,7 +7,7 @@ import { CLASS, COLON, CR, isDigit, LF, LOWER, SLASH, SP, TARGET, TARGET_SPECIAL
 import { LimitError, ProtocolError } from '../base/errors.ts'
 import { DEFAULT_LIMITS, type Limits } from '../base/limits.ts'
 import { FieldReader, isName } from './fields.ts'
-import { bodyLength, CHUNKED } from './framing.ts'
+import { bodyLength } from './framing.ts'
 import { isAuthority, plainTarget, readTarget, type Target } from './target.ts'
 
 const METHOD = 0
@@ -363,10 +363,6 @@ export class Head {
 
   get protocol(): 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2.0' {
     return this.isHttp2 ? 'HTTP/2.0' : this.minorVersion === 0 ? 'HTTP/1.0' : 'HTTP/1.1'
-  }
-
-  get bodyKind(): 'none' | 'length' | 'chunked' {
-    return this.contentLength === CHUNKED ? 'chunked' : this.contentLength === 0 ? 'none' : 'length'
   }
 
   /** Size of the head in bytes. */

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { WeirError } from '../base/errors.ts'
 import { resolveLimits } from '../base/limits.ts'
 
+import { CHUNKED } from './framing.ts'
 import { type Head, HeadReader } from './head.ts'
 import { readHttp2Head } from './http2-head.ts'
 
@@ -33,22 +34,22 @@ const refusal = (list: readonly string[], isWhole = true): string => codeOf(() =
 test('a list is read as the HTTP/1.1 head that says the same', () => {
   const head = read(listOf({ ':path': '/J%C3%BC?q', ':authority': 'a.org:8443' }, ['cookie', 'a=1', 'x-a', '', 'cookie', 'b=2']), true)
   assert.deepEqual([head.method, head.path, head.queryString, head.target, head.host], ['GET', '/Jü', 'q', '/J%C3%BC?q', 'a.org:8443'])
-  assert.deepEqual([head.protocol, head.keepAlive, head.upgrade, head.bodyKind], ['HTTP/2.0', true, false, 'none'])
+  assert.deepEqual([head.protocol, head.keepAlive, head.upgrade, head.contentLength], ['HTTP/2.0', true, false, 0])
   assert.deepEqual([head.get('host'), head.get('cookie'), head.get('x-a'), head.get('x-b')], ['a.org:8443', 'a=1; b=2', '', null])
   assert.equal(head.get(':path'), null)
 })
 
 test('the body is as long as Content-Length says, as long as it lasts without one, and none where the head is all', () => {
   const post = (fields: string[], isWhole: boolean): unknown[] => {
-    const { contentLength, bodyKind, expectsContinue } = read(listOf({ ':method': 'POST' }, fields), isWhole)
-    return [contentLength, bodyKind, expectsContinue]
+    const { contentLength, expectsContinue } = read(listOf({ ':method': 'POST' }, fields), isWhole)
+    return [contentLength, expectsContinue]
   }
-  assert.deepEqual(post([], true), [0, 'none', false])
-  assert.deepEqual(post([], false), [-1, 'chunked', false])
-  assert.deepEqual(post(['content-length', '5'], false), [5, 'length', false])
-  assert.deepEqual(post(['content-length', '0'], false), [0, 'none', false])
-  assert.deepEqual(post(['expect', '100-continue'], false), [-1, 'chunked', true])
-  assert.deepEqual(post(['expect', '100-continue'], true), [0, 'none', false])
+  assert.deepEqual(post([], true), [0, false])
+  assert.deepEqual(post([], false), [CHUNKED, false])
+  assert.deepEqual(post(['content-length', '5'], false), [5, false])
+  assert.deepEqual(post(['content-length', '0'], false), [0, false])
+  assert.deepEqual(post(['expect', '100-continue'], false), [CHUNKED, true])
+  assert.deepEqual(post(['expect', '100-continue'], true), [0, false])
   assert.equal(refusal(listOf({}, ['content-length', '5'])), 'WEIR_CONTENT_LENGTH_SYNTAX')
 })
 
