@@ -10,6 +10,12 @@ import { type Flushable, WriteBatch } from './write-batch.ts'
 const TRANSPORT = Symbol('transport')
 type Carrier = Socket & { [TRANSPORT]?: SocketTransport }
 
+/** Of a socket, as Node has it. Not documented. */
+interface Handle {
+  readonly writeQueueSize?: number
+  readonly _parent?: Handle | null
+}
+
 /** What lies under a socket. Only TCP knows a reset that Node can send. */
 export type SocketKind = 'tcp' | 'unix' | 'tls'
 
@@ -95,9 +101,9 @@ export class SocketTransport implements Transport, Reader {
   get unsentBytes(): number {
     const socket = this.#socket
     if (socket.writableLength === 0) return 0
-    // The kernel takes a large write piece by piece; only the handle knows how far it is.
-    const handle = (socket as unknown as { _handle?: { writeQueueSize?: number } | null })._handle
-    return socket.writableLength + (handle?.writeQueueSize ?? 0)
+    // The kernel takes a large write piece by piece; only the handle knows how far it is, and under TLS the one below, which has it encrypted.
+    const handle = (socket as unknown as { readonly _handle?: Handle | null })._handle
+    return socket.writableLength + ((handle?._parent ?? handle)?.writeQueueSize ?? 0)
   }
 
   get isSecure(): boolean {

@@ -5,13 +5,15 @@ import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type ConnectionOptions, connect, createSecureContext, type TLSSocket } from 'node:tls'
+import { type ConnectionOptions, connect, createSecureContext, createServer, type TLSSocket } from 'node:tls'
 
 import { Agent, fetch } from 'undici'
 
 import { type ClientCertificate, HttpServer, type ServerOptions } from '../../src/index.ts'
+import { SocketTransport } from '../../src/net/socket-transport.ts'
 import { cert, key, passphrase, pfx } from '../support/certificate.ts'
 import { ca, client, exact, renewed, stranger, wildcard } from '../support/certificates.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
@@ -55,6 +57,26 @@ test('undici, with the certificate as its trust, is answered over TLS', async (t
   t.after(() => dispatcher.close())
   const answer = await fetch(`https://localhost:${server.port}/`, { dispatcher })
   assert.deepEqual(await answer.json(), [true, 'HTTP/1.1'])
+})
+
+test('what is read of a single large write shows while it lasts: else a slow reader would pass for one that does not read', async (t) => {
+  const tls = createServer(localhost).listen(0, '127.0.0.1')
+  t.after(() => tls.close())
+  await once(tls, 'listening')
+  const reader = await RawClient.connectTls({ port: (tls.address() as AddressInfo).port, host: '127.0.0.1', rejectUnauthorized: false })
+  t.after(() => reader.destroy())
+  const [socket] = (await once(tls, 'secureConnection')) as [TLSSocket]
+  const transport = new SocketTransport(socket, 'tls', false)
+  transport.start({ onBytes() {}, onEnd() {}, onDrain() {}, onClose() {} })
+  reader.pause()
+  transport.writeBytes(Buffer.alloc(32 * 1024 * 1024))
+  await new Promise((resolve) => setTimeout(resolve, 50)) // the system takes what it takes while nobody reads
+  const before = transport.unsentBytes
+  reader.resume()
+  await eventually(() => reader.waitingBytes > 8 * 1024 * 1024, 'the first bytes')
+  reader.pause()
+  assert.ok(transport.isBlocked, 'the write goes on')
+  assert.ok(transport.unsentBytes < before, `${transport.unsentBytes} of ${before} bytes wait`)
 })
 
 test('curl is answered over TLS 1.2 and 1.3, and not below', { skip: noCurl }, async (t) => {
