@@ -2,6 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { ByteRange, FilePiece } from './file-source.ts'
+import { importPackage } from './late-package.ts'
 
 /** Ranges in one request. More than that is no way to read a file, and the whole of it is sent instead (RFC 9110 §14.2). */
 export const MAX_RANGES = 10
@@ -16,7 +17,7 @@ export async function selectRanges(range: string, size: number): Promise<readonl
   if (size === 0) return null
   const asked = normalize(range, size)
   if (asked === null) return null
-  parseRange ??= (await import('range-parser')).default
+  parseRange ??= await importPackage('range-parser', async () => (await import('range-parser')).default)
   const ranges = parseRange(size, asked, { combine: true })
   if (typeof ranges === 'number') return ranges === -1 ? 'unsatisfiable' : null
   return ranges

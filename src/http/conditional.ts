@@ -4,6 +4,8 @@
 
 import { formatHttpDate, parseHttpDate } from '../formats/http-date.ts'
 
+import { importPackage } from './late-package.ts'
+
 /** What tells one state of a resource from another (RFC 9110 §8.8). */
 export interface Validators {
   /** The ETag field, or null. */
@@ -45,7 +47,7 @@ export async function evaluatePreconditions(field: ReadField, current: Validator
   const held: Record<string, string> = {}
   if (current.etag !== null) held['etag'] = current.etag
   if (current.lastModified !== null) held['last-modified'] = formatHttpDate(current.lastModified)
-  isFresh ??= (await import('fresh')).default
+  isFresh ??= await importPackage('fresh', async () => (await import('fresh')).default)
   // Cache-Control of the request is not passed on: RFC 9110 §13.1.2 knows no exception for it.
   return isFresh(asked, held) ? 'not modified' : 'send'
 }

@@ -9,6 +9,7 @@ import { attachment } from './attachment.ts'
 import { UNREAD } from './byte-source.ts'
 import type { FileOptions } from './file-options.ts'
 import { type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
+import { importPackage } from './late-package.ts'
 import { OpenFile } from './open-file.ts'
 import { type Asking, type FileState, refuse, selectPieces } from './representation.ts'
 import type { FileContent, HttpResponse } from './response.ts'
@@ -121,7 +122,7 @@ let lookup: typeof import('mrmime').lookup | undefined
 /** Content-Type by the extension of a file's name. */
 export async function typeOf(path: string): Promise<string> {
   const extension = extname(path)
-  lookup ??= (await import('mrmime')).lookup
+  lookup ??= (await importPackage('mrmime', () => import('mrmime'))).lookup
   // Not a string for `.constructor` and its kin; and a file called `html` has no extension.
   const type: unknown = extension === '' ? undefined : lookup(extension)
   if (typeof type !== 'string') return BYTES_TYPE

@@ -4,6 +4,8 @@ import type { SerializeOptions } from 'cookie'
 
 import { checkNames } from '../base/options.ts'
 
+import { requirePackage } from './late-package.ts'
+
 /** Attributes of a cookie (RFC 6265 §5.2). */
 export type CookieOptions = Omit<SerializeOptions, 'encode'>
 
@@ -27,11 +29,6 @@ let serialize: typeof import('cookie').serialize | undefined
  */
 export function setCookie(name: string, value: string, options?: CookieOptions): string {
   if (options !== undefined) checkNames('cookie()', options, OPTION_NAMES)
-  serialize ??= loadSerialize()
+  serialize ??= requirePackage<typeof import('cookie')>('cookie').serialize
   return serialize(name, String(value).replace(/\p{Cs}/gu, '\ufffd'), { ...options })
-}
-
-function loadSerialize(): typeof import('cookie').serialize {
-  const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)
-  return (require('cookie') as typeof import('cookie')).serialize
 }
