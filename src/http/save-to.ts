@@ -8,7 +8,7 @@ import { extname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../base/errors.ts'
-import { shown } from '../base/kind-of.ts'
+import { kindOf, shown } from '../base/kind-of.ts'
 import { checkNames, checkText, flag, invalid, limitOf, listOf } from '../base/options.ts'
 
 import { BUFFER_BYTES, type ByteInspector, DiskWriter } from './disk-writer.ts'
@@ -66,7 +66,7 @@ const MAGIC_BYTES = 64
  * @param info of the file: its `fileName` is the client's word
  * @param content bytes, or the stream that `onFile` was given
  * @throws FileRefusedError (415), PayloadTooLargeError (413), BodyAlreadyReadError, what the stream fails with, what the system says
- *   (`ENOSPC`, `EACCES`), WEIR_OPTION_INVALID for a policy that there is not
+ *   (`ENOSPC`, `EACCES`), WEIR_OPTION_INVALID for a policy that there is not, and for content that is neither bytes nor a Readable
  */
 export async function saveTo(
   directory: string,
@@ -84,6 +84,8 @@ export async function saveTo(
     checkMagic(policy.magic)
     checkText('saveTo()', 'fileName', policy.fileName)
     const sync = flag('saveTo()', 'sync', policy.sync)
+    if (!(content instanceof Uint8Array || isReadable(content)))
+      throw invalid('saveTo()', `content is bytes or a Readable, not ${kindOf(content)}`)
     if (!isUntouched(content)) throw new BodyAlreadyReadError('saveTo()')
     const name = safeFileName(policy.fileName ?? info.fileName)
     if (extensions !== null) checkExtension(name, extensions)
@@ -95,13 +97,24 @@ export async function saveTo(
     const fileName = await giveName(temporary, directory, name)
     return { path: join(directory, fileName), fileName, ...saved }
   } catch (error) {
-    if (!(content instanceof Uint8Array)) content.destroy()
+    if (isReadable(content)) content.destroy()
     if (handle !== null) {
       await handle.close().catch(() => {})
       await unlink(temporary).catch(() => {})
     }
     throw error
   }
+}
+
+/** Can be read, and closed when something goes wrong. */
+function isReadable(content: unknown): content is Readable {
+  return (
+    typeof content === 'object' &&
+    content !== null &&
+    Symbol.asyncIterator in content &&
+    'destroy' in content &&
+    typeof content.destroy === 'function'
+  )
 }
 
 /**

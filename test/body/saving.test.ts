@@ -309,6 +309,23 @@ describe('what fails leaves nothing behind and says why', () => {
     assert.deepEqual(readdirSync(directory), [])
   })
 
+  for (const [what, content] of [
+    ['null', null],
+    ['a Blob', new Blob(['x'])],
+    ['a ReadableStream', new Blob(['x']).stream()],
+    ['an AsyncGenerator', (async function* () {})()],
+  ] as const) {
+    test(`content that is ${what}`, async (t) => {
+      const directory = temporaryDirectory(t)
+      const magic = (): boolean => false
+      await assert.rejects(saveTo(directory, info('x'), content as unknown as Readable, { magic }), {
+        code: 'WEIR_OPTION_INVALID',
+        message: new RegExp(`content is bytes or a Readable, not ${what}$`),
+      })
+      assert.deepEqual(readdirSync(directory), [])
+    })
+  }
+
   test('a directory that does not exist, or is a file', async (t) => {
     const directory = temporaryDirectory(t)
     writeFileSync(join(directory, 'file'), '')
