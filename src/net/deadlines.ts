@@ -30,7 +30,7 @@ export class Deadlines {
   #requestSince = -1
   #bodyBytes = 0
   #bodyMs = 0
-  #unsentBytes = 0
+  #sentBytes = 0
   #unreadMs = 0
 
   constructor(timeouts: Timeouts, ticker: Ticker) {
@@ -69,11 +69,15 @@ export class Deadlines {
     this.#bodyBytes += bytes
   }
 
-  /** `unsentBytes` wait for the client. @returns what to say when it has not read for too long */
-  checkWrite(elapsedMs: number, unsentBytes: number): LimitError | null {
+  /**
+   * `unsentBytes` wait for the client.
+   * @param sentBytes have been sent: of an answer that streams as much may wait as before, although the client reads
+   * @returns what to say when it has not read for too long
+   */
+  checkWrite(elapsedMs: number, unsentBytes: number, sentBytes: number): LimitError | null {
     const timeout = this.#timeouts.writeTimeout
-    const reads = unsentBytes < this.#unsentBytes
-    this.#unsentBytes = unsentBytes
+    const reads = sentBytes > this.#sentBytes
+    this.#sentBytes = sentBytes
     this.#unreadMs = unsentBytes === 0 || reads ? 0 : this.#unreadMs + elapsedMs
     return timeout !== null && this.#unreadMs > timeout ? new LimitError('WEIR_WRITE_TIMEOUT', 'writeTimeout', timeout) : null
   }

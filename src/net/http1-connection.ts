@@ -246,7 +246,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     if (unsent > 0) deadlines.postponeEnd()
     // A socket that is not read says nothing of a client that has left.
     if (this.#isPaused) this.#transport.probe()
-    const late = deadlines.checkWrite(elapsedMs, unsent)
+    const late = deadlines.checkWrite(elapsedMs, unsent, this.#transport.sentBytes)
     if (late !== null) {
       this.host.report(late, this)
       this.abort(late)

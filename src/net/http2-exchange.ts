@@ -200,7 +200,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     if (unread > 0) deadlines.postponeEnd()
     if (unread < this.#unread) this.connection.hear()
     this.#unread = unread
-    const late = deadlines.checkWrite(elapsedMs, unread)
+    const late = deadlines.checkWrite(elapsedMs, unread, -unread)
     if (late !== null) {
       this.host.report(late, this.connection)
       this.breakOff(late)

@@ -30,6 +30,7 @@ export class MemoryTransport implements Transport {
   /** What was written while the client does not read. */
   #held: Buffer[] = []
   #isHolding = false
+  #written = 0
   #unsent = 0
   #isBlocked = false
   #isEnding = false
@@ -118,6 +119,10 @@ export class MemoryTransport implements Transport {
     return this.#unsent
   }
 
+  get sentBytes(): number {
+    return this.#written - this.#unsent
+  }
+
   flushSoon(box: Flushable): void {
     box.flush()
   }
@@ -140,6 +145,7 @@ export class MemoryTransport implements Transport {
 
   #write(bytes: Buffer): void {
     if (this.#isClosed || bytes.length === 0) return
+    this.#written += bytes.length
     if (this.#hasLeft) this.#close()
     else if (this.#isHolding) {
       this.#held.push(bytes)

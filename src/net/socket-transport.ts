@@ -12,6 +12,7 @@ type Carrier = Socket & { [TRANSPORT]?: SocketTransport }
 
 /** Of a socket, as Node has it. Not documented. */
 interface Handle {
+  readonly bytesWritten?: number
   readonly writeQueueSize?: number
   readonly _parent?: Handle | null
 }
@@ -101,9 +102,18 @@ export class SocketTransport implements Transport, Reader {
   get unsentBytes(): number {
     const socket = this.#socket
     if (socket.writableLength === 0) return 0
-    // The kernel takes a large write piece by piece; only the handle knows how far it is, and under TLS the one below, which has it encrypted.
-    const handle = (socket as unknown as { readonly _handle?: Handle | null })._handle
-    return socket.writableLength + ((handle?._parent ?? handle)?.writeQueueSize ?? 0)
+    return socket.writableLength + (this.#handle?.writeQueueSize ?? 0)
+  }
+
+  get sentBytes(): number {
+    const handle = this.#handle
+    return (handle?.bytesWritten ?? 0) - (handle?.writeQueueSize ?? 0)
+  }
+
+  /** The kernel takes a large write piece by piece; only the handle knows how far it is, and under TLS the one below, which has it encrypted. */
+  get #handle(): Handle | null | undefined {
+    const handle = (this.#socket as unknown as { readonly _handle?: Handle | null })._handle
+    return handle?._parent ?? handle
   }
 
   get isSecure(): boolean {

@@ -18,8 +18,10 @@ export interface Transport {
   keepsBytes: boolean
   /** Whether enough waits to be sent already; `onDrain` follows. */
   readonly isBlocked: boolean
-  /** Bytes that wait to be sent: falls while the client reads. */
+  /** Bytes that wait to be sent: falls while the client reads, and rises when more is written. */
   readonly unsentBytes: number
+  /** Bytes that have been sent: rises while the client reads. */
+  readonly sentBytes: number
   /** Asks the network whether the client is still there, where reading does not tell: a reset is then followed by `onClose`. */
   probe(): void
   pause(): void

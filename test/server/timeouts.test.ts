@@ -480,6 +480,27 @@ test('writeTimeout: a client that reads, however slowly, is not', async () => {
   assert.equal(connection.fate, 'open')
 })
 
+test('writeTimeout: a client that reads a stream is not, although as much waits for it each time that one looks', async () => {
+  const routes = {
+    'GET /stream': async function* () {
+      for (;;) yield 'x'.repeat(1_000)
+    },
+  }
+  const connection = open({ writeTimeout: 30_000 }, { routes })
+  connection.roomBytes = 0
+  await connection.send('GET /stream HTTP/1.1\r\nHost: h\r\n\r\n')
+  await connection.drain()
+  const waiting = connection.unsentBytes
+  for (let second = 0; second < 100; second++) {
+    await connection.clock.advance(1_000)
+    await connection.drain()
+    await settled()
+    assert.equal(connection.unsentBytes, waiting)
+  }
+  assert.equal(connection.fate, 'open')
+  await connection.leave()
+})
+
 test('writeTimeout: a streamed answer is given up, its source closed, and the signal aborts', async () => {
   const closed = gate()
   let signal!: AbortSignal

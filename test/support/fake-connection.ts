@@ -29,6 +29,7 @@ export class FakeConnection implements Transport {
   #written: Buffer[] = []
   /** What the network has not taken yet, as the server sees it. A test sets it. */
   unsentBytes = 0
+  #writtenBytes = 0
   isBlocked = false
   /** So many bytes the network still takes; with those beyond it, it is blocked. */
   roomBytes = Number.POSITIVE_INFINITY
@@ -120,12 +121,17 @@ export class FakeConnection implements Transport {
 
   // The network's part.
 
+  get sentBytes(): number {
+    return this.#writtenBytes - this.unsentBytes
+  }
+
   writeText(text: string): void {
     this.writeBytes(Buffer.from(text, 'latin1'))
   }
 
   writeBytes(bytes: Uint8Array): void {
     this.#written.push(Buffer.from(bytes))
+    this.#writtenBytes += bytes.length
     this.roomBytes -= bytes.length
     if (this.roomBytes >= 0) return
     this.isBlocked = true

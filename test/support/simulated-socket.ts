@@ -48,6 +48,7 @@ export class SimulatedSocket implements Transport {
   // From the server to the client.
   #pending: Pending[] = []
   #unsent = 0
+  sentBytes = 0
   #needsDrain = false
   #writesWhileBlocked = 0
   #isEnding = false
@@ -144,6 +145,7 @@ export class SimulatedSocket implements Transport {
     if (this.takeable === 0 || this.#failsAt('take')) return
     let rest = Math.min(most, this.#unsent)
     this.#unsent -= rest
+    this.sentBytes += rest
     while (rest > 0) {
       const { bytes, copy } = this.#pending[0]!
       const length = Math.min(rest, bytes.length)
