@@ -189,8 +189,9 @@ export class Dispatcher implements Application<HttpSession> {
 
   /** Only what the host program must know: clients make mistakes all day. */
   #log(session: HttpSession, error: unknown): void {
-    const isClients = error instanceof WeirError && error.fault === 'peer'
-    if (isClients || problemFor(error, false).status < 500) return
+    const cause = session.request.causeOf(error)
+    const isClients = cause instanceof WeirError && cause.fault === 'peer'
+    if (isClients || problemFor(cause, false).status < 500) return
     try {
       this.#options.logger?.error(`weir: ${session.request.method} ${session.request.url} failed`, error)
     } catch {

@@ -351,6 +351,11 @@ export class HttpRequest {
     return this.#abortReason !== null && (error === this.#abortReason || (error instanceof Error && error.name === 'AbortError'))
   }
 
+  /** @internal What is behind an error: why `signal` has aborted, where it says no more than that. */
+  causeOf(error: unknown): unknown {
+    return this.isEndedBy(error) ? this.#abortReason : error
+  }
+
   /** A Web `Request` with a copy of everything, for code that is written against the Fetch API. On a streaming route its body is the stream, which is taken by that. */
   toWeb(): Request {
     const target = this.url === '*' ? '/' : this.url

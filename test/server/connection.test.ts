@@ -1,5 +1,6 @@
 // One connection from its first byte to its last: keep-alive, pipelining, 100-continue, refused bodies, back-pressure, closing.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
@@ -561,6 +562,29 @@ inBothReadModes('connection', (serve) => {
       assert.deepEqual(logged, [])
     })
   }
+
+  test('that a client has left is nobody\'s failure, also in the words of what was waiting with the signal', async (t) => {
+    const started = gate()
+    const settled = gate()
+    const broken = new Error('broken')
+    const { connect, logged } = await serve(t, (server) =>
+      server
+        .mapGet('/wait', async (_, { signal }) => {
+          started.open()
+          await sleep(60_000, null, { signal }).finally(() => settled.open())
+        })
+        .mapGet('/own', async () => {
+          throw Object.assign(broken, { name: 'AbortError' })
+        }),
+    )
+    const client = await connect()
+    client.get('/wait')
+    await within(started.promise, 'the start of the handler')
+    client.reset()
+    await within(settled.promise, 'the end of the wait')
+    assert.equal((await (await connect()).get('/own').message()).status, 500)
+    assert.deepEqual(logged, [broken])
+  })
 
   test('a signal that is first asked for after the client has left has aborted', async (t) => {
     const started = gate()
