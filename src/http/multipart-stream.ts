@@ -1,5 +1,6 @@
 // A form whose fields and files are handed to callbacks as they arrive: constant memory, whatever the size.
 
+import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
 import { PayloadTooLargeError } from '../base/errors.ts'
 import { checkFunction, checkNames } from '../base/options.ts'
@@ -77,6 +78,8 @@ export class CallbackParts implements PartReceiver {
   readonly #reading: MultipartReading
   readonly #options: MultipartStreamOptions
   readonly #limits: FormLimits
+  /** Callbacks are called out of the socket, in the name of who asked: an AsyncLocalStorage is there what it is in the handler. */
+  readonly #caller = new AsyncResource('weir.form')
   #field: string | null = null
   readonly #value = new GatheredBytes()
   #file: PassingFile | null = null
@@ -102,7 +105,7 @@ export class CallbackParts implements PartReceiver {
     })
     this.#file = file
     this.#stream = stream
-    const result = this.#options.onFile?.(file, stream)
+    const result = this.#caller.runInAsyncScope(() => this.#options.onFile?.(file, stream))
     if (!this.#await(result, () => stream.skipUnlessRead())) stream.skipUnlessRead()
     return true
   }
@@ -127,7 +130,7 @@ export class CallbackParts implements PartReceiver {
       stream.finish()
       return this.#pending === null
     }
-    const result = this.#options.onField?.(this.#field!, this.#value.takeText())
+    const result = this.#caller.runInAsyncScope(() => this.#options.onField?.(this.#field!, this.#value.takeText()))
     return !this.#await(result, () => {})
   }
 

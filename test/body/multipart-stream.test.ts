@@ -1,6 +1,7 @@
 // bodyMultipartStream: fields and files as they arrive, callbacks that take their time, limits, and everything that can go wrong on the way.
 
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -468,6 +469,28 @@ inBothReadModes('forms as they arrive', (serve) => {
     )
     const answer = await (await connect()).post('/', encodeForm(FORM), FORM_FIELD).message()
     assert.deepEqual(answer.json(), [true, 'WEIR_BODY_ALREADY_READ'])
+  })
+
+  test('callbacks see the AsyncLocalStorage of the handler that reads the form', async (t) => {
+    const store = new AsyncLocalStorage<string>()
+    const seen: unknown[] = []
+    const see = (): void => void seen.push(store.getStore())
+    const onFile = async (_info: UploadedFileInfo, content: Readable): Promise<void> => {
+      see()
+      await buffer(content)
+      see()
+    }
+    const { connect } = await serve(t, (server) =>
+      server
+        .use(({ request }, next) => store.run(request.url, next))
+        .mapPost('/:n', async (_, { request }) => {
+          await request.bodyMultipartStream({ onField: see, onFile })
+        }),
+    )
+    const client = await connect()
+    client.post('/1', encodeForm(FORM), FORM_FIELD).post('/2', encodeForm(FORM), FORM_FIELD)
+    assert.deepEqual([(await client.message()).status, (await client.message()).status], [204, 204])
+    assert.deepEqual(seen, [...Array(8).fill('/1'), ...Array(8).fill('/2')])
   })
 
   test('10,000 tiny parts, one byte a packet of the transfer coding, are read', async (t) => {

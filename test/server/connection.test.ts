@@ -1,8 +1,8 @@
 // One connection from its first byte to its last: keep-alive, pipelining, 100-continue, refused bodies, back-pressure, closing.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { HttpServer } from '../../src/index.ts'
 import type { RawClient } from '../support/raw-client.ts'
@@ -563,7 +563,7 @@ inBothReadModes('connection', (serve) => {
     })
   }
 
-  test('that a client has left is nobody\'s failure, also in the words of what was waiting with the signal', async (t) => {
+  test("that a client has left is nobody's failure, also in the words of what was waiting with the signal", async (t) => {
     const started = gate()
     const settled = gate()
     const broken = new Error('broken')
