@@ -211,7 +211,7 @@ export class HttpServer implements ModuleHost {
   }
 
   /**
-   * Stops gracefully: no new connection is taken, idle ones end, answers in flight say `Connection: close`, and what is left after
+   * Stops gracefully: no new connection is taken, idle ones end after 20 ms, answers in flight say `Connection: close`, and what is left after
    * `graceMs` is aborted. A second call with a shorter time shortens it. Resolves when the last connection is gone, and with it the
    * handlers of clients that have left.
    * @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened

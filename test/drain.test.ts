@@ -126,6 +126,21 @@ inBothReadModes('stop under load', (serve) => {
     assert.deepEqual(quickOnes.sort(), answered.sort())
   })
 
+  test('a request that is on its way while the server stops is answered, on a connection that was idle until then', async (t) => {
+    const { server, connect } = await busyServer(serve, t)
+    const [used, fresh, silent] = await Promise.all([connect(), connect(), connect()])
+    await used.get('/quick/first').message()
+    await silent.get('/quick/first').message()
+    const stopped = server.stop()
+    for (const client of [used, fresh]) client.get('/later/last')
+    for (const client of [used, fresh]) {
+      const answer = await within(client.message(), 'the answer')
+      assert.deepEqual([answer.status, answer.text, answer.header('connection')], [200, 'last', 'close'])
+    }
+    assert.equal(await within(silent.closed(), 'the end of the silent one'), 'end')
+    assert.deepEqual(await within(stopped, 'the stop'), { aborted: 0 })
+  })
+
   test('at any moment of a busy time: nothing that a handler has seen goes unanswered', async (t) => {
     for (let round = 0; round < 15; round++) {
       const { server, connect, accepted } = await busyServer(serve, t)

@@ -5,6 +5,12 @@ import { WeirError } from '../base/errors.ts'
 /** The longest time that a timer of Node's takes; a longer one would end at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
+/**
+ * How long an idle connection stays open once the server stops, in ms: a request that is on its way by then is answered. Its client could
+ * not know whether it was (RFC 9112 §9.6).
+ */
+const CROSSING_MS = 20
+
 /** One connection, of either protocol. */
 export interface OpenConnection {
   /** Whether a request is being received or answered. */
@@ -23,6 +29,7 @@ export class Connections {
   /** Open sockets. Connections may stay longer: their handlers clean up. */
   #sockets = 0
   #onEmpty: (() => void) | null = null
+  #crossing: NodeJS.Timeout | undefined
   #deadline: NodeJS.Timeout | undefined
   /** When it is, by `performance.now()`. */
   #deadlineAt = Number.POSITIVE_INFINITY
@@ -54,20 +61,32 @@ export class Connections {
   }
 
   /**
-   * Ends those that have said nothing yet, lets the others finish, and aborts what is left after `graceMs`.
+   * Ends those that say nothing for `CROSSING_MS`, lets the others finish, and aborts what is left after `graceMs`.
    * @returns how many connections were aborted
    */
   drain(graceMs: number): Promise<number> {
-    for (const connection of this.#open) connection.drain()
     if (this.#open.size === 0) return Promise.resolve(0)
     return new Promise((resolve) => {
       this.#onEmpty = () => {
+        clearTimeout(this.#crossing)
         clearTimeout(this.#deadline)
         this.#onEmpty = null
         resolve(this.#aborted)
       }
+      this.#tellAll(Math.min(graceMs, CROSSING_MS))
       this.shortenGrace(graceMs)
     })
+  }
+
+  /** Those that are idle are told `crossingMs` later. */
+  #tellAll(crossingMs: number): void {
+    const told = new Set([...this.#open].filter(({ isBusy }) => isBusy || crossingMs === 0))
+    for (const connection of told) connection.drain()
+    const tellIdle = (): void => {
+      for (const connection of this.#open) if (!told.has(connection)) connection.drain()
+    }
+    // What has come by now is read first, also when the timer is late.
+    this.#crossing = setTimeout(() => setImmediate(tellIdle), crossingMs)
   }
 
   /** Brings the deadline of a `drain` under way nearer, where `graceMs` from now is before it. */
