@@ -111,16 +111,19 @@ function isWebResponse(result: object): result is Response {
 }
 
 /**
- * It replaces the answer that was there: body, status and what describes them.
- * @throws WEIR_RESULT_UNSENDABLE for one whose body somebody has taken: a Response can be sent once
+ * It replaces the answer that was there: body, status and what describes them. What it does not say, such as a type, is not added.
+ * @throws WEIR_RESULT_UNSENDABLE for one whose body somebody has taken, as a Response can be sent once, and for `Response.error()`
  */
 function copyWebResponse(response: HttpResponse, web: Response): HttpResponse {
   if (web.bodyUsed || web.body?.locked === true) throw new WeirError('WEIR_RESULT_UNSENDABLE', 'the body of a Response was read already')
+  if (web.type === 'error') throw new WeirError('WEIR_RESULT_UNSENDABLE', 'Response.error() is what a fetch gives that has failed')
   response.clearRepresentation()
-  response.status(web.status === 0 ? 500 : web.status, web.statusText)
+  response.status(web.status, web.statusText)
   for (const [name, value] of web.headers) {
     if (name === 'set-cookie') response.appendHeader(name, value)
     else if (name !== 'content-length' && !FRAMING.test(name)) response.header(name, value)
   }
-  return web.body === null ? response : response.stream(web.body as unknown as ByteSource, web.headers.get('content-type') ?? undefined)
+  if (web.body === null) return response
+  response.stream(web.body as unknown as ByteSource)
+  return web.headers.has('content-type') ? response : response.removeHeader('Content-Type')
 }

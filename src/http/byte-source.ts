@@ -1,5 +1,6 @@
 // A body that comes in pieces from the host program, and how it is read and closed.
 
+import { AsyncResource } from 'node:async_hooks'
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
 import { kindOf } from '../base/kind-of.ts'
@@ -32,9 +33,21 @@ export interface SourceReader {
   close(): void
 }
 
-/** Takes a source in. A stream that fails before anybody reads it, or when nobody is going to, must not end the process. */
-export function guardSource(source: ByteSource): void {
-  if ('destroy' in source && 'on' in source && typeof source.on === 'function') source.on('error', ignore)
+/**
+ * In whose name a source runs that is no stream: it is read out of the socket that has room, but an AsyncLocalStorage is there what it was
+ * for who gave it. Streams keep to their own.
+ */
+const givers = new WeakMap<ByteSource, AsyncResource>()
+
+/** Takes a source in, to be read later. */
+export function takeSource(source: ByteSource): void {
+  if (isNodeStream(source)) ignoreErrors(source)
+  else if (!isWebStream(source)) givers.set(source, new AsyncResource('weir.source'))
+}
+
+/** A stream that fails before anybody reads it, or when nobody is going to, must not end the process. */
+function ignoreErrors(stream: NodeJS.EventEmitter): void {
+  stream.on('error', ignore)
 }
 
 /**
@@ -48,17 +61,26 @@ export function openSource(source: ByteSource): SourceReader {
     return { next: () => reader.read(), close: () => void reader.cancel().catch(ignore) }
   }
   const iterator = source[Symbol.asyncIterator]()
-  return { next: async () => iterator.next(), close: () => void end(source, iterator).catch(ignore) }
+  const giver = givers.get(source)
+  const inItsName = <T>(act: () => T): T => (giver === undefined ? act() : giver.runInAsyncScope(act))
+  return {
+    next: async () => inItsName(() => iterator.next()),
+    close: () => void inItsName(() => end(source, iterator)).catch(ignore),
+  }
 }
 
 /** Closes a source that nobody is going to read: a HEAD request, or an answer that was replaced. */
 export function closeSource(source: ByteSource): void {
-  guardSource(source)
+  if (isNodeStream(source)) ignoreErrors(source)
   try {
     openSource(source).close()
   } catch {
     // It has a reader already, who will close it.
   }
+}
+
+function isNodeStream(source: ByteSource): source is ByteSource & NodeJS.EventEmitter {
+  return 'destroy' in source && 'on' in source && typeof source.on === 'function'
 }
 
 /** Asked by its method: touching the global `ReadableStream` would load all of Node's Web streams. */

@@ -7,7 +7,7 @@ import { WeirError } from '../base/errors.ts'
 import { kindOf, shown } from '../base/kind-of.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
 
-import { type ByteSource, closeSource, guardSource } from './byte-source.ts'
+import { type ByteSource, closeSource, takeSource } from './byte-source.ts'
 import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES } from './field-list.ts'
 import { checkedFileOptions, type FileOptions } from './file-options.ts'
 import { jsonTextOf, type Serialize } from './json-engine.ts'
@@ -194,7 +194,7 @@ export class HttpResponse {
   /** Sends what a stream or async iterable gives, no faster than the client reads. It is closed when the client leaves. */
   stream(source: ByteSource, type?: string): this {
     if (typeof source !== 'object' || source === null || !(Symbol.asyncIterator in source)) throw unsendable(source, 'a stream')
-    guardSource(source)
+    takeSource(source)
     return this.#setContent({ kind: 'stream', source }, type, BYTES_TYPE)
   }
 
@@ -220,7 +220,7 @@ export class HttpResponse {
     for (const name of OF_THE_BYTES) this.removeHeader(name)
     if (encoded instanceof Uint8Array) this.#content = { kind: 'bytes', bytes: encoded }
     else {
-      guardSource(encoded)
+      takeSource(encoded)
       this.#content = { kind: 'stream', source: encoded }
     }
     return this

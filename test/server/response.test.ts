@@ -1,6 +1,7 @@
 // What becomes of what a handler returns, throws or builds, and of what middleware makes of it.
 
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -186,13 +187,50 @@ inBothReadModes('response', (serve) => {
     ['with 204', () => new Response(null, { status: 204 }), 204],
     ['with 304', () => new Response(null, { status: 304 }), 304],
     ['that redirects', () => Response.redirect('http://h/x', 307), 307],
-    ['that is an error', () => Response.error(), 500],
   ] as [string, () => Response, number][]) {
     test(`result: a Web Response ${what}`, async (t) => {
       const answer = await answerOf(serve, t, make)
       assert.deepEqual([answer.status, answer.text], [status, ''])
     })
   }
+
+  test('result: a Web Response has no type that it does not say', async (t) => {
+    const body = new Uint8Array([1, 2])
+    const answer = await answerOf(serve, t, () => new Response(body))
+    assert.deepEqual([answer.status, answer.header('content-type'), answer.text], [200, null, '\u0001\u0002'])
+  })
+
+  test('result: Response.error() is no answer', async (t) => {
+    const answer = await answerOf(serve, t, () => Response.error())
+    assert.deepEqual([answer.status, (answer.json() as { code: string }).code], [500, 'WEIR_RESULT_UNSENDABLE'])
+  })
+
+  test('the source of a stream runs in the context of the request that it answers, to its end', async (t) => {
+    const names = new AsyncLocalStorage<string>()
+    const seen: (string | undefined)[] = []
+    async function* source(): AsyncGenerator<string> {
+      try {
+        seen.push(names.getStore())
+        yield 'a'
+        await new Promise((resolve) => setImmediate(resolve))
+        seen.push(names.getStore())
+        yield 'b'
+      } finally {
+        seen.push(names.getStore())
+      }
+    }
+    const { connect } = await serve(t, (server) => {
+      server.use(({ requestId }, next) => names.run(requestId, next))
+      server.mapGet('/returned', source)
+      server.mapGet('/given', async (_, { response }) => response.stream(source()))
+    })
+    const client = await connect()
+    for (const path of ['/returned', '/given']) assert.equal((await client.get(path).message()).text, 'ab')
+    const [first, , , second] = seen
+    assert.notEqual(first, second)
+    assert.deepEqual(seen, [first, first, first, second, second, second])
+    assert.ok(first !== undefined && second !== undefined)
+  })
 
   // Methods of HttpResponse.
 
