@@ -19,6 +19,7 @@ import * as phase from './deadlines.ts'
 import { Deadlines } from './deadlines.ts'
 import { Http2Exchange, type Http2RequestConnection } from './http2-exchange.ts'
 import { OpenHead } from './http2-open-head.ts'
+import { type SessionEnds, takeEnds } from './http2-session-end.ts'
 import type { Timed } from './ticker.ts'
 
 const NO_ERROR = 0
@@ -63,6 +64,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   readonly #number = nextConnection()
   readonly #socket: TLSSocket
   readonly #session: ServerHttp2Session
+  readonly #ends: SessionEnds
   readonly #deadlines: Deadlines
   readonly #openHead: OpenHead
   /** Not all are open: a handler may still be cleaning up behind a request that was cancelled. */
@@ -91,6 +93,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     this.clientCertificate = clientCertificate
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
     this.#session = performServerHandshake(socket, sessionOptions(host.limits))
+    this.#ends = takeEnds(this.#session, () => this.finish())
     this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)
     this.#openHead = new OpenHead(socket, this.#session, (onAnswer) => this.#ping(onAnswer))
     const onStream: OnStream = (stream, _headers, flags, list) => this.#open(stream, flags, list)
@@ -100,7 +103,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     this.#session.on('close', () => this.#onClose())
     // No client goes on reading behind that. The session alone would wait for an answer to its last word.
     socket.on('end', () => {
-      this.#session.destroy()
+      this.#ends.destroy()
       socket.destroy()
     })
     host.ticker.add(this)
@@ -130,7 +133,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     // Node tells of a stream a moment after its head: it may be cancelled by now, or the connection gone, and nothing would say so.
     if (stream.closed || this.#exchanges.size >= ROOM_FOR_CANCELLED * maxConcurrentStreams) {
       stream.on('error', ignore)
-      stream.close(REFUSED_STREAM)
+      setImmediate(() => stream.close(REFUSED_STREAM)) // see http2-session-end.ts
       return
     }
     const exchange = new Http2Exchange(this, stream)
@@ -193,8 +196,10 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     this.#lastEnd = this.host.ticker.now
     if (this.#isGone) this.host.forget(this)
     else {
-      if (this.#isFinishing) this.#deadlines.enter(phase.LINGER)
-      else if (this.#deadlines.phase !== phase.HEAD) this.#deadlines.enter(phase.IDLE)
+      if (this.#isFinishing) {
+        this.#deadlines.enter(phase.LINGER)
+        this.#closeSoon()
+      } else if (this.#deadlines.phase !== phase.HEAD) this.#deadlines.enter(phase.IDLE)
       if (this.#isDraining) this.finish() // behind the first word and without streams Node reads nothing more, the ping's answer neither
     }
   }
@@ -203,8 +208,20 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   finish(): void {
     if (this.#isFinishing || this.#isGone) return
     this.#isFinishing = true
-    if (!this.#session.destroyed) this.#session.close()
-    if (this.#exchanges.size === 0) this.#deadlines.enter(phase.LINGER)
+    setImmediate(() => {
+      if (!this.#session.destroyed) this.#session.goaway()
+    })
+    if (this.#exchanges.size > 0) return
+    this.#deadlines.enter(phase.LINGER)
+    this.#closeSoon()
+  }
+
+  /** Two turns later: behind GOAWAY, which goes out in between, and after which nghttp2 takes no new stream. */
+  #closeSoon(): void {
+    const close = (): void => {
+      if (this.#exchanges.size === 0 && !this.#session.destroyed) this.#ends.close()
+    }
+    setImmediate(() => setImmediate(close))
   }
 
   /**
@@ -229,7 +246,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   abort(error: Error, code = NO_ERROR): void {
     this.#isAborted = true
     for (const exchange of this.#exchanges) exchange.breakOff(error)
-    this.#session.destroy(error, code)
+    this.#ends.destroy(error, code)
     this.#socket.destroy()
     if (this.#isGone) this.host.forget(this)
   }

@@ -125,7 +125,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
   /** Bytes that nobody wants: few are read over, for many the client is told that they are not needed (RFC 9113 §8.1). */
   #drop(bytes: number): void {
     this.#drainedBytes += bytes
-    if (this.#drainedBytes > this.host.limits.maxDrainSize) this.#stream.close(NO_ERROR)
+    if (this.#drainedBytes > this.host.limits.maxDrainSize) this.#close()
   }
 
   // The answer.
@@ -149,7 +149,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     if (answer.closes) this.connection.finish()
     if (this.#hasEnded) return
     this.deadlines.enter(phase.LINGER)
-    if (rest > this.host.limits.maxDrainSize || this.owesContinue) this.#stream.close(NO_ERROR)
+    if (rest > this.host.limits.maxDrainSize || this.owesContinue) this.#close()
     else this.#stream.resume()
   }
 
@@ -163,7 +163,12 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     this.answer?.abandon()
     if (this.answer !== null) this.expire()
     // Not `close`: with that Node sends END_STREAM before the error, and the client would take what it has for the whole.
-    if (!this.isGone) this.#stream.destroy(error)
+    if (!this.isGone) setImmediate(() => this.#stream.destroy(error)) // see http2-session-end.ts
+  }
+
+  /** The client need not send the rest (RFC 9113 §8.1). A turn later: see http2-session-end.ts. */
+  #close(): void {
+    setImmediate(() => this.#stream.close(NO_ERROR))
   }
 
   protected override expire(): void {
@@ -205,7 +210,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
       this.host.report(late, this.connection)
       this.breakOff(late)
     } else if (deadlines.phase === phase.LINGER) {
-      if (deadlines.isOver) this.#stream.close(NO_ERROR)
+      if (deadlines.isOver) this.#close()
     } else {
       const slow = deadlines.checkPhase(elapsedMs)
       if (slow !== null) {

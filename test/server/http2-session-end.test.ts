@@ -1,0 +1,41 @@
+// Ends and resets wait until Node has read all that came in one piece: inside of its reading they would end the process.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { END_HEADERS, END_STREAM, encodeFields, encodeFrame, GOAWAY, HEADERS, RawHttp2, RST_STREAM } from '../support/http2-client.ts'
+import { serveHttp2 } from '../support/http2-serving.ts'
+
+const headers = (stream: number, method: string, more: readonly (readonly [string, string])[] = []): Buffer => {
+  const fields = encodeFields([[':method', method], [':scheme', 'https'], [':authority', 'localhost'], [':path', '/'], ...more])
+  return encodeFrame(HEADERS, method === 'GET' ? END_HEADERS | END_STREAM : END_HEADERS, stream, fields)
+}
+
+test('GOAWAY between two requests, all in one piece: both are answered, and the connection ends', async (t) => {
+  const { server, logged } = await serveHttp2(t, (one) => one.mapGet('/', () => 'hello'))
+  const client = await RawHttp2.connect(t, server.port)
+  client.send(Buffer.concat([headers(1, 'GET'), encodeFrame(GOAWAY, 0, 0, Buffer.alloc(8)), headers(3, 'GET')]))
+  assert.deepEqual([await client.body(1), await client.body(3)], ['hello', 'hello'])
+  const goaway = () => client.frames.find(({ type }) => type === GOAWAY)
+  await client.until(() => goaway() !== undefined, 'GOAWAY')
+  assert.deepEqual([goaway()!.payload.readUInt32BE(0), goaway()!.payload.readUInt32BE(4)], [3, 0])
+  client.end()
+  await client.until(() => client.isClosed, 'the end')
+  assert.deepEqual(logged, [])
+})
+
+test('an answer that breaks off is reset behind all that came with its head', async (t) => {
+  const { server } = await serveHttp2(t, (one) => {
+    one.mapGet('/', () => 'hello')
+    one.mapPost('/', { body: 'stream' }, async function* () {
+      yield 'so far'
+      throw new Error('broken')
+    })
+  })
+  const client = await RawHttp2.connect(t, server.port)
+  client.send(Buffer.concat([headers(1, 'POST'), headers(3, 'GET')]))
+  await client.until(() => client.frames.some(({ type }) => type === RST_STREAM), 'the reset')
+  const order = client.frames.filter(({ type }) => type === HEADERS || type === RST_STREAM)
+  const last = order.at(-1)!
+  assert.deepEqual([order.length, last.type, last.stream, last.payload.readUInt32BE(0)], [3, RST_STREAM, 1, 2])
+})
