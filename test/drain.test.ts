@@ -141,6 +141,17 @@ inBothReadModes('stop under load', (serve) => {
     assert.deepEqual(await within(stopped, 'the stop'), { aborted: 0 })
   })
 
+  for (const graceMs of [0, 5]) {
+    test(`an idle connection ends in order, also with no more than ${graceMs} ms to stop in`, async (t) => {
+      const { server, connect } = await busyServer(serve, t)
+      const client = await connect()
+      await client.get('/quick/first').message()
+      const stops = [server.stop(), server.stop({ graceMs })]
+      assert.deepEqual(await within(Promise.all(stops), 'the stop'), [{ aborted: 0 }, { aborted: 0 }])
+      assert.equal(await within(client.closed(), 'the end'), 'end')
+    })
+  }
+
   test('at any moment of a busy time: nothing that a handler has seen goes unanswered', async (t) => {
     for (let round = 0; round < 15; round++) {
       const { server, connect, accepted } = await busyServer(serve, t)

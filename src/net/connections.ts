@@ -73,20 +73,20 @@ export class Connections {
         this.#onEmpty = null
         resolve(this.#aborted)
       }
-      this.#tellAll(Math.min(graceMs, CROSSING_MS))
+      this.#tellAll()
       this.shortenGrace(graceMs)
     })
   }
 
-  /** Those that are idle are told `crossingMs` later. */
-  #tellAll(crossingMs: number): void {
-    const told = new Set([...this.#open].filter(({ isBusy }) => isBusy || crossingMs === 0))
+  /** Those that are idle are told `CROSSING_MS` later. */
+  #tellAll(): void {
+    const told = new Set([...this.#open].filter(({ isBusy }) => isBusy))
     for (const connection of told) connection.drain()
     const tellIdle = (): void => {
       for (const connection of this.#open) if (!told.has(connection)) connection.drain()
     }
     // What has come by now is read first, also when the timer is late.
-    this.#crossing = setTimeout(() => setImmediate(tellIdle), crossingMs)
+    this.#crossing = setTimeout(() => setImmediate(tellIdle), CROSSING_MS)
   }
 
   /** Brings the deadline of a `drain` under way nearer, where `graceMs` from now is before it. */
@@ -101,6 +101,9 @@ export class Connections {
   #abortAll(): void {
     this.#aborted = [...this.#open].filter((connection) => connection.isBusy && !connection.isGone).length
     const error = new WeirError('WEIR_SERVER_STOPPED')
-    for (const connection of this.#open) connection.abort(error)
+    for (const connection of this.#open) {
+      if (!connection.isBusy) connection.drain() // it may not have been told yet: nothing of it is missing, and it ends in order
+      connection.abort(error)
+    }
   }
 }

@@ -95,7 +95,7 @@ export class Listeners {
   }
 
   /**
-   * Takes no new connection, ends those that have said nothing yet, lets the others finish, and aborts what is left after `graceMs`.
+   * Takes no new connection, ends those that are idle, lets the others finish, and aborts what is left after `graceMs`.
    * @returns how many connections were aborted
    */
   async close(graceMs: number): Promise<number> {
