@@ -76,8 +76,8 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   /** For how long nothing was heard of the client. */
   #silentMs = 0
   #isAsked = false
-  /** When the last stream that was here ended. */
-  #lastEnd = Number.NEGATIVE_INFINITY
+  /** When the last stream that was here ended; null before any has. */
+  #lastEnd: number | null = null
   /** The server stops. */
   #isDraining = false
   /** No new request is taken. */
@@ -283,7 +283,8 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
    */
   get #mayBeReading(): boolean {
     const { ticker, timeouts } = this.host
-    return this.#deadlines.phase === phase.LINGER && ticker.now - this.#lastEnd <= (timeouts.writeTimeout ?? Number.POSITIVE_INFINITY)
+    if (this.#deadlines.phase !== phase.LINGER || this.#lastEnd === null) return false
+    return timeouts.writeTimeout === null || ticker.now - this.#lastEnd <= timeouts.writeTimeout
   }
 
   /** Inside a head nothing else can be said (RFC 9113 §4.3): a client that does not end it has to go, with all that it has asked. */

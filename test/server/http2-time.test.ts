@@ -262,3 +262,13 @@ test('lingerTimeout: a client that does not end its side is sent away at last', 
   await server.elapse(25_000, client)
   await eventually(() => client.allow(0, 1).isClosed, 'the reset')
 })
+
+test('lingerTimeout: a client that has asked nothing is sent away in time, however long others may read', async (t) => {
+  const server = await start(t, () => {}, { timeouts: { writeTimeout: null } })
+  const client = (await RawHttp2.connect(t, server.port)).pause()
+  for (let second = 0; second < 35; second++) {
+    await server.elapse(1_000, client)
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  }
+  await eventually(() => client.allow(0, 1).isClosed, 'the reset')
+})
