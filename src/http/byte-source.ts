@@ -33,16 +33,21 @@ export interface SourceReader {
   close(): void
 }
 
-/**
- * In whose name a source runs that is no stream: it is read out of the socket that has room, but an AsyncLocalStorage is there what it was
- * for who gave it. Streams keep to their own.
- */
-const givers = new WeakMap<ByteSource, AsyncResource>()
+/** A source as an answer has it. The same may be given to several. */
+export interface GivenSource {
+  readonly source: ByteSource
+  /**
+   * @internal In whose name it runs: it is read out of the socket that has room, but an AsyncLocalStorage is there what it was for who gave
+   * it. Null for streams, which keep to their own.
+   */
+  readonly giver: AsyncResource | null
+}
 
 /** Takes a source in, to be read later. */
-export function takeSource(source: ByteSource): void {
+export function takeSource(source: ByteSource): GivenSource {
   if (isNodeStream(source)) ignoreErrors(source)
-  else if (!isWebStream(source)) givers.set(source, new AsyncResource('weir.source'))
+  else if (!isWebStream(source)) return { source, giver: new AsyncResource('weir.source') }
+  return { source, giver: null }
 }
 
 /** A stream that fails before anybody reads it, or when nobody is going to, must not end the process. */
@@ -54,15 +59,14 @@ function ignoreErrors(stream: NodeJS.EventEmitter): void {
  * Begins to read.
  * @throws TypeError for a Web stream that has another reader
  */
-export function openSource(source: ByteSource): SourceReader {
+export function openSource(source: ByteSource, giver: AsyncResource | null): SourceReader {
   if (isWebStream(source)) {
     // Its own iterator closes only between two pieces: a stream that has nothing to say would never hear of it.
     const reader = source.getReader()
     return { next: () => reader.read(), close: () => void reader.cancel().catch(ignore) }
   }
-  const iterator = source[Symbol.asyncIterator]()
-  const giver = givers.get(source)
-  const inItsName = <T>(act: () => T): T => (giver === undefined ? act() : giver.runInAsyncScope(act))
+  const inItsName = <T>(act: () => T): T => (giver === null ? act() : giver.runInAsyncScope(act))
+  const iterator = inItsName(() => source[Symbol.asyncIterator]())
   return {
     next: async () => inItsName(() => iterator.next()),
     close: () => void inItsName(() => end(source, iterator)).catch(ignore),
@@ -70,10 +74,10 @@ export function openSource(source: ByteSource): SourceReader {
 }
 
 /** Closes a source that nobody is going to read: a HEAD request, or an answer that was replaced. */
-export function closeSource(source: ByteSource): void {
+export function closeSource(source: ByteSource, giver: AsyncResource | null = null): void {
   if (isNodeStream(source)) ignoreErrors(source)
   try {
-    openSource(source).close()
+    openSource(source, giver).close()
   } catch {
     // It has a reader already, who will close it.
   }

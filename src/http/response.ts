@@ -7,7 +7,7 @@ import { WeirError } from '../base/errors.ts'
 import { kindOf, shown } from '../base/kind-of.ts'
 import { BYTES_TYPE } from '../formats/media-type.ts'
 
-import { type ByteSource, closeSource, takeSource } from './byte-source.ts'
+import { type ByteSource, closeSource, type GivenSource, takeSource } from './byte-source.ts'
 import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES } from './field-list.ts'
 import { checkedFileOptions, type FileOptions } from './file-options.ts'
 import { jsonTextOf, type Serialize } from './json-engine.ts'
@@ -38,7 +38,7 @@ export type ResponseContent =
   | { readonly kind: 'none' }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  | { readonly kind: 'stream'; readonly source: ByteSource }
+  | ({ readonly kind: 'stream' } & GivenSource)
   | { readonly kind: 'file'; readonly file: FileContent }
   | { readonly kind: 'upgrade'; readonly protocol: string; readonly takeOver: TakeOver }
 
@@ -194,8 +194,7 @@ export class HttpResponse {
   /** Sends what a stream or async iterable gives, no faster than the client reads. It is closed when the client leaves. */
   stream(source: ByteSource, type?: string): this {
     if (typeof source !== 'object' || source === null || !(Symbol.asyncIterator in source)) throw unsendable(source, 'a stream')
-    takeSource(source)
-    return this.#setContent({ kind: 'stream', source }, type, BYTES_TYPE)
+    return this.#setContent({ kind: 'stream', ...takeSource(source) }, type, BYTES_TYPE)
   }
 
   /**
@@ -218,11 +217,7 @@ export class HttpResponse {
     const etag = this.getHeader('ETag')
     if (etag?.startsWith('"') === true) this.header('ETag', `W/${etag}`)
     for (const name of OF_THE_BYTES) this.removeHeader(name)
-    if (encoded instanceof Uint8Array) this.#content = { kind: 'bytes', bytes: encoded }
-    else {
-      takeSource(encoded)
-      this.#content = { kind: 'stream', source: encoded }
-    }
+    this.#content = encoded instanceof Uint8Array ? { kind: 'bytes', bytes: encoded } : { kind: 'stream', ...takeSource(encoded) }
     return this
   }
 
@@ -307,7 +302,7 @@ export class HttpResponse {
     this.#content = content
     if (this.#describesFile) this.#dropRepresentation()
     else if (old.kind === 'stream') this.#declaredLength = -1
-    if (old.kind === 'stream' && (content.kind !== 'stream' || content.source !== old.source)) closeSource(old.source)
+    if (old.kind === 'stream' && (content.kind !== 'stream' || content.source !== old.source)) closeSource(old.source, old.giver)
   }
 
   #setField(name: string, value: string, replaces: boolean): this {

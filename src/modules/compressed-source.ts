@@ -1,6 +1,6 @@
 // A stream on its way through a compressor: flushed when its source pauses, read no faster than the client reads, and ended on both sides.
 
-import { type ByteSource, bytesOf, lengthError, openSource, type SourceReader } from '../http/byte-source.ts'
+import { type ByteSource, bytesOf, type GivenSource, lengthError, openSource, type SourceReader } from '../http/byte-source.ts'
 
 import type { Coding, Compressor } from './codings.ts'
 
@@ -10,8 +10,8 @@ import type { Coding, Compressor } from './codings.ts'
  * @param length what was promised, -1 without a promise: what gives more or less fails, as it would without compression
  * @throws TypeError for a Web stream that has another reader
  */
-export function compressSource(source: ByteSource, length: number, coding: Coding, onClose: () => void): ByteSource {
-  const reader = openSource(source)
+export function compressSource({ source, giver }: GivenSource, length: number, coding: Coding, onClose: () => void): ByteSource {
+  const reader = openSource(source, giver)
   const compressor = coding.createStream()
   compressor.once('close', () => {
     reader.close()

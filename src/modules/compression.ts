@@ -105,7 +105,7 @@ class Compressing {
     if (session.request.method === 'HEAD') {
       const { content } = response
       response.encodeAs(coding.name, UNREAD)
-      if (content.kind === 'stream') closeSource(content.source) // nobody reads it
+      if (content.kind === 'stream') closeSource(content.source, content.giver) // nobody reads it
       return
     }
     return this.#compress(session, response, coding, choice.takesIdentity)
@@ -146,7 +146,7 @@ class Compressing {
       if (this.#running >= this.#maxConcurrent) return
       response.encodeAs(
         coding.name,
-        compressSource(content.source, response.declaredLength, coding, () => this.#running--),
+        compressSource(content, response.declaredLength, coding, () => this.#running--),
       )
       this.#running++
       return

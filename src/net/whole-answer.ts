@@ -44,7 +44,7 @@ export function sendWhole(
     }
     case 'stream':
       if (hasBody) return false
-      closeSource(content.source)
+      closeSource(content.source, content.giver)
       outbox.addText(answerHead(head, response, response.declaredLength === -1 ? NO_LENGTH : response.declaredLength, dateLine))
       return true
     case 'upgrade':
@@ -59,5 +59,6 @@ export function sendWhole(
 /** Closes what a response holds that will not be sent. */
 export function discardAnswer(response: HttpResponse): void {
   response.take()
-  if (response.content.kind === 'stream') closeSource(response.content.source)
+  const { content } = response
+  if (content.kind === 'stream') closeSource(content.source, content.giver)
 }

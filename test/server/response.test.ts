@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 
-import { HttpError, type HttpResponse, type HttpSession, type OnError, type ServerOptions } from '../../src/index.ts'
+import { HttpError, type HttpResponse, HttpServer, type HttpSession, type OnError, type ServerOptions } from '../../src/index.ts'
 import type { Message } from '../support/raw-client.ts'
 import { gate, inBothReadModes, type Serve, within } from '../support/serving.ts'
 
@@ -903,6 +903,29 @@ inBothReadModes('response', (serve) => {
     const { connect } = await serve(t, (server) => server.mapGet('/', () => ({ a: 1 })), { jsonEngine })
     assert.equal((await (await connect()).get('/').message()).text, '<{"a":1}>')
   })
+})
+
+test('a source that two requests are answered with at a time runs for each in its own context, from its beginning', async () => {
+  const names = new AsyncLocalStorage<string>()
+  const shared = {
+    [Symbol.asyncIterator](): AsyncGenerator<string> {
+      const beginning = names.getStore()
+      return (async function* () {
+        yield `${beginning} ${names.getStore()}`
+      })()
+    },
+  }
+  const server = new HttpServer({ logger: null })
+  server.use(({ request }, next) => names.run(request.path, next))
+  const bothAnswered = gate()
+  let answers = 0
+  server.beforeSend(() => {
+    if (++answers === 2) bothAnswered.open()
+    return bothAnswered.promise
+  })
+  server.mapGet('/:n', () => shared)
+  const [one, two] = await Promise.all([server.inject('/1'), server.inject('/2')])
+  assert.deepEqual([one.text(), two.text()], ['/1 /1', '/2 /2'])
 })
 
 async function* letters2(): AsyncGenerator<string> {
