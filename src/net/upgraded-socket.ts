@@ -22,10 +22,8 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   #isPaused = true
   /** A write that waits for room. */
   #onRoom: Done | null = null
-  /** Bytes that the transport was given. */
-  #written = 0
-  /** What had gone out at the last look; null when nothing waited then. */
-  #gone: number | null = null
+  /** What had been sent at the last look; null when nothing waited then. */
+  #sentBefore: number | null = null
 
   /**
    * @param hasEnded whether the client has ended its side already
@@ -66,13 +64,11 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   }
 
   hasBeenRead(): boolean {
-    const { unsentBytes } = this.#transport
-    const before = this.#gone
-    const gone = this.#written - unsentBytes
-    // What goes out while nothing waits says nothing: the system takes it, whoever is there.
-    this.#gone = unsentBytes === 0 ? null : gone
-    // Not only more: the transport counts a write twice that has just begun.
-    return before !== null && gone !== before
+    const { unsentBytes, sentBytes } = this.#transport
+    const before = this.#sentBefore
+    // What is sent while nothing waits says nothing: the system takes it, whoever is there.
+    this.#sentBefore = unsentBytes === 0 ? null : sentBytes
+    return before !== null && sentBytes > before
   }
 
   // What a stream asks for.
@@ -84,7 +80,6 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   }
 
   override _write(bytes: Buffer, _encoding: string, done: Done): void {
-    this.#written += bytes.length
     this.#transport.writeBytes(bytes)
     this.#awaitRoom(done)
   }
@@ -93,7 +88,6 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     const transport = this.#transport
     let text = ''
     for (const { chunk } of pieces) {
-      this.#written += chunk.length
       if (chunk.length < JOIN_BYTES) text += chunk.toString('latin1')
       else if (text === '') transport.writeBytes(chunk)
       else {
