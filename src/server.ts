@@ -95,7 +95,7 @@ export class HttpServer implements ModuleHost {
   /** @throws WEIR_OPTION_INVALID for a limit or a time that cannot be one */
   constructor(address: string, port: number, options?: Omit<ServerOptions, 'address' | 'port'>)
   constructor(options?: ServerOptions)
-  constructor(first?: string | ServerOptions, port?: number, options: ServerOptions = {}) {
+  constructor(first?: string | ServerOptions, port?: number, options?: ServerOptions) {
     const settings = settingsOf(first, port, options)
     checkOptions(settings)
     this.#options = settings
@@ -341,10 +341,11 @@ export class HttpServer implements ModuleHost {
   }
 }
 
-/** What either way of making a server says. @throws WEIR_OPTION_INVALID for a port without an address: it would be any port */
-function settingsOf(first: string | ServerOptions | undefined, port: number | undefined, options: ServerOptions): ServerOptions {
+/** What either way of making a server says. @throws WEIR_OPTION_INVALID for a port or options without an address: they would be lost */
+function settingsOf(first?: string | ServerOptions, port?: number, options?: ServerOptions): ServerOptions {
   if (typeof first === 'string') return { ...options, address: first, ...(port === undefined ? {} : { port }) }
-  if (port !== undefined) throw invalid('new HttpServer(address, port, options)', `address is ${shown(first)}, not a text`)
+  if (port !== undefined || options !== undefined)
+    throw invalid('new HttpServer(address, port, options)', `address is ${shown(first)}, not a text`)
   return first === undefined ? {} : first
 }
 
