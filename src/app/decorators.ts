@@ -70,7 +70,10 @@ type ArgsOfEntry<E> = E extends readonly [string, infer P extends string, infer 
       ? ArgsOf<P>
       : never
 
-/** What an entry must look like for the method that it stands for: the entry itself where its arguments fit. Nothing fits a method that wants more than a route gives. */
+/**
+ * What an entry must look like for the method that it stands for: the entry itself where its arguments fit. Nothing fits a method that wants
+ * more than a route gives.
+ */
 type Fitting<M, E> = M extends (args: infer A, session: HttpSession) => unknown
   ? E extends readonly (readonly unknown[])[]
     ? { readonly [I in keyof E]: FittingOne<A, E[I]> }

@@ -18,9 +18,9 @@ export type Middleware = (session: HttpSession, next: Next) => unknown
 
 /**
  * Sees every answer to a request with a valid head when it is complete, just before it is sent: those of errors, and of requests that were
- * refused before any middleware ran, included. May set fields and give the content another form. A promise that it returns is waited for; whatever else
- * it returns means nothing. What it throws becomes a 500. When a stream fails before its first byte, the answer of that error is another
- * one, and is seen as well.
+ * refused before any middleware ran, included. May set fields and give the content another form. A promise that it returns is waited for;
+ * whatever else it returns means nothing. What it throws becomes a 500. When a stream fails before its first byte, the answer of that error
+ * is another one, and is seen as well.
  */
 export type BeforeSend = (session: HttpSession, response: HttpResponse) => unknown
 

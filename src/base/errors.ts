@@ -43,7 +43,10 @@ export class WeirError extends HttpError {
   }
 }
 
-/** The client's bytes break a rule of the protocol. Only the engine throws it: `onError` may see it, and a handler that reads the body as it comes. */
+/**
+ * The client's bytes break a rule of the protocol. Only the engine throws it: `onError` may see it, and a handler that reads the body as it
+ * comes.
+ */
 export class ProtocolError extends WeirError {
   override readonly name: string = 'ProtocolError'
 }

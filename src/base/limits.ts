@@ -5,7 +5,10 @@ import { checkNames, invalid } from './options.ts'
 
 /** Sizes are bytes. `null` means no limit, where it is allowed. A limit of N allows N and refuses N + 1. */
 export interface Limits {
-  /** Request line, fields and the empty line together, line ends included. Default 64 KiB. Beyond it: 431, or 414 when the request line alone is too long; the connection closes. */
+  /**
+   * Request line, fields and the empty line together, line ends included. Default 64 KiB. Beyond it: 431, or 414 when the request line alone
+   * is too long; the connection closes.
+   */
   readonly maxRequestHeaderSize: number
   /** Number of field lines in a head, and again in the trailers. Default 200. Beyond it: 431; the connection closes. */
   readonly maxRequestHeaders: number

@@ -28,7 +28,10 @@ export function wholeNumber(owner: string, option: string, value: number, least:
   throw invalid(owner, `${option} is ${shown(value)}, not a whole number from ${least} on`)
 }
 
-/** A limit: a whole number, or `Infinity` for none. What is no number would be a limit that nothing exceeds. @param byDefault where nothing is given */
+/**
+ * A limit: a whole number, or `Infinity` for none. What is no number would be a limit that nothing exceeds.
+ * @param byDefault where nothing is given
+ */
 export function limitOf(owner: string, option: string, value: number | undefined, byDefault: number): number {
   if (value === undefined) return byDefault
   return value === Number.POSITIVE_INFINITY ? value : wholeNumber(owner, option, value)

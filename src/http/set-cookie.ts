@@ -24,7 +24,8 @@ const OPTION_NAMES = [
 let serialize: typeof import('cookie').serialize | undefined
 
 /**
- * RFC 6265 §4.1, the value percent-encoded; a lone surrogate is U+FFFD. The package is loaded for the first cookie, so that starting a server need not wait for it.
+ * RFC 6265 §4.1, the value percent-encoded; a lone surrogate is U+FFFD. The package is loaded for the first cookie, so that starting a server
+ * need not wait for it.
  * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an attribute that there is not
  */
 export function setCookie(name: string, value: string, options?: CookieOptions): string {

@@ -26,7 +26,11 @@ export interface InjectRequest {
 
 export const REQUEST_NAMES = ['method', 'url', 'headers', 'body', 'json', 'signal'] as const satisfies readonly (keyof InjectRequest)[]
 
-/** What a string stands for: a GET of that URL. @param names that it may have @throws WEIR_OPTION_INVALID for what is no request at all */
+/**
+ * What a string stands for: a GET of that URL.
+ * @param names that it may have
+ * @throws WEIR_OPTION_INVALID for what is no request at all, and for other names
+ */
 export function requestOf<R extends { readonly url: string }>(
   request: R | string,
   names: readonly string[] = REQUEST_NAMES,

@@ -73,7 +73,8 @@ export abstract class Schema<T> implements StandardSchema<unknown, T> {
   }
 
   /**
-   * Reads all the texts of one name. Where one value is wanted, several are a mismatch: taking the first or the last of them is how filters are passed by.
+   * Reads all the texts of one name. Where one value is wanted, several are a mismatch: taking the first or the last of them is how filters are
+   * passed by.
    * @param isList whether a single one was said to be a list too: `n[]=5` of a form
    */
   fromTexts(texts: readonly string[], context?: ReadContext, isList: boolean = false): T | Mismatch {
