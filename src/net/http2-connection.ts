@@ -131,7 +131,9 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     this.#openHead.end(stream.id ?? 0)
     const { maxConcurrentStreams, maxRequestsPerConnection } = this.host.limits
     // Node tells of a stream a moment after its head: it may be cancelled by now, or the connection gone, and nothing would say so.
-    if (stream.closed || this.#exchanges.size >= ROOM_FOR_CANCELLED * maxConcurrentStreams) {
+    // And GOAWAY goes out a turn behind the last request: more of them may have come with it.
+    const isLate = maxRequestsPerConnection !== null && this.#requests >= maxRequestsPerConnection
+    if (stream.closed || isLate || this.#exchanges.size >= ROOM_FOR_CANCELLED * maxConcurrentStreams) {
       stream.on('error', ignore)
       setImmediate(() => stream.close(REFUSED_STREAM)) // see http2-session-end.ts
       return
@@ -140,7 +142,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     this.#exchanges.add(exchange)
     this.#deadlines.enter(phase.NONE)
     this.hear()
-    if (maxRequestsPerConnection !== null && ++this.#requests >= maxRequestsPerConnection) this.finish()
+    if (++this.#requests === maxRequestsPerConnection) this.finish()
     const begin = (): void => this.#begin(exchange, list, (flags & FLAG_END_STREAM) !== 0)
     if (this.#isBlocked) this.#waiting.set(exchange, begin)
     else begin()

@@ -24,6 +24,24 @@ test('GOAWAY between two requests, all in one piece: both are answered, and the 
   assert.deepEqual(logged, [])
 })
 
+test('maxRequestsPerConnection: more that come in one piece are refused, and may be tried again', async (t) => {
+  let handled = 0
+  const { server } = await serveHttp2(t, (one) => one.mapGet('/', () => `${++handled}`), { limits: { maxRequestsPerConnection: 2 } })
+  const client = await RawHttp2.connect(t, server.port)
+  client.send(Buffer.concat([1, 3, 5, 7].map((stream) => headers(stream, 'GET'))))
+  assert.deepEqual([await client.body(1), await client.body(3)], ['1', '2'])
+  const resets = () => client.frames.filter(({ type }) => type === RST_STREAM)
+  await client.until(() => resets().length === 2, 'the resets')
+  assert.deepEqual(
+    resets().map(({ stream, payload }) => [stream, payload.readUInt32BE(0)]),
+    [
+      [5, 7],
+      [7, 7],
+    ],
+  )
+  assert.equal(handled, 2)
+})
+
 test('an answer that breaks off is reset behind all that came with its head', async (t) => {
   const { server } = await serveHttp2(t, (one) => {
     one.mapGet('/', () => 'hello')
