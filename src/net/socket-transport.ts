@@ -100,9 +100,9 @@ export class SocketTransport implements Transport, Reader {
   }
 
   get unsentBytes(): number {
-    const socket = this.#socket
-    if (socket.writableLength === 0) return 0
-    return socket.writableLength + (this.#handle?.writeQueueSize ?? 0)
+    // Under TLS a write counts as under way until the next turn, also where all of it has gone.
+    const waiting = this.#handle?.writeQueueSize ?? 0
+    return waiting === 0 ? 0 : this.#socket.writableLength + waiting
   }
 
   get sentBytes(): number {

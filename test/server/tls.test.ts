@@ -59,7 +59,8 @@ test('undici, with the certificate as its trust, is answered over TLS', async (t
   assert.deepEqual(await answer.json(), [true, 'HTTP/1.1'])
 })
 
-test('what is read of a single large write shows while it lasts: else a slow reader would pass for one that does not read', async (t) => {
+/** A transport over TLS, and its client, who does not read. */
+async function transportOverTls(t: TestContext): Promise<{ transport: SocketTransport; reader: RawClient }> {
   const tls = createServer(localhost).listen(0, '127.0.0.1')
   t.after(() => tls.close())
   await once(tls, 'listening')
@@ -69,6 +70,17 @@ test('what is read of a single large write shows while it lasts: else a slow rea
   const transport = new SocketTransport(socket, 'tls', false)
   transport.start({ onBytes() {}, onEnd() {}, onDrain() {}, onClose() {} })
   reader.pause()
+  return { transport, reader }
+}
+
+test('what the system has taken does not wait: else it would pass for read by the next look', async (t) => {
+  const { transport } = await transportOverTls(t)
+  transport.writeText('a few words')
+  assert.equal(transport.unsentBytes, 0)
+})
+
+test('what is read of a single large write shows while it lasts: else a slow reader would pass for one that does not read', async (t) => {
+  const { transport, reader } = await transportOverTls(t)
   transport.writeBytes(Buffer.alloc(32 * 1024 * 1024))
   await new Promise((resolve) => setTimeout(resolve, 50)) // the system takes what it takes while nobody reads
   const before = transport.unsentBytes
