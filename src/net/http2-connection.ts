@@ -82,6 +82,8 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   #isDraining = false
   /** No new request is taken. */
   #isFinishing = false
+  /** Which request is the last has been said. Node sends that a turn later, and takes new streams until then. */
+  #hasSaidLast = false
   #isGone = false
   #isAborted = false
 
@@ -133,7 +135,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     // Node tells of a stream a moment after its head: it may be cancelled by now, or the connection gone, and nothing would say so.
     // And GOAWAY goes out a turn behind the last request: more of them may have come with it.
     const isLate = maxRequestsPerConnection !== null && this.#requests >= maxRequestsPerConnection
-    if (stream.closed || isLate || this.#exchanges.size >= ROOM_FOR_CANCELLED * maxConcurrentStreams) {
+    if (stream.closed || isLate || this.#hasSaidLast || this.#exchanges.size >= ROOM_FOR_CANCELLED * maxConcurrentStreams) {
       stream.on('error', ignore)
       setImmediate(() => stream.close(REFUSED_STREAM)) // see http2-session-end.ts
       return
@@ -211,7 +213,9 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     if (this.#isFinishing || this.#isGone) return
     this.#isFinishing = true
     setImmediate(() => {
-      if (!this.#session.destroyed) this.#session.goaway()
+      if (this.#session.destroyed) return
+      this.#session.goaway()
+      this.#hasSaidLast = true
     })
     if (this.#exchanges.size > 0) return
     this.#deadlines.enter(phase.LINGER)

@@ -3,7 +3,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { END_HEADERS, END_STREAM, encodeFields, encodeFrame, GOAWAY, HEADERS, RawHttp2, RST_STREAM } from '../support/http2-client.ts'
+import {
+  END_HEADERS,
+  END_STREAM,
+  encodeFields,
+  encodeFrame,
+  GOAWAY,
+  HEADERS,
+  Http2Client,
+  RawHttp2,
+  RST_STREAM,
+} from '../support/http2-client.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'
 
 const headers = (stream: number, method: string, more: readonly (readonly [string, string])[] = []): Buffer => {
@@ -40,6 +50,21 @@ test('maxRequestsPerConnection: more that come in one piece are refused, and may
     ],
   )
   assert.equal(handled, 2)
+})
+
+test('stop: only requests up to the one that GOAWAY names as the last are handled: clients send the others again elsewhere', async (t) => {
+  let handled = 0
+  const { server } = await serveHttp2(t, (one) => one.mapGet('/', () => `${++handled}`))
+  const clients = await Promise.all(Array.from({ length: 60 }, () => Http2Client.connect(t, server.port)))
+  const stopped = server.stop()
+  // At each moment around the word that idle clients get.
+  const asking = clients.map(async (client, i) => {
+    await new Promise((resolve) => setTimeout(resolve, 15 + i / 5))
+    return client.session.closed ? '' : (await client.get('/')).text
+  })
+  const answers = await Promise.all(asking)
+  assert.deepEqual(await stopped, { aborted: 0 })
+  assert.equal(handled, answers.filter((text) => text !== '').length)
 })
 
 test('an answer that breaks off is reset behind all that came with its head', async (t) => {
