@@ -38,7 +38,12 @@ export type ResponseContent =
   | { readonly kind: 'none' }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  | ({ readonly kind: 'stream' } & GivenSource)
+  | {
+      readonly kind: 'stream'
+      readonly source: ByteSource
+      /** @internal */
+      readonly giver: GivenSource['giver']
+    }
   | { readonly kind: 'file'; readonly file: FileContent }
   | { readonly kind: 'upgrade'; readonly protocol: string; readonly takeOver: TakeOver }
 
