@@ -3,7 +3,7 @@
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
-import { type ByteSource, closeSource } from '../http/byte-source.ts'
+import { type ByteSource, closeSource, takeSource } from '../http/byte-source.ts'
 import { FRAMING } from '../http/field-list.ts'
 import { RequestHeaders } from '../http/headers.ts'
 import { HttpRequest } from '../http/request.ts'
@@ -38,9 +38,10 @@ export function reply(session: HttpSession, result: unknown): HttpResponse | Pro
 /** The request was answered without waiting for its handler (`requestTimeout`): what the late answer holds is closed. */
 function drop(sent: HttpResponse, result: unknown): HttpResponse {
   if (typeof result !== 'object' || result === null) return sent
-  const late = result instanceof HttpResponse && result !== sent && result.content.kind === 'stream' ? result.content.source : result
-  if (Symbol.asyncIterator in late) closeSource(late as ByteSource)
-  else if (isWebResponse(late) && late.body !== null) closeSource(late.body as unknown as ByteSource)
+  if (result instanceof HttpResponse) {
+    if (result !== sent && result.content.kind === 'stream') closeSource(result.content)
+  } else if (Symbol.asyncIterator in result) closeSource(takeSource(result as ByteSource))
+  else if (isWebResponse(result) && result.body !== null) closeSource(takeSource(result.body as unknown as ByteSource))
   return sent
 }
 

@@ -43,23 +43,18 @@ export interface GivenSource {
   readonly giver: AsyncResource | null
 }
 
-/** Takes a source in, to be read later. */
+/** Takes a source in, to be read later. A stream that fails before anybody reads it, or when nobody is going to, must not end the process. */
 export function takeSource(source: ByteSource): GivenSource {
-  if (isNodeStream(source)) ignoreErrors(source)
+  if (isNodeStream(source)) source.on('error', ignore)
   else if (!isWebStream(source)) return { source, giver: new AsyncResource('weir.source') }
   return { source, giver: null }
-}
-
-/** A stream that fails before anybody reads it, or when nobody is going to, must not end the process. */
-function ignoreErrors(stream: NodeJS.EventEmitter): void {
-  stream.on('error', ignore)
 }
 
 /**
  * Begins to read.
  * @throws TypeError for a Web stream that has another reader
  */
-export function openSource(source: ByteSource, giver: AsyncResource | null): SourceReader {
+export function openSource({ source, giver }: GivenSource): SourceReader {
   if (isWebStream(source)) {
     // Its own iterator closes only between two pieces: a stream that has nothing to say would never hear of it.
     const reader = source.getReader()
@@ -74,10 +69,9 @@ export function openSource(source: ByteSource, giver: AsyncResource | null): Sou
 }
 
 /** Closes a source that nobody is going to read: a HEAD request, or an answer that was replaced. */
-export function closeSource(source: ByteSource, giver: AsyncResource | null = null): void {
-  if (isNodeStream(source)) ignoreErrors(source)
+export function closeSource(given: GivenSource): void {
   try {
-    openSource(source, giver).close()
+    openSource(given).close()
   } catch {
     // It has a reader already, who will close it.
   }

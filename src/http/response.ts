@@ -307,7 +307,7 @@ export class HttpResponse {
     this.#content = content
     if (this.#describesFile) this.#dropRepresentation()
     else if (old.kind === 'stream') this.#declaredLength = -1
-    if (old.kind === 'stream' && (content.kind !== 'stream' || content.source !== old.source)) closeSource(old.source, old.giver)
+    if (old.kind === 'stream' && (content.kind !== 'stream' || content.source !== old.source)) closeSource(old)
   }
 
   #setField(name: string, value: string, replaces: boolean): this {

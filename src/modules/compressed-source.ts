@@ -5,13 +5,13 @@ import { type ByteSource, bytesOf, type GivenSource, lengthError, openSource, ty
 import type { Coding, Compressor } from './codings.ts'
 
 /**
- * `source`, compressed. It is read from now on, up to what the compressor holds, and closed with the result: at its end, when it fails, and
+ * What was given, compressed. It is read from now on, up to what the compressor holds, and closed with the result: at its end, when it fails, and
  * when the client leaves. `onClose` is called once, when the compressor's memory is free.
  * @param length what was promised, -1 without a promise: what gives more or less fails, as it would without compression
  * @throws TypeError for a Web stream that has another reader
  */
-export function compressSource({ source, giver }: GivenSource, length: number, coding: Coding, onClose: () => void): ByteSource {
-  const reader = openSource(source, giver)
+export function compressSource(given: GivenSource, length: number, coding: Coding, onClose: () => void): ByteSource {
+  const reader = openSource(given)
   const compressor = coding.createStream()
   compressor.once('close', () => {
     reader.close()

@@ -3,7 +3,7 @@
 // Pulled by the answer, no faster than the client reads, and asks the source no faster: whoever does not read costs nothing here. Between
 // two pulls nothing is made, no heartbeat either.
 
-import { closeSource } from '../http/byte-source.ts'
+import { closeSource, takeSource } from '../http/byte-source.ts'
 
 import { type HeartbeatListener, type HeartbeatTimer, startHeartbeat, stopHeartbeat } from './heartbeat-timer.ts'
 import { addShutdownListener, removeShutdownListener, type ShutdownListener } from './shutdown-listeners.ts'
@@ -146,7 +146,7 @@ export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListene
     removeShutdownListener(this.#stopping, this)
     this.#ending.abort()
     if (this.#items !== null) void close(this.#items).catch(() => {})
-    else if (typeof this.#source !== 'function') closeSource(this.#source as AsyncIterable<never>)
+    else if (typeof this.#source !== 'function') closeSource(takeSource(this.#source as AsyncIterable<never>))
   }
 }
 

@@ -100,7 +100,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
     const hasBody = mayHaveBody(this.#response, this.#isHead)
     if (content.kind === 'stream') {
       if (hasBody) return false
-      closeSource(content.source, content.giver)
+      closeSource(content)
       this.#begin(declaredLength, true)
       return true
     }
@@ -125,7 +125,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
       this.#begin(this.#bytes.length, false)
       await this.#giveAll(this.#bytes)
     } else if (content.kind === 'stream') {
-      this.#source = openSource(content.source, content.giver)
+      this.#source = openSource(content)
       await pump(this.#source, declaredLength, this)
     }
     if (this.#isGone) return

@@ -54,7 +54,7 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   async send(): Promise<void> {
     const content = this.#response.content
     if (content.kind !== 'stream') return
-    this.#source = openSource(content.source, content.giver)
+    this.#source = openSource(content)
     await pump(this.#source, this.#declared, this)
     if (this.#isGone) return
     if (!this.#hasBegun) this.#outbox.addText(this.#encodeHead(Math.max(0, this.#declared)))

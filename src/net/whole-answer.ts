@@ -44,7 +44,7 @@ export function sendWhole(
     }
     case 'stream':
       if (hasBody) return false
-      closeSource(content.source, content.giver)
+      closeSource(content)
       outbox.addText(answerHead(head, response, response.declaredLength === -1 ? NO_LENGTH : response.declaredLength, dateLine))
       return true
     case 'upgrade':
@@ -60,5 +60,5 @@ export function sendWhole(
 export function discardAnswer(response: HttpResponse): void {
   response.take()
   const { content } = response
-  if (content.kind === 'stream') closeSource(content.source, content.giver)
+  if (content.kind === 'stream') closeSource(content)
 }
