@@ -6,11 +6,12 @@ import { test } from 'node:test'
 import { connect } from 'node:tls'
 
 import type { HttpServer } from '../../src/index.ts'
+import { DATA, encodeFrame, PREFACE, SETTINGS } from '../support/http2-client.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'
 import { eventually, within } from '../support/serving.ts'
 
-const FRAME_ON_NO_STREAM = Buffer.from([0, 0, 1, 0, 0, 0, 0, 0, 0, 0x61])
-const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])])
+const FRAME_ON_NO_STREAM = encodeFrame(DATA, 0, 0, Buffer.from('a'))
+const HELLO = Buffer.concat([PREFACE, encodeFrame(SETTINGS, 0, 0)])
 
 /** Opens a connection, sends `bytes`, and leaves. */
 function visit(port: number, bytes: Buffer): Promise<void> {
@@ -41,7 +42,7 @@ test('clients that leave right after the handshake, or after a frame that breaks
     limits: { maxConnections: PLACES },
     timeouts: { keepAliveTimeout: null, writeTimeout: 100 },
   })
-  for (const bytes of [Buffer.from('P'), Buffer.concat([PREFACE, FRAME_ON_NO_STREAM])]) {
+  for (const bytes of [Buffer.from('P'), Buffer.concat([HELLO, FRAME_ON_NO_STREAM])]) {
     await Promise.all(Array.from({ length: PLACES }, () => visit(server.port, bytes)))
     let areAllIn = false
     for (const end = performance.now() + 8_000; !areAllIn; ) {
