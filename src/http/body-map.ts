@@ -57,7 +57,7 @@ const Folded = emptyRecord<FormRecord>()
 export const NO_MAP_OPTIONS = Object.freeze({})
 
 /** @throws WEIR_OPTION_INVALID */
-export function checkMapOptions(member: string, options: BodyMapAnonymousOptions, names: readonly string[]): void {
+export function checkBodyMapOptions(member: string, options: BodyMapAnonymousOptions, names: readonly string[]): void {
   checkNames(member, options, names)
   const { jsonEngine = null, settings = null } = options
   checkEngine(member, jsonEngine)

@@ -15,7 +15,7 @@ import {
   ANONYMOUS_OPTION_NAMES,
   type BodyMapAnonymousOptions,
   type BodyMapOptions,
-  checkMapOptions,
+  checkBodyMapOptions,
   MAP_OPTION_NAMES,
   mapBody,
   NO_MAP_OPTIONS,
@@ -237,13 +237,13 @@ export class HttpRequest {
    * @throws WEIR_OPTION_INVALID for an option that there is not, or a value that it cannot have
    */
   bodyMap<T extends object>(model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
-    if (options !== NO_MAP_OPTIONS) checkMapOptions('bodyMap()', options, MAP_OPTION_NAMES)
+    if (options !== NO_MAP_OPTIONS) checkBodyMapOptions('bodyMap()', options, MAP_OPTION_NAMES)
     return mapBody('bodyMap()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 
   /** The same for a plain object literal that serves as template: its values say what each property is. */
   bodyMapAnonymous<T extends object>(model: T, options: BodyMapAnonymousOptions = NO_MAP_OPTIONS): boolean {
-    if (options !== NO_MAP_OPTIONS) checkMapOptions('bodyMapAnonymous()', options, ANONYMOUS_OPTION_NAMES)
+    if (options !== NO_MAP_OPTIONS) checkBodyMapOptions('bodyMapAnonymous()', options, ANONYMOUS_OPTION_NAMES)
     return mapBody('bodyMapAnonymous()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 
