@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 
-import { CODING_NAMES, createCoding, isAvailable } from '../build/src/modules/codings.js'
+import { CODING_NAMES, createCoding, isAvailable } from '../build/src/modules/compression/codings.js'
 
 const { values } = parseArgs({
   options: { streams: { type: 'string', default: '64' }, kib: { type: 'string', default: '4096' }, coding: { type: 'string' } },

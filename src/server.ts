@@ -18,12 +18,12 @@ import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './ba
 import { checkNames, invalid, listOf } from './base/options.ts'
 import { checkEngine, type JsonEngine } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
-import type { ConnectionHost } from './net/connection-host.ts'
-import { type InjectResponse, inject } from './net/inject.ts'
-import { checkListenOptions, endpointOf, type ListenOptions, type ServerTlsOptions } from './net/listen-options.ts'
-import { Listeners } from './net/listeners.ts'
-import type { InjectRequest } from './net/request-bytes.ts'
-import { Ticker } from './net/ticker.ts'
+import type { ConnectionHost } from './net/connections/connection-host.ts'
+import { type InjectResponse, inject } from './net/inject/inject.ts'
+import type { InjectRequest } from './net/inject/request-bytes.ts'
+import { checkListenOptions, endpointOf, type ListenOptions, type ServerTlsOptions } from './net/listen/listen-options.ts'
+import { Listeners } from './net/listen/listeners.ts'
+import { Ticker } from './net/time/ticker.ts'
 
 export interface ServerOptions {
   /** Address to listen on. Default `127.0.0.1`: whoever wants more says so (`0.0.0.0`, `::`). */

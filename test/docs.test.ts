@@ -8,7 +8,7 @@ import { test } from 'node:test'
 
 import { ERRORS, type ErrorSpec } from '../src/base/error-codes.ts'
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../src/base/limits.ts'
-import { READING_MOVES, STATE_NAMES, WRITING_MOVES } from '../src/wire/states.ts'
+import { READING_MOVES, STATE_NAMES, WRITING_MOVES } from '../src/wire/http1/states.ts'
 
 const texts = new Map(pagesIn('.').map((page) => [page, readFileSync(page, 'utf8')]))
 
@@ -93,7 +93,9 @@ test('docs/http.md has the moves of both state machines', () => {
 test('docs/dependencies.md gives a reason for each dependency, and for nothing else', () => {
   const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, object>
   const headings = [...page('docs/dependencies.md').matchAll(/^## `(.+)`\n\n\S/gm)].map(([, name]) => name)
-  const modules = readdirSync('src/modules').map((file) => readFileSync(`src/modules/${file}`, 'utf8'))
+  const modules = readdirSync('src/modules', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(`src/modules/${file}`, 'utf8'))
   const used = Object.keys(peerDependencies!).filter((name) => modules.some((source) => source.includes(`'${name}'`)))
   assert.deepEqual(headings, [...Object.keys(dependencies!), ...used])
 })
@@ -167,7 +169,7 @@ function compileExamples(): string {
   mkdirSync(`${FOLDER}/out`, { recursive: true })
   for (const { file, code } of examples) writeFileSync(`${FOLDER}/${file}`, code)
   const compilerOptions = {
-    paths: { weir: ['../../src/index.ts'], 'weir/testing': ['../../src/testing/index.ts'], 'weir/*': ['../../src/modules/*.ts'] },
+    paths: { weir: ['../../src/index.ts'], 'weir/testing': ['../../src/testing/index.ts'], 'weir/*': ['../../src/modules/*/index.ts'] },
     rootDir: '../..',
     outDir: 'out',
     noUnusedLocals: false,
@@ -182,7 +184,7 @@ function compileExamples(): string {
     JSON.stringify({
       name: 'weir',
       type: 'module',
-      exports: { '.': './src/index.js', './testing': './src/testing/index.js', './*': './src/modules/*.js' },
+      exports: { '.': './src/index.js', './testing': './src/testing/index.js', './*': './src/modules/*/index.js' },
     }),
   )
   const { stdout, stderr } = spawnSync('node_modules/.bin/tsc', ['-p', FOLDER], { encoding: 'utf8' })

@@ -21,6 +21,26 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'server.ts': ['base', 'http', 'app', 'net'],
   'index.ts': ['base', 'wire', 'formats', 'schema', 'model', 'routing', 'http', 'app', 'net', 'server.ts'],
 }
+/**
+ * The large rooms, from the lowest floor up. A place is a folder or, where it ends in `.ts`, a file. A file may import its own place and
+ * any place on a lower floor. Places on one floor do not know each other.
+ */
+const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  wire: [['http1'], ['http2']],
+  http: [
+    ['connection-info.ts', 'route-info.ts', 'json-engine.ts'],
+    ['body', 'answer'],
+    ['multipart'],
+    ['uploads', 'request'],
+    ['session.ts', 'files'],
+    ['application.ts'],
+  ],
+  net: [['transport', 'time'], ['connections'], ['cycle'], ['http1', 'http2'], ['listen', 'inject']],
+  modules: [
+    ['accept-encoding.ts', 'heartbeat-timer.ts', 'origins.ts', 'shutdown-listeners.ts'],
+    ['compression', 'cors', 'sse', 'static', 'websocket'],
+  ],
+}
 /** Same bytes in, same answer out: no sockets, no clocks, no files. */
 const PURE: ReadonlySet<string> = new Set(['base', 'wire', 'formats', 'schema', 'model', 'routing'])
 const NAMELESS = /^(?:utils?|helpers?|common|types?)\.ts$/
@@ -60,6 +80,20 @@ test('a room imports itself and the rooms below it, and nothing else', () => {
     return doors === undefined || !files.includes(to) || (roomOf(to) !== roomOf(from) && !doors.includes(roomOf(to)))
   })
   assert.deepEqual(wrong.map(sentenceOf), [])
+})
+
+test('inside a large room, imports lead to the same place or to a lower floor', () => {
+  const wrong: string[] = []
+  for (const [room, floors] of Object.entries(FLOORS)) {
+    const placeOf = (file: string): string => file.split('/')[1]!
+    const floorOf = (file: string): number => floors.findIndex((places) => places.includes(placeOf(file)))
+    for (const file of files) if (roomOf(file) === room && floorOf(file) === -1) wrong.push(`src/${file} has no floor`)
+    for (const one of imports.filter(isFile)) {
+      if (roomOf(one.from) !== room || roomOf(one.to) !== room || placeOf(one.from) === placeOf(one.to)) continue
+      if (floorOf(one.to) >= floorOf(one.from)) wrong.push(sentenceOf(one))
+    }
+  }
+  assert.deepEqual(wrong, [])
 })
 
 test('every file stands in a room', () => {

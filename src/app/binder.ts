@@ -3,7 +3,7 @@
 import { emptyRecord } from '../base/empty-record.ts'
 import { BindingError, type BindingFailure } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
-import type { HttpRequest } from '../http/request.ts'
+import type { HttpRequest } from '../http/request/request.ts'
 import type { Template } from '../routing/template.ts'
 import { Mismatch, show } from '../schema/mismatch.ts'
 import { Schema } from '../schema/schema.ts'

@@ -1,8 +1,8 @@
 // Controllers: classes whose methods answer routes. One instance a request.
 
 import { WeirError } from '../base/errors.ts'
-import type { HttpRequest } from '../http/request.ts'
-import type { HttpResponse } from '../http/response.ts'
+import type { HttpResponse } from '../http/answer/response.ts'
+import type { HttpRequest } from '../http/request/request.ts'
 import type { HttpSession } from '../http/session.ts'
 
 /** The request that a controller is being made for, so that constructors and field initializers see it. */

@@ -2,7 +2,7 @@
 
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
-import type { HttpResponse } from '../http/response.ts'
+import type { HttpResponse } from '../http/answer/response.ts'
 import type { HttpSession } from '../http/session.ts'
 
 import { reply } from './reply.ts'

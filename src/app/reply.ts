@@ -3,11 +3,11 @@
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
-import { type ByteSource, closeSource, takeSource } from '../http/byte-source.ts'
-import { FRAMING } from '../http/field-list.ts'
-import { RequestHeaders } from '../http/headers.ts'
-import { HttpRequest } from '../http/request.ts'
-import { HttpResponse } from '../http/response.ts'
+import { type ByteSource, closeSource, takeSource } from '../http/answer/byte-source.ts'
+import { FRAMING } from '../http/answer/field-list.ts'
+import { HttpResponse } from '../http/answer/response.ts'
+import { RequestHeaders } from '../http/request/headers.ts'
+import { HttpRequest } from '../http/request/request.ts'
 import { HttpSession } from '../http/session.ts'
 
 /**
@@ -83,10 +83,10 @@ function checkUpgrade({ request, response }: HttpSession, protocol: string): voi
 }
 
 /** Loaded with the first file: a program that sends none starts faster. To ask for it again each time costs more than to read the file. */
-let prepareFile: typeof import('../http/file.ts').prepareFile | undefined
+let prepareFile: typeof import('../http/files/file.ts').prepareFile | undefined
 
 async function openFile(session: HttpSession, response: HttpResponse): Promise<HttpResponse> {
-  prepareFile ??= (await import('../http/file.ts')).prepareFile
+  prepareFile ??= (await import('../http/files/file.ts')).prepareFile
   const content = response.content
   if (content.kind === 'file') await prepareFile(session.request, response, content.file)
   return response

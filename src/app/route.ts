@@ -3,7 +3,7 @@
 import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import { kindOf, shown } from '../base/kind-of.ts'
-import type { HttpRequest } from '../http/request.ts'
+import type { HttpRequest } from '../http/request/request.ts'
 import type { RouteInfo, RouteMetadata } from '../http/route-info.ts'
 import type { HttpSession } from '../http/session.ts'
 import { Template } from '../routing/template.ts'

@@ -1,11 +1,10 @@
 // What the network needs of the application, and nothing else: the one seam between net/ and app/.
 
-import type { Head } from '../wire/head.ts'
-
-import type { RequestBody } from './body.ts'
+import type { Head } from '../wire/http1/head.ts'
+import type { HttpResponse } from './answer/response.ts'
+import type { RequestBody } from './body/body.ts'
 import type { ConnectionInfo } from './connection-info.ts'
-import type { HttpRequest } from './request.ts'
-import type { HttpResponse } from './response.ts'
+import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch } from './route-info.ts'
 
 /** A complete request head. */

@@ -1,11 +1,10 @@
 // One exchange, as a handler holds it: the request, the answer, and what goes with them.
 
-import type { Head } from '../wire/head.ts'
-
+import type { Head } from '../wire/http1/head.ts'
+import { HttpResponse } from './answer/response.ts'
 import type { ClientCertificate, ConnectionInfo } from './connection-info.ts'
 import type { Serialize } from './json-engine.ts'
-import type { HttpRequest } from './request.ts'
-import { HttpResponse } from './response.ts'
+import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch, RouteMetadata } from './route-info.ts'
 
 /** A place where a server listens. */

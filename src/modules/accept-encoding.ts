@@ -1,6 +1,6 @@
 // Which coding a client is given (RFC 9110 §12.5.3).
 
-import { loadPackage } from './optional-package.ts'
+import { requireOptionalPackage } from '../base/packages.ts'
 
 /** What stands for no coding in Accept-Encoding. */
 const IDENTITY = 'identity'
@@ -38,7 +38,7 @@ export class EncodingChooser {
    * @throws WEIR_PACKAGE_MISSING
    */
   constructor(codings: readonly string[]) {
-    this.#Negotiator = loadPackage<NegotiatorClass>('negotiator')
+    this.#Negotiator = requireOptionalPackage<NegotiatorClass>('negotiator')
     this.#preferred = [...codings, IDENTITY]
   }
 

@@ -3,9 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { WeirError } from '../base/errors.ts'
-import type { ConnectionHost } from '../net/connection-host.ts'
-import { type InjectResponse, wholeAnswer } from '../net/inject.ts'
-import type { InjectRequest } from '../net/request-bytes.ts'
+import type { ConnectionHost } from '../net/connections/connection-host.ts'
+import { type InjectResponse, wholeAnswer } from '../net/inject/inject.ts'
+import type { InjectRequest } from '../net/inject/request-bytes.ts'
 
 import type { Accidents } from './accidents.ts'
 import { stallAt } from './behaviours.ts'

@@ -1,8 +1,8 @@
 // An eye on the application while chaos runs: which requests it was given, and what has become of each.
 
+import type { HttpResponse } from '../http/answer/response.ts'
 import type { Application, Exchange } from '../http/application.ts'
-import type { HttpResponse } from '../http/response.ts'
-import type { ConnectionHost } from '../net/connection-host.ts'
+import type { ConnectionHost } from '../net/connections/connection-host.ts'
 
 import { derivedHost } from './derived-host.ts'
 

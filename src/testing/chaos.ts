@@ -4,9 +4,9 @@
 
 import { WeirError } from '../base/errors.ts'
 import { checkNames, invalid, listOf } from '../base/options.ts'
-import type { ConnectionHost } from '../net/connection-host.ts'
-import type { InjectResponse } from '../net/inject.ts'
-import { requestBytes, requestOf } from '../net/request-bytes.ts'
+import type { ConnectionHost } from '../net/connections/connection-host.ts'
+import type { InjectResponse } from '../net/inject/inject.ts'
+import { requestBytes, requestOf } from '../net/inject/request-bytes.ts'
 import { type HttpServer, hostOf } from '../server.ts'
 
 import { Accidents } from './accidents.ts'

@@ -1,11 +1,11 @@
 // The client's end of one connection in memory: it does one thing after the other, keeps what comes, and waits with an end to its patience.
 
 import { WeirError } from '../base/errors.ts'
-import { AnswerReader } from '../net/answer-reader.ts'
-import type { ConnectionHost } from '../net/connection-host.ts'
-import { Http1Connection } from '../net/http1-connection.ts'
-import { MemoryTransport } from '../net/memory-transport.ts'
-import { Ticker } from '../net/ticker.ts'
+import type { ConnectionHost } from '../net/connections/connection-host.ts'
+import { Http1Connection } from '../net/http1/connection.ts'
+import { AnswerReader } from '../net/inject/answer-reader.ts'
+import { Ticker } from '../net/time/ticker.ts'
+import { MemoryTransport } from '../net/transport/memory-transport.ts'
 
 import type { Action, Behave, Behaviour, StallTime } from './behaviours.ts'
 import { derivedHost } from './derived-host.ts'

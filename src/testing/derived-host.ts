@@ -1,4 +1,4 @@
-import type { ConnectionHost } from '../net/connection-host.ts'
+import type { ConnectionHost } from '../net/connections/connection-host.ts'
 
 /** The same server, but for `changes`. */
 export function derivedHost(host: ConnectionHost, changes: Partial<Omit<ConnectionHost, 'isStopping'>>): ConnectionHost {

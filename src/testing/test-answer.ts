@@ -1,7 +1,7 @@
 // An answer on its way: the head is there, the body is read as it comes.
 
-import type { AnswerHead } from '../net/answer-reader.ts'
-import { type InjectResponse, wholeAnswer } from '../net/inject.ts'
+import type { AnswerHead } from '../net/inject/answer-reader.ts'
+import { type InjectResponse, wholeAnswer } from '../net/inject/inject.ts'
 
 import type { ClientConnection } from './client-connection.ts'
 

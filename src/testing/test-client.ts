@@ -2,10 +2,10 @@
 
 import { Buffer } from 'node:buffer'
 import { checkNames } from '../base/options.ts'
-import type { AnswerHead } from '../net/answer-reader.ts'
-import type { ConnectionHost } from '../net/connection-host.ts'
-import type { InjectResponse } from '../net/inject.ts'
-import { requestOf } from '../net/request-bytes.ts'
+import type { ConnectionHost } from '../net/connections/connection-host.ts'
+import type { AnswerHead } from '../net/inject/answer-reader.ts'
+import type { InjectResponse } from '../net/inject/inject.ts'
+import { requestOf } from '../net/inject/request-bytes.ts'
 import { type HttpServer, hostOf } from '../server.ts'
 
 import { ClientConnection, type ClientOptions, type Ending } from './client-connection.ts'

@@ -1,7 +1,7 @@
 // A request of a test client: as `inject` takes it, and with bodies that are sent piece by piece.
 
 import { Buffer } from 'node:buffer'
-import { fieldsOf, type InjectRequest, requestBytes } from '../net/request-bytes.ts'
+import { fieldsOf, type InjectRequest, requestBytes } from '../net/inject/request-bytes.ts'
 
 export interface TestRequest extends Omit<InjectRequest, 'body'> {
   /** Pieces are sent as they come: in chunks, unless the headers have a Content-Length. */

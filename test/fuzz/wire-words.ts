@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 
 import { WeirError } from '../../src/base/errors.ts'
 import type { Limits } from '../../src/base/limits.ts'
-import { CLOSED, DATA, END, HEAD, NEED_DATA, WireConnection } from '../../src/wire/connection.ts'
+import { CLOSED, DATA, END, HEAD, NEED_DATA, WireConnection } from '../../src/wire/http1/connection.ts'
 
 import { codeOf } from './target.ts'
 

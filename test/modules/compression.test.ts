@@ -12,7 +12,7 @@ import { type TestContext, test } from 'node:test'
 import * as zlib from 'node:zlib'
 
 import { HttpError, type HttpResponse, HttpServer, type InjectResponse, type WeirError } from '../../src/index.ts'
-import { type CompressionOptions, compression } from '../../src/modules/compression.ts'
+import { type CompressionOptions, compression } from '../../src/modules/compression/index.ts'
 import { curl, noCurl } from '../support/curl.ts'
 import { eventually, gate, within } from '../support/serving.ts'
 import { temporaryDirectory } from '../support/temporary.ts'

@@ -6,7 +6,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 
 import { HttpResponse, HttpServer, type InjectResponse } from '../../src/index.ts'
-import { type CorsOptions, cors } from '../../src/modules/cors.ts'
+import { type CorsOptions, cors } from '../../src/modules/cors/index.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
 
 const APP = 'https://app.example.com'

@@ -9,7 +9,7 @@ import type { Browser } from 'playwright-core'
 import { EventSource } from 'undici'
 
 import { HttpServer, type WeirError } from '../../src/index.ts'
-import { lastEventId, SseChannel, type SseChannelOptions, type SseEvent, type SseOptions, sse } from '../../src/modules/sse.ts'
+import { lastEventId, SseChannel, type SseChannelOptions, type SseEvent, type SseOptions, sse } from '../../src/modules/sse/index.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
 import { eventually, gate, inBothReadModes, within } from '../support/serving.ts'
 import { standsStill } from '../support/standing-still.ts'

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 
 import { HttpServer, type InjectRequest, type InjectResponse } from '../../src/index.ts'
-import { type StaticOptions, staticFiles } from '../../src/modules/static.ts'
+import { type StaticOptions, staticFiles } from '../../src/modules/static/index.ts'
 import { curl, noCurl } from '../support/curl.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { temporaryDirectory } from '../support/temporary.ts'

@@ -12,7 +12,7 @@ import { WebSocket as UndiciSocket } from 'undici'
 import { WebSocket as WsClient } from 'ws'
 
 import { HttpError, HttpServer, t as schema } from '../../src/index.ts'
-import { type WebSocketConnection, type WebSocketOptions, type WebSocketRoute, websocket } from '../../src/modules/websocket.ts'
+import { type WebSocketConnection, type WebSocketOptions, type WebSocketRoute, websocket } from '../../src/modules/websocket/index.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
 import { Http2Client } from '../support/http2-client.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
 import { HttpServer, type ServerOptions } from '../../src/index.ts'
-import { checkListenOptions } from '../../src/net/listen-options.ts'
+import { checkListenOptions } from '../../src/net/listen/listen-options.ts'
 import { curl, noCurl } from '../support/curl.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { eventually, gate, within } from '../support/serving.ts'

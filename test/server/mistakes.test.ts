@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
-import { bytesOf } from '../../src/http/byte-source.ts'
+import { bytesOf } from '../../src/http/answer/byte-source.ts'
 import { Controller, HttpError, HttpResponse, HttpServer, type HttpSession, Route, routes, saveTo } from '../../src/index.ts'
-import { sse } from '../../src/modules/sse.ts'
+import { sse } from '../../src/modules/sse/index.ts'
 import { chaos, connect } from '../../src/testing/index.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 

@@ -13,7 +13,7 @@ import { type ConnectionOptions, connect, createSecureContext, createServer, typ
 import { Agent, fetch } from 'undici'
 
 import { type ClientCertificate, HttpServer, type ServerOptions } from '../../src/index.ts'
-import { SocketTransport } from '../../src/net/socket-transport.ts'
+import { SocketTransport } from '../../src/net/transport/socket-transport.ts'
 import { cert, key, passphrase, pfx } from '../support/certificate.ts'
 import { ca, client, exact, renewed, stranger, wildcard } from '../support/certificates.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'

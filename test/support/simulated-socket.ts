@@ -3,8 +3,8 @@
 // It is as strict as a real one and stricter where a real one would hide a mistake: memory that is handed over must not change before it
 // is sent, nothing may be written after the end, and what is lent to the server is overwritten as soon as it has been looked at.
 
-import type { Transport, TransportOwner } from '../../src/net/transport.ts'
-import type { Flushable } from '../../src/net/write-batch.ts'
+import type { Transport, TransportOwner } from '../../src/net/transport/transport.ts'
+import type { Flushable } from '../../src/net/transport/write-batch.ts'
 
 const NOTHING = Buffer.alloc(0)
 /** What was under way when the socket was full may still be written: the rest of a piece, and the answer of a handler that ran by then. */

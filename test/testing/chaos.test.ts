@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { HttpServer, type HttpSession } from '../../src/index.ts'
-import { sse } from '../../src/modules/sse.ts'
+import { sse } from '../../src/modules/sse/index.ts'
 import { ChaosError, type ChaosOptions, chaos } from '../../src/testing/index.ts'
 
 function newServer(map: (server: HttpServer) => void): HttpServer {

@@ -1,10 +1,10 @@
 // What the types of modules promise. Only tsc runs this.
 
 import { HttpServer, type Module, type ModuleHost } from '../../src/index.ts'
-import { compression } from '../../src/modules/compression.ts'
-import { cors } from '../../src/modules/cors.ts'
-import { type PrecompressedEncoding, staticFiles } from '../../src/modules/static.ts'
-import { type WebSocketRoute, websocket } from '../../src/modules/websocket.ts'
+import { compression } from '../../src/modules/compression/index.ts'
+import { cors } from '../../src/modules/cors/index.ts'
+import { type PrecompressedEncoding, staticFiles } from '../../src/modules/static/index.ts'
+import { type WebSocketRoute, websocket } from '../../src/modules/websocket/index.ts'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 type Expect<T extends true> = T

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 
 import { formatHttpDate, parseHttpDate } from '../../../src/formats/http-date.ts'
-import { MAX_RANGES, selectRanges } from '../../../src/http/byte-ranges.ts'
-import { evaluatePreconditions, rangeApplies, type Validators } from '../../../src/http/conditional.ts'
+import { MAX_RANGES, selectRanges } from '../../../src/http/files/byte-ranges.ts'
+import { evaluatePreconditions, rangeApplies, type Validators } from '../../../src/http/files/conditional.ts'
 import type { Random } from '../random.ts'
 import { assertSameWords, type Target } from '../target.ts'
 

@@ -1,0 +1,31 @@
+// npm packages that are loaded when they are first needed: those that only some modules use and the program installs, and those that
+// would delay the start of a server.
+
+import { WeirError } from './errors.ts'
+
+/** @throws whatever Node throws for a package that cannot be loaded; the next call tries again */
+export function requirePackage<T>(name: string): T {
+  return process.getBuiltinModule('node:module').createRequire(import.meta.url)(name) as T
+}
+
+/** @throws WEIR_PACKAGE_MISSING, which says how to install it */
+export function requireOptionalPackage<T>(name: string): T {
+  try {
+    return requirePackage<T>(name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
+    throw new WeirError('WEIR_PACKAGE_MISSING', `npm install ${name}`, error)
+  }
+}
+
+/**
+ * What `load` imports or, where the import fails, what `require` finds. Node 20 remembers a failed import forever: one moment without a
+ * free descriptor (`EMFILE`) would otherwise stop this process from sending files until it restarts.
+ */
+export async function importPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load()
+  } catch {
+    return requirePackage(name)
+  }
+}

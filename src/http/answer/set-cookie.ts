@@ -1,0 +1,35 @@
+// The value of a Set-Cookie field.
+
+import type { SerializeOptions } from 'cookie'
+
+import { checkNames } from '../../base/options.ts'
+
+import { requirePackage } from '../../base/packages.ts'
+
+/** Attributes of a cookie (RFC 6265 §5.2). */
+export type CookieOptions = Omit<SerializeOptions, 'encode'>
+
+const OPTION_NAMES = [
+  'maxAge',
+  'expires',
+  'domain',
+  'path',
+  'httpOnly',
+  'secure',
+  'partitioned',
+  'priority',
+  'sameSite',
+] as const satisfies readonly (keyof CookieOptions)[]
+
+let serialize: typeof import('cookie').serialize | undefined
+
+/**
+ * RFC 6265 §4.1, the value percent-encoded; a lone surrogate is U+FFFD. The package is loaded for the first cookie, so that starting a server
+ * need not wait for it.
+ * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an attribute that there is not
+ */
+export function setCookie(name: string, value: string, options?: CookieOptions): string {
+  if (options !== undefined) checkNames('cookie()', options, OPTION_NAMES)
+  serialize ??= requirePackage<typeof import('cookie')>('cookie').serialize
+  return serialize(name, String(value).replace(/\p{Cs}/gu, '\ufffd'), { ...options })
+}

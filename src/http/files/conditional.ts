@@ -1,0 +1,96 @@
+// Does the client have it already, and is it what the client thinks it is? Preconditions of RFC 9110 §13, in the order of §13.2.2.
+//
+// Only for GET and HEAD, where evaluating them after the handler has run changes nothing.
+
+import { importPackage } from '../../base/packages.ts'
+import { formatHttpDate, parseHttpDate } from '../../formats/http-date.ts'
+
+/** What tells one state of a resource from another (RFC 9110 §8.8). */
+export interface Validators {
+  /** The ETag field, or null. */
+  readonly etag: string | null
+  /** The time that Last-Modified says, in milliseconds since 1970, whole seconds; null without one. */
+  readonly lastModified: number | null
+  /** Whether the last change is so long ago that another within the same second would show (RFC 9110 §8.8.2.2). */
+  readonly isSettled: boolean
+}
+
+/** Value of a request field, or null. */
+export type ReadField = (name: string) => string | null
+
+export type Verdict = 'send' | 'not modified' | 'failed'
+
+let isFresh: typeof import('fresh') | undefined
+
+/** @param now milliseconds since 1970 */
+export async function evaluatePreconditions(field: ReadField, current: Validators, now: number): Promise<Verdict> {
+  const match = field('if-match')
+  if (match !== null) {
+    if (!matchesStrongly(match, current.etag)) return 'failed'
+  } else {
+    const unmodifiedSince = readDate(field('if-unmodified-since'), now)
+    if (unmodifiedSince !== null && current.lastModified !== null && current.lastModified > unmodifiedSince) return 'failed'
+  }
+  const noneMatch = field('if-none-match')
+  // `fresh` splits the list at commas, also inside of a tag, knows no tab between two, and takes what is no tag for one.
+  if (noneMatch !== null && noneMatch !== '*') {
+    const { etag } = current
+    return etag !== null && tagsOf(noneMatch).some((tag) => opaque(tag) === opaque(etag)) ? 'not modified' : 'send'
+  }
+  // If-Modified-Since counts only without If-None-Match, and only when it is a date. `fresh` would take it for one if Date.parse does.
+  const modifiedSince = noneMatch === null ? readDate(field('if-modified-since'), now) : null
+  const asked: Record<string, string> = {}
+  if (noneMatch !== null) asked['if-none-match'] = noneMatch
+  else if (modifiedSince !== null && current.lastModified !== null) asked['if-modified-since'] = formatHttpDate(modifiedSince)
+  else return 'send'
+  const held: Record<string, string> = {}
+  if (current.etag !== null) held['etag'] = current.etag
+  if (current.lastModified !== null) held['last-modified'] = formatHttpDate(current.lastModified)
+  isFresh ??= await importPackage('fresh', async () => (await import('fresh')).default)
+  // Cache-Control of the request is not passed on: RFC 9110 §13.1.2 knows no exception for it.
+  return isFresh(asked, held) ? 'not modified' : 'send'
+}
+
+/**
+ * Whether a Range field may be applied: there is no If-Range, or it names the current state by a strong validator (RFC 9110 §13.1.5). A
+ * date must be that of Last-Modified exactly, and is strong only once the file is settled.
+ *
+ * @param now milliseconds since 1970
+ */
+export function rangeApplies(field: ReadField, current: Validators, now: number): boolean {
+  const condition = field('if-range')
+  if (condition === null) return true
+  if (condition.endsWith('"')) return condition.startsWith('"') && condition === current.etag
+  return current.isSettled && current.lastModified !== null && readDate(condition, now) === current.lastModified
+}
+
+/** RFC 9110 §13.1.1: `*`, or one of the tags is the current one, and neither is weak. */
+function matchesStrongly(list: string, etag: string | null): boolean {
+  if (list === '*') return true
+  return etag !== null && !etag.startsWith('W/') && tagsOf(list).includes(etag)
+}
+
+/** One tag, and what stands before the next one: a comma at least. */
+const LISTED_TAG = /((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,[ \t,]*|$)/y
+
+/** The tags of a list (RFC 9110 §8.8.3, §5.6.1.2: elements may be empty). A list in which anything else stands has none: what it means is not known. */
+function tagsOf(list: string): string[] {
+  const tags: string[] = []
+  LISTED_TAG.lastIndex = /^[ \t,]*/.exec(list)![0].length
+  while (LISTED_TAG.lastIndex < list.length) {
+    const tag = LISTED_TAG.exec(list)?.[1]
+    if (tag === undefined) return []
+    tags.push(tag)
+  }
+  return tags
+}
+
+/** The tag without its weakness, for the weak comparison (RFC 9110 §8.8.3.2). */
+function opaque(tag: string): string {
+  return tag.startsWith('W/') ? tag.slice(2) : tag
+}
+
+/** A date that is none is as good as absent (RFC 9110 §13.1.3, §13.1.4). */
+function readDate(text: string | null, now: number): number | null {
+  return text === null ? null : parseHttpDate(text, now)
+}

@@ -1,0 +1,134 @@
+// What `response.file(path)` sends. The file is opened once: what is described is what is sent, also when another file takes its name.
+
+import { type BigIntStats, constants } from 'node:fs'
+import { basename, extname } from 'node:path'
+import { importPackage } from '../../base/packages.ts'
+import { BYTES_TYPE } from '../../formats/media-type.ts'
+import { UNREAD } from '../answer/byte-source.ts'
+import type { FileOptions } from '../answer/file-options.ts'
+import type { FileContent, HttpResponse } from '../answer/response.ts'
+import { attachment } from './attachment.ts'
+import { type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
+import { OpenFile } from './open-file.ts'
+import { type Asking, type FileState, refuse, selectPieces } from './representation.ts'
+
+/** Without O_NONBLOCK, opening a FIFO waits for its writer, and keeps a thread of the pool for as long. Windows has neither. */
+const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
+
+/** What `open` says when there is no such file, or nothing that could be one. */
+const ABSENT: ReadonlySet<unknown> = new Set([
+  'ENOENT',
+  'ENOTDIR',
+  'EISDIR',
+  'ENAMETOOLONG',
+  'ELOOP',
+  'ENXIO', // a Unix socket
+  'ERR_INVALID_ARG_VALUE', // NUL in the path
+])
+const FORBIDDEN: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM'])
+
+/** An open file, and what it was like when it was opened. */
+export interface FoundFile {
+  readonly file: OpenFile
+  readonly stats: BigIntStats
+  readonly state: FileState
+}
+
+/** Opens a regular file for reading. @returns what an answer says instead: 404 where there is none, 403 where it may not be read */
+export async function openFile(path: string): Promise<FoundFile | 403 | 404> {
+  let file: OpenFile
+  try {
+    file = await OpenFile.open(path, OPEN_FLAGS)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (ABSENT.has(code)) return 404
+    if (FORBIDDEN.has(code)) return 403
+    throw error
+  }
+  try {
+    const stats = await file.stat()
+    if (stats.isFile()) return { file, stats, state: stateOf(stats) }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+  await file.close()
+  return 404
+}
+
+/** What `stats` say of a file. */
+function stateOf(stats: BigIntStats): FileState {
+  return {
+    size: Number(stats.size),
+    changedMs: Number(stats.mtimeMs),
+    tag: `${stats.size.toString(16)}-${stats.mtimeNs.toString(16)}`,
+  }
+}
+
+/**
+ * Puts the file into the response: status, fields and content. GET and HEAD are answered by the client's conditions (RFC 9110 §13) and,
+ * for GET, ranges (§14), unless the handler has set a status other than 200. 404 when there is no such regular file, 403 when it may not
+ * be read.
+ *
+ * Up to 64 KiB become bytes at once, so that head and body leave in one write. What is larger is a stream with a Content-Length; it
+ * holds the open file until it has been read, left early or destroyed. One of these must happen.
+ *
+ * @throws WEIR_RESPONSE_HEADER_SYNTAX for an option that cannot be sent; what the file system throws. The file is closed then.
+ */
+export async function prepareFile(request: Asking, response: HttpResponse, content: FileContent): Promise<void> {
+  const found = await openFile(content.path)
+  if (typeof found === 'number') return refuse(response, found)
+  return prepareOpenFile(request, response, content, found)
+}
+
+/** The same for a file that is open. */
+export async function prepareOpenFile(
+  request: Asking,
+  response: HttpResponse,
+  { path, options }: FileContent,
+  { file, state }: FoundFile,
+): Promise<void> {
+  let isHandedOn = false
+  try {
+    const pieces = await selectPieces(request, response, state, options, () => describe(response, path, options))
+    if (pieces === null) return
+    const length = lengthOf(pieces)
+    response.header('Content-Length', length)
+    const source = new FileSource(file, pieces)
+    if (request.method === 'HEAD') response.stream(UNREAD)
+    else if (length <= READ_SIZE) response.body(await source.collect())
+    else {
+      response.stream(source)
+      isHandedOn = true
+    }
+    response.describesFile()
+  } finally {
+    if (!isHandedOn) file.close() // nobody need wait for it
+  }
+}
+
+/** Fields about the whole file, whatever part of it is sent. */
+async function describe(response: HttpResponse, path: string, options: FileOptions): Promise<void> {
+  if (options.contentType !== undefined) response.contentType(options.contentType)
+  else if (response.type === null) response.contentType(await typeOf(path))
+  const { download = false } = options
+  if (download !== false) response.header('Content-Disposition', attachment(download === true ? basename(path) : download))
+}
+
+let lookup: typeof import('mrmime').lookup | undefined
+
+/** Content-Type by the extension of a file's name. */
+export async function typeOf(path: string): Promise<string> {
+  const extension = extname(path)
+  lookup ??= (await importPackage('mrmime', () => import('mrmime'))).lookup
+  // Not a string for `.constructor` and its kin; and a file called `html` has no extension.
+  const type: unknown = extension === '' ? undefined : lookup(extension)
+  if (typeof type !== 'string') return BYTES_TYPE
+  return type.startsWith('text/') ? `${type}; charset=utf-8` : type
+}
+
+function lengthOf(pieces: readonly FilePiece[]): number {
+  let length = 0
+  for (const piece of pieces) length += piece instanceof Uint8Array ? piece.length : piece.end - piece.start + 1
+  return length
+}

@@ -1,0 +1,182 @@
+// From the request's body to the parts of a form: feeds the parser, stops when a part's receiver cannot keep up, and ends exactly once.
+
+import { Buffer } from 'node:buffer'
+import { WeirError } from '../../base/errors.ts'
+import { limitOf } from '../../base/options.ts'
+import { boundaryOf } from '../../formats/boundary.ts'
+import { type MultipartLimits, MultipartParser, type PartHandler } from '../../formats/multipart.ts'
+import type { PartHead } from '../../formats/part-head.ts'
+
+import type { BodySink, RequestBody } from '../body/body.ts'
+
+/** What becomes of the parts. After a method has returned false nothing follows until `resume` of the reading is called. */
+export interface PartReceiver {
+  begin(head: PartHead): boolean
+  /** The memory is used again as soon as this returns. */
+  data(buffer: Buffer, start: number, end: number): boolean
+  end(): boolean
+  /** The form will never be complete. Resolves when everything that was begun has been let go of. */
+  abort(error: Error): Promise<void>
+}
+
+/** Of a form, and of each of its parts in bytes. */
+export interface FormLimits extends MultipartLimits {
+  readonly maxFileBytes: number
+  readonly maxFieldBytes: number
+}
+
+/** @throws WEIR_OPTION_INVALID for what is no number of parts or bytes */
+export function formLimits(
+  member: string,
+  given: Partial<Pick<FormLimits, 'maxParts' | 'maxFileBytes' | 'maxFieldBytes'>>,
+  byDefault: FormLimits,
+): FormLimits {
+  return {
+    ...byDefault,
+    maxParts: limitOf(member, 'maxParts', given.maxParts, byDefault.maxParts),
+    maxFileBytes: limitOf(member, 'maxFileBytes', given.maxFileBytes, byDefault.maxFileBytes),
+    maxFieldBytes: limitOf(member, 'maxFieldBytes', given.maxFieldBytes, byDefault.maxFieldBytes),
+  }
+}
+
+/**
+ * Reads the form of a body.
+ * @param makeReceiver is given what to call when it can take more, or has failed
+ * @returns false when the body is no multipart/form-data, or not a valid one; rejects with limits that were crossed, what the receiver
+ *   failed with, and that the client has left
+ * @throws RequestExpiredError, BodyAlreadyReadError
+ */
+export function readMultipart(
+  contentType: string | null,
+  body: RequestBody,
+  member: string,
+  limits: MultipartLimits,
+  makeReceiver: (reading: MultipartReading) => PartReceiver,
+): Promise<boolean> {
+  body.checkAlive(member)
+  const boundary = contentType === null ? null : boundaryOf(contentType)
+  if (boundary === null) return Promise.resolve(false)
+  const reading = new MultipartReading(body, boundary, limits, makeReceiver)
+  body.take(member, reading)
+  return reading.done
+}
+
+const NOTHING = Buffer.alloc(0)
+
+export class MultipartReading implements BodySink, PartHandler {
+  readonly #body: RequestBody
+  readonly #parser: MultipartParser
+  readonly #receiver: PartReceiver
+  /** What was handed in and not yet parsed. */
+  #chunk: Buffer = NOTHING
+  #at = 0
+  #end = 0
+  #isWaiting = false
+  #isPumping = false
+  #hasEnded = false
+  #hasFailed = false
+  /** The receiver has the word: what is thrown is its own, whatever it looks like. */
+  #isReceiving = false
+  #resolve!: (isValid: boolean) => void
+  #reject!: (error: unknown) => void
+  /** True when the form was valid, false when it was not. */
+  readonly done: Promise<boolean>
+
+  constructor(body: RequestBody, boundary: string, limits: MultipartLimits, makeReceiver: (reading: MultipartReading) => PartReceiver) {
+    this.#body = body
+    this.#parser = new MultipartParser(boundary, this, limits)
+    this.#receiver = makeReceiver(this)
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  /** The receiver can take more. */
+  resume(): void {
+    this.#isWaiting = false
+    if (this.#isPumping || this.#hasFailed) return
+    this.#pump()
+    if (!this.#isWaiting && !this.#hasEnded && !this.#hasFailed) this.#body.demand()
+  }
+
+  // What the body does.
+
+  data(buffer: Buffer, start: number, end: number): boolean {
+    if (this.#hasFailed) return false
+    this.#chunk = buffer
+    this.#at = start
+    this.#end = end
+    this.#pump()
+    if (this.#at < this.#end) {
+      // The receiver has stopped in the middle: the rest must outlive the engine's buffer.
+      this.#chunk = Buffer.from(buffer.subarray(this.#at, this.#end))
+      this.#end -= this.#at
+      this.#at = 0
+    }
+    return !this.#isWaiting && !this.#hasFailed
+  }
+
+  end(): void {
+    this.#hasEnded = true
+    if (!this.#isPumping) this.#pump()
+  }
+
+  /** The body breaks off, or a receiver has failed. The first reason counts. */
+  fail(error: unknown): void {
+    this.#break(error, () => this.#reject(error))
+  }
+
+  #break(error: unknown, settle: () => void): void {
+    if (this.#hasFailed) return
+    this.#hasFailed = true
+    this.#chunk = NOTHING
+    this.#at = this.#end = 0
+    const reason = error instanceof Error ? error : new Error('a callback failed', { cause: error })
+    this.#receiver.abort(reason).then(settle, this.#reject)
+  }
+
+  #pump(): void {
+    this.#isPumping = true
+    try {
+      while (!this.#isWaiting && !this.#hasFailed && this.#at < this.#end) this.#at += this.#parser.push(this.#chunk, this.#at, this.#end)
+      if (this.#at === this.#end) this.#chunk = NOTHING
+      if (this.#hasEnded && !this.#isWaiting && !this.#hasFailed && this.#at === this.#end) this.#finish()
+    } catch (error) {
+      const isInvalid = !this.#isReceiving && error instanceof WeirError && error.code.startsWith('WEIR_MULTIPART_')
+      this.#isReceiving = false
+      if (isInvalid) this.#break(error, () => this.#resolve(false))
+      else this.fail(error)
+    }
+    this.#isPumping = false
+  }
+
+  #finish(): void {
+    this.#parser.finish()
+    this.#hasFailed = true // whatever comes now is too late
+    this.#resolve(true)
+  }
+
+  // What the parser finds.
+
+  partBegin(head: PartHead): boolean {
+    this.#isReceiving = true
+    return this.#goOn(this.#receiver.begin(head))
+  }
+
+  partData(bytes: Uint8Array, start: number, end: number): boolean {
+    this.#isReceiving = true
+    return this.#goOn(this.#receiver.data(bytes as Buffer, start, end))
+  }
+
+  partEnd(): boolean {
+    this.#isReceiving = true
+    return this.#goOn(this.#receiver.end())
+  }
+
+  #goOn(isReady: boolean): boolean {
+    this.#isReceiving = false
+    if (!isReady) this.#isWaiting = true
+    return !this.#isWaiting && !this.#hasFailed
+  }
+}

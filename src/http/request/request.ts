@@ -1,0 +1,390 @@
+// What a handler sees of a request: a read-only snapshot. Nothing is parsed before somebody asks for it, and nothing twice.
+
+import { Readable } from 'node:stream'
+
+import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
+import type { Limits } from '../../base/limits.ts'
+import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
+import { parseCookies } from '../../formats/cookie.ts'
+import { type FormRecord, foldForm, parseForm } from '../../formats/form.ts'
+import { NO_PAIRS, Pairs } from '../../formats/pairs.ts'
+import type { Head } from '../../wire/http1/head.ts'
+
+import { RequestBody } from '../body/body.ts'
+import {
+  ANONYMOUS_OPTION_NAMES,
+  type BodyMapAnonymousOptions,
+  type BodyMapOptions,
+  checkBodyMapOptions,
+  MAP_OPTION_NAMES,
+  mapBody,
+  NO_MAP_OPTIONS,
+} from '../body/body-map.ts'
+import { bodyLimit } from '../body/body-mode.ts'
+import { streamOf } from '../body/body-stream.ts'
+import type { ConnectionInfo } from '../connection-info.ts'
+import type { JsonEngine } from '../json-engine.ts'
+import {
+  DEFAULT_FORM_LIMITS,
+  MemoryParts,
+  type MultipartFormData,
+  type MultipartOptions,
+  memoryLimits,
+} from '../multipart/multipart-form.ts'
+import { type FormLimits, readMultipart } from '../multipart/multipart-reading.ts'
+import { CallbackParts, type MultipartStreamOptions, streamLimits } from '../multipart/multipart-stream.ts'
+import { labelOf, type RouteMatch } from '../route-info.ts'
+import { RequestHeaders } from './headers.ts'
+
+/** What all requests of a server share. */
+export interface RequestSettings {
+  readonly limits: Limits
+  readonly jsonEngine: JsonEngine | null
+}
+
+/** Values of the route's parameters by name. Without a prototype: `constructor` is a name like any other. */
+export type RouteValues = Readonly<Record<string, string>>
+
+/**
+ * A request, as the client sent it. Everything is read-only.
+ *
+ * Head members (`method` to `routeValues`) may be kept. Body members are valid while the handler runs, and throw
+ * `RequestExpiredError` once it has settled and its answer has been taken; copy what must live longer.
+ */
+export class HttpRequest {
+  readonly #head: Head
+  /** Null when there is none: then one is made as soon as somebody looks at it, which is hardly ever. */
+  #given: RequestBody | null
+  #isExpired = false
+  readonly #connection: ConnectionInfo
+  readonly #match: RouteMatch
+  readonly #settings: RequestSettings
+  #headers: RequestHeaders | null = null
+  #query: Pairs | null = null
+  #form: Promise<MultipartFormData | null> | null = null
+  #isFileTaken = false
+  #cookies: readonly string[] | null = null
+  #routeValues: RouteValues | null = null
+  #abort: AbortController | null = null
+  #abortReason: Error | null = null
+
+  /** @internal */
+  constructor(head: Head, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch, settings: RequestSettings) {
+    this.#head = head
+    this.#given = body
+    this.#connection = connection
+    this.#match = match
+    this.#settings = settings
+  }
+
+  /** Largest head that the server takes, in bytes. */
+  get maxRequestHeaderSize(): number {
+    return this.#settings.limits.maxRequestHeaderSize
+  }
+
+  /** Largest body that this request may have, in bytes; `Infinity` without a limit. */
+  get maxRequestBodySize(): number {
+    return bodyLimit(this.#match, this.#settings.limits) ?? Number.POSITIVE_INFINITY
+  }
+
+  get #body(): RequestBody {
+    if (this.#given === null) {
+      this.#given = new RequestBody(0, null)
+      this.#given.finish()
+      if (this.#isExpired) this.#given.expire(labelOf(this.#match), false)
+    }
+    return this.#given
+  }
+
+  /** @internal The exchange is over: what is known of the body may not be looked at any more. */
+  expire(poison: boolean): void {
+    this.#isExpired = true
+    this.#given?.expire(labelOf(this.#match), poison)
+  }
+
+  /** Request method, case as sent: `GET`. */
+  get method(): string {
+    return this.#head.method
+  }
+
+  /** Path and query as sent: `/users/J%C3%BCrgen?active=true`. */
+  get url(): string {
+    return this.#head.url
+  }
+
+  /** The path, percent-decoded once: `/users/Jürgen`. `%2F` stays as it is, so that the segments are those of the URL. */
+  get path(): string {
+    return this.#head.path
+  }
+
+  /** The request target exactly as it stood in the request line (RFC 9112 §3.2), also in absolute form. */
+  get rawTarget(): string {
+    return this.#head.target
+  }
+
+  /** `HTTP/2.0`, `HTTP/1.1` or `HTTP/1.0`. A client that speaks a higher minor version of 1 is answered as 1.1. */
+  get protocol(): string {
+    return this.#head.protocol
+  }
+
+  /**
+   * The protocol that the client asks to go on with, in lower case: `websocket`; several are a list, the best first (RFC 9110 §7.8). Null
+   * when it does not ask, or cannot: with a body, with HEAD, in HTTP/1.0. Answer with `response.upgrade`, or as if nothing had been asked.
+   */
+  get upgrade(): string | null {
+    const { upgrade, contentLength, method } = this.#head
+    return upgrade && contentLength === 0 && method !== 'HEAD' ? this.header('upgrade')!.toLowerCase() : null
+  }
+
+  /** What follows the `?`, without it and undecoded. Empty when there is none. */
+  get queryString(): string {
+    return this.#head.queryString
+  }
+
+  /** The query, decoded as WHATWG urlencoded: `+` is a space. */
+  get query(): Pairs {
+    if (this.#query === null) {
+      const text = this.#head.queryString
+      // The head's own limit bounds the number of pairs.
+      this.#query = text === '' ? NO_PAIRS : new Pairs(parseForm(text, Number.POSITIVE_INFINITY))
+    }
+    return this.#query
+  }
+
+  /** The values that the route's template found in the path, decoded; null when the route has no parameters. */
+  get routeValues(): RouteValues | null {
+    if (this.#routeValues === null && this.#match.values.length > 0) {
+      const record: Record<string, string> = Object.create(null)
+      const names = this.#match.route!.parameterNames
+      for (let i = 0; i < names.length; i++) record[names[i]!] = this.#match.values[i]!
+      this.#routeValues = Object.freeze(record)
+    }
+    return this.#routeValues
+  }
+
+  /** The header fields. */
+  get headers(): RequestHeaders {
+    this.#headers ??= new RequestHeaders(this.#head)
+    return this.#headers
+  }
+
+  /** Value of a header field, whatever the case of its name; null when the request has none. Repeated fields are combined with `, `. */
+  header(name: string): string | null {
+    return this.#head.get(name.toLowerCase())
+  }
+
+  /** Number of cookies, for `cookie(i)`. */
+  get cookies(): number {
+    return this.#cookieList.length / 2
+  }
+
+  /**
+   * By index: the pair of name and value, in order of appearance, duplicates kept. By name: the first value, or null.
+   * @throws RangeError when there is no cookie at that index
+   */
+  cookie(index: number): [name: string, value: string]
+  cookie(name: string): string | null
+  cookie(key: number | string): [name: string, value: string] | string | null {
+    const list = this.#cookieList
+    if (typeof key === 'string') {
+      for (let i = 0; i < list.length; i += 2) if (list[i] === key) return list[i + 1]!
+      return null
+    }
+    if (!Number.isInteger(key) || key < 0 || key >= list.length / 2) {
+      throw new RangeError(`cookie(${key}): the request has ${list.length / 2} cookies`)
+    }
+    return [list[2 * key]!, list[2 * key + 1]!]
+  }
+
+  get #cookieList(): readonly string[] {
+    if (this.#cookies === null) {
+      const header = this.#head.get('cookie')
+      this.#cookies = header === null ? [] : parseCookies(header)
+    }
+    return this.#cookies
+  }
+
+  /** The body as UTF-8 text; a BOM is skipped and invalid bytes become U+FFFD. Empty without a body. For small payloads. */
+  get body(): string {
+    return this.#body.text('body')
+  }
+
+  /** Another name of `body`. */
+  get bodyString(): string {
+    return this.#body.text('bodyString')
+  }
+
+  /** A copy of the body: the handler may keep it. */
+  get bodyBytes(): UnsharedBytes {
+    return this.#body.copy('bodyBytes')
+  }
+
+  /** A view on the server's memory: valid only while the handler runs. */
+  get bodySpan(): UnsharedBytes {
+    return this.#body.view('bodySpan')
+  }
+
+  /** Length of the body in bytes. */
+  get bodyLength(): number {
+    return this.#body.length('bodyLength')
+  }
+
+  /**
+   * Populates `model` from a JSON body (`application/json`, `+json`) or a form (`application/x-www-form-urlencoded`). Only properties
+   * that the model has itself, or that are declared with `@Field`, are written; unknown names are ignored, absent ones keep their value.
+   * A value is converted to what its `@Field` says, else to the type of what the property holds, strictly.
+   *
+   * All or nothing: after a failure the model is as it was.
+   *
+   * @returns true when the model is populated; false when there is nothing to populate from: no body, another content type, malformed
+   * JSON, JSON that is not an object
+   * @throws ModelBindingError listing every property whose value cannot be converted; uncaught it answers 400
+   * @throws BodyNotBufferedError on a streaming route, before `bufferBody()`
+   * @throws WEIR_OPTION_INVALID for an option that there is not, or a value that it cannot have
+   */
+  bodyMap<T extends object>(model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
+    if (options !== NO_MAP_OPTIONS) checkBodyMapOptions('bodyMap()', options, MAP_OPTION_NAMES)
+    return mapBody('bodyMap()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
+  }
+
+  /** The same for a plain object literal that serves as template: its values say what each property is. */
+  bodyMapAnonymous<T extends object>(model: T, options: BodyMapAnonymousOptions = NO_MAP_OPTIONS): boolean {
+    if (options !== NO_MAP_OPTIONS) checkBodyMapOptions('bodyMapAnonymous()', options, ANONYMOUS_OPTION_NAMES)
+    return mapBody('bodyMapAnonymous()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
+  }
+
+  /**
+   * Parses `application/x-www-form-urlencoded` text, by default the body: name to value, or to an array where a name repeats or ends in
+   * `[]`, which is not part of the key. Names are flat text. The record has no prototype.
+   * @throws PayloadTooLargeError beyond 1,000 pairs
+   */
+  bodyForm(text?: string): FormRecord {
+    return foldForm(text === undefined ? this.#body.form('bodyForm()', []).pairs : parseForm(text))
+  }
+
+  /**
+   * The whole form of a multipart/form-data body in memory, for small uploads. A second call gives the same form.
+   * @returns null when the body is no multipart/form-data, or not a valid one
+   * @throws (rejects) PayloadTooLargeError for a limit that was crossed; BodyAlreadyReadError when the body went elsewhere
+   */
+  bodyMultipart(options?: MultipartOptions): Promise<MultipartFormData | null> {
+    let limits = DEFAULT_FORM_LIMITS
+    try {
+      if (options !== undefined) limits = memoryLimits(options) // also where the form was read before, and they come too late
+    } catch (error) {
+      return neverUnhandled(Promise.reject(error))
+    }
+    // An expired request says so, whatever was read before.
+    if (this.#form === null || this.#isExpired) this.#form = neverUnhandled(this.#readForm('bodyMultipart()', limits))
+    return this.#form
+  }
+
+  /**
+   * The form of a multipart/form-data body, read from the body's stream, which cannot be rewound: it can be parsed only once.
+   * @throws (rejects) BodyAlreadyReadError at a second call; WEIR_MULTIPART_INVALID (400) when there is no valid form
+   */
+  bodyFile(): Promise<MultipartFormData> {
+    return neverUnhandled(this.#readFile())
+  }
+
+  async #readFile(): Promise<MultipartFormData> {
+    if (this.#isFileTaken) throw new BodyAlreadyReadError('bodyFile()')
+    this.#isFileTaken = true
+    const form = await this.#readForm('bodyFile()', DEFAULT_FORM_LIMITS)
+    if (form === null) throw new WeirError('WEIR_MULTIPART_INVALID')
+    return form
+  }
+
+  async #readForm(member: string, limits: FormLimits): Promise<MultipartFormData | null> {
+    const parts = new MemoryParts(limits)
+    const isValid = await readMultipart(this.#head.contentType, this.#body, member, limits, () => parts)
+    return isValid ? parts.form : null
+  }
+
+  /**
+   * Hands the fields and files of a multipart/form-data body to callbacks as they arrive: constant memory, whatever the size. The socket
+   * is not read further while a callback's promise is pending or a file's stream is full.
+   *
+   * Whatever happens the call settles, and the handler can still answer.
+   *
+   * @returns true when the form was read to its end; false when the body is no valid multipart/form-data
+   * @throws (rejects) PayloadTooLargeError (413) for a limit that was crossed, what a callback threw, or that the client has left. The
+   *   stream of a file that is cut short errors: it never ends as if it were whole
+   */
+  bodyMultipartStream(options: MultipartStreamOptions): Promise<boolean> {
+    return neverUnhandled(this.#streamForm(options))
+  }
+
+  async #streamForm(options: MultipartStreamOptions): Promise<boolean> {
+    const limits = streamLimits(options)
+    return readMultipart(
+      this.#head.contentType,
+      this.#body,
+      'bodyMultipartStream()',
+      limits,
+      (reading) => new CallbackParts(reading, options, limits),
+    )
+  }
+
+  /** Reads the whole body of a streaming route, after which the members that need it answer. On other routes it is there already. */
+  bufferBody(): Promise<void> {
+    return neverUnhandled(this.#body.collect('bufferBody()'))
+  }
+
+  /**
+   * The raw body as it arrives, with back-pressure down to the socket. It errors when the client leaves, is too slow or sends too
+   * much: a body that was cut short never ends as if it were whole.
+   * @throws BodyAlreadyReadError when the stream was taken before
+   */
+  bodyStream(): Readable {
+    return streamOf(this.#body, 'bodyStream()')
+  }
+
+  /**
+   * Aborts when the client goes away, or when the server gives up on the request. A client that only ends its sending side is taken
+   * for gone as well: the two cannot be told apart before something is written.
+   */
+  get signal(): AbortSignal {
+    if (this.#abort === null) {
+      this.#abort = new AbortController()
+      if (this.#abortReason !== null) this.#abort.abort(this.#abortReason)
+    }
+    return this.#abort.signal
+  }
+
+  /** @internal Whether an error only says that `signal` has aborted: its reason, or what Node's own make of it. */
+  isEndedBy(error: unknown): boolean {
+    return this.#abortReason !== null && (error === this.#abortReason || (error instanceof Error && error.name === 'AbortError'))
+  }
+
+  /** @internal What is behind an error: why `signal` has aborted, where it says no more than that. */
+  causeOf(error: unknown): unknown {
+    return this.isEndedBy(error) ? this.#abortReason : error
+  }
+
+  /** A Web `Request` with a copy of everything, for code that is written against the Fetch API. On a streaming route its body is the stream, which is taken by that. */
+  toWeb(): Request {
+    const target = this.url === '*' ? '/' : this.url
+    const url = `${this.#connection.isSecure ? 'https' : 'http'}://${this.#head.host || 'localhost'}${target}`
+    if (!URL.canParse(url)) throw new WeirError('WEIR_HOST_SYNTAX')
+    if (/^(?:TRACE|TRACK|CONNECT)$/i.test(this.method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'fetch has no such method')
+    const init: RequestInit = { method: this.method, headers: [...this.headers], signal: this.signal }
+    if (this.method === 'GET' || this.method === 'HEAD') return new Request(url, init)
+    if (this.#body.isWhole) return new Request(url, { ...init, body: this.bodyBytes })
+    // `duplex` is in the Fetch standard and in Node, but not in the types.
+    return new Request(url, { ...init, body: Readable.toWeb(this.bodyStream()), duplex: 'half' } as RequestInit)
+  }
+
+  /** @internal The client is gone, or the server has given up. */
+  fireAbort(reason: Error): void {
+    if (this.#abortReason !== null) return
+    this.#abortReason = reason
+    this.#abort?.abort(reason)
+  }
+}
+
+/** What a client does must not end a program whose handler looks at the promise later, or never. */
+function neverUnhandled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {})
+  return promise
+}

@@ -1,0 +1,268 @@
+// An upload becomes a file: under a temporary name while it comes, under its own when it is whole, and not at all when it is not.
+
+import { Buffer } from 'node:buffer'
+import type { Hash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+
+import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../../base/errors.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { checkNames, checkText, flag, invalid, limitOf, listOf } from '../../base/options.ts'
+import { PartStream } from '../multipart/part-stream.ts'
+import { BUFFER_BYTES, type ByteInspector, DiskWriter } from './disk-writer.ts'
+import { safeFileName, withSuffix } from './file-name.ts'
+
+/** What may be saved, and how. */
+export interface SavePolicy {
+  /** Largest size in bytes; beyond it `PayloadTooLargeError`. Default: none beside those of the form. */
+  readonly maxBytes?: number
+  /** Extensions that are allowed, such as `.png` or `png`, whatever their case; an empty one is a name without. Default: any. */
+  readonly extensions?: readonly string[]
+  /** First bytes that are allowed, such as `[[0x89, 0x50, 0x4e, 0x47]]`, or a function that judges the first 64 bytes. Default: any. */
+  readonly magic?: readonly (readonly number[] | Uint8Array)[] | ((first: Uint8Array) => boolean)
+  /** Hash to compute while writing, such as `sha256`. Default: none. */
+  readonly hash?: string
+  /** Name to save under, in place of the client's; made safe all the same. */
+  readonly fileName?: string
+  /** Permissions of the new file, before the process's umask. Default 0o666, as everywhere. */
+  readonly mode?: number
+  /** Whether the bytes must be on the disk, not only with the system, before the file gets its name. Default false. */
+  readonly sync?: boolean
+}
+
+/** A file that was saved. */
+export interface SavedFile {
+  /** Where it is. */
+  readonly path: string
+  /** The name that it got in its directory. */
+  readonly fileName: string
+  /** Bytes. */
+  readonly size: number
+  /** Digest in hexadecimal digits; null unless the policy asked for one. */
+  readonly hash: string | null
+}
+
+const OPTION_NAMES = [
+  'maxBytes',
+  'extensions',
+  'magic',
+  'hash',
+  'fileName',
+  'mode',
+  'sync',
+] as const satisfies readonly (keyof SavePolicy)[]
+/** Enough to tell any common kind of file. */
+const MAGIC_BYTES = 64
+
+/**
+ * Saves an upload in `directory`, which must exist: under a temporary name while it comes, under `safeFileName` of the client's name when it
+ * is whole. Nothing is ever overwritten; when the name is taken, something unique goes before the extension.
+ *
+ * Whatever goes wrong (the client leaves, a limit, a full disk), the temporary file is closed and removed before the promise rejects.
+ *
+ * @param info of the file: its `fileName` is the client's word
+ * @param content bytes, or the stream that `onFile` was given
+ * @throws FileRefusedError (415), PayloadTooLargeError (413), BodyAlreadyReadError, what the stream fails with, what the system says
+ *   (`ENOSPC`, `EACCES`), WEIR_OPTION_INVALID for a policy that there is not, and for content that is neither bytes nor a Readable
+ */
+export async function saveTo(
+  directory: string,
+  info: { readonly fileName: string | null },
+  content: Readable | Uint8Array,
+  policy: SavePolicy = {},
+): Promise<SavedFile> {
+  let handle: FileHandle | null = null
+  const temporary = join(directory, `.${randomHex(12)}.part`)
+  try {
+    checkNames('saveTo()', policy, OPTION_NAMES)
+    const maxBytes = limitOf('saveTo()', 'maxBytes', policy.maxBytes, Number.POSITIVE_INFINITY)
+    const extensions = policy.extensions === undefined ? null : extensionsOf(policy.extensions)
+    const hash = policy.hash === undefined ? null : hashOf(policy.hash)
+    checkMagic(policy.magic)
+    checkText('saveTo()', 'fileName', policy.fileName)
+    const sync = flag('saveTo()', 'sync', policy.sync)
+    if (!(content instanceof Uint8Array || isReadable(content)))
+      throw invalid('saveTo()', `content is bytes or a Readable, not ${kindOf(content)}`)
+    if (!isUntouched(content)) throw new BodyAlreadyReadError('saveTo()')
+    const name = safeFileName(policy.fileName ?? info.fileName)
+    if (extensions !== null) checkExtension(name, extensions)
+    handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666)
+    const inspector = new Inspector(maxBytes, policy.magic)
+    const saved = await write(handle, content, hash, inspector)
+    if (sync) await handle.sync()
+    await handle.close()
+    const fileName = await giveName(temporary, directory, name)
+    return { path: join(directory, fileName), fileName, ...saved }
+  } catch (error) {
+    if (isReadable(content)) content.destroy()
+    if (handle !== null) {
+      await handle.close().catch(() => {})
+      await unlink(temporary).catch(() => {})
+    }
+    throw error
+  }
+}
+
+/** Can be read, and closed when something goes wrong. */
+function isReadable(content: unknown): content is Readable {
+  return (
+    typeof content === 'object' &&
+    content !== null &&
+    Symbol.asyncIterator in content &&
+    'destroy' in content &&
+    typeof content.destroy === 'function'
+  )
+}
+
+/**
+ * Whether all of it is still to come: else what is left would pass for the whole. An uploaded file is reserved at once, before the first
+ * wait, so that it is not skipped when `onFile` returns without waiting for its file to be saved.
+ */
+function isUntouched(content: Readable | Uint8Array): boolean {
+  if (content instanceof Uint8Array) return true
+  return content instanceof PartStream ? content.reserve() : !content.readableDidRead && !content.readableEnded
+}
+
+/** As `extname` gives them, in lower case. @throws WEIR_OPTION_INVALID for what no name could end in */
+function extensionsOf(given: readonly string[]): readonly string[] {
+  return listOf<unknown>('saveTo()', 'extensions', given).map((one) => {
+    if (typeof one !== 'string' || !/^(?:\.?[^./\\]+)?$/.test(one))
+      throw invalid('saveTo()', `extensions: ${JSON.stringify(one)} is not what stands behind the last dot of a name: .png`)
+    return `${one === '' || one.startsWith('.') ? '' : '.'}${one.toLowerCase()}`
+  })
+}
+
+/** @throws WEIR_OPTION_INVALID for one that the system does not know */
+function hashOf(algorithm: string): Hash {
+  try {
+    return process.getBuiltinModule('node:crypto').createHash(algorithm)
+  } catch {
+    throw invalid('saveTo()', `hash is ${shown(algorithm)}, which this system does not know`)
+  }
+}
+
+function checkMagic(magic: SavePolicy['magic']): void {
+  if (magic === undefined || typeof magic === 'function') return
+  for (const known of listOf<unknown>('saveTo()', 'magic', magic))
+    if (!Array.isArray(known) && !(known instanceof Uint8Array)) throw invalid('saveTo()', `magic: ${shown(known)} is no list of bytes`)
+}
+
+function checkExtension(name: string, extensions: readonly string[]): void {
+  const extension = extname(name).toLowerCase()
+  if (extensions.includes(extension)) return
+  throw new FileRefusedError('WEIR_FILE_EXTENSION', `"${extension}", only ${extensions.join(', ')}`)
+}
+
+async function write(
+  handle: FileHandle,
+  content: Readable | Uint8Array,
+  hash: Hash | null,
+  inspector: Inspector,
+): Promise<{ size: number; hash: string | null }> {
+  let onRoom = (): void => {}
+  const writer = new DiskWriter(handle, hash, inspector, () => onRoom())
+  if (content instanceof PartStream && content.divert(writer)) {
+    onRoom = () => content.demand()
+    content.demand()
+  } else {
+    try {
+      for await (const piece of piecesOf(content)) {
+        if (!writer.data(piece, 0, piece.length)) await new Promise<void>((resolve) => (onRoom = resolve))
+        if (writer.hasFailed) break
+      }
+      writer.end()
+    } catch (error) {
+      writer.fail(error as Error)
+    }
+  }
+  await writer.done
+  return { size: writer.size, hash: writer.digest() }
+}
+
+/** Between two pieces the writer is waited for: it takes all that it is given at once, and would copy a large file whole. */
+async function* piecesOf(content: Readable | Uint8Array): AsyncGenerator<Buffer> {
+  for await (const chunk of content instanceof Uint8Array ? [content] : content) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+    for (let at = 0; at < bytes.length; at += BUFFER_BYTES) yield bytes.subarray(at, at + BUFFER_BYTES)
+  }
+}
+
+/** Holds the bytes against the policy before they are written. */
+class Inspector implements ByteInspector {
+  readonly #maxBytes: number
+  readonly #magic: SavePolicy['magic']
+  #size = 0
+  #first: Buffer | null
+
+  constructor(maxBytes: number, magic: SavePolicy['magic']) {
+    this.#maxBytes = maxBytes
+    this.#magic = magic
+    this.#first = magic === undefined ? null : Buffer.alloc(0)
+  }
+
+  look(bytes: Buffer): void {
+    this.#size += bytes.length
+    if (this.#size > this.#maxBytes) throw new PayloadTooLargeError('maxBytes', this.#maxBytes)
+    if (this.#first === null) return
+    this.#first = Buffer.concat([this.#first, bytes.subarray(0, MAGIC_BYTES - this.#first.length)])
+    if (this.#first.length === MAGIC_BYTES) this.end()
+  }
+
+  /** The first bytes are known. */
+  end(): void {
+    const first = this.#first
+    const magic = this.#magic
+    if (first === null || magic === undefined) return
+    this.#first = null
+    const isAllowed =
+      typeof magic === 'function'
+        ? magic(first)
+        : magic.some((known) => known.length <= first.length && known.every((byte, i) => first[i] === byte))
+    if (!isAllowed) throw new FileRefusedError('WEIR_FILE_MAGIC')
+  }
+}
+
+/** Moves a whole file to its name, or to one beside it that is free. @returns the name */
+async function giveName(temporary: string, directory: string, name: string): Promise<string> {
+  for (let fileName = name; ; fileName = withSuffix(name, randomHex(6))) {
+    if (await claim(temporary, join(directory, fileName))) return fileName
+  }
+}
+
+/** `link` fails where the name is taken, which `rename` would overwrite. */
+async function claim(temporary: string, path: string): Promise<boolean> {
+  try {
+    await link(temporary, path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return false
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error
+    return claimWithoutLinks(temporary, path)
+  }
+  await unlink(temporary).catch(() => {}) // a directory that only grows keeps both names
+  return true
+}
+
+/** File systems without hard links: the name is claimed by an empty file, which the whole one then replaces. */
+async function claimWithoutLinks(temporary: string, path: string): Promise<boolean> {
+  try {
+    await (await open(path, 'wx')).close()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+  try {
+    await rename(temporary, path)
+  } catch (error) {
+    await unlink(path).catch(() => {})
+    throw error
+  }
+  return true
+}
+
+/** Two digits for each byte. Not imported above: loading it takes longer than all of this library does to start listening. */
+function randomHex(bytes: number): string {
+  return process.getBuiltinModule('node:crypto').randomBytes(bytes).toString('hex')
+}

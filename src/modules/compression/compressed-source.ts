@@ -1,0 +1,58 @@
+// A stream on its way through a compressor: flushed when its source pauses, read no faster than the client reads, and ended on both sides.
+
+import { type ByteSource, bytesOf, type GivenSource, lengthError, openSource, type SourceReader } from '../../http/answer/byte-source.ts'
+
+import type { Coding, Compressor } from './codings.ts'
+
+/**
+ * What was given, compressed. It is read from now on, up to what the compressor holds, and closed with the result: at its end, when it fails, and
+ * when the client leaves. `onClose` is called once, when the compressor's memory is free.
+ * @param length what was promised, -1 without a promise: what gives more or less fails, as it would without compression
+ * @throws TypeError for a Web stream that has another reader
+ */
+export function compressSource(given: GivenSource, length: number, coding: Coding, onClose: () => void): ByteSource {
+  const reader = openSource(given)
+  const compressor = coding.createStream()
+  compressor.once('close', () => {
+    reader.close()
+    onClose()
+  })
+  feed(reader, length, compressor, coding.flushKind).catch((error: Error) => compressor.destroy(error))
+  return compressor
+}
+
+async function feed(reader: SourceReader, length: number, compressor: Compressor, flushKind: number): Promise<void> {
+  let rest = length
+  let holdsBytes = false
+  const flush = (): void => {
+    holdsBytes = false
+    if (!compressor.destroyed) compressor.flush(flushKind)
+  }
+  for (;;) {
+    const next = reader.next()
+    // A source that has more at hand is read first: each flush costs some of what compression saves.
+    const flushing = holdsBytes ? setImmediate(flush) : undefined
+    const { done, value } = await next.finally(() => clearImmediate(flushing))
+    if (compressor.destroyed) return
+    if (done === true) {
+      if (length !== -1 && rest > 0) throw lengthError(length, rest)
+      compressor.end()
+      return
+    }
+    const piece = bytesOf(value)
+    if (length !== -1 && (rest -= piece.length) < 0) throw lengthError(length, rest)
+    if (piece.length > 0) holdsBytes = true
+    if (!compressor.write(piece)) await roomIn(compressor)
+  }
+}
+
+/** When there is room for more, or nobody reads any longer. */
+function roomIn(compressor: Compressor): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      compressor.off('drain', go).off('close', go)
+      resolve()
+    }
+    compressor.once('drain', go).once('close', go)
+  })
+}

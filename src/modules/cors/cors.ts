@@ -1,0 +1,139 @@
+// `weir/cors`: which pages of other origins may read the answers of this server (Fetch standard, "HTTP-CORS protocol").
+//
+// A preflight is answered before any route runs; all other requests run as ever, and their answers say who may read them: errors, and
+// requests that were refused before their handler, as well. CORS keeps nothing out: it is the browser that holds answers back.
+
+import type { Module } from '../../app/module-host.ts'
+import { isToken } from '../../base/ascii.ts'
+import { isPromise } from '../../base/is-promise.ts'
+import { checkNames, flag, invalid, tokensOf, wholeNumber } from '../../base/options.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpSession } from '../../http/session.ts'
+
+import { type OriginPredicate, type Origins, predicateOf } from '../origins.ts'
+
+export interface CorsOptions {
+  /**
+   * Who may read answers. Default `'*'`: everybody. A predicate is asked for preflights too, which no route has.
+   */
+  readonly origins?: Origins
+  /** Whether answers to requests with cookies or HTTP authentication may be read. Needs `origins` other than `'*'` and `'same'`. Default false. */
+  readonly credentials?: boolean
+  /** Methods that a page may use. Default GET, HEAD, PUT, PATCH, POST and DELETE. */
+  readonly methods?: readonly string[]
+  /** Fields that a page may set. Default: those that it asks for. */
+  readonly allowedHeaders?: readonly string[]
+  /** Fields of an answer that a page may read, beside those that it always may. Default none. */
+  readonly exposedHeaders?: readonly string[]
+  /**
+   * For how long a browser may remember a preflight, in seconds. Default: it decides, 5 s. Chromium takes 7,200 at most, Firefox 86,400.
+   */
+  readonly maxAge?: number
+  /** Whether pages from the public network may ask a server in a private one (Private Network Access). Default false. */
+  readonly privateNetwork?: boolean
+}
+
+const DEFAULT_METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE']
+const OPTION_NAMES = [
+  'origins',
+  'credentials',
+  'methods',
+  'allowedHeaders',
+  'exposedHeaders',
+  'maxAge',
+  'privateNetwork',
+] satisfies (keyof CorsOptions)[]
+
+/** Answers preflights, and says on every answer who may read it. @throws WEIR_OPTION_INVALID */
+export function cors(options: CorsOptions = {}): Module {
+  const policy = new Policy(options)
+  return {
+    name: 'cors',
+    install(host) {
+      host.use((session, next) => (isPreflight(session) ? policy.answerPreflight(session) : next()))
+      host.beforeSend((session, response) => policy.describe(session, response))
+    },
+  }
+}
+
+function isPreflight({ request }: HttpSession): boolean {
+  return request.method === 'OPTIONS' && request.header('origin') !== null && request.header('access-control-request-method') !== null
+}
+
+class Policy {
+  readonly #isAllowed: OriginPredicate
+  readonly #credentials: boolean
+  readonly #privateNetwork: boolean
+  readonly #methods: string
+  readonly #allowedHeaders: string | null
+  readonly #exposedHeaders: string
+  readonly #maxAge: string | null
+  /** The same for everybody: no answer depends on who asks. */
+  readonly #isOpen: boolean
+
+  constructor(options: CorsOptions) {
+    checkNames('cors', options, OPTION_NAMES)
+    const { origins = '*', methods = DEFAULT_METHODS, allowedHeaders, exposedHeaders = [], maxAge } = options
+    this.#isOpen = origins === '*'
+    this.#credentials = flag('cors', 'credentials', options.credentials)
+    if (this.#isOpen && this.#credentials)
+      throw invalid('cors', "credentials need a list of origins or a predicate: `origins: '*'` would open them to every page")
+    // It knows no scheme: whoever can write into a page that came by plain http could read what TLS was to hide.
+    if (origins === 'same' && this.#credentials)
+      throw invalid('cors', "credentials need a list of origins or a predicate: `origins: 'same'` would open them to pages without TLS")
+    this.#isAllowed = predicateOf('cors', origins)
+    this.#privateNetwork = flag('cors', 'privateNetwork', options.privateNetwork)
+    this.#methods = tokensOf('cors', 'methods', methods).join(', ')
+    this.#allowedHeaders = allowedHeaders === undefined ? null : tokensOf('cors', 'allowedHeaders', allowedHeaders).join(', ')
+    this.#exposedHeaders = tokensOf('cors', 'exposedHeaders', exposedHeaders).join(', ')
+    this.#maxAge = maxAge === undefined ? null : String(wholeNumber('cors', 'maxAge', maxAge))
+  }
+
+  /** 204 with what the page may do; 403 when it may do nothing. Never depends on a route: there need not be one for OPTIONS. */
+  answerPreflight(session: HttpSession): HttpResponse | Promise<HttpResponse> {
+    const allowed = this.#isAllowed(session.request.header('origin')!, session)
+    return isPromise(allowed) ? allowed.then((is) => this.#grant(session, is)) : this.#grant(session, allowed)
+  }
+
+  #grant({ request, response }: HttpSession, isAllowed: boolean): HttpResponse {
+    if (this.#allowedHeaders === null) response.vary('Access-Control-Request-Headers')
+    if (this.#privateNetwork) response.vary('Access-Control-Request-Private-Network')
+    if (!isAllowed) return response.forbidden('this origin may not ask')
+    this.#allow(response, this.#isOpen ? '*' : request.header('origin')!)
+    if (this.#methods !== '') response.header('Access-Control-Allow-Methods', this.#methods)
+    const headers = this.#allowedHeaders ?? askedHeaders(request.header('access-control-request-headers'))
+    if (headers !== '') response.header('Access-Control-Allow-Headers', headers)
+    if (this.#maxAge !== null) response.header('Access-Control-Max-Age', this.#maxAge)
+    if (this.#privateNetwork && request.header('access-control-request-private-network') === 'true') {
+      response.header('Access-Control-Allow-Private-Network', 'true')
+    }
+    return response.noContent()
+  }
+
+  /** On every answer. What a handler has said itself stands, and so does the answer to a preflight. */
+  describe(session: HttpSession, response: HttpResponse): void | Promise<void> {
+    if (this.#isOpen) return this.#allow(response, '*')
+    response.vary('Origin')
+    const origin = session.request.header('origin')
+    if (origin === null || isPreflight(session) || response.getHeader('Access-Control-Allow-Origin') !== null) return
+    const allowed = this.#isAllowed(origin, session)
+    if (isPromise(allowed)) return allowed.then((is) => (is ? this.#allow(response, origin) : undefined))
+    if (allowed) this.#allow(response, origin)
+  }
+
+  #allow(response: HttpResponse, origin: string): void {
+    if (response.getHeader('Access-Control-Allow-Origin') !== null) return
+    response.header('Access-Control-Allow-Origin', origin)
+    if (this.#credentials) response.header('Access-Control-Allow-Credentials', 'true')
+    if (this.#exposedHeaders !== '') response.header('Access-Control-Expose-Headers', this.#exposedHeaders)
+  }
+}
+
+/** What the page asks for, as far as it is a list of names. */
+function askedHeaders(list: string | null): string {
+  return (list ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter(isToken)
+    .join(', ')
+}

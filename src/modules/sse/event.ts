@@ -1,0 +1,71 @@
+// One server-sent event as bytes (WHATWG HTML §9.2.5 and §9.2.6).
+
+import { Buffer } from 'node:buffer'
+import { WeirError } from '../../base/errors.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { jsonTextOf } from '../../http/json-engine.ts'
+
+/** What an event may consist of. Nothing of it is required. */
+export interface SseEvent {
+  /** Text is sent as it is, whatever its line ends: a client sees each of CRLF, CR and LF as LF. Anything else is sent as JSON. Without data, clients dispatch no event. */
+  readonly data?: unknown
+  /** Type of the event, `message` for clients unless it is given. No CR, LF or NUL. */
+  readonly event?: string
+  /** What a client that comes again says in Last-Event-ID; empty forgets. No CR, LF or NUL. */
+  readonly id?: string
+  /** How long a client waits before it comes again, in milliseconds. */
+  readonly retry?: number
+  /** Ignored by clients, seen in a trace. */
+  readonly comment?: string
+}
+
+/** An event that is encoded once and sent to many. */
+export class EncodedEvent {
+  readonly bytes: Uint8Array
+  readonly id: string | null
+
+  constructor(event: SseEvent | string) {
+    this.bytes = Buffer.from(encodeEvent(event))
+    this.id = (typeof event === 'string' ? undefined : event.id) ?? null
+  }
+}
+
+const LINE_END = /\r\n|\r|\n/
+
+/** @param event text is an event with this data @throws WEIR_RESULT_UNSENDABLE for what cannot be sent, or would be read as something else */
+export function encodeEvent(event: SseEvent | string): string {
+  if (typeof event === 'string') return `${lines('data', event)}\n`
+  if (typeof event !== 'object' || event === null) throw unsendable('event', event)
+  const { comment, retry, id, event: type, data } = event
+  let text = ''
+  if (comment !== undefined) text += lines('', comment)
+  if (retry !== undefined) text += `retry: ${wholeNumber(retry)}\n`
+  if (id !== undefined) text += `id: ${oneLine('id', id)}\n`
+  if (type !== undefined) text += `event: ${oneLine('event', type)}\n`
+  if (data !== undefined) text += lines('data', typeof data === 'string' ? data : jsonTextOf(data, JSON.stringify))
+  return `${text}\n`
+}
+
+/** One field a line: a line end inside would end the field, and what follows would be read as another. */
+function lines(name: string, text: string): string {
+  if (typeof text !== 'string') throw unsendable(name || 'comment', text)
+  return text
+    .split(LINE_END)
+    .map((line) => `${name}: ${line}\n`)
+    .join('')
+}
+
+function oneLine(name: string, text: string): string {
+  if (typeof text !== 'string') throw unsendable(name, text)
+  if (/[\r\n\0]/.test(text)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `"${name}" of an event holds a line end or NUL`)
+  return text
+}
+
+function wholeNumber(ms: number): number {
+  if (!Number.isSafeInteger(ms) || ms < 0) throw new WeirError('WEIR_RESULT_UNSENDABLE', '"retry" of an event is no number of milliseconds')
+  return ms
+}
+
+function unsendable(name: string, value: unknown): WeirError {
+  return new WeirError('WEIR_RESULT_UNSENDABLE', `"${name}" of an event is ${kindOf(value)}`)
+}

@@ -1,0 +1,5 @@
+// weir/sse: the public face.
+
+export { type FullQueuePolicy, SseChannel, type SseChannelOptions } from './channel.ts'
+export type { SseEvent } from './event.ts'
+export { lastEventId, type SseOptions, type SseSource, sse } from './sse.ts'

@@ -1,0 +1,160 @@
+// The events of one client on their way out: those of a source, heartbeats while it has none, and a last word when the server stops.
+//
+// Pulled by the answer, no faster than the client reads, and asks the source no faster: whoever does not read costs nothing here. Between
+// two pulls nothing is made, no heartbeat either.
+
+import { closeSource, takeSource } from '../../http/answer/byte-source.ts'
+
+import { type HeartbeatListener, type HeartbeatTimer, startHeartbeat, stopHeartbeat } from '../heartbeat-timer.ts'
+import { addShutdownListener, removeShutdownListener, type ShutdownListener } from '../shutdown-listeners.ts'
+import { EncodedEvent, encodeEvent, type SseEvent } from './event.ts'
+
+/** What comes from a source. */
+export type SourceItem = SseEvent | string | EncodedEvent
+/** Where events come from: opened when the first one is wanted. */
+export type OpenSource = (signal: AbortSignal) => AsyncIterable<SourceItem>
+
+/** How a stream behaves. */
+export interface StreamSettings {
+  /** Sent first, so that the client knows that it is connected. */
+  readonly greeting: string
+  /** Sent last when the server stops. */
+  readonly farewell: string
+  /** Null: none. */
+  readonly heartbeatMs: number | null
+}
+
+type Piece = string | Uint8Array
+const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
+const HEARTBEAT: IteratorResult<Piece> = { value: ':\n\n' }
+
+/** The client waits for the next piece. */
+interface Waiter {
+  resolve(result: IteratorResult<Piece>): void
+  reject(error: unknown): void
+}
+
+export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListener, ShutdownListener {
+  readonly #source: AsyncIterable<SourceItem> | OpenSource
+  readonly #stopping: AbortSignal
+  readonly #settings: StreamSettings
+  /** Null: it has not begun, has ended, or wants no heartbeats. */
+  #heartbeat: HeartbeatTimer | null = null
+  /** Aborts when nothing more is wanted of the source. */
+  readonly #ending = new AbortController()
+  #items: AsyncIterator<SourceItem> | null = null
+  #isAsked = false
+  /** What the source answered while the client did not wait: a heartbeat was on its way. */
+  #ready: Promise<IteratorResult<SourceItem>> | null = null
+  #waiter: Waiter | null = null
+  #lastPieceAt = 0
+  #hasEnded = false
+
+  constructor(source: AsyncIterable<SourceItem> | OpenSource, stopping: AbortSignal, settings: StreamSettings) {
+    this.#source = source
+    this.#stopping = stopping
+    this.#settings = settings
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<Piece>> {
+    if (this.#hasEnded) return DONE
+    if (this.#stopping.aborted) return this.#sayFarewell()
+    if (this.#items === null) return this.#begin()
+    return new Promise((resolve, reject) => {
+      this.#waiter = { resolve, reject }
+      if (this.#ready === null) this.#ask(this.#items!)
+      else this.#hear(this.#ready)
+    })
+  }
+
+  /** The client has left, or the answer was never sent. */
+  async return(): Promise<IteratorResult<Piece>> {
+    this.#end()
+    this.#take()?.resolve(DONE)
+    return DONE
+  }
+
+  /** The source need not be told by anybody else. Who waits hears of it now, others when they ask. */
+  stop(): void {
+    this.#ending.abort()
+    this.#take()?.resolve(this.#sayFarewell())
+  }
+
+  onHeartbeat(now: number): void {
+    if (this.#waiter !== null && now - this.#lastPieceAt >= this.#settings.heartbeatMs!) this.#take()!.resolve(HEARTBEAT)
+  }
+
+  /** The source listens from here on: what it has to say waits there until it is asked. */
+  #begin(): IteratorResult<Piece> {
+    addShutdownListener(this.#stopping, this)
+    const { heartbeatMs } = this.#settings
+    if (heartbeatMs !== null) this.#heartbeat = startHeartbeat(heartbeatMs, this)
+    const source = typeof this.#source === 'function' ? this.#source(this.#ending.signal) : this.#source
+    this.#items = source[Symbol.asyncIterator]()
+    this.#ask(this.#items)
+    this.#lastPieceAt = this.#heartbeat?.now ?? 0
+    return { value: this.#settings.greeting }
+  }
+
+  #ask(items: AsyncIterator<SourceItem>): void {
+    if (this.#isAsked) return
+    this.#isAsked = true
+    const answer = Promise.resolve(items.next())
+    const onAnswer = (): void => {
+      this.#isAsked = false
+      if (this.#waiter === null) this.#ready = answer
+      else this.#hear(answer)
+    }
+    answer.then(onAnswer, onAnswer)
+  }
+
+  /** Hands on what the source has answered. */
+  #hear(answer: Promise<IteratorResult<SourceItem>>): void {
+    this.#ready = null
+    answer
+      .then((result) => {
+        if (result.done === true) this.#end()
+        // Made before anybody is taken: it throws for what cannot be sent, which is for whoever waits to hear.
+        const given = result.done === true ? DONE : { value: pieceOf(result.value) }
+        this.#take()?.resolve(given)
+      })
+      .catch((error: unknown) => this.#take()?.reject(error))
+  }
+
+  /** Whoever waits gets something now. */
+  #take(): Waiter | null {
+    const waiter = this.#waiter
+    this.#waiter = null
+    if (this.#heartbeat !== null) this.#lastPieceAt = this.#heartbeat.now
+    return waiter
+  }
+
+  #sayFarewell(): IteratorResult<Piece> {
+    this.#end()
+    return { value: this.#settings.farewell }
+  }
+
+  #end(): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    if (this.#heartbeat !== null) stopHeartbeat(this.#heartbeat, this)
+    this.#heartbeat = null
+    removeShutdownListener(this.#stopping, this)
+    this.#ending.abort()
+    if (this.#items !== null) void close(this.#items).catch(() => {})
+    else if (typeof this.#source !== 'function') closeSource(takeSource(this.#source as AsyncIterable<never>))
+  }
+}
+
+/** What it throws or rejects with is no longer of interest. */
+async function close(items: AsyncIterator<SourceItem>): Promise<void> {
+  await items.return?.()
+}
+
+function pieceOf(item: SourceItem): Piece {
+  return item instanceof EncodedEvent ? item.bytes : encodeEvent(item)
+}

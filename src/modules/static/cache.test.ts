@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { MemoryFile } from '../../http/files/memory-file.ts'
+
+import { StaticCache } from './cache.ts'
+import type { StaticFile } from './file.ts'
+
+const FOREVER = 1e9
+
+function fileOf(size: number, changedMs = 0): StaticFile {
+  const state = { size, changedMs, tag: 'x' }
+  const facts = { contentType: 'text/plain', cacheControl: null, coding: null, variesByEncoding: false, fields: [] }
+  const memory = new MemoryFile(new Uint8Array(size), state, facts)
+  return {
+    name: 'file.txt',
+    contentType: 'text/plain',
+    cacheControl: null,
+    fields: [],
+    variants: [{ coding: null, path: '', inode: '', state, memory }],
+    fingerprint: 'same',
+  }
+}
+
+test('a file is kept and given without a look for as long as was said', async () => {
+  const cache = new StaticCache(10_000, FOREVER)
+  const file = fileOf(100)
+  cache.keep('a', file)
+  assert.equal(cache.peek('a'), file)
+  assert.equal(cache.peek('b'), null)
+  const always = new StaticCache(10_000, 0)
+  always.keep('a', file)
+  assert.equal(always.peek('a'), null)
+  assert.equal(await always.check('a', async () => 'same'), file)
+})
+
+test('a file that has changed is dropped, and its room is free', async () => {
+  const cache = new StaticCache(3_100, FOREVER)
+  cache.keep('a', fileOf(1_000))
+  assert.equal(await cache.check('a', async () => 'other'), null)
+  assert.equal(cache.peek('a'), null)
+  cache.keep('b', fileOf(1_000))
+  cache.keep('c', fileOf(10))
+  assert.equal(cache.peek('b') === null, false, 'both fit, because the first is gone')
+})
+
+test('files take no more room than was given; what was looked at longest ago goes first', async () => {
+  const cache = new StaticCache(5_000, FOREVER)
+  for (const name of ['a', 'b']) cache.keep(name, fileOf(1_000))
+  await cache.check('a', async () => 'same')
+  cache.keep('c', fileOf(1_000))
+  assert.deepEqual(
+    ['a', 'b', 'c'].map((name) => cache.peek(name) !== null),
+    [true, false, true],
+  )
+  cache.keep('d', fileOf(6_000))
+  assert.deepEqual(
+    ['a', 'c', 'd'].map((name) => cache.peek(name) !== null),
+    [true, true, false],
+    'what is too large pushes nothing out',
+  )
+})
+
+test('a file read again replaces itself and is counted once', () => {
+  const cache = new StaticCache(4_500, FOREVER)
+  cache.keep('a', fileOf(1_000))
+  for (let i = 0; i < 10; i++) cache.keep('b', fileOf(1_000))
+  assert.equal(cache.peek('a') !== null && cache.peek('b') !== null, true)
+})
+
+test('a file that has changed lately is not kept: a second change might not show', () => {
+  const cache = new StaticCache(10_000, FOREVER)
+  cache.keep('a', fileOf(100, Date.now()))
+  assert.equal(cache.peek('a'), null)
+})

@@ -1,0 +1,5 @@
+// weir/static: the public face.
+
+export type { PrecompressedEncoding } from './file.ts'
+export type { StaticHeaders } from './headers.ts'
+export { type StaticOptions, staticFiles } from './static.ts'

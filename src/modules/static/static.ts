@@ -1,0 +1,301 @@
+// `weir/static`: the files of a directory, below a path of the URL.
+//
+// A middleware and not a route: it looks only where no route was found, so routes win whatever their order, cost nothing more, and what
+// is no file goes on to the next directory or to the 404.
+
+import { statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+import type { Next } from '../../app/middleware.ts'
+import type { Module } from '../../app/module-host.ts'
+import { checkNames, flag, invalid, listOf, wholeNumber } from '../../base/options.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
+import { openFile, prepareOpenFile } from '../../http/files/file.ts'
+import type { HttpRequest } from '../../http/request/request.ts'
+import type { HttpSession } from '../../http/session.ts'
+
+import { EncodingChooser } from '../accept-encoding.ts'
+import { StaticCache } from './cache.ts'
+import { FALLBACK_VARY, isNavigation, isPagePath } from './fallback.ts'
+import {
+  fingerprintOf,
+  inodeOf,
+  loadStaticFile,
+  PRECOMPRESSED,
+  type PrecompressedEncoding,
+  type StaticFile,
+  type StaticRoot,
+  type StaticVariant,
+} from './file.ts'
+import { headersOf, type StaticHeaders } from './headers.ts'
+import { readStaticPath } from './path.ts'
+
+export interface StaticOptions {
+  /** The directory. It must be there when the module is made; a relative path counts from the working directory of the process. */
+  readonly root: string
+  /** Path of the URL that stands for it. Default `/`. */
+  readonly prefix?: string
+  /**
+   * The file that a path with a slash at its end stands for; a directory without that slash is redirected there. Default `index.html`;
+   * false: none.
+   */
+  readonly index?: string | false
+  /** Ends that are tried where there is no file of the name itself, in this order: with `['html']`, `/about` is `about.html`. Default none. */
+  readonly extensions?: readonly string[]
+  /**
+   * The file, by its path below the root, for every page that is not there: `index.html` of an application that routes in the browser. It
+   * must be there when the module is made. Only for navigations, and never for what ends as a file of a known type. Default none.
+   */
+  readonly fallback?: string
+  /**
+   * Cache-Control of every file, or by its path below the root; null: none. Default `no-cache`: clients keep it, and ask each time whether
+   * it has changed.
+   */
+  readonly cacheControl?: string | null | ((path: string) => string | null)
+  /** Other fields of every file, or by its path below the root; a Content-Type stands for that of the extension. Default none. */
+  readonly headers?: StaticHeaders
+  /** Names that are served although they begin with a dot, such as `.well-known`. Default none. */
+  readonly dotfiles?: readonly string[]
+  /** Whether links may lead out of the root. Default false. */
+  readonly followSymlinks?: boolean
+  /** Whether `page.html.br` and `page.html.gz` are sent for `page.html` to clients that take them; a list says which. Default false. */
+  readonly precompressed?: boolean | readonly PrecompressedEncoding[]
+  /** Bytes of memory for files. What was not looked at for longest gives way. Default 32 MiB; 0: none are kept. */
+  readonly maxCacheBytes?: number
+  /** Larger files are read from the disk each time. Default 256 KiB. */
+  readonly maxCachedFileBytes?: number
+  /** For how long a file in memory is sent without a look at the disk, in milliseconds. Default 1,000; 0: a look each time. */
+  readonly checkInterval?: number
+}
+
+const OPTION_NAMES = [
+  'root',
+  'prefix',
+  'index',
+  'extensions',
+  'fallback',
+  'cacheControl',
+  'headers',
+  'dotfiles',
+  'followSymlinks',
+  'precompressed',
+  'maxCacheBytes',
+  'maxCachedFileBytes',
+  'checkInterval',
+] satisfies (keyof StaticOptions)[]
+const DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
+const DEFAULT_CACHED_FILE_BYTES = 256 * 1024
+const DEFAULT_CHECK_INTERVAL = 1_000
+/** So often a file is looked for whose name leads elsewhere by the time it is opened. */
+const MOST_ATTEMPTS = 3
+const FILE_METHODS = ['GET']
+
+/**
+ * Serves the files below a directory. Several may be installed; the first that has the file answers.
+ * @throws WEIR_OPTION_INVALID, also when there is no such directory or fallback; WEIR_PACKAGE_MISSING for `precompressed` without `negotiator`
+ */
+export function staticFiles(options: StaticOptions): Module {
+  const files = new StaticFiles(options)
+  return {
+    name: `static ${files.prefix} ${files.root.path}`,
+    install: (host) => void host.use((session, next) => files.answer(session, next)),
+  }
+}
+
+class StaticFiles {
+  readonly prefix: string
+  readonly root: StaticRoot
+  readonly #index: string | false
+  readonly #extensions: readonly string[]
+  /** Null: none. */
+  readonly #fallback: string | null
+  readonly #dotfiles: ReadonlySet<string>
+  readonly #cache: StaticCache
+  readonly #loading = new Map<string, Promise<StaticFile | 'directory' | 403 | null>>()
+  /** Null without precompressed forms. */
+  readonly #chooser: EncodingChooser | null
+
+  constructor(options: StaticOptions) {
+    checkNames('static', options, OPTION_NAMES)
+    const { root, prefix = '/', index = 'index.html', cacheControl = 'no-cache', dotfiles = [], precompressed = false } = options
+    const { extensions = [], fallback } = options
+    if (typeof prefix !== 'string' || !prefix.startsWith('/') || /[%?#\\]|\/\//.test(prefix))
+      throw invalid('static', `prefix ${JSON.stringify(prefix)} is no path: /assets`)
+    if (index !== false && (typeof index !== 'string' || index === '' || /[/\\]/.test(index)))
+      throw invalid('static', `index ${JSON.stringify(index)} is no name of a file`)
+    this.prefix = prefix.endsWith('/') ? prefix : `${prefix}/`
+    const codings =
+      precompressed === true ? (Object.keys(PRECOMPRESSED) as PrecompressedEncoding[]) : precompressed === false ? [] : precompressed
+    if (cacheControl !== null && typeof cacheControl !== 'string' && typeof cacheControl !== 'function')
+      throw invalid('static', `cacheControl is ${JSON.stringify(cacheControl)}, not a text, a function or null`)
+    for (const coding of listOf('static', 'precompressed', codings))
+      if (!Object.hasOwn(PRECOMPRESSED, coding)) throw invalid('static', `precompressed: there is no ${JSON.stringify(coding)}`)
+    const maxCacheBytes = wholeNumber('static', 'maxCacheBytes', options.maxCacheBytes ?? DEFAULT_CACHE_BYTES)
+    const maxCachedFileBytes = wholeNumber('static', 'maxCachedFileBytes', options.maxCachedFileBytes ?? DEFAULT_CACHED_FILE_BYTES)
+    this.root = {
+      path: directoryAt(root),
+      followSymlinks: flag('static', 'followSymlinks', options.followSymlinks),
+      precompressed: codings,
+      headersOf: headersOf(options.headers ?? {}),
+      cacheControlOf: typeof cacheControl === 'function' ? cacheControl : () => cacheControl,
+      maxFileBytes: maxCacheBytes === 0 ? -1 : Math.min(maxCachedFileBytes, maxCacheBytes),
+    }
+    this.#index = index
+    this.#dotfiles = new Set(listOf('static', 'dotfiles', dotfiles))
+    for (const extension of listOf<unknown>('static', 'extensions', extensions))
+      if (typeof extension !== 'string' || !/^[^./\\]+(?:\.[^./\\]+)*$/.test(extension))
+        throw invalid('static', `extensions: ${JSON.stringify(extension)} is no end of a name: html`)
+    this.#extensions = extensions
+    this.#fallback = fallback === undefined ? null : fallbackAt(fallback, this.root.path)
+    // What is in memory is found by its name: these would be served under it for as long as they are there.
+    for (const name of [index || null, this.#fallback])
+      if (name !== null && this.#nameOf(this.prefix + name) === null)
+        throw invalid('static', `${JSON.stringify(name)} is never served: what begins with a dot must be among dotfiles`)
+    this.#cache = new StaticCache(maxCacheBytes, wholeNumber('static', 'checkInterval', options.checkInterval ?? DEFAULT_CHECK_INTERVAL))
+    this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings)
+  }
+
+  /** No promise where the file is in memory, and none where a route was found. */
+  answer(session: HttpSession, next: Next): HttpResponse | Promise<HttpResponse> {
+    if (session.route !== null) return next()
+    const { path, method } = session.request
+    const isRead = method === 'GET' || method === 'HEAD'
+    if (isRead && path.startsWith(this.prefix)) {
+      // What is kept under a name was found under it before: the name need not be judged again.
+      const file = this.#cache.peek(path.slice(this.prefix.length))
+      if (file !== null) return this.#send(session, next, file)
+    }
+    const name = this.#nameOf(path)
+    if (name === null) return next()
+    if (!isRead) return this.#answerOther(session, next, name)
+    const kept = this.#cache.peek(name)
+    return kept !== null ? this.#send(session, next, kept) : this.#answerFromDisk(session, next, name)
+  }
+
+  /** The file of that name, or the first that has one of the extensions behind it; else what there is instead. */
+  async #findAny(name: string): Promise<StaticFile | 'directory' | 403 | null> {
+    const found = await this.#find(name)
+    if (found === 403 || (found !== null && found !== 'directory') || name === '.') return found
+    for (const extension of this.#extensions) {
+      const file = await this.#find(`${name}.${extension}`)
+      if (file !== null && file !== 'directory') return file
+    }
+    return found
+  }
+
+  /** The file's path below the root; null when nothing there is served under that path. */
+  #nameOf(path: string): string | null {
+    // The directory that the prefix stands for, without its slash: it has no name, but there is something to redirect.
+    if (path.length === this.prefix.length - 1 && this.prefix.startsWith(path)) return '.'
+    const name = readStaticPath(path, this.prefix, this.#dotfiles, process.platform === 'win32')
+    if (name === null || (name !== '' && !name.endsWith('/'))) return name
+    return this.#index === false ? null : name + this.#index
+  }
+
+  async #answerFromDisk(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
+    const file = await this.#findAny(name)
+    if (file === null) return this.#answerMissing(session, next)
+    if (file === 403) return session.response.forbidden()
+    return file === 'directory' ? this.#redirect(session, next, name) : this.#send(session, next, file)
+  }
+
+  async #answerMissing(session: HttpSession, next: Next): Promise<HttpResponse> {
+    if (this.#fallback === null || !(await isPagePath(session.request))) return next()
+    // Also where it is not given: a cache must not hand the 404 that a script was told to a person.
+    session.response.vary(...FALLBACK_VARY)
+    if (!isNavigation(session.request)) return next()
+    const page = await this.#find(this.#fallback)
+    return page === null || typeof page !== 'object' ? next() : this.#send(session, next, page)
+  }
+
+  /** One look at the disk for all who ask at the same time. */
+  #find(name: string): Promise<StaticFile | 'directory' | 403 | null> {
+    let finding = this.#loading.get(name)
+    if (finding === undefined) {
+      finding = this.#checkOrLoad(name).finally(() => this.#loading.delete(name))
+      this.#loading.set(name, finding)
+    }
+    return finding
+  }
+
+  async #checkOrLoad(name: string): Promise<StaticFile | 'directory' | 403 | null> {
+    const kept = await this.#cache.check(name, () => fingerprintOf(this.root, name))
+    if (kept !== null) return kept
+    const file = await loadStaticFile(this.root, name)
+    if (file !== null && typeof file === 'object') this.#cache.keep(name, file)
+    return file
+  }
+
+  /** To the same path with a slash, relative to itself: it leads nowhere else, whatever stands before it. */
+  async #redirect(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
+    if (this.#index === false) return this.#answerMissing(session, next)
+    const index = await this.#find(`${name}/${this.#index}`)
+    if (index === null || typeof index !== 'object') return this.#answerMissing(session, next)
+    const { path, queryString } = session.request
+    const last = encodeURIComponent(path.slice(path.lastIndexOf('/') + 1))
+    return session.response.redirect(`./${last}/${queryString === '' ? '' : `?${queryString}`}`, 301)
+  }
+
+  /** A file has GET, beside what a route of the same path has. Whoever answers then says so in Allow. */
+  async #answerOther(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
+    const file = await this.#findAny(name)
+    if (file !== null && typeof file === 'object') session.otherMethods = FILE_METHODS
+    return next()
+  }
+
+  #send(session: HttpSession, next: Next, file: StaticFile, attempts = MOST_ATTEMPTS): HttpResponse | Promise<HttpResponse> {
+    const { request, response } = session
+    const variant = this.#variantFor(request, file)
+    if (variant.memory === null) return this.#sendFromDisk(session, next, file, variant, attempts - 1)
+    const sending = variant.memory.send(request, response)
+    return sending === undefined ? response : sending.then(() => response)
+  }
+
+  /** What is sent must be the file that was found: its name may lead elsewhere by now, and is looked at again then. */
+  async #sendFromDisk(session: HttpSession, next: Next, file: StaticFile, variant: StaticVariant, attempts: number): Promise<HttpResponse> {
+    const { request, response } = session
+    const { coding, inode, path } = variant
+    if (coding !== null) response.header('Content-Encoding', coding)
+    if (file.variants.length > 1) response.vary('Accept-Encoding')
+    const { contentType, cacheControl, fields } = file
+    response.addMissing(fields)
+    const found = await openFile(path)
+    if (typeof found === 'object' && inodeOf(found.stats) === inode) {
+      const options = cacheControl === null ? { contentType } : { contentType, cacheControl }
+      await prepareOpenFile(request, response, { path, options }, found)
+      return response
+    }
+    if (typeof found === 'object') await found.file.close()
+    response.removeHeader('Content-Encoding')
+    const other = attempts === 0 ? null : await this.#find(file.name)
+    if (other === 403) return response.forbidden()
+    return other === null || other === 'directory' ? next() : this.#send(session, next, other, attempts)
+  }
+
+  #variantFor(request: HttpRequest, { variants }: StaticFile): StaticVariant {
+    if (variants.length === 1 || this.#chooser === null) return variants[0]
+    for (const coding of this.#chooser.choose(request.header('accept-encoding')).codings) {
+      const variant = variants.find((one) => one.coding === coding)
+      if (variant !== undefined) return variant
+    }
+    return variants[0]
+  }
+}
+
+/** The path below the root of a file that is there; with a slash before it or not. @throws WEIR_OPTION_INVALID */
+function fallbackAt(fallback: string, root: string): string {
+  const name = typeof fallback === 'string' ? fallback.replace(/^\//, '') : ''
+  if (name === '' || name.split('/').some((segment) => segment === '' || segment === '.' || segment === '..') || /[\\\0]/.test(name))
+    throw invalid('static', `fallback ${JSON.stringify(fallback)} is no path of a file below the root`)
+  const path = join(root, name)
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw invalid('static', `fallback ${path} is no file`)
+  return name
+}
+
+/** @throws WEIR_OPTION_INVALID */
+function directoryAt(root: string): string {
+  if (typeof root !== 'string') throw invalid('static', `root is ${typeof root}, not the path of a directory`)
+  const path = resolve(root)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalid('static', `root ${path} is no directory`)
+  return path
+}

@@ -1,0 +1,6 @@
+// weir/websocket: the public face.
+
+export type { AllowedOrigin, OriginPredicate, Origins } from '../origins.ts'
+export type { WebSocketConnection, WebSocketHandlers } from './connection.ts'
+export type { WebSocketData } from './data.ts'
+export { type WebSocketOptions, type WebSocketRoute, websocket } from './websocket.ts'

@@ -1,0 +1,212 @@
+// WebSocket routes (RFC 6455): the handshake is a route like any other, the protocol is that of the package `ws`. The entry `weir/websocket`.
+
+import { Buffer } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+import type * as Ws from 'ws'
+import type { ArgsOf, Declaration } from '../../app/declaration.ts'
+import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
+import { checkNames, flag, tokensOf, wholeNumber } from '../../base/options.ts'
+import { requireOptionalPackage } from '../../base/packages.ts'
+import { problemOf } from '../../http/answer/problem.ts'
+import type { UpgradedDuplex } from '../../http/answer/response.ts'
+import type { HttpSession } from '../../http/session.ts'
+import { HeartbeatTimer } from '../heartbeat-timer.ts'
+import { type OriginPredicate, type Origins, predicateOf } from '../origins.ts'
+import { addShutdownListener, removeShutdownListener } from '../shutdown-listeners.ts'
+import { broadcast, type ConnectionHost, WebSocketConnection, type WebSocketHandlers } from './connection.ts'
+import type { WebSocketData } from './data.ts'
+import { checkHandshake, checkOrigin, deflateOffer } from './handshake.ts'
+import { MessageGate } from './message-gate.ts'
+import { Rooms } from './rooms.ts'
+
+/** How a route behaves, and what happens on its connections. */
+export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
+  /** Called before the connection is upgraded: what it throws or rejects with is the answer, as in any handler. */
+  accept?(args: Args, session: HttpSession): unknown
+  /** Which pages may connect. Default `'same'`; others are answered 403. A client without Origin is no page, and is let in: `accept` may refuse it. */
+  readonly origins?: Origins
+  /** Subprotocols, the best first. Default none. A client that asks for none of them is connected without. */
+  readonly protocols?: readonly string[]
+  /** Largest message that a client may send, in bytes. Default 1 MiB. Beyond it: closed with 1009. */
+  readonly maxMessageSize?: number
+  /** How many bytes may wait for a client that does not read, 512 more for each message. Default 1 MiB. Beyond it: closed with 1013. */
+  readonly maxQueuedBytes?: number
+  /** After how many milliseconds of silence a client is asked whether it is there; after as many again it is broken off. Default 30 s; null: never. */
+  readonly pingInterval?: number | null
+  /**
+   * Whether messages are compressed with clients that can (RFC 7692). Default false: a connection that is compressed costs up to some 300 KiB
+   * more, and most messages are too short to gain.
+   */
+  readonly perMessageDeflate?: boolean
+}
+
+/** A module that maps one route, and who is connected there. */
+export interface WebSocketRoute<Args> extends Module {
+  /** Who is connected. */
+  readonly connections: ReadonlySet<WebSocketConnection<Args>>
+  /** Sends to all in a room, or on the route if it is null. @returns for how many it was queued @throws LimitError beyond `maxQueuedBytes` */
+  broadcast(room: string | null, data: WebSocketData): number
+}
+
+const OPTION_NAMES = [
+  'accept',
+  'open',
+  'message',
+  'pong',
+  'close',
+  'origins',
+  'protocols',
+  'maxMessageSize',
+  'maxQueuedBytes',
+  'pingInterval',
+  'perMessageDeflate',
+] satisfies (keyof WebSocketOptions<unknown>)[]
+const MIB = 1024 * 1024
+const DEFAULT_PING_INTERVAL_MS = 30_000
+/** How long a client may take to answer a close, or to read what waits before it. */
+const CLOSE_TIMEOUT_MS = 10_000
+const NOTHING = Buffer.alloc(0)
+
+/** What ws reads of a request, and the fields that its answer gets beside its own. */
+interface Handshake {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly fields: readonly string[]
+}
+
+/**
+ * A route for WebSockets: `server.useModule(websocket('/chat/:room', { message(socket, data) { … } }))`. Path and declaration are those of `mapGet`.
+ * @throws WEIR_PACKAGE_MISSING without the package `ws`; WEIR_OPTION_INVALID
+ */
+export function websocket<const P extends string>(path: P, options: WebSocketOptions<ArgsOf<P>>): WebSocketRoute<ArgsOf<P>>
+export function websocket<const P extends string, const D extends Declaration<D>>(
+  path: P,
+  declaration: D,
+  options: WebSocketOptions<ArgsOf<P, D>>,
+): WebSocketRoute<ArgsOf<P, D>>
+export function websocket(path: string, ...rest: readonly object[]): WebSocketRoute<unknown> {
+  const options = rest.at(-1) as WebSocketOptions<unknown>
+  return new Route(path, rest.length > 1 ? rest[0]! : {}, options)
+}
+
+type Args = unknown
+
+class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
+  readonly name: string
+  readonly #path: string
+  readonly #declaration: object
+  readonly #upgrader: Ws.WebSocketServer
+  readonly #heartbeat: HeartbeatTimer | null
+  readonly #isAllowed: OriginPredicate
+  readonly #compresses: boolean
+  readonly handlers: WebSocketOptions<Args>
+  readonly maxQueuedBytes: number
+  readonly pingInterval: number | null
+  readonly connections = new Set<WebSocketConnection<Args>>()
+  readonly rooms = new Rooms<WebSocketConnection<Args>>()
+  #host: ModuleHost | null = null
+
+  constructor(path: string, declaration: object, options: WebSocketOptions<Args>) {
+    this.name = `websocket ${path}`
+    checkNames(this.name, options, OPTION_NAMES)
+    const {
+      maxMessageSize = MIB,
+      maxQueuedBytes = MIB,
+      pingInterval = DEFAULT_PING_INTERVAL_MS,
+      protocols = [],
+      origins = 'same',
+    } = options
+    for (const [name, value] of Object.entries({ maxMessageSize, maxQueuedBytes, pingInterval: pingInterval ?? 1 })) {
+      wholeNumber(this.name, name, value, 1)
+    }
+    tokensOf(this.name, 'protocols', protocols)
+    this.#path = path
+    this.#declaration = declaration
+    this.#isAllowed = predicateOf(this.name, origins)
+    this.handlers = options
+    this.maxQueuedBytes = maxQueuedBytes
+    this.pingInterval = pingInterval
+    this.#heartbeat = pingInterval === null ? null : new HeartbeatTimer(pingInterval)
+    this.#compresses = flag(this.name, 'perMessageDeflate', options.perMessageDeflate)
+    const { WebSocketServer } = requireOptionalPackage<typeof Ws>('ws')
+    this.#upgrader = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      maxPayload: maxMessageSize,
+      perMessageDeflate: this.#compresses,
+      handleProtocols: (offered) => protocols.find((protocol) => offered.has(protocol)) ?? false,
+      closeTimeout: CLOSE_TIMEOUT_MS,
+      autoPong: false,
+    } as Ws.ServerOptions)
+    this.#upgrader.on('headers', (lines, request) => {
+      const { fields } = request as unknown as Handshake
+      for (let i = 0; i < fields.length; i += 2) lines.push(`${fields[i]}: ${fields[i + 1]}`)
+    })
+  }
+
+  install(host: ModuleHost): void {
+    this.#host = host
+    const { mapGet }: { mapGet: MapMethod<unknown> } = host
+    mapGet<string, object>(this.#path, this.#declaration, (args, session) => this.#answer(args, session))
+  }
+
+  broadcast(room: string | null, data: WebSocketData): number {
+    return broadcast(this, room, data, null)
+  }
+
+  report(error: unknown): void {
+    this.#host?.logger?.error(`weir: ${this.name} failed`, error)
+  }
+
+  forget(connection: WebSocketConnection<Args>): void {
+    this.connections.delete(connection)
+    this.#heartbeat?.delete(connection)
+    removeShutdownListener(connection.session.server.stopping, connection)
+  }
+
+  /** Whoever does not ask for a WebSocket is answered 426 by the core. */
+  async #answer(args: Args, session: HttpSession): Promise<unknown> {
+    const { request, response, server } = session
+    if (server.stopping.aborted) return response.sendProblem(problemOf(503, 'the server stops'))
+    if (request.upgrade?.includes('websocket')) {
+      checkHandshake(session)
+      await checkOrigin(this.#isAllowed, session)
+      await this.handlers.accept?.(args, session)
+    }
+    return response.upgrade('websocket', (socket, head) => this.#connect(args, session, socket, head))
+  }
+
+  #connect(args: Args, session: HttpSession, socket: Duplex, head: Buffer): void {
+    const { stopping } = session.server
+    const offer = this.#compresses ? deflateOffer(session) : null
+    const gate = offer === null ? null : new MessageGate(socket)
+    if (gate !== null && head.length > 0) socket.unshift(head)
+    const wire = gate ?? socket
+    const handshake = handshakeOf(session, offer) as unknown as IncomingMessage
+    this.#upgrader.handleUpgrade(handshake, wire, gate === null ? head : NOTHING, (ws) => {
+      const connection = new WebSocketConnection(this, ws, socket as UpgradedDuplex, gate, args, session)
+      this.connections.add(connection)
+      if (this.#heartbeat !== null) {
+        this.#heartbeat.add(connection)
+        wire.on('data', () => connection.onBytes())
+      }
+      if (stopping.aborted) connection.stop()
+      else addShutdownListener(stopping, connection)
+      connection.open()
+    })
+  }
+}
+
+/** @param offer the extension that is taken up, or null */
+function handshakeOf({ request, response }: HttpSession, offer: string | null): Handshake {
+  const headers: Record<string, string> = { upgrade: 'websocket' }
+  if (offer !== null) headers['sec-websocket-extensions'] = offer
+  for (const name of ['key', 'version', 'protocol']) {
+    const value = request.header(`sec-websocket-${name}`)
+    if (value !== null) headers[`sec-websocket-${name}`] = value
+  }
+  return { method: request.method, url: request.url, headers, fields: response.fields ?? [] }
+}

@@ -1,0 +1,109 @@
+// The open connections of a server, whichever listener took them in and whatever protocol they speak: how many there may be, and their end.
+
+import { WeirError } from '../../base/errors.ts'
+
+/** The longest time that a timer of Node's takes; a longer one would end at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/**
+ * How long an idle connection stays open once the server stops, in ms: a request that is on its way by then is answered. Its client could
+ * not know whether it was (RFC 9112 §9.6).
+ */
+const CROSSING_MS = 20
+
+/** One connection, of either protocol. */
+export interface OpenConnection {
+  /** Whether a request is being received or answered. */
+  readonly isBusy: boolean
+  /** Whether the client has left. Its handlers may still be cleaning up. */
+  readonly isGone: boolean
+  /** The server stops: an idle connection ends now, a busy one after its answers. */
+  drain(): void
+  /** Ends the connection now, whatever is under way. */
+  abort(error: Error): void
+}
+
+export class Connections {
+  readonly #maximum: number | null
+  readonly #open = new Set<OpenConnection>()
+  /** Open sockets. Connections may stay longer: their handlers clean up. */
+  #sockets = 0
+  #onEmpty: (() => void) | null = null
+  #crossing: NodeJS.Timeout | undefined
+  #deadline: NodeJS.Timeout | undefined
+  /** When it is, by `performance.now()`. */
+  #deadlineAt = Number.POSITIVE_INFINITY
+  #aborted = 0
+  /** A socket has closed. */
+  readonly release = (): void => {
+    this.#sockets--
+  }
+
+  /** @param maximum of open sockets, null for no limit */
+  constructor(maximum: number | null) {
+    this.#maximum = maximum
+  }
+
+  /** Counts a new socket, which must be `release`d. @returns false when there is no room for it, and it is not counted */
+  admit(): boolean {
+    if (this.#maximum !== null && this.#sockets >= this.#maximum) return false
+    this.#sockets++
+    return true
+  }
+
+  add(connection: OpenConnection): void {
+    this.#open.add(connection)
+  }
+
+  forget(connection: OpenConnection): void {
+    this.#open.delete(connection)
+    if (this.#open.size === 0) this.#onEmpty?.()
+  }
+
+  /**
+   * Ends those that say nothing for `CROSSING_MS`, lets the others finish, and aborts what is left after `graceMs`.
+   * @returns how many connections were aborted
+   */
+  drain(graceMs: number): Promise<number> {
+    if (this.#open.size === 0) return Promise.resolve(0)
+    return new Promise((resolve) => {
+      this.#onEmpty = () => {
+        clearTimeout(this.#crossing)
+        clearTimeout(this.#deadline)
+        this.#onEmpty = null
+        resolve(this.#aborted)
+      }
+      this.#tellAll()
+      this.shortenGrace(graceMs)
+    })
+  }
+
+  /** Those that are idle are told `CROSSING_MS` later. */
+  #tellAll(): void {
+    const told = new Set([...this.#open].filter(({ isBusy }) => isBusy))
+    for (const connection of told) connection.drain()
+    const tellIdle = (): void => {
+      for (const connection of this.#open) if (!told.has(connection)) connection.drain()
+    }
+    // What has come by now is read first, also when the timer is late.
+    this.#crossing = setTimeout(() => setImmediate(tellIdle), CROSSING_MS)
+  }
+
+  /** Brings the deadline of a `drain` under way nearer, where `graceMs` from now is before it. */
+  shortenGrace(graceMs: number): void {
+    const deadlineAt = performance.now() + graceMs
+    if (this.#onEmpty === null || deadlineAt >= this.#deadlineAt) return
+    this.#deadlineAt = deadlineAt
+    clearTimeout(this.#deadline)
+    this.#deadline = setTimeout(() => this.#abortAll(), Math.min(graceMs, LONGEST_TIMER_MS))
+  }
+
+  #abortAll(): void {
+    this.#aborted = [...this.#open].filter((connection) => connection.isBusy && !connection.isGone).length
+    const error = new WeirError('WEIR_SERVER_STOPPED')
+    for (const connection of this.#open) {
+      if (!connection.isBusy) connection.drain() // it may not have been told yet: nothing of it is missing, and it ends in order
+      connection.abort(error)
+    }
+  }
+}

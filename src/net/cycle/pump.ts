@@ -1,0 +1,51 @@
+// A streamed body on its way out, no faster than the client reads.
+
+import { bytesOf, lengthError, type SourceReader } from '../../http/answer/byte-source.ts'
+
+/** Where the pieces go. */
+export interface PumpTarget {
+  /** The client is gone, so nobody needs the rest. */
+  readonly isGone: boolean
+  /** Hands on one piece. @returns null, or a promise of the moment at which the client has read enough for the next */
+  write(piece: Uint8Array): Promise<void> | null
+}
+
+/** After so much the event loop gets its turn: a source that never really waits would keep everybody else waiting. */
+const TURN_BYTES = 256 * 1024
+const TURN_PIECES = 64
+
+/**
+ * Reads `source` to its end. The source is closed whatever happens.
+ * @param length what was promised, -1 without a promise
+ * @throws what the source throws; WEIR_RESPONSE_LENGTH when it gives more or less than was promised
+ */
+export async function pump(source: SourceReader, length: number, target: PumpTarget): Promise<void> {
+  let rest = length
+  let bytes = 0
+  let pieces = 0
+  try {
+    for (;;) {
+      const { done, value } = await source.next()
+      if (target.isGone) return
+      if (done === true) break
+      const piece = bytesOf(value)
+      if (length !== -1 && (rest -= piece.length) < 0) throw lengthError(length, rest)
+      const drained = piece.length === 0 ? null : target.write(piece)
+      if (drained !== null) await drained
+      if (target.isGone) return
+      bytes += piece.length
+      if (++pieces < TURN_PIECES && bytes < TURN_BYTES) continue
+      bytes = pieces = 0
+      await turn()
+      if (target.isGone) return
+    }
+  } finally {
+    source.close()
+  }
+  if (length !== -1 && rest > 0) throw lengthError(length, rest)
+}
+
+/** Lets everything run that is due. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

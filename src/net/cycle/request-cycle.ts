@@ -1,0 +1,218 @@
+// How is one request answered, whichever protocol it came by? It is opened at the application, handled there or refused, answered once, and
+// expires. How its bytes come in and how those of its answer go out is the protocol's part: http1-exchange.ts, http2-exchange.ts.
+//
+// The order at the end is always: handler settled, answer handed over, request expired. Nothing of a request is used behind that.
+
+import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { HttpResponse } from '../../http/answer/response.ts'
+import type { Exchange } from '../../http/application.ts'
+import type { RequestBody } from '../../http/body/body.ts'
+import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
+import type { ConnectionInfo } from '../../http/connection-info.ts'
+import type { Head } from '../../wire/http1/head.ts'
+
+import type { ConnectionHost } from '../connections/connection-host.ts'
+import type { Deadlines } from '../time/deadlines.ts'
+import { discardAnswer } from './whole-answer.ts'
+
+/** The connection, as every request sees it. */
+export interface RequestConnection extends ConnectionInfo {
+  readonly host: ConnectionHost
+}
+
+/** An answer that goes out piece by piece. */
+export interface AnswerUnderWay {
+  /** Whether bytes of it may have reached the client. */
+  readonly hasBegun: boolean
+  /** Sends all of it. @throws what its source throws */
+  send(): Promise<void>
+  /** The client is gone. */
+  abandon(): void
+}
+
+export abstract class RequestCycle<C extends RequestConnection, A extends AnswerUnderWay> {
+  protected readonly connection: C
+  protected readonly host: ConnectionHost
+  protected readonly deadlines: Deadlines
+  /** The request at the application, until its answer has been handed over. */
+  protected exchange: Exchange | null = null
+  protected body: RequestBody | null = null
+  /** Most bytes that the body may have, null for no limit. */
+  protected bodyLimit: number | null = null
+  protected answer: A | null = null
+  /** The handler has been called, or somebody answers in its place. */
+  protected isHandling = false
+  /** The client waits for `100 Continue`, which has not been sent. */
+  protected owesContinue = false
+  #isGone = false
+
+  constructor(connection: C, deadlines: Deadlines) {
+    this.connection = connection
+    this.host = connection.host
+    this.deadlines = deadlines
+  }
+
+  /** Whether the client has left. */
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  // The protocol's part.
+
+  /** A reader of the body wants more. */
+  protected abstract demand(): void
+  protected abstract sendContinue(): void
+  /** What still comes of the request is not waited for. */
+  protected abstract stopReading(): void
+  protected abstract send(response: HttpResponse): void
+  /** All of a streamed answer has been handed over, or its client has left. */
+  protected abstract endAnswer(answer: A): void
+  /** Shows the client that something is missing. */
+  protected abstract breakOff(error: Error): void
+  /** What waited for an answer that came later may go on. */
+  protected abstract proceed(): void
+  /** The client has left, and its handler has settled. */
+  protected abstract forget(): void
+
+  // The road of a request.
+
+  /** The head says what is wanted. */
+  protected open(head: Head): void {
+    const { application, limits } = this.host
+    const match = application.match(head)
+    const limit = bodyLimit(match, limits)
+    const streams = streamsBody(head, match, limit)
+    this.bodyLimit = limit
+    this.owesContinue = head.expectsContinue
+    this.deadlines.startRequest()
+    this.body = bodyFor(head, match, streams ? this.#demander() : null)
+    this.exchange = application.open(head, this.body, this.connection, match)
+    if (isTooLarge(head, limit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
+    else if (streams) this.handle()
+    else if (this.owesContinue) this.sendContinue()
+  }
+
+  /** A method of its own, as `#settleLater` is: where a function is made, V8 makes room for what it uses in every call, whether it is made or not. */
+  #demander(): () => void {
+    return () => this.demand()
+  }
+
+  protected handle(): void {
+    const exchange = this.exchange!
+    this.isHandling = true
+    this.#settle(exchange, this.host.application.handle(exchange))
+  }
+
+  /** Answers for what cannot go on: the client's fault, or a limit. A handler that reads of it still answers itself. */
+  refuse(error: WeirError): void {
+    const exchange = this.exchange!
+    this.body?.fail(error)
+    if (!this.isHandling) this.#answerInstead(exchange, error)
+    else if (error.fault === 'transport') exchange.request.fireAbort(error)
+  }
+
+  /** A handler that has had its time is answered for. */
+  protected checkRequest(): void {
+    const exchange = this.exchange
+    const error = exchange === null ? null : this.deadlines.checkRequest()
+    if (exchange === null || error === null) return
+    this.deadlines.endRequest() // asked once: the answer may take its time
+    this.stopReading()
+    this.interrupt(error)
+    this.#answerInstead(exchange, error)
+    this.proceed()
+  }
+
+  #answerInstead(exchange: Exchange, error: Error): void {
+    this.isHandling = true
+    this.#settle(exchange, this.host.application.refuse(exchange, error))
+  }
+
+  #settle(exchange: Exchange, result: HttpResponse | Promise<HttpResponse>): void {
+    if (result instanceof HttpResponse) this.#respond(exchange, result)
+    else this.#settleLater(exchange, result)
+  }
+
+  #settleLater(exchange: Exchange, result: Promise<HttpResponse>): void {
+    // With `.catch()` behind it, each request would make one promise more.
+    result.then(
+      (response) => {
+        try {
+          this.#respond(exchange, response)
+          this.proceed()
+        } catch (error) {
+          this.crash(error as Error)
+        }
+      },
+      (error: Error) => this.crash(error),
+    )
+  }
+
+  #respond(exchange: Exchange, response: HttpResponse): void {
+    if (exchange !== this.exchange || this.answer !== null) return // too late: it has been answered for
+    this.deadlines.endRequest()
+    if (this.#isGone) {
+      discardAnswer(response)
+      this.expire()
+    } else this.send(response)
+  }
+
+  protected sendStream(answer: A): void {
+    this.answer = answer
+    answer
+      .send()
+      .then(
+        () => this.endAnswer(answer),
+        (error: Error) => this.#failAnswer(answer, error),
+      )
+      .catch((error: Error) => this.crash(error))
+  }
+
+  /** The source of a streamed answer failed: before the first byte that is an answer of its own, later the client must see the break. */
+  #failAnswer(answer: A, error: Error): void {
+    const exchange = this.exchange
+    if (!this.#isGone && exchange !== null) {
+      if (!answer.hasBegun) {
+        this.answer = null
+        this.#answerInstead(exchange, error)
+        this.proceed()
+        return
+      }
+      this.crash(error)
+    }
+    this.expire()
+  }
+
+  protected expire(): void {
+    this.exchange?.request.expire(this.host.debug)
+    this.exchange = null
+    this.body = null
+    this.isHandling = false
+    if (this.#isGone) this.forget()
+  }
+
+  // What comes between.
+
+  /** Whoever works on it learns that it is of no use any more. */
+  interrupt(error: Error): void {
+    this.body?.fail(error)
+    this.exchange?.request.fireAbort(error)
+  }
+
+  /** Something that must not happen, or an answer that cannot be finished: the client sees a break, never a wrong answer. */
+  crash(error: Error): void {
+    // A source that stops because its client has left is no failure.
+    if (this.exchange?.request.isEndedBy(error) !== true) this.host.report(error, this.connection)
+    this.breakOff(error)
+  }
+
+  /** Nothing more comes or goes: the end in order, or the client has left. */
+  leave(): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.interrupt(new WeirError('WEIR_CLIENT_GONE'))
+    this.answer?.abandon()
+    // A handler may still be cleaning up behind a client that has left.
+    if (this.exchange === null || !this.isHandling) this.expire()
+  }
+}

@@ -1,0 +1,120 @@
+// The socket that another protocol gets: a Duplex over the transport of a connection that has let go of it.
+//
+// What arrives in borrowed memory is pushed as a copy, and the transport is paused while nobody reads. A write is done when the transport
+// has room again: until then it counts in `writableLength`. It closes when the transport does, and not before: what waits to be sent
+// after `end` is sent.
+
+import { Buffer } from 'node:buffer'
+import { Duplex } from 'node:stream'
+
+import type { UpgradedDuplex } from '../../http/answer/response.ts'
+
+import type { Transport, TransportOwner } from '../transport/transport.ts'
+
+/** Shorter pieces that are written together become one: that is cheaper than a vectored write. */
+const JOIN_BYTES = 1024
+
+type Done = (error?: Error | null) => void
+
+export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDuplex {
+  readonly #transport: Transport
+  readonly #onGone: () => void
+  #isPaused = true
+  /** A write that waits for room. */
+  #onRoom: Done | null = null
+  /** What had been sent at the last look; null when nothing waited then. */
+  #sentBefore: number | null = null
+
+  /**
+   * @param hasEnded whether the client has ended its side already
+   * @param onGone called when the transport has closed
+   */
+  constructor(transport: Transport, hasEnded: boolean, onGone: () => void) {
+    super({ autoDestroy: false })
+    this.#transport = transport
+    this.#onGone = onGone
+    transport.handOver(this)
+    transport.pause()
+    transport.keepsBytes = true
+    if (hasEnded) this.push(null)
+  }
+
+  // What happens on the transport.
+
+  onBytes(buffer: Buffer, length: number, borrowed: boolean): void {
+    const piece = buffer.subarray(0, length)
+    if (this.push(borrowed ? Buffer.from(piece) : piece) || this.#isPaused) return
+    this.#isPaused = true
+    this.#transport.pause()
+  }
+
+  onEnd(): void {
+    this.push(null)
+  }
+
+  onDrain(): void {
+    const onRoom = this.#onRoom
+    this.#onRoom = null
+    onRoom?.()
+  }
+
+  onClose(): void {
+    this.destroy()
+    this.#onGone()
+  }
+
+  hasBeenRead(): boolean {
+    const { unsentBytes, sentBytes } = this.#transport
+    const before = this.#sentBefore
+    // What is sent while nothing waits says nothing: the system takes it, whoever is there.
+    this.#sentBefore = unsentBytes === 0 ? null : sentBytes
+    return before !== null && sentBytes > before
+  }
+
+  // What a stream asks for.
+
+  override _read(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#transport.resume()
+  }
+
+  override _write(bytes: Buffer, _encoding: string, done: Done): void {
+    this.#transport.writeBytes(bytes)
+    this.#awaitRoom(done)
+  }
+
+  override _writev(pieces: readonly { readonly chunk: Buffer }[], done: Done): void {
+    const transport = this.#transport
+    let text = ''
+    for (const { chunk } of pieces) {
+      if (chunk.length < JOIN_BYTES) text += chunk.toString('latin1')
+      else if (text === '') transport.writeBytes(chunk)
+      else {
+        transport.writeBoth(text, chunk)
+        text = ''
+      }
+    }
+    if (text !== '') transport.writeText(text)
+    this.#awaitRoom(done)
+  }
+
+  override _final(done: Done): void {
+    this.#transport.end()
+    done()
+  }
+
+  override _destroy(error: Error | null, done: Done): void {
+    this.#transport.destroy()
+    // Else whoever waits for this write, or for one behind it, would never hear of it again.
+    const onRoom = this.#onRoom
+    this.#onRoom = null
+    onRoom?.(error ?? new Error('the socket was closed before all of it was written'))
+    done(error)
+  }
+
+  #awaitRoom(done: Done): void {
+    if (this.#transport.isBlocked) this.#onRoom = done
+    else done()
+  }
+}

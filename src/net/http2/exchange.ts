@@ -1,0 +1,223 @@
+// One request of an HTTP/2 connection, from its head to the last byte of its answer (RFC 9113 §8.1).
+//
+// Behind the answer the rest of its body is drained or refused, as for HTTP/1.1. But a client's fault ends the stream alone, and the
+// connection goes on.
+
+import type { ServerHttp2Stream } from 'node:http2'
+
+import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { problemFor } from '../../http/answer/problem.ts'
+import { HttpResponse } from '../../http/answer/response.ts'
+import { CHUNKED } from '../../wire/http1/framing.ts'
+import type { Head } from '../../wire/http1/head.ts'
+import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
+import * as phase from '../time/deadlines.ts'
+import { Deadlines } from '../time/deadlines.ts'
+import type { Timed } from '../time/ticker.ts'
+import { type AnswerWire, Http2Answer } from './answer.ts'
+
+/** RFC 9113 §7. */
+const NO_ERROR = 0
+
+/** The connection, as its requests see it. */
+export interface Http2RequestConnection extends RequestConnection, AnswerWire {
+  /** The client has sent something, or taken something of an answer. */
+  hear(): void
+  /** An answer asks for the connection's end. */
+  finish(): void
+  /** The stream is closed, and its handler has settled. */
+  forget(exchange: Http2Exchange): void
+}
+
+export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Answer> implements Timed {
+  readonly #stream: ServerHttp2Stream
+  #head: Head | null = null
+  #isHead = false
+  /** Of the last tick. */
+  #unread = 0
+  #receivedBytes = 0
+  #drainedBytes = 0
+  /** All of the request is here. */
+  #hasEnded = false
+  /** The answer has been handed over, or there will be none. What still comes is dropped. */
+  #isDone = false
+
+  constructor(connection: Http2RequestConnection, stream: ServerHttp2Stream) {
+    super(connection, new Deadlines(connection.host.timeouts, connection.host.ticker))
+    this.#stream = stream
+    this.deadlines.enter(phase.NONE)
+    stream.on('error', ignore) // `close` follows
+    stream.on('aborted', () => this.leave())
+    stream.on('close', () => this.leave())
+  }
+
+  /** The head is complete. */
+  start(head: Head): void {
+    this.#head = head
+    this.#isHead = head.method === 'HEAD'
+    this.open(head)
+    if (head.contentLength === 0) this.#complete()
+    else if (!this.isGone) this.#read()
+  }
+
+  /** The head is none that could be answered for. */
+  refuseHead(error: WeirError, isHead: boolean): void {
+    this.#isHead = isHead
+    this.host.report(error, this.connection)
+    this.send(new HttpResponse().sendProblem(problemFor(error, this.host.debug)))
+    if (!this.isGone) this.#read()
+  }
+
+  // The body.
+
+  #read(): void {
+    const stream = this.#stream
+    // A client that was not told to go on is not slow.
+    if (!this.#isDone && !this.owesContinue) this.deadlines.enter(phase.BODY)
+    stream.on('data', (chunk: Buffer) => this.#onData(chunk))
+    // A stream that breaks off ends too, but it is closed by then.
+    stream.on('end', () => {
+      if (!stream.closed) this.#complete()
+    })
+  }
+
+  #onData(chunk: Buffer): void {
+    this.#receivedBytes += chunk.length
+    this.deadlines.countBody(chunk.length)
+    this.connection.hear()
+    const { body, bodyLimit } = this
+    if (body === null) this.#drop(chunk.length)
+    else if (bodyLimit !== null && this.#receivedBytes > bodyLimit) {
+      this.stopReading()
+      this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit))
+    } else if (!body.push(chunk, 0, chunk.length, false)) this.stopReading()
+  }
+
+  #complete(): void {
+    this.#hasEnded = true
+    this.deadlines.enter(phase.NONE)
+    const expected = this.#head?.contentLength ?? CHUNKED
+    if (expected !== CHUNKED && expected !== this.#receivedBytes) this.body?.fail(new WeirError('WEIR_BODY_TRUNCATED'))
+    this.body?.finish()
+    if (!this.isHandling && !this.#isDone) this.handle()
+  }
+
+  /** Nobody reads the body just now, and so the client is told to wait (flow control). */
+  protected override stopReading(): void {
+    this.#stream.pause()
+    this.deadlines.enter(phase.NONE)
+  }
+
+  protected override demand(): void {
+    if (this.isGone) return
+    if (this.owesContinue && this.answer?.hasBegun !== true) this.sendContinue()
+    if (this.#hasEnded) return
+    this.deadlines.enter(phase.BODY)
+    this.#stream.resume()
+  }
+
+  protected override sendContinue(): void {
+    this.owesContinue = false
+    this.#stream.additionalHeaders({ ':status': 100 })
+  }
+
+  /** Bytes that nobody wants: few are read over, for many the client is told that they are not needed (RFC 9113 §8.1). */
+  #drop(bytes: number): void {
+    this.#drainedBytes += bytes
+    if (this.#drainedBytes > this.host.limits.maxDrainSize) this.#close()
+  }
+
+  // The answer.
+
+  protected override send(response: HttpResponse): void {
+    const { ticker, debug } = this.host
+    const answer = new Http2Answer(this.connection, this.#stream, response, ticker.dateLine, this.#isHead, debug ? this.body : null)
+    this.answer = answer
+    try {
+      if (answer.sendWhole()) this.endAnswer(answer)
+      else this.sendStream(answer)
+    } catch (error) {
+      this.crash(error as Error) // a field that Node does not send
+    }
+  }
+
+  protected override endAnswer(answer: Http2Answer): void {
+    const rest = this.#hasEnded ? 0 : this.#head === null ? 0 : this.#head.contentLength - this.#receivedBytes
+    this.expire()
+    if (this.isGone) return
+    if (answer.closes) this.connection.finish()
+    if (this.#hasEnded) return
+    this.deadlines.enter(phase.LINGER)
+    if (rest > this.host.limits.maxDrainSize || this.owesContinue) this.#close()
+    else this.#stream.resume()
+  }
+
+  /** The other requests have not waited. */
+  protected override proceed(): void {}
+
+  /** Ends the stream in a way that shows the client that something is missing: INTERNAL_ERROR. */
+  override breakOff(error: Error): void {
+    this.interrupt(error)
+    this.deadlines.enter(phase.LINGER)
+    this.answer?.abandon()
+    if (this.answer !== null) this.expire()
+    // Not `close`: with that Node sends END_STREAM before the error, and the client would take what it has for the whole.
+    if (!this.isGone) setImmediate(() => this.#stream.destroy(error)) // see http2-session-end.ts
+  }
+
+  /** The client need not send the rest (RFC 9113 §8.1). A turn later: see http2-session-end.ts. */
+  #close(): void {
+    setImmediate(() => this.#stream.close(NO_ERROR))
+  }
+
+  protected override expire(): void {
+    this.#isDone = true
+    super.expire()
+  }
+
+  protected override forget(): void {
+    this.connection.forget(this)
+  }
+
+  /** The stream is closed: in order, or because the client has left. */
+  override leave(): void {
+    super.leave()
+    this.#stream.resume() // what nobody reads would keep it open
+  }
+
+  // Time.
+
+  /** What of its answer waits for the client. */
+  get unsentBytes(): number {
+    return this.isGone ? 0 : (this.answer?.unsentBytes ?? 0)
+  }
+
+  /** The request is still under way. */
+  get isBusy(): boolean {
+    return !this.#isDone
+  }
+
+  tick(elapsedMs: number): void {
+    if (this.isGone) return
+    const deadlines = this.deadlines
+    const unread = this.answer?.unread ?? 0
+    if (unread > 0) deadlines.postponeEnd()
+    if (unread < this.#unread) this.connection.hear()
+    this.#unread = unread
+    const late = deadlines.checkWrite(elapsedMs, unread, -unread)
+    if (late !== null) {
+      this.host.report(late, this.connection)
+      this.breakOff(late)
+    } else if (deadlines.phase === phase.LINGER) {
+      if (deadlines.isOver) this.#close()
+    } else {
+      const slow = deadlines.checkPhase(elapsedMs)
+      if (slow !== null) {
+        this.stopReading()
+        this.refuse(slow)
+      } else if (this.answer === null) this.checkRequest()
+    }
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,109 @@
+// Reads answers as a client does, from the bytes of one connection: a head, the pieces of its body, the next head. For tests of host programs.
+
+import { Buffer } from 'node:buffer'
+import { DEFAULT_LIMITS } from '../../base/limits.ts'
+import { BODY_DATA, BODY_END, ChunkDecoder } from '../../wire/http1/chunked.ts'
+
+export interface AnswerHead {
+  readonly status: number
+  readonly reason: string
+  /** Names in lower case; repeated fields stand beside each other. */
+  readonly headers: Headers
+}
+
+const NOTHING = Buffer.alloc(0)
+/** Of the rest of a body: it ends with the connection. */
+const OPEN_END = Number.POSITIVE_INFINITY
+
+export class AnswerReader {
+  /** Bytes that have come and were not taken. */
+  #waiting: Buffer = NOTHING
+  /** What is missing of the body under way. */
+  #rest = 0
+  #decoder: ChunkDecoder | null = null
+  #isWhole = true
+  #hasEnded = false
+
+  /** Whether the body under way has come to its end. */
+  get isWhole(): boolean {
+    return this.#isWhole
+  }
+
+  /** What has come and was not taken. */
+  get waiting(): Buffer {
+    return this.#waiting
+  }
+
+  push(piece: Buffer): void {
+    this.#waiting = this.#waiting.length === 0 ? piece : Buffer.concat([this.#waiting, piece])
+  }
+
+  /** The server has ended its side, in order: that is the end of an answer without a length, and of no other. */
+  end(): void {
+    this.#hasEnded = true
+  }
+
+  /** Everything that waits. */
+  takeAll(): Buffer {
+    const all = this.#waiting
+    this.#waiting = NOTHING
+    return all
+  }
+
+  /**
+   * @param isToHead whether it answers HEAD, and so has no body
+   * @returns null while it is not there
+   * @throws Error for what is no head of an answer
+   */
+  takeHead(isToHead: boolean): AnswerHead | null {
+    const headEnd = this.#waiting.indexOf('\r\n\r\n')
+    if (headEnd === -1) return null
+    const lines = this.#waiting.toString('latin1', 0, headEnd).split('\r\n')
+    this.#waiting = this.#waiting.subarray(headEnd + 4)
+    const [, code, reason] = /^HTTP\/1\.1 (\d{3}) (.*)$/.exec(lines[0]!) ?? refuse('status line', lines[0]!)
+    const fields = lines.slice(1).map((line): [string, string] => {
+      const [, name, value] = /^([^:\s]+): (.*)$/.exec(line) ?? refuse('field', line)
+      return [name!, value!]
+    })
+    const head = { status: Number(code), reason: reason!, headers: new Headers(fields) }
+    this.#beginBody(head, isToHead)
+    return head
+  }
+
+  #beginBody({ status, headers }: AnswerHead, isToHead: boolean): void {
+    const length = headers.get('content-length')
+    const coding = headers.get('transfer-encoding')
+    if (length !== null && coding !== null) refuse('length', `${length} and ${coding}`)
+    const hasNone = isToHead || status < 200 || status === 204 || status === 304
+    this.#decoder = !hasNone && coding === 'chunked' ? new ChunkDecoder(DEFAULT_LIMITS) : null
+    this.#rest = hasNone ? 0 : length === null ? OPEN_END : Number(length)
+    this.#isWhole = this.#rest === 0 && this.#decoder === null
+  }
+
+  /**
+   * The next piece of the body; chunked coding is removed.
+   * @returns null when nothing is there: at the end of the body, or for now
+   * @throws WEIR_CHUNK_SIZE_SYNTAX and others for what is no chunk
+   */
+  takePiece(): Buffer | null {
+    if (this.#isWhole) return null
+    if (this.#decoder !== null) return this.#takeChunk(this.#decoder)
+    const piece = this.#waiting.subarray(0, Math.min(this.#rest, this.#waiting.length))
+    this.#waiting = this.#waiting.subarray(piece.length)
+    this.#rest -= piece.length
+    this.#isWhole = this.#rest === 0 || (this.#rest === OPEN_END && this.#hasEnded && this.#waiting.length === 0)
+    return piece.length === 0 ? null : piece
+  }
+
+  #takeChunk(decoder: ChunkDecoder): Buffer | null {
+    const bytes = this.takeAll()
+    const event = decoder.decode(bytes, 0, bytes.length)
+    this.#waiting = bytes.subarray(decoder.used)
+    this.#isWhole = event === BODY_END
+    return event === BODY_DATA ? bytes.subarray(decoder.dataStart, decoder.dataEnd) : null
+  }
+}
+
+function refuse(what: string, text: string): never {
+  throw new Error(`this is no ${what} of an answer: ${JSON.stringify(text.slice(0, 200))}`)
+}

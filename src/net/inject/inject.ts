@@ -1,0 +1,83 @@
+// A request through the real parser and the whole application, without a socket: for tests of host programs.
+
+import { Buffer } from 'node:buffer'
+import { WeirError } from '../../base/errors.ts'
+import type { ConnectionHost } from '../connections/connection-host.ts'
+import { Http1Connection } from '../http1/connection.ts'
+import { MemoryTransport } from '../transport/memory-transport.ts'
+import { type AnswerHead, AnswerReader } from './answer-reader.ts'
+import { type InjectRequest, requestBytes, requestOf } from './request-bytes.ts'
+
+/** What came back. */
+export interface InjectResponse extends AnswerHead {
+  readonly body: Uint8Array
+  text(): string
+  json(): unknown
+}
+
+/**
+ * @throws WEIR_CLIENT_GONE when the server broke the connection off before the answer was complete; WEIR_OPTION_INVALID for what no client
+ * could send; the reason of `signal`
+ */
+export async function inject(host: ConnectionHost, request: InjectRequest | string): Promise<InjectResponse> {
+  const asked: InjectRequest = requestOf(request)
+  const { head, body } = await requestBytes(asked)
+  const { signal } = asked
+  signal?.throwIfAborted()
+  const transport = new MemoryTransport()
+  const connection = new Http1Connection(host, transport)
+  const reading = new WholeAnswer(asked.method === 'HEAD')
+  transport.start(connection)
+  let onAbort = (): void => {}
+  try {
+    return await new Promise((resolve, reject) => {
+      onAbort = () => reject(signal!.reason)
+      signal?.addEventListener('abort', onAbort)
+      transport.onOutput = (piece) => {
+        try {
+          const answer = reading.take(piece, transport.wasReset)
+          if (answer !== null) resolve(answer)
+          else if (piece === null) reject(new WeirError('WEIR_CLIENT_GONE', 'the server broke off before the answer was complete'))
+        } catch (error) {
+          reject(error) // whoever writes another protocol is not to be told by what reads it
+        }
+      }
+      transport.send(body.length === 0 ? head : Buffer.concat([head, body]))
+    })
+  } finally {
+    signal?.removeEventListener('abort', onAbort)
+    transport.break()
+  }
+}
+
+/** The first answer that is no interim one, once all of it is there. */
+class WholeAnswer {
+  readonly #isToHead: boolean
+  readonly #reader = new AnswerReader()
+  readonly #pieces: Buffer[] = []
+  #head: AnswerHead | null = null
+
+  constructor(isToHead: boolean) {
+    this.#isToHead = isToHead
+  }
+
+  /** @param piece null: no more comes. @returns null while it is not whole */
+  take(piece: Buffer | null, wasReset: boolean): InjectResponse | null {
+    const reader = this.#reader
+    if (piece !== null) reader.push(piece)
+    else if (!wasReset) reader.end()
+    while (this.#head === null) {
+      const head = reader.takeHead(this.#isToHead)
+      if (head === null) return null
+      if (head.status >= 200 || head.status === 101) this.#head = head
+    }
+    for (let next = reader.takePiece(); next !== null; next = reader.takePiece()) this.#pieces.push(next)
+    return reader.isWhole ? wholeAnswer(this.#head, this.#pieces) : null
+  }
+}
+
+export function wholeAnswer({ status, reason, headers }: AnswerHead, pieces: readonly Buffer[]): InjectResponse {
+  const body = Buffer.concat(pieces)
+  const text = (): string => body.toString('utf8')
+  return { status, reason, headers, body, text, json: () => JSON.parse(text()) as unknown }
+}

@@ -1,0 +1,111 @@
+// A request as a test of a host program writes it down, and the bytes that a client would send for it.
+
+import { Buffer } from 'node:buffer'
+import { isFieldValue, isToken } from '../../base/ascii.ts'
+import { WeirError } from '../../base/errors.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { checkNames } from '../../base/options.ts'
+
+/** What to send. */
+export interface InjectRequest {
+  /** Default `GET`. */
+  readonly method?: string
+  /** Path and query, as they stand in a request line. */
+  readonly url: string
+  /** `Host: localhost` and the Content-Length of a body are added unless they are here. Sent as they are. Pairs may be a `Headers` or a `Map`. */
+  readonly headers?:
+    | Readonly<Record<string, string | number | readonly string[]>>
+    | Iterable<readonly [name: string, value: string | number]>
+  /** A form brings its own Content-Type. */
+  readonly body?: string | Uint8Array | FormData | URLSearchParams
+  /** Sent as JSON, in place of `body`. */
+  readonly json?: unknown
+  /** Ends the waiting: the client leaves, and the call rejects with the signal's reason. For answers that never end. */
+  readonly signal?: AbortSignal
+}
+
+export const REQUEST_NAMES = ['method', 'url', 'headers', 'body', 'json', 'signal'] as const satisfies readonly (keyof InjectRequest)[]
+
+/**
+ * What a string stands for: a GET of that URL.
+ * @param names that it may have
+ * @throws WEIR_OPTION_INVALID for what is no request at all, and for other names
+ */
+export function requestOf<R extends { readonly url: string }>(
+  request: R | string,
+  names: readonly string[] = REQUEST_NAMES,
+): R | { readonly url: string } {
+  if (typeof request === 'string') return { url: request }
+  if (typeof request !== 'object' || request === null)
+    throw new WeirError('WEIR_OPTION_INVALID', `a request is a URL or an object with one, such as { url: '/' }, not ${kindOf(request)}`)
+  checkNames('request', request, names)
+  return request
+}
+
+export interface RequestBytes {
+  readonly head: Buffer
+  /** Empty where nothing is sent behind the head. */
+  readonly body: Buffer
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * One request: what would end its line, or not fit into one byte a character, is refused. The rest is for the parser to judge.
+ * @throws WEIR_OPTION_INVALID for what no client could send
+ */
+export async function requestBytes(request: InjectRequest): Promise<RequestBytes> {
+  const { method = 'GET', url } = request
+  if (typeof url !== 'string' || !/^[\x21-\x7e\x80-\xff]*$/.test(url)) throw refused(`url ${JSON.stringify(url)}`)
+  if (!isToken(method)) throw refused(`method ${JSON.stringify(method)}`)
+  const body = await encodeBody(request)
+  const fields = fieldsOf(request.headers ?? {})
+  for (const [name, value] of fields) if (!isToken(name) || !isFieldValue(value)) throw refused(`field ${JSON.stringify(name)}`)
+  const has = (name: string): boolean => fields.some(([field]) => field.toLowerCase() === name)
+  if (!has('host')) fields.unshift(['Host', 'localhost'])
+  if (body !== null && body.type !== null && !has('content-type')) fields.push(['Content-Type', body.type])
+  if (body !== null && !has('content-length') && !has('transfer-encoding')) fields.push(['Content-Length', String(body.bytes.length)])
+  const head = `${method} ${url} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+  return { head: Buffer.from(head, 'latin1'), body: body?.bytes ?? NOTHING }
+}
+
+function refused(what: string): WeirError {
+  return new WeirError('WEIR_OPTION_INVALID', `a test cannot send ${what}`)
+}
+
+/** Names and values, one pair a field line. @throws WEIR_OPTION_INVALID */
+export function fieldsOf(headers: NonNullable<InjectRequest['headers']>): [name: string, value: string][] {
+  if (typeof headers !== 'object' || headers === null) throw refused(`${shown(headers)} as headers`)
+  if (Symbol.iterator in headers) return Array.from(headers, fieldOf)
+  return Object.entries(headers).flatMap(([name, value]) =>
+    Array.isArray(value) ? value.map((one: unknown) => fieldOf([name, one])) : [fieldOf([name, value])],
+  )
+}
+
+function fieldOf(pair: unknown): [name: string, value: string] {
+  if (!Array.isArray(pair) || pair.length !== 2) throw refused(`${shown(pair)} as a pair of name and value`)
+  const [name, value] = pair as [unknown, unknown]
+  if (typeof value !== 'string' && typeof value !== 'number')
+    throw refused(`field ${JSON.stringify(name)} with ${kindOf(value)} as its value`)
+  return [String(name), String(value)]
+}
+
+function jsonOf(value: unknown): string {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (error) {
+    throw refused(`${kindOf(value)} as json: ${(error as Error).message}`)
+  }
+  if (text === undefined) throw refused(`${kindOf(value)} as json: it has no JSON form`)
+  return text
+}
+
+async function encodeBody({ json, body }: InjectRequest): Promise<{ bytes: Buffer; type: string | null } | null> {
+  if (json !== undefined) return { bytes: Buffer.from(jsonOf(json)), type: 'application/json' }
+  if (body === undefined) return null
+  if (typeof body === 'string' || body instanceof Uint8Array) return { bytes: Buffer.from(body as string), type: null }
+  if (!(body instanceof FormData || body instanceof URLSearchParams)) throw refused(`${kindOf(body)} as body; an object goes into json`)
+  const encoded = new Response(body)
+  return { bytes: Buffer.from(await encoded.arrayBuffer()), type: encoded.headers.get('content-type') }
+}

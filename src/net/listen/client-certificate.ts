@@ -1,0 +1,30 @@
+// The certificate that a client has shown, as a record that may be kept.
+
+import type { PeerCertificate, TLSSocket } from 'node:tls'
+
+import type { CertificateName, ClientCertificate } from '../../http/connection-info.ts'
+
+/** @returns null when the client has shown none */
+export function readClientCertificate(socket: TLSSocket): ClientCertificate | null {
+  // Null after the socket has closed, an empty object without a certificate; the types know neither.
+  const shown = socket.getPeerCertificate() as Partial<PeerCertificate> | null
+  if (!shown?.raw) return null
+  const { subject, issuer, subjectaltname, serialNumber, valid_from, valid_to, fingerprint256, raw } = shown as PeerCertificate
+  const error: unknown = socket.authorizationError
+  return Object.freeze({
+    authorized: socket.authorized,
+    authorizationError: socket.authorized ? null : error instanceof Error ? error.message : String(error),
+    subject: nameOf(subject),
+    issuer: nameOf(issuer),
+    subjectAltName: subjectaltname ?? null,
+    serialNumber,
+    validFrom: new Date(valid_from),
+    validTo: new Date(valid_to),
+    fingerprint256,
+    raw: new Uint8Array(raw),
+  })
+}
+
+function nameOf(name: object): CertificateName {
+  return Object.freeze(Object.assign(Object.create(null), name)) as CertificateName
+}

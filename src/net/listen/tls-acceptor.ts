@@ -1,0 +1,155 @@
+// What happens at a listener that speaks TLS before HTTP begins: handshakes, certificates and their renewal, and which protocol the client
+// has chosen.
+//
+// Loaded only when a server is asked to speak TLS; the file of HTTP/2 only when it is asked to speak that.
+
+import type { Socket } from 'node:net'
+import { createSecureContext, createServer, type SecureContext, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls'
+
+import { WeirError } from '../../base/errors.ts'
+import type { ConnectionHost } from '../connections/connection-host.ts'
+import type { Connections } from '../connections/connections.ts'
+import { Http1Connection } from '../http1/connection.ts'
+import type { Http2Connection } from '../http2/connection.ts'
+import { SocketTransport } from '../transport/socket-transport.ts'
+import { readClientCertificate } from './client-certificate.ts'
+import { checkTlsOptions, type ServerTlsOptions } from './listen-options.ts'
+
+type SniCallback = NonNullable<ServerTlsOptions['SNICallback']>
+
+/** Without a limit of ours Node has one. */
+const NODE_HANDSHAKE_TIMEOUT_MS = 120_000
+const LEAST_VERSION = 'TLSv1.2'
+/** What a client is told that speaks plain HTTP here: in its own tongue, for it cannot read any other. */
+const SPEAK_TLS =
+  'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 32\r\nConnection: close\r\n\r\nThis port speaks HTTPS, not HTTP'
+
+export class TlsAcceptor {
+  readonly server: Server
+  readonly #tls: ServerTlsOptions
+  readonly #host: ConnectionHost
+  readonly #connections: Connections
+  readonly #http2: typeof Http2Connection | null
+  /** Sockets whose handshake is under way. */
+  readonly #handshakes = new Set<Socket>()
+  /** Finds the certificate for a server name. Replaced by a reload. */
+  #sni: SniCallback
+
+  static async make(
+    tls: ServerTlsOptions,
+    http2: boolean,
+    socketOptions: object,
+    host: ConnectionHost,
+    connections: Connections,
+  ): Promise<TlsAcceptor> {
+    const connectionClass = http2 ? (await import('../http2/connection.ts')).Http2Connection : null
+    return new TlsAcceptor(tls, connectionClass, socketOptions, host, connections)
+  }
+
+  private constructor(
+    tls: ServerTlsOptions,
+    http2: typeof Http2Connection | null,
+    socketOptions: object,
+    host: ConnectionHost,
+    connections: Connections,
+  ) {
+    this.#tls = tls
+    this.#http2 = http2
+    this.#host = host
+    this.#connections = connections
+    this.#sni = sniOf(tls)
+    const { sni: _, ...options } = tls
+    this.server = createServer({
+      minVersion: LEAST_VERSION,
+      handshakeTimeout: host.timeouts.headersTimeout ?? NODE_HANDSHAKE_TIMEOUT_MS,
+      ...options,
+      ...socketOptions,
+      ALPNProtocols: http2 === null ? ['http/1.1'] : ['h2', 'http/1.1'],
+      SNICallback: (name, done) => this.#sni(name, done),
+    })
+    this.server.on('connection', (socket: Socket) => this.#accept(socket))
+    this.server.on('secureConnection', (socket) => this.#open(socket))
+    this.server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => this.#endHandshake(error, socket))
+  }
+
+  #accept(raw: Socket): void {
+    if (!this.#connections.admit()) {
+      raw.destroy()
+      return
+    }
+    this.#handshakes.add(raw)
+    raw.once('close', () => {
+      this.#handshakes.delete(raw)
+      this.#connections.release()
+    })
+  }
+
+  #open(socket: TLSSocket): void {
+    this.#handshakes.delete(rawOf(socket))
+    const certificate = this.#tls.requestCert === true ? readClientCertificate(socket) : null
+    if (this.#http2 !== null && socket.alpnProtocol === 'h2') {
+      this.#connections.add(new this.#http2(this.#host, socket, certificate))
+      return
+    }
+    const transport = new SocketTransport(socket, 'tls', false)
+    const connection = new Http1Connection(this.#host, transport, certificate)
+    this.#connections.add(connection)
+    transport.start(connection)
+  }
+
+  /** Node tells of a handshake that failed or took too long, and leaves the socket open. */
+  #endHandshake(error: NodeJS.ErrnoException, socket: TLSSocket): void {
+    const raw = rawOf(socket)
+    if (error.code === 'ERR_SSL_HTTP_REQUEST' && raw !== socket) raw.write(SPEAK_TLS, () => socket.destroy())
+    else socket.destroy()
+  }
+
+  endHandshakes(): void {
+    for (const raw of this.#handshakes) raw.destroy()
+  }
+
+  /**
+   * New handshakes are made with `tls`; connections that are open keep what they have. Sessions go on to be resumed, unless `tls` brings
+   * `ticketKeys` of its own.
+   * @returns what makes the change, which cannot fail any more
+   * @throws WEIR_OPTION_INVALID for what only a new server can change; what OpenSSL says of keys and certificates
+   */
+  prepareReload(tls: ServerTlsOptions): () => void {
+    checkTlsOptions(tls)
+    for (const name of ['requestCert', 'rejectUnauthorized', 'handshakeTimeout'] as const) {
+      if (tls[name] !== undefined && tls[name] !== this.#tls[name])
+        throw new WeirError('WEIR_OPTION_INVALID', `"tls.${name}" cannot change`)
+    }
+    const options = contextOptions(tls)
+    createSecureContext(options)
+    const sni = sniOf(tls)
+    const ticketKeys = tls.ticketKeys ?? this.server.getTicketKeys()
+    return () => {
+      this.server.setSecureContext(options)
+      this.server.setTicketKeys(ticketKeys)
+      this.#sni = sni
+    }
+  }
+}
+
+/** The socket under a TLS socket that Node's TLS server has made. Not documented; without it the TLS socket itself will do. */
+function rawOf(socket: TLSSocket): Socket {
+  return (socket as unknown as { readonly _parent?: Socket | null })._parent ?? socket
+}
+
+function contextOptions(tls: ServerTlsOptions): SecureContextOptions {
+  const { sni: _, SNICallback: __, ...options } = tls
+  return { minVersion: LEAST_VERSION, ...options }
+}
+
+function sniOf(tls: ServerTlsOptions): SniCallback {
+  const { sni, SNICallback } = tls
+  if (sni === undefined) return SNICallback ?? ((_name, done) => done(null))
+  const { key: _, cert: __, pfx: ___, passphrase: ____, ...common } = contextOptions(tls)
+  const contexts = new Map<string, SecureContext>()
+  for (const [name, own] of Object.entries(sni)) contexts.set(name.toLowerCase(), createSecureContext({ ...common, ...own }))
+  return (asked, done) => {
+    const name = asked.toLowerCase()
+    done(null, contexts.get(name) ?? contexts.get(`*${name.slice(name.indexOf('.'))}`))
+  }
+}

@@ -1,0 +1,122 @@
+// How long may this take? The phases of one connection and the time that each may last, counted in ticks of the coarse clock.
+//
+// A phase begins when it begins: bytes that trickle in do not wind it up again. Only the body has no end time but a rate, because that
+// is the one limit that stops a slow upload without hurting a large one.
+
+import { LimitError } from '../../base/errors.ts'
+import type { Timeouts } from '../../base/limits.ts'
+
+import type { Ticker } from './ticker.ts'
+
+/** Nothing is waited for. */
+export const NONE = 0
+/** Between two requests, or before the first. */
+export const IDLE = 1
+/** From the first byte of a head to its end. */
+export const HEAD = 2
+/** The body, while the server wants to read. */
+export const BODY = 3
+/** The connection is being closed. */
+export const LINGER = 4
+
+/** The shortest time over which the rate of a body is taken. */
+const FORGET_MS = 1_000
+
+export class Deadlines {
+  readonly #timeouts: Timeouts
+  readonly #ticker: Ticker
+  #phase = IDLE
+  #since: number
+  #requestSince = -1
+  #bodyBytes = 0
+  #bodyMs = 0
+  #sentBytes = 0
+  #unreadMs = 0
+
+  constructor(timeouts: Timeouts, ticker: Ticker) {
+    this.#timeouts = timeouts
+    this.#ticker = ticker
+    this.#since = ticker.now
+  }
+
+  get phase(): number {
+    return this.#phase
+  }
+
+  enter(phase: number): void {
+    if (this.#phase === phase) return
+    this.#phase = phase
+    this.#since = this.#ticker.now
+  }
+
+  /** Something still waits to be sent: the time in which the client may close, or be idle, begins when it is. */
+  postponeEnd(): void {
+    if (this.#phase === LINGER || this.#phase === IDLE) this.#since = this.#ticker.now
+  }
+
+  /** The head of a request is complete. */
+  startRequest(): void {
+    this.#requestSince = this.#ticker.now
+    this.#bodyBytes = this.#bodyMs = 0
+  }
+
+  /** The handler has settled. */
+  endRequest(): void {
+    this.#requestSince = -1
+  }
+
+  countBody(bytes: number): void {
+    this.#bodyBytes += bytes
+  }
+
+  /**
+   * `unsentBytes` wait for the client.
+   * @param sentBytes have been sent: of an answer that streams as much may wait as before, although the client reads
+   * @returns what to say when it has not read for too long
+   */
+  checkWrite(elapsedMs: number, unsentBytes: number, sentBytes: number): LimitError | null {
+    const timeout = this.#timeouts.writeTimeout
+    const reads = sentBytes > this.#sentBytes
+    this.#sentBytes = sentBytes
+    this.#unreadMs = unsentBytes === 0 || reads ? 0 : this.#unreadMs + elapsedMs
+    return timeout !== null && this.#unreadMs > timeout ? new LimitError('WEIR_WRITE_TIMEOUT', 'writeTimeout', timeout) : null
+  }
+
+  /** Whether the request has been with its handler for too long. */
+  checkRequest(): LimitError | null {
+    const timeout = this.#timeouts.requestTimeout
+    if (timeout === null || this.#requestSince === -1 || !this.#isOver(this.#requestSince, timeout)) return null
+    return new LimitError('WEIR_REQUEST_TIMEOUT', 'requestTimeout', timeout)
+  }
+
+  /** What the client has been too slow with, and must be told. */
+  checkPhase(elapsedMs: number): LimitError | null {
+    const { headersTimeout, minBodyRate, bodyGracePeriod } = this.#timeouts
+    if (this.#phase === HEAD && headersTimeout !== null && this.#isOver(this.#since, headersTimeout)) {
+      return new LimitError('WEIR_HEAD_TIMEOUT', 'headersTimeout', headersTimeout)
+    }
+    if (this.#phase !== BODY || minBodyRate === 0) return null
+    this.#bodyMs += elapsedMs
+    const grace = bodyGracePeriod + this.#ticker.periodMs
+    if (this.#bodyMs <= grace) return null
+    if (this.#bodyMs > 2 * Math.max(grace, FORGET_MS)) {
+      // What came long ago counts less and less: a burst at the beginning buys no hours of silence.
+      this.#bodyMs = Math.floor(this.#bodyMs / 2)
+      this.#bodyBytes = Math.floor(this.#bodyBytes / 2)
+    }
+    const rate = Math.floor((this.#bodyBytes * 1000) / this.#bodyMs)
+    return rate < minBodyRate ? new LimitError('WEIR_BODY_TOO_SLOW', 'minBodyRate', minBodyRate, rate) : null
+  }
+
+  /** Whether the connection has nothing left to wait for. */
+  get isOver(): boolean {
+    const { keepAliveTimeout, lingerTimeout } = this.#timeouts
+    if (this.#phase === IDLE) return keepAliveTimeout !== null && this.#isOver(this.#since, keepAliveTimeout)
+    return this.#phase === LINGER && this.#isOver(this.#since, lingerTimeout)
+  }
+
+  /** `since` may be older than it says by one period: time is given, never taken. */
+  #isOver(since: number, timeoutMs: number): boolean {
+    return this.#ticker.now - since > timeoutMs + this.#ticker.periodMs
+  }
+}

@@ -1,0 +1,91 @@
+// Answers as bytes: status line, fields and framing (RFC 9112 §4, §6, §7.1). What stands in them was checked when it was set.
+
+import { Buffer } from 'node:buffer'
+import { STATUS_CODES } from '../../base/status-codes.ts'
+import { CHUNKED } from './framing.ts'
+
+/** The answer has no body and says nothing of a length: 204, 304 (RFC 9110 §8.6). */
+export const NO_LENGTH = -2
+
+export const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
+export const LAST_CHUNK = '0\r\n\r\n'
+
+/** What the Connection field of an answer says. */
+export const CONNECTION_DEFAULT = ''
+export const CONNECTION_CLOSE = 'Connection: close\r\n'
+/** For HTTP/1.0, where it is not the default. */
+export const CONNECTION_KEEP_ALIVE = 'Connection: keep-alive\r\n'
+
+const STATUS_LINES = new Map<number, string>()
+
+/**
+ * The head of an answer, as latin1 text.
+ * @param fields name, value, name, value
+ * @param length of the body in bytes, `CHUNKED`, or `NO_LENGTH`
+ * @param dateLine `Date: …` with its line end; left out when `fields` has a Date
+ */
+export function encodeHead(
+  status: number,
+  reason: string,
+  type: string | null,
+  fields: readonly string[] | null,
+  length: number,
+  connection: string,
+  dateLine: string,
+): string {
+  if (status === 200 && fields === null && length >= 0 && type !== null && reason === '') {
+    const start = plainStart(type, dateLine)
+    return connection === CONNECTION_DEFAULT && length < SHORT ? start + lengthEnd(length) : `${start + length}\r\n${connection}\r\n`
+  }
+  let head = reason === '' ? statusLine(status) : `HTTP/1.1 ${status} ${reason}\r\n`
+  let date = dateLine
+  if (fields !== null) {
+    for (let i = 0; i < fields.length; i += 2) {
+      const name = fields[i]!
+      if (name.length === 4 && name.toLowerCase() === 'date') date = ''
+      head += `${name}: ${fields[i + 1]!}\r\n`
+    }
+  }
+  head += date
+  if (type !== null) head += `Content-Type: ${type}\r\n`
+  if (length >= 0) head += `Content-Length: ${length}\r\n`
+  else if (length === CHUNKED) head += 'Transfer-Encoding: chunked\r\n'
+  return `${head + connection}\r\n`
+}
+
+let lastType = ''
+let lastDateLine = ''
+let lastStart = ''
+
+/** What an answer without fields of its own begins with: the same for a second, and one flat string, which is cheaper to join and to send. */
+function plainStart(type: string, dateLine: string): string {
+  if (dateLine !== lastDateLine || type !== lastType) {
+    lastType = type
+    lastDateLine = dateLine
+    lastStart = Buffer.from(`${statusLine(200)}${dateLine}Content-Type: ${type}\r\nContent-Length: `, 'latin1').toString('latin1')
+  }
+  return lastStart
+}
+
+/** Bodies below this have the end of their heads made once: one string to join instead of four. */
+const SHORT = 1024
+const LENGTH_ENDS: string[] = []
+
+function lengthEnd(length: number): string {
+  for (let next = LENGTH_ENDS.length; next <= length; next++) LENGTH_ENDS.push(`${next}\r\n\r\n`)
+  return LENGTH_ENDS[length]!
+}
+
+function statusLine(status: number): string {
+  let line = STATUS_LINES.get(status)
+  if (line === undefined) {
+    line = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
+    STATUS_LINES.set(status, line)
+  }
+  return line
+}
+
+/** What stands before the data of a chunk; CRLF stands behind it. */
+export function chunkHead(size: number): string {
+  return `${size.toString(16)}\r\n`
+}

@@ -1,0 +1,57 @@
+// How long is this request's body? RFC 9112 §6.3, and nothing else in weir decides it.
+//
+// Takes the two fields that may say so and gives the length, or CHUNKED, or throws (fault: peer).
+// Content-Length together with Transfer-Encoding is refused. §6.1 lets a server refuse or repair;
+// repairing is how a request is smuggled past a proxy that repairs the other way.
+// Counting the bytes is not done here: see chunked.ts and connection.ts.
+
+import { isBlank, isToken, trimBlanks, ZERO } from '../../base/ascii.ts'
+import { LimitError, ProtocolError } from '../../base/errors.ts'
+
+/** The body comes in chunks, so its length is known only at its end. */
+export const CHUNKED = -1
+
+/**
+ * @param contentLength value of the only Content-Length field, blanks around it removed; null without one
+ * @param transferEncoding values of all Transfer-Encoding fields, joined with `, `; null without one
+ * @returns number of bytes, 0 when there is no body, or `CHUNKED`
+ */
+export function bodyLength(contentLength: string | null, transferEncoding: string | null, minorVersion: number): number {
+  if (transferEncoding === null) return contentLength === null ? 0 : readLength(contentLength)
+  if (minorVersion === 0) throw new ProtocolError('WEIR_TRANSFER_CODING_HTTP10')
+  if (contentLength !== null) throw new ProtocolError('WEIR_LENGTH_AND_CODING')
+  if (transferEncoding === 'chunked' || transferEncoding.toLowerCase() === 'chunked') return CHUNKED
+  throw refuseCoding(transferEncoding)
+}
+
+function readLength(text: string): number {
+  let length = 0
+  for (let i = 0; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - ZERO
+    if (digit < 0 || digit > 9) throw new ProtocolError('WEIR_CONTENT_LENGTH_SYNTAX')
+    length = length * 10 + digit
+  }
+  if (text.length === 0) throw new ProtocolError('WEIR_CONTENT_LENGTH_SYNTAX')
+  if (length > Number.MAX_SAFE_INTEGER) throw new LimitError('WEIR_BODY_TOO_LARGE', 'maxRequestBodySize', Number.MAX_SAFE_INTEGER, length)
+  return length
+}
+
+/** 400 where chunked is not the single last coding, for then nobody knows where the body ends (RFC 9112 §6.3); 501 for codings before it. */
+function refuseCoding(transferEncoding: string): ProtocolError {
+  const codings = transferEncoding.split(',').map((coding) => trimBlanks(coding))
+  for (const coding of codings) {
+    const name = nameOf(coding)
+    if (!isToken(name)) return new ProtocolError('WEIR_TRANSFER_CODING_SYNTAX')
+  }
+  const chunked = codings.map((coding) => nameOf(coding).toLowerCase() === 'chunked')
+  const misplaced = chunked.slice(0, -1).includes(true) || chunked.at(-1) !== true || codings.at(-1)!.length !== 'chunked'.length
+  return new ProtocolError(misplaced ? 'WEIR_TRANSFER_CODING_SYNTAX' : 'WEIR_TRANSFER_CODING_UNKNOWN')
+}
+
+/** The coding without its parameters. */
+function nameOf(coding: string): string {
+  let end = coding.indexOf(';')
+  if (end === -1) return coding
+  while (end > 0 && isBlank(coding.charCodeAt(end - 1))) end--
+  return coding.slice(0, end)
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+
+import { DEFAULT_LIMITS } from '../../base/limits.ts'
+
+import { type Head, HeadReader } from './head.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+function read(reader: HeadReader, fields: string): Head {
+  const bytes = Buffer.from(`POST / HTTP/1.1\r\nHost: h\r\n${fields}\r\n`, 'latin1')
+  reader.reset()
+  const head = reader.read(bytes, 0, bytes.length, DEFAULT_LIMITS)
+  assert.ok(head !== null)
+  return head
+}
+
+test('contentType is what this head says, whatever the heads before it said', () => {
+  const reader = new HeadReader()
+  const rows: [fields: string, expected: string | null][] = [
+    ['Content-Type: a/b\r\n', 'a/b'],
+    ['Content-Type: a/b\r\n', 'a/b'],
+    ['', null],
+    ['Content-Type: a/c\r\n', 'a/c'],
+    ['Content-Type:a/c\r\n', 'a/c'],
+    ['Content-Type:xa/c\r\n', 'xa/c'],
+    ['Content-Type: \t a/c \r\n', 'a/c'],
+    ['content-type: a/c;d\r\n', 'a/c;d'],
+    ['CONTENT-TYPE: a/c\r\n', 'a/c'],
+    ['Content-Type: a/c\r\nX: y\r\nContent-Type: a/c\r\n', 'a/c, a/c'],
+    ['Content-Type: a/c\r\n', 'a/c'],
+    ['Content-Type:\r\n', ''],
+    [`Content-Type: a/${'b'.repeat(500)}\r\n`, `a/${'b'.repeat(500)}`],
+    ['Content-Typo: a/c\r\n', null],
+    ['Content-Type: A/C\r\n', 'A/C'],
+  ]
+  for (const [fields, expected] of rows) assert.equal(read(reader, fields).contentType, expected, JSON.stringify(fields))
+})
+
+test('contentType is what get() gives for it, in any heads that follow one another', () => {
+  const name = fc.constantFrom('Content-Type', 'content-type', 'CONTENT-TYPE', 'Content-Typo', 'X')
+  const value = fc.constantFrom('', ' ', ' a/b', 'a/b', ' a/b ', '\ta/b', ' a/bc', ' A/B', '  a/b', ` a/${'b'.repeat(200)}`)
+  const heads = fc.array(fc.array(fc.tuple(name, value), { maxLength: 3 }), { minLength: 2, maxLength: 6 })
+  fc.assert(
+    fc.property(heads, (all) => {
+      const reader = new HeadReader()
+      for (const fields of all) {
+        const head = read(reader, fields.map(([name, value]) => `${name}:${value}\r\n`).join(''))
+        assert.equal(head.contentType, head.get('content-type'))
+      }
+    }),
+  )
+})
+
+test('a host is what this head says, whatever the heads before it said', () => {
+  const reader = new HeadReader()
+  const long = 'h'.repeat(200)
+  for (const host of ['a', 'a', long, long, 'a', 'b:80', `${long}x`, 'b:80', '']) {
+    const bytes = Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`, 'latin1')
+    reader.reset()
+    assert.equal(reader.read(bytes, 0, bytes.length, DEFAULT_LIMITS)?.host, host)
+  }
+})
+
+test('a reader keeps nothing of a large head, which may be its last for long', () => {
+  const large = 'h'.repeat(50_000)
+  const heads = [
+    `GET / HTTP/1.1\r\nHost: ${large}\r\n\r\n`,
+    `GET http://the.host.of.a.large.target/${large} HTTP/1.0\r\n\r\n`,
+    `GET / HTTP/1.1\r\nHost: a\r\nContent-Type: ${large}\r\n\r\n`,
+  ]
+  for (const head of heads) {
+    const bytes = Buffer.from(head, 'latin1')
+    collectGarbage()
+    const before = process.memoryUsage().heapUsed
+    const readers = Array.from({ length: 100 }, () => new HeadReader())
+    for (const reader of readers) assert.ok(reader.read(bytes, 0, bytes.length, DEFAULT_LIMITS) !== null)
+    collectGarbage()
+    const kept = (process.memoryUsage().heapUsed - before) / readers.length
+    assert.ok(kept < 5_000, `${kept} bytes for each reader, of ${head.slice(0, 50)}`)
+  }
+})

@@ -1,0 +1,417 @@
+// A request head: the bytes up to the empty line, and what they say (RFC 9112 §3, §5).
+//
+// `HeadReader` judges every byte once and keeps the few facts that the engine needs. `Head` is what is left: one string with the whole
+// block, in which fields are looked up when somebody asks. No object with all headers is ever built on the way.
+
+import { CLASS, COLON, CR, isDigit, LF, LOWER, SLASH, SP, TARGET, TARGET_SPECIAL, TOKEN, trimBlanks, ZERO } from '../../base/ascii.ts'
+import { LimitError, ProtocolError } from '../../base/errors.ts'
+import { DEFAULT_LIMITS, type Limits } from '../../base/limits.ts'
+import { FieldReader, isName } from './fields.ts'
+import { bodyLength } from './framing.ts'
+import { isAuthority, plainTarget, readTarget, type Target } from './target.ts'
+
+const METHOD = 0
+const REQUEST_TARGET = 1
+const VERSION = 2
+const FIELDS = 3
+
+const VERSION_TEXT = 'HTTP/1.1\r\n'
+const MAJOR_AT = 5
+const MINOR_AT = 7
+const CR_AT = 8
+
+/** Methods by the length of their names: to know one again costs less than a string of its own, and less again where it is looked up. */
+const METHODS: readonly (readonly string[])[] = [[], [], [], ['GET', 'PUT'], ['POST', 'HEAD'], ['PATCH'], ['DELETE'], ['OPTIONS']]
+
+/** Fields that the engine itself must read, as bits of what was seen. */
+const CONNECTION = 1
+const TRANSFER_ENCODING = 2
+const EXPECT = 4
+const UPGRADE = 8
+/** A Connection field that says `keep-alive` and nothing else, as those of browsers do. */
+const KEEP_ALIVE = 16
+/** More than one Content-Type. */
+const CONTENT_TYPES = 32
+
+/** A Host or a Content-Type of more characters is not remembered: what comes in every request is shorter, and readers outlive their connections. */
+const MAX_REMEMBERED_CHARS = 128
+
+/** Reads heads one after the other. Holds no bytes: it is given the same ones again, from the head's first, until the head is complete. */
+export class HeadReader extends FieldReader {
+  #limits: Limits = DEFAULT_LIMITS
+  #state = METHOD
+  #method = ''
+  /** All the flags of the target's bytes. */
+  #targetFlags = 0
+  #targetStart = 0
+  #versionStart = 0
+  #minorVersion: 0 | 1 = 1
+  #fieldsStart = 0
+  #fieldCount = 0
+  #seen = 0
+  /** Requests that follow one another mostly say the same Host: it is judged once. */
+  #lastHost = ''
+  #hostStart = -1
+  #hostEnd = 0
+  #lengthStart = -1
+  #lengthEnd = 0
+  /** As with Host. Whoever reads it is given the same string again, and may know from before what it says. */
+  #lastType = ''
+  #typeStart = -1
+  #typeEnd = 0
+
+  /** Length of the head that was read, in bytes. */
+  get length(): number {
+    return this.at
+  }
+
+  /** Whether the method of the request line that is being read is HEAD: known before the rest of it, which may be refused. */
+  get isHead(): boolean {
+    return this.#method === 'HEAD'
+  }
+
+  /** Forgets the head that was read, for the next one. */
+  reset(): void {
+    this.at = 0
+    this.#method = ''
+    this.#targetFlags = 0
+    this.#state = METHOD
+    this.#fieldCount = 0
+    this.#seen = 0
+    this.#hostStart = -1
+    this.#lengthStart = -1
+    this.#typeStart = -1
+  }
+
+  /**
+   * Reads on in `buf[base, end)`, where `base` is the head's first byte.
+   * @returns the head, `length` bytes long, or null when bytes are missing
+   * @throws ProtocolError, LimitError
+   */
+  read(buf: Buffer, base: number, end: number, limits: Limits): Head | null {
+    this.#limits = limits
+    const maximum = limits.maxRequestHeaderSize
+    const stop = end - base > maximum ? base + maximum : end
+    if (this.#state !== FIELDS && !this.#readRequestLine(buf, base, stop)) {
+      if (stop < end) throw new LimitError('WEIR_TARGET_TOO_LONG', 'maxRequestHeaderSize', maximum)
+      return null
+    }
+    if (!this.readFields(buf, base, stop)) {
+      if (stop < end) throw new LimitError('WEIR_HEAD_TOO_LARGE', 'maxRequestHeaderSize', maximum)
+      return null
+    }
+    return this.#finish(buf, base)
+  }
+
+  #readRequestLine(buf: Buffer, base: number, stop: number): boolean {
+    let p = base + this.at
+    if (this.#state === METHOD) {
+      while (p < stop && (CLASS[buf[p]!]! & TOKEN) !== 0) p++
+      this.at = p - base
+      if (p === stop) return false
+      if (p === base) throw new ProtocolError('WEIR_FIRST_BYTE')
+      if (buf[p] !== SP) throw new ProtocolError(isLineEnd(buf[p]!) ? 'WEIR_REQUEST_LINE_SYNTAX' : 'WEIR_METHOD_SYNTAX')
+      this.#method = readMethod(buf, base, p)
+      p++
+      this.#targetStart = this.at = p - base
+      this.#state = REQUEST_TARGET
+    }
+    if (this.#state === REQUEST_TARGET) {
+      let flags = this.#targetFlags
+      for (let is = 0; p < stop && ((is = CLASS[buf[p]!]!) & TARGET) !== 0; p++) flags |= is
+      this.#targetFlags = flags
+      this.at = p - base
+      if (p === stop) return false
+      if (buf[p] !== SP) throw new ProtocolError(isLineEnd(buf[p]!) ? 'WEIR_VERSION_SYNTAX' : 'WEIR_TARGET_SYNTAX')
+      if (this.at === this.#targetStart) throw new ProtocolError('WEIR_REQUEST_LINE_SYNTAX')
+      p++
+      this.#versionStart = this.at = p - base
+      this.#state = VERSION
+    }
+    const version = base + this.#versionStart
+    const versionEnd = version + VERSION_TEXT.length
+    if (p === version && versionEnd <= stop && isText(buf, p, VERSION_TEXT)) {
+      this.#minorVersion = 1
+      p = versionEnd
+    } else for (; p < versionEnd && p < stop; p++) this.#checkVersion(buf[p]!, p - version)
+    this.at = p - base
+    if (p < versionEnd) return false
+    this.#fieldsStart = this.at
+    this.#state = FIELDS
+    this.begin(this.at)
+    return true
+  }
+
+  /** A higher minor version is read as 1.1 (RFC 9110 §2.5); another major one is not spoken; what is no version at all is a bad request. */
+  #checkVersion(byte: number, index: number): void {
+    if (byte === VERSION_TEXT.charCodeAt(index)) {
+      if (index === MINOR_AT) this.#minorVersion = 1
+      return
+    }
+    if (index === MAJOR_AT && isDigit(byte)) throw new ProtocolError('WEIR_VERSION_UNSUPPORTED')
+    if (index !== MINOR_AT || !isDigit(byte))
+      throw new ProtocolError(index > MINOR_AT && (index > CR_AT || isLineEnd(byte)) ? 'WEIR_LINE_END' : 'WEIR_VERSION_SYNTAX')
+    this.#minorVersion = byte === ZERO ? 0 : 1
+  }
+
+  protected override field(buf: Buffer, base: number, nameStart: number, nameEnd: number, valueStart: number, valueEnd: number): void {
+    if (++this.#fieldCount > this.#limits.maxRequestHeaders) {
+      throw new LimitError('WEIR_TOO_MANY_FIELDS', 'maxRequestHeaders', this.#limits.maxRequestHeaders)
+    }
+    const name = base + nameStart
+    switch (nameEnd - nameStart) {
+      case 4:
+        if (!isName(buf, name, 'host')) return
+        if (this.#hostStart !== -1) throw new ProtocolError('WEIR_HOST_REPEATED')
+        this.#hostStart = valueStart
+        this.#hostEnd = valueEnd
+        return
+      case 6:
+        if (isName(buf, name, 'expect')) this.#seen |= EXPECT
+        return
+      case 7:
+        if (isName(buf, name, 'upgrade')) this.#seen |= UPGRADE
+        return
+      case 10:
+        if (!isName(buf, name, 'connection')) return
+        this.#seen |= this.#isKeepAlive(buf, base + valueStart, base + valueEnd) ? KEEP_ALIVE : CONNECTION
+        return
+      case 12:
+        if (!isName(buf, name, 'content-type')) return
+        if (this.#typeStart !== -1) this.#seen |= CONTENT_TYPES
+        this.#typeStart = valueStart
+        this.#typeEnd = valueEnd
+        return
+      case 14:
+        if (!isName(buf, name, 'content-length')) return
+        if (this.#lengthStart !== -1) throw new ProtocolError('WEIR_CONTENT_LENGTH_REPEATED')
+        this.#lengthStart = valueStart
+        this.#lengthEnd = valueEnd
+        return
+      case 17:
+        if (isName(buf, name, 'transfer-encoding')) this.#seen |= TRANSFER_ENCODING
+    }
+  }
+
+  #finish(buf: Buffer, base: number): Head {
+    const block = buf.toString('latin1', base, base + this.at)
+    const method = this.#method
+    const text = block.slice(this.#targetStart, this.#versionStart - 1)
+    const isPlain = (this.#targetFlags & TARGET_SPECIAL) === 0 && text.charCodeAt(0) === SLASH && method !== 'CONNECT'
+    const target = isPlain ? plainTarget(text) : readTarget(method, text)
+    const head = new Head(
+      block,
+      method,
+      target,
+      this.#targetStart,
+      this.#versionStart,
+      this.#minorVersion,
+      this.#fieldsStart,
+      this.#readHost(buf, base, block, target),
+    )
+    if (this.#typeStart !== -1) head.contentType = this.#readType(buf, base, block, head)
+    const seen = this.#seen
+    const transferEncoding = (seen & TRANSFER_ENCODING) === 0 ? null : head.get('transfer-encoding')
+    const contentLength = this.#lengthStart === -1 ? null : trimBlanks(block, this.#lengthStart, this.#lengthEnd)
+    if (transferEncoding !== null || contentLength !== null)
+      head.contentLength = bodyLength(contentLength, transferEncoding, this.#minorVersion)
+    if (seen === 0) return head
+    if ((seen & CONNECTION) === 0) head.keepAlive ||= (seen & KEEP_ALIVE) !== 0
+    else this.#readConnection(head, (seen & UPGRADE) !== 0)
+    if ((seen & EXPECT) !== 0 && this.#minorVersion === 1) {
+      if (head.get('expect')!.toLowerCase() !== '100-continue') throw new ProtocolError('WEIR_EXPECTATION_UNKNOWN')
+      head.expectsContinue = head.contentLength !== 0
+    }
+    return head
+  }
+
+  /** RFC 9112 §3.2: exactly one Host in HTTP/1.1; an absolute-form target says it too, and then both must say the same. */
+  #readHost(buf: Buffer, base: number, block: string, target: Target): string {
+    if (this.#hostStart === -1) {
+      if (this.#minorVersion === 1) throw new ProtocolError('WEIR_HOST_MISSING')
+      if (target.authority === null) return ''
+    }
+    if (this.#hostStart !== -1 && target.authority === null && isAgain(block, this.#hostStart, this.#hostEnd, this.#lastHost))
+      return this.#lastHost
+    const host = this.#hostStart === -1 ? target.authority! : ownText(buf, base + this.#hostStart, base + this.#hostEnd)
+    // Empty is how a client says that its target has no authority (RFC 9112 §3.2).
+    if (host !== '' && host !== this.#lastHost && !isAuthority(host)) throw new ProtocolError('WEIR_HOST_SYNTAX')
+    // An authority may be a slice of its head, and would keep all of it.
+    if (this.#hostStart !== -1 && host.length <= MAX_REMEMBERED_CHARS) this.#lastHost = host
+    if (target.authority !== null && target.authority.toLowerCase() !== host.toLowerCase()) throw new ProtocolError('WEIR_HOST_MISMATCH')
+    return host
+  }
+
+  /** More than one are combined, as any field is: no media type is read from that. */
+  #readType(buf: Buffer, base: number, block: string, head: Head): string | null {
+    if ((this.#seen & CONTENT_TYPES) !== 0) return head.get('content-type')
+    if (isAgain(block, this.#typeStart, this.#typeEnd, this.#lastType)) return this.#lastType
+    const type = ownText(buf, base + this.#typeStart, base + this.#typeEnd)
+    if (type.length <= MAX_REMEMBERED_CHARS) this.#lastType = type
+    return type
+  }
+
+  #isKeepAlive(buf: Buffer, from: number, end: number): boolean {
+    const start = buf[from] === SP ? from + 1 : from
+    return end - start === 'keep-alive'.length && isName(buf, start, 'keep-alive')
+  }
+
+  /** RFC 9112 §9.3: `close` wins; HTTP/1.0 stays open only when it asks to. */
+  #readConnection(head: Head, namesUpgrade: boolean): void {
+    const options = head
+      .get('connection')!
+      .toLowerCase()
+      .split(',')
+      .map((option) => trimBlanks(option))
+    head.keepAlive = !options.includes('close') && (this.#minorVersion === 1 || options.includes('keep-alive'))
+    head.upgrade = namesUpgrade && this.#minorVersion === 1 && options.includes('upgrade')
+  }
+}
+
+function readMethod(buf: Buffer, start: number, end: number): string {
+  const length = end - start
+  if (length < METHODS.length) for (const method of METHODS[length]!) if (isText(buf, start, method)) return method
+  return buf.toString('latin1', start, end)
+}
+
+function isText(buf: Buffer, start: number, text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (buf[start + i] !== text.charCodeAt(i)) return false
+  return true
+}
+
+/** A value that is remembered: not a slice of the block, which would be kept as long as the value is. */
+function ownText(buf: Buffer, start: number, end: number): string {
+  return trimBlanks(buf.toString('latin1', start, end))
+}
+
+/** Whether a value says what it said in the request before, behind one blank. */
+function isAgain(block: string, start: number, end: number, last: string): boolean {
+  return last !== '' && end - start === last.length + 1 && block.charCodeAt(start) === SP && block.startsWith(last, start + 1)
+}
+
+function isLineEnd(byte: number): boolean {
+  return byte === CR || byte === LF
+}
+
+/** A complete request head. Owns its text: it may be kept for as long as anybody likes. */
+export class Head {
+  readonly #block: string
+  readonly #target: Target
+  readonly #targetStart: number
+  readonly #targetEnd: number
+  readonly #fieldsStart: number
+  readonly method: string
+  readonly minorVersion: 0 | 1
+  /** Host, or the authority of an absolute-form target, as sent. Empty in HTTP/1.0 without either, and where the client sent it so. */
+  readonly host: string
+  /** Whether the client lets the connection go on after this exchange. */
+  keepAlive: boolean
+  /** The client waits for `100 Continue` before it sends the body. */
+  expectsContinue = false
+  /** `Connection: upgrade` and an Upgrade field. */
+  upgrade = false
+  /** Content-Type as `get` gives it, null without one. */
+  contentType: string | null = null
+  /** It came as HTTP/2. What it says is read as if it had come as HTTP/1.1. */
+  isHttp2 = false
+  /** Length of the body in bytes, 0 without one, -1 (`CHUNKED`) when only its end will tell. */
+  contentLength = 0
+
+  constructor(
+    block: string,
+    method: string,
+    target: Target,
+    targetStart: number,
+    targetEnd: number,
+    minorVersion: 0 | 1,
+    fieldsStart: number,
+    host: string,
+  ) {
+    this.#block = block
+    this.#target = target
+    this.#targetStart = targetStart
+    this.#targetEnd = targetEnd - 1
+    this.#fieldsStart = fieldsStart
+    this.method = method
+    this.minorVersion = minorVersion
+    this.host = host
+    this.keepAlive = minorVersion === 1
+  }
+
+  /** The request target as sent. */
+  get target(): string {
+    return this.#block.slice(this.#targetStart, this.#targetEnd)
+  }
+
+  /** Path and query, as sent. */
+  get url(): string {
+    return this.#target.url
+  }
+
+  get rawPath(): string {
+    return this.#target.rawPath
+  }
+
+  /** Percent-decoded once; `%2F` stays as it is. */
+  get path(): string {
+    return this.#target.path
+  }
+
+  get queryString(): string {
+    return this.#target.queryString
+  }
+
+  get protocol(): 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2.0' {
+    return this.isHttp2 ? 'HTTP/2.0' : this.minorVersion === 0 ? 'HTTP/1.0' : 'HTTP/1.1'
+  }
+
+  /** Size of the head in bytes. */
+  get size(): number {
+    return this.#block.length
+  }
+
+  /**
+   * Value of a field, whose name is given in lower case; null without one. Repeated fields are combined in order with `, `
+   * (RFC 9110 §5.2), cookies with `; ` (RFC 6265 §5.4).
+   */
+  get(name: string): string | null {
+    if (name.includes(':')) return null // no field has such a name, but a name and a value may look like it
+    const block = this.#block
+    const first = name.charCodeAt(0) | LOWER
+    let value: string | null = null
+    for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; line = block.indexOf('\n', line) + 1) {
+      // A look at the first letter and at the colon's place spares most lines the rest.
+      const colon = line + name.length
+      if ((block.charCodeAt(line) | LOWER) !== first || block.charCodeAt(colon) !== COLON) continue
+      if (!isNamed(block, line, name)) continue
+      const more = trimBlanks(block, colon + 1, block.indexOf('\r', colon))
+      value = value === null ? more : value + (name === 'cookie' ? '; ' : ', ') + more
+    }
+    return value
+  }
+
+  /** Names as sent and values without the blanks around them, in order. */
+  *entries(): IterableIterator<[name: string, value: string]> {
+    const block = this.#block
+    for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; ) {
+      const colon = block.indexOf(':', line)
+      const end = block.indexOf('\r', colon)
+      yield [block.slice(line, colon), trimBlanks(block, colon + 1, end)]
+      line = end + 2
+    }
+  }
+}
+
+/** Whether the name of the field that begins at `line` is `name`, given in lower case. It has the same length. */
+function isNamed(block: string, line: number, name: string): boolean {
+  for (let i = 0; i < name.length; i++) {
+    const code = block.charCodeAt(line + i)
+    const wanted = name.charCodeAt(i)
+    if (code !== wanted && (code < 0x41 || code > 0x5a || code + 0x20 !== wanted)) return false
+  }
+  return true
+}
+
+/** Stands where there is no request. */
+export const NO_HEAD = new Head('', '', plainTarget(''), 0, 0, 1, 0, '')
+Object.freeze(NO_HEAD)

@@ -1,0 +1,106 @@
+// The head of an HTTP/2 request: a list of names and values (RFC 9113 §8.3), read as the HTTP/1.1 head that says the same.
+//
+// So one reader judges the heads of both protocols: targets, Host, lengths, expectations and limits, to the letter. What is checked here
+// is what the list could smuggle into that text, and what HTTP/2 alone forbids (§8.2). Fields are counted as their HTTP/1.1 lines.
+
+import { Buffer } from 'node:buffer'
+import { CLASS, isBlank, isFieldValue, isToken, TARGET } from '../../base/ascii.ts'
+import { ProtocolError } from '../../base/errors.ts'
+import type { Limits } from '../../base/limits.ts'
+
+import { CHUNKED } from '../http1/framing.ts'
+import { type Head, HeadReader } from '../http1/head.ts'
+
+/** What belongs to a connection of HTTP/1.1 (RFC 9113 §8.2.2). TE may say `trailers`. */
+const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
+
+interface Pseudo {
+  ':method'?: string
+  ':scheme'?: string
+  ':authority'?: string
+  ':path'?: string
+}
+
+/** One for all: a head is always read in one go. */
+const reader = new HeadReader()
+
+/**
+ * @param list name, value, name, value, pseudo-header fields first; one character a byte
+ * @param isWhole whether the request ends with its head
+ * @throws ProtocolError, LimitError
+ */
+export function readHttp2Head(list: readonly string[], isWhole: boolean, limits: Limits): Head {
+  const block = Buffer.from(blockOf(list), 'latin1')
+  reader.reset()
+  const head = reader.read(block, 0, block.length, limits)
+  if (head === null) throw new ProtocolError('WEIR_PSEUDO_FIELDS') // cannot be: the block is whole
+  head.isHttp2 = true
+  if (head.get('content-length') === null && !isWhole) head.contentLength = CHUNKED
+  if (isWhole && head.contentLength !== 0) throw new ProtocolError('WEIR_CONTENT_LENGTH_SYNTAX', 'a body was announced, none came')
+  head.expectsContinue = head.contentLength !== 0 && head.get('expect') !== null
+  return head
+}
+
+function blockOf(list: readonly string[]): string {
+  const pseudo: Pseudo = {}
+  let lines = ''
+  let host = ''
+  for (let i = 0; i < list.length; i += 2) {
+    const name = list[i]!
+    const value = list[i + 1]!
+    if (name.startsWith(':')) takePseudo(pseudo, name, value, lines !== '')
+    else {
+      checkField(name, value)
+      const line = `${name}: ${value}\r\n`
+      if (name === 'host') host += line
+      lines += line
+    }
+  }
+  const { ':method': method, ':path': path, ':scheme': scheme, ':authority': authority } = pseudo
+  if (method === undefined) throw new ProtocolError('WEIR_PSEUDO_FIELDS', 'no :method')
+  if (!isToken(method)) throw new ProtocolError('WEIR_METHOD_SYNTAX')
+  if (method === 'CONNECT') throw new ProtocolError('WEIR_METHOD_NOT_IMPLEMENTED')
+  if (scheme === undefined || path === undefined) throw new ProtocolError('WEIR_PSEUDO_FIELDS', 'no :scheme or no :path')
+  if (!/^https?$/i.test(scheme)) throw new ProtocolError('WEIR_TARGET_FORM')
+  checkPath(path)
+  return `${method} ${path} HTTP/1.1\r\n${hostLine(authority, host)}${lines}\r\n`
+}
+
+/** Each once, before all other fields (RFC 9113 §8.3). */
+function takePseudo(pseudo: Pseudo, name: string, value: string, isLate: boolean): void {
+  const isKnown = name === ':method' || name === ':scheme' || name === ':authority' || name === ':path'
+  if (!isKnown || isLate || pseudo[name] !== undefined) throw new ProtocolError('WEIR_PSEUDO_FIELDS', JSON.stringify(name.slice(0, 32)))
+  pseudo[name] = value
+}
+
+/** RFC 9113 §8.2.1: names in lower case, no blanks around a value, and no byte that could end a line. */
+function checkField(name: string, value: string): void {
+  if (!isToken(name) || /[A-Z]/.test(name)) throw new ProtocolError('WEIR_FIELD_NAME_SYNTAX')
+  if (!isPlainValue(value)) throw new ProtocolError('WEIR_FIELD_VALUE_SYNTAX')
+  if (OF_CONNECTIONS.has(name) || (name === 'te' && value !== 'trailers')) throw new ProtocolError('WEIR_CONNECTION_FIELD', name)
+}
+
+function isPlainValue(value: string): boolean {
+  const isPadded = value !== '' && (isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1)))
+  return !isPadded && isFieldValue(value)
+}
+
+/** The forms of a target that name another host are not for `:path`. */
+function checkPath(path: string): void {
+  for (let i = 0; i < path.length; i++) {
+    if (((CLASS[path.charCodeAt(i)] ?? 0) & TARGET) === 0) throw new ProtocolError('WEIR_TARGET_SYNTAX')
+  }
+  if (!path.startsWith('/') && path !== '*') throw new ProtocolError('WEIR_TARGET_FORM')
+}
+
+/**
+ * `:authority` stands where Host stands in HTTP/1.1, and becomes one where there is none (RFC 9113 §8.3.1). Where there are both they
+ * must say the same: the target of that request would be the one, and what others route by the other.
+ */
+function hostLine(authority: string | undefined, host: string): string {
+  if (authority === undefined) return ''
+  if (!isPlainValue(authority)) throw new ProtocolError('WEIR_HOST_SYNTAX')
+  if (host === '') return `host: ${authority}\r\n`
+  if (host.toLowerCase() !== `host: ${authority}\r\n`.toLowerCase()) throw new ProtocolError('WEIR_HOST_MISMATCH')
+  return ''
+}
