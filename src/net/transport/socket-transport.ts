@@ -134,7 +134,11 @@ export class SocketTransport implements Transport, Reader {
   }
 
   end(): void {
-    this.#socket.end()
+    // A client that has ended its side, and has been sent everything, sees the same end without a shutdown of ours before the close. Under TLS
+    // it has to be told.
+    const hasNothingLeft = this.#socket.readableEnded && this.#socket.writableLength === 0 && this.#kind !== 'tls'
+    if (hasNothingLeft && !this.#handle?.writeQueueSize) this.#socket.destroy()
+    else this.#socket.end()
   }
 
   destroy(): void {
