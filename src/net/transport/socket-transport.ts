@@ -84,6 +84,12 @@ export class SocketTransport implements Transport, Reader {
     this.#socket.write(bytes)
   }
 
+  writeShared(bytes: Uint8Array): boolean {
+    this.#socket.write(bytes)
+    // The kernel copies what it takes within the call. Under TLS a write is encrypted within the call, but Node does not promise that.
+    return this.#kind !== 'tls' && this.#socket.writableLength === 0
+  }
+
   writeBoth(text: string, bytes: Uint8Array): void {
     this.#socket.cork()
     this.#socket.write(text, 'latin1')
