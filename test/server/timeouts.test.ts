@@ -101,13 +101,13 @@ test('keepAliveTimeout: an idle connection is closed without a word', async () =
   assert.equal(connection.answer()?.status, 200)
   await connection.clock.advance(30_000)
   assert.equal(connection.fate, 'open')
-  await connection.clock.advance(1_100)
+  await connection.clock.advance(2_000)
   assert.deepEqual([connection.fate, connection.take()], ['end', ''])
 })
 
 test('keepAliveTimeout: holds before the first byte too', async () => {
   const connection = open({ keepAliveTimeout: 30_000 })
-  await connection.clock.advance(31_100)
+  await connection.clock.advance(32_000)
   assert.deepEqual([connection.fate, connection.take()], ['end', ''])
 })
 

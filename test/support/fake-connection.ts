@@ -138,6 +138,11 @@ export class FakeConnection implements Transport {
     this.unsentBytes += bytes.length
   }
 
+  writeShared(bytes: Uint8Array): boolean {
+    this.writeBytes(bytes)
+    return true
+  }
+
   flushSoon(box: Flushable): void {
     box.flush()
   }

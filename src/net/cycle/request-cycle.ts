@@ -210,7 +210,8 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   leave(): void {
     if (this.#isGone) return
     this.#isGone = true
-    this.interrupt(new WeirError('WEIR_CLIENT_GONE'))
+    // An error costs a connection more than its socket does, and most clients leave when nothing is under way.
+    if (this.exchange !== null) this.interrupt(new WeirError('WEIR_CLIENT_GONE'))
     this.answer?.abandon()
     // A handler may still be cleaning up behind a client that has left.
     if (this.exchange === null || !this.isHandling) this.expire()

@@ -83,6 +83,10 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     return this.#exchange.isOpen || this.#wire.inHead || this.#wire.reading === state.SWITCHED
   }
 
+  get isIdle(): boolean {
+    return this.#deadlines.phase === phase.IDLE && !this.isBusy && this.#transport.unsentBytes === 0
+  }
+
   // What happens on the transport.
 
   onBytes(buffer: Buffer, length: number, borrowed: boolean): void {

@@ -263,6 +263,10 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     if (this.#exchanges.size === 0 || this.#isAborted) this.host.forget(this)
   }
 
+  get isIdle(): boolean {
+    return this.#deadlines.phase === phase.IDLE && this.#exchanges.size === 0
+  }
+
   tick(elapsedMs: number): void {
     try {
       this.#checkTime(elapsedMs)

@@ -13,7 +13,6 @@ import type { Head } from '../../wire/http1/head.ts'
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
-import type { Timed } from '../time/ticker.ts'
 import { type AnswerWire, Http2Answer } from './answer.ts'
 
 /** RFC 9113 §7. */
@@ -29,7 +28,7 @@ export interface Http2RequestConnection extends RequestConnection, AnswerWire {
   forget(exchange: Http2Exchange): void
 }
 
-export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Answer> implements Timed {
+export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Answer> {
   readonly #stream: ServerHttp2Stream
   #head: Head | null = null
   #isHead = false

@@ -84,6 +84,12 @@ export class SocketTransport implements Transport, Reader {
     this.#socket.write(bytes)
   }
 
+  writeShared(bytes: Uint8Array): boolean {
+    this.#socket.write(bytes)
+    // The kernel copies what it takes within the call. Under TLS a write is encrypted within the call, but Node does not promise that.
+    return this.#kind !== 'tls' && this.#socket.writableLength === 0
+  }
+
   writeBoth(text: string, bytes: Uint8Array): void {
     this.#socket.cork()
     this.#socket.write(text, 'latin1')
@@ -134,7 +140,11 @@ export class SocketTransport implements Transport, Reader {
   }
 
   end(): void {
-    this.#socket.end()
+    // A client that has ended its side, and has been sent everything, sees the same end without a shutdown of ours before the close. Under TLS
+    // it has to be told.
+    const hasNothingLeft = this.#socket.readableEnded && this.#socket.writableLength === 0 && this.#kind !== 'tls'
+    if (hasNothingLeft && !this.#handle?.writeQueueSize) this.#socket.destroy()
+    else this.#socket.end()
   }
 
   destroy(): void {
