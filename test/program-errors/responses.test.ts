@@ -1,4 +1,4 @@
-// Responses that cannot be sent: a 500 in their place, and the connection works on.
+// Responses that cannot be sent: the client gets a 500 instead.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
