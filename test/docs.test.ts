@@ -141,8 +141,9 @@ function proseOf(text: string): string {
   return text.replace(/^```[\s\S]*?^```$/gm, '')
 }
 
-test("README's first program is examples/first/main.ts", () => {
-  assert.ok(page('README.md').includes(`\`\`\`ts\n${readFileSync('examples/first/main.ts', 'utf8')}\`\`\`\n`))
+test("README's TypeScript programs are those of examples/first/", () => {
+  for (const name of readdirSync('examples/first'))
+    assert.ok(page('README.md').includes(`\`\`\`ts\n${readFileSync(`examples/first/${name}`, 'utf8')}\`\`\`\n`), name)
 })
 
 interface Example {

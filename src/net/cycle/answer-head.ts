@@ -15,8 +15,8 @@ export function shownLength(status: number, length: number): number {
   return status === 204 || status === 304 ? NO_LENGTH : status === 205 ? 0 : length
 }
 
-export function shownType({ statusCode, type }: HttpResponse): string | null {
-  return statusCode === 204 ? null : type
+export function shownType(response: HttpResponse): string | null {
+  return response.statusCode === 204 ? null : response.type
 }
 
 /**

@@ -44,7 +44,6 @@ export class SocketTransport implements Transport, Reader {
     if (adopted === null) accepted.on('data', (chunk: Buffer) => this.onRead(chunk, chunk.length, false))
   }
 
-  /** @internal */
   onRead(buffer: Buffer, length: number, borrowed: boolean): void {
     this.#owner!.onBytes(buffer, length, borrowed)
   }
