@@ -15,7 +15,7 @@ import { WeirError } from './base/errors.ts'
 import { isPromise } from './base/is-promise.ts'
 import { kindOf, shown } from './base/kind-of.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
-import { checkNames, invalid, listOf } from './base/options.ts'
+import { checkNames, invalid, listOf, namesOf } from './base/options.ts'
 import { checkEngine, type JsonEngine } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
@@ -356,7 +356,7 @@ function newStopSignal(): AbortController {
   return controller
 }
 
-const OPTION_NAMES = [
+const OPTION_NAMES = namesOf<ServerOptions>()([
   'address',
   'port',
   'unixSocket',
@@ -370,9 +370,9 @@ const OPTION_NAMES = [
   'onError',
   'debug',
   'sharedReceiveBuffer',
-] as const satisfies readonly (keyof ServerOptions)[]
-const RUN_OPTION_NAMES = ['signals', 'graceMs'] as const satisfies readonly (keyof RunOptions)[]
-const STOP_OPTION_NAMES = ['graceMs'] as const satisfies readonly (keyof StopOptions)[]
+])
+const RUN_OPTION_NAMES = namesOf<RunOptions>()(['signals', 'graceMs'])
+const STOP_OPTION_NAMES = namesOf<StopOptions>()(['graceMs'])
 
 /** For callers that no compiler has checked: an option that is misspelt would be a limit that does not hold, and a wrong one would be found out by the first error. */
 function checkOptions(options: ServerOptions): void {

@@ -3,6 +3,7 @@
 import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import { kindOf, shown } from '../base/kind-of.ts'
+import { namesOf } from '../base/options.ts'
 import type { HttpRequest } from '../http/request/request.ts'
 import type { RouteInfo, RouteMetadata } from '../http/route-info.ts'
 import type { HttpSession } from '../http/session.ts'
@@ -15,13 +16,7 @@ import type { RouteOptions } from './declaration.ts'
 /** What a handler may return: see `reply.ts`. */
 export type Handler = (args: Args, session: HttpSession) => unknown
 
-const OPTION_NAMES: ReadonlySet<string> = new Set([
-  'host',
-  'absolute',
-  'body',
-  'maxRequestBodySize',
-  'metadata',
-] satisfies (keyof RouteOptions)[])
+const OPTION_NAMES: ReadonlySet<string> = new Set(namesOf<RouteOptions>()(['host', 'absolute', 'body', 'maxRequestBodySize', 'metadata']))
 /** Those of RFC 9110 §9.3 and RFC 5789. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'])
 /** What a handler gets whose route binds nothing. */

@@ -1,7 +1,7 @@
 // What one connection and one request may cost. Resolved once, frozen, passed down; nobody reads the options again.
 
 import { shown } from './kind-of.ts'
-import { checkNames, invalid } from './options.ts'
+import { checkNames, invalid, namesOf } from './options.ts'
 
 /** Sizes are bytes. `null` means no limit, where it is allowed. A limit of N allows N and refuses N + 1. */
 export interface Limits {
@@ -75,15 +75,18 @@ const MAY_BE_ZERO: ReadonlySet<string> = new Set([
   'lingerTimeout',
 ])
 
-const MAY_BE_NULL: ReadonlySet<string> = new Set([
-  'maxRequestBodySize',
-  'maxConnections',
-  'maxRequestsPerConnection',
-  'headersTimeout',
-  'keepAliveTimeout',
-  'requestTimeout',
-  'writeTimeout',
-])
+type WithNull<T> = { [K in keyof T as null extends T[K] ? K : never]: T[K] }
+const MAY_BE_NULL: ReadonlySet<string> = new Set(
+  namesOf<WithNull<Limits & Timeouts>>()([
+    'maxRequestBodySize',
+    'maxConnections',
+    'maxRequestsPerConnection',
+    'headersTimeout',
+    'keepAliveTimeout',
+    'requestTimeout',
+    'writeTimeout',
+  ]),
+)
 
 /** The defaults with `given` over them, checked and frozen. @throws WEIR_OPTION_INVALID for an unknown name or a value that is no size. */
 export function resolveLimits(given: Partial<Limits> = {}): Limits {
