@@ -88,6 +88,8 @@ export class HttpServer implements ModuleHost {
   readonly #host: ConnectionHost & { isStopping: boolean }
   readonly #places: readonly ListenOptions[]
   #listeners: Listeners | null = null
+  /** While a start is under way. */
+  #starting: Promise<void> | null = null
   #stopSignal = newStopSignal()
   #stopping: Promise<StopReport> | null = null
   #onStopped: (() => void)[] = []
@@ -145,9 +147,12 @@ export class HttpServer implements ModuleHost {
     return (this.endpoints[0] ?? endpointOf(this.#places[0]!)).port
   }
 
-  /** Whether new connections are taken. False from the moment `stop` is called: what a readiness check wants to know. */
+  /**
+   * Whether new connections are accepted: true once every endpoint is bound, false from the moment `stop` is called. A readiness check can
+   * report it.
+   */
   get isListening(): boolean {
-    return this.#listeners !== null && !this.#host.isStopping
+    return this.#listeners !== null && this.#starting === null && !this.#host.isStopping
   }
 
   /** Aborts as soon as `stop` is called. Each start has a new one. */
@@ -167,14 +172,20 @@ export class HttpServer implements ModuleHost {
    */
   async start(): Promise<void> {
     if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'it has been started already')
-    const listeners = new Listeners(this.#places, this.#host, this.#options.sharedReceiveBuffer !== false)
-    this.#listeners = listeners
+    this.#listeners = new Listeners(this.#places, this.#host, this.#options.sharedReceiveBuffer !== false)
+    this.#starting = this.#open(this.#listeners)
+    return this.#starting
+  }
+
+  async #open(listeners: Listeners): Promise<void> {
     try {
       await listeners.open()
     } catch (error) {
-      // A `stop` under way lets go of them when it has ended, and would then let go of what was started anew meanwhile.
+      // A `stop` that is under way resets it when it has ended: by then the server may have been started again.
       if (this.#stopping === null) this.#listeners = null
       throw error
+    } finally {
+      this.#starting = null
     }
   }
 
@@ -190,13 +201,17 @@ export class HttpServer implements ModuleHost {
     this.#listeners.reloadTls(tls, endpoint ?? null)
   }
 
-  /** Starts, unless it runs already, and resolves once the server has stopped. @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened */
+  /**
+   * Starts the server unless it has been started, and resolves once it has stopped.
+   * @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened; what `start` throws, also where the start was under way already
+   */
   async run(options: RunOptions = {}): Promise<void> {
     checkNames('run()', options, RUN_OPTION_NAMES)
     const { signals = [], graceMs } = options
     checkSignals(signals)
     checkGrace('run()', graceMs)
     if (this.#listeners === null) await this.start()
+    else await this.#starting
     let seen = 0
     const onSignal = (): void => {
       const deadline = ++seen > 1 ? { graceMs: 0 } : graceMs === undefined ? {} : { graceMs }
