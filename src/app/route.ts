@@ -16,7 +16,9 @@ import type { RouteOptions } from './declaration.ts'
 /** What a handler may return: see `reply.ts`. */
 export type Handler = (args: Args, session: HttpSession) => unknown
 
-const OPTION_NAMES: ReadonlySet<string> = new Set(namesOf<RouteOptions>()(['host', 'absolute', 'body', 'maxRequestBodySize', 'metadata']))
+const OPTION_NAMES: ReadonlySet<string> = new Set(
+  namesOf<RouteOptions>()(['host', 'absolute', 'body', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout', 'metadata']),
+)
 /** Those of RFC 9110 §9.3 and RFC 5789. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'])
 /** What a handler gets whose route binds nothing. */
@@ -32,6 +34,8 @@ export class Route implements RouteInfo {
   readonly metadata: RouteMetadata
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
   readonly maxRequestBodySize: number | null | undefined
+  readonly requestTimeout: number | null | undefined
+  readonly writeTimeout: number | null | undefined
   readonly parameterNames: readonly string[]
   readonly label: string
   /** Where it was declared, for messages: `UserController.show`, or `inline`. */
@@ -50,6 +54,8 @@ export class Route implements RouteInfo {
     this.metadata = options.metadata === undefined ? NO_METADATA : Object.freeze({ ...options.metadata })
     this.bodyMode = options.body ?? 'auto'
     this.maxRequestBodySize = options.maxRequestBodySize
+    this.requestTimeout = options.requestTimeout
+    this.writeTimeout = options.writeTimeout
     this.parameterNames = this.template.parameters.map(({ name }) => name)
     this.label = `${method ?? 'ANY'} ${this.host ?? ''}${path}`
     this.source = source
@@ -106,6 +112,11 @@ function checkOptions(options: RouteOptions, where: string): void {
   if (body !== undefined && body !== 'buffer' && body !== 'stream') refuse('body', '"buffer" or "stream"')
   if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0))
     refuse('maxRequestBodySize', 'a whole number of bytes or null')
+  for (const name of ['requestTimeout', 'writeTimeout'] as const) {
+    const time = options[name]
+    if (time !== undefined && time !== null && !(Number.isSafeInteger(time) && time >= 1))
+      refuse(name, 'a whole number of milliseconds from 1 on, or null')
+  }
   const { metadata = {} } = options
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) refuse('metadata', 'an object')
 }
