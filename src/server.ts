@@ -3,10 +3,12 @@
 import { setMaxListeners } from 'node:events'
 import type { Controller, ControllerClass } from './app/controller.ts'
 import type { Declaration, Method } from './app/declaration.ts'
-import { Dispatcher, type Logger, type OnError } from './app/dispatch.ts'
+import { Dispatcher, type OnError } from './app/dispatch.ts'
+import { warnOfLiteralParameters } from './app/literal-parameters.ts'
+import { type Logger, logError, moduleLogger } from './app/logger.ts'
 import { checkMapOptions, classesOf, type MapOptions, routesOfController } from './app/mapping.ts'
 import type { BeforeSend, Middleware } from './app/middleware.ts'
-import type { InlineHandler, MapMethod, Module, ModuleHost } from './app/module-host.ts'
+import { checkModule, type InlineHandler, type MapMethod, type Module, type ModuleHost } from './app/module-host.ts'
 import { type Handler, Route } from './app/route.ts'
 import { type RouteListing, RouteTable } from './app/route-table.ts'
 import { routesOf } from './app/routed.ts'
@@ -42,7 +44,10 @@ export interface ServerOptions {
   readonly timeouts?: Partial<Timeouts>
   /** Default: `JSON`. */
   readonly jsonEngine?: JsonEngine
-  /** Where errors are reported that the client is not told of. Default `console`; null: nowhere. */
+  /**
+   * Where errors are reported that the client is not told of. Default `console`; null: nowhere. A logger with a `child` function, such as
+   * pino, is called as `error({ err, requestId }, message)`, any other as `error(message, error)`.
+   */
   readonly logger?: Logger | null
   readonly onError?: OnError
   /** Shows errors to clients, and overwrites the memory of expired bodies. Never in production. Default false. */
@@ -79,7 +84,7 @@ export class HttpServer implements ModuleHost {
     hostOf = (server) => server.#host
   }
 
-  /** Where errors are reported that no client is told of; null: nowhere. */
+  /** Where modules report errors that no client is told of; null: nowhere. It is called as `console` is, also where the logger is pino. */
   readonly logger: Logger | null
   readonly #options: ServerOptions
   readonly #routes = new RouteTable()
@@ -105,7 +110,7 @@ export class HttpServer implements ModuleHost {
     const limits = resolveLimits(settings.limits)
     const timeouts = resolveTimeouts(settings.timeouts)
     const logger = settings.logger === undefined ? console : settings.logger
-    this.logger = logger
+    this.logger = moduleLogger(logger)
     this.#dispatcher = new Dispatcher({
       server: this,
       routes: this.#routes,
@@ -125,9 +130,11 @@ export class HttpServer implements ModuleHost {
       isStopping: false,
       report: (error, connection) => {
         const isClients = error instanceof WeirError && error.fault !== 'developer'
-        if (!isClients) logger?.error(`weir: connection ${connection.connectionId} was broken off`, error)
+        if (isClients) return
+        const { connectionId } = connection
+        logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
       },
-      reportAccept: (error) => logger?.error('weir: a client could not be let in', error),
+      reportAccept: (error) => logError(logger, 'weir: a connection could not be accepted', error),
       forget: (connection) => this.#listeners?.connections.forget(connection),
     }
   }
@@ -285,8 +292,7 @@ export class HttpServer implements ModuleHost {
 
   #mapInline(method: string | null, path: string, rest: readonly unknown[]): this {
     const declaration = rest.length > 1 ? (rest[0] as object) : {}
-    this.#routes.add(new Route(method, path, declaration, rest.at(-1) as Handler))
-    return this
+    return this.#add([new Route(method, path, declaration, rest.at(-1) as Handler)])
   }
 
   /**
@@ -301,8 +307,7 @@ export class HttpServer implements ModuleHost {
   ): this
   mapController<T extends Controller>(Class: ControllerClass<T>, prefix = '', options: MapOptions<T> = {}): this {
     checkMapOptions('mapController()', options)
-    this.#routes.addAll(routesOfController(Class, prefix, options))
-    return this
+    return this.#add(routesOfController(Class, prefix, options))
   }
 
   /** Maps several: those of a list, or every routed subclass of a base class imported so far. `mapControllers(Controller)` takes all. */
@@ -319,7 +324,13 @@ export class HttpServer implements ModuleHost {
   ): this {
     checkMapOptions('mapControllers()', options)
     const classes = classesOf(selection, options.exclude ?? []).filter((Class) => Array.isArray(selection) || routesOf(Class).size > 0)
-    this.#routes.addAll(classes.flatMap((Class) => routesOfController(Class, prefix, options)))
+    return this.#add(classes.flatMap((Class) => routesOfController(Class, prefix, options)))
+  }
+
+  /** All of them, or none. */
+  #add(routes: readonly Route[]): this {
+    this.#routes.addAll(routes)
+    for (const route of routes) warnOfLiteralParameters(route, this.logger)
     return this
   }
 
@@ -405,12 +416,6 @@ function checkOptions(options: ServerOptions): void {
   for (const name of ['debug', 'sharedReceiveBuffer'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is neither true nor false`)
   }
-}
-
-function checkModule(module: Module | null | undefined): void {
-  if (typeof module?.name === 'string' && typeof module.install === 'function') return
-  const hint = typeof module === 'function' ? ': call it, as in useModule(cors())' : ''
-  throw invalid('useModule()', `a module is an object with a name and install(host), not ${kindOf(module)}${hint}`)
 }
 
 function checkGrace(owner: string, graceMs: number | undefined): void {

@@ -3,8 +3,25 @@
 import type { ParamsOf } from '../routing/template.ts'
 import type { AnySchema, OutputOf } from '../schema/standard.ts'
 
+/** The methods that routes are usually declared for. */
+export type StandardMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS' | 'QUERY'
+
 /** A request method. The standard ones are listed for completion; any token will do. */
-export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS' | 'QUERY' | (string & {})
+export type Method = StandardMethod | (string & {})
+
+/** Those of RFC 9110 §9.3, RFC 5789 and RFC 10008. */
+export const STANDARD_METHODS: ReadonlySet<string> = new Set<StandardMethod | 'CONNECT' | 'TRACE'>([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'QUERY',
+  'CONNECT',
+  'TRACE',
+])
 
 /** How a route behaves, beside what it binds. */
 export interface RouteOptions {

@@ -11,7 +11,7 @@ import { Template } from '../routing/template.ts'
 import { type AnySchema, isSchema } from '../schema/standard.ts'
 
 import { type Args, Binder } from './binder.ts'
-import type { RouteOptions } from './declaration.ts'
+import { type RouteOptions, STANDARD_METHODS } from './declaration.ts'
 
 /** What a handler may return: see `reply.ts`. */
 export type Handler = (args: Args, session: HttpSession) => unknown
@@ -19,8 +19,6 @@ export type Handler = (args: Args, session: HttpSession) => unknown
 const OPTION_NAMES: ReadonlySet<string> = new Set(
   namesOf<RouteOptions>()(['host', 'absolute', 'body', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout', 'metadata']),
 )
-/** Those of RFC 9110 §9.3 and RFC 5789. */
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'])
 /** What a handler gets whose route binds nothing. */
 const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
 const NO_METADATA: RouteMetadata = Object.freeze({})
@@ -80,7 +78,7 @@ function checkMethod(method: string, path: string): void {
   }
   if (typeof method !== 'string' || !isToken(method)) refuse('is no method')
   const meant = method.toUpperCase()
-  if (meant !== method && METHODS.has(meant)) refuse(`of ${path} is no method: methods are case-sensitive, write "${meant}"`)
+  if (meant !== method && STANDARD_METHODS.has(meant)) refuse(`of ${path} is no method: methods are case-sensitive, write "${meant}"`)
 }
 
 /** Schemas on one side, options on the other. @throws WEIR_ROUTE_DECLARATION for what is neither */
