@@ -146,3 +146,8 @@ test('Buffer is imported: the global of that name is a getter, which the hot pat
   })
   assert.deepEqual(wrong, [])
 })
+
+test('lists of option names are made by namesOf: `satisfies` accepts a list that lacks one', () => {
+  const wrong = files.filter((file) => /satisfies (?:readonly )?\(?keyof /.test(readFileSync(`src/${file}`, 'utf8')))
+  assert.deepEqual(wrong, [])
+})

@@ -84,7 +84,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     const streams = streamsBody(head, match, limit)
     this.bodyLimit = limit
     this.owesContinue = head.expectsContinue
-    this.deadlines.startRequest()
+    this.deadlines.startRequest(match.route)
     this.body = bodyFor(head, match, streams ? this.#demander() : null)
     this.exchange = application.open(head, this.body, this.connection, match)
     if (isTooLarge(head, limit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
@@ -111,10 +111,10 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     else if (error.fault === 'transport') exchange.request.fireAbort(error)
   }
 
-  /** A handler that has had its time is answered for. */
-  protected checkRequest(): void {
+  /** A handler that has had its time is answered for. @param elapsedMs since the last tick */
+  protected checkRequest(elapsedMs: number): void {
     const exchange = this.exchange
-    const error = exchange === null ? null : this.deadlines.checkRequest()
+    const error = exchange === null ? null : this.deadlines.checkRequest(elapsedMs, this.body?.isUnread === false)
     if (exchange === null || error === null) return
     this.deadlines.endRequest() // asked once: the answer may take its time
     this.stopReading()

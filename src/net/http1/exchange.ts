@@ -191,7 +191,7 @@ export class Http1Exchange extends RequestCycle<Http1RequestConnection, Streamed
 
   /** @param unsentBytes what waits for the client */
   tick(elapsedMs: number, unsentBytes: number): void {
-    if (this.answer === null) this.checkRequest()
+    if (this.answer === null) this.checkRequest(elapsedMs)
     else if (this.#wire.peerEnded && unsentBytes === 0) this.#checkStream(this.answer, elapsedMs)
   }
 

@@ -214,7 +214,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
       if (slow !== null) {
         this.stopReading()
         this.refuse(slow)
-      } else if (this.answer === null) this.checkRequest()
+      } else if (this.answer === null) this.checkRequest(elapsedMs)
     }
   }
 }
