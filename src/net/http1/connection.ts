@@ -43,7 +43,6 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   #isLingering = false
   #isAborted = false
   #isRunning = false
-  #isPaused = false
   /** A chunk that is ours to keep: bytes in it need no copy. */
   #ownChunk: Buffer | null = null
 
@@ -140,8 +139,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#ownChunk = null
     this.#outbox.flushSoon()
     const pauses = exchange.isBodyPaused || this.#wire.waitingBytes > MAX_WAITING_BYTES || this.#drained > this.host.limits.maxDrainSize
-    if (pauses === this.#isPaused) return
-    this.#isPaused = pauses
+    if (pauses === this.#transport.isPaused) return
     if (pauses) this.#transport.pause()
     else this.#transport.resume()
   }
@@ -222,7 +220,6 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#outbox.flush()
     const rest = this.#wire.switchProtocol()
     this.host.ticker.delete(this)
-    this.#isPaused = false
     try {
       takeOver(new UpgradedSocket(this.#transport, this.#wire.peerEnded, () => this.onClose()), rest)
     } catch (error) {
@@ -245,7 +242,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     const deadlines = this.#deadlines
     if (unsent > 0) deadlines.postponeEnd()
     // A socket that is not read says nothing of a client that has left.
-    if (this.#isPaused) this.#transport.probe()
+    if (this.#transport.isPaused) this.#transport.probe()
     const late = deadlines.checkWrite(elapsedMs, unsent, this.#transport.sentBytes)
     if (late !== null) {
       this.host.report(late, this)
