@@ -41,6 +41,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
   #hasEnded = false
   /** The answer has been handed over, or there will be none. What still comes is dropped. */
   #isDone = false
+  /** The stream is closed. */
+  #isGone = false
 
   constructor(connection: Http2RequestConnection, stream: ServerHttp2Stream) {
     super(connection, new Deadlines(connection.host.timeouts, connection.host.ticker))
@@ -88,9 +90,9 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     const { body, bodyLimit } = this
     if (body === null) this.#drop(chunk.length)
     else if (bodyLimit !== null && this.#receivedBytes > bodyLimit) {
-      this.stopReading()
+      this.#pauseBody()
       this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit))
-    } else if (!body.push(chunk, 0, chunk.length, false)) this.stopReading()
+    } else if (!body.push(chunk, 0, chunk.length, false)) this.#pauseBody()
   }
 
   #complete(): void {
@@ -102,10 +104,14 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     if (!this.isHandling && !this.#isDone) this.handle()
   }
 
-  /** Nobody reads the body just now, and so the client is told to wait (flow control). */
-  protected override stopReading(): void {
+  /** Nobody wants more of the body for now, so flow control makes the client wait. */
+  #pauseBody(): void {
     this.#stream.pause()
     this.deadlines.enter(phase.NONE)
+  }
+
+  protected override stopWaiting(): void {
+    this.#pauseBody()
   }
 
   protected override demand(): void {
@@ -179,8 +185,14 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     this.connection.forget(this)
   }
 
+  override get isGone(): boolean {
+    return this.#isGone
+  }
+
   /** The stream is closed: in order, or because the client has left. */
   override leave(): void {
+    if (this.#isGone) return
+    this.#isGone = true
     super.leave()
     this.#stream.resume() // what nobody reads would keep it open
   }
@@ -213,7 +225,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     } else {
       const slow = deadlines.checkPhase(elapsedMs)
       if (slow !== null) {
-        this.stopReading()
+        this.#pauseBody()
         this.refuse(slow)
       } else if (this.answer === null) this.checkRequest()
     }
