@@ -244,7 +244,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     if (unsent > 0) deadlines.postponeEnd()
     // A socket that is not being read does not notice that the client has left.
     if (this.#transport.isPaused) this.#transport.probe()
-    const late = deadlines.checkWrite(elapsedMs, unsent, this.#transport.sentBytes)
+    const late = deadlines.checkWrite(elapsedMs, unsent > 0, this.#transport.sentBytes)
     if (late !== null) {
       this.host.report(late, this)
       this.abort(late)

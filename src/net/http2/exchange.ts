@@ -216,7 +216,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     if (unread > 0) deadlines.postponeEnd()
     if (unread < this.#unread) this.connection.hear()
     this.#unread = unread
-    const late = deadlines.checkWrite(elapsedMs, unread, -unread)
+    const late = deadlines.checkWrite(elapsedMs, unread > 0, -unread) // `unread` falls when the client reads
     if (late !== null) {
       this.host.report(late, this.connection)
       this.breakOff(late)
