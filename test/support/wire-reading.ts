@@ -6,9 +6,9 @@ import assert from 'node:assert/strict'
 import type { ErrorCode } from '../../src/base/error-codes.ts'
 import { WeirError } from '../../src/base/errors.ts'
 import { type Limits, resolveLimits } from '../../src/base/limits.ts'
+import { CHUNKED } from '../../src/wire/head/framing.ts'
+import type { Head } from '../../src/wire/head/head.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../src/wire/http1/connection.ts'
-import { CHUNKED } from '../../src/wire/http1/framing.ts'
-import type { Head } from '../../src/wire/http1/head.ts'
 import { OPEN } from '../../src/wire/http1/states.ts'
 
 export interface Message {

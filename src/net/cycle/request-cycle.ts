@@ -10,7 +10,7 @@ import type { Exchange } from '../../http/application.ts'
 import type { RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
-import type { Head } from '../../wire/http1/head.ts'
+import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Deadlines } from '../time/deadlines.ts'

@@ -6,9 +6,9 @@
 import { WeirError } from '../../base/errors.ts'
 import type { HttpResponse, TakeOver } from '../../http/answer/response.ts'
 import { isTooLarge } from '../../http/body/body-mode.ts'
+import type { Head } from '../../wire/head/head.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
 import { CONTINUE } from '../../wire/http1/encode.ts'
-import type { Head } from '../../wire/http1/head.ts'
 
 import type { OpenConnection } from '../connections/connections.ts'
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'

@@ -2,9 +2,9 @@
 
 import { openSource, type SourceReader } from '../../http/answer/byte-source.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
+import { CHUNKED } from '../../wire/head/framing.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
 import { chunkHead, LAST_CHUNK, NO_LENGTH } from '../../wire/http1/encode.ts'
-import { CHUNKED } from '../../wire/http1/framing.ts'
 import * as state from '../../wire/http1/states.ts'
 
 import { DrainGate } from '../cycle/drain-gate.ts'
