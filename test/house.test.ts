@@ -26,7 +26,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
  * any place on a lower floor. Places on one floor do not know each other.
  */
 const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  wire: [['http1'], ['http2']],
+  wire: [['head'], ['http1', 'http2']],
   http: [
     ['connection-info.ts', 'route-info.ts', 'json-engine.ts'],
     ['body', 'answer'],

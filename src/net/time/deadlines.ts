@@ -37,7 +37,8 @@ export class Deadlines {
   #hasReceived = false
   #bodyBytes = 0
   #bodyMs = 0
-  #sentBytes = 0
+  /** Of the last look at what the client reads. */
+  #progress = 0
   #unreadMs = 0
 
   constructor(timeouts: Timeouts, ticker: Ticker) {
@@ -83,15 +84,15 @@ export class Deadlines {
   }
 
   /**
-   * `unsentBytes` wait for the client.
-   * @param sentBytes have been sent: of an answer that streams as much may wait as before, although the client reads
-   * @returns what to say when it has not read for too long
+   * @param waits whether anything waits for the client to read it
+   * @param progress a number that rises whenever the client reads. What waits does not tell: while a response is streamed it may stay the same
+   * @returns the error to report when the client has not read for too long
    */
-  checkWrite(elapsedMs: number, unsentBytes: number, sentBytes: number): LimitError | null {
+  checkWrite(elapsedMs: number, waits: boolean, progress: number): LimitError | null {
     const timeout = this.#writeTimeout
-    const reads = sentBytes > this.#sentBytes
-    this.#sentBytes = sentBytes
-    this.#unreadMs = unsentBytes === 0 || reads ? 0 : this.#unreadMs + elapsedMs
+    const reads = progress > this.#progress
+    this.#progress = progress
+    this.#unreadMs = !waits || reads ? 0 : this.#unreadMs + elapsedMs
     return timeout !== null && this.#unreadMs > timeout ? new LimitError('WEIR_WRITE_TIMEOUT', 'writeTimeout', timeout) : null
   }
 
