@@ -2,7 +2,7 @@
 
 import { WeirError } from '../base/errors.ts'
 import { kindOf } from '../base/kind-of.ts'
-import { invalid } from '../base/options.ts'
+import { invalid, namesOf } from '../base/options.ts'
 import type { ReadContext } from '../schema/schema.ts'
 
 /** Makes text of values and values of text, in place of `JSON`; for a whole server, or for one call of `bodyMap`. */
@@ -20,7 +20,7 @@ export interface JsonEngine {
   populate(text: string, target: object, options: unknown): void
 }
 
-const ENGINE_METHODS = ['serialize', 'deserialize', 'populate'] as const satisfies readonly (keyof JsonEngine)[]
+const ENGINE_METHODS = namesOf<JsonEngine>()(['serialize', 'deserialize', 'populate'])
 
 /** @param owner whose option it is; null: none @throws WEIR_OPTION_INVALID */
 export function checkEngine(owner: string, engine: JsonEngine | null): void {

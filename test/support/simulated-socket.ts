@@ -246,6 +246,10 @@ export class SimulatedSocket implements Transport {
     this.#isPaused = false
   }
 
+  get isPaused(): boolean {
+    return this.#isPaused
+  }
+
   end(): void {
     if (this.#isDestroyed || this.#isEnding || this.#failsAt('end')) return
     this.#isEnding = true

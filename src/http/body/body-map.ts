@@ -4,7 +4,7 @@ import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET
 import { emptyRecord } from '../../base/empty-record.ts'
 import { ModelBindingError, WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkWord, wholeNumber } from '../../base/options.ts'
+import { checkFunction, checkNames, checkWord, namesOf, wholeNumber } from '../../base/options.ts'
 import { type FormRecord, foldForm } from '../../formats/form.ts'
 import { isJson, parseMediaType } from '../../formats/media-type.ts'
 import type { KeyPath } from '../../model/key-paths.ts'
@@ -33,19 +33,9 @@ type AnyOptions = BodyMapAnonymousOptions & {
   readonly excludeProperties?: Iterable<string> | null
 }
 
-export const ANONYMOUS_OPTION_NAMES = ['jsonEngine', 'settings'] as const satisfies readonly (keyof BodyMapAnonymousOptions)[]
-export const MAP_OPTION_NAMES = [
-  ...ANONYMOUS_OPTION_NAMES,
-  'includeProperties',
-  'excludeProperties',
-] as const satisfies readonly (keyof BodyMapOptions<object>)[]
-const SETTING_NAMES = [
-  'reviver',
-  'maxDepth',
-  'zoneless',
-  'unknownProperties',
-  'nullValues',
-] as const satisfies readonly (keyof JsonSettings)[]
+export const ANONYMOUS_OPTION_NAMES = namesOf<BodyMapAnonymousOptions>()(['jsonEngine', 'settings'])
+export const MAP_OPTION_NAMES = namesOf<BodyMapOptions<object>>()([...ANONYMOUS_OPTION_NAMES, 'includeProperties', 'excludeProperties'])
+const SETTING_NAMES = namesOf<JsonSettings>()(['reviver', 'maxDepth', 'zoneless', 'unknownProperties', 'nullValues'])
 
 const FORM = 'application/x-www-form-urlencoded'
 

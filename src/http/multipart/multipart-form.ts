@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { PayloadTooLargeError } from '../../base/errors.ts'
-import { checkNames } from '../../base/options.ts'
+import { checkNames, namesOf } from '../../base/options.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { DEFAULT_MULTIPART_LIMITS } from '../../formats/multipart.ts'
@@ -25,7 +25,7 @@ export interface MultipartOptions {
   readonly maxFieldBytes?: number
 }
 
-const OPTION_NAMES = ['maxParts', 'maxFileBytes', 'maxFieldBytes'] as const satisfies readonly (keyof MultipartOptions)[]
+const OPTION_NAMES = namesOf<MultipartOptions>()(['maxParts', 'maxFileBytes', 'maxFieldBytes'])
 
 /** How large files and fields may be is left to the limit of the body. */
 export const DEFAULT_FORM_LIMITS: FormLimits = {

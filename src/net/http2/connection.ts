@@ -9,7 +9,7 @@ import type { TLSSocket } from 'node:tls'
 import { WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import type { ClientCertificate } from '../../http/connection-info.ts'
-import type { Head } from '../../wire/http1/head.ts'
+import type { Head } from '../../wire/head/head.ts'
 import { readHttp2Head } from '../../wire/http2/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'

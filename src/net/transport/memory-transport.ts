@@ -172,6 +172,10 @@ export class MemoryTransport implements Transport {
     queueMicrotask(() => this.#deliver())
   }
 
+  get isPaused(): boolean {
+    return this.#isPaused
+  }
+
   end(): void {
     if (this.#isClosed || this.#isEnding) return
     this.#isEnding = true

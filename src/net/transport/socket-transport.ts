@@ -30,6 +30,7 @@ export class SocketTransport implements Transport, Reader {
   #remotePort = 0
   #owner: TransportOwner | null = null
   keepsBytes = false
+  #isPaused = false
   readonly #onClosed: (() => void) | null
 
   /**
@@ -44,7 +45,6 @@ export class SocketTransport implements Transport, Reader {
     if (adopted === null) accepted.on('data', (chunk: Buffer) => this.onRead(chunk, chunk.length, false))
   }
 
-  /** @internal */
   onRead(buffer: Buffer, length: number, borrowed: boolean): void {
     this.#owner!.onBytes(buffer, length, borrowed)
   }
@@ -132,11 +132,17 @@ export class SocketTransport implements Transport, Reader {
   }
 
   pause(): void {
+    this.#isPaused = true
     this.#socket.pause()
   }
 
   resume(): void {
+    this.#isPaused = false
     this.#socket.resume()
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused
   }
 
   end(): void {

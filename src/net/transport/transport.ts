@@ -28,6 +28,8 @@ export interface Transport {
   probe(): void
   pause(): void
   resume(): void
+  /** Whether it was told to `pause`, and not to `resume` since. */
+  readonly isPaused: boolean
   /** Sends what waits, then ends our side; the other side may go on. */
   end(): void
   /** Closes both sides now, orderly if nothing waits. */
