@@ -25,6 +25,7 @@ import * as state from '../../wire/http1/states.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { connectionId, nextConnection } from '../connections/connection-id.ts'
+import { drainSoon } from '../connections/connections.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
@@ -206,9 +207,11 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     const life = this.#wire.endCycle()
     this.#drained = 0
     if (life === state.DRAINING) return
-    const mayStop = this.host.isStopping && this.#wire.waitingBytes === 0
-    if (life !== state.OPEN || mayStop) this.#finish()
-    else this.#deadlines.enter(phase.IDLE)
+    if (life === state.OPEN) {
+      this.#deadlines.enter(phase.IDLE)
+      // This response began before the stop, and said that the connection stays open.
+      if (this.host.isStopping) drainSoon(this)
+    } else this.#finish()
   }
 
   /** Bytes that nobody wants: a few are discarded, many are not worth reading. */
