@@ -61,7 +61,15 @@ export type { KeyPath } from './model/key-paths.ts'
 export type { AnswerHead } from './net/inject/answer-reader.ts'
 export type { InjectResponse } from './net/inject/inject.ts'
 export type { InjectRequest } from './net/inject/request-bytes.ts'
-export type { ListenOptions, ServerTlsOptions, TcpListenOptions, UnixListenOptions } from './net/listen/listen-options.ts'
+export type {
+  InheritedListenOptions,
+  ListenOptions,
+  ServerTlsOptions,
+  TcpListenOptions,
+  UnixListenOptions,
+} from './net/listen/listen-options.ts'
+export type { RunOptions, StopOptions, StopReport } from './net/listen/stop-options.ts'
+export type { ProxyOptions } from './net/proxies/proxies.ts'
 export { type HrefQuery, type HrefValue, type HrefValues, href } from './routing/href.ts'
 export type { ParamsOf } from './routing/template.ts'
 export type { CheckedTextSchema } from './schema/checked-text.ts'
@@ -74,10 +82,4 @@ export { type JsonSchema, type Presence, type ReadContext, Schema } from './sche
 export type { AnySchema, OutputOf, StandardIssue, StandardProps, StandardResult, StandardSchema } from './schema/standard.ts'
 export { t } from './schema/t.ts'
 export type { TextSchema, UuidSchema } from './schema/text.ts'
-export {
-  HttpServer,
-  type RunOptions,
-  type ServerOptions,
-  type StopOptions,
-  type StopReport,
-} from './server.ts'
+export { HttpServer, type ServerOptions } from './server.ts'

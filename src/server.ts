@@ -17,14 +17,18 @@ import { WeirError } from './base/errors.ts'
 import { isPromise } from './base/is-promise.ts'
 import { kindOf, shown } from './base/kind-of.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
-import { checkNames, invalid, listOf, namesOf } from './base/options.ts'
+import { checkNames, invalid, namesOf } from './base/options.ts'
 import { checkEngine, type JsonEngine } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
-import { checkListenOptions, endpointOf, type ListenOptions, type ServerTlsOptions } from './net/listen/listen-options.ts'
+import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Listeners } from './net/listen/listeners.ts'
+import { Places } from './net/listen/places.ts'
+import { checkRunOptions, checkStopOptions, type RunOptions, type StopOptions, type StopReport } from './net/listen/stop-options.ts'
+import { Proxies, type ProxyOptions } from './net/proxies/proxies.ts'
+import { Countdown } from './net/time/countdown.ts'
 import { Ticker } from './net/time/ticker.ts'
 
 export interface ServerOptions {
@@ -38,8 +42,13 @@ export interface ServerOptions {
   readonly tls?: ServerTlsOptions
   /** Speaks HTTP/2 beside HTTP/1.1, as the client chooses. Needs `tls`. Default false. */
   readonly http2?: boolean
-  /** Several places to listen on, in place of `address`, `port`, `unixSocket`, `tls` and `http2`. */
-  readonly listen?: readonly ListenOptions[]
+  /**
+   * Several places to listen on, in place of `address`, `port`, `unixSocket`, `tls` and `http2`. `'inherited'`: the sockets that the parent process
+   * has opened and passed by LISTEN_FDS, as systemd does; `tls` and `http2` then count for all of them.
+   */
+  readonly listen?: readonly ListenOptions[] | 'inherited'
+  /** The proxies in front of the server, and how they speak for clients. Default: none, and nobody does. */
+  readonly proxies?: ProxyOptions
   readonly limits?: Partial<Limits>
   readonly timeouts?: Partial<Timeouts>
   /** Default: `JSON`. */
@@ -54,23 +63,6 @@ export interface ServerOptions {
   readonly debug?: boolean
   /** Whether connections share one receive buffer, where Node can. Default true; false reads with `data` events, a little slower. */
   readonly sharedReceiveBuffer?: boolean
-}
-
-export interface RunOptions {
-  /** Signals at which to stop gracefully; a second one stops at once. Without them no signal is touched. */
-  readonly signals?: readonly NodeJS.Signals[]
-  /** As for `stop`. */
-  readonly graceMs?: number
-}
-
-export interface StopOptions {
-  /** How long requests in flight may take to finish, in milliseconds. Default 10 s. */
-  readonly graceMs?: number
-}
-
-export interface StopReport {
-  /** How many connections still had a request in flight at the deadline, and were aborted. */
-  readonly aborted: number
 }
 
 const DEFAULT_GRACE_MS = 10_000
@@ -91,12 +83,16 @@ export class HttpServer implements ModuleHost {
   readonly #modules = new Set<string>()
   readonly #dispatcher: Dispatcher
   readonly #host: ConnectionHost & { isStopping: boolean }
-  readonly #places: readonly ListenOptions[]
+  readonly #places: Places
   #listeners: Listeners | null = null
   /** While a start is under way. */
   #starting: Promise<void> | null = null
   #stopSignal = newStopSignal()
   #stopping: Promise<StopReport> | null = null
+  /** While a stop waits before it begins. */
+  #readyDelay: Countdown | null = null
+  /** When all has to be over, by `performance.now()`, where a second call to `stop` says so during that time. */
+  #deadlineAt = Number.POSITIVE_INFINITY
   #onStopped: (() => void)[] = []
 
   /** @throws WEIR_OPTION_INVALID for a limit or a time that cannot be one */
@@ -106,7 +102,8 @@ export class HttpServer implements ModuleHost {
     const settings = settingsOf(first, port, options)
     checkOptions(settings)
     this.#options = settings
-    this.#places = placesOf(settings)
+    const proxies = settings.proxies === undefined ? null : new Proxies(settings.proxies)
+    this.#places = new Places(settings, proxies !== null)
     const limits = resolveLimits(settings.limits)
     const timeouts = resolveTimeouts(settings.timeouts)
     const logger = settings.logger === undefined ? console : settings.logger
@@ -144,25 +141,30 @@ export class HttpServer implements ModuleHost {
     return this.#listeners?.endpoints ?? []
   }
 
-  /** The address that was asked for, or the path of the Unix socket: of the first endpoint, where there are several. */
+  /**
+   * The address that was asked for, or the path of the Unix socket: of the first endpoint, where there are several. Of an inherited socket the
+   * bound one, and empty before `start`.
+   */
   get address(): string {
-    return endpointOf(this.#places[0]!).address
+    return this.#places.first.address || (this.endpoints[0]?.address ?? '')
   }
 
   /** The bound port of the first endpoint, also when 0 was asked for; before `start` the one that was asked for. 0 for a Unix socket. */
   get port(): number {
-    return (this.endpoints[0] ?? endpointOf(this.#places[0]!)).port
+    return (this.endpoints[0] ?? this.#places.first).port
   }
 
-  /**
-   * Whether new connections are accepted: true once every endpoint is bound, false from the moment `stop` is called. A readiness check can
-   * report it.
-   */
+  /** Whether new connections are accepted: true once every endpoint is bound, false from the moment the stop begins. */
   get isListening(): boolean {
     return this.#listeners !== null && this.#starting === null && !this.#host.isStopping
   }
 
-  /** Aborts as soon as `stop` is called. Each start has a new one. */
+  /** What a readiness check reports: whether connections are accepted, and will be. False from the moment `stop` is called. */
+  get isReady(): boolean {
+    return this.isListening && this.#stopping === null
+  }
+
+  /** Aborts as soon as a stop begins: when `stop` is called, or `readyDelayMs` later. Each start has a new one. */
   get stopping(): AbortSignal {
     return this.#stopSignal.signal
   }
@@ -179,7 +181,8 @@ export class HttpServer implements ModuleHost {
    */
   async start(): Promise<void> {
     if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'it has been started already')
-    this.#listeners = new Listeners(this.#places, this.#host, this.#options.sharedReceiveBuffer !== false)
+    const places = this.#places.take()
+    this.#listeners = new Listeners(places, this.#host, this.#options.sharedReceiveBuffer !== false)
     this.#starting = this.#open(this.#listeners)
     return this.#starting
   }
@@ -213,16 +216,13 @@ export class HttpServer implements ModuleHost {
    * @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened; what `start` throws, also where the start was under way already
    */
   async run(options: RunOptions = {}): Promise<void> {
-    checkNames('run()', options, RUN_OPTION_NAMES)
-    const { signals = [], graceMs } = options
-    checkSignals(signals)
-    checkGrace('run()', graceMs)
+    checkRunOptions(options)
+    const { signals = [], ...stopOptions } = options
     if (this.#listeners === null) await this.start()
     else await this.#starting
     let seen = 0
     const onSignal = (): void => {
-      const deadline = ++seen > 1 ? { graceMs: 0 } : graceMs === undefined ? {} : { graceMs }
-      this.stop(deadline).catch(() => {})
+      this.stop(++seen > 1 ? { graceMs: 0 } : stopOptions).catch(() => {})
     }
     for (const signal of signals) process.on(signal, onSignal)
     try {
@@ -233,24 +233,45 @@ export class HttpServer implements ModuleHost {
   }
 
   /**
-   * Stops gracefully: no new connection is taken, idle ones end after 20 ms, answers in flight say `Connection: close`, and what is left after
-   * `graceMs` is aborted. A second call with a shorter time shortens it. Resolves when the last connection is gone, and with it the
-   * handlers of clients that have left.
+   * Stops gracefully: no new connection is accepted, idle ones end after 20 ms, responses in flight carry `Connection: close`, and what is left
+   * after `graceMs` is aborted. With `readyDelayMs` all that begins so much later. A second call with shorter times shortens them. Resolves when
+   * the last connection is gone, and with it the handlers of clients that have left.
    * @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened
    */
   async stop(options: StopOptions = {}): Promise<StopReport> {
-    checkNames('stop()', options, STOP_OPTION_NAMES)
-    const { graceMs = DEFAULT_GRACE_MS } = options
-    checkGrace('stop()', graceMs)
+    checkStopOptions(options)
     if (this.#stopping !== null) {
-      if (options.graceMs !== undefined) this.#listeners?.connections.shortenGrace(graceMs)
+      this.#hasten(options)
       return this.#stopping
     }
     if (this.#listeners === null) return { aborted: 0 }
-    this.#host.isStopping = true
-    this.#stopping = this.#stop(this.#listeners, graceMs)
-    this.#stopSignal.abort(new WeirError('WEIR_SERVER_STOPPED'))
+    const { graceMs = DEFAULT_GRACE_MS, readyDelayMs = 0 } = options
+    this.#stopping = readyDelayMs > 0 ? this.#stopLater(this.#listeners, graceMs, readyDelayMs) : this.#stopNow(this.#listeners, graceMs)
     return this.#stopping
+  }
+
+  /** A stop that is under way ends sooner. */
+  #hasten({ graceMs, readyDelayMs }: StopOptions): void {
+    const ms = Math.min(graceMs ?? Number.POSITIVE_INFINITY, readyDelayMs ?? Number.POSITIVE_INFINITY)
+    if (graceMs !== undefined) this.#deadlineAt = Math.min(this.#deadlineAt, performance.now() + graceMs)
+    if (this.#readyDelay !== null) this.#readyDelay.shorten(ms)
+    else if (graceMs !== undefined) this.#listeners?.connections.shortenGrace(graceMs)
+  }
+
+  async #stopLater(listeners: Listeners, graceMs: number, readyDelayMs: number): Promise<StopReport> {
+    this.#readyDelay = new Countdown(readyDelayMs)
+    await this.#readyDelay.over
+    this.#readyDelay = null
+    return this.#stopNow(listeners, Math.max(0, Math.min(graceMs, this.#deadlineAt - performance.now())))
+  }
+
+  #stopNow(listeners: Listeners, graceMs: number): Promise<StopReport> {
+    this.#host.isStopping = true
+    const stopped = this.#stop(listeners, graceMs)
+    // Who hears of it may call `stop` as well.
+    this.#stopping ??= stopped
+    this.#stopSignal.abort(new WeirError('WEIR_SERVER_STOPPED'))
+    return stopped
   }
 
   async #stop(listeners: Listeners, graceMs: number): Promise<StopReport> {
@@ -258,6 +279,7 @@ export class HttpServer implements ModuleHost {
     this.#listeners = null
     this.#host.isStopping = false
     this.#stopping = null
+    this.#deadlineAt = Number.POSITIVE_INFINITY
     this.#stopSignal = newStopSignal()
     const waiting = this.#onStopped
     this.#onStopped = []
@@ -389,6 +411,7 @@ const OPTION_NAMES = namesOf<ServerOptions>()([
   'tls',
   'http2',
   'listen',
+  'proxies',
   'limits',
   'timeouts',
   'jsonEngine',
@@ -397,8 +420,6 @@ const OPTION_NAMES = namesOf<ServerOptions>()([
   'debug',
   'sharedReceiveBuffer',
 ])
-const RUN_OPTION_NAMES = namesOf<RunOptions>()(['signals', 'graceMs'])
-const STOP_OPTION_NAMES = namesOf<StopOptions>()(['graceMs'])
 
 /** For callers that no compiler has checked: an option that is misspelt would be a limit that does not hold, and a wrong one would be found out by the first error. */
 function checkOptions(options: ServerOptions): void {
@@ -416,33 +437,4 @@ function checkOptions(options: ServerOptions): void {
   for (const name of ['debug', 'sharedReceiveBuffer'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is neither true nor false`)
   }
-}
-
-function checkGrace(owner: string, graceMs: number | undefined): void {
-  if (graceMs !== undefined && !(typeof graceMs === 'number' && graceMs >= 0))
-    throw invalid(owner, `graceMs is ${shown(graceMs)}, not a number of milliseconds from 0 on`)
-}
-
-/** Names that the system does not have, or lets nobody listen to, would be found out only once the server has started. */
-function checkSignals(signals: readonly NodeJS.Signals[]): void {
-  if (listOf('run()', 'signals', signals).length === 0) return
-  const known = process.getBuiltinModule('node:os').constants.signals
-  for (const name of signals as readonly unknown[]) {
-    if (name === 'SIGKILL' || name === 'SIGSTOP') throw invalid('run()', `signals: nobody can listen to ${name}`)
-    if (typeof name !== 'string' || !Object.hasOwn(known, name))
-      throw invalid('run()', `signals: ${JSON.stringify(name)} is no signal here`)
-  }
-}
-
-/** The places to listen on, in either way of saying it. @throws WEIR_OPTION_INVALID */
-function placesOf(options: ServerOptions): readonly ListenOptions[] {
-  const { listen, address, port, unixSocket, tls, http2 } = options
-  const given = Object.entries({ address, port, unixSocket, tls, http2 }).filter(([, value]) => value !== undefined)
-  if (listen !== undefined && given.length > 0) {
-    throw new WeirError('WEIR_OPTION_INVALID', `"${given[0]![0]}" belongs into an entry of "listen"`)
-  }
-  const places = listen ?? [Object.fromEntries(given) as ListenOptions]
-  if (!Array.isArray(places) || places.length === 0) throw new WeirError('WEIR_OPTION_INVALID', '"listen" is a list of places')
-  for (const place of places) checkListenOptions(place)
-  return places
 }

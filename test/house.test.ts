@@ -15,7 +15,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   routing: ['base'],
   http: ['base', 'wire', 'formats', 'schema', 'model'],
   app: ['base', 'routing', 'schema', 'http'],
-  net: ['base', 'wire', 'http'],
+  net: ['base', 'wire', 'formats', 'http'],
   modules: ['base', 'formats', 'http', 'app'],
   testing: ['base', 'wire', 'formats', 'http', 'net', 'server.ts'],
   'server.ts': ['base', 'http', 'app', 'net'],
@@ -35,7 +35,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['session.ts', 'files'],
     ['application.ts'],
   ],
-  net: [['transport', 'time'], ['connections'], ['cycle'], ['http1', 'http2'], ['listen', 'inject']],
+  net: [['transport', 'time', 'proxies'], ['connections'], ['cycle'], ['http1', 'http2'], ['listen', 'inject']],
   modules: [
     ['accept-encoding.ts', 'heartbeat-timer.ts', 'origins.ts', 'shutdown-listeners.ts'],
     ['compression', 'cors', 'sse', 'static', 'websocket'],

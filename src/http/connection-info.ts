@@ -1,3 +1,5 @@
+import type { Head } from '../wire/head/head.ts'
+
 /** Who a name in a certificate stands for: `CN`, `O`, `OU` and so on; an attribute that repeats has several values. */
 export type CertificateName = Readonly<Record<string, string | readonly string[]>>
 
@@ -33,4 +35,19 @@ export interface ConnectionInfo {
   readonly clientCertificate: ClientCertificate | null
   /** Unique among the connections of this process. */
   readonly connectionId: string
+}
+
+/** For whom a proxy has forwarded a request. */
+export interface ForwardedClient {
+  readonly address: string
+  readonly port: number
+  readonly isSecure: boolean
+  /** The host that the client asked for, null where Host says it. */
+  readonly host: string | null
+}
+
+/** Reads the fields in which a trusted proxy speaks for its clients. */
+export interface Forwarding {
+  /** The arguments after `head` are of the proxy, for what it asks on its own account. */
+  clientOf(head: Head, address: string, port: number, isSecure: boolean): ForwardedClient
 }

@@ -9,6 +9,8 @@ import type { RouteMatch, RouteMetadata } from './route-info.ts'
 
 /** A place where a server listens. */
 export interface Endpoint {
+  /** Its `name` in `listen`, or the one that the parent gave an inherited socket; null without one. */
+  readonly name: string | null
   /** The bound address, or the path of the Unix socket. */
   readonly address: string
   /** The bound port, 0 for a Unix socket. */
@@ -24,10 +26,12 @@ export interface ServerHandle {
   readonly address: string
   readonly port: number
   readonly isListening: boolean
-  /** Aborts as soon as `stop` is called, with the time of grace still to come: what answers for long (events, sockets) ends itself here. Each start has a new one. */
+  /** What a readiness check reports. False from the moment `stop` is called. */
+  readonly isReady: boolean
+  /** Aborts as soon as a stop begins, with the time of grace still to come: what answers for long (events, sockets) ends itself here. Each start has a new one. */
   readonly stopping: AbortSignal
   /** Stops gracefully. Do not await it inside a handler: it waits for the handler. */
-  stop(options?: { readonly graceMs?: number }): Promise<unknown>
+  stop(options?: { readonly graceMs?: number; readonly readyDelayMs?: number }): Promise<unknown>
 }
 
 /** Names a value in a `Bag` and its type. Make one with `bagKey`, once, where the value is at home. */

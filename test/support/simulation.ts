@@ -179,7 +179,7 @@ class Simulation {
       session.response.header('X-N', session.request.path.split('/').at(-1)!)
     }
     const dispatcher = new Dispatcher({
-      server: { address: '', port: 0, isListening: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() },
+      server: { address: '', port: 0, isListening: true, isReady: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() },
       routes: ROUTES,
       limits,
       jsonEngine: null,
