@@ -13,11 +13,14 @@ import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
+import type { Peer } from '../connections/peer.ts'
 import type { Deadlines } from '../time/deadlines.ts'
+import { misdirection } from './misdirection.ts'
 
 /** The connection, as every request sees it. */
 export interface RequestConnection extends ConnectionInfo {
   readonly host: ConnectionHost
+  readonly peer: Peer
 }
 
 /** An answer that goes out piece by piece. */
@@ -83,7 +86,11 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.deadlines.startRequest()
     this.body = bodyFor(head, match, streams ? this.#demander() : null)
     this.exchange = application.open(head, this.body, this.connection, match)
-    if (isTooLarge(head, limit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
+    const misdirected = misdirection(head, this.connection)
+    if (misdirected !== null) {
+      this.stopWaiting()
+      this.refuse(misdirected)
+    } else if (isTooLarge(head, limit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
     else if (streams) this.handle()
     else if (this.owesContinue) this.sendContinue()
   }
