@@ -1,7 +1,7 @@
-// How is one request answered, whichever protocol it came by? It is opened at the application, handled there or refused, answered once, and
-// expires. How its bytes come in and how those of its answer go out is the protocol's part: http1/exchange-server.ts, http2/exchange.ts.
+// How is one request answered, in either protocol? It is opened at the application, handled there or refused, answered once, and expires. How
+// its bytes are received and those of its response are sent is the protocol's part: http1/exchange-server.ts, http2/exchange.ts.
 //
-// The order at the end is always: handler settled, answer handed over, request expired. Nothing of a request is used behind that.
+// The order at the end is always: handler settled, response handed over, request expired. Nothing of a request is used after that.
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { closeSource } from '../../http/answer/byte-source.ts'
