@@ -257,7 +257,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a pattern as path': [
     () => server.mapGet(/users/ as never, () => ''),
     'WEIR_ROUTE_TEMPLATE',
-    /a path is text such as \/users\/:id, not a RegExp/,
+    /a path is a string such as \/users\/:id, not a RegExp/,
   ],
   'a handler as path': [() => server.mapGet((() => '') as never, undefined as never), 'WEIR_ROUTE_TEMPLATE', /not a function/],
   'a handler in place of the declaration': [
@@ -265,7 +265,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     'WEIR_ROUTE_DECLARATION',
     /the declaration of \/ is an object, not a function/,
   ],
-  'options as prefix': [() => server.mapController(Routed, {} as never), 'WEIR_ROUTE_TEMPLATE', /a path is text .*, not an object/],
+  'options as prefix': [() => server.mapController(Routed, {} as never), 'WEIR_ROUTE_TEMPLATE', /a path is a string .*, not an object/],
   'a table that routes() has not made': [
     () => server.mapController(Plain),
     'WEIR_ROUTE_DECLARATION',
