@@ -1,4 +1,4 @@
-// WebSockets through real sockets: with undici's client, that of ws, Chromium's, and frames by hand, good ones and bad.
+// WebSockets through real sockets: with the clients of undici, ws and Chromium, and with hand-written frames, good and bad.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ import type { RawClient } from '../support/raw-client.ts'
 import { eventually, gate, inBothReadModes, type Serving, within } from '../support/serving.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
-/** What RFC 6455 §1.3 says belongs to that key. */
+/** The accept value that RFC 6455 §1.3 lists for that key. */
 const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
 const HANDSHAKE = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n`
 
@@ -30,7 +30,7 @@ const CLOSE = 8
 const PING = 9
 const PONG = 10
 
-/** A frame as a client sends it (RFC 6455 §5.2), masked with zeros, which change nothing. */
+/** A frame as a client sends it (RFC 6455 §5.2). Its mask is zero, so the payload stays readable. */
 function frame(opcode: number, payload: string | Uint8Array = '', { fin = true, mask = true, compressed = false } = {}): Buffer {
   const bytes = Buffer.from(payload as string)
   const start = [
@@ -43,7 +43,7 @@ function frame(opcode: number, payload: string | Uint8Array = '', { fin = true, 
   return Buffer.concat([Buffer.from(start), length, Buffer.alloc(mask ? 4 : 0), bytes])
 }
 
-/** A frame of the server, short ones only. */
+/** A frame from the server. Reads short ones only. */
 async function readFrame(client: RawClient, buffered: { bytes: Buffer }): Promise<{ opcode: number; payload: Buffer }> {
   for (;;) {
     const { bytes } = buffered
@@ -56,7 +56,7 @@ async function readFrame(client: RawClient, buffered: { bytes: Buffer }): Promis
   }
 }
 
-/** A client by hand, past its handshake. */
+/** A raw client that has completed its handshake. */
 class RawSocket {
   readonly client: RawClient
   readonly head: string
@@ -80,7 +80,7 @@ class RawSocket {
     return readFrame(this.client, this.#buffered)
   }
 
-  /** The code with which the server closes; what comes before is skipped. */
+  /** The code with which the server closes. Earlier frames are skipped. */
   async closeCode(): Promise<number> {
     for (;;) {
       const { opcode, payload } = await this.frame()
@@ -105,7 +105,7 @@ function mapEcho(server: HttpServer, options: WebSocketOptions<unknown> = {}): W
   return route
 }
 
-/** A client of ws, open. */
+/** An open client of ws. */
 async function openWs(t: TestContext, server: HttpServer, path = '/', ...rest: unknown[]): Promise<WsClient> {
   const client = new WsClient(`ws://127.0.0.1:${server.port}${path}`, ...(rest as []))
   t.after(() => client.terminate())
@@ -114,7 +114,7 @@ async function openWs(t: TestContext, server: HttpServer, path = '/', ...rest: u
 }
 
 inBothReadModes('a WebSocket', (serve) => {
-  test('opens with the accept that belongs to the key, and sends back text and bytes', async (t) => {
+  test('opens with the accept value for the key, and sends back text and bytes', async (t) => {
     const serving = await serve(t, mapEcho)
     const socket = await RawSocket.open(serving)
     assert.ok(socket.head.includes(`Sec-WebSocket-Accept: ${ACCEPT}\r\n`), socket.head)
@@ -129,7 +129,7 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.equal(await socket.client.closed(), 'end')
   })
 
-  test('takes frames behind the handshake, in pieces of one byte, and fragments with a ping between', async (t) => {
+  test('accepts frames that follow the handshake directly, single bytes, and fragments with a ping between them', async (t) => {
     const serving = await serve(t, mapEcho)
     const client = await serving.connect()
     const fragments = [frame(TEXT, 'one ', { fin: false }), frame(PING), frame(0, 'message')]
@@ -147,7 +147,7 @@ inBothReadModes('a WebSocket', (serve) => {
     }
   })
 
-  test('binds the path and the query as any route does', async (t) => {
+  test('binds the path and the query like any route', async (t) => {
     const seen: unknown[] = []
     const serving = await serve(t, (server) =>
       server.useModule(
@@ -173,7 +173,7 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.equal((await client.post('/rooms/7', '', HANDSHAKE).message()).status, 405)
   })
 
-  test('what is refused is an answer, and the connection goes on', async (t) => {
+  test('a refusal is a response, and the connection stays open', async (t) => {
     const serving = await serve(t, (server) =>
       mapEcho(server, {
         accept(_, { request }) {
@@ -197,7 +197,7 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.deepEqual(serving.logged, [])
   })
 
-  test('lets in pages of its own host, and clients that are no page', async (t) => {
+  test('accepts pages of its own host, and clients that are not a page', async (t) => {
     const { server } = await serve(t, (server) => {
       mapEcho(server)
       server.useModule(websocket('/any', { origins: '*' }))
@@ -232,14 +232,14 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.equal(await status('/own', null), 101)
   })
 
-  test('agrees on the best subprotocol that both know', async (t) => {
+  test('negotiates the first of its subprotocols that the client offers', async (t) => {
     const { server } = await serve(t, (server) => mapEcho(server, { protocols: ['v2', 'v1'] }))
     assert.equal((await openWs(t, server, '/', ['v1', 'v2'])).protocol, 'v2')
     assert.equal((await openWs(t, server, '/', ['v0', 'v1'])).protocol, 'v1')
     assert.equal((await openWs(t, server)).protocol, '')
   })
 
-  test('the answer has the fields that middleware has set', async (t) => {
+  test('the 101 has the fields that middleware has set', async (t) => {
     const serving = await serve(t, (server) => {
       server.use(async ({ response }, next) => {
         response.cookie('session', '1')
@@ -254,14 +254,14 @@ inBothReadModes('a WebSocket', (serve) => {
   })
 
   for (const [what, bytes, code] of [
-    ['a message beyond maxMessageSize', frame(TEXT, 'x'.repeat(1001)), 1009],
-    ['fragments beyond maxMessageSize', Buffer.concat([frame(TEXT, 'x'.repeat(600), { fin: false }), frame(0, 'x'.repeat(600))]), 1009],
+    ['a message above maxMessageSize', frame(TEXT, 'x'.repeat(1001)), 1009],
+    ['fragments above maxMessageSize', Buffer.concat([frame(TEXT, 'x'.repeat(600), { fin: false }), frame(0, 'x'.repeat(600))]), 1009],
     ['a length that nobody can send', Buffer.from([0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), 1009],
-    ['text that is no UTF-8', frame(TEXT, Buffer.from([0xff])), 1007],
+    ['text that is not UTF-8', frame(TEXT, Buffer.from([0xff])), 1007],
     ['a frame without a mask', frame(TEXT, 'x', { mask: false }), 1002],
     ['garbage', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 1002],
   ] as const) {
-    test(`${what} closes the connection with ${code}, and no other`, async (t) => {
+    test(`${what} closes only its connection, with ${code}`, async (t) => {
       const serving = await serve(t, (server) => mapEcho(server, { maxMessageSize: 1000 }))
       const other = await RawSocket.open(serving)
       const socket = await RawSocket.open(serving)
@@ -274,7 +274,7 @@ inBothReadModes('a WebSocket', (serve) => {
     })
   }
 
-  test('a client that does not read costs no more than its bound, and is closed with 1013', async (t) => {
+  test('a client that does not read costs at most maxQueuedBytes, and is closed with 1013', async (t) => {
     let most = 0
     let code = 0
     let route!: WebSocketRoute<unknown>
@@ -302,7 +302,7 @@ inBothReadModes('a WebSocket', (serve) => {
     await eventually(() => code === 1013, 'the end of the slow client')
   })
 
-  test('small messages that wait count with what they take beside their bytes', async (t) => {
+  test('small waiting messages count with the memory that they take in addition to their bytes', async (t) => {
     let route!: WebSocketRoute<unknown>
     const serving = await serve(t, (server) => void (route = mapEcho(server)))
     const slow = await RawSocket.open(serving)
@@ -316,7 +316,7 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.ok(waiting > 1_000 && waiting <= 2_048, `${waiting} messages wait`)
   })
 
-  test('many small messages at once are no slow reading, and all arrive', async (t) => {
+  test('many small messages in one go do not count as slow reading, and all arrive', async (t) => {
     const serving = await serve(t, (server) =>
       mapEcho(server, {
         message(socket) {
@@ -333,7 +333,7 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.equal(received, 20_000)
   })
 
-  test('drained() waits until what was queued has gone out, or never will', async (t) => {
+  test('drained() waits until what was queued has gone out, or never will go out', async (t) => {
     const sockets: WebSocketConnection[] = []
     const serving = await serve(t, (server) => mapEcho(server, { open: (socket) => void sockets.push(socket) }))
     const slow = await RawSocket.open(serving)
@@ -342,7 +342,7 @@ inBothReadModes('a WebSocket', (serve) => {
     for (const [i, { client }] of [slow, gone].entries()) {
       const socket = sockets[i]!
       socket.send('x')
-      await within(socket.drained(), 'what the system takes at once')
+      await within(socket.drained(), 'what the system accepts immediately')
       client.pause()
       await fill(socket)
       let isOut = false
@@ -358,7 +358,7 @@ inBothReadModes('a WebSocket', (serve) => {
     }
   })
 
-  test('ping asks, and pong tells the answer, in order with the messages', async (t) => {
+  test('pong is called for the answer to ping, in order with the messages', async (t) => {
     const seen: string[] = []
     const asked = gate<WebSocketConnection>()
     const serving = await serve(t, (server) =>
@@ -371,7 +371,7 @@ inBothReadModes('a WebSocket', (serve) => {
         pong: (_, data) => void seen.push(`pong ${String(data)}`),
       }),
     )
-    const client = await openWs(t, serving.server) // answers pings by itself
+    const client = await openWs(t, serving.server) // answers pings automatically
     const socket = await asked.promise
     client.send('before')
     client.once('ping', () => client.send('behind'))
@@ -384,7 +384,7 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.equal(socket.ping(), false)
   })
 
-  test('hundreds of pings in one write are answered; whoever does not read the answers is closed', async (t) => {
+  test('hundreds of pings in one write are answered; a client that does not read the pongs is closed', async (t) => {
     const opened = gate<WebSocketConnection>()
     const serving = await serve(t, (server) => mapEcho(server, { open: (socket) => opened.open(socket) }))
     const answers = await RawSocket.open(serving)
@@ -403,7 +403,7 @@ inBothReadModes('a WebSocket', (serve) => {
     await client.until('messages are read too slowly')
   })
 
-  test('what does not fit into the bound at all is an error of the program', async (t) => {
+  test('a single message above maxQueuedBytes throws a LimitError', async (t) => {
     const errors: unknown[] = []
     const serving = await serve(t, (server) => {
       const route = mapEcho(server, {
@@ -422,7 +422,7 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.deepEqual(errors, [])
   })
 
-  test('messages are handled in order, one at a time, and the socket is not read meanwhile', async (t) => {
+  test('messages are handled in order, one at a time, and the socket is not read in the meantime', async (t) => {
     const opened = gate()
     const first = gate()
     const seen: string[] = []
@@ -457,7 +457,7 @@ inBothReadModes('a WebSocket', (serve) => {
 
   for (const when of ['open', 'message'] as const) {
     for (const how of ['throws', 'rejects'] as const) {
-      test(`a handler of ${when} that ${how} closes with 1011, and the program is told`, async (t) => {
+      test(`a handler of ${when} that ${how} closes with 1011, and the error is logged`, async (t) => {
         const fail = how === 'throws' ? () => assert.fail('broken') : () => Promise.reject(new Error('broken'))
         const serving = await serve(t, (server) => mapEcho(server, { [when]: fail }))
         const socket = await RawSocket.open(serving)
@@ -478,15 +478,15 @@ inBothReadModes('a WebSocket', (serve) => {
     'calls terminate()': (socket) => socket.terminate(),
   }
   for (const [what, end] of Object.entries(endings)) {
-    for (const how of ['at once', 'behind a wait'] as const) {
-      test(`behind a handler that ${what} ${how} no message is handled, and close comes last`, async (t) => {
+    for (const how of ['immediately', 'after a wait'] as const) {
+      test(`after a handler that ${what} ${how} no message is handled, and close is called last`, async (t) => {
         const seen: string[] = []
         const read = gate()
         const serving = await serve(t, (server) =>
           mapEcho(server, {
             message(socket, data) {
               seen.push(String(data))
-              if (how === 'at once') return end(socket)
+              if (how === 'immediately') return end(socket)
               return read.promise.then(() => end(socket))
             },
             close: () => void seen.push('closed'),
@@ -510,7 +510,7 @@ inBothReadModes('a WebSocket', (serve) => {
     ['resets', false],
     ['closes', true],
   ] as const) {
-    test(`what a client that ${how} had sent is handled before its close${compresses ? ', one at a time' : ''}`, async (t) => {
+    test(`messages that a client sent before it ${how} are handled before close${compresses ? ', one at a time' : ''}`, async (t) => {
       const seen: string[] = []
       const first = gate()
       const serving = await serve(t, (server) =>
@@ -538,7 +538,7 @@ inBothReadModes('a WebSocket', (serve) => {
     })
   }
 
-  test('rooms: a broadcast reaches those who are in, and all are left at the end', async (t) => {
+  test('rooms: a broadcast reaches the members, and a connection leaves all rooms when it ends', async (t) => {
     const sockets: WebSocketConnection<{ name: string }>[] = []
     let route!: WebSocketRoute<{ name: string }>
     const serving = await serve(t, (server) => {
@@ -567,11 +567,11 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.equal(route.broadcast('late', 'x'), 0)
   })
 
-  test('a silent client is asked, and broken off when it does not answer', async (t) => {
+  test('a silent client is pinged, and aborted if it does not answer', async (t) => {
     const codes: number[] = []
     const serving = await serve(t, (server) => mapEcho(server, { pingInterval: 100, close: (_, code) => void codes.push(code) }))
     const dead = await RawSocket.open(serving)
-    const alive = await openWs(t, serving.server) // answers pings by itself
+    const alive = await openWs(t, serving.server) // answers pings automatically
     assert.equal((await dead.frame()).opcode, PING)
     await dead.client.ended()
     await new Promise((resolve) => setTimeout(resolve, 400))
@@ -579,7 +579,7 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.deepEqual(codes, [1006])
   })
 
-  test('a client whose message takes long to arrive is not silent, and not broken off', async (t) => {
+  test('a client whose message takes long to arrive is not silent, and not aborted', async (t) => {
     for (const extension of ['', 'Sec-WebSocket-Extensions: permessage-deflate\r\n']) {
       const serving = await serve(t, (server) => mapEcho(server, { pingInterval: 200, perMessageDeflate: true }))
       const socket = await RawSocket.open(serving, '/', extension)
@@ -591,7 +591,7 @@ inBothReadModes('a WebSocket', (serve) => {
     }
   })
 
-  test('a client that reads slowly is not broken off, and one that stops to read is', async (t) => {
+  test('a client that reads slowly is not aborted, and one that stops reading is', async (t) => {
     const codes: number[] = []
     const serving = await serve(t, (server) =>
       mapEcho(server, {
@@ -616,7 +616,7 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.deepEqual(codes, [1006])
   })
 
-  test('a client is not taken for dead while its message is handled', async (t) => {
+  test('a client is not considered dead while its message is being handled', async (t) => {
     const handled = gate()
     const serving = await serve(t, (server) => mapEcho(server, { pingInterval: 30, message: () => handled.promise }))
     const client = await openWs(t, serving.server)
@@ -626,7 +626,7 @@ inBothReadModes('a WebSocket', (serve) => {
     handled.open()
   })
 
-  test('stop closes with 1001, and waits for those who answer', async (t) => {
+  test('stop closes with 1001, and waits for clients that answer', async (t) => {
     const serving = await serve(t, mapEcho)
     const clients = await Promise.all(Array.from({ length: 10 }, () => openWs(t, serving.server)))
     const codes = clients.map(async (client) => (await once(client, 'close'))[0] as number)
@@ -637,7 +637,7 @@ inBothReadModes('a WebSocket', (serve) => {
     )
   })
 
-  test('stop breaks off those who do not answer when its time is up', async (t) => {
+  test('stop aborts clients that have not answered within graceMs', async (t) => {
     const closed = gate<number>()
     const serving = await serve(t, (server) => mapEcho(server, { close: (_, code) => closed.open(code) }))
     const socket = await RawSocket.open(serving)
@@ -646,7 +646,7 @@ inBothReadModes('a WebSocket', (serve) => {
     await socket.client.closed()
   })
 
-  test('who asks while the server stops is answered 503', async (t) => {
+  test('a handshake while the server stops gets a 503', async (t) => {
     const later = gate()
     const serving = await serve(t, (server) => {
       server.use(async (_, next) => {
@@ -665,7 +665,7 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.deepEqual(serving.logged, [])
   })
 
-  test('who is let in while the server begins to stop is closed with 1001', async (t) => {
+  test('a client that is accepted just as the server stops is closed with 1001', async (t) => {
     const later = gate()
     const serving = await serve(t, (server) => mapEcho(server, { accept: () => later.promise }))
     const client = await openLater(t, serving.server)
@@ -676,7 +676,7 @@ inBothReadModes('a WebSocket', (serve) => {
   })
 
   for (const perMessageDeflate of [false, true]) {
-    test(`a reset in any phase ends the connection, and leaves nothing behind${perMessageDeflate ? ', with compression too' : ''}`, async (t) => {
+    test(`a reset in any phase ends the connection, and nothing is left of it${perMessageDeflate ? ', with compression too' : ''}`, async (t) => {
       const closed: number[] = []
       let opened = 0
       let route!: WebSocketRoute<unknown>
@@ -701,7 +701,7 @@ inBothReadModes('a WebSocket', (serve) => {
     })
   }
 
-  test('a client that ends its side is ended too', async (t) => {
+  test('the server ends its side after the client has', async (t) => {
     const closed = gate<number>()
     const serving = await serve(t, (server) => mapEcho(server, { close: (_, code) => closed.open(code) }))
     const socket = await RawSocket.open(serving)
@@ -710,7 +710,7 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.equal(await closed.promise, 1006)
   })
 
-  test('compresses where it is told to', async (t) => {
+  test('compresses with perMessageDeflate', async (t) => {
     const { server } = await serve(t, (server) => mapEcho(server, { perMessageDeflate: true, maxMessageSize: 100_000 }))
     const client = await openWs(t, server)
     assert.match(client.extensions, /permessage-deflate/)
@@ -720,7 +720,7 @@ inBothReadModes('a WebSocket', (serve) => {
     assert.equal((await once(client, 'close'))[0], 1009)
   })
 
-  test('messages from 1 KiB on are compressed, shorter ones never', async (t) => {
+  test('messages of 1 KiB or more are compressed, shorter ones never', async (t) => {
     const serving = await serve(t, (server) => mapEcho(server, { perMessageDeflate: true }))
     for (const parameter of ['', '; server_no_context_takeover']) {
       const socket = await RawSocket.open(serving, '/', `Sec-WebSocket-Extensions: permessage-deflate${parameter}\r\n`)
@@ -767,7 +767,7 @@ inBothReadModes('a WebSocket', (serve) => {
     })
   }
 
-  test('of what one read may become, a message at a time is in memory', async (t) => {
+  test('of all messages in one read, only one at a time is decompressed', async (t) => {
     const first = gate()
     let handled = 0
     const serving = await serve(t, (server) =>
@@ -791,7 +791,7 @@ inBothReadModes('a WebSocket', (serve) => {
     await eventually(() => handled === 40, 'all messages')
   })
 
-  test('an extension that cannot be taken up is declined, and one that cannot be read is refused', async (t) => {
+  test('an unsupported extension is declined, and a malformed field is refused', async (t) => {
     const serving = await serve(t, (server) => {
       mapEcho(server, { perMessageDeflate: true })
       server.useModule(websocket('/plain', echo))
@@ -830,7 +830,7 @@ inBothReadModes('a WebSocket', (serve) => {
     }
   })
 
-  test('undici’s WebSocket says and hears the same', async (t) => {
+  test('undici’s WebSocket sends and receives the same', async (t) => {
     const { server } = await serve(t, mapEcho)
     const client = new UndiciSocket(`ws://127.0.0.1:${server.port}/`)
     client.binaryType = 'arraybuffer'
@@ -850,7 +850,7 @@ inBothReadModes('a WebSocket', (serve) => {
   })
 })
 
-/** A client of ws that is not open yet: its request has reached the server. */
+/** A client of ws that is not open yet. Its request has reached the server. */
 async function openLater(t: TestContext, server: HttpServer): Promise<WsClient> {
   const client = new WsClient(`ws://127.0.0.1:${server.port}/`)
   t.after(() => client.terminate())
@@ -865,7 +865,7 @@ describe('in Chromium', { skip: noChromium }, () => {
   })
   after(() => browser?.close())
 
-  test('a page talks to its own server, is told when it stops, and is refused by another', async (t) => {
+  test('a page exchanges messages with its own server, sees it stop, and is refused by another', async (t) => {
     const server = new HttpServer()
     const other = new HttpServer()
     for (const one of [server, other]) {
@@ -909,7 +909,7 @@ describe('in Chromium', { skip: noChromium }, () => {
   })
 })
 
-test('a server that speaks HTTP/2 lets WebSockets in over HTTP/1.1, and answers 505 over HTTP/2', async (t) => {
+test('a server with HTTP/2 accepts WebSockets over HTTP/1.1, and responds with 505 over HTTP/2', async (t) => {
   const { server, logged } = await serveHttp2(t, (one) => void mapEcho(one))
   const offer: ConnectionOptions = { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }
   const client = new WsClient(`wss://localhost:${server.port}/`, [], offer)
@@ -924,7 +924,7 @@ test('a server that speaks HTTP/2 lets WebSockets in over HTTP/1.1, and answers 
   assert.deepEqual(logged, [])
 })
 
-test('options that cannot be are refused', () => {
+test('invalid options are refused', () => {
   const wrong: unknown[] = [
     { maxMessageSize: 0 },
     { maxQueuedBytes: Number.POSITIVE_INFINITY },

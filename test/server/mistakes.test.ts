@@ -446,7 +446,7 @@ test('told with what was expected and what came: a list as source of events', as
     assert.equal(failure?.code, 'WEIR_OPTION_INVALID')
     assert.match(
       failure!.message!,
-      /a channel, an async iterable or a function that gives one, not (?:an array|a string|undefined|an object)/,
+      /a channel, an async iterable or a function that returns one, not (?:an array|a string|undefined|an object)/,
     )
   }
 })
