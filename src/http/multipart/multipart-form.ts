@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { PayloadTooLargeError } from '../../base/errors.ts'
-import { checkNames } from '../../base/options.ts'
+import { checkNames, flag, invalid } from '../../base/options.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { DEFAULT_MULTIPART_LIMITS } from '../../formats/multipart.ts'
@@ -60,34 +60,53 @@ export class UploadedFile {
     this.content = content
   }
 
-  /** The content as a stream: always the same one, to be read once. */
+  /** The content as a stream: always the same one. As a stream it can be read once; `copyTo` writes the whole file each time. */
   get data(): FileData {
     this.#data ??= new FileData(this.content)
     return this.#data
   }
 }
 
+/** How a file is copied. */
+export interface CopyOptions {
+  /** Whether the target is ended after the file. Default true. With false it stays open, for the next file or for `end()`. */
+  readonly end?: boolean
+}
+
+const COPY_OPTION_NAMES = ['end'] as const satisfies readonly (keyof CopyOptions)[]
+
 /** The content of a file in memory as a Readable. */
 export class FileData extends Readable {
   /** Size of the file in bytes. */
   readonly length: number
-  #rest: Uint8Array | null
+  readonly #content: Uint8Array
+  #isPushed = false
 
   /** @internal */
   constructor(content: Uint8Array) {
     super()
     this.length = content.length
-    this.#rest = content
+    this.#content = content
   }
 
-  /** Writes everything to `target` and ends it; resolves when it has been taken. */
-  async copyTo(target: Writable): Promise<void> {
-    await pipeline(this, target)
+  /**
+   * Writes the whole file to `target` and ends it, unless `options` says otherwise. Every call writes all of it, also when the stream itself
+   * has been read or closed, and none of them reads from the stream.
+   *
+   * @returns resolves when `target` has finished, with `end: false` when everything has been handed to it
+   * @throws (rejects) WEIR_OPTION_INVALID for a target that has ended or was destroyed, and whatever the target fails with
+   */
+  async copyTo(target: Writable, options: CopyOptions = {}): Promise<void> {
+    checkNames('copyTo()', options, COPY_OPTION_NAMES)
+    const end = options.end === undefined || flag('copyTo()', 'end', options.end)
+    if (target.writableEnded || target.destroyed)
+      throw invalid('copyTo()', 'the target has ended: give each file a target of its own, or copy with { end: false }')
+    await pipeline(new FileData(this.#content), target, { end })
   }
 
   override _read(): void {
-    if (this.#rest !== null && this.#rest.length > 0) this.push(this.#rest)
-    this.#rest = null
+    if (!this.#isPushed && this.length > 0) this.push(this.#content)
+    this.#isPushed = true
     this.push(null)
   }
 }
