@@ -128,9 +128,10 @@ class Population {
   #infer(present: unknown, value: unknown, path: string, choice: Choice, depth: number): unknown {
     const schema = BY_TYPE[typeof present]
     if (value === null && this.#isJson) return this.#select(this.#inferNull(present, schema, path), present, path, choice)
-    if (schema !== undefined) return this.#convert(schema, value, path)
-    if (present instanceof Date) return this.#convert(t.dateTime, value, path)
-    if (Array.isArray(present)) return this.#inferArray(present, value, path, depth)
+    const scalar = schema ?? (present instanceof Date ? t.dateTime : undefined)
+    // A path into what has no parts names nothing that could be written.
+    if (scalar !== undefined) return choice === 'some' ? SKIP : this.#convert(scalar, value, path)
+    if (Array.isArray(present)) return this.#select(this.#inferArray(present, value, path, depth), present, path, choice)
     if (present === null || present === undefined) {
       return this.#isJson ? this.#select(this.#copy(value, path, depth), present, path, choice) : value
     }
@@ -149,12 +150,17 @@ class Population {
     return null
   }
 
+  /** Its elements are what the first one is. The elements of a form are texts: without a first one they stay what they are. */
   #inferArray(present: readonly unknown[], value: unknown, path: string, depth: number): unknown {
-    if (!this.#isJson) return this.#convert(TEXTS, value, path)
-    if (!Array.isArray(value)) return this.#fail(path, 'an array', show(value))
     const first = present[0]
     const element = first instanceof Date ? t.dateTime : BY_TYPE[typeof first]
-    return element === undefined ? this.#copy(value, path, depth) : this.#convert(t.array(element), value, path)
+    if (element !== undefined) return this.#convert(t.array(element), value, path)
+    if (!this.#isJson) {
+      return first === undefined || first === null
+        ? this.#convert(TEXTS, value, path)
+        : this.#fail(path, 'an array of objects', show(value))
+    }
+    return Array.isArray(value) ? this.#copy(value, path, depth) : this.#fail(path, 'an array', show(value))
   }
 
   /**
@@ -163,10 +169,12 @@ class Population {
    */
   #select(value: unknown, present: unknown, path: string, choice: Choice): unknown {
     if (choice === 'all' || value === SKIP) return value
-    if (!isModel(value)) return SKIP
     const isThere = isModel(present)
+    if (Array.isArray(value)) return isThere ? SKIP : this.#selectElements(value, path, choice)
+    if (!isModel(value)) return SKIP
     const parts: Record<string, unknown> = {}
     for (const [key, part] of Object.entries(value)) {
+      if (key === '__proto__') continue // a schema of another library may have let it through
       const partPath = `${path}.${key}`
       const partChoice = this.#selection!.of(partPath, choice !== 'some')
       if (partChoice === 'none') continue
@@ -177,6 +185,19 @@ class Population {
       else parts[key] = selected
     }
     return isThere ? SKIP : parts
+  }
+
+  /**
+   * A key path applies to each element. An array is replaced as a whole: no element takes over what may not be written from the one that had
+   * its index, because the client chooses the order. Elements without parts are kept, unless only parts are included.
+   */
+  #selectElements(list: readonly unknown[], path: string, choice: Choice): unknown {
+    const kept: unknown[] = []
+    for (const element of list) {
+      const selected = Array.isArray(element) || isModel(element) ? this.#select(element, undefined, path, choice) : element
+      if (selected !== SKIP && (selected !== element || choice === 'most')) kept.push(selected)
+    }
+    return kept.length === 0 && list.length > 0 ? SKIP : kept
   }
 
   /** JSON of any form. `__proto__` is left out: what reads the model later might copy it onto a prototype. */

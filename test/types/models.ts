@@ -65,6 +65,38 @@ export const paths: KeyPath<User>[] = ['id', 'name', 'address', path]
 // @ts-expect-error a method is no property to write
 export const method: KeyPath<User> = 'greet'
 
+interface Line {
+  price: number
+  tax: { rate: number } | null
+  notes: readonly { text: string }[]
+}
+interface Order {
+  lines: Line[]
+  pairs?: [Line, Address]
+  tags: string[]
+}
+export const elementPaths: KeyPath<Order>[] = [
+  'lines',
+  'lines.price',
+  'lines.tax.rate',
+  'lines.notes.text',
+  'pairs.price',
+  'pairs.city',
+  'tags',
+]
+// @ts-expect-error no element has it
+export const noElementPath: KeyPath<Order> = 'lines.prise'
+// @ts-expect-error a text has no parts
+export const textPath: KeyPath<Order> = 'tags.length'
+/** Types that hold themselves come to an end. */
+type Json = string | number | null | Json[] | { [name: string]: Json }
+interface Tree {
+  name: string
+  children: Tree[]
+}
+export const treePath: KeyPath<Tree> = 'children.children.name'
+export const jsonPath: KeyPath<{ any: Json }> = 'any.x.y'
+
 declare const request: HttpRequest
 request.bodyMap(new User(), { includeProperties: ['name', 'address.zip'], excludeProperties: new Set(['id'] as const) })
 // @ts-expect-error no such property
