@@ -41,7 +41,14 @@ export type { FileOptions } from './http/answer/file-options.ts'
 export type { Problem } from './http/answer/problem.ts'
 export { type FileContent, HttpResponse, type ResponseContent, type TakeOver } from './http/answer/response.ts'
 export type { CookieOptions } from './http/answer/set-cookie.ts'
-export { type BodyMapAnonymousOptions, type BodyMapOptions, bodyMap, bodyMapAnonymous, type Mappable } from './http/body/body-map.ts'
+export {
+  type BodyMapAnonymousOptions,
+  type BodyMapOptions,
+  type BodyModel,
+  bodyMap,
+  bodyMapAnonymous,
+  type Mappable,
+} from './http/body/body-map.ts'
 export type { CertificateName, ClientCertificate } from './http/connection-info.ts'
 export type { JsonEngine, JsonSettings, Serialize } from './http/json-engine.ts'
 export type { CopyOptions, FileData, MultipartFormData, MultipartOptions, UploadedFile } from './http/multipart/multipart-form.ts'

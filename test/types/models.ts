@@ -1,6 +1,6 @@
 // Models and what may be said of their properties. Only tsc runs this file.
 
-import { Field, fields, type HttpRequest, type KeyPath, type MultipartFormData, t } from '../../src/index.ts'
+import { bodyMap, Field, fields, type HttpRequest, type KeyPath, type MultipartFormData, type StandardSchema, t } from '../../src/index.ts'
 
 class Address {
   city = ''
@@ -102,6 +102,22 @@ request.bodyMap(new User(), { includeProperties: ['name', 'address.zip'], exclud
 // @ts-expect-error no such property
 request.bodyMap(new User(), { includeProperties: ['nmae'] })
 request.bodyMap({ a: 1 }, { includeProperties: null })
+// @ts-expect-error a schema is not populated
+request.bodyMap(t.object({ a: t.int }))
+// @ts-expect-error a schema is not populated
+request.bodyMapAnonymous(t.string)
+declare const ofOtherLibrary: StandardSchema<unknown, User> & { parse(value: unknown): User }
+// @ts-expect-error a schema is not populated
+bodyMap(request, ofOtherLibrary)
+export function readInto<T extends object>(model: T): boolean {
+  return request.bodyMap(model) && bodyMap(request, model)
+}
+declare const anyObject: object
+declare const record: Record<string, unknown>
+declare const partial: Partial<User>
+export const mapped = [anyObject, record, partial, { a: 1 } as { a?: number }].map((model) => request.bodyMap(model))
+request.bodyMap(record)
+request.bodyMap(partial, { excludeProperties: ['address.city'] })
 request.bodyMapAnonymous({ a: 1 }, { settings: { zoneless: 'local', maxDepth: 3 } })
 
 // What `dom` has of fetch, Blob and Web Crypto takes no memory that threads may share.

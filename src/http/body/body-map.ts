@@ -4,13 +4,19 @@ import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET
 import { emptyRecord } from '../../base/empty-record.ts'
 import { ModelBindingError, WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkWord, wholeNumber } from '../../base/options.ts'
+import { checkFunction, checkNames, checkWord, invalid, wholeNumber } from '../../base/options.ts'
 import { type FormRecord, foldForm } from '../../formats/form.ts'
 import { isJson, parseMediaType } from '../../formats/media-type.ts'
 import type { KeyPath } from '../../model/key-paths.ts'
 import { DEFAULT_MAX_DEPTH, type PopulateOptions, populate } from '../../model/populate.ts'
-import { checkEngine, type JsonEngine, type JsonSettings } from '../json-engine.ts'
+import { isSchema } from '../../schema/standard.ts'
+import { checkEngine, checkSettled, type JsonEngine, type JsonSettings } from '../json-engine.ts'
 import type { RequestBody } from './body.ts'
+
+/** What `bodyMap` populates: any object but a schema. The text ends what the compiler says about a schema. */
+export type BodyModel = object & {
+  readonly '~standard'?: 'a schema cannot be populated: pass an object, such as new User(), whose properties have schemas by fields() or @Field'
+}
 
 /** How a model without a class of its own is mapped. */
 export interface BodyMapAnonymousOptions {
@@ -83,7 +89,7 @@ export function mapBody(
   engine: JsonEngine | null,
 ): boolean {
   body.checkAlive(member)
-  if (typeof model !== 'object' || model === null || Array.isArray(model)) throw noModel(member, model)
+  if (typeof model !== 'object' || model === null || Array.isArray(model) || isSchema(model)) throw noModel(member, model)
   const type = contentType === null ? null : parseMediaType(contentType)
   if (type === null) return false
   if (isJson(type.type)) return isUtf8Only(type.parameters) && mapJson(member, body, model, options, options.jsonEngine ?? engine)
@@ -104,7 +110,7 @@ function mapJson(member: string, body: RequestBody, model: object, options: AnyO
   const text = body.text(member)
   // Bytes that are no UTF-8 have left U+FFFD in the text; where there is none, the bytes need no second look.
   if (text === '' || (text.includes('\uFFFD') && !body.isUtf8)) return false
-  if (engine !== null) return mapByEngine(engine, text, model, options)
+  if (engine !== null) return mapByEngine(member, engine, text, model, options)
   const maxDepth = options.settings?.maxDepth ?? DEFAULT_MAX_DEPTH
   // Before it is parsed: that takes long where brackets are many, and a reviver, which is called from within itself, would break the stack.
   if (!isAtMost(maxDepth, text))
@@ -121,14 +127,16 @@ function mapJson(member: string, body: RequestBody, model: object, options: AnyO
   return true
 }
 
-function mapByEngine(engine: JsonEngine, text: string, model: object, options: AnyOptions): boolean {
+function mapByEngine(member: string, engine: JsonEngine, text: string, model: object, options: AnyOptions): boolean {
+  let result: unknown
   try {
-    engine.populate(text, model, options)
-    return true
+    result = engine.populate(text, model, options)
   } catch (error) {
     if (error instanceof SyntaxError) return false
     throw error
   }
+  checkSettled(member, 'populate', result)
+  return true
 }
 
 /** Whether objects and arrays in a JSON text lie at most `depth` deep in one another. */
@@ -164,8 +172,13 @@ function stringEnd(text: string, at: number): number {
   return text.length
 }
 
-/** TypeScript takes a class and a list for objects; what is written into them helps nobody. */
+/** Classes, lists and schemas are objects too, but what is written into them helps nobody. */
 function noModel(member: string, given: unknown): WeirError {
+  if (isSchema(given))
+    return invalid(
+      member,
+      'a schema cannot be populated: pass an object, such as new User(), whose properties have schemas by fields() or @Field',
+    )
   const hint = typeof given === 'function' ? `: give it an instance, new ${given.name || 'Model'}()` : ''
   return new WeirError('WEIR_OPTION_INVALID', `${member} populates an object, not ${kindOf(given)}${hint}`)
 }
@@ -187,17 +200,17 @@ function isUtf8Only(parameters: ReadonlyMap<string, string>): boolean {
 
 /** What the functions below take: an `HttpRequest`. */
 export interface Mappable {
-  bodyMap<T extends object>(model: T, options?: BodyMapOptions<T>): boolean
-  bodyMapAnonymous<T extends object>(model: T, options?: BodyMapAnonymousOptions): boolean
+  bodyMap<T extends BodyModel>(model: T, options?: BodyMapOptions<T>): boolean
+  bodyMapAnonymous<T extends BodyModel>(model: T, options?: BodyMapAnonymousOptions): boolean
 }
 
 /** `request.bodyMap(model, options)`, in the form in which the request comes first. */
-export function bodyMap<T extends object>(request: Mappable, model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
+export function bodyMap<T extends BodyModel>(request: Mappable, model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
   return request.bodyMap(model, options)
 }
 
 /** `request.bodyMapAnonymous(model, options)`, in the form in which the request comes first. */
-export function bodyMapAnonymous<T extends object>(
+export function bodyMapAnonymous<T extends BodyModel>(
   request: Mappable,
   model: T,
   options: BodyMapAnonymousOptions = NO_MAP_OPTIONS,

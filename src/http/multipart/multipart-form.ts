@@ -65,6 +65,12 @@ export class UploadedFile {
     this.#data ??= new FileData(this.content)
     return this.#data
   }
+
+  /** What the form says about the file, and its size in bytes: not its content. */
+  toJSON(): { fieldName: string; fileName: string | null; contentType: string; length: number } {
+    const { fieldName, fileName, contentType, content } = this
+    return { fieldName, fileName, contentType, length: content.length }
+  }
 }
 
 /** How a file is copied. */

@@ -15,6 +15,7 @@ import {
   ANONYMOUS_OPTION_NAMES,
   type BodyMapAnonymousOptions,
   type BodyMapOptions,
+  type BodyModel,
   checkBodyMapOptions,
   MAP_OPTION_NAMES,
   mapBody,
@@ -23,7 +24,7 @@ import {
 import { bodyLimit } from '../body/body-mode.ts'
 import { streamOf } from '../body/body-stream.ts'
 import type { ConnectionInfo } from '../connection-info.ts'
-import type { JsonEngine } from '../json-engine.ts'
+import { type JsonEngine, noJsonForm } from '../json-engine.ts'
 import {
   DEFAULT_FORM_LIMITS,
   MemoryParts,
@@ -240,15 +241,15 @@ export class HttpRequest {
    * JSON, JSON that is not an object
    * @throws ModelBindingError listing every property whose value cannot be converted; uncaught it answers 400
    * @throws BodyNotBufferedError on a streaming route, before `bufferBody()`
-   * @throws WEIR_OPTION_INVALID for an option that there is not, or a value that it cannot have
+   * @throws WEIR_OPTION_INVALID for an unknown option or value, a schema in place of a model, and an asynchronous `jsonEngine`
    */
-  bodyMap<T extends object>(model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
+  bodyMap<T extends BodyModel>(model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
     if (options !== NO_MAP_OPTIONS) checkBodyMapOptions('bodyMap()', options, MAP_OPTION_NAMES)
     return mapBody('bodyMap()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 
   /** The same for a plain object literal that serves as template: its values say what each property is. */
-  bodyMapAnonymous<T extends object>(model: T, options: BodyMapAnonymousOptions = NO_MAP_OPTIONS): boolean {
+  bodyMapAnonymous<T extends BodyModel>(model: T, options: BodyMapAnonymousOptions = NO_MAP_OPTIONS): boolean {
     if (options !== NO_MAP_OPTIONS) checkBodyMapOptions('bodyMapAnonymous()', options, ANONYMOUS_OPTION_NAMES)
     return mapBody('bodyMapAnonymous()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
@@ -373,6 +374,14 @@ export class HttpRequest {
     if (this.#body.isWhole) return new Request(url, { ...init, body: this.bodyBytes })
     // `duplex` is in the Fetch standard and in Node, but not in the types.
     return new Request(url, { ...init, body: Readable.toWeb(this.bodyStream()), duplex: 'half' } as RequestInit)
+  }
+
+  /**
+   * A request has no JSON form: `{}` in a response would help nobody, and all of it would be too much.
+   * @throws WEIR_RESULT_UNSENDABLE
+   */
+  toJSON(): never {
+    throw noJsonForm('a request', 'request.url or request.headers')
   }
 
   /** @internal The client is gone, or the server has given up. */
