@@ -99,7 +99,7 @@ export const ERRORS = {
   WEIR_MODEL_BINDING: peer(400, STAYS, 'the body does not fit the model', 'docs/guide/body.md'),
   WEIR_BODY_NOT_BUFFERED: developer(500, STAYS, 'the body is a stream here: await request.bufferBody() first', 'docs/guide/request.md'),
   WEIR_BODY_IS_FORM: peer(415, STAYS, 'a multipart form came, which is not read as a whole here', 'docs/guide/request.md'),
-  WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'the body stream was read already', 'docs/guide/request.md'),
+  WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'a body stream can be read only once', 'docs/guide/request.md'),
   WEIR_REQUEST_EXPIRED: developer(
     500,
     STAYS,

@@ -88,12 +88,13 @@ export class BodyNotBufferedError extends WeirError {
   }
 }
 
-/** The body stream was taken already; it cannot be rewound. */
+/** The body stream has another reader, or had one; it cannot be rewound. */
 export class BodyAlreadyReadError extends WeirError {
   override readonly name = 'BodyAlreadyReadError'
 
-  constructor(member: string) {
-    super('WEIR_BODY_ALREADY_READ', member)
+  /** @param why what stands in the way, where that is not plain */
+  constructor(member: string, why?: string) {
+    super('WEIR_BODY_ALREADY_READ', why === undefined ? member : `${member}: ${why}`)
   }
 }
 
