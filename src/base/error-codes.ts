@@ -124,7 +124,7 @@ export const ERRORS = {
   WEIR_PACKAGE_MISSING: developer(500, STAYS, 'a package that this module needs is not installed', 'docs/dependencies.md'),
 
   // Multipart forms and files
-  WEIR_MULTIPART_DELIMITER: peer(400, STAYS, 'a line begins with the boundary but is no delimiter', 'RFC 2046 §5.1.1'),
+  WEIR_MULTIPART_DELIMITER: peer(400, STAYS, 'the boundary stands where it is not a delimiter', 'RFC 2046 §5.1.1'),
   WEIR_MULTIPART_HEADER_SYNTAX: peer(400, STAYS, 'the head of a part does not follow its grammar', 'RFC 7578 §4'),
   WEIR_MULTIPART_PART_NAME: peer(400, STAYS, 'a part is not form-data with a name', 'RFC 7578 §4.2'),
   WEIR_MULTIPART_ENCODING: peer(400, STAYS, 'a part has a transfer encoding that is not supported', 'RFC 7578 §4.7'),
