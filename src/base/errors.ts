@@ -122,7 +122,7 @@ export interface BindingFailure {
   readonly name: string
   readonly in: 'route' | 'query' | 'body'
   readonly expected: string
-  /** The text that came, shortened to 100 characters; absent when nothing came. */
+  /** The text that came, shortened to 100 characters; absent when nothing came, `(not shown)` of a secret. */
   readonly actual?: string
 }
 

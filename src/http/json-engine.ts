@@ -57,6 +57,11 @@ export interface JsonSettings extends ReadContext {
   readonly reviver?: (this: unknown, key: string, value: unknown) => unknown
   /** How deep objects and arrays may lie in one another. Default 64. Beyond it: `ModelBindingError`. */
   readonly maxDepth?: number
+  /**
+   * Properties whose values are never repeated in errors, problem documents and logs: a name (`password`) wherever it stands, or a key path
+   * from the model (`card.number`). Case does not count. Default: none but those whose schema is `.secret()`, which are secret in any case.
+   */
+  readonly secret?: readonly string[]
 }
 
 /** What `toJSON` of weir's own objects throws. */

@@ -3,8 +3,8 @@
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET } from '../../base/ascii.ts'
 import { emptyRecord } from '../../base/empty-record.ts'
 import { ModelBindingError, WeirError } from '../../base/errors.ts'
-import { kindOf } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkWord, invalid, wholeNumber } from '../../base/options.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { checkFunction, checkNames, checkWord, invalid, listOf, wholeNumber } from '../../base/options.ts'
 import { type FormRecord, foldForm } from '../../formats/form.ts'
 import { isJson, parseMediaType } from '../../formats/media-type.ts'
 import type { KeyPath } from '../../model/key-paths.ts'
@@ -51,6 +51,7 @@ const SETTING_NAMES = [
   'zoneless',
   'unknownProperties',
   'nullValues',
+  'secret',
 ] as const satisfies readonly (keyof JsonSettings)[]
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -71,12 +72,14 @@ export function checkBodyMapOptions(member: string, options: BodyMapAnonymousOpt
 
 function checkSettings(owner: string, settings: JsonSettings): void {
   checkNames(owner, settings, SETTING_NAMES)
-  const { reviver, maxDepth = DEFAULT_MAX_DEPTH, zoneless, unknownProperties, nullValues } = settings
+  const { reviver, maxDepth = DEFAULT_MAX_DEPTH, zoneless, unknownProperties, nullValues, secret = [] } = settings
   checkFunction(owner, 'reviver', reviver)
   if (maxDepth !== Number.POSITIVE_INFINITY) wholeNumber(owner, 'maxDepth', maxDepth, 1)
   checkWord(owner, 'zoneless', zoneless, 'utc', 'local')
   checkWord(owner, 'unknownProperties', unknownProperties, 'ignore', 'error')
   checkWord(owner, 'nullValues', nullValues, 'set', 'ignore')
+  for (const name of listOf<unknown>(owner, 'secret', secret))
+    if (typeof name !== 'string' || name === '') throw invalid(owner, `secret: ${shown(name)} is not a name or a key path`)
 }
 
 /** @returns whether there was something to map @throws ModelBindingError, WEIR_OPTION_INVALID for a model that is none */
