@@ -1,6 +1,6 @@
 // The Cookie header, as a server reads it (RFC 6265 §4.2, §5.4).
 
-import { DQUOTE, isBlank } from '../base/ascii.ts'
+import { isBlank } from '../base/ascii.ts'
 
 import { decodePercent } from './percent.ts'
 
@@ -9,7 +9,7 @@ import { decodePercent } from './percent.ts'
  *
  * Pieces are split at `;` and at their first `=`; SP and HTAB around names and values are dropped, nothing else is (a `trim()` would
  * also eat U+00A0, and then `\xa0__Host-id` would pass for `__Host-id`). A piece without `=` or without a name is no cookie (§4.2.1)
- * and is skipped. One pair of double quotes around a value is dropped (§4.1.1). Names are never decoded.
+ * and is skipped. Double quotes around a value belong to it, as in the browser that sends it (RFC 6265bis §4.1.1). Names are never decoded.
  *
  * RFC 6265 knows no percent-encoding, but everybody writes it, weir's own `response.cookie` included. So a value whose every `%` begins
  * a valid escape and whose bytes are UTF-8 is decoded; any other value is given as it was sent.
@@ -33,10 +33,7 @@ export function parseCookies(header: string): string[] {
 }
 
 function cookieValue(text: string): string {
-  const last = text.length - 1
-  const quoted = last > 0 && text.charCodeAt(0) === DQUOTE && text.charCodeAt(last) === DQUOTE
-  const value = quoted ? text.slice(1, last) : text
-  return value.includes('%') ? (decodePercent(value) ?? value) : value
+  return text.includes('%') ? (decodePercent(text) ?? text) : text
 }
 
 /** `text` from `start` to `end` without the blanks around it. */

@@ -5,6 +5,7 @@ import { emptyRecord } from '../../base/empty-record.ts'
 import { ModelBindingError, WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, checkWord, invalid, listOf, wholeNumber } from '../../base/options.ts'
+import { charsetOf } from '../../formats/charset.ts'
 import { type FormRecord, foldForm } from '../../formats/form.ts'
 import { isJson, parseMediaType } from '../../formats/media-type.ts'
 import type { KeyPath } from '../../model/key-paths.ts'
@@ -97,8 +98,9 @@ export function mapBody(
   if (type === null) return false
   if (isJson(type.type)) return isUtf8Only(type.parameters) && mapJson(member, body, model, options, options.jsonEngine ?? engine)
   if (type.type !== FORM) return false
-  if (!body.hasText(member)) return false
-  const { pairs, isFlat } = body.form(member, Object.keys(model))
+  const charset = charsetOf(type.parameters.get('charset'))
+  if (charset === null || !body.hasText(member)) return false
+  const { pairs, isFlat } = body.form(member, charset, Object.keys(model))
   populate(model, { kind: 'form', value: isFlat ? pairs : foldForm(pairs, new Folded()) }, populateOptions(options))
   return true
 }
@@ -197,8 +199,7 @@ function populateOptions(options: AnyOptions): PopulateOptions {
 
 /** JSON between systems is UTF-8 (RFC 8259 §8.1); another charset is refused rather than guessed at. */
 function isUtf8Only(parameters: ReadonlyMap<string, string>): boolean {
-  const charset = parameters.get('charset')
-  return charset === undefined || /^utf-?8$/i.test(charset)
+  return charsetOf(parameters.get('charset')) === 'utf-8'
 }
 
 /** What the functions below take: an `HttpRequest`. */

@@ -9,11 +9,10 @@ import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { DEFAULT_MULTIPART_LIMITS } from '../../formats/multipart.ts'
 import { Pairs } from '../../formats/pairs.ts'
-import type { PartHead } from '../../formats/part-head.ts'
+import { isFile, type PartHead } from '../../formats/part-head.ts'
 
 import { GatheredBytes } from '../body/gathered-bytes.ts'
 import { type FormLimits, formLimits, type PartReceiver } from './multipart-reading.ts'
-import { isFile } from './multipart-stream.ts'
 
 /** Sizes are bytes. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError`. */
 export interface MultipartOptions {
@@ -176,7 +175,7 @@ export class MemoryParts implements PartReceiver {
 
   end(): boolean {
     if (this.#isFile) this.#files.push(new UploadedFile(this.#head!, this.#onlyPiece ?? this.#content.takeBytes()))
-    else this.#fields.push(this.#head!.name, this.#content.takeText())
+    else this.#fields.push(this.#head!.name, this.#content.takeText(this.#head!.charset))
     this.#onlyPiece = null
     return true
   }
