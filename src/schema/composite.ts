@@ -37,6 +37,7 @@ export class ArraySchema<T> extends Schema<T> {
     return this.#with(withCounts(this.#count, { min: elements, max: elements }))
   }
 
+  /** @internal */
   override get holdsSecret(): boolean {
     return super.holdsSecret || this.#element.holdsSecret
   }
@@ -118,6 +119,7 @@ export class ObjectSchema<T> extends Schema<T> {
     return this.#properties.size === 0 ? 'an object' : `an object with ${[...this.#properties.keys()].join(', ')}`
   }
 
+  /** @internal */
   override get holdsSecret(): boolean {
     return super.holdsSecret || [...this.#properties.values()].some((schema) => schema.holdsSecret)
   }

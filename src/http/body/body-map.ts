@@ -29,7 +29,7 @@ export interface BodyMapAnonymousOptions {
 
 /** How a model is mapped. */
 export interface BodyMapOptions<T> extends BodyMapAnonymousOptions {
-  /** Properties to write, by name or by key path (`address.city`). Null or absent: all. */
+  /** Properties to write, by name or by key path (`address.city`; `lines.price` applies to each element of an array). Null or absent: all. */
   readonly includeProperties?: Iterable<KeyPath<T>> | null
   /** Properties to leave alone. Null or absent: none. */
   readonly excludeProperties?: Iterable<KeyPath<T>> | null
