@@ -23,7 +23,7 @@ export const APART = [
       return [
         ...lines.map((line) => `- ${line}`),
         '',
-        'By `node bench/idle.mjs`; after a collection, beyond what the server needs without them.',
+        'Measured with `node bench/idle.mjs`, after a collection, without what the server needs when it has no connections.',
       ].join('\n')
     },
   },
@@ -33,7 +33,7 @@ export const APART = [
     async measure({ pinning, quick, say }) {
       const rounds = quick ? COLD_STARTS.quick : COLD_STARTS.full
       const text = await coldStart({ rounds, pinning, say })
-      return `${text}\n\nMedians of ${rounds} starts, by \`node bench/cold-start.mjs\`; ± is the 95 % confidence interval. What node:net takes is Node itself.`
+      return `${text}\n\nMedians of ${rounds} starts, measured with \`node bench/cold-start.mjs\`; ± is the 95 % confidence interval. The time of node:net is that of Node itself.`
     },
   },
   {
@@ -45,7 +45,7 @@ export const APART = [
       const args = ['--rounds', '11', '--memory', '100,1024']
       const stdout = await outputOf({ command: process.execPath, args: [pathOf('uploads.mjs'), ...args] })
       const figures = stdout.slice(stdout.indexOf('###')).trim().replaceAll('###', '####')
-      return `${figures}\n\nBy \`node bench/uploads.mjs ${args.join(' ')}\`; busboy is node:http with busboy, raw node:http that saves the body as it is.`
+      return `${figures}\n\nMeasured with \`node bench/uploads.mjs ${args.join(' ')}\`; busboy is node:http with busboy, and raw is node:http that saves the body unparsed.`
     },
   },
 ]

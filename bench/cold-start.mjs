@@ -33,7 +33,7 @@ export async function coldStart({ rounds, pinning, say = () => {} }) {
     }
   }
   const lines = [
-    '| server | spawn to first answer ms | CPU until then ms | importing it ms |',
+    '| server | spawn to first response ms | CPU until then ms | import ms |',
     '| --- | --- | --- | --- |',
     ...[...found].map(([name, all]) => `| ${name} | ${['answerMs', 'cpuMs', 'importMs'].map((key) => cell(all, key)).join(' | ')} |`),
   ]

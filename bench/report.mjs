@@ -1,15 +1,15 @@
-// The figures as Markdown.
+// Writes the figures as Markdown.
 import { MOST_STOLEN } from './machine.mjs'
 import { median, spread, uncertainty } from './statistics.mjs'
 
-/** Below this share of its core a server was not at its limit. */
+/** A server that used less than this share of its core was not at its limit. */
 const SATURATED = 0.9
-/** Above this share of its core the load generator may have been the bottleneck. */
+/** A load generator that used more than this share of its core may have been the bottleneck. */
 const EXHAUSTED = 0.85
-/** Above this share of a core, what else ran on the machine is worth a warning. */
+/** If other processes used more than this share of a core, the report warns. */
 export const DISTURBED = 0.1
 
-/** Ratios point one way: above 1 is better than node:http. */
+/** All ratios have the same direction: above 1 is better than node:http. */
 const RATIOS = {
   cpu: (own, base) => base.cpuMicroseconds / own.cpuMicroseconds,
   rps: (own, base) => own.requestsPerSecond / base.requestsPerSecond,
@@ -20,7 +20,7 @@ const RATIOS = {
 
 export const BASE = 'node'
 
-/** One workload's figures by server name: medians of the absolute values, and median and spread of each ratio in the same round. */
+/** The figures of one workload by server name: medians of the absolute values, and median and spread of each ratio within a round. */
 export function summarize(rounds) {
   const summary = new Map()
   for (const name of rounds[0].keys()) {
@@ -40,12 +40,12 @@ export function summarize(rounds) {
 export function heading(machine, servers, options, command) {
   const versions = [...servers.values()].map((server) => `${server.label} ${server.version()}`)
   const plan = `${options.rounds} rounds of ${options.seconds} s, ${options.processes} processes each`
-  const pinned = machine.pinning ? 'server and generator pinned to a core each' : 'not pinned to cores: expect more noise'
+  const pinned = machine.pinning ? 'server and load generator each pinned to a core' : 'not pinned to cores: expect more noise'
   return [
     `- ${machine.processor}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.platform}; ${pinned}`,
     `- Node ${machine.node} (V8 ${machine.v8}); ${versions.join(', ')}; ${machine.wrk === null ? 'no wrk' : `wrk ${machine.wrk}`}`,
     `- commit ${machine.commit}; ${plan}; \`${command}\``,
-    '- Ratios are medians of the ratios to node:http in the same round, above 1 is better than node:http; ± is the 95 % confidence interval of that median.',
+    '- Each ratio is the median of the ratios to node:http in the same round. Above 1 is better than node:http. ± is the 95 % confidence interval of that median.',
   ].join('\n')
 }
 
@@ -53,7 +53,7 @@ export function table(workload, servers, { rounds, repeated, othersShare, skippe
   const lines = [
     `### ${workload.id}: ${workload.title}`,
     '',
-    `${workload.connections} connections, ${workload.depth} deep, by ${generatorName}.`,
+    `${workload.connections} connections with ${workload.depth === 1 ? '1 request' : `${workload.depth} requests`} in flight on each; load generator: ${generatorName}.`,
     '',
   ]
   const labelOf = (name) => servers.get(name).label
@@ -63,25 +63,25 @@ export function table(workload, servers, { rounds, repeated, othersShare, skippe
     lines.push(`|${' --- |'.repeat(11)}`)
     for (const [name, values] of summary) lines.push(row(labelOf(name), values))
     lines.push('')
-    for (const [name, values] of summary) if (values.busy < SATURATED) lines.push(`\\* ${labelOf(name)}: ${whyNotBusy(values)}`)
+    for (const [name, values] of summary) if (values.busy < SATURATED) lines.push(`\\* ${labelOf(name)} ${whyNotBusy(values)}`)
     if (repeated > 0)
       lines.push(
-        `Rounds measured again: ${repeated}, because the host of this machine had taken more than ${percent(MOST_STOLEN)} of its time.`,
+        `${repeated === 1 ? '1 round was' : `${repeated} rounds were`} measured again, because the host of this machine took more than ${percent(MOST_STOLEN)} of its time.`,
       )
     if (othersShare > DISTURBED)
-      lines.push(`Other processes kept ${othersShare.toFixed(2)} cores of this machine busy meanwhile: expect noise.`)
+      lines.push(`Other processes kept ${othersShare.toFixed(2)} cores of this machine busy during the measurement, so expect noise.`)
   }
-  for (const [name, reason] of skipped) lines.push(`${labelOf(name)} skipped: ${reason}.`)
+  for (const [name, reason] of skipped) lines.push(`${labelOf(name)} was not measured: ${reason}.`)
   for (const [name, reason] of failed) lines.push(`${labelOf(name)} FAILED: ${reason}`)
   return lines.join('\n').trimEnd()
 }
 
 function whyNotBusy({ busy, generatorBusy }) {
   const used = `used ${percent(busy)} of its core`
-  if (Number.isNaN(generatorBusy)) return `${used}. CPU per request counts.`
+  if (Number.isNaN(generatorBusy)) return `${used}. Look at CPU per request.`
   if (generatorBusy < EXHAUSTED)
-    return `${used}, the generator ${percent(generatorBusy)} of the other: something else ran there. CPU per request counts.`
-  return `${used}, the generator was the bottleneck: requests/s are a lower bound, latencies the generator's. CPU per request counts.`
+    return `${used}, and the generator ${percent(generatorBusy)} of the other: something else ran there. Look at CPU per request.`
+  return `${used}, because the generator was the bottleneck: requests/s are a lower bound, and the latencies are the generator's. Look at CPU per request.`
 }
 
 const percent = (share) => `${Math.round(share * 100)} %`

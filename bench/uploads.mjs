@@ -112,7 +112,7 @@ async function compareSpeed(bytes, rounds) {
   await Promise.all([...running.values()].map(({ child }) => child.stop()))
 
   console.log(
-    `### ${bytes / MiB} MiB, ${rounds} rounds, ${repeated} measured again; others kept ${Math.max(0, others).toFixed(2)} cores busy\n`,
+    `### ${bytes / MiB} MiB, ${rounds} rounds, ${repeated} measured again; other processes kept ${Math.max(0, others).toFixed(2)} cores busy\n`,
   )
   console.log('| server | MiB/s | CPU s/GiB | server, client busy | weir: throughput | weir: CPU |')
   console.log(`|${' --- |'.repeat(6)}`)
@@ -137,7 +137,7 @@ async function compareSpeed(bytes, rounds) {
 
 async function compareMemory(sizes) {
   if (sizes.length === 0) return
-  console.log('### Most memory that a fresh process held, MiB\n')
+  console.log('### Peak memory of a fresh process, MiB\n')
   console.log(`| server | at the start | ${sizes.map((mib) => `${mib} MiB`).join(' | ')} |`)
   console.log(`|${' --- |'.repeat(sizes.length + 2)}`)
   for (const name of names.filter((name) => name !== 'raw')) {

@@ -1,19 +1,39 @@
 // Runs the compiled tests under node's test runner. Names the files itself, because `node --test` reads globs only from Node 21 on.
-// `node scripts/test.mjs routing wire` runs the files whose path contains one of the words.
+//
+//   node scripts/test.mjs                                    all tests
+//   node scripts/test.mjs routing wire                       the files whose path contains one of the words
+//   node scripts/test.mjs routing --test-name-pattern=clash  options go to the runner
+//   node scripts/test.mjs --one-process build/src/           all files in one process: much faster, for tests that share nothing
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 
-const words = process.argv.slice(2)
+/** Options of the runner whose value may be the next argument. */
+const VALUED = /^--test-(?:concurrency|name-pattern|reporter|reporter-destination|shard|skip-pattern|timeout)$/
+
+const words = []
+const options = []
+const given = process.argv.slice(2)
+const inOneProcess = given.includes('--one-process')
+for (let i = 0; i < given.length; i++) {
+  const argument = given[i]
+  if (argument === '--one-process') continue
+  if (VALUED.test(argument) && i + 1 < given.length) options.push(`${argument}=${given[++i]}`)
+  else if (argument.startsWith('-')) options.push(argument)
+  else words.push(argument)
+}
+
+/** What was compiled from a file that has been renamed or removed since is left alone. */
+const hasSource = (file) => existsSync(file.replace(/^build\/(.*)\.js$/, '$1.ts'))
 const files = ['build/src', 'build/test']
-  .flatMap((root) => readdirSync(root, { recursive: true }).map((file) => `${root}/${file}`))
-  .filter((file) => file.endsWith('.test.js') && (words.length === 0 || words.some((word) => file.includes(word))))
+  .filter((root) => existsSync(root))
+  .flatMap((root) => readdirSync(root, { recursive: true }).map((file) => `${root}/${file.replaceAll('\\', '/')}`))
+  .filter((file) => file.endsWith('.test.js') && (words.length === 0 || words.some((word) => file.includes(word))) && hasSource(file))
   .sort()
 
 // Without a file the runner would look for tests itself, and run all that it finds.
 if (files.length === 0)
-  throw new Error(
-    `no compiled test ${words.length === 0 ? 'is there' : `has ${words.join(' or ')} in its path`}; npm run compile makes them`,
-  )
+  throw new Error(`no compiled test ${words.length === 0 ? 'found' : `has ${words.join(' or ')} in its path`}: run npm run compile`)
 
-const run = spawnSync(process.execPath, ['--enable-source-maps', '--test', '--test-timeout=300000', ...files], { stdio: 'inherit' })
+const runner = inOneProcess ? [...options, 'scripts/one-process.mjs'] : ['--test', '--test-timeout=300000', ...options]
+const run = spawnSync(process.execPath, ['--enable-source-maps', ...runner, ...files], { stdio: 'inherit' })
 process.exitCode = run.status ?? 1

@@ -1,17 +1,21 @@
 // The public face of weir.
 
 export { Controller, type ControllerClass } from './app/controller.ts'
-export type { ArgsOf, Declaration, Method, RouteOptions } from './app/declaration.ts'
+export type { ArgsOf, Declaration, Method, RouteOptions, StandardMethod } from './app/declaration.ts'
 export {
+  type DeclaredPathDecorator,
   type MethodDecorator,
+  type NoBareMethod,
   type PathDecorator,
+  type PathOnly,
   Route,
   type RouteEntry,
   type RoutesDeclared,
   type RoutesOf,
   routes,
 } from './app/decorators.ts'
-export type { Logger, OnError } from './app/dispatch.ts'
+export type { OnError } from './app/dispatch.ts'
+export type { Logger } from './app/logger.ts'
 export type { MapOptions } from './app/mapping.ts'
 export type { BeforeSend, Middleware, Next } from './app/middleware.ts'
 export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'

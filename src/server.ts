@@ -3,10 +3,12 @@
 import { setMaxListeners } from 'node:events'
 import type { Controller, ControllerClass } from './app/controller.ts'
 import type { Declaration, Method } from './app/declaration.ts'
-import { Dispatcher, type Logger, type OnError } from './app/dispatch.ts'
+import { Dispatcher, type OnError } from './app/dispatch.ts'
+import { warnOfLiteralParameters } from './app/literal-parameters.ts'
+import { type Logger, logError, moduleLogger } from './app/logger.ts'
 import { checkMapOptions, classesOf, type MapOptions, routesOfController } from './app/mapping.ts'
 import type { BeforeSend, Middleware } from './app/middleware.ts'
-import type { InlineHandler, MapMethod, Module, ModuleHost } from './app/module-host.ts'
+import { checkModule, type InlineHandler, type MapMethod, type Module, type ModuleHost } from './app/module-host.ts'
 import { type Handler, Route } from './app/route.ts'
 import { type RouteListing, RouteTable } from './app/route-table.ts'
 import { routesOf } from './app/routed.ts'
@@ -15,7 +17,7 @@ import { WeirError } from './base/errors.ts'
 import { isPromise } from './base/is-promise.ts'
 import { kindOf, shown } from './base/kind-of.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
-import { checkNames, invalid, listOf } from './base/options.ts'
+import { checkNames, invalid, listOf, namesOf } from './base/options.ts'
 import { checkEngine, type JsonEngine } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
@@ -42,7 +44,10 @@ export interface ServerOptions {
   readonly timeouts?: Partial<Timeouts>
   /** Default: `JSON`. */
   readonly jsonEngine?: JsonEngine
-  /** Where errors are reported that the client is not told of. Default `console`; null: nowhere. */
+  /**
+   * Where errors are reported that the client is not told of. Default `console`; null: nowhere. A logger with a `child` function, such as
+   * pino, is called as `error({ err, requestId }, message)`, any other as `error(message, error)`.
+   */
   readonly logger?: Logger | null
   readonly onError?: OnError
   /** Shows errors to clients, and overwrites the memory of expired bodies. Never in production. Default false. */
@@ -79,7 +84,7 @@ export class HttpServer implements ModuleHost {
     hostOf = (server) => server.#host
   }
 
-  /** Where errors are reported that no client is told of; null: nowhere. */
+  /** Where modules report errors that no client is told of; null: nowhere. It is called as `console` is, also where the logger is pino. */
   readonly logger: Logger | null
   readonly #options: ServerOptions
   readonly #routes = new RouteTable()
@@ -88,6 +93,8 @@ export class HttpServer implements ModuleHost {
   readonly #host: ConnectionHost & { isStopping: boolean }
   readonly #places: readonly ListenOptions[]
   #listeners: Listeners | null = null
+  /** While a start is under way. */
+  #starting: Promise<void> | null = null
   #stopSignal = newStopSignal()
   #stopping: Promise<StopReport> | null = null
   #onStopped: (() => void)[] = []
@@ -103,7 +110,7 @@ export class HttpServer implements ModuleHost {
     const limits = resolveLimits(settings.limits)
     const timeouts = resolveTimeouts(settings.timeouts)
     const logger = settings.logger === undefined ? console : settings.logger
-    this.logger = logger
+    this.logger = moduleLogger(logger)
     this.#dispatcher = new Dispatcher({
       server: this,
       routes: this.#routes,
@@ -123,9 +130,11 @@ export class HttpServer implements ModuleHost {
       isStopping: false,
       report: (error, connection) => {
         const isClients = error instanceof WeirError && error.fault !== 'developer'
-        if (!isClients) logger?.error(`weir: connection ${connection.connectionId} was broken off`, error)
+        if (isClients) return
+        const { connectionId } = connection
+        logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
       },
-      reportAccept: (error) => logger?.error('weir: a client could not be let in', error),
+      reportAccept: (error) => logError(logger, 'weir: a connection could not be accepted', error),
       forget: (connection) => this.#listeners?.connections.forget(connection),
     }
   }
@@ -145,9 +154,12 @@ export class HttpServer implements ModuleHost {
     return (this.endpoints[0] ?? endpointOf(this.#places[0]!)).port
   }
 
-  /** Whether new connections are taken. False from the moment `stop` is called: what a readiness check wants to know. */
+  /**
+   * Whether new connections are accepted: true once every endpoint is bound, false from the moment `stop` is called. A readiness check can
+   * report it.
+   */
   get isListening(): boolean {
-    return this.#listeners !== null && !this.#host.isStopping
+    return this.#listeners !== null && this.#starting === null && !this.#host.isStopping
   }
 
   /** Aborts as soon as `stop` is called. Each start has a new one. */
@@ -167,14 +179,20 @@ export class HttpServer implements ModuleHost {
    */
   async start(): Promise<void> {
     if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'it has been started already')
-    const listeners = new Listeners(this.#places, this.#host, this.#options.sharedReceiveBuffer !== false)
-    this.#listeners = listeners
+    this.#listeners = new Listeners(this.#places, this.#host, this.#options.sharedReceiveBuffer !== false)
+    this.#starting = this.#open(this.#listeners)
+    return this.#starting
+  }
+
+  async #open(listeners: Listeners): Promise<void> {
     try {
       await listeners.open()
     } catch (error) {
-      // A `stop` under way lets go of them when it has ended, and would then let go of what was started anew meanwhile.
+      // A `stop` that is under way resets it when it has ended: by then the server may have been started again.
       if (this.#stopping === null) this.#listeners = null
       throw error
+    } finally {
+      this.#starting = null
     }
   }
 
@@ -190,13 +208,17 @@ export class HttpServer implements ModuleHost {
     this.#listeners.reloadTls(tls, endpoint ?? null)
   }
 
-  /** Starts, unless it runs already, and resolves once the server has stopped. @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened */
+  /**
+   * Starts the server unless it has been started, and resolves once it has stopped.
+   * @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened; what `start` throws, also where the start was under way already
+   */
   async run(options: RunOptions = {}): Promise<void> {
     checkNames('run()', options, RUN_OPTION_NAMES)
     const { signals = [], graceMs } = options
     checkSignals(signals)
     checkGrace('run()', graceMs)
     if (this.#listeners === null) await this.start()
+    else await this.#starting
     let seen = 0
     const onSignal = (): void => {
       const deadline = ++seen > 1 ? { graceMs: 0 } : graceMs === undefined ? {} : { graceMs }
@@ -270,8 +292,7 @@ export class HttpServer implements ModuleHost {
 
   #mapInline(method: string | null, path: string, rest: readonly unknown[]): this {
     const declaration = rest.length > 1 ? (rest[0] as object) : {}
-    this.#routes.add(new Route(method, path, declaration, rest.at(-1) as Handler))
-    return this
+    return this.#add([new Route(method, path, declaration, rest.at(-1) as Handler)])
   }
 
   /**
@@ -286,8 +307,7 @@ export class HttpServer implements ModuleHost {
   ): this
   mapController<T extends Controller>(Class: ControllerClass<T>, prefix = '', options: MapOptions<T> = {}): this {
     checkMapOptions('mapController()', options)
-    this.#routes.addAll(routesOfController(Class, prefix, options))
-    return this
+    return this.#add(routesOfController(Class, prefix, options))
   }
 
   /** Maps several: those of a list, or every routed subclass of a base class imported so far. `mapControllers(Controller)` takes all. */
@@ -304,7 +324,13 @@ export class HttpServer implements ModuleHost {
   ): this {
     checkMapOptions('mapControllers()', options)
     const classes = classesOf(selection, options.exclude ?? []).filter((Class) => Array.isArray(selection) || routesOf(Class).size > 0)
-    this.#routes.addAll(classes.flatMap((Class) => routesOfController(Class, prefix, options)))
+    return this.#add(classes.flatMap((Class) => routesOfController(Class, prefix, options)))
+  }
+
+  /** All of them, or none. */
+  #add(routes: readonly Route[]): this {
+    this.#routes.addAll(routes)
+    for (const route of routes) warnOfLiteralParameters(route, this.logger)
     return this
   }
 
@@ -356,7 +382,7 @@ function newStopSignal(): AbortController {
   return controller
 }
 
-const OPTION_NAMES = [
+const OPTION_NAMES = namesOf<ServerOptions>()([
   'address',
   'port',
   'unixSocket',
@@ -370,9 +396,9 @@ const OPTION_NAMES = [
   'onError',
   'debug',
   'sharedReceiveBuffer',
-] as const satisfies readonly (keyof ServerOptions)[]
-const RUN_OPTION_NAMES = ['signals', 'graceMs'] as const satisfies readonly (keyof RunOptions)[]
-const STOP_OPTION_NAMES = ['graceMs'] as const satisfies readonly (keyof StopOptions)[]
+])
+const RUN_OPTION_NAMES = namesOf<RunOptions>()(['signals', 'graceMs'])
+const STOP_OPTION_NAMES = namesOf<StopOptions>()(['graceMs'])
 
 /** For callers that no compiler has checked: an option that is misspelt would be a limit that does not hold, and a wrong one would be found out by the first error. */
 function checkOptions(options: ServerOptions): void {
@@ -390,12 +416,6 @@ function checkOptions(options: ServerOptions): void {
   for (const name of ['debug', 'sharedReceiveBuffer'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is neither true nor false`)
   }
-}
-
-function checkModule(module: Module | null | undefined): void {
-  if (typeof module?.name === 'string' && typeof module.install === 'function') return
-  const hint = typeof module === 'function' ? ': call it, as in useModule(cors())' : ''
-  throw invalid('useModule()', `a module is an object with a name and install(host), not ${kindOf(module)}${hint}`)
 }
 
 function checkGrace(owner: string, graceMs: number | undefined): void {

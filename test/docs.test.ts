@@ -8,7 +8,7 @@ import { test } from 'node:test'
 
 import { ERRORS, type ErrorSpec } from '../src/base/error-codes.ts'
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../src/base/limits.ts'
-import { READING_MOVES, STATE_NAMES, WRITING_MOVES } from '../src/wire/http1/states.ts'
+import { LIFE_MOVES, LIFE_NAMES, READING_MOVES, STATE_NAMES, WRITING_MOVES } from '../src/wire/http1/states.ts'
 
 const texts = new Map(pagesIn('.').map((page) => [page, readFileSync(page, 'utf8')]))
 
@@ -82,12 +82,18 @@ function numberOf(text: string): number | null {
   return Number(digits!.replaceAll(',', '')) * factor
 }
 
-test('docs/http.md has the moves of both state machines', () => {
-  const moves = (machine: readonly (readonly number[])[]) =>
-    machine.map((after, from) => [STATE_NAMES[from], after.map((to) => STATE_NAMES[to]).join(', ') || 'nothing'])
-  const expected = moves(READING_MOVES).map(([state, reading], i) => [state, reading, moves(WRITING_MOVES)[i]![1]])
-  const documented = rowsOf(section('docs/http.md', '## The states of a connection')).map((row) => row.slice(0, 3))
-  assert.deepEqual(documented, expected)
+test('docs/http.md has the moves of all state machines', () => {
+  const page = section('docs/http.md', '## The states of a connection')
+  const [directions, life] = page.split('The third follows')
+  const namesOf = (names: readonly string[], moves: readonly number[]): string => moves.map((to) => names[to]).join(', ') || 'nothing'
+  assert.deepEqual(
+    rowsOf(directions!).map((row) => row.slice(0, 3)),
+    STATE_NAMES.map((name, i) => [name, namesOf(STATE_NAMES, READING_MOVES[i]!), namesOf(STATE_NAMES, WRITING_MOVES[i]!)]),
+  )
+  assert.deepEqual(
+    rowsOf(life!).map((row) => row.slice(0, 2)),
+    LIFE_NAMES.map((name, i) => [name, namesOf(LIFE_NAMES, LIFE_MOVES[i]!)]),
+  )
 })
 
 test('docs/dependencies.md gives a reason for each dependency, and for nothing else', () => {
@@ -141,8 +147,9 @@ function proseOf(text: string): string {
   return text.replace(/^```[\s\S]*?^```$/gm, '')
 }
 
-test("README's first program is examples/first/main.ts", () => {
-  assert.ok(page('README.md').includes(`\`\`\`ts\n${readFileSync('examples/first/main.ts', 'utf8')}\`\`\`\n`))
+test("README's TypeScript programs are those of examples/first/", () => {
+  for (const name of readdirSync('examples/first'))
+    assert.ok(page('README.md').includes(`\`\`\`ts\n${readFileSync(`examples/first/${name}`, 'utf8')}\`\`\`\n`), name)
 })
 
 interface Example {

@@ -26,7 +26,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
  * any place on a lower floor. Places on one floor do not know each other.
  */
 const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  wire: [['http1'], ['http2']],
+  wire: [['head'], ['http1', 'http2']],
   http: [
     ['connection-info.ts', 'route-info.ts', 'json-engine.ts'],
     ['body', 'answer'],
@@ -144,5 +144,10 @@ test('Buffer is imported: the global of that name is a getter, which the hot pat
     const code = readFileSync(`src/${file}`, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
     return /\bBuffer\.\w+\(/.test(code) && !/^import \{[^}]*\bBuffer\b[^}]*\} from 'node:buffer'$/m.test(code)
   })
+  assert.deepEqual(wrong, [])
+})
+
+test('lists of option names are made by namesOf: `satisfies` accepts a list that lacks one', () => {
+  const wrong = files.filter((file) => /satisfies (?:readonly )?\(?keyof /.test(readFileSync(`src/${file}`, 'utf8')))
   assert.deepEqual(wrong, [])
 })

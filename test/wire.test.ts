@@ -5,8 +5,8 @@ import { test } from 'node:test'
 
 import { LimitError } from '../src/base/errors.ts'
 import { resolveLimits } from '../src/base/limits.ts'
+import type { Head } from '../src/wire/head/head.ts'
 import { CLOSED, HEAD, NEED_DATA, WireConnection } from '../src/wire/http1/connection.ts'
-import type { Head } from '../src/wire/http1/head.ts'
 import { cuts, loadWireCases, parseWireCases, pieces, type WireCase, wireTopics } from './support/wire-cases.ts'
 import { formatReading, read } from './support/wire-reading.ts'
 

@@ -12,7 +12,7 @@ export const version = () => `${versionOf('hono')} on @hono/node-server ${versio
 const APPS = { basic, bodies, routes, large, baseline, json, compressed, upload, files }
 
 export async function start(workload) {
-  if (workload.coding === 'br') return { skipped: 'its middleware knows no br' }
+  if (workload.coding === 'br') return { skipped: 'its middleware does not support br' }
   const { Hono } = await import('hono')
   const { serve } = await import('@hono/node-server')
   const app = new Hono()

@@ -14,8 +14,8 @@ const MAX_CHUNK = 16 * 1024
 
 export async function start(workload) {
   const { request, body, mediaType } = workload.exchanges[0]
-  if (request.length > MAX_CHUNK) return { skipped: 'it takes a chunk for a request, and these come in several' }
-  if (!APPS.includes(workload.app)) return { skipped: 'its one answer would say nothing here' }
+  if (request.length > MAX_CHUNK) return { skipped: 'it treats each chunk as a request, and these requests arrive in several chunks' }
+  if (!APPS.includes(workload.app)) return { skipped: 'its fixed response would mean nothing here' }
   const date = new Date().toUTCString()
   const content = Buffer.from(body).latin1Slice()
   const answer = `HTTP/1.1 200 OK\r\nContent-Type: ${mediaType}\r\nContent-Length: ${content.length}\r\nDate: ${date}\r\n\r\n${content}`

@@ -15,7 +15,7 @@ const TICKS = 100
 let child
 
 export async function start(workload) {
-  if (workload.app !== 'files') return { skipped: 'it only serves files here' }
+  if (workload.app !== 'files') return { skipped: 'it serves only files here' }
   const folder = keepSite()
   const port = await freePort()
   const file = `${folder}/nginx.conf`

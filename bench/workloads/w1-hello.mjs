@@ -2,7 +2,7 @@ import { jsonExchange, requestOf } from '../message.mjs'
 
 export default {
   id: 'w1',
-  title: 'GET /hello, JSON, no header but Host',
+  title: 'GET /hello, JSON, no field except Host',
   app: 'basic',
   exchanges: [jsonExchange(requestOf('GET', '/hello'), { message: 'Hello, World!' })],
 }

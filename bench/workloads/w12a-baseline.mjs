@@ -17,7 +17,7 @@ function exchange(number) {
 export default {
   id: 'w12a',
   title:
-    'HttpArena baseline: sums of two query values, a third of the requests GET, a third POST with a number, a third with one in chunks',
+    'HttpArena baseline: sums of two query values; a third of the requests are GET, a third POST with a number, a third POST with a chunked number',
   app: 'baseline',
   exchanges: Array.from({ length: 3 * VARIANTS }, (_, number) => exchange(number)),
 }

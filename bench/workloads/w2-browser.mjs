@@ -26,7 +26,7 @@ function browserFields() {
 
 export default {
   id: 'w2',
-  title: 'GET /users/42?active=true, ten browser headers with cookies, the block varying, id and active converted',
+  title: 'GET /users/42?active=true, ten browser fields, cookies included, that vary; id and active converted',
   app: 'basic',
   exchanges: Array.from({ length: VARIANTS }, () =>
     jsonExchange(requestOf('GET', '/users/42?active=true', browserFields()), { id: 42, active: true }),

@@ -6,7 +6,7 @@ const body = new URLSearchParams(Object.entries(sent).map(([name, value]) => [na
 
 export default {
   id: 'w4',
-  title: `POST /people, the same as w3 url-encoded, ${body.length} B`,
+  title: `POST /people, w3 as a url-encoded form, ${body.length} B`,
   app: 'bodies',
   needs: 'bodyMap',
   exchanges: [jsonExchange(requestOf('POST', '/people', { 'Content-Type': 'application/x-www-form-urlencoded' }, body), answer)],

@@ -1,4 +1,4 @@
-// Two hundred routes, exact paths and patterns mixed; every GET among them is asked for, in a shuffled order.
+// Two hundred routes, a mix of exact paths and templates; every GET among them is asked for, in a shuffled order.
 import { jsonExchange, requestOf, seededNumbers } from '../message.mjs'
 import { ROUTES, sampleOf } from '../route-table.mjs'
 
@@ -11,7 +11,7 @@ for (let i = 0; i < 4; i++) {
 
 export default {
   id: 'w7',
-  title: `${ROUTES.length} routes, exact paths and patterns mixed`,
+  title: `${ROUTES.length} routes, a mix of exact paths and templates`,
   app: 'routes',
   exchanges: order.map((route) => {
     const { target, answer } = sampleOf(route, [String(1 + below(99_999)), String(1 + below(99))])

@@ -3,7 +3,7 @@ import { requestOf } from '../message.mjs'
 
 export default {
   id: 'w8b',
-  title: `GET /bytes, ${BYTES.length} B that are in memory`,
+  title: `GET /bytes, ${BYTES.length} B from memory`,
   app: 'large',
   isQuick: false,
   exchanges: [{ request: requestOf('GET', '/bytes'), status: 200, mediaType: 'application/octet-stream', body: BYTES }],

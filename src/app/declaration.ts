@@ -3,8 +3,25 @@
 import type { ParamsOf } from '../routing/template.ts'
 import type { AnySchema, OutputOf } from '../schema/standard.ts'
 
+/** The methods that routes are usually declared for. */
+export type StandardMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS' | 'QUERY'
+
 /** A request method. The standard ones are listed for completion; any token will do. */
-export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS' | 'QUERY' | (string & {})
+export type Method = StandardMethod | (string & {})
+
+/** Those of RFC 9110 §9.3, RFC 5789 and RFC 10008. */
+export const STANDARD_METHODS: ReadonlySet<string> = new Set<StandardMethod | 'CONNECT' | 'TRACE'>([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'QUERY',
+  'CONNECT',
+  'TRACE',
+])
 
 /** How a route behaves, beside what it binds. */
 export interface RouteOptions {
@@ -19,6 +36,16 @@ export interface RouteOptions {
   readonly body?: 'buffer' | 'stream'
   /** Largest body in bytes, `null` for no limit. Default: the server's `maxRequestBodySize`. Beyond it: 413. */
   readonly maxRequestBodySize?: number | null
+  /**
+   * How long the handler may work, in milliseconds; time in which the server waits for the client's body is not counted. `null`: for ever.
+   * Default: the server's `requestTimeout`. When exceeded: 503, and `request.signal` aborts.
+   */
+  readonly requestTimeout?: number | null
+  /**
+   * How long the client may go without reading what waits to be sent, in milliseconds. `null`: for ever. Default: the server's
+   * `writeTimeout`. When exceeded: the response is aborted.
+   */
+  readonly writeTimeout?: number | null
   /** For middleware and documents: its own properties become those of `session.metadata`. */
   readonly metadata?: object
 }

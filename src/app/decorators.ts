@@ -6,7 +6,7 @@ import { WeirError } from '../base/errors.ts'
 import type { HttpSession } from '../http/session.ts'
 
 import type { Controller } from './controller.ts'
-import type { ArgsOf, Declaration, Method } from './declaration.ts'
+import { type ArgsOf, type Declaration, type Method, STANDARD_METHODS, type StandardMethod } from './declaration.ts'
 import { type DeclaredRoute, declareOnClass, declareOnMethod, declareTable } from './routed.ts'
 
 type ControllerType = abstract new (...args: never[]) => Controller
@@ -26,6 +26,20 @@ export interface PathDecorator<A> {
   ): void
 }
 
+/** Decorates a method, which then answers any HTTP method. On a class it does not compile, and the property that is missing says why. */
+export type DeclaredPathDecorator<A> = <T, This extends Controller>(
+  method: T & (T extends ControllerType ? PathOnly : (this: This, args: A, session: HttpSession) => unknown),
+  context: T extends ControllerType ? ClassDecoratorContext : ClassMethodDecoratorContext<This>,
+) => void
+
+/** Never there: its name is what the compiler says. */
+export interface PathOnly {
+  readonly 'The @Route of a class takes a path alone: a declaration belongs to the routes of its methods': never
+}
+
+/** What no path is, for the same purpose. */
+export type NoBareMethod<P> = P extends StandardMethod ? { readonly 'a path is missing after the method': `@Route('${P}', '/')` } : unknown
+
 /**
  * `@Route('/user')` on a class: the prefix of its routes. `@Route('GET', '/:id', { id: t.int })` on a method: a route with what it binds.
  * `@Route('/path')` on a method: any HTTP method. Several may stand on one method. Where a declared argument does not fit what the
@@ -36,25 +50,41 @@ export function Route<const P extends string, const D extends Declaration<D> = R
   path: P,
   declaration?: D,
 ): MethodDecorator<ArgsOf<P, D>>
-export function Route<const P extends string, const D extends Declaration<D> = Record<never, never>>(
-  path: P,
-  declaration?: D,
-): PathDecorator<ArgsOf<P, D>>
+export function Route<const P extends string>(path: P & NoBareMethod<P>): PathDecorator<ArgsOf<P>>
+export function Route<const P extends string, const D extends Declaration<D>>(
+  path: P & NoBareMethod<P>,
+  declaration: D | undefined,
+): DeclaredPathDecorator<ArgsOf<P, D>>
 export function Route(first: string, second?: string | object, third?: object): (target: never, context: never) => void {
   const hasMethod = typeof second === 'string'
   const path = hasMethod ? second : first
   const declaration = (hasMethod ? third : (second as object | undefined)) ?? {}
+  const refuse: (why: string) => never = (why) => {
+    throw new WeirError('WEIR_ROUTE_DECLARATION', `@Route(${JSON.stringify(first)}) ${why}`)
+  }
+  if (!hasMethod && isBareMethod(first)) refuse(BARE_METHOD)
   return (target: unknown, context: DecoratorContext): void => {
-    if (!isStandardContext(context)) throw new WeirError('WEIR_ROUTE_DECLARATION', `@Route(${JSON.stringify(first)}): ${LEGACY_DECORATORS}`)
-    if (context.kind === 'class' && !hasMethod && second === undefined) {
+    if (!isStandardContext(context)) refuse(`stands on what is no method: ${LEGACY_DECORATORS}`)
+    if (context.kind === 'class') {
+      if (hasMethod) refuse(`with a method stands on class ${context.name}: a class takes a path alone, the prefix of its routes`)
+      if (second !== undefined)
+        refuse(`stands on class ${context.name} with a declaration: a class takes a path alone, declare on the routes of its methods`)
       declareOnClass(target as ControllerType, path)
     } else if (context.kind === 'method' && !context.static && !context.private) {
       declareOnMethod(target as (...args: never[]) => unknown, { method: hasMethod ? first : null, path, declaration })
     } else {
-      throw new WeirError('WEIR_ROUTE_DECLARATION', `@Route(${JSON.stringify(first)}) cannot stand on this ${context.kind}`)
+      const what = context.kind === 'method' ? (context.static ? 'static method' : 'private method') : context.kind
+      refuse(`stands on ${what} ${String(context.name)}: it is for a class or for a public method`)
     }
   }
 }
+
+/** Without a slash, and in capitals or the name of a method: what was meant was hardly a path, and any method would be answered there. */
+function isBareMethod(path: unknown): boolean {
+  return typeof path === 'string' && (/^[A-Z][A-Z-]*$/.test(path) || STANDARD_METHODS.has(path.toUpperCase()))
+}
+
+const BARE_METHOD = 'has a method and no path: write the path after it, or a slash before what is a path'
 
 /** A route in a table: method, path and perhaps a declaration; or a path alone for any method. */
 export type RouteEntry =
@@ -122,6 +152,9 @@ export function routes<C extends ControllerType, const T extends { readonly [nam
 }
 
 function readEntry(entry: RouteEntry): DeclaredRoute {
-  if (entry.length === 1) return { method: null, path: entry[0], declaration: {} }
+  if (entry.length === 1) {
+    if (isBareMethod(entry[0])) throw new WeirError('WEIR_ROUTE_DECLARATION', `[${JSON.stringify(entry[0])}] ${BARE_METHOD}`)
+    return { method: null, path: entry[0], declaration: {} }
+  }
   return { method: entry[0], path: entry[1], declaration: entry[2] ?? {} }
 }

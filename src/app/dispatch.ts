@@ -14,6 +14,7 @@ import { HttpRequest } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import { HttpSession, type ServerHandle } from '../http/session.ts'
 
+import { type Logger, logError, logWarning } from './logger.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './middleware.ts'
 import { reply } from './reply.ts'
 import type { Route } from './route.ts'
@@ -24,11 +25,6 @@ import type { RouteTable } from './route-table.ts'
  * Sees every refusal of a request that has a valid head, 404 and 405 included.
  */
 export type OnError = (error: unknown, session: HttpSession) => unknown
-
-/** Where the server says what went wrong. `console` is one. */
-export interface Logger {
-  error(message: string, detail?: unknown): void
-}
 
 export interface DispatcherOptions {
   readonly server: ServerHandle
@@ -45,6 +41,8 @@ export class Dispatcher implements Application<HttpSession> {
   readonly #serialize: Serialize
   readonly #middlewares: Middleware[] = []
   readonly #hooks: BeforeSend[] = []
+  /** Middleware that was warned of. */
+  readonly #silent = new WeakSet<Middleware>()
   readonly #runRoute: Pipeline = (session) => this.#route(session)
   #pipeline: Pipeline = this.#runRoute
 
@@ -56,7 +54,15 @@ export class Dispatcher implements Application<HttpSession> {
 
   use(middleware: Middleware): void {
     this.#middlewares.push(middleware)
-    this.#pipeline = compose(this.#middlewares, this.#runRoute)
+    this.#pipeline = compose(this.#middlewares, this.#runRoute, this.#options.debug ? this.#warnOfSilence : null)
+  }
+
+  /** Once for each middleware: what was meant as a refusal says so, and what was not is a `next()` that was forgotten. */
+  readonly #warnOfSilence = (middleware: Middleware): void => {
+    if (this.#silent.has(middleware)) return
+    this.#silent.add(middleware)
+    const name = middleware.name === '' ? 'a middleware' : `middleware "${middleware.name}"`
+    logWarning(this.#options.logger, `weir: ${name} neither called next() nor answered, and the client gets 204`)
   }
 
   beforeSend(hook: BeforeSend): void {
@@ -192,10 +198,7 @@ export class Dispatcher implements Application<HttpSession> {
     const cause = session.request.causeOf(error)
     const isClients = cause instanceof WeirError && cause.fault === 'peer'
     if (isClients || problemFor(cause, false).status < 500) return
-    try {
-      this.#options.logger?.error(`weir: ${session.request.method} ${session.request.url} failed`, error)
-    } catch {
-      // A logger that fails must not cost the client its answer, and there is nobody else to tell.
-    }
+    const { requestId } = session
+    logError(this.#options.logger, `weir: ${session.request.method} ${session.request.url} failed`, error, { requestId })
   }
 }

@@ -2,7 +2,7 @@
 
 import { WeirError } from '../base/errors.ts'
 import { kindOf } from '../base/kind-of.ts'
-import { checkFunction, checkNames, listOf } from '../base/options.ts'
+import { checkFunction, checkNames, listOf, namesOf } from '../base/options.ts'
 import type { HttpSession } from '../http/session.ts'
 import { joinPaths } from '../routing/template.ts'
 
@@ -21,7 +21,7 @@ export interface MapOptions<T extends Controller = Controller> {
   readonly create?: (Class: ControllerClass<T>, session: HttpSession) => T
 }
 
-const OPTION_NAMES = ['exclude', 'create'] as const satisfies readonly (keyof MapOptions)[]
+const OPTION_NAMES = namesOf<MapOptions>()(['exclude', 'create'])
 
 /** @throws WEIR_OPTION_INVALID: a class that is to be left out, and is not, would answer */
 export function checkMapOptions<T extends Controller>(member: string, options: MapOptions<T>): void {

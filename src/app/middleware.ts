@@ -26,12 +26,15 @@ export type BeforeSend = (session: HttpSession, response: HttpResponse) => unkno
 
 export type Pipeline = (session: HttpSession) => HttpResponse | Promise<HttpResponse>
 
+/** Told of a middleware that has neither called `next` nor answered. */
+export type OnSilence = (middleware: Middleware) => void
+
 /** One function that runs `middlewares` around `route`. */
-export function compose(middlewares: readonly Middleware[], route: Pipeline): Pipeline {
-  return middlewares.reduceRight(wrap, route)
+export function compose(middlewares: readonly Middleware[], route: Pipeline, onSilence: OnSilence | null): Pipeline {
+  return middlewares.reduceRight<Pipeline>((inner, middleware) => wrap(inner, middleware, onSilence), route)
 }
 
-function wrap(inner: Pipeline, middleware: Middleware): Pipeline {
+function wrap(inner: Pipeline, middleware: Middleware, onSilence: OnSilence | null): Pipeline {
   return (session) => {
     let hasCalledNext = false
     let answer: HttpResponse | Promise<HttpResponse> | null = null
@@ -43,16 +46,14 @@ function wrap(inner: Pipeline, middleware: Middleware): Pipeline {
       if (isPromise(answer)) answer.catch(() => {})
       return answer
     }
+    const finish = (result: unknown): HttpResponse | Promise<HttpResponse> => {
+      if (result !== undefined) return reply(session, result)
+      if (answer !== null) return answer
+      if (onSilence !== null && !hasCalledNext && !session.response.isAnswered) onSilence(middleware)
+      return reply(session, undefined)
+    }
     const result = middleware(session, next)
-    if (isPromise(result)) return result.then((settled) => finish(session, settled, answer))
-    return finish(session, result, answer)
+    if (isPromise(result)) return result.then(finish)
+    return finish(result)
   }
-}
-
-function finish(
-  session: HttpSession,
-  result: unknown,
-  answer: HttpResponse | Promise<HttpResponse> | null,
-): HttpResponse | Promise<HttpResponse> {
-  return result === undefined && answer !== null ? answer : reply(session, result)
 }

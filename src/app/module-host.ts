@@ -1,9 +1,11 @@
 // A server, as a module of the library sees it: the public face, without a way to the network.
 
+import { kindOf } from '../base/kind-of.ts'
+import { invalid } from '../base/options.ts'
 import type { Endpoint, HttpSession, ServerHandle } from '../http/session.ts'
 
 import type { ArgsOf, Declaration, Method } from './declaration.ts'
-import type { Logger } from './dispatch.ts'
+import type { Logger } from './logger.ts'
 import type { BeforeSend, Middleware } from './middleware.ts'
 import type { RouteListing } from './route-table.ts'
 
@@ -51,4 +53,11 @@ export interface Module {
   readonly name: string
   /** Called once. A module that needs more than a `ModuleHost` says so: `install(server: HttpServer)`. */
   install(host: ModuleHost): void
+}
+
+/** For callers that no compiler has checked. @throws WEIR_OPTION_INVALID */
+export function checkModule(module: Module | null | undefined): void {
+  if (typeof module?.name === 'string' && typeof module.install === 'function') return
+  const hint = typeof module === 'function' ? ': call it, as in useModule(cors())' : ''
+  throw invalid('useModule()', `a module is an object with a name and install(host), not ${kindOf(module)}${hint}`)
 }

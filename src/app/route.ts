@@ -3,6 +3,7 @@
 import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import { kindOf, shown } from '../base/kind-of.ts'
+import { namesOf } from '../base/options.ts'
 import type { HttpRequest } from '../http/request/request.ts'
 import type { RouteInfo, RouteMetadata } from '../http/route-info.ts'
 import type { HttpSession } from '../http/session.ts'
@@ -10,20 +11,14 @@ import { Template } from '../routing/template.ts'
 import { type AnySchema, isSchema } from '../schema/standard.ts'
 
 import { type Args, Binder } from './binder.ts'
-import type { RouteOptions } from './declaration.ts'
+import { type RouteOptions, STANDARD_METHODS } from './declaration.ts'
 
 /** What a handler may return: see `reply.ts`. */
 export type Handler = (args: Args, session: HttpSession) => unknown
 
-const OPTION_NAMES: ReadonlySet<string> = new Set([
-  'host',
-  'absolute',
-  'body',
-  'maxRequestBodySize',
-  'metadata',
-] satisfies (keyof RouteOptions)[])
-/** Those of RFC 9110 §9.3 and RFC 5789. */
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'])
+const OPTION_NAMES: ReadonlySet<string> = new Set(
+  namesOf<RouteOptions>()(['host', 'absolute', 'body', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout', 'metadata']),
+)
 /** What a handler gets whose route binds nothing. */
 const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
 const NO_METADATA: RouteMetadata = Object.freeze({})
@@ -37,6 +32,8 @@ export class Route implements RouteInfo {
   readonly metadata: RouteMetadata
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
   readonly maxRequestBodySize: number | null | undefined
+  readonly requestTimeout: number | null | undefined
+  readonly writeTimeout: number | null | undefined
   readonly parameterNames: readonly string[]
   readonly label: string
   /** Where it was declared, for messages: `UserController.show`, or `inline`. */
@@ -55,6 +52,8 @@ export class Route implements RouteInfo {
     this.metadata = options.metadata === undefined ? NO_METADATA : Object.freeze({ ...options.metadata })
     this.bodyMode = options.body ?? 'auto'
     this.maxRequestBodySize = options.maxRequestBodySize
+    this.requestTimeout = options.requestTimeout
+    this.writeTimeout = options.writeTimeout
     this.parameterNames = this.template.parameters.map(({ name }) => name)
     this.label = `${method ?? 'ANY'} ${this.host ?? ''}${path}`
     this.source = source
@@ -79,7 +78,7 @@ function checkMethod(method: string, path: string): void {
   }
   if (typeof method !== 'string' || !isToken(method)) refuse('is no method')
   const meant = method.toUpperCase()
-  if (meant !== method && METHODS.has(meant)) refuse(`of ${path} is no method: methods are case-sensitive, write "${meant}"`)
+  if (meant !== method && STANDARD_METHODS.has(meant)) refuse(`of ${path} is no method: methods are case-sensitive, write "${meant}"`)
 }
 
 /** Schemas on one side, options on the other. @throws WEIR_ROUTE_DECLARATION for what is neither */
@@ -111,6 +110,11 @@ function checkOptions(options: RouteOptions, where: string): void {
   if (body !== undefined && body !== 'buffer' && body !== 'stream') refuse('body', '"buffer" or "stream"')
   if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0))
     refuse('maxRequestBodySize', 'a whole number of bytes or null')
+  for (const name of ['requestTimeout', 'writeTimeout'] as const) {
+    const time = options[name]
+    if (time !== undefined && time !== null && !(Number.isSafeInteger(time) && time >= 1))
+      refuse(name, 'a whole number of milliseconds from 1 on, or null')
+  }
   const { metadata = {} } = options
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) refuse('metadata', 'an object')
 }

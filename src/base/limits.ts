@@ -1,7 +1,7 @@
 // What one connection and one request may cost. Resolved once, frozen, passed down; nobody reads the options again.
 
 import { shown } from './kind-of.ts'
-import { checkNames, invalid } from './options.ts'
+import { checkNames, invalid, namesOf } from './options.ts'
 
 /** Sizes are bytes. `null` means no limit, where it is allowed. A limit of N allows N and refuses N + 1. */
 export interface Limits {
@@ -36,9 +36,12 @@ export interface Timeouts {
   readonly minBodyRate: number
   /** Milliseconds before `minBodyRate` counts. Default 5 s. */
   readonly bodyGracePeriod: number
-  /** From the end of the head to the end of the handler. Default `null`. Beyond it: 503, and `request.signal` aborts. */
+  /**
+   * How long the handler of a request may work, from the end of the head until it has settled. Time in which the server waits for the client's
+   * body is not counted. Default `null`; a route may set its own. When exceeded: 503, and `request.signal` aborts.
+   */
   readonly requestTimeout: number | null
-  /** How long the client may go without reading what waits to be sent. Default 30 s. Beyond it: close. */
+  /** How long the client may go without reading what waits to be sent. Default 120 s; a route may set its own. When exceeded: close. */
   readonly writeTimeout: number | null
   /** How long a connection that is being closed still takes in what the client sends, so that it sees the answer and not a reset. Default 1 s. */
   readonly lingerTimeout: number
@@ -61,7 +64,7 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   minBodyRate: 256,
   bodyGracePeriod: 5_000, // Kestrel
   requestTimeout: null,
-  writeTimeout: 30_000,
+  writeTimeout: 120_000,
   lingerTimeout: 1_000,
 }
 
@@ -75,15 +78,18 @@ const MAY_BE_ZERO: ReadonlySet<string> = new Set([
   'lingerTimeout',
 ])
 
-const MAY_BE_NULL: ReadonlySet<string> = new Set([
-  'maxRequestBodySize',
-  'maxConnections',
-  'maxRequestsPerConnection',
-  'headersTimeout',
-  'keepAliveTimeout',
-  'requestTimeout',
-  'writeTimeout',
-])
+type WithNull<T> = { [K in keyof T as null extends T[K] ? K : never]: T[K] }
+const MAY_BE_NULL: ReadonlySet<string> = new Set(
+  namesOf<WithNull<Limits & Timeouts>>()([
+    'maxRequestBodySize',
+    'maxConnections',
+    'maxRequestsPerConnection',
+    'headersTimeout',
+    'keepAliveTimeout',
+    'requestTimeout',
+    'writeTimeout',
+  ]),
+)
 
 /** The defaults with `given` over them, checked and frozen. @throws WEIR_OPTION_INVALID for an unknown name or a value that is no size. */
 export function resolveLimits(given: Partial<Limits> = {}): Limits {

@@ -10,6 +10,16 @@ export function invalid(owner: string, detail: string): WeirError {
   return new WeirError('WEIR_OPTION_INVALID', `${owner}: ${detail}`)
 }
 
+/**
+ * The names of all options of `T`: `namesOf<StopOptions>()(['graceMs'])`. A list that lacks one, or that has another, does not compile: an
+ * option that is declared and not listed would be refused at run time.
+ */
+export function namesOf<T extends object>() {
+  return <const N extends readonly (keyof T)[]>(
+    names: N & ([keyof T] extends [N[number]] ? unknown : { readonly missing: Exclude<keyof T, N[number]> }),
+  ): N => names
+}
+
 /** Refuses what is no object, and names that are not in `names`. */
 export function checkNames(owner: string, options: object, names: readonly string[]): void {
   const given: unknown = options

@@ -1,6 +1,6 @@
 // What the network needs of the application, and nothing else: the one seam between net/ and app/.
 
-import type { Head } from '../wire/http1/head.ts'
+import type { Head } from '../wire/head/head.ts'
 import type { HttpResponse } from './answer/response.ts'
 import type { RequestBody } from './body/body.ts'
 import type { ConnectionInfo } from './connection-info.ts'

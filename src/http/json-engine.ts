@@ -3,7 +3,7 @@
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
-import { invalid } from '../base/options.ts'
+import { invalid, namesOf } from '../base/options.ts'
 import type { ReadContext } from '../schema/schema.ts'
 
 /** Makes text of values and values of text, in place of `JSON`; for a whole server, or for one call of `bodyMap`. Synchronous: promises are refused. */
@@ -21,7 +21,7 @@ export interface JsonEngine {
   populate(text: string, target: object, options: unknown): void
 }
 
-const ENGINE_METHODS = ['serialize', 'deserialize', 'populate'] as const satisfies readonly (keyof JsonEngine)[]
+const ENGINE_METHODS = namesOf<JsonEngine>()(['serialize', 'deserialize', 'populate'])
 
 /** @param owner whose option it is; null: none @throws WEIR_OPTION_INVALID, for methods that are asynchronous as well */
 export function checkEngine(owner: string, engine: JsonEngine | null): void {

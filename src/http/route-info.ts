@@ -10,6 +10,10 @@ export interface RouteInfo {
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
   /** Largest body in bytes, `null` for no limit, `undefined` for the server's own. */
   readonly maxRequestBodySize: number | null | undefined
+  /** In milliseconds, `null` for none, `undefined` for the server's own. */
+  readonly requestTimeout: number | null | undefined
+  /** The same. */
+  readonly writeTimeout: number | null | undefined
 }
 
 /** A found route and the values of its parameters; the route is null where none matches. */

@@ -1,6 +1,6 @@
 // One exchange, as a handler holds it: the request, the answer, and what goes with them.
 
-import type { Head } from '../wire/http1/head.ts'
+import type { Head } from '../wire/head/head.ts'
 import { HttpResponse } from './answer/response.ts'
 import type { ClientCertificate, ConnectionInfo } from './connection-info.ts'
 import { noJsonForm, type Serialize } from './json-engine.ts'

@@ -3,7 +3,7 @@
 // left, nothing is left open. Everything is drawn from a seed: the same seed gives the same run.
 
 import { WeirError } from '../base/errors.ts'
-import { checkNames, invalid, listOf } from '../base/options.ts'
+import { checkNames, invalid, listOf, namesOf } from '../base/options.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import type { InjectResponse } from '../net/inject/inject.ts'
 import { requestBytes, requestOf } from '../net/inject/request-bytes.ts'
@@ -50,8 +50,8 @@ export class ChaosError extends WeirError {
   }
 }
 
-const OPTION_NAMES = ['requests', 'seed', 'runs', 'patienceMs', 'check'] as const satisfies readonly (keyof ChaosOptions)[]
-const REQUEST_NAMES = ['method', 'url', 'headers', 'body', 'json', 'endless'] as const satisfies readonly (keyof ChaosRequest)[]
+const OPTION_NAMES = namesOf<ChaosOptions>()(['requests', 'seed', 'runs', 'patienceMs', 'check'])
+const REQUEST_NAMES = namesOf<ChaosRequest>()(['method', 'url', 'headers', 'body', 'json', 'endless'])
 const DEFAULT_RUNS = 100
 const DEFAULT_PATIENCE_MS = 2_000
 const SHOWN_EVENTS = 40

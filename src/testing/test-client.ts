@@ -1,7 +1,7 @@
 // A client on one connection in memory, for tests of host programs: whole requests, raw bytes, and everything that a client may do wrong.
 
 import { Buffer } from 'node:buffer'
-import { checkNames } from '../base/options.ts'
+import { checkNames, namesOf } from '../base/options.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import type { AnswerHead } from '../net/inject/answer-reader.ts'
 import type { InjectResponse } from '../net/inject/inject.ts'
@@ -16,7 +16,7 @@ import { type PreparedRequest, prepareRequest, type TestRequest } from './test-r
 /** A request without its method and its URL. */
 export type TestRequestOptions = Omit<TestRequest, 'method' | 'url'>
 
-const OPTION_NAMES = ['behaviour', 'clock', 'patienceMs', 'cookies'] as const satisfies readonly (keyof ClientOptions)[]
+const OPTION_NAMES = namesOf<ClientOptions>()(['behaviour', 'clock', 'patienceMs', 'cookies'])
 
 /**
  * A client of `server`, on a connection of its own that never leaves the process: real parser, limits and timeouts, no port. The server

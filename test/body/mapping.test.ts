@@ -413,7 +413,7 @@ test('a model that is none is the program’s mistake', async () => {
     [null, 'null'],
     ['', 'a string'],
   ] as [object, string][]) {
-    const message = `an option has a value that it may not have: bodyMap() populates an object, not ${what}`
+    const message = `an option or argument is invalid: bodyMap() populates an object, not ${what}`
     await see(JSON_TYPE, '{"name":"n"}', (request) => assert.throws(() => request.bodyMap(model), { code: 'WEIR_OPTION_INVALID', message }))
   }
 })

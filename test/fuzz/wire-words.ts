@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { WeirError } from '../../src/base/errors.ts'
 import type { Limits } from '../../src/base/limits.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, WireConnection } from '../../src/wire/http1/connection.ts'
+import { OPEN } from '../../src/wire/http1/states.ts'
 
 import { codeOf } from './target.ts'
 
@@ -89,7 +90,7 @@ export class WireWords {
     this.words.push('end')
     if (this.#shapes <= MOST_SHAPES) this.outcome += trailers.length === 0 ? '. ' : ` ${Math.min(trailers.length, 2)}. `
     this.#connection.beginAnswer(true)
-    this.#connection.startNextCycle()
+    if (this.#connection.endCycle() !== OPEN) this.#connection.linger()
   }
 
   #endBody(): void {

@@ -181,6 +181,8 @@ async function take(client: RawHttp2, stream: number, bytes: number): Promise<vo
   await client.until(() => sizeOf(client, stream) === before + bytes, `${bytes} bytes more`)
 }
 
+const HALF_A_MINUTE = { timeouts: { writeTimeout: 30_000 } }
+
 const closedWindow = (t: TestContext, server: Http2OnClock): Promise<RawHttp2> =>
   RawHttp2.connect(t, server.port, { [INITIAL_WINDOW_SIZE]: 0 })
 
@@ -189,7 +191,7 @@ for (const [what, size] of [
   ['a large one, in pieces', 40_000],
 ] as const) {
   test(`writeTimeout: ${what} comes whole to a client that takes a single byte every 25 s`, async (t) => {
-    const server = await start(t, (one) => one.mapGet('/text', () => 'x'.repeat(size)))
+    const server = await start(t, (one) => one.mapGet('/text', () => 'x'.repeat(size)), HALF_A_MINUTE)
     const client = await closedWindow(t, server)
     client.headers(1, head('/text'))
     for (let i = 0; i < 20; i++) {
@@ -204,7 +206,7 @@ for (const [what, size] of [
 
 test('writeTimeout: an answer of which nothing is read is broken off after 30 s, however long its handler took', async (t) => {
   const go = gate()
-  const server = await start(t, (one) => one.mapGet('/text', () => go.promise.then(() => 'x'.repeat(20_000))))
+  const server = await start(t, (one) => one.mapGet('/text', () => go.promise.then(() => 'x'.repeat(20_000))), HALF_A_MINUTE)
   const client = await closedWindow(t, server)
   client.headers(1, head('/text'))
   await server.elapse(20_000, client)
@@ -218,7 +220,7 @@ test('writeTimeout: an answer of which nothing is read is broken off after 30 s,
 })
 
 test('writeTimeout: an answer of which nothing is read does not live by what is read of another for long', async (t) => {
-  const server = await start(t, (one) => one.mapGet('/:size', { size: schema.int }, ({ size }) => 'x'.repeat(size)))
+  const server = await start(t, (one) => one.mapGet('/:size', { size: schema.int }, ({ size }) => 'x'.repeat(size)), HALF_A_MINUTE)
   const client = await closedWindow(t, server)
   client.headers(1, head('/16000')).headers(3, head('/1000000'))
   let seconds = 0
@@ -251,13 +253,13 @@ const last = (server: HttpServer): void => {
 }
 
 test('lingerTimeout: a client that still reads the last answer after 10 s may say so, and gets all of it', async (t) => {
-  const client = await slowClient(t, await start(t, last))
+  const client = await slowClient(t, await start(t, last, HALF_A_MINUTE))
   client.allow(0, 1).resume()
   assert.equal((await client.body(1)).length, 1_000_000)
 })
 
 test('lingerTimeout: a client that does not end its side is sent away at last', async (t) => {
-  const server = await start(t, last)
+  const server = await start(t, last, HALF_A_MINUTE)
   const client = await slowClient(t, server)
   await server.elapse(25_000, client)
   await eventually(() => client.allow(0, 1).isClosed, 'the reset')

@@ -101,13 +101,13 @@ test('keepAliveTimeout: an idle connection is closed without a word', async () =
   assert.equal(connection.answer()?.status, 200)
   await connection.clock.advance(30_000)
   assert.equal(connection.fate, 'open')
-  await connection.clock.advance(1_100)
+  await connection.clock.advance(2_000)
   assert.deepEqual([connection.fate, connection.take()], ['end', ''])
 })
 
 test('keepAliveTimeout: holds before the first byte too', async () => {
   const connection = open({ keepAliveTimeout: 30_000 })
-  await connection.clock.advance(31_100)
+  await connection.clock.advance(32_000)
   assert.deepEqual([connection.fate, connection.take()], ['end', ''])
 })
 
@@ -438,13 +438,6 @@ test('requestTimeout: an answer in time is not touched, and a streamed one may t
   go.open()
   await settled()
   assert.equal(connection.answer()?.text, 'first last')
-})
-
-test('requestTimeout: a body that comes while it runs out is answered with 503 as well', async () => {
-  const connection = open({ requestTimeout: 10_000, minBodyRate: 0 })
-  await connection.send(post('/echo', 10))
-  await connection.clock.advance(11_100)
-  assert.deepEqual(refusal(connection), [503, 'WEIR_REQUEST_TIMEOUT'])
 })
 
 test('requestTimeout: null never ends', async () => {

@@ -19,6 +19,8 @@ export interface FakeOptions {
   readonly onError?: OnError
   /** `POST /path` to handler; where `~` stands for the slash, the body is a stream. */
   readonly routes: Readonly<Record<string, Handler>>
+  /** Of all routes. */
+  readonly declaration?: object
 }
 
 export class FakeConnection implements Transport {
@@ -47,7 +49,8 @@ export class FakeConnection implements Transport {
     const routes = new RouteTable()
     for (const [title, handler] of Object.entries(options.routes)) {
       const [method, path] = title.split(' ') as [string, string]
-      routes.add(new Route(method, path.replace('~', '/'), path.startsWith('~') ? { body: 'stream' } : {}, handler))
+      const declaration = { ...options.declaration, ...(path.startsWith('~') ? { body: 'stream' } : {}) }
+      routes.add(new Route(method, path.replace('~', '/'), declaration, handler))
     }
     const server = { address: '', port: 0, isListening: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() }
     const logger = { error: (_message: string, error: unknown) => void this.logged.push(error) }
@@ -136,6 +139,11 @@ export class FakeConnection implements Transport {
     if (this.roomBytes >= 0) return
     this.isBlocked = true
     this.unsentBytes += bytes.length
+  }
+
+  writeShared(bytes: Uint8Array): boolean {
+    this.writeBytes(bytes)
+    return true
   }
 
   flushSoon(box: Flushable): void {

@@ -223,6 +223,13 @@ export class SimulatedSocket implements Transport {
     if (this.#unsent >= this.#options.highWaterMark) this.#needsDrain = true
   }
 
+  /** Taken whole by a network that has room; held where something waits already. */
+  writeShared(bytes: Uint8Array): boolean {
+    const isTaken = this.#unsent === 0
+    this.writeBytes(isTaken ? Buffer.from(bytes) : bytes)
+    return isTaken
+  }
+
   writeBoth(text: string, bytes: Uint8Array): void {
     this.writeText(text)
     this.writeBytes(bytes)
@@ -237,6 +244,10 @@ export class SimulatedSocket implements Transport {
 
   resume(): void {
     this.#isPaused = false
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused
   }
 
   end(): void {

@@ -6,9 +6,10 @@ import assert from 'node:assert/strict'
 import type { ErrorCode } from '../../src/base/error-codes.ts'
 import { WeirError } from '../../src/base/errors.ts'
 import { type Limits, resolveLimits } from '../../src/base/limits.ts'
+import { CHUNKED } from '../../src/wire/head/framing.ts'
+import type { Head } from '../../src/wire/head/head.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../src/wire/http1/connection.ts'
-import { CHUNKED } from '../../src/wire/http1/framing.ts'
-import type { Head } from '../../src/wire/http1/head.ts'
+import { OPEN } from '../../src/wire/http1/states.ts'
 
 export interface Message {
   readonly method: string
@@ -108,7 +109,7 @@ class Reader {
       } else if (event === END) {
         assert.ok(this.#isReading, 'END outside a request')
         if (this.#options.pauses) {
-          assert.equal(this.#next(), PAUSED, 'after END the connection waits for startNextCycle')
+          assert.equal(this.#next(), PAUSED, 'after END the connection waits for endCycle')
           shared.fill(POISON)
           assert.equal(this.#next(), PAUSED, 'PAUSED stays')
         }
@@ -154,7 +155,7 @@ class Reader {
     if (contentLength !== CHUNKED) assert.equal(message.body.length, contentLength, 'a body as long as its Content-Length')
     this.#isReading = false
     this.#connection.beginAnswer(true)
-    this.#connection.startNextCycle()
+    if (this.#connection.endCycle() !== OPEN) this.#connection.linger()
     if (!keepAlive) assert.equal(this.#connection.next(), CLOSED, 'after the last request the connection is closed')
   }
 

@@ -37,8 +37,8 @@ export interface SourceReader {
 export interface GivenSource {
   readonly source: ByteSource
   /**
-   * @internal In whose name it runs: it is read out of the socket that has room, but an AsyncLocalStorage is there what it was for who gave
-   * it. Null for streams, which keep to their own.
+   * The context in which it runs: the socket that has room reads it, but its AsyncLocalStorage is that of the code that passed it in.
+   * Null for streams, which keep a context of their own.
    */
   readonly giver: AsyncResource | null
 }

@@ -1,7 +1,7 @@
 // What a handler may say about a file that it sends.
 
 import { shown } from '../../base/kind-of.ts'
-import { checkNames, checkText, flag, invalid } from '../../base/options.ts'
+import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
 
 /** How `response.file(path, options)` sends a file. Fields that the handler has set itself are kept and count in conditions. */
 export interface FileOptions {
@@ -22,14 +22,7 @@ export interface FileOptions {
   readonly acceptRanges?: boolean
 }
 
-const OPTION_NAMES = [
-  'contentType',
-  'download',
-  'cacheControl',
-  'etag',
-  'lastModified',
-  'acceptRanges',
-] as const satisfies readonly (keyof FileOptions)[]
+const OPTION_NAMES = namesOf<FileOptions>()(['contentType', 'download', 'cacheControl', 'etag', 'lastModified', 'acceptRanges'])
 /** Nothing said: the same object each time. */
 const NO_OPTIONS: FileOptions = Object.freeze({})
 

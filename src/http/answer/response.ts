@@ -26,7 +26,7 @@ export interface FileContent {
  */
 export type TakeOver = (socket: Duplex, head: Buffer) => void
 
-/** The socket that `TakeOver` is given, for modules. @internal */
+/** The socket that `TakeOver` gets, as modules know it. No entry of the package exports it. */
 export interface UpgradedDuplex extends Duplex {
   /** Whether the client has read of what waited for it at the last call. */
   hasBeenRead(): boolean

@@ -2,14 +2,14 @@
 
 import type { SerializeOptions } from 'cookie'
 
-import { checkNames } from '../../base/options.ts'
+import { checkNames, namesOf } from '../../base/options.ts'
 
 import { requirePackage } from '../../base/packages.ts'
 
 /** Attributes of a cookie (RFC 6265 §5.2). */
 export type CookieOptions = Omit<SerializeOptions, 'encode'>
 
-const OPTION_NAMES = [
+const OPTION_NAMES = namesOf<CookieOptions>()([
   'maxAge',
   'expires',
   'domain',
@@ -19,7 +19,7 @@ const OPTION_NAMES = [
   'partitioned',
   'priority',
   'sameSite',
-] as const satisfies readonly (keyof CookieOptions)[]
+])
 
 let serialize: typeof import('cookie').serialize | undefined
 

@@ -4,7 +4,7 @@ import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET
 import { emptyRecord } from '../../base/empty-record.ts'
 import { ModelBindingError, WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkWord, invalid, listOf, wholeNumber } from '../../base/options.ts'
+import { checkFunction, checkNames, checkWord, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import { charsetOf } from '../../formats/charset.ts'
 import { type FormRecord, foldForm } from '../../formats/form.ts'
 import { isJson, parseMediaType } from '../../formats/media-type.ts'
@@ -40,20 +40,9 @@ type AnyOptions = BodyMapAnonymousOptions & {
   readonly excludeProperties?: Iterable<string> | null
 }
 
-export const ANONYMOUS_OPTION_NAMES = ['jsonEngine', 'settings'] as const satisfies readonly (keyof BodyMapAnonymousOptions)[]
-export const MAP_OPTION_NAMES = [
-  ...ANONYMOUS_OPTION_NAMES,
-  'includeProperties',
-  'excludeProperties',
-] as const satisfies readonly (keyof BodyMapOptions<object>)[]
-const SETTING_NAMES = [
-  'reviver',
-  'maxDepth',
-  'zoneless',
-  'unknownProperties',
-  'nullValues',
-  'secret',
-] as const satisfies readonly (keyof JsonSettings)[]
+export const ANONYMOUS_OPTION_NAMES = namesOf<BodyMapAnonymousOptions>()(['jsonEngine', 'settings'])
+export const MAP_OPTION_NAMES = namesOf<BodyMapOptions<object>>()([...ANONYMOUS_OPTION_NAMES, 'includeProperties', 'excludeProperties'])
+const SETTING_NAMES = namesOf<JsonSettings>()(['reviver', 'maxDepth', 'zoneless', 'unknownProperties', 'nullValues', 'secret'])
 
 const FORM = 'application/x-www-form-urlencoded'
 

@@ -3,7 +3,7 @@
 import { LOWER } from '../../base/ascii.ts'
 import type { Limits } from '../../base/limits.ts'
 import { parseMediaType } from '../../formats/media-type.ts'
-import type { Head } from '../../wire/http1/head.ts'
+import type { Head } from '../../wire/head/head.ts'
 import type { RouteMatch } from '../route-info.ts'
 import { RequestBody } from './body.ts'
 

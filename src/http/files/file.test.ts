@@ -439,7 +439,7 @@ test('the packages are loaded when a file needs them, and not before', () => {
     import { register } from 'node:module'
     register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hook)}))
     const { prepareFile } = await import(${JSON.stringify(import.meta.url.replace('file.test.', 'file.'))})
-    const { HttpResponse } = await import(${JSON.stringify(import.meta.url.replace('file.test.', 'response.'))})
+    const { HttpResponse } = await import(${JSON.stringify(import.meta.url.replace('files/file.test.', 'answer/response.'))})
     const fields = {}
     const send = () => prepareFile({ method: 'GET', header: (name) => fields[name] ?? null }, new HttpResponse(), { path: ${JSON.stringify(text)}, options: {} })
     console.log('before')

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { PayloadTooLargeError } from '../../base/errors.ts'
-import { checkNames, flag, invalid } from '../../base/options.ts'
+import { checkNames, flag, invalid, namesOf } from '../../base/options.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { DEFAULT_MULTIPART_LIMITS } from '../../formats/multipart.ts'
@@ -24,7 +24,7 @@ export interface MultipartOptions {
   readonly maxFieldBytes?: number
 }
 
-const OPTION_NAMES = ['maxParts', 'maxFileBytes', 'maxFieldBytes'] as const satisfies readonly (keyof MultipartOptions)[]
+const OPTION_NAMES = namesOf<MultipartOptions>()(['maxParts', 'maxFileBytes', 'maxFieldBytes'])
 
 /** How large files and fields may be is left to the limit of the body. */
 export const DEFAULT_FORM_LIMITS: FormLimits = {
@@ -78,7 +78,7 @@ export interface CopyOptions {
   readonly end?: boolean
 }
 
-const COPY_OPTION_NAMES = ['end'] as const satisfies readonly (keyof CopyOptions)[]
+const COPY_OPTION_NAMES = namesOf<CopyOptions>()(['end'])
 
 /** The content of a file in memory as a Readable. */
 export class FileData extends Readable {

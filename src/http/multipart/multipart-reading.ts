@@ -74,7 +74,8 @@ export class MultipartReading implements BodySink, PartHandler {
   #isWaiting = false
   #isPumping = false
   #hasEnded = false
-  #hasFailed = false
+  /** The form is complete, or has failed: whatever arrives now is too late. */
+  #isOver = false
   /** The receiver has the word: what is thrown is its own, whatever it looks like. */
   #isReceiving = false
   #resolve!: (isValid: boolean) => void
@@ -95,15 +96,15 @@ export class MultipartReading implements BodySink, PartHandler {
   /** The receiver can take more. */
   resume(): void {
     this.#isWaiting = false
-    if (this.#isPumping || this.#hasFailed) return
+    if (this.#isPumping || this.#isOver) return
     this.#pump()
-    if (!this.#isWaiting && !this.#hasEnded && !this.#hasFailed) this.#body.demand()
+    if (!this.#isWaiting && !this.#hasEnded && !this.#isOver) this.#body.demand()
   }
 
   // What the body does.
 
   data(buffer: Buffer, start: number, end: number): boolean {
-    if (this.#hasFailed) return false
+    if (this.#isOver) return false
     this.#chunk = buffer
     this.#at = start
     this.#end = end
@@ -114,7 +115,7 @@ export class MultipartReading implements BodySink, PartHandler {
       this.#end -= this.#at
       this.#at = 0
     }
-    return !this.#isWaiting && !this.#hasFailed
+    return !this.#isWaiting && !this.#isOver
   }
 
   end(): void {
@@ -128,8 +129,8 @@ export class MultipartReading implements BodySink, PartHandler {
   }
 
   #break(error: unknown, settle: () => void): void {
-    if (this.#hasFailed) return
-    this.#hasFailed = true
+    if (this.#isOver) return
+    this.#isOver = true
     this.#chunk = NOTHING
     this.#at = this.#end = 0
     const reason = error instanceof Error ? error : new Error('a callback failed', { cause: error })
@@ -139,9 +140,9 @@ export class MultipartReading implements BodySink, PartHandler {
   #pump(): void {
     this.#isPumping = true
     try {
-      while (!this.#isWaiting && !this.#hasFailed && this.#at < this.#end) this.#at += this.#parser.push(this.#chunk, this.#at, this.#end)
+      while (!this.#isWaiting && !this.#isOver && this.#at < this.#end) this.#at += this.#parser.push(this.#chunk, this.#at, this.#end)
       if (this.#at === this.#end) this.#chunk = NOTHING
-      if (this.#hasEnded && !this.#isWaiting && !this.#hasFailed && this.#at === this.#end) this.#finish()
+      if (this.#hasEnded && !this.#isWaiting && !this.#isOver && this.#at === this.#end) this.#finish()
     } catch (error) {
       const isInvalid = !this.#isReceiving && error instanceof WeirError && error.code.startsWith('WEIR_MULTIPART_')
       this.#isReceiving = false
@@ -153,7 +154,7 @@ export class MultipartReading implements BodySink, PartHandler {
 
   #finish(): void {
     this.#parser.finish()
-    this.#hasFailed = true // whatever comes now is too late
+    this.#isOver = true
     this.#resolve(true)
   }
 
@@ -177,6 +178,6 @@ export class MultipartReading implements BodySink, PartHandler {
   #goOn(isReady: boolean): boolean {
     this.#isReceiving = false
     if (!isReady) this.#isWaiting = true
-    return !this.#isWaiting && !this.#hasFailed
+    return !this.#isWaiting && !this.#isOver
   }
 }

@@ -3,7 +3,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
 import { PayloadTooLargeError } from '../../base/errors.ts'
-import { checkFunction, checkNames } from '../../base/options.ts'
+import { checkFunction, checkNames, namesOf } from '../../base/options.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { DEFAULT_MULTIPART_LIMITS } from '../../formats/multipart.ts'
 import { isFile, type PartHead } from '../../formats/part-head.ts'
@@ -38,13 +38,7 @@ export interface MultipartStreamOptions {
   readonly maxFieldBytes?: number
 }
 
-const OPTION_NAMES = [
-  'onField',
-  'onFile',
-  'maxParts',
-  'maxFileBytes',
-  'maxFieldBytes',
-] as const satisfies readonly (keyof MultipartStreamOptions)[]
+const OPTION_NAMES = namesOf<MultipartStreamOptions>()(['onField', 'onFile', 'maxParts', 'maxFileBytes', 'maxFieldBytes'])
 const DEFAULT_LIMITS: FormLimits = { ...DEFAULT_MULTIPART_LIMITS, maxFileBytes: 50 * 1024 * 1024, maxFieldBytes: 1024 * 1024 }
 
 /** The file that is passing. */

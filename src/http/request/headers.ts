@@ -1,6 +1,6 @@
 // The fields of a request, looked up in the block in which they came.
 
-import type { Head } from '../../wire/http1/head.ts'
+import type { Head } from '../../wire/head/head.ts'
 
 /** Request header fields. Read-only; names are compared without regard to case, order and spelling are kept as sent. */
 export class RequestHeaders implements Iterable<[name: string, value: string]> {

@@ -10,7 +10,7 @@ import { parseCookies } from '../../formats/cookie.ts'
 import { type FormRecord, foldForm, parseForm } from '../../formats/form.ts'
 import { parseMediaType } from '../../formats/media-type.ts'
 import { NO_PAIRS, Pairs } from '../../formats/pairs.ts'
-import type { Head } from '../../wire/http1/head.ts'
+import type { Head } from '../../wire/head/head.ts'
 
 import { RequestBody } from '../body/body.ts'
 import {

@@ -10,7 +10,7 @@ import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkText, flag, invalid, limitOf, listOf } from '../../base/options.ts'
+import { checkFunction, checkNames, checkText, flag, invalid, limitOf, listOf, namesOf } from '../../base/options.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import { BUFFER_BYTES, type ByteInspector, DiskWriter } from './disk-writer.ts'
 import { safeFileName, withSuffix } from './file-name.ts'
@@ -53,16 +53,7 @@ export interface SavedFile {
   readonly hash: string | null
 }
 
-const OPTION_NAMES = [
-  'maxBytes',
-  'extensions',
-  'magic',
-  'hash',
-  'fileName',
-  'onProgress',
-  'mode',
-  'sync',
-] as const satisfies readonly (keyof SavePolicy)[]
+const OPTION_NAMES = namesOf<SavePolicy>()(['maxBytes', 'extensions', 'magic', 'hash', 'fileName', 'onProgress', 'mode', 'sync'])
 /** Enough to tell any common kind of file. */
 const MAGIC_BYTES = 64
 

@@ -6,7 +6,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { Module } from '../../app/module-host.ts'
-import { checkNames, invalid, listOf, wholeNumber } from '../../base/options.ts'
+import { checkNames, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
 import { closeSource, UNREAD } from '../../http/answer/byte-source.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
@@ -32,7 +32,7 @@ export interface CompressionOptions {
   readonly maxConcurrent?: number
 }
 
-const OPTION_NAMES = ['encodings', 'minBytes', 'types', 'levels', 'maxConcurrent'] satisfies (keyof CompressionOptions)[]
+const OPTION_NAMES = namesOf<CompressionOptions>()(['encodings', 'minBytes', 'types', 'levels', 'maxConcurrent'])
 const DEFAULT_MIN_BYTES = 1_024
 const DEFAULT_MAX_CONCURRENT = 64
 /** Up to so many bytes are compressed at once, which blocks for 0.4 ms at most on a machine of 2020. */

@@ -6,7 +6,7 @@
 import type { Module } from '../../app/module-host.ts'
 import { isToken } from '../../base/ascii.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { checkNames, flag, invalid, tokensOf, wholeNumber } from '../../base/options.ts'
+import { checkNames, flag, invalid, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
@@ -34,7 +34,7 @@ export interface CorsOptions {
 }
 
 const DEFAULT_METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE']
-const OPTION_NAMES = [
+const OPTION_NAMES = namesOf<CorsOptions>()([
   'origins',
   'credentials',
   'methods',
@@ -42,7 +42,7 @@ const OPTION_NAMES = [
   'exposedHeaders',
   'maxAge',
   'privateNetwork',
-] satisfies (keyof CorsOptions)[]
+])
 
 /** Answers preflights, and says on every answer who may read it. @throws WEIR_OPTION_INVALID */
 export function cors(options: CorsOptions = {}): Module {

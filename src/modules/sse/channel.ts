@@ -1,6 +1,6 @@
 // Events for whoever listens: each is encoded once, and waits for each client in a queue with a bound.
 
-import { checkNames, invalid, wholeNumber } from '../../base/options.ts'
+import { checkNames, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import { EncodedEvent, type SseEvent } from './event.ts'
 
 /** What becomes of a client whose queue is full. */
@@ -19,7 +19,7 @@ export interface SseChannelOptions {
   readonly history?: number
 }
 
-const OPTION_NAMES = ['maxQueuedBytes', 'whenFull', 'history'] satisfies (keyof SseChannelOptions)[]
+const OPTION_NAMES = namesOf<SseChannelOptions>()(['maxQueuedBytes', 'whenFull', 'history'])
 const DEFAULT_QUEUED_BYTES = 1024 * 1024
 /** What an event costs in a queue beside its bytes, which all queues share. */
 const ENTRY_BYTES = 64

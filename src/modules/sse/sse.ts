@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkNames, invalid } from '../../base/options.ts'
+import { checkNames, invalid, namesOf } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -27,7 +27,7 @@ export interface SseOptions {
   readonly farewell?: SseEvent
 }
 
-const OPTION_NAMES = ['heartbeat', 'retry', 'farewell'] as const satisfies readonly (keyof SseOptions)[]
+const OPTION_NAMES = namesOf<SseOptions>()(['heartbeat', 'retry', 'farewell'])
 const DEFAULT_HEARTBEAT_MS = 15_000
 const DEFAULT_FAREWELL: SseEvent = { comment: 'the server stops' }
 

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 
 import type { Next } from '../../app/middleware.ts'
 import type { Module } from '../../app/module-host.ts'
-import { checkNames, flag, invalid, listOf, wholeNumber } from '../../base/options.ts'
+import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import { openFile, prepareOpenFile } from '../../http/files/file.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
@@ -68,7 +68,7 @@ export interface StaticOptions {
   readonly checkInterval?: number
 }
 
-const OPTION_NAMES = [
+const OPTION_NAMES = namesOf<StaticOptions>()([
   'root',
   'prefix',
   'index',
@@ -82,7 +82,7 @@ const OPTION_NAMES = [
   'maxCacheBytes',
   'maxCachedFileBytes',
   'checkInterval',
-] satisfies (keyof StaticOptions)[]
+])
 const DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
 const DEFAULT_CACHED_FILE_BYTES = 256 * 1024
 const DEFAULT_CHECK_INTERVAL = 1_000

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import type * as Ws from 'ws'
 import type { ArgsOf, Declaration } from '../../app/declaration.ts'
 import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
-import { checkNames, flag, tokensOf, wholeNumber } from '../../base/options.ts'
+import { checkNames, flag, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
 import { problemOf } from '../../http/answer/problem.ts'
 import type { UpgradedDuplex } from '../../http/answer/response.ts'
@@ -50,7 +50,7 @@ export interface WebSocketRoute<Args> extends Module {
   broadcast(room: string | null, data: WebSocketData): number
 }
 
-const OPTION_NAMES = [
+const OPTION_NAMES = namesOf<WebSocketOptions<unknown>>()([
   'accept',
   'open',
   'message',
@@ -62,7 +62,7 @@ const OPTION_NAMES = [
   'maxQueuedBytes',
   'pingInterval',
   'perMessageDeflate',
-] satisfies (keyof WebSocketOptions<unknown>)[]
+])
 const MIB = 1024 * 1024
 const DEFAULT_PING_INTERVAL_MS = 30_000
 /** How long a client may take to answer a close, or to read what waits before it. */

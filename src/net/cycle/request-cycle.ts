@@ -1,19 +1,19 @@
 // How is one request answered, whichever protocol it came by? It is opened at the application, handled there or refused, answered once, and
-// expires. How its bytes come in and how those of its answer go out is the protocol's part: http1-exchange.ts, http2-exchange.ts.
+// expires. How its bytes come in and how those of its answer go out is the protocol's part: http1/exchange-server.ts, http2/exchange.ts.
 //
 // The order at the end is always: handler settled, answer handed over, request expired. Nothing of a request is used behind that.
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { closeSource } from '../../http/answer/byte-source.ts'
 import { HttpResponse } from '../../http/answer/response.ts'
 import type { Exchange } from '../../http/application.ts'
 import type { RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
-import type { Head } from '../../wire/http1/head.ts'
+import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Deadlines } from '../time/deadlines.ts'
-import { discardAnswer } from './whole-answer.ts'
 
 /** The connection, as every request sees it. */
 export interface RequestConnection extends ConnectionInfo {
@@ -44,7 +44,6 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   protected isHandling = false
   /** The client waits for `100 Continue`, which has not been sent. */
   protected owesContinue = false
-  #isGone = false
 
   constructor(connection: C, deadlines: Deadlines) {
     this.connection = connection
@@ -52,18 +51,15 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.deadlines = deadlines
   }
 
-  /** Whether the client has left. */
-  get isGone(): boolean {
-    return this.#isGone
-  }
-
   // The protocol's part.
 
+  /** Whether nothing that is sent reaches the client any more: it has left, or is being cut off. */
+  abstract get isGone(): boolean
   /** A reader of the body wants more. */
   protected abstract demand(): void
   protected abstract sendContinue(): void
-  /** What still comes of the request is not waited for. */
-  protected abstract stopReading(): void
+  /** What has not arrived of the request is not waited for any more. HTTP/1.1 reads nothing after it. */
+  protected abstract stopWaiting(): void
   protected abstract send(response: HttpResponse): void
   /** All of a streamed answer has been handed over, or its client has left. */
   protected abstract endAnswer(answer: A): void
@@ -84,7 +80,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     const streams = streamsBody(head, match, limit)
     this.bodyLimit = limit
     this.owesContinue = head.expectsContinue
-    this.deadlines.startRequest()
+    this.deadlines.startRequest(match.route)
     this.body = bodyFor(head, match, streams ? this.#demander() : null)
     this.exchange = application.open(head, this.body, this.connection, match)
     if (isTooLarge(head, limit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
@@ -111,13 +107,13 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     else if (error.fault === 'transport') exchange.request.fireAbort(error)
   }
 
-  /** A handler that has had its time is answered for. */
-  protected checkRequest(): void {
+  /** A handler that has had its time is answered for. @param elapsedMs since the last tick */
+  protected checkRequest(elapsedMs: number): void {
     const exchange = this.exchange
-    const error = exchange === null ? null : this.deadlines.checkRequest()
+    const error = exchange === null ? null : this.deadlines.checkRequest(elapsedMs, this.body?.isUnread === false)
     if (exchange === null || error === null) return
     this.deadlines.endRequest() // asked once: the answer may take its time
-    this.stopReading()
+    this.stopWaiting()
     this.interrupt(error)
     this.#answerInstead(exchange, error)
     this.proceed()
@@ -151,7 +147,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   #respond(exchange: Exchange, response: HttpResponse): void {
     if (exchange !== this.exchange || this.answer !== null) return // too late: it has been answered for
     this.deadlines.endRequest()
-    if (this.#isGone) {
+    if (this.isGone) {
       discardAnswer(response)
       this.expire()
     } else this.send(response)
@@ -171,7 +167,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   /** The source of a streamed answer failed: before the first byte that is an answer of its own, later the client must see the break. */
   #failAnswer(answer: A, error: Error): void {
     const exchange = this.exchange
-    if (!this.#isGone && exchange !== null) {
+    if (!this.isGone && exchange !== null) {
       if (!answer.hasBegun) {
         this.answer = null
         this.#answerInstead(exchange, error)
@@ -188,7 +184,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.exchange = null
     this.body = null
     this.isHandling = false
-    if (this.#isGone) this.forget()
+    if (this.isGone) this.forget()
   }
 
   // What comes between.
@@ -206,13 +202,19 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.breakOff(error)
   }
 
-  /** Nothing more comes or goes: the end in order, or the client has left. */
+  /** Nothing more is received or sent: the end in order, or the client has left. Called once, when `isGone` is true. */
   leave(): void {
-    if (this.#isGone) return
-    this.#isGone = true
-    this.interrupt(new WeirError('WEIR_CLIENT_GONE'))
+    // An error costs a connection more than its socket does, and most clients leave when nothing is under way.
+    if (this.exchange !== null) this.interrupt(new WeirError('WEIR_CLIENT_GONE'))
     this.answer?.abandon()
     // A handler may still be cleaning up behind a client that has left.
     if (this.exchange === null || !this.isHandling) this.expire()
   }
+}
+
+/** Closes what a response holds that will not be sent. */
+function discardAnswer(response: HttpResponse): void {
+  response.take()
+  const { content } = response
+  if (content.kind === 'stream') closeSource(content)
 }

@@ -1,8 +1,20 @@
-// One client that speaks HTTP/1.1: it owns a transport, a wire connection, an outbox and the deadlines, and lets its requests have them one
-// after the other. No parsing happens here, and no decision on what to answer but for what never became a request.
+// One client that speaks HTTP/1.1. Moves bytes from the transport to the wire machine and its events to the exchange server, and takes the
+// connection from one request to the next and to its end.
 //
-// Behind each answer the rest of the request is drained or the connection closed, then comes the next request. A client's fault has one
-// exit, `#refuse`: one answer, then the connection ends.
+//   Transport ──bytes──▶ Http1Connection ──bytes──▶ WireConnection   what the bytes say. Owns the state: reading, writing, life (states.ts)
+//       ▲                      │      ◀──events──
+//       │                      ├──▶ ExchangeServer   the current request and its response, one exchange after another
+//       │                      │      └─ RequestCycle   the exchange at the application, as in HTTP/2: open, handle or refuse, respond, expire
+//     Outbox ◀── responses ────┤
+//                              └──▶ Deadlines        how long the current phase may take
+//
+// The state changes through methods of the wire machine alone, and each of its three parts is moved from one place:
+//
+//   reading   by the bytes that WireConnection reads. ExchangeServer pauses and resumes a body, and either class may refuse the rest.
+//   writing   by ExchangeServer and its StreamedAnswer. For what never became a request, by `#respondWithoutRequest`.
+//   life      by the client's head, or by ExchangeServer before it responds: no request follows. The ends are here: `#finish` (linger), `abort`, `onClose`.
+//
+// A client's fault has one exit, `#refuse`: one response, then the connection ends.
 
 import { type LimitError, WeirError } from '../../base/errors.ts'
 import { problemFor } from '../../http/answer/problem.ts'
@@ -13,18 +25,18 @@ import * as state from '../../wire/http1/states.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { connectionId, nextConnection } from '../connections/connection-id.ts'
-import { sendWhole } from '../cycle/whole-answer.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
 import { Outbox } from '../transport/outbox.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
-import { Http1Exchange, type Http1RequestConnection } from './exchange.ts'
+import { ExchangeServer, type Http1RequestConnection } from './exchange-server.ts'
 import { UpgradedSocket } from './upgraded-socket.ts'
+import { sendWhole } from './whole-answer.ts'
 
-/** So many bytes of later requests are taken in while one is being answered; then the socket is left alone. */
+/** How many bytes of later requests are taken in while one is being answered. Beyond that, the socket is not read. */
 const MAX_WAITING_BYTES = 64 * 1024
-/** The last bytes of a body are sooner copied than given memory of their own. */
+/** A smaller rest of a body is copied: memory of its own would cost more. */
 const KEPT_BYTES = 64 * 1024
 
 export class Http1Connection implements Http1RequestConnection, TransportOwner, Timed {
@@ -34,17 +46,13 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   readonly #wire: WireConnection
   readonly #deadlines: Deadlines
   readonly #outbox: Outbox
-  readonly #exchange: Http1Exchange
+  readonly #exchange: ExchangeServer
   readonly #number = nextConnection()
-  /** What still comes of an answered request is dropped. */
-  #isDraining = false
+  /** Bytes that have been discarded since the last response. */
   #drained = 0
-  /** The last answer has been sent; what comes is thrown away until the client closes too. */
-  #isLingering = false
-  #isAborted = false
+  /** `run` is on the stack: what it calls may call it again. */
   #isRunning = false
-  #isPaused = false
-  /** A chunk that is ours to keep: bytes in it need no copy. */
+  /** The chunk being read, where it is ours to keep: bytes in it need no copy. */
   #ownChunk: Buffer | null = null
 
   constructor(host: ConnectionHost, transport: Transport, clientCertificate: ClientCertificate | null = null) {
@@ -54,7 +62,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#wire = new WireConnection(host.limits)
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
     this.#outbox = new Outbox(transport)
-    this.#exchange = new Http1Exchange(this, this.#wire, this.#outbox, this.#deadlines)
+    this.#exchange = new ExchangeServer(this, this.#wire, this.#outbox, this.#deadlines)
     host.ticker.add(this)
   }
 
@@ -75,18 +83,21 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   get isGone(): boolean {
-    return this.#exchange.isGone
+    return this.#wire.life === state.GONE
   }
 
-  /** Whether a request is being received or answered, or another protocol is spoken. */
   get isBusy(): boolean {
-    return this.#exchange.isOpen || this.#wire.inHead || this.#wire.reading === state.SWITCHED
+    return this.#wire.isBusy
+  }
+
+  get isIdle(): boolean {
+    return this.#deadlines.phase === phase.IDLE && !this.isBusy && this.#transport.unsentBytes === 0
   }
 
   // What happens on the transport.
 
   onBytes(buffer: Buffer, length: number, borrowed: boolean): void {
-    if (this.#isLingering) {
+    if (this.#wire.life === state.LINGERING) {
       this.#drop(length)
       return
     }
@@ -96,7 +107,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   onEnd(): void {
-    if (this.#isLingering) return // both sides have ended: the transport closes once all is sent
+    if (!this.#wire.isServing) return // where both sides have ended, the transport closes once all is sent
     this.#wire.receiveEnd()
     this.#exchange.onEnd()
     this.run()
@@ -109,17 +120,18 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
 
   onClose(): void {
     if (this.isGone) return
+    const wasAborted = this.#wire.life === state.ABORTED
     this.host.ticker.delete(this)
+    this.#wire.leave()
     this.#exchange.leave()
-    this.#wire.close()
-    // `stop` waits for a handler that is still cleaning up, unless its time is up.
-    if (this.#isAborted) this.host.forget(this)
+    // `stop` waits for a handler that is still cleaning up, unless the connection was aborted.
+    if (wasAborted) this.host.forget(this)
   }
 
   // From one request to the next.
 
   run(): void {
-    if (this.#isRunning || this.isGone) return
+    if (this.#isRunning || this.#wire.isOver) return
     this.#isRunning = true
     try {
       while (this.#step());
@@ -130,18 +142,19 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#afterRun()
   }
 
-  /** What was borrowed is copied, what was answered is sent, and the socket is read or left alone. */
+  /** Copies what was borrowed, sends what was answered, and pauses or resumes the socket. */
   #afterRun(): void {
     const exchange = this.#exchange
-    if (exchange.isGone || this.#wire.reading === state.SWITCHED) return
+    const wire = this.#wire
+    if (wire.isOver || wire.life === state.SWITCHED) return
     exchange.ownBody()
-    this.#wire.hold()
-    this.#transport.keepsBytes = exchange.keepsBytes && this.#wire.remainingBytes >= KEPT_BYTES
+    wire.hold()
+    this.#transport.keepsBytes = exchange.keepsBytes && wire.remainingBytes >= KEPT_BYTES
     this.#ownChunk = null
     this.#outbox.flushSoon()
-    const pauses = exchange.isBodyPaused || this.#wire.waitingBytes > MAX_WAITING_BYTES || this.#drained > this.host.limits.maxDrainSize
-    if (pauses === this.#isPaused) return
-    this.#isPaused = pauses
+    const hasEnough = wire.waitingBytes > MAX_WAITING_BYTES || this.#drained > this.host.limits.maxDrainSize
+    const pauses = hasEnough || wire.reading === state.PAUSED
+    if (pauses === this.#transport.isPaused) return
     if (pauses) this.#transport.pause()
     else this.#transport.resume()
   }
@@ -150,8 +163,8 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   #step(): boolean {
     const wire = this.#wire
     const exchange = this.#exchange
-    if (exchange.isBodyPaused || this.#isLingering || exchange.isGone) return false
-    // A client that does not read its answers gets no new ones made.
+    if (!wire.isServing) return false
+    // No new responses are made for a client that does not read them.
     if (!exchange.isOpen && this.#outbox.isBlocked) return false
     switch (wire.next()) {
       case HEAD:
@@ -161,18 +174,16 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
         return this.#deliver()
       case END:
         this.#deadlines.enter(phase.NONE)
-        if (this.#isDraining) this.#startNextCycle()
+        if (wire.life === state.DRAINING) this.endCycle()
         else exchange.complete()
         return true
       case NEED_DATA:
         this.#wait()
         return false
       case CLOSED:
-        if (!this.isBusy) this.#finish()
+        if (!wire.isBusy) this.#finish()
         return false
       case PAUSED:
-        // The client has said that nothing more comes, and its last request is being answered.
-        if (wire.peerEnded && wire.waitingBytes === 0) wire.head.keepAlive = false
         this.#deadlines.enter(phase.NONE)
     }
     return false
@@ -188,41 +199,31 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#deadlines.countBody(dataEnd - dataStart)
     if (this.#exchange.push(buffer, dataStart, dataEnd, buffer !== this.#ownChunk)) return true
     this.#drop(dataEnd - dataStart)
-    return !this.#isLingering
+    return this.#wire.isServing
   }
 
   endCycle(): void {
-    if (this.#wire.reading === state.DONE) this.#startNextCycle()
-    else if (!this.#wire.head.keepAlive) this.#finish()
-    else {
-      this.#isDraining = true
-      this.#drained = 0
-    }
-  }
-
-  #startNextCycle(): void {
-    this.#wire.startNextCycle()
-    this.#isDraining = false
+    const life = this.#wire.endCycle()
     this.#drained = 0
-    const mayEnd = this.host.isStopping && this.#wire.waitingBytes === 0
-    if (mayEnd || this.#wire.reading === state.CLOSED) this.#finish()
+    if (life === state.DRAINING) return
+    const mayStop = this.host.isStopping && this.#wire.waitingBytes === 0
+    if (life !== state.OPEN || mayStop) this.#finish()
     else this.#deadlines.enter(phase.IDLE)
   }
 
-  /** Bytes that nobody wants: few are read over, many are not worth it. */
+  /** Bytes that nobody wants: a few are discarded, many are not worth reading. */
   #drop(bytes: number): void {
     this.#drained += bytes
     if (this.#drained <= this.host.limits.maxDrainSize) return
-    if (!this.#isLingering) this.#finish()
+    if (this.#wire.isServing) this.#finish()
     else this.#afterRun()
   }
 
-  /** Another protocol has the connection: what was asked before is answered, and all that is left to do here is to wait for its end. */
+  /** Another protocol takes over: earlier requests have been answered, and all that is left to do here is to wait for the end of the connection. */
   handOver(takeOver: TakeOver): void {
     this.#outbox.flush()
     const rest = this.#wire.switchProtocol()
     this.host.ticker.delete(this)
-    this.#isPaused = false
     try {
       takeOver(new UpgradedSocket(this.#transport, this.#wire.peerEnded, () => this.onClose()), rest)
     } catch (error) {
@@ -241,12 +242,13 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   #checkTime(elapsedMs: number): void {
+    if (this.#wire.isOver) return
     const unsent = this.#transport.unsentBytes
     const deadlines = this.#deadlines
     if (unsent > 0) deadlines.postponeEnd()
-    // A socket that is not read says nothing of a client that has left.
-    if (this.#isPaused) this.#transport.probe()
-    const late = deadlines.checkWrite(elapsedMs, unsent, this.#transport.sentBytes)
+    // A socket that is not being read does not notice that the client has left.
+    if (this.#transport.isPaused) this.#transport.probe()
+    const late = deadlines.checkWrite(elapsedMs, unsent > 0, this.#transport.sentBytes)
     if (late !== null) {
       this.host.report(late, this)
       this.abort(late)
@@ -261,7 +263,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   #expireReading(error: LimitError): void {
-    this.#wire.stopReading()
+    this.#wire.refuse()
     this.#deadlines.enter(phase.NONE)
     this.#refuse(error)
     this.#afterRun()
@@ -269,54 +271,51 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
 
   // The end.
 
-  /** The one exit for what cannot go on: the client's fault, a limit, or ours. */
+  /** The one exit for what cannot continue: the client's fault, a limit, or a bug. */
   #refuse(error: Error): void {
     if (!(error instanceof WeirError)) this.#exchange.crash(error)
     else if (this.#exchange.isOpen) this.#exchange.refuse(error)
     else {
-      this.#wire.stopReading()
+      this.#wire.refuse()
       this.host.report(error, this)
-      if (!this.#isDraining && this.#wire.writing === state.HEAD) this.#respondWithoutRequest(error)
+      if (this.#wire.writing === state.HEAD) this.#respondWithoutRequest(error)
       this.#finish()
     }
   }
 
   #respondWithoutRequest(error: WeirError): void {
     const response = new HttpResponse().sendProblem(problemFor(error, this.host.debug))
-    sendWhole(null, this.#wire.isHead, response, this.#outbox, this.host.ticker.dateLine, null)
+    sendWhole(this.#wire, response, this.#outbox, this.host.ticker.dateLine, null)
     this.#wire.beginAnswer(true)
   }
 
   /**
-   * Closes in stages, so that the client sees the last answer and not a reset: send, end our side, throw away what still comes for a
-   * moment, close (RFC 9112 §9.6).
+   * Closes in stages, so that the client sees the last response and not a reset: send what waits, end our side, discard what still arrives
+   * for a moment, close (RFC 9112 §9.6).
    */
   #finish(): void {
-    if (this.#isLingering || this.isGone) return
-    this.#isLingering = true
-    this.#isDraining = false
+    if (!this.#wire.isServing) return
+    this.#wire.linger()
     this.#drained = 0
     this.#outbox.flush()
-    this.#wire.close()
     this.#deadlines.enter(phase.LINGER)
     this.#transport.end()
   }
 
-  /** The server stops: an idle connection ends now, a busy one after its answer. */
+  /** The server stops: an idle connection ends now, a busy one after its response. */
   drain(): void {
-    if (!this.isBusy && !this.#isLingering && !this.#isDraining) this.#finish()
+    if (!this.#wire.isBusy && this.#wire.life !== state.DRAINING) this.#finish()
   }
 
   /** Ends the connection now, whatever is under way. */
   abort(error: Error): void {
-    this.#isAborted = true
-    if (this.isGone) {
-      this.host.forget(this)
-      return
-    }
+    if (this.isGone) this.host.forget(this)
+    if (this.#wire.isOver) return
+    // A reset would tell a client that has been sent everything, and is only slow to close, that something is missing.
+    const hasAll = this.#wire.life === state.LINGERING && this.#transport.unsentBytes === 0
+    this.#wire.abort()
     this.#exchange.interrupt(error)
-    // A client that has been sent everything, and is only slow to close, is not told that something is missing.
-    if (this.#isLingering && this.#transport.unsentBytes === 0) this.#transport.destroy()
+    if (hasAll) this.#transport.destroy()
     else this.#transport.reset()
   }
 }

@@ -1,53 +1,49 @@
-// An answer whose body comes from a source, piece by piece, no faster than the client reads.
+// A response whose body comes from a source, piece by piece, no faster than the client reads.
 
 import { openSource, type SourceReader } from '../../http/answer/byte-source.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
+import { CHUNKED } from '../../wire/head/framing.ts'
+import type { WireConnection } from '../../wire/http1/connection.ts'
 import { chunkHead, LAST_CHUNK, NO_LENGTH } from '../../wire/http1/encode.ts'
-import { CHUNKED } from '../../wire/http1/framing.ts'
-import type { Head } from '../../wire/http1/head.ts'
+import * as state from '../../wire/http1/states.ts'
 
-import { answerHead } from '../cycle/answer-head.ts'
 import { DrainGate } from '../cycle/drain-gate.ts'
 import { type PumpTarget, pump } from '../cycle/pump.ts'
 import type { AnswerUnderWay } from '../cycle/request-cycle.ts'
 import type { Outbox } from '../transport/outbox.ts'
+import { answerHead } from './answer-head.ts'
 
 const LINE_END = '\r\n'
 
 export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
-  readonly #head: Head
+  readonly #wire: WireConnection
   readonly #response: HttpResponse
   readonly #outbox: Outbox
   readonly #dateLine: string
-  readonly #onBegin: () => void
-  /** Length that was promised, -1 without a promise. */
+  /** The length that the handler promised, -1 without a promise. */
   readonly #declared: number
   readonly #isChunked: boolean
-  #hasBegun = false
-  #isGone = false
   #source: SourceReader | null = null
   #quietMs = 0
   readonly #gate = new DrainGate()
 
-  /** @param onBegin called just before the first byte */
-  constructor(head: Head, response: HttpResponse, outbox: Outbox, dateLine: string, onBegin: () => void) {
-    this.#head = head
+  constructor(wire: WireConnection, response: HttpResponse, outbox: Outbox, dateLine: string) {
+    this.#wire = wire
     this.#response = response
     this.#outbox = outbox
     this.#dateLine = dateLine
-    this.#onBegin = onBegin
     this.#declared = response.declaredLength
-    this.#isChunked = this.#declared === -1 && head.minorVersion === 1
-    if (this.#declared === -1 && !this.#isChunked) head.keepAlive = false // HTTP/1.0: the body ends with the connection
+    this.#isChunked = this.#declared === -1 && wire.head.minorVersion === 1
+    if (this.#declared === -1 && !this.#isChunked) wire.disableKeepAlive() // HTTP/1.0 has no chunks: the body ends with the connection
   }
 
   /** Whether bytes of it may have reached the client. */
   get hasBegun(): boolean {
-    return this.#hasBegun
+    return this.#wire.writing !== state.HEAD
   }
 
   get isGone(): boolean {
-    return this.#isGone
+    return this.#wire.isOver
   }
 
   /** Sends all of it. @throws what its source throws */
@@ -56,8 +52,8 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
     if (content.kind !== 'stream') return
     this.#source = openSource(content)
     await pump(this.#source, this.#declared, this)
-    if (this.#isGone) return
-    if (!this.#hasBegun) this.#outbox.addText(this.#encodeHead(Math.max(0, this.#declared)))
+    if (this.isGone) return
+    if (!this.hasBegun) this.#outbox.addText(this.#begin(Math.max(0, this.#declared)))
     else if (this.#isChunked) this.#outbox.addText(LAST_CHUNK)
     this.#outbox.flush()
   }
@@ -71,11 +67,7 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   write(piece: Uint8Array): Promise<void> | null {
     this.#quietMs = 0
     let before = this.#isChunked ? chunkHead(piece.length) : ''
-    if (!this.#hasBegun) {
-      this.#hasBegun = true
-      this.#onBegin()
-      before = this.#encodeHead(this.#declared !== -1 ? this.#declared : this.#isChunked ? CHUNKED : NO_LENGTH) + before
-    }
+    if (!this.hasBegun) before = this.#begin(this.#declared !== -1 ? this.#declared : this.#isChunked ? CHUNKED : NO_LENGTH) + before
     this.#outbox.addBytes(before, piece, this.#isChunked ? LINE_END : '')
     return this.#outbox.isBlocked ? this.#gate.wait() : null
   }
@@ -87,12 +79,13 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
 
   /** The client is gone. */
   abandon(): void {
-    this.#isGone = true
     this.#source?.close()
     this.#gate.open()
   }
 
-  #encodeHead(length: number): string {
-    return answerHead(this.#head, this.#response, length, this.#dateLine)
+  /** Called for the first bytes. @returns the head */
+  #begin(length: number): string {
+    this.#wire.beginAnswer(false)
+    return answerHead(this.#wire, this.#response, length, this.#dateLine)
   }
 }

@@ -19,7 +19,6 @@ type Done = (error?: Error | null) => void
 export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDuplex {
   readonly #transport: Transport
   readonly #onGone: () => void
-  #isPaused = true
   /** A write that waits for room. */
   #onRoom: Done | null = null
   /** What had been sent at the last look; null when nothing waited then. */
@@ -43,9 +42,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
 
   onBytes(buffer: Buffer, length: number, borrowed: boolean): void {
     const piece = buffer.subarray(0, length)
-    if (this.push(borrowed ? Buffer.from(piece) : piece) || this.#isPaused) return
-    this.#isPaused = true
-    this.#transport.pause()
+    if (!this.push(borrowed ? Buffer.from(piece) : piece)) this.#transport.pause()
   }
 
   onEnd(): void {
@@ -74,9 +71,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   // What a stream asks for.
 
   override _read(): void {
-    if (!this.#isPaused) return
-    this.#isPaused = false
-    this.#transport.resume()
+    if (this.#transport.isPaused) this.#transport.resume()
   }
 
   override _write(bytes: Buffer, _encoding: string, done: Done): void {

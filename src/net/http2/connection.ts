@@ -9,7 +9,7 @@ import type { TLSSocket } from 'node:tls'
 import { WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import type { ClientCertificate } from '../../http/connection-info.ts'
-import type { Head } from '../../wire/http1/head.ts'
+import type { Head } from '../../wire/head/head.ts'
 import { readHttp2Head } from '../../wire/http2/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
@@ -261,6 +261,10 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     this.#isGone = true
     this.host.ticker.delete(this)
     if (this.#exchanges.size === 0 || this.#isAborted) this.host.forget(this)
+  }
+
+  get isIdle(): boolean {
+    return this.#deadlines.phase === phase.IDLE && this.#exchanges.size === 0
   }
 
   tick(elapsedMs: number): void {

@@ -8,12 +8,11 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import { HttpResponse } from '../../http/answer/response.ts'
-import { CHUNKED } from '../../wire/http1/framing.ts'
-import type { Head } from '../../wire/http1/head.ts'
+import { CHUNKED } from '../../wire/head/framing.ts'
+import type { Head } from '../../wire/head/head.ts'
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
-import type { Timed } from '../time/ticker.ts'
 import { type AnswerWire, Http2Answer } from './answer.ts'
 
 /** RFC 9113 §7. */
@@ -29,7 +28,7 @@ export interface Http2RequestConnection extends RequestConnection, AnswerWire {
   forget(exchange: Http2Exchange): void
 }
 
-export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Answer> implements Timed {
+export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Answer> {
   readonly #stream: ServerHttp2Stream
   #head: Head | null = null
   #isHead = false
@@ -41,6 +40,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
   #hasEnded = false
   /** The answer has been handed over, or there will be none. What still comes is dropped. */
   #isDone = false
+  /** The stream is closed. */
+  #isGone = false
 
   constructor(connection: Http2RequestConnection, stream: ServerHttp2Stream) {
     super(connection, new Deadlines(connection.host.timeouts, connection.host.ticker))
@@ -88,9 +89,9 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     const { body, bodyLimit } = this
     if (body === null) this.#drop(chunk.length)
     else if (bodyLimit !== null && this.#receivedBytes > bodyLimit) {
-      this.stopReading()
+      this.#pauseBody()
       this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit))
-    } else if (!body.push(chunk, 0, chunk.length, false)) this.stopReading()
+    } else if (!body.push(chunk, 0, chunk.length, false)) this.#pauseBody()
   }
 
   #complete(): void {
@@ -102,10 +103,14 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     if (!this.isHandling && !this.#isDone) this.handle()
   }
 
-  /** Nobody reads the body just now, and so the client is told to wait (flow control). */
-  protected override stopReading(): void {
+  /** Nobody wants more of the body for now, so flow control makes the client wait. */
+  #pauseBody(): void {
     this.#stream.pause()
     this.deadlines.enter(phase.NONE)
+  }
+
+  protected override stopWaiting(): void {
+    this.#pauseBody()
   }
 
   protected override demand(): void {
@@ -179,8 +184,14 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     this.connection.forget(this)
   }
 
+  override get isGone(): boolean {
+    return this.#isGone
+  }
+
   /** The stream is closed: in order, or because the client has left. */
   override leave(): void {
+    if (this.#isGone) return
+    this.#isGone = true
     super.leave()
     this.#stream.resume() // what nobody reads would keep it open
   }
@@ -204,7 +215,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     if (unread > 0) deadlines.postponeEnd()
     if (unread < this.#unread) this.connection.hear()
     this.#unread = unread
-    const late = deadlines.checkWrite(elapsedMs, unread, -unread)
+    const late = deadlines.checkWrite(elapsedMs, unread > 0, -unread) // `unread` falls when the client reads
     if (late !== null) {
       this.host.report(late, this.connection)
       this.breakOff(late)
@@ -213,9 +224,9 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     } else {
       const slow = deadlines.checkPhase(elapsedMs)
       if (slow !== null) {
-        this.stopReading()
+        this.#pauseBody()
         this.refuse(slow)
-      } else if (this.answer === null) this.checkRequest()
+      } else if (this.answer === null) this.checkRequest(elapsedMs)
     }
   }
 }

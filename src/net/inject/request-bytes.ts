@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import { isFieldValue, isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkNames } from '../../base/options.ts'
+import { checkNames, namesOf } from '../../base/options.ts'
 
 /** What to send. */
 export interface InjectRequest {
@@ -24,7 +24,7 @@ export interface InjectRequest {
   readonly signal?: AbortSignal
 }
 
-export const REQUEST_NAMES = ['method', 'url', 'headers', 'body', 'json', 'signal'] as const satisfies readonly (keyof InjectRequest)[]
+export const REQUEST_NAMES = namesOf<InjectRequest>()(['method', 'url', 'headers', 'body', 'json', 'signal'])
 
 /**
  * What a string stands for: a GET of that URL.

@@ -5,6 +5,7 @@ import type { SecureContextOptions, TlsOptions } from 'node:tls'
 
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
+import { namesOf } from '../../base/options.ts'
 import type { Endpoint } from '../../http/session.ts'
 
 /**
@@ -54,7 +55,9 @@ export type ListenOptions = TcpListenOptions | UnixListenOptions
 
 export const DEFAULT_ADDRESS = '127.0.0.1'
 
-const NAMES: ReadonlySet<string> = new Set(['address', 'port', 'reusePort', 'unixSocket', 'mode', 'tls', 'http2'])
+const NAMES: ReadonlySet<string> = new Set(
+  namesOf<TcpListenOptions & UnixListenOptions>()(['address', 'port', 'reusePort', 'unixSocket', 'mode', 'tls', 'http2']),
+)
 /** What the server decides itself. */
 const TLS_RESERVED = ['ALPNProtocols', 'ALPNCallback', 'secureProtocol', 'secureContext'] as const
 const MODE_MAX = 0o777

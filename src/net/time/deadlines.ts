@@ -5,6 +5,7 @@
 
 import { LimitError } from '../../base/errors.ts'
 import type { Timeouts } from '../../base/limits.ts'
+import type { RouteInfo } from '../../http/route-info.ts'
 
 import type { Ticker } from './ticker.ts'
 
@@ -27,16 +28,25 @@ export class Deadlines {
   readonly #ticker: Ticker
   #phase = IDLE
   #since: number
-  #requestSince = -1
+  /** Of the request under way, or of the last one: a route may have times of its own. */
+  #requestTimeout: number | null
+  #writeTimeout: number | null
+  /** For how long the request under way has been worked on; -1 when none is. */
+  #workedMs = -1
+  /** Bytes of the body have come since the last look. */
+  #hasReceived = false
   #bodyBytes = 0
   #bodyMs = 0
-  #sentBytes = 0
+  /** Of the last look at what the client reads. */
+  #progress = 0
   #unreadMs = 0
 
   constructor(timeouts: Timeouts, ticker: Ticker) {
     this.#timeouts = timeouts
     this.#ticker = ticker
     this.#since = ticker.now
+    this.#requestTimeout = timeouts.requestTimeout
+    this.#writeTimeout = timeouts.writeTimeout
   }
 
   get phase(): number {
@@ -54,39 +64,51 @@ export class Deadlines {
     if (this.#phase === LINGER || this.#phase === IDLE) this.#since = this.#ticker.now
   }
 
-  /** The head of a request is complete. */
-  startRequest(): void {
-    this.#requestSince = this.#ticker.now
-    this.#bodyBytes = this.#bodyMs = 0
+  /** The head of a request is complete. @param route what it goes to; null where no route matches */
+  startRequest(route: RouteInfo | null): void {
+    const { requestTimeout, writeTimeout } = this.#timeouts
+    this.#requestTimeout = route?.requestTimeout === undefined ? requestTimeout : route.requestTimeout
+    this.#writeTimeout = route?.writeTimeout === undefined ? writeTimeout : route.writeTimeout
+    this.#workedMs = this.#bodyBytes = this.#bodyMs = 0
+    this.#hasReceived = false
   }
 
   /** The handler has settled. */
   endRequest(): void {
-    this.#requestSince = -1
+    this.#workedMs = -1
   }
 
   countBody(bytes: number): void {
     this.#bodyBytes += bytes
+    this.#hasReceived = true
   }
 
   /**
-   * `unsentBytes` wait for the client.
-   * @param sentBytes have been sent: of an answer that streams as much may wait as before, although the client reads
-   * @returns what to say when it has not read for too long
+   * @param waits whether anything waits for the client to read it
+   * @param progress a number that rises whenever the client reads. What waits does not tell: while a response is streamed it may stay the same
+   * @returns the error to report when the client has not read for too long
    */
-  checkWrite(elapsedMs: number, unsentBytes: number, sentBytes: number): LimitError | null {
-    const timeout = this.#timeouts.writeTimeout
-    const reads = sentBytes > this.#sentBytes
-    this.#sentBytes = sentBytes
-    this.#unreadMs = unsentBytes === 0 || reads ? 0 : this.#unreadMs + elapsedMs
+  checkWrite(elapsedMs: number, waits: boolean, progress: number): LimitError | null {
+    const timeout = this.#writeTimeout
+    const reads = progress > this.#progress
+    this.#progress = progress
+    this.#unreadMs = !waits || reads ? 0 : this.#unreadMs + elapsedMs
     return timeout !== null && this.#unreadMs > timeout ? new LimitError('WEIR_WRITE_TIMEOUT', 'writeTimeout', timeout) : null
   }
 
-  /** Whether the request has been with its handler for too long. */
-  checkRequest(): LimitError | null {
-    const timeout = this.#timeouts.requestTimeout
-    if (timeout === null || this.#requestSince === -1 || !this.#isOver(this.#requestSince, timeout)) return null
-    return new LimitError('WEIR_REQUEST_TIMEOUT', 'requestTimeout', timeout)
+  /**
+   * Whether the request has been worked on for too long. A tick in which the server waited for the client's bytes is not counted: how fast
+   * they must come is the business of `minBodyRate`.
+   * @param wantsBody whether somebody reads the body
+   */
+  checkRequest(elapsedMs: number, wantsBody: boolean): LimitError | null {
+    const timeout = this.#requestTimeout
+    const waited = this.#hasReceived || (wantsBody && this.#phase === BODY)
+    this.#hasReceived = false
+    if (timeout === null || this.#workedMs === -1 || waited) return null
+    this.#workedMs += elapsedMs
+    // The first tick may have begun before the request did.
+    return this.#workedMs > timeout + this.#ticker.periodMs ? new LimitError('WEIR_REQUEST_TIMEOUT', 'requestTimeout', timeout) : null
   }
 
   /** What the client has been too slow with, and must be told. */

@@ -1,32 +1,37 @@
 // One coarse clock for all connections: instead of a timer for every request, each connection is asked now and then
 // whether its time is up. Runs only while there is a connection, and never keeps the process alive.
+//
+// While all connections are idle it ticks about once a second: an idle process should not be woken up more often. The first request
+// brings back the shorter period.
 
 import type { Clock } from '../../base/clock.ts'
 import type { Timeouts } from '../../base/limits.ts'
 
 export interface Timed {
+  /** Whether nothing but the time for which it may be idle is counted. */
+  readonly isIdle: boolean
   /** @param elapsedMs since the last tick */
   tick(elapsedMs: number): void
 }
 
 const SHORTEST_PERIOD_MS = 10
 const LONGEST_PERIOD_MS = 500
-/** So much of a tick counts at most. */
+const LONGEST_IDLE_PERIOD_MS = 1000
+/** How many periods one tick may count at most. */
 const MOST_PERIODS = 2
 
 export class Ticker {
   readonly #clock: Clock
   readonly #timed = new Set<Timed>()
+  readonly #idlePeriodMs: number
   #stop: (() => void) | null = null
+  #isIdle = false
   #second = 0
   /** How much later than its time something may be noticed, in milliseconds. */
   readonly periodMs: number
-  /**
-   * The time of the last tick, at most `periodMs` old. Of time in which the process did nothing at all only a little counts: what has come
-   * meanwhile has not been read yet, and is not the client's fault.
-   */
-  now = 0
-  #lastTick = 0
+  #now = 0
+  #nowAtTick = 0
+  #readAt = 0
   /** `Date: …` with its line end, of this second (RFC 9110 §6.6.1). */
   dateLine = ''
 
@@ -34,14 +39,26 @@ export class Ticker {
     this.#clock = clock
     const { minBodyRate: _, ...times } = timeouts
     const shortest = Math.min(...Object.values(times).filter((value): value is number => typeof value === 'number' && value > 0))
-    this.periodMs = Math.max(SHORTEST_PERIOD_MS, Math.min(LONGEST_PERIOD_MS, Math.floor(shortest / 4)))
+    this.periodMs = periodFor(shortest, LONGEST_PERIOD_MS)
+    this.#idlePeriodMs = Math.max(this.periodMs, periodFor(timeouts.keepAliveTimeout ?? Number.POSITIVE_INFINITY, LONGEST_IDLE_PERIOD_MS))
+  }
+
+  /**
+   * The time of the last tick, at most `periodMs` old. Time in which the process did nothing at all counts only a little: what arrived
+   * meanwhile has not been read yet, and that is not the client's fault.
+   */
+  get now(): number {
+    if (this.#isIdle) this.#leaveIdle()
+    return this.#now
   }
 
   add(timed: Timed): void {
     this.#timed.add(timed)
     if (this.#stop !== null) return
+    this.#isIdle = false
     this.#read()
-    this.#stop = this.#clock.every(this.periodMs, () => this.#tick())
+    this.#nowAtTick = this.#now
+    this.#every(this.periodMs)
   }
 
   delete(timed: Timed): void {
@@ -51,19 +68,50 @@ export class Ticker {
     this.#stop = null
   }
 
+  #every(periodMs: number): void {
+    this.#stop?.()
+    this.#stop = this.#clock.every(periodMs, () => this.#tick())
+  }
+
   #tick(): void {
-    const elapsed = Math.min(this.#clock.now() - this.#lastTick, MOST_PERIODS * this.periodMs)
-    this.now += elapsed
+    const wasIdle = this.#isIdle
+    this.#isIdle = false
+    this.#advance(wasIdle ? this.#idlePeriodMs : this.periodMs)
+    const elapsed = this.#now - this.#nowAtTick
+    this.#nowAtTick = this.#now
+    let isIdle = this.#idlePeriodMs > this.periodMs
+    for (const timed of this.#timed) {
+      timed.tick(elapsed)
+      isIdle &&= timed.isIdle
+    }
+    if (this.#stop === null) return // the last connection has gone
+    this.#isIdle = isIdle
+    if (isIdle !== wasIdle) this.#every(isIdle ? this.#idlePeriodMs : this.periodMs)
+  }
+
+  #leaveIdle(): void {
+    this.#isIdle = false
+    if (this.#stop === null) return
+    this.#advance(this.#idlePeriodMs)
+    this.#every(this.periodMs)
+  }
+
+  #advance(periodMs: number): void {
+    this.#now += Math.min(this.#clock.now() - this.#readAt, MOST_PERIODS * periodMs)
     this.#read()
-    for (const timed of this.#timed) timed.tick(elapsed)
   }
 
   #read(): void {
-    this.#lastTick = this.#clock.now()
+    this.#readAt = this.#clock.now()
     const wall = this.#clock.wallTime()
     const second = Math.floor(wall / 1000)
     if (second === this.#second) return
     this.#second = second
     this.dateLine = `Date: ${new Date(wall).toUTCString()}\r\n`
   }
+}
+
+/** How often a time of `timeoutMs` must be looked at. */
+function periodFor(timeoutMs: number, longestMs: number): number {
+  return Math.max(SHORTEST_PERIOD_MS, Math.min(longestMs, Math.floor(timeoutMs / 4)))
 }

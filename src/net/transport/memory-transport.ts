@@ -139,6 +139,11 @@ export class MemoryTransport implements Transport {
     this.#write(Buffer.from(bytes))
   }
 
+  writeShared(bytes: Uint8Array): boolean {
+    this.writeBytes(bytes)
+    return true
+  }
+
   writeBoth(text: string, bytes: Uint8Array): void {
     this.#write(Buffer.concat([Buffer.from(text, 'latin1'), bytes]))
   }
@@ -165,6 +170,10 @@ export class MemoryTransport implements Transport {
     if (!this.#isPaused) return
     this.#isPaused = false
     queueMicrotask(() => this.#deliver())
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused
   }
 
   end(): void {

@@ -2,6 +2,7 @@
 // head and the body of an answer never go out as two packets.
 
 import { Buffer } from 'node:buffer'
+import { giveBackTextBuffer, takeTextBuffer } from './text-buffers.ts'
 import type { Transport } from './transport.ts'
 
 /** A body of up to this many bytes is copied behind its head: one write of both is cheaper than a vectored one. */
@@ -32,17 +33,31 @@ export class Outbox {
 
   /** A head and the UTF-8 text behind it, whose length in bytes is known. */
   addUtf8(head: string, text: string, byteLength: number): void {
-    if (byteLength === text.length) {
-      this.#text += head + text
+    if (byteLength > JOIN_BYTES) {
+      this.#addLargeText(head, text, byteLength)
       return
     }
-    if (byteLength > JOIN_BYTES) {
-      this.addBytes(head, Buffer.from(text))
+    if (byteLength === text.length) {
+      this.#text += head + text
       return
     }
     scratch ??= Buffer.allocUnsafeSlow(JOIN_BYTES)
     scratch.write(text)
     this.#text += head + scratch.toString('latin1', 0, byteLength)
+  }
+
+  #addLargeText(head: string, text: string, byteLength: number): void {
+    const before = this.#text + head
+    const buffer = takeTextBuffer(before.length + byteLength)
+    if (buffer === null) {
+      this.addBytes(head, Buffer.from(text))
+      return
+    }
+    this.#text = ''
+    const start = buffer.write(before, 0, 'latin1')
+    buffer.write(text, start, byteLength === text.length ? 'latin1' : 'utf8')
+    const isTaken = this.#transport.writeShared(buffer.subarray(0, start + byteLength))
+    if (isTaken) giveBackTextBuffer(buffer)
   }
 
   /** A head, the bytes behind it, which must not change until they are sent, and a tail. They go out at once. */

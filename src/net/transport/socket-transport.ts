@@ -30,6 +30,7 @@ export class SocketTransport implements Transport, Reader {
   #remotePort = 0
   #owner: TransportOwner | null = null
   keepsBytes = false
+  #isPaused = false
   readonly #onClosed: (() => void) | null
 
   /**
@@ -44,7 +45,6 @@ export class SocketTransport implements Transport, Reader {
     if (adopted === null) accepted.on('data', (chunk: Buffer) => this.onRead(chunk, chunk.length, false))
   }
 
-  /** @internal */
   onRead(buffer: Buffer, length: number, borrowed: boolean): void {
     this.#owner!.onBytes(buffer, length, borrowed)
   }
@@ -82,6 +82,12 @@ export class SocketTransport implements Transport, Reader {
 
   writeBytes(bytes: Uint8Array): void {
     this.#socket.write(bytes)
+  }
+
+  writeShared(bytes: Uint8Array): boolean {
+    this.#socket.write(bytes)
+    // The kernel copies what it takes within the call. Under TLS a write is encrypted within the call, but Node does not promise that.
+    return this.#kind !== 'tls' && this.#socket.writableLength === 0
   }
 
   writeBoth(text: string, bytes: Uint8Array): void {
@@ -126,15 +132,25 @@ export class SocketTransport implements Transport, Reader {
   }
 
   pause(): void {
+    this.#isPaused = true
     this.#socket.pause()
   }
 
   resume(): void {
+    this.#isPaused = false
     this.#socket.resume()
   }
 
+  get isPaused(): boolean {
+    return this.#isPaused
+  }
+
   end(): void {
-    this.#socket.end()
+    // A client that has ended its side, and has been sent everything, sees the same end without a shutdown of ours before the close. Under TLS
+    // it has to be told.
+    const hasNothingLeft = this.#socket.readableEnded && this.#socket.writableLength === 0 && this.#kind !== 'tls'
+    if (hasNothingLeft && !this.#handle?.writeQueueSize) this.#socket.destroy()
+    else this.#socket.end()
   }
 
   destroy(): void {

@@ -7,6 +7,8 @@ export interface Transport {
   writeText(text: string): void
   /** Hands bytes to the network. They must not change until they are sent. */
   writeBytes(bytes: Uint8Array): void
+  /** Like `writeBytes`. @returns whether the network has taken all of them, so that they may change as soon as this returns */
+  writeShared(bytes: Uint8Array): boolean
   /** Text and bytes in one packet where that is possible. */
   writeBoth(text: string, bytes: Uint8Array): void
   /** Lets `box` write what waits in it: now, or where writes are dear and many come, together with others in this turn of the event loop. */
@@ -26,6 +28,8 @@ export interface Transport {
   probe(): void
   pause(): void
   resume(): void
+  /** Whether it was told to `pause`, and not to `resume` since. */
+  readonly isPaused: boolean
   /** Sends what waits, then ends our side; the other side may go on. */
   end(): void
   /** Closes both sides now, orderly if nothing waits. */

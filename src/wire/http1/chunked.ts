@@ -20,7 +20,7 @@ import {
 } from '../../base/ascii.ts'
 import { LimitError, PayloadTooLargeError, ProtocolError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
-import { FieldReader } from './fields.ts'
+import { FieldReader } from '../head/fields.ts'
 
 /** 13 digits stay below 2^53, so a size is always exact. */
 const MAX_SIZE_DIGITS = 13

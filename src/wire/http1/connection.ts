@@ -1,18 +1,19 @@
 // One HTTP/1.1 connection without a socket: bytes in, events out. Knows no time and no promise; the same bytes, however they
-// are cut, give the same events.
+// are cut, give the same events. Where the connection stands is in its base, `ConnectionState`.
 //
-// Pull, not callbacks: `receive` hands bytes in, then `next` is called until it says NEED_DATA, PAUSED or CLOSED. Not calling it is
+// Pull, not callbacks: `receive` hands bytes in, then `next` is called until it returns NEED_DATA, PAUSED or CLOSED. Not calling it is
 // back-pressure. Bytes given to `receive` are borrowed: what is left of them is copied only where the caller stops (`hold`).
 
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../../base/ascii.ts'
 import { PayloadTooLargeError, ProtocolError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
+import { CHUNKED } from '../head/framing.ts'
+import { type Head, NO_HEAD } from '../head/head.ts'
+import { HeadReader } from '../head/head-reader.ts'
 import { BODY_DATA, BODY_END, ChunkDecoder } from './chunked.ts'
-import { CHUNKED } from './framing.ts'
-import { type Head, HeadReader, NO_HEAD } from './head.ts'
 import * as state from './states.ts'
-import { checkMove } from './states.ts'
+import { ConnectionState } from './states.ts'
 
 /** Nothing more can be said before the next `receive`. */
 export const NEED_DATA = 0
@@ -22,7 +23,7 @@ export const HEAD = 1
 export const DATA = 2
 /** The request is complete; `trailers` are known. */
 export const END = 3
-/** The request was read whole; the next one waits for `startNextCycle`. */
+/** Bytes may be waiting, but are not read yet: the rest of a body waits for `resumeBody`, the next request for `endCycle`. */
 export const PAUSED = 4
 /** Nothing more will be read as a request. */
 export const CLOSED = 5
@@ -44,7 +45,7 @@ function giveBack(reader: HeadReader): void {
   if (readers.length < MOST_READERS) readers.push(reader)
 }
 
-export class WireConnection {
+export class WireConnection extends ConnectionState {
   readonly #limits: Limits
   /** Only while a head is being read, and after one that was refused: an idle connection does without. */
   #headReader: HeadReader | null = null
@@ -53,8 +54,6 @@ export class WireConnection {
   #end = 0
   /** Memory of our own for bytes that could not be used yet. While it is in use it is `buffer`. */
   #held: Buffer | null = null
-  #reading: number = state.IDLE
-  #writing: number = state.IDLE
   /** Line ends before a request line: one CRLF is skipped (RFC 9112 §2.2). 0 none yet, 1 CR, 2 CRLF. */
   #blank = 0
   #peerEnded = false
@@ -71,6 +70,7 @@ export class WireConnection {
   dataEnd = 0
 
   constructor(limits: Limits) {
+    super()
     this.#limits = limits
     this.bodyLimit = limits.maxRequestBodySize
   }
@@ -82,7 +82,7 @@ export class WireConnection {
 
   /** What the body still lacks, `Infinity` while only its end will tell, 0 once it is complete. */
   get remainingBytes(): number {
-    if (this.#reading === state.DONE) return 0
+    if (this.reading === state.DONE) return 0
     return this.#chunks === null ? this.#remaining : Number.POSITIVE_INFINITY
   }
 
@@ -94,15 +94,6 @@ export class WireConnection {
   /** Bytes that wait to be used. */
   get waitingBytes(): number {
     return this.#end - this.#at
-  }
-
-  /** One of the states of states.ts. */
-  get reading(): number {
-    return this.#reading
-  }
-
-  get writing(): number {
-    return this.#writing
   }
 
   /** Whether the client has said that it will send no more. */
@@ -117,12 +108,18 @@ export class WireConnection {
 
   /** Whether a head has begun, so that its time runs. */
   get inHead(): boolean {
-    return this.#reading === state.HEAD || (this.#reading === state.IDLE && this.#blank !== 0)
+    return this.reading === state.HEAD || (this.reading === state.IDLE && this.#blank !== 0)
+  }
+
+  /** Whether a request is being received or answered, or another protocol is spoken. */
+  get isBusy(): boolean {
+    const { writing } = this
+    return writing === state.HEAD || writing === state.BODY || this.inHead || this.life === state.SWITCHED
   }
 
   /** Hands in `bytes[0, length)`, borrowed until `next` has said NEED_DATA, PAUSED or CLOSED, or until `hold`. */
   receive(bytes: Buffer, length: number): void {
-    if (this.#reading === state.CLOSED) return
+    if (this.reading === state.CLOSED) return
     if (this.#at === this.#end) {
       this.buffer = bytes
       this.#at = 0
@@ -175,90 +172,61 @@ export class WireConnection {
    */
   next(): number {
     try {
-      switch (this.#reading) {
+      switch (this.reading) {
         case state.IDLE:
           if (!this.#skipBlankLine()) return this.#needData()
-          this.#moveReading(state.HEAD)
+          this.beginHead()
           return this.#readHead()
         case state.HEAD:
           return this.#readHead()
         case state.BODY:
           return this.#readBody()
         case state.DONE:
+          // The client has ended its side, and this was its last request.
+          if (this.#peerEnded && this.#at === this.#end) this.disableKeepAlive()
+          this.hold()
+          return PAUSED
+        case state.PAUSED:
           this.hold()
           return PAUSED
         default:
           return CLOSED
       }
     } catch (error) {
-      this.stopReading()
+      this.refuse()
       throw error
     }
   }
 
-  /** The answer has begun; `complete` says that it is whole already. */
-  beginAnswer(complete: boolean): void {
-    this.#moveWriting(complete ? state.DONE : state.BODY)
-  }
-
-  /** The last byte of the answer has been handed to the network. */
-  endAnswer(): void {
-    this.#moveWriting(state.DONE)
-  }
-
-  /** The exchange is over: request read, answer sent. Goes on to the next request, or closes when there may be none. */
-  startNextCycle(): void {
-    this.#chunks = null
-    if (!this.head.keepAlive || this.#reading !== state.DONE) {
-      this.close()
-      return
+  override endCycle(): number {
+    const life = super.endCycle()
+    if (life === state.OPEN) {
+      this.#chunks = null
+      this.#blank = 0
+      this.head = NO_HEAD
+      this.bodyLimit = this.#limits.maxRequestBodySize
     }
-    this.#moveReading(state.IDLE)
-    this.#moveWriting(state.IDLE)
-    this.#blank = 0
-    this.head = NO_HEAD
-    this.bodyLimit = this.#limits.maxRequestBodySize
+    return life
   }
 
-  /** The request that was read whole is answered by another protocol. @returns what has come of that, a copy */
+  /** The current request, which was read whole, is answered by another protocol. @returns what has come of that, a copy */
   switchProtocol(): Buffer {
-    this.#moveReading(state.SWITCHED)
-    this.#moveWriting(state.SWITCHED)
     const rest = Buffer.from(this.buffer.subarray(this.#at, this.#end))
-    this.#at = this.#end = 0
-    this.hold()
+    this.switchOver()
     return rest
   }
 
-  /** Nothing more is read or written. */
-  close(): void {
-    this.stopReading()
-    this.#writing = state.CLOSED
-  }
-
-  /** Nothing that follows is read as a request. An answer is still owed: the one under way, or the refusal of what was read last. */
-  stopReading(): void {
-    if (this.#writing === state.IDLE) this.#moveWriting(state.HEAD)
-    this.#reading = state.CLOSED
+  protected override dropBytes(): void {
     this.#at = this.#end = 0
     this.#held = null
     this.buffer = NOTHING
-  }
-
-  #moveReading(to: number): void {
-    checkMove('reading', this.#reading, to)
-    this.#reading = to
-  }
-
-  #moveWriting(to: number): void {
-    checkMove('writing', this.#writing, to)
-    this.#writing = to
+    this.#chunks = null
   }
 
   #needData(): number {
     if (this.#peerEnded) {
-      if (this.#reading === state.BODY) throw new WeirError('WEIR_BODY_TRUNCATED')
-      this.close()
+      if (this.reading === state.BODY) throw new WeirError('WEIR_BODY_TRUNCATED')
+      this.endReading()
       return CLOSED
     }
     this.hold()
@@ -295,15 +263,14 @@ export class WireConnection {
       this.#chunks = new ChunkDecoder(this.#limits)
       this.#remaining = 0
     }
-    this.#moveReading(state.BODY)
-    this.#moveWriting(state.HEAD)
+    this.endHead(head.keepAlive)
     return HEAD
   }
 
   #readBody(): number {
     if (this.#chunks !== null) return this.#readChunks(this.#chunks)
     if (this.#remaining === 0) {
-      this.#moveReading(state.DONE)
+      this.endRequest()
       return END
     }
     if (this.#received === 0) this.#checkLength()
@@ -324,7 +291,7 @@ export class WireConnection {
       return DATA
     }
     if (event === BODY_END) {
-      this.#moveReading(state.DONE)
+      this.endRequest()
       return END
     }
     return this.#needData()

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { STATUS_CODES } from '../../base/status-codes.ts'
-import { CHUNKED } from './framing.ts'
+import { CHUNKED } from '../head/framing.ts'
 
 /** The answer has no body and says nothing of a length: 204, 304 (RFC 9110 §8.6). */
 export const NO_LENGTH = -2

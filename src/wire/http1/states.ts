@@ -1,51 +1,252 @@
-// Where a connection stands: two small machines, one for what is read and one for what is written, and the moves that they may make.
+// Where an HTTP/1.1 connection stands: three small state machines, and every move that they can make.
 //
-// A move that is not in the tables is a bug of ours, never a silent no-op. Errors of the client are not moves: they are thrown
-// where they are seen, and lead to CLOSED. docs/http.md draws its diagram from these tables.
+//   reading   how much of the current request has been received
+//   writing   how much of the response to it has been sent
+//   life      whether another request may follow, and how the connection ends
+//
+// Whatever changes one of them is a method of `ConnectionState`, and so is every rule by which one of them moves another. A move that is not
+// in the tables is a bug in weir: it throws, and the connection is reset. Errors of the client are not moves. They are thrown where they are
+// found, and lead to `refuse`. docs/http.md shows these tables.
 
-/** Between two requests; nothing of the next one has come. Nothing is owed. */
+/** Between two requests: nothing of the next one has been received, and no response is owed. */
 export const IDLE = 0
-/** Reading: inside a head. Writing: an answer is owed, nothing of it was sent. */
+/** Reading: inside a head. Writing: a response is owed, and nothing of it has been sent. */
 export const HEAD = 1
 /** Inside a body. */
 export const BODY = 2
-/** The message is complete; the other direction may not be. */
-export const DONE = 3
-/** The bytes belong to another protocol now. */
-export const SWITCHED = 4
-/** Nothing more is read or written. */
+/** Reading only: inside a body, whose reader wants nothing more for now. */
+export const PAUSED = 3
+/** The message is complete. The other direction may not be. */
+export const DONE = 4
+/** Nothing more is read or written as HTTP. */
 export const CLOSED = 5
 
-export const STATE_NAMES = ['idle', 'head', 'body', 'done', 'switched', 'closed'] as const
+export const STATE_NAMES = ['idle', 'head', 'body', 'paused', 'done', 'closed'] as const
 
 /** For each state, those that may follow. */
 export const READING_MOVES: readonly (readonly number[])[] = [
   [HEAD, CLOSED], // idle
-  [BODY, DONE, CLOSED], // head
-  [DONE, CLOSED], // body
-  [IDLE, SWITCHED, CLOSED], // done
-  [CLOSED], // switched
+  [BODY, CLOSED], // head
+  [PAUSED, DONE, CLOSED], // body
+  [BODY, CLOSED], // paused
+  [IDLE, CLOSED], // done
   [], // closed
 ]
 
 export const WRITING_MOVES: readonly (readonly number[])[] = [
   [HEAD, CLOSED], // idle
-  [BODY, DONE, SWITCHED, CLOSED], // head
+  [BODY, DONE, CLOSED], // head
   [DONE, CLOSED], // body
+  [], // paused
   [IDLE, CLOSED], // done
-  [CLOSED], // switched
   [], // closed
+]
+
+/** Another request may follow the current one. */
+export const OPEN = 0
+/** The response has been sent. The rest of its request is read and discarded, and then another one may follow. */
+export const DRAINING = 1
+/** No request follows the current one, if there is one: keep-alive is off. Every end passes through here. */
+export const LAST = 2
+/** The bytes belong to another protocol, until the transport closes. */
+export const SWITCHED = 3
+/** The last response has been sent, and our side has ended. What arrives is discarded until the client ends its side too. */
+export const LINGERING = 4
+/** The connection is being reset, and the transport has not closed yet. */
+export const ABORTED = 5
+/** The transport has closed. */
+export const GONE = 6
+
+export const LIFE_NAMES = ['open', 'draining', 'last', 'switched', 'lingering', 'aborted', 'gone'] as const
+
+export const LIFE_MOVES: readonly (readonly number[])[] = [
+  [DRAINING, LAST], // open
+  [OPEN, LAST], // draining
+  [SWITCHED, LINGERING, ABORTED, GONE], // last
+  [ABORTED, GONE], // switched
+  [ABORTED, GONE], // lingering
+  [GONE], // aborted
+  [], // gone
 ]
 
 const READING_MASKS = READING_MOVES.map(maskOf)
 const WRITING_MASKS = WRITING_MOVES.map(maskOf)
-
-/** @throws Error when the machine has no such move */
-export function checkMove(machine: 'reading' | 'writing', from: number, to: number): void {
-  const masks = machine === 'reading' ? READING_MASKS : WRITING_MASKS
-  if (((masks[from]! >> to) & 1) === 0) throw new Error(`weir: ${machine} cannot go from ${STATE_NAMES[from]} to ${STATE_NAMES[to]}`)
-}
+const LIFE_MASKS = LIFE_MOVES.map(maskOf)
 
 function maskOf(moves: readonly number[]): number {
   return moves.reduce((mask, to) => mask | (1 << to), 0)
+}
+
+/** Its methods throw an `Error` for a move that the tables do not have. */
+export abstract class ConnectionState {
+  #reading: number = IDLE
+  #writing: number = IDLE
+  #life: number = OPEN
+
+  /** One of IDLE, HEAD, BODY, PAUSED, DONE, CLOSED. */
+  get reading(): number {
+    return this.#reading
+  }
+
+  /** One of IDLE, HEAD, BODY, DONE, CLOSED. */
+  get writing(): number {
+    return this.#writing
+  }
+
+  /** One of OPEN, DRAINING, LAST, SWITCHED, LINGERING, ABORTED, GONE. */
+  get life(): number {
+    return this.#life
+  }
+
+  /** Whether another request may follow the current one. A response says `Connection: close` where none may. */
+  get keepsAlive(): boolean {
+    return this.#life < LAST
+  }
+
+  /** Whether requests are read and answered here: neither another protocol nor the end has begun. */
+  get isServing(): boolean {
+    return this.#life < SWITCHED
+  }
+
+  /** Whether nothing that is sent reaches the client any more. */
+  get isOver(): boolean {
+    return this.#life >= ABORTED
+  }
+
+  // The request, as it is read.
+
+  protected beginHead(): void {
+    this.#moveReading(HEAD)
+  }
+
+  /** @param keepsAlive what the client says of the time after this request */
+  protected endHead(keepsAlive: boolean): void {
+    this.#moveReading(BODY)
+    this.#moveWriting(HEAD)
+    if (!keepsAlive) this.#moveLife(LAST)
+  }
+
+  protected endRequest(): void {
+    this.#moveReading(DONE)
+  }
+
+  /** The client sends no more, and what it has sent of a next request is not enough for a response. */
+  protected endReading(): void {
+    this.#closeReading()
+  }
+
+  /** Lets go of all bytes: nothing of them will be read. */
+  protected abstract dropBytes(): void
+
+  /** Nobody wants more of the body for now. */
+  pauseBody(): void {
+    this.#moveReading(PAUSED)
+  }
+
+  /** Somebody wants more of the body, if there is more. */
+  resumeBody(): void {
+    if (this.#reading === PAUSED) this.#moveReading(BODY)
+  }
+
+  /**
+   * What is being read will not become a whole request, and nothing that follows is read as one. A response is owed: to the current request
+   * or, where its head is not complete, to what has been received of it.
+   */
+  refuse(): void {
+    if (this.#reading === CLOSED) return
+    if (this.#writing === IDLE) this.#moveWriting(HEAD)
+    this.#closeReading()
+  }
+
+  // The response.
+
+  /** The response has begun. @param isWhole whether all of it has been handed to the network */
+  beginAnswer(isWhole: boolean): void {
+    this.#moveWriting(isWhole ? DONE : BODY)
+  }
+
+  /** The last byte of a response that has begun has been handed to the network. */
+  endAnswer(): void {
+    this.#moveWriting(DONE)
+  }
+
+  /** No request follows the current one. Says nothing new once its response has been sent. */
+  disableKeepAlive(): void {
+    if (this.#life === OPEN) this.#moveLife(LAST)
+  }
+
+  // From one request to the next, or to the end.
+
+  /**
+   * The response has been sent. Goes on to the next request, or where this one has not been read to its end, to the rest of it.
+   * @returns OPEN for the next request, DRAINING for the rest; anything else says that no request follows
+   */
+  endCycle(): number {
+    if (!this.keepsAlive) return this.#life
+    if (this.#reading === DONE) {
+      this.#moveReading(IDLE)
+      this.#moveWriting(IDLE)
+      if (this.#life === DRAINING) this.#moveLife(OPEN)
+    } else {
+      if (this.#writing !== DONE) throw illegalMove('life', LIFE_NAMES, this.#life, DRAINING)
+      this.resumeBody() // what nobody wants is discarded
+      this.#moveLife(DRAINING)
+    }
+    return this.#life
+  }
+
+  /** The current request, which has been read whole, is answered by another protocol. */
+  protected switchOver(): void {
+    if (this.#reading !== DONE || this.#writing !== HEAD) throw illegalMove('life', LIFE_NAMES, this.#life, SWITCHED)
+    this.#end(SWITCHED)
+  }
+
+  /** All that is owed has been sent, and our side ends. */
+  linger(): void {
+    if (this.#writing === HEAD || this.#writing === BODY) throw illegalMove('life', LIFE_NAMES, this.#life, LINGERING)
+    this.#end(LINGERING)
+  }
+
+  /** The connection is reset, whatever is owed. */
+  abort(): void {
+    this.#end(ABORTED)
+  }
+
+  /** The transport has closed. */
+  leave(): void {
+    this.#end(GONE)
+  }
+
+  /** The one way to any end. */
+  #end(to: number): void {
+    this.#closeReading()
+    if (this.#writing !== CLOSED) this.#moveWriting(CLOSED)
+    this.#moveLife(to)
+  }
+
+  #closeReading(): void {
+    if (this.#reading === CLOSED) return
+    this.#moveReading(CLOSED)
+    if (this.keepsAlive) this.#moveLife(LAST)
+    this.dropBytes()
+  }
+
+  #moveReading(to: number): void {
+    if (((READING_MASKS[this.#reading]! >> to) & 1) === 0) throw illegalMove('reading', STATE_NAMES, this.#reading, to)
+    this.#reading = to
+  }
+
+  #moveWriting(to: number): void {
+    if (((WRITING_MASKS[this.#writing]! >> to) & 1) === 0) throw illegalMove('writing', STATE_NAMES, this.#writing, to)
+    this.#writing = to
+  }
+
+  #moveLife(to: number): void {
+    if (((LIFE_MASKS[this.#life]! >> to) & 1) === 0) throw illegalMove('life', LIFE_NAMES, this.#life, to)
+    this.#life = to
+  }
+}
+
+function illegalMove(machine: string, names: readonly string[], from: number, to: number): Error {
+  return new Error(`weir: ${machine} cannot move from ${names[from]} to ${names[to]}`)
 }

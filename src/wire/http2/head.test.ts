@@ -6,8 +6,9 @@ import fc from 'fast-check'
 import { WeirError } from '../../base/errors.ts'
 import { resolveLimits } from '../../base/limits.ts'
 
-import { CHUNKED } from '../http1/framing.ts'
-import { type Head, HeadReader } from '../http1/head.ts'
+import { CHUNKED } from '../head/framing.ts'
+import type { Head } from '../head/head.ts'
+import { HeadReader } from '../head/head-reader.ts'
 import { readHttp2Head } from './head.ts'
 
 const limits = resolveLimits({ maxRequestHeaderSize: 2000, maxRequestHeaders: 20 })

@@ -8,8 +8,9 @@ import { CLASS, isBlank, isFieldValue, isToken, TARGET } from '../../base/ascii.
 import { ProtocolError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 
-import { CHUNKED } from '../http1/framing.ts'
-import { type Head, HeadReader } from '../http1/head.ts'
+import { CHUNKED } from '../head/framing.ts'
+import type { Head } from '../head/head.ts'
+import { HeadReader } from '../head/head-reader.ts'
 
 /** What belongs to a connection of HTTP/1.1 (RFC 9113 §8.2.2). TE may say `trailers`. */
 const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])

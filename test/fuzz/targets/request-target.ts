@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-import { isAuthority, readTarget } from '../../../src/wire/http1/target.ts'
+import { isAuthority, readTarget } from '../../../src/wire/head/target.ts'
 import { assertSameWords, outcomeOf, type Target } from '../target.ts'
 
 /** What the reader of the head lets through. */

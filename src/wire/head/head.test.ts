@@ -7,7 +7,8 @@ import fc from 'fast-check'
 
 import { DEFAULT_LIMITS } from '../../base/limits.ts'
 
-import { type Head, HeadReader } from './head.ts'
+import type { Head } from './head.ts'
+import { HeadReader } from './head-reader.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -84,4 +85,11 @@ test('a reader keeps nothing of a large head, which may be its last for long', (
     const kept = (process.memoryUsage().heapUsed - before) / readers.length
     assert.ok(kept < 5_000, `${kept} bytes for each reader, of ${head.slice(0, 50)}`)
   }
+})
+
+test('nobody but a reader can write to a head', () => {
+  const head = read(new HeadReader(), '')
+  // @ts-expect-error Cannot assign to 'keepAlive' because it is a read-only property.
+  const write = (): void => void (head.keepAlive = false)
+  assert.equal(typeof write, 'function')
 })

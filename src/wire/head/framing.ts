@@ -3,7 +3,7 @@
 // Takes the two fields that may say so and gives the length, or CHUNKED, or throws (fault: peer).
 // Content-Length together with Transfer-Encoding is refused. §6.1 lets a server refuse or repair;
 // repairing is how a request is smuggled past a proxy that repairs the other way.
-// Counting the bytes is not done here: see chunked.ts and connection.ts.
+// Counting the bytes is not done here: see http1/chunked.ts and http1/connection.ts.
 
 import { isBlank, isToken, trimBlanks, ZERO } from '../../base/ascii.ts'
 import { LimitError, ProtocolError } from '../../base/errors.ts'

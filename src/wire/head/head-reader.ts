@@ -1,13 +1,14 @@
-// A request head: the bytes up to the empty line, and what they say (RFC 9112 §3, §5).
+// Reads request heads: the bytes up to the empty line, and what they say (RFC 9112 §3, §5). Judges every byte once, and keeps only the facts
+// that the engine needs.
 //
-// `HeadReader` judges every byte once and keeps the few facts that the engine needs. `Head` is what is left: one string with the whole
-// block, in which fields are looked up when somebody asks. No object with all headers is ever built on the way.
+// HTTP/2 heads are written down as the HTTP/1.1 heads that say the same, and read here too: one reader judges both.
 
-import { CLASS, COLON, CR, isDigit, LF, LOWER, SLASH, SP, TARGET, TARGET_SPECIAL, TOKEN, trimBlanks, ZERO } from '../../base/ascii.ts'
+import { CLASS, CR, isDigit, LF, SLASH, SP, TARGET, TARGET_SPECIAL, TOKEN, trimBlanks, ZERO } from '../../base/ascii.ts'
 import { LimitError, ProtocolError } from '../../base/errors.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../base/limits.ts'
 import { FieldReader, isName } from './fields.ts'
 import { bodyLength } from './framing.ts'
+import { MutableHead } from './head.ts'
 import { isAuthority, plainTarget, readTarget, type Target } from './target.ts'
 
 const METHOD = 0
@@ -88,7 +89,7 @@ export class HeadReader extends FieldReader {
    * @returns the head, `length` bytes long, or null when bytes are missing
    * @throws ProtocolError, LimitError
    */
-  read(buf: Buffer, base: number, end: number, limits: Limits): Head | null {
+  read(buf: Buffer, base: number, end: number, limits: Limits): MutableHead | null {
     this.#limits = limits
     const maximum = limits.maxRequestHeaderSize
     const stop = end - base > maximum ? base + maximum : end
@@ -193,13 +194,13 @@ export class HeadReader extends FieldReader {
     }
   }
 
-  #finish(buf: Buffer, base: number): Head {
+  #finish(buf: Buffer, base: number): MutableHead {
     const block = buf.toString('latin1', base, base + this.at)
     const method = this.#method
     const text = block.slice(this.#targetStart, this.#versionStart - 1)
     const isPlain = (this.#targetFlags & TARGET_SPECIAL) === 0 && text.charCodeAt(0) === SLASH && method !== 'CONNECT'
     const target = isPlain ? plainTarget(text) : readTarget(method, text)
-    const head = new Head(
+    const head = new MutableHead(
       block,
       method,
       target,
@@ -243,7 +244,7 @@ export class HeadReader extends FieldReader {
   }
 
   /** More than one are combined, as any field is: no media type is read from that. */
-  #readType(buf: Buffer, base: number, block: string, head: Head): string | null {
+  #readType(buf: Buffer, base: number, block: string, head: MutableHead): string | null {
     if ((this.#seen & CONTENT_TYPES) !== 0) return head.get('content-type')
     if (isAgain(block, this.#typeStart, this.#typeEnd, this.#lastType)) return this.#lastType
     const type = ownText(buf, base + this.#typeStart, base + this.#typeEnd)
@@ -257,7 +258,7 @@ export class HeadReader extends FieldReader {
   }
 
   /** RFC 9112 §9.3: `close` wins; HTTP/1.0 stays open only when it asks to. */
-  #readConnection(head: Head, namesUpgrade: boolean): void {
+  #readConnection(head: MutableHead, namesUpgrade: boolean): void {
     const options = head
       .get('connection')!
       .toLowerCase()
@@ -292,126 +293,3 @@ function isAgain(block: string, start: number, end: number, last: string): boole
 function isLineEnd(byte: number): boolean {
   return byte === CR || byte === LF
 }
-
-/** A complete request head. Owns its text: it may be kept for as long as anybody likes. */
-export class Head {
-  readonly #block: string
-  readonly #target: Target
-  readonly #targetStart: number
-  readonly #targetEnd: number
-  readonly #fieldsStart: number
-  readonly method: string
-  readonly minorVersion: 0 | 1
-  /** Host, or the authority of an absolute-form target, as sent. Empty in HTTP/1.0 without either, and where the client sent it so. */
-  readonly host: string
-  /** Whether the client lets the connection go on after this exchange. */
-  keepAlive: boolean
-  /** The client waits for `100 Continue` before it sends the body. */
-  expectsContinue = false
-  /** `Connection: upgrade` and an Upgrade field. */
-  upgrade = false
-  /** Content-Type as `get` gives it, null without one. */
-  contentType: string | null = null
-  /** It came as HTTP/2. What it says is read as if it had come as HTTP/1.1. */
-  isHttp2 = false
-  /** Length of the body in bytes, 0 without one, -1 (`CHUNKED`) when only its end will tell. */
-  contentLength = 0
-
-  constructor(
-    block: string,
-    method: string,
-    target: Target,
-    targetStart: number,
-    targetEnd: number,
-    minorVersion: 0 | 1,
-    fieldsStart: number,
-    host: string,
-  ) {
-    this.#block = block
-    this.#target = target
-    this.#targetStart = targetStart
-    this.#targetEnd = targetEnd - 1
-    this.#fieldsStart = fieldsStart
-    this.method = method
-    this.minorVersion = minorVersion
-    this.host = host
-    this.keepAlive = minorVersion === 1
-  }
-
-  /** The request target as sent. */
-  get target(): string {
-    return this.#block.slice(this.#targetStart, this.#targetEnd)
-  }
-
-  /** Path and query, as sent. */
-  get url(): string {
-    return this.#target.url
-  }
-
-  get rawPath(): string {
-    return this.#target.rawPath
-  }
-
-  /** Percent-decoded once; `%2F` stays as it is. */
-  get path(): string {
-    return this.#target.path
-  }
-
-  get queryString(): string {
-    return this.#target.queryString
-  }
-
-  get protocol(): 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2.0' {
-    return this.isHttp2 ? 'HTTP/2.0' : this.minorVersion === 0 ? 'HTTP/1.0' : 'HTTP/1.1'
-  }
-
-  /** Size of the head in bytes. */
-  get size(): number {
-    return this.#block.length
-  }
-
-  /**
-   * Value of a field, whose name is given in lower case; null without one. Repeated fields are combined in order with `, `
-   * (RFC 9110 §5.2), cookies with `; ` (RFC 6265 §5.4).
-   */
-  get(name: string): string | null {
-    if (name.includes(':')) return null // no field has such a name, but a name and a value may look like it
-    const block = this.#block
-    const first = name.charCodeAt(0) | LOWER
-    let value: string | null = null
-    for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; line = block.indexOf('\n', line) + 1) {
-      // A look at the first letter and at the colon's place spares most lines the rest.
-      const colon = line + name.length
-      if ((block.charCodeAt(line) | LOWER) !== first || block.charCodeAt(colon) !== COLON) continue
-      if (!isNamed(block, line, name)) continue
-      const more = trimBlanks(block, colon + 1, block.indexOf('\r', colon))
-      value = value === null ? more : value + (name === 'cookie' ? '; ' : ', ') + more
-    }
-    return value
-  }
-
-  /** Names as sent and values without the blanks around them, in order. */
-  *entries(): IterableIterator<[name: string, value: string]> {
-    const block = this.#block
-    for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; ) {
-      const colon = block.indexOf(':', line)
-      const end = block.indexOf('\r', colon)
-      yield [block.slice(line, colon), trimBlanks(block, colon + 1, end)]
-      line = end + 2
-    }
-  }
-}
-
-/** Whether the name of the field that begins at `line` is `name`, given in lower case. It has the same length. */
-function isNamed(block: string, line: number, name: string): boolean {
-  for (let i = 0; i < name.length; i++) {
-    const code = block.charCodeAt(line + i)
-    const wanted = name.charCodeAt(i)
-    if (code !== wanted && (code < 0x41 || code > 0x5a || code + 0x20 !== wanted)) return false
-  }
-  return true
-}
-
-/** Stands where there is no request. */
-export const NO_HEAD = new Head('', '', plainTarget(''), 0, 0, 1, 0, '')
-Object.freeze(NO_HEAD)

@@ -1,0 +1,15 @@
+// Parameters in the spelling of other frameworks, `/users/{id}` or `/users/<id>`: here they are text, and no request matches it.
+
+import { type Logger, logWarning } from './logger.ts'
+import type { Route } from './route.ts'
+
+const FOREIGN = /\{(\w+)[^{}/]*\}|<(\w+)>/g
+
+/** Warns of each. Where the text is meant, it can be written with percent signs. */
+export function warnOfLiteralParameters(route: Route, logger: Logger | null): void {
+  const { template, label, source } = route
+  for (const [literal, inBraces, inBrackets] of template.text.matchAll(FOREIGN)) {
+    const hint = `write ":${inBraces ?? inBrackets}" for a parameter, or "${encodeURIComponent(literal)}" for the text`
+    logWarning(logger, `weir: "${literal}" in ${label} (${source}) is literal text: ${hint}`)
+  }
+}

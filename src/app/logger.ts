@@ -1,0 +1,53 @@
+// Where the server tells its program what went wrong, whichever order of arguments the logger has.
+
+/** Where the server says what went wrong. `console` is one, and so is pino: see `callsAsPino`. */
+export interface Logger {
+  error(message: string, detail?: unknown): void
+  /** For what may be a mistake of the program. Without it, `error` is called. */
+  warn?(message: string, detail?: unknown): void
+}
+
+/** What a message is about. Loggers that keep fields are given it beside the error. */
+export interface LogFields {
+  readonly requestId?: string
+  readonly connectionId?: string
+}
+
+/** pino and its kin take the fields first: `error({ err, requestId }, message)`. */
+interface FieldLogger {
+  error(fields: object, message: string): void
+  warn?(fields: object, message: string): void
+}
+
+/** Never throws: a logger that fails must not cost a client its response, and there is nobody else to tell. */
+export function logError(logger: Logger | null, message: string, error: unknown, fields: LogFields = {}): void {
+  try {
+    if (logger === null) return
+    if (callsAsPino(logger)) logger.error({ err: error, ...fields }, message)
+    else logger.error(message, error)
+  } catch {}
+}
+
+/** The same, for what may be a mistake of the program. */
+export function logWarning(logger: Logger | null, message: string): void {
+  try {
+    if (logger === null) return
+    const level = typeof logger.warn === 'function' ? 'warn' : 'error'
+    if (callsAsPino(logger)) logger[level]?.({}, message)
+    else logger[level]?.(message)
+  } catch {}
+}
+
+/** The logger as modules see it: called as `console` is, whatever is behind it. */
+export function moduleLogger(logger: Logger | null): Logger | null {
+  if (logger === null) return null
+  return {
+    error: (message, detail) => logError(logger, message, detail),
+    warn: (message) => logWarning(logger, message),
+  }
+}
+
+/** pino, bunyan and loggers shaped like them are known by `child`. winston has `child` too, and `transports`, but takes the message first. */
+function callsAsPino(logger: object): logger is FieldLogger {
+  return 'child' in logger && typeof logger.child === 'function' && !('transports' in logger)
+}

@@ -1,0 +1,55 @@
+// A response whose length is known: head and body go to the outbox together.
+
+import { Buffer } from 'node:buffer'
+import { closeSource } from '../../http/answer/byte-source.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
+import type { RequestBody } from '../../http/body/body.ts'
+import type { WireConnection } from '../../wire/http1/connection.ts'
+import { NO_LENGTH } from '../../wire/http1/encode.ts'
+
+import { mayHaveBody } from '../cycle/answer-head.ts'
+import type { Outbox } from '../transport/outbox.ts'
+import { answerHead } from './answer-head.ts'
+
+/**
+ * @param overwritten body of the request, when its memory is about to be overwritten: a response that sends that very memory sends a copy
+ * @returns false when nothing has been sent: the body is a stream, or another protocol answers
+ */
+export function sendWhole(
+  wire: WireConnection,
+  response: HttpResponse,
+  outbox: Outbox,
+  dateLine: string,
+  overwritten: RequestBody | null,
+): boolean {
+  response.take()
+  const content = response.content
+  const hasBody = mayHaveBody(response, wire.isHead)
+  switch (content.kind) {
+    case 'text': {
+      const length = Buffer.byteLength(content.text)
+      const start = answerHead(wire, response, length, dateLine)
+      if (hasBody) outbox.addUtf8(start, content.text, length)
+      else outbox.addText(start)
+      return true
+    }
+    case 'bytes': {
+      const { bytes } = content
+      const start = answerHead(wire, response, bytes.length, dateLine)
+      if (hasBody) outbox.addBytes(start, overwritten?.holds(bytes) === true ? new Uint8Array(bytes) : bytes)
+      else outbox.addText(start)
+      return true
+    }
+    case 'stream':
+      if (hasBody) return false
+      closeSource(content)
+      outbox.addText(answerHead(wire, response, response.declaredLength === -1 ? NO_LENGTH : response.declaredLength, dateLine))
+      return true
+    case 'upgrade':
+      return false
+    default:
+      // A handler for HEAD may say the length that GET would have.
+      outbox.addText(answerHead(wire, response, hasBody ? 0 : Math.max(0, response.declaredLength), dateLine))
+      return true
+  }
+}

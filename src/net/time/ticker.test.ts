@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { DEFAULT_TIMEOUTS } from '../../base/limits.ts'
+import { TestClock } from '../../testing/test-clock.ts'
+import { Ticker, type Timed } from './ticker.ts'
+
+/** All long enough that the longest period is in force. */
+const TIMEOUTS = { ...DEFAULT_TIMEOUTS, lingerTimeout: 4000 }
+
+class Connection implements Timed {
+  isIdle = false
+  elapsed: number[] = []
+
+  tick(elapsedMs: number): void {
+    this.elapsed.push(elapsedMs)
+  }
+}
+
+function started() {
+  const clock = new TestClock()
+  const ticker = new Ticker(clock, TIMEOUTS)
+  const connection = new Connection()
+  ticker.add(connection)
+  return { clock, ticker, connection }
+}
+
+test('it ticks twice a second while a connection is busy, once a second while all are idle', async () => {
+  const { clock, connection } = started()
+  await clock.advance(2000)
+  assert.deepEqual(connection.elapsed, [500, 500, 500, 500])
+  connection.isIdle = true
+  connection.elapsed = []
+  await clock.advance(3500)
+  assert.deepEqual(connection.elapsed, [500, 1000, 1000, 1000])
+})
+
+test('one busy connection among idle ones keeps the shorter period', async () => {
+  const { clock, ticker, connection } = started()
+  const idle = new Connection()
+  idle.isIdle = true
+  ticker.add(idle)
+  await clock.advance(2000)
+  assert.equal(connection.elapsed.length, 4)
+})
+
+test('who asks for the time in an idle second gets it exactly, and the shorter period is back', async () => {
+  const { clock, ticker, connection } = started()
+  connection.isIdle = true
+  await clock.advance(500)
+  await clock.advance(700)
+  connection.isIdle = false
+  assert.equal(ticker.now, 1200)
+  connection.elapsed = []
+  await clock.advance(1000)
+  assert.deepEqual(connection.elapsed, [1200, 500], 'the first tick counts what had passed since the last one')
+})
+
+test('without connections nothing ticks', async () => {
+  const { clock, ticker, connection } = started()
+  assert.equal(clock.running, 1)
+  connection.isIdle = true
+  await clock.advance(1500)
+  ticker.delete(connection)
+  assert.equal(clock.running, 0)
+  assert.equal(ticker.now, ticker.now)
+  assert.equal(clock.running, 0, 'not even when the time is asked for')
+})
+
+test('a connection that leaves within its tick leaves no timer', async () => {
+  const { clock, ticker } = started()
+  const leaving: Timed = { isIdle: true, tick: () => ticker.delete(leaving) }
+  const alone = new Ticker(clock, TIMEOUTS)
+  const last: Timed = { isIdle: true, tick: () => alone.delete(last) }
+  ticker.add(leaving)
+  alone.add(last)
+  await clock.advance(600)
+  assert.equal(clock.running, 1)
+})

@@ -1,0 +1,130 @@
+// A request head, in either protocol: one string with the whole block, in which fields are looked up when somebody asks. No object with all
+// headers is ever built on the way.
+
+import { COLON, CR, LOWER, trimBlanks } from '../../base/ascii.ts'
+import { plainTarget, type Target } from './target.ts'
+
+/** A complete request head. It owns its text, so that it may be kept for as long as anybody likes. */
+export type Head = Readonly<MutableHead>
+
+/** A head while it is being read: only readers set its properties. */
+export class MutableHead {
+  readonly #block: string
+  readonly #target: Target
+  readonly #targetStart: number
+  readonly #targetEnd: number
+  readonly #fieldsStart: number
+  readonly method: string
+  readonly minorVersion: 0 | 1
+  /** Host, or the authority of an absolute-form target, as sent. Empty in HTTP/1.0 without either, and where the client sent it so. */
+  readonly host: string
+  /** Whether the client lets another request follow on its connection. What becomes of the connection is decided in `ConnectionState`. */
+  keepAlive: boolean
+  /** The client waits for `100 Continue` before it sends the body. */
+  expectsContinue = false
+  /** `Connection: upgrade` and an Upgrade field. */
+  upgrade = false
+  /** Content-Type as `get` gives it, null without one. */
+  contentType: string | null = null
+  /** It came as HTTP/2. What it says is read as if it had come as HTTP/1.1. */
+  isHttp2 = false
+  /** Length of the body in bytes, 0 without one, -1 (`CHUNKED`) when only its end will tell. */
+  contentLength = 0
+
+  constructor(
+    block: string,
+    method: string,
+    target: Target,
+    targetStart: number,
+    targetEnd: number,
+    minorVersion: 0 | 1,
+    fieldsStart: number,
+    host: string,
+  ) {
+    this.#block = block
+    this.#target = target
+    this.#targetStart = targetStart
+    this.#targetEnd = targetEnd - 1
+    this.#fieldsStart = fieldsStart
+    this.method = method
+    this.minorVersion = minorVersion
+    this.host = host
+    this.keepAlive = minorVersion === 1
+  }
+
+  /** The request target as sent. */
+  get target(): string {
+    return this.#block.slice(this.#targetStart, this.#targetEnd)
+  }
+
+  /** Path and query, as sent. */
+  get url(): string {
+    return this.#target.url
+  }
+
+  get rawPath(): string {
+    return this.#target.rawPath
+  }
+
+  /** Percent-decoded once; `%2F` stays as it is. */
+  get path(): string {
+    return this.#target.path
+  }
+
+  get queryString(): string {
+    return this.#target.queryString
+  }
+
+  get protocol(): 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2.0' {
+    return this.isHttp2 ? 'HTTP/2.0' : this.minorVersion === 0 ? 'HTTP/1.0' : 'HTTP/1.1'
+  }
+
+  /** Size of the head in bytes. */
+  get size(): number {
+    return this.#block.length
+  }
+
+  /**
+   * Value of a field, whose name is given in lower case; null without one. Repeated fields are combined in order with `, `
+   * (RFC 9110 §5.2), cookies with `; ` (RFC 6265 §5.4).
+   */
+  get(name: string): string | null {
+    if (name.includes(':')) return null // no field has such a name, but a name and a value may look like it
+    const block = this.#block
+    const first = name.charCodeAt(0) | LOWER
+    let value: string | null = null
+    for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; line = block.indexOf('\n', line) + 1) {
+      // A look at the first letter and at the colon's place spares most lines the rest.
+      const colon = line + name.length
+      if ((block.charCodeAt(line) | LOWER) !== first || block.charCodeAt(colon) !== COLON) continue
+      if (!isNamed(block, line, name)) continue
+      const more = trimBlanks(block, colon + 1, block.indexOf('\r', colon))
+      value = value === null ? more : value + (name === 'cookie' ? '; ' : ', ') + more
+    }
+    return value
+  }
+
+  /** Names as sent and values without the blanks around them, in order. */
+  *entries(): IterableIterator<[name: string, value: string]> {
+    const block = this.#block
+    for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; ) {
+      const colon = block.indexOf(':', line)
+      const end = block.indexOf('\r', colon)
+      yield [block.slice(line, colon), trimBlanks(block, colon + 1, end)]
+      line = end + 2
+    }
+  }
+}
+
+/** Whether the name of the field that begins at `line` is `name`, given in lower case. It has the same length. */
+function isNamed(block: string, line: number, name: string): boolean {
+  for (let i = 0; i < name.length; i++) {
+    const code = block.charCodeAt(line + i)
+    const wanted = name.charCodeAt(i)
+    if (code !== wanted && (code < 0x41 || code > 0x5a || code + 0x20 !== wanted)) return false
+  }
+  return true
+}
+
+/** Stands where there is no request. */
+export const NO_HEAD: Head = Object.freeze(new MutableHead('', '', plainTarget(''), 0, 0, 1, 0, ''))

@@ -1,0 +1,106 @@
+// Clients that others have written: undici, Chromium, and ws over TLS beside HTTP/2.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import type { ConnectionOptions, TLSSocket } from 'node:tls'
+
+import type { Browser } from 'playwright-core'
+import { WebSocket as UndiciSocket } from 'undici'
+import { WebSocket as WsClient } from 'ws'
+
+import { HttpServer } from '../../../src/index.ts'
+import { websocket } from '../../../src/modules/websocket/index.ts'
+import { launchChromium, noChromium } from '../../support/chromium.ts'
+import { Http2Client } from '../../support/http2-client.ts'
+import { serveHttp2 } from '../../support/http2-serving.ts'
+import { eventually, inBothReadModes } from '../../support/serving.ts'
+import { echo, mapEcho } from '../../support/websocket-client.ts'
+
+inBothReadModes('WebSockets and other clients', (serve) => {
+  test('undici’s WebSocket says and hears the same', async (t) => {
+    const { server } = await serve(t, mapEcho)
+    const client = new UndiciSocket(`ws://127.0.0.1:${server.port}/`)
+    client.binaryType = 'arraybuffer'
+    const heard: unknown[] = []
+    client.addEventListener('message', ({ data }) =>
+      heard.push(typeof data === 'string' ? data : Buffer.from(data as ArrayBuffer).toString()),
+    )
+    await new Promise((resolve) => client.addEventListener('open', resolve))
+    client.send('text ü')
+    client.send(Buffer.from('bytes'))
+    client.send('x'.repeat(300_000))
+    await eventually(() => heard.length === 3, 'the echo')
+    assert.deepEqual(heard, ['text ü', 'bytes', 'x'.repeat(300_000)])
+    const closed = new Promise<unknown[]>((resolve) => client.addEventListener('close', ({ code, reason }) => resolve([code, reason])))
+    client.close(4000, 'bye')
+    assert.deepEqual(await closed, [4000, 'bye'])
+  })
+})
+
+describe('in Chromium', { skip: noChromium }, () => {
+  let browser: Browser
+  before(async () => {
+    browser = await launchChromium()
+  })
+  after(() => browser?.close())
+
+  test('a page talks to its own server, is told when it stops, and is refused by another', async (t) => {
+    const server = new HttpServer()
+    const other = new HttpServer()
+    for (const one of [server, other]) {
+      one.mapGet('/', (_, { response }) => response.html('<!doctype html><title>socket</title>'))
+      one.useModule(websocket('/echo', { ...echo, protocols: ['v1'] }))
+      one.useModule(websocket('/packed', { ...echo, perMessageDeflate: true }))
+      await one.start()
+      t.after(() => one.stop({ graceMs: 0 }))
+    }
+    const page = await browser.newPage()
+    t.after(() => page.close())
+    await page.goto(`http://127.0.0.1:${server.port}/`)
+    const seen: unknown[] = []
+    await page.exposeFunction('saw', (...what: unknown[]) => void seen.push(what))
+    await page.evaluate(`
+      const socket = new WebSocket('ws://' + location.host + '/echo', ['v1'])
+      socket.onopen = () => { saw('open', socket.protocol); socket.send('grüße'); socket.send(new Uint8Array([1, 2]).buffer) }
+      socket.onmessage = async ({ data }) => saw('message', typeof data === 'string' ? data : (await data.arrayBuffer()).byteLength)
+      socket.onclose = ({ code, wasClean }) => saw('close', code, wasClean)
+    `)
+    await eventually(() => seen.length === 3, 'the echo')
+    const packed = await page.evaluate(`new Promise((resolve) => {
+      const socket = new WebSocket('ws://' + location.host + '/packed')
+      const heard = []
+      socket.onopen = () => { for (const size of [0, 5, 1e5, 9e5]) socket.send('x'.repeat(size)) }
+      socket.onmessage = ({ data }) => heard.push(data.length) === 4 && (socket.close(), resolve([socket.extensions, heard]))
+    })`)
+    assert.deepEqual(packed, ['permessage-deflate', [0, 5, 1e5, 9e5]])
+    await page.evaluate(
+      `new Promise((resolve) => { new WebSocket('ws://127.0.0.1:${other.port}/echo').onclose = ({ code }) => resolve(saw('refused', code)) })`,
+    )
+    assert.deepEqual(await server.stop(), { aborted: 0 })
+    await eventually(() => seen.length === 5, 'the end')
+    assert.deepEqual(seen, [
+      ['open', 'v1'],
+      ['message', 'grüße'],
+      ['message', 2],
+      ['refused', 1006],
+      ['close', 1001, true],
+    ])
+  })
+})
+
+test('a server that speaks HTTP/2 lets WebSockets in over HTTP/1.1, and answers 505 over HTTP/2', async (t) => {
+  const { server, logged } = await serveHttp2(t, (one) => void mapEcho(one))
+  const offer: ConnectionOptions = { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }
+  const client = new WsClient(`wss://localhost:${server.port}/`, [], offer)
+  t.after(() => client.terminate())
+  const [[answer]] = (await Promise.all([once(client, 'upgrade'), once(client, 'open')])) as [[IncomingMessage], unknown]
+  assert.equal((answer.socket as TLSSocket).alpnProtocol, 'http/1.1')
+  client.send('over TLS')
+  assert.equal(String((await once(client, 'message'))[0]), 'over TLS')
+
+  const other = await Http2Client.connect(t, server.port)
+  assert.equal((await other.get('/')).status, 505)
+  assert.deepEqual(logged, [])
+})

@@ -1,0 +1,36 @@
+// The first programs of README.md: each is saved, started and called as the page says, on the packed package in an empty folder.
+
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+import { COMPILERS, installCompiler, installPacked, nodeForTypeScript } from '../support/packed-package.ts'
+import { README_CALLS, README_PROGRAMS } from '../support/readme-programs.ts'
+import { runReadmeProgram } from '../support/readme-runs.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+const skip = process.platform === 'win32' && 'the commands are those of a shell of Unix'
+
+test('the page has three programs, and calls with what they print', () => {
+  const seen = README_PROGRAMS.map(({ title, files, commands }) => [title, [...files.keys()], commands])
+  assert.deepEqual(seen, [
+    ['JavaScript', ['main.js'], ['node main.js']],
+    ['TypeScript without a compiler', ['main.ts'], ['node main.ts']],
+    ['TypeScript with decorators', ['tsconfig.json', 'main.ts'], ['npx tsc', 'node main.js']],
+  ])
+  assert.equal(README_CALLS.length, 3)
+})
+
+for (const program of README_PROGRAMS) {
+  test(`${program.title}: works as printed`, { skip }, async (t) => {
+    const runsTypeScript = program.commands.includes('node main.ts')
+    const node = runsTypeScript ? nodeForTypeScript() : process.execPath
+    if (node === null) return t.skip('needs Node 22.18, or that of npm ci --prefix test/package')
+    const folder = temporaryDirectory(t)
+    installPacked(folder)
+    if (program.files.has('tsconfig.json')) installCompiler(folder, COMPILERS[0]!)
+    for (const [name, text] of program.files) writeFileSync(join(folder, name), text)
+    await runReadmeProgram(t, program, folder, node)
+  })
+}

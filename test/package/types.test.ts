@@ -1,0 +1,41 @@
+// What a user's compiler and the tools that judge packages say of the packed package, installed in an empty folder.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+import { COMPILERS, installCompiler, installPacked, pack, run, toolPath, withoutTool } from '../support/packed-package.ts'
+import { README_PROGRAMS } from '../support/readme-programs.ts'
+import { runReadmeProgram } from '../support/readme-runs.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Record<string, unknown> }
+const entries = Object.keys(exports).filter((entry) => !entry.endsWith('.json'))
+const decorated = README_PROGRAMS.find(({ files }) => files.has('tsconfig.json'))!
+
+/** A program that knows every entry, so that the compiler reads all that they declare. */
+const EVERY_ENTRY = entries.map((entry, i) => `export * as entry${i} from 'weir${entry.slice(1)}'\n`).join('')
+
+test('every entry type-checks without skipLibCheck, and README’s program with decorators runs', async (t) => {
+  const folder = temporaryDirectory(t)
+  installPacked(folder)
+  for (const [name, text] of decorated.files) writeFileSync(join(folder, name), text)
+  writeFileSync(join(folder, 'every-entry.ts'), EVERY_ENTRY)
+  for (const compiler of COMPILERS) {
+    const skip = !existsSync(compiler.folder) && 'not installed: npm ci --prefix test/package'
+    await t.test(`with TypeScript ${compiler.version} and ${compiler.types}`, { skip }, async (t) => {
+      installCompiler(folder, compiler)
+      await runReadmeProgram(t, decorated, folder, process.execPath)
+    })
+  }
+})
+
+test('publint finds nothing to say', { skip: withoutTool('publint') }, (t) => {
+  const tarball = pack(temporaryDirectory(t))
+  run(process.execPath, [toolPath('publint/src/cli.js'), 'run', '--strict', tarball], '.')
+})
+
+test('attw finds the types of every entry', { skip: withoutTool('@arethetypeswrong/cli') }, (t) => {
+  const tarball = pack(temporaryDirectory(t))
+  run(process.execPath, [toolPath('@arethetypeswrong/cli/dist/index.js'), tarball, '--profile', 'esm-only'], '.')
+})

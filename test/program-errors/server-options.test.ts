@@ -1,0 +1,74 @@
+// Options of a server, and of its start and stop, that do not exist or that have a value they cannot have.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { HttpServer } from '../../src/index.ts'
+import { chaos, connect } from '../../src/testing/index.ts'
+
+const quiet = { logger: null }
+
+test('options that do not exist are refused', () => {
+  assert.throws(() => new HttpServer({ onEror: () => '' } as never), { code: 'WEIR_OPTION_INVALID' })
+  assert.throws(() => new HttpServer(3000 as never), { code: 'WEIR_OPTION_INVALID' })
+  const wrong = [
+    { logger: 'x' },
+    { logger: {} },
+    { onError: 'x' },
+    { jsonEngine: { serialize: JSON.stringify } },
+    { debug: 'yes' },
+    { sharedReceiveBuffer: 0 },
+  ]
+  for (const options of wrong)
+    assert.throws(() => new HttpServer(options as never), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
+  assert.throws(() => new HttpServer('127.0.0.1', '3000' as never), /"3000"/)
+  assert.throws(() => new HttpServer().use({} as never), { code: 'WEIR_OPTION_INVALID' })
+  assert.throws(() => new HttpServer().useModule({ name: 'late', install: async () => {} }), { code: 'WEIR_OPTION_INVALID' })
+})
+
+test('an address that is none is refused: the system would take it for all of its addresses', () => {
+  for (const address of ['', null, 5, false] as never[]) {
+    const refused = { code: 'WEIR_OPTION_INVALID', message: /address is / }
+    assert.throws(() => new HttpServer({ ...quiet, address }), refused, String(address))
+    assert.throws(() => new HttpServer({ ...quiet, listen: [{ address }] }), refused, String(address))
+  }
+  assert.throws(() => new HttpServer('', 0, quiet), { code: 'WEIR_OPTION_INVALID' })
+})
+
+test('options of stop, run, connect and chaos that do not exist are refused', async () => {
+  const server = new HttpServer(quiet)
+  const refused = { code: 'WEIR_OPTION_INVALID' }
+  await server.start()
+  await assert.rejects(server.stop({ graceMS: 0 } as never), refused)
+  assert.equal(server.isListening, true)
+  await server.stop()
+  await assert.rejects(server.run({ signal: ['SIGINT'] } as never), refused)
+  assert.equal(server.isListening, false)
+  assert.throws(() => connect(server, { cookie: true } as never), refused)
+  await assert.rejects(chaos(server, { requests: ['/'], run: 1 } as never), refused)
+})
+
+test('a grace that is no time is refused, and the server goes on', async () => {
+  const server = new HttpServer(quiet)
+  await server.start()
+  for (const graceMs of [Number.NaN, '5s', '5', -1, null] as never[]) {
+    await assert.rejects(server.stop({ graceMs }), { code: 'WEIR_OPTION_INVALID', message: /graceMs is / }, String(graceMs))
+    await assert.rejects(server.run({ graceMs }), { code: 'WEIR_OPTION_INVALID', message: /graceMs is / }, String(graceMs))
+  }
+  assert.equal(server.isListening, true)
+  await server.stop()
+})
+
+test('signals that nobody can listen to are refused before the server starts', async () => {
+  const server = new HttpServer(quiet)
+  for (const [signals, message] of [
+    [['SIGTERM', 'SIGKILL'], /nobody can listen to SIGKILL/],
+    [['SIGSTOP'], /nobody can listen to SIGSTOP/],
+    [['SIGFOO'], /"SIGFOO" is no signal/],
+    [[2], /2 is no signal/],
+    ['SIGINT', /"SIGINT", not a list/],
+  ] as const) {
+    const before = process.listenerCount('SIGTERM')
+    await assert.rejects(server.run({ signals: signals as never }), { code: 'WEIR_OPTION_INVALID', message })
+    assert.deepEqual([server.isListening, process.listenerCount('SIGTERM')], [false, before])
+  }
+})

@@ -1,0 +1,167 @@
+// What compiles, runs, and does not do what it looks like: refused where it is declared, or warned of.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Controller, HttpServer, type Middleware, Route, type RouteEntry, routes, type ServerOptions, t } from '../../src/index.ts'
+
+type Decorate = (path: string, declaration?: object) => (target: unknown, context: unknown) => void
+/** `@Route` for callers that no compiler has checked. */
+const decorate = Route as unknown as Decorate
+const onMethod = { kind: 'method', name: 'list', static: false, private: false }
+const onClass = { kind: 'class', name: 'Admin' }
+
+for (const method of ['GET', 'POST', 'QUERY', 'PURGE', 'get', 'Delete']) {
+  test(`@Route('${method}') is a method without a path: refused where it is declared`, () => {
+    const message = new RegExp(`@Route\\("${method}"\\) has a method and no path`)
+    assert.throws(() => decorate(method), { code: 'WEIR_ROUTE_DECLARATION', message })
+    assert.throws(() => decorate(method, {}), { code: 'WEIR_ROUTE_DECLARATION', message })
+  })
+}
+
+test('a table refuses a method without a path as well', () => {
+  class Tabled extends Controller {
+    list() {}
+  }
+  const declare = () => routes(Tabled, { list: ['GET'] as const as RouteEntry } as never)
+  assert.throws(declare, { code: 'WEIR_ROUTE_DECLARATION', message: /\["GET"\] has a method and no path/ })
+})
+
+test('a path that looks like a method is one with a slash before it', async () => {
+  class Tabled extends Controller {
+    static routes = routes(this, { list: ['/GET'], lower: ['list'] })
+    list() {
+      return 'capitals'
+    }
+    lower() {
+      return 'lower'
+    }
+  }
+  const server = new HttpServer({ logger: null }).mapController(Tabled)
+  assert.equal((await server.inject('/GET')).text(), 'capitals')
+  assert.equal((await server.inject('/list')).text(), 'lower')
+})
+
+for (const [what, apply, message] of [
+  [
+    'a declaration on a class',
+    () => decorate('/admin', { metadata: {} })(Controller, onClass),
+    /"\/admin"\) stands on class Admin with a declaration: a class takes a path alone/,
+  ],
+  [
+    'a method on a class',
+    () => (Route('GET', '/admin') as unknown as ReturnType<Decorate>)(Controller, onClass),
+    /"GET"\) with a method stands on class Admin: a class takes a path alone/,
+  ],
+  ['a static method', () => decorate('/x')(() => {}, { ...onMethod, static: true }), /stands on static method list/],
+  ['a private method', () => decorate('/x')(() => {}, { ...onMethod, private: true, name: '#list' }), /stands on private method #list/],
+  ['a field', () => decorate('/x')(undefined, { kind: 'field', name: 'list' }), /stands on field list/],
+] as const) {
+  test(`@Route on ${what} says why it is refused`, () => {
+    assert.throws(apply, { code: 'WEIR_ROUTE_DECLARATION', message })
+  })
+}
+
+// Parameters in other spellings.
+
+function warnings(map: (server: HttpServer) => void, options: ServerOptions = {}): string[] {
+  const warned: string[] = []
+  map(new HttpServer({ logger: { error: () => {}, warn: (message) => warned.push(message) }, ...options }))
+  return warned
+}
+
+test('a parameter in the spelling of another framework is warned of when it is mapped', () => {
+  class Users extends Controller {
+    static routes = routes(this, { prefix: '/users', show: ['GET', '/{id}'] })
+    show() {}
+  }
+  assert.deepEqual(
+    warnings((server) => server.mapGet('/u/{id}', () => 1)),
+    ['weir: "{id}" in GET /u/{id} (inline) is literal text: write ":id" for a parameter, or "%7Bid%7D" for the text'],
+  )
+  assert.deepEqual(
+    warnings((server) => server.map(null, '/a/<name>/{page}', () => 1)),
+    [
+      'weir: "<name>" in ANY /a/<name>/{page} (inline) is literal text: write ":name" for a parameter, or "%3Cname%3E" for the text',
+      'weir: "{page}" in ANY /a/<name>/{page} (inline) is literal text: write ":page" for a parameter, or "%7Bpage%7D" for the text',
+    ],
+  )
+  assert.match(warnings((server) => server.mapController(Users, '/api'))[0]!, /"\{id\}" in GET \/api\/users\/\{id\} \(Users\.show\)/)
+  assert.match(warnings((server) => server.mapControllers([Users], '/{tenant}'))[0]!, /"\{tenant\}"/)
+})
+
+test('no other route is warned of, and literal braces can be written', async () => {
+  let server!: HttpServer
+  const warned = warnings((one) => {
+    server = one.mapGet('/u/:id', { id: t.int }, () => 1).mapGet('/%7Bid%7D', () => 'braces')
+  })
+  assert.deepEqual(warned, [])
+  assert.equal((await server.inject('/%7Bid%7D')).text(), 'braces')
+})
+
+test('a logger without warn is told by error, and null by nobody', () => {
+  const told: unknown[][] = []
+  new HttpServer({ logger: { error: (...all: unknown[]) => told.push(all) } }).mapGet('/{id}', () => 1)
+  assert.match(String(told[0]), /literal text/)
+  new HttpServer({ logger: null }).mapGet('/{id}', () => 1)
+  const failing = () => {
+    throw new Error('no disk')
+  }
+  new HttpServer({ logger: { error: failing, warn: failing } }).mapGet('/{id}', () => 1)
+})
+
+// Middleware that forgets `next`.
+
+const forgets: Middleware = (session) => void session.request.path
+
+test('a middleware that neither calls next nor answers is warned of once, in debug', async () => {
+  let server!: HttpServer
+  const warned = warnings(
+    (one) => {
+      server = one.use(forgets).mapGet('/', () => 'never')
+    },
+    { debug: true },
+  )
+  for (let i = 0; i < 3; i++) assert.equal((await server.inject('/')).status, 204)
+  assert.deepEqual(warned, ['weir: middleware "forgets" neither called next() nor answered, and the client gets 204'])
+})
+
+test('each such middleware is warned of, one that waits as well', async () => {
+  let server!: HttpServer
+  const later = async (): Promise<void> => void (await null)
+  const warned = warnings(
+    (one) => {
+      server = one
+      server.use((session, next) => (session.request.path === '/a' ? undefined : next())).use(later)
+    },
+    { debug: true },
+  )
+  await server.inject('/a')
+  await server.inject('/b')
+  assert.deepEqual(
+    warned.map((line) => line.split(' neither')[0]),
+    ['weir: a middleware', 'weir: middleware "later"'],
+  )
+})
+
+for (const [what, middleware] of [
+  ['passes on', (_, next) => next()],
+  ['passes on and returns nothing', (_, next) => void next()],
+  ['waits for what it passes on', async (_, next) => void (await next())],
+  ['answers by what it returns', () => 'x'],
+  ['answers by the response', ({ response }) => void response.noContent()],
+] as const satisfies readonly (readonly [string, Middleware])[]) {
+  test(`a middleware that ${what} is not warned of`, async () => {
+    let server!: HttpServer
+    const warned = warnings((one) => (server = one.use(middleware).mapGet('/', () => 'x')), { debug: true })
+    await server.inject('/')
+    assert.deepEqual(warned, [])
+  })
+}
+
+test('without debug nothing is said of it', async () => {
+  let server!: HttpServer
+  const warned = warnings((one) => (server = one.use(forgets)))
+  await server.inject('/')
+  assert.deepEqual(warned, [])
+})

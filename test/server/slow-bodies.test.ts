@@ -1,0 +1,29 @@
+// What a slow body does to the time of its request, and how its rate is counted.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { FakeConnection } from '../support/fake-connection.ts'
+
+test('requestTimeout holds also behind a body that was too slow', async () => {
+  const connection = new FakeConnection({
+    timeouts: { requestTimeout: 10_000, minBodyRate: 256, bodyGracePeriod: 1_000 },
+    routes: {
+      'POST ~hang': async (_, { request }) => {
+        await request.bufferBody().catch(() => {})
+        return new Promise(() => {})
+      },
+    },
+  })
+  await connection.send('POST /hang HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\nx')
+  await connection.clock.advance(12_000)
+  assert.equal(connection.answer()?.status, 503)
+})
+
+test('minBodyRate: a burst buys no hours of silence', async () => {
+  const connection = new FakeConnection({ timeouts: { minBodyRate: 256, bodyGracePeriod: 5_000 }, routes: { 'POST /': () => '' } })
+  await connection.send('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9000000\r\n\r\n')
+  await connection.send('x'.repeat(1_000_000))
+  await connection.clock.advance(300_000)
+  assert.equal(connection.answer()?.status, 408)
+})

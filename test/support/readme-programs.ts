@@ -1,0 +1,44 @@
+// The first programs of README.md, as printed: their files, and the commands that start and call them.
+
+import { readFileSync } from 'node:fs'
+
+export interface ReadmeProgram {
+  /** The heading under which it is. */
+  readonly title: string
+  /** Each file by the name under which the page says to save it. */
+  readonly files: ReadonlyMap<string, string>
+  /** What is run before the program, and what starts it. */
+  readonly commands: readonly string[]
+}
+
+export interface ReadmeCall {
+  readonly command: string
+  readonly prints: string
+}
+
+const page = readFileSync('README.md', 'utf8')
+const [, chapter] = /^## A first program\n([\s\S]*?)^## /m.exec(page)!
+
+/** Blocks of a text, each with the line before it: ```js after "Save this as `main.js`:". */
+function blocksOf(text: string): { before: string; language: string; code: string }[] {
+  const blocks = text.matchAll(/^(.*)\n\n```(\w+)\n([\s\S]*?)^```$/gm)
+  return [...blocks].map(([, before, language, code]) => ({ before: before!, language: language!, code: code! }))
+}
+
+function programOf(section: string): ReadmeProgram {
+  const blocks = blocksOf(section)
+  const saved = blocks.flatMap(({ before, code }) => {
+    const [, name] = /as `([\w.]+)`:$/.exec(before) ?? []
+    return name === undefined ? [] : [[name, code] as const]
+  })
+  const start = blocks.find(({ before, language }) => language === 'sh' && /[Ss]tart it:$/.test(before))
+  return { title: section.split('\n')[0]!, files: new Map(saved), commands: start?.code.trim().split(' && ') ?? [] }
+}
+
+export const README_PROGRAMS: readonly ReadmeProgram[] = chapter!.split(/^### /m).slice(1).map(programOf)
+
+/** Each call as the page prints it, and below it what it shows: a line with `# ` before it. */
+export const README_CALLS: readonly ReadmeCall[] = [...chapter!.matchAll(/^(curl .*)\n# (.*)$/gm)].map(([, command, prints]) => ({
+  command: command!,
+  prints: prints!,
+}))
