@@ -43,7 +43,8 @@ export type { Pairs } from './formats/pairs.ts'
 export type { ByteSource } from './http/answer/byte-source.ts'
 export type { FileOptions } from './http/answer/file-options.ts'
 export type { Problem } from './http/answer/problem.ts'
-export { type FileContent, HttpResponse, type ResponseContent, type TakeOver } from './http/answer/response.ts'
+export { HttpResponse } from './http/answer/response.ts'
+export type { FileContent, ResponseContent, TakeOver } from './http/answer/response-content.ts'
 export type { CookieOptions } from './http/answer/set-cookie.ts'
 export {
   type BodyMapAnonymousOptions,

@@ -1,9 +1,9 @@
-// weir's own objects in a JSON response: collections are records of names and values, a request and a session are refused.
+// weir's own objects in a JSON response: collections are records of names and values; a request, session, response or server is refused.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { HttpServer, type HttpSession } from '../../src/index.ts'
+import { HttpResponse, HttpServer, type HttpSession } from '../../src/index.ts'
 import { encodeForm, FORM_FIELD } from '../support/forms.ts'
 
 const FORM_TYPE = FORM_FIELD.slice('Content-Type: '.length).trim()
@@ -65,6 +65,14 @@ describe('what has no JSON form is a 500 that says so, and nothing of it is sent
     ['the session', (session) => session, /a session has no JSON form: send parts of it, such as session\.requestId/],
     ['a session in an object', (session) => ({ ...{ session } }), /a session has no JSON form/],
     ['a session given to json()', (session) => session.response.json({ session }), /a session has no JSON form/],
+    [
+      'a response in an object',
+      ({ response }) => ({ response }),
+      /a response has no JSON form: send parts of it, such as response\.statusCode/,
+    ],
+    ['a response in a list', () => [new HttpResponse().text('a')], /a response has no JSON form/],
+    ['the server', ({ server }) => server, /a server has no JSON form: send parts of it, such as server\.endpoints/],
+    ['a server in an object', ({ server }) => ({ server }), /a server has no JSON form/],
   ]
   for (const [what, make, said] of rows) {
     test(what, async () => {
