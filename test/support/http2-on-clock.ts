@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test'
 import { createServer, type TLSSocket } from 'node:tls'
 
 import { HttpServer, type ServerOptions } from '../../src/index.ts'
+import { STRANGER } from '../../src/net/connections/peer.ts'
 import { Http2Connection } from '../../src/net/http2/connection.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
 import { hostOf } from '../../src/server.ts'
@@ -29,7 +30,7 @@ export class Http2OnClock {
     })
     this.port = listen((socket) => {
       this.#sockets.push(socket)
-      new Http2Connection(timed, socket, null)
+      new Http2Connection(timed, socket, STRANGER)
     })
     t.after(() => {
       for (const socket of this.#sockets) socket.destroy()
