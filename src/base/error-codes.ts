@@ -100,7 +100,8 @@ export const ERRORS = {
   WEIR_MODEL_BINDING: peer(400, STAYS, 'the body does not fit the model', 'docs/guide/body.md'),
   WEIR_BODY_NOT_BUFFERED: developer(500, STAYS, 'the body is streamed here, so await request.bufferBody() first', 'docs/guide/request.md'),
   WEIR_BODY_IS_FORM: peer(415, STAYS, 'multipart forms are not buffered on this route', 'docs/guide/request.md'),
-  WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'the body stream has already been read', 'docs/guide/request.md'),
+  WEIR_CHARSET_UNKNOWN: peer(415, STAYS, 'the form is in a character encoding that is not read here', 'docs/guide/models.md'),
+  WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'a body stream can be read only once', 'docs/guide/request.md'),
   WEIR_REQUEST_EXPIRED: developer(500, STAYS, 'the request was used after its handler had settled or timed out', 'docs/guide/request.md'),
 
   // Responses
@@ -120,10 +121,10 @@ export const ERRORS = {
   WEIR_PACKAGE_MISSING: developer(500, STAYS, 'a package that this module needs is not installed', 'docs/dependencies.md'),
 
   // Multipart forms and files
-  WEIR_MULTIPART_DELIMITER: peer(400, STAYS, 'a line begins with the boundary but is not a delimiter', 'RFC 2046 §5.1.1'),
+  WEIR_MULTIPART_DELIMITER: peer(400, STAYS, 'the boundary appears where it is not a delimiter', 'RFC 2046 §5.1.1'),
   WEIR_MULTIPART_HEADER_SYNTAX: peer(400, STAYS, 'the head of a part is malformed', 'RFC 7578 §4'),
   WEIR_MULTIPART_PART_NAME: peer(400, STAYS, 'a part is not form-data with a name', 'RFC 7578 §4.2'),
-  WEIR_MULTIPART_ENCODING: peer(400, STAYS, 'a part has a transfer encoding that is not supported', 'RFC 7578 §4.7'),
+  WEIR_MULTIPART_ENCODING: peer(400, STAYS, 'a part has a transfer encoding, or a field a charset, that is not read here', 'RFC 7578 §4.7'),
   WEIR_MULTIPART_INVALID: peer(400, STAYS, 'the body is not valid multipart/form-data', 'RFC 7578 §4'),
   WEIR_MULTIPART_TRUNCATED: peer(400, STAYS, 'the body ended before its close delimiter', 'RFC 2046 §5.1.1'),
   WEIR_FILE_EXTENSION: peer(415, STAYS, 'files with this extension are not accepted', 'docs/guide/uploads.md'),

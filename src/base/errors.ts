@@ -88,12 +88,13 @@ export class BodyNotBufferedError extends WeirError {
   }
 }
 
-/** The body stream was taken already; it cannot be rewound. */
+/** The body stream has another reader, or had one; it cannot be rewound. */
 export class BodyAlreadyReadError extends WeirError {
   override readonly name = 'BodyAlreadyReadError'
 
-  constructor(member: string) {
-    super('WEIR_BODY_ALREADY_READ', member)
+  /** @param why what stands in the way, where that is not plain */
+  constructor(member: string, why?: string) {
+    super('WEIR_BODY_ALREADY_READ', why === undefined ? member : `${member}: ${why}`)
   }
 }
 
@@ -121,7 +122,7 @@ export interface BindingFailure {
   readonly name: string
   readonly in: 'route' | 'query' | 'body'
   readonly expected: string
-  /** The text that came, shortened to 100 characters; absent when nothing came. */
+  /** The text that came, shortened to 100 characters; absent when nothing came, `(not shown)` of a secret. */
   readonly actual?: string
 }
 

@@ -1,6 +1,6 @@
 // Parses the Cookie header of a request (RFC 6265 §4.2, §5.4).
 
-import { DQUOTE, isBlank } from '../base/ascii.ts'
+import { isBlank } from '../base/ascii.ts'
 
 import { decodePercent } from './percent.ts'
 
@@ -9,7 +9,8 @@ import { decodePercent } from './percent.ts'
  *
  * The header is split at each `;`, and each piece at its first `=`. SP and HTAB around names and values are removed, and nothing else:
  * `trim()` would also remove U+00A0, and then `\xa0__Host-id` would pass for `__Host-id`. A piece without `=` or without a name is not a
- * cookie (§4.2.1) and is skipped. One pair of double quotes around a value is removed (§4.1.1). Names are never decoded.
+ * cookie (§4.2.1) and is skipped. Double quotes around a value belong to it, as in the browser that sends it (RFC 6265bis
+ * §4.1.1). Names are never decoded.
  *
  * RFC 6265 has no percent-encoding, but most programs use it, including weir's own `response.cookie`. So a value is decoded if every `%` in
  * it begins a valid escape and the result is UTF-8. Any other value is returned as it was sent.
@@ -33,10 +34,7 @@ export function parseCookies(header: string): string[] {
 }
 
 function cookieValue(text: string): string {
-  const last = text.length - 1
-  const quoted = last > 0 && text.charCodeAt(0) === DQUOTE && text.charCodeAt(last) === DQUOTE
-  const value = quoted ? text.slice(1, last) : text
-  return value.includes('%') ? (decodePercent(value) ?? value) : value
+  return text.includes('%') ? (decodePercent(text) ?? text) : text
 }
 
 /** `text` from `start` to `end`, without the blanks around it. */

@@ -7,6 +7,7 @@ import { Buffer } from 'node:buffer'
 import { AMPERSAND, CLOSE_BRACKET, EQUALS, PERCENT, PLUS, SP } from '../base/ascii.ts'
 import { PayloadTooLargeError } from '../base/errors.ts'
 
+import { type Charset, decodeText } from './charset.ts'
 import { hexPair } from './percent.ts'
 
 /** How many pairs a form or a query may have by default. Go and PHP also use 1,000. */
@@ -28,10 +29,10 @@ export type FormRecord = Record<string, string | string[]>
 export function parseForm(text: string, maxPairs: number = DEFAULT_MAX_FORM_PAIRS): string[] {
   const list = new PairList(maxPairs, NO_NAMES)
   if (!text.includes('%') && !text.includes('+')) readPlain(text, list)
-  else if (text.length * MOST_BYTES_A_UNIT <= SHORT_BYTES) readEscaped(scratch, 0, scratch.write(text), scratch, list)
+  else if (text.length * MOST_BYTES_A_UNIT <= SHORT_BYTES) readEscaped(scratch, 0, scratch.write(text), 'utf-8', scratch, list)
   else {
     const bytes = Buffer.from(text)
-    readEscaped(bytes, 0, bytes.length, bytes, list)
+    readEscaped(bytes, 0, bytes.length, 'utf-8', bytes, list)
   }
   return list.pairs
 }
@@ -42,14 +43,22 @@ export function parseForm(text: string, maxPairs: number = DEFAULT_MAX_FORM_PAIR
  *
  * @param expected names that are likely to arrive, in about this order. A name that is found among them is returned as that same string.
  *   Such a string is already known to property look-ups; a name cut out of a text would first have to be looked up among all names
+ * @param charset of the bytes, escaped or not
  * @throws PayloadTooLargeError naming `maxFormPairs`
  */
-export function parseFormBytes(bytes: Buffer, from: number, to: number, maxPairs: number, expected: readonly string[]): PairList {
+export function parseFormBytes(
+  bytes: Buffer,
+  from: number,
+  to: number,
+  maxPairs: number,
+  expected: readonly string[],
+  charset: Charset = 'utf-8',
+): PairList {
   const list = new PairList(maxPairs, expected)
   const size = to - from
-  if (size <= SHORT_BYTES) readEscaped(bytes, from, to, scratch, list)
-  else if (hasEscapes(bytes.subarray(from, to))) readEscaped(bytes, from, to, Buffer.allocUnsafeSlow(size), list)
-  else readPlain(bytes.toString('utf8', from, to), list)
+  if (size <= SHORT_BYTES) readEscaped(bytes, from, to, charset, scratch, list)
+  else if (hasEscapes(bytes.subarray(from, to))) readEscaped(bytes, from, to, charset, Buffer.allocUnsafeSlow(size), list)
+  else readPlain(decodeText(bytes, from, to, charset), list)
   return list
 }
 
@@ -136,7 +145,7 @@ const shortCuts: number[] = []
  * string and slicing it costs half as much as decoding each name and each value. The decoded bytes may overwrite the input, because the
  * write position is never ahead of the read position.
  */
-function readEscaped(bytes: Buffer, from: number, to: number, decoded: Buffer, list: PairList): void {
+function readEscaped(bytes: Buffer, from: number, to: number, charset: Charset, decoded: Buffer, list: PairList): void {
   /** For each piece: where it begins, where its name ends (-1 if it has no `=`), and where it ends. */
   const cuts = decoded === scratch ? shortCuts : []
   let count = 0
@@ -177,7 +186,7 @@ function readEscaped(bytes: Buffer, from: number, to: number, decoded: Buffer, l
     const end = cuts[i + 2]!
     const split = cuts[i + 1] === -1 ? end : cuts[i + 1]!
     if (text !== null) list.add(text, cuts[i]!, split, split, end)
-    else list.addTexts(decoded.toString('utf8', cuts[i]!, split), decoded.toString('utf8', split, end))
+    else list.addTexts(decodeText(decoded, cuts[i]!, split, charset), decodeText(decoded, split, end, charset))
   }
 }
 

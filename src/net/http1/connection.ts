@@ -18,7 +18,8 @@
 
 import { type LimitError, WeirError } from '../../base/errors.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import { HttpResponse, type TakeOver } from '../../http/answer/response.ts'
+import { HttpResponse } from '../../http/answer/response.ts'
+import type { TakeOver } from '../../http/answer/response-content.ts'
 import type { ClientCertificate } from '../../http/connection-info.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../wire/http1/connection.ts'
 import * as state from '../../wire/http1/states.ts'
