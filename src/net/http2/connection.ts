@@ -137,7 +137,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     const isLate = maxRequestsPerConnection !== null && this.#requests >= maxRequestsPerConnection
     if (stream.closed || isLate || this.#hasSaidLast || this.#exchanges.size >= ROOM_FOR_CANCELLED * maxConcurrentStreams) {
       stream.on('error', ignore)
-      setImmediate(() => stream.close(REFUSED_STREAM)) // see http2-session-end.ts
+      setImmediate(() => stream.close(REFUSED_STREAM)) // see session-end.ts
       return
     }
     const exchange = new Http2Exchange(this, stream)
