@@ -18,7 +18,7 @@ import { isPromise } from './base/is-promise.ts'
 import { kindOf, shown } from './base/kind-of.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
 import { checkNames, invalid, namesOf } from './base/options.ts'
-import { checkEngine, type JsonEngine } from './http/json-engine.ts'
+import { checkEngine, type JsonEngine, noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
@@ -172,6 +172,14 @@ export class HttpServer implements ModuleHost {
   /** Every route, in the order in which they were mapped. */
   get routes(): readonly RouteListing[] {
     return this.#routes.list()
+  }
+
+  /**
+   * A server has no JSON form: its insides are not for clients.
+   * @throws WEIR_RESULT_UNSENDABLE
+   */
+  toJSON(): never {
+    throw noJsonForm('a server', 'server.endpoints')
   }
 
   /**

@@ -7,19 +7,19 @@ import { parseParameters } from './parameters.ts'
 export interface MediaType {
   /** `type/subtype` in lower case. */
   readonly type: string
-  /** Name in lower case to value, quotes and their escapes removed. Whether case matters in a value depends on the parameter. */
+  /** Lower-case name to value, with quotes and escapes removed. Whether case matters in a value depends on the parameter. */
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/** What nothing better is known of (RFC 2046 §4.5.1). */
+/** The type to use if nothing better is known (RFC 2046 §4.5.1). */
 export const BYTES_TYPE = 'application/octet-stream'
 
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map()
 
 /**
- * Reads the value of a `Content-Type`, or gives null when it does not follow the grammar: no blanks around `/` and `=`, values are
- * tokens or quoted strings. Empty parameters (`a/b;;` and `a/b;`) are allowed by the grammar. A parameter that is given twice has two
- * readings (`charset=utf-8; charset=utf-7`), so the whole value is refused.
+ * Parses the value of a `Content-Type`; null if it does not follow the grammar: no blanks around `/` and `=`, and values that are tokens or
+ * quoted strings. The grammar allows empty parameters (`a/b;;` and `a/b;`). A repeated parameter can be read in two ways (`charset=utf-8;
+ * charset=utf-7`), so the whole value is refused.
  */
 export function parseMediaType(value: string): MediaType | null {
   if (value !== lastValue) {
@@ -29,7 +29,7 @@ export function parseMediaType(value: string): MediaType | null {
   return lastType
 }
 
-/** The engine asks for the type of a body, and whoever reads the body again; and most bodies have that of the one before. */
+/** The last value is cached: the engine and the reader of the body both parse it, and most bodies have the same type as the one before. */
 let lastValue = ''
 let lastType: MediaType | null = null
 
@@ -43,7 +43,10 @@ function readMediaType(value: string): MediaType | null {
   return parameters === null ? null : { type, parameters }
 }
 
-/** Whether this media type without parameters is JSON: `application/json`, or anything that ends in `+json` (RFC 6839 §3.1). Case does not matter. */
+/**
+ * Whether a media type without parameters is JSON: `application/json`, or anything that ends in `+json` (RFC 6839 §3.1). Case does not
+ * matter.
+ */
 export function isJson(essence: string): boolean {
   if (essence === 'application/json') return true
   const type = essence.toLowerCase()

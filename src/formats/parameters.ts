@@ -40,7 +40,7 @@ function quotedStringEnd(text: string, at: number): number {
   for (at++; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === DQUOTE) return at + 1
-    // What may follow a backslash is what may stand in a quoted string, the quote and the backslash included.
+    // A backslash may be followed by anything that is allowed in a quoted string, including the quote and the backslash.
     if (code === BACKSLASH && ++at === text.length) return -1
     const judged = text.charCodeAt(at)
     if (judged > 0xff || (CLASS[judged]! & FIELD_VALUE) === 0) return -1

@@ -15,6 +15,7 @@ import { readHttp2Head } from '../../wire/http2/head.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { connectionId, nextConnection } from '../connections/connection-id.ts'
 import type { OpenConnection } from '../connections/connections.ts'
+import type { Peer } from '../connections/peer.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
@@ -60,6 +61,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   readonly clientAddress: string
   readonly clientPort: number
   readonly isSecure = true
+  readonly peer: Peer
   readonly clientCertificate: ClientCertificate | null
   readonly #number = nextConnection()
   readonly #socket: TLSSocket
@@ -87,12 +89,13 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   #isGone = false
   #isAborted = false
 
-  constructor(host: ConnectionHost, socket: TLSSocket, clientCertificate: ClientCertificate | null) {
+  constructor(host: ConnectionHost, socket: TLSSocket, peer: Peer) {
     this.host = host
     this.#socket = socket
     this.clientAddress = socket.remoteAddress ?? ''
     this.clientPort = socket.remotePort ?? 0
-    this.clientCertificate = clientCertificate
+    this.peer = peer
+    this.clientCertificate = peer.clientCertificate
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
     this.#session = performServerHandshake(socket, sessionOptions(host.limits))
     this.#ends = takeEnds(this.#session, () => this.finish())
@@ -137,7 +140,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     const isLate = maxRequestsPerConnection !== null && this.#requests >= maxRequestsPerConnection
     if (stream.closed || isLate || this.#hasSaidLast || this.#exchanges.size >= ROOM_FOR_CANCELLED * maxConcurrentStreams) {
       stream.on('error', ignore)
-      setImmediate(() => stream.close(REFUSED_STREAM)) // see http2-session-end.ts
+      setImmediate(() => stream.close(REFUSED_STREAM)) // see session-end.ts
       return
     }
     const exchange = new Http2Exchange(this, stream)
@@ -325,8 +328,14 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   }
 }
 
-/** Node's types are older than two of them. */
-function sessionOptions(limits: Limits): SessionOptions & { maxSessionInvalidFrames: number; maxSessionRejectedStreams: number } {
+/** The types of Node 20 lack these. */
+interface NewerOptions {
+  readonly maxSessionInvalidFrames: number
+  readonly maxSessionRejectedStreams: number
+  readonly strictFieldWhitespaceValidation: boolean
+}
+
+function sessionOptions(limits: Limits): SessionOptions & NewerOptions {
   const fields = limits.maxRequestHeaders + PSEUDO_FIELDS
   return {
     maxSessionMemory: SESSION_MEMORY_MB,
@@ -335,6 +344,8 @@ function sessionOptions(limits: Limits): SessionOptions & { maxSessionInvalidFra
     maxSessionInvalidFrames: MAX_INVALID_FRAMES,
     maxSessionRejectedStreams: MAX_REJECTED_STREAMS,
     maxSettings: MAX_SETTINGS,
+    // Strict, Node drops a field with blanks around its value and says nothing. readHttp2Head refuses the request. (Node 20 has no choice.)
+    strictFieldWhitespaceValidation: false,
     settings: {
       maxConcurrentStreams: limits.maxConcurrentStreams,
       initialWindowSize: STREAM_WINDOW_BYTES,

@@ -16,6 +16,9 @@ export interface ServerTlsOptions extends Omit<TlsOptions, 'ALPNProtocols' | 'AL
   /**
    * Certificates by the name that the client asks for (SNI): `example.org`, or `*.example.org` for names of one more label. What an entry does
    * not say, such as `ca`, is as beside it; a name that no entry has gets the certificate beside it. Not together with `SNICallback`.
+   *
+   * With `requestCert` and an entry that has a `ca`, `crl` or `pfx` of its own, a request for another host than its handshake is refused
+   * (421 `WEIR_MISDIRECTED`), and no session is resumed.
    */
   readonly sni?: Readonly<Record<string, SecureContextOptions>>
 }

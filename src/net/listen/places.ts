@@ -4,8 +4,8 @@ import { WeirError } from '../../base/errors.ts'
 import { takeInherited } from './inherited.ts'
 import { checkListenOptions, endpointOf, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
 
-/** What the options of a server say of it. */
-export interface PlaceOptions {
+/** The places of a server: a list, one in the options of the server itself, or what the parent passes. */
+interface PlaceOptions {
   readonly address?: string
   readonly port?: number
   readonly unixSocket?: string
