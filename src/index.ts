@@ -40,6 +40,7 @@ export type { Limits, Timeouts } from './base/limits.ts'
 export type { UnsharedBytes } from './base/unshared-bytes.ts'
 export type { FormRecord } from './formats/form.ts'
 export type { Pairs } from './formats/pairs.ts'
+export type { ProxiedTls } from './formats/proxy-protocol.ts'
 export type { ByteSource } from './http/answer/byte-source.ts'
 export type { FileOptions } from './http/answer/file-options.ts'
 export type { Problem } from './http/answer/problem.ts'
@@ -54,7 +55,7 @@ export {
   bodyMapAnonymous,
   type Mappable,
 } from './http/body/body-map.ts'
-export type { CertificateName, ClientCertificate } from './http/connection-info.ts'
+export type { CertificateName, ClientCertificate, SocketPeer } from './http/connection-info.ts'
 export type { JsonEngine, JsonSettings, Serialize } from './http/json-engine.ts'
 export type { CopyOptions, FileData, MultipartFormData, MultipartOptions, UploadedFile } from './http/multipart/multipart-form.ts'
 export type { MultipartStreamOptions, UploadedFileInfo } from './http/multipart/multipart-stream.ts'
@@ -67,6 +68,7 @@ export { type SavedFile, type SavePolicy, saveTo } from './http/uploads/save-to.
 export { Field, type FieldDecorator, fields } from './model/fields.ts'
 export type { KeyPath } from './model/key-paths.ts'
 export type { AnswerHead } from './net/inject/answer-reader.ts'
+export type { ArrivalOptions, InjectPeer } from './net/inject/arrival.ts'
 export type { InjectResponse } from './net/inject/inject.ts'
 export type { InjectRequest } from './net/inject/request-bytes.ts'
 export type {

@@ -21,14 +21,15 @@ import { checkNames, invalid, namesOf } from './base/options.ts'
 import { checkEngine, type JsonEngine, noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
+import type { ArrivalOptions } from './net/inject/arrival.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
 import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Listeners } from './net/listen/listeners.ts'
 import { Places } from './net/listen/places.ts'
 import { checkRunOptions, checkStopOptions, type RunOptions, type StopOptions, type StopReport } from './net/listen/stop-options.ts'
+import { Stopping } from './net/listen/stopping.ts'
 import { Proxies, type ProxyOptions } from './net/proxies/proxies.ts'
-import { Countdown } from './net/time/countdown.ts'
 import { Ticker } from './net/time/ticker.ts'
 
 export interface ServerOptions {
@@ -65,8 +66,6 @@ export interface ServerOptions {
   readonly sharedReceiveBuffer?: boolean
 }
 
-const DEFAULT_GRACE_MS = 10_000
-
 /** @internal What a connection of a server is opened with: `weir/testing` connects clients without a socket by it. */
 export let hostOf: (server: HttpServer) => ConnectionHost
 
@@ -88,11 +87,7 @@ export class HttpServer implements ModuleHost {
   /** While a start is under way. */
   #starting: Promise<void> | null = null
   #stopSignal = newStopSignal()
-  #stopping: Promise<StopReport> | null = null
-  /** While a stop waits before it begins. */
-  #readyDelay: Countdown | null = null
-  /** When all has to be over, by `performance.now()`, where a second call to `stop` says so during that time. */
-  #deadlineAt = Number.POSITIVE_INFINITY
+  #stopping: Stopping | null = null
   #onStopped: (() => void)[] = []
 
   /** @throws WEIR_OPTION_INVALID for a limit or a time that cannot be one */
@@ -123,6 +118,7 @@ export class HttpServer implements ModuleHost {
       ticker: new Ticker(systemClock, timeouts),
       application: this.#dispatcher,
       debug: settings.debug === true,
+      proxies,
       // No getter: an object with one is a hash table to V8, and each of its properties is looked up for every request.
       isStopping: false,
       report: (error, connection) => {
@@ -132,6 +128,7 @@ export class HttpServer implements ModuleHost {
         logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
       },
       reportAccept: (error) => logError(logger, 'weir: a connection could not be accepted', error),
+      endpointNames: () => this.#places.names,
       forget: (connection) => this.#listeners?.connections.forget(connection),
     }
   }
@@ -184,12 +181,14 @@ export class HttpServer implements ModuleHost {
 
   /**
    * Resolves when clients can connect: at every endpoint. Where one of them cannot be had, the server listens nowhere.
+   * @throws (rejects) WEIR_ROUTE_DECLARATION for a route of an endpoint that there is not
    * @throws WEIR_SERVER_STATE when it runs already; what the system says when it cannot listen (`EADDRINUSE`, `EACCES`), or OpenSSL of a
    *   certificate
    */
   async start(): Promise<void> {
     if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'it has been started already')
     const places = this.#places.take()
+    this.#routes.checkEndpoints(this.#places.names!)
     this.#listeners = new Listeners(places, this.#host, this.#options.sharedReceiveBuffer !== false)
     this.#starting = this.#open(this.#listeners)
     return this.#starting
@@ -249,45 +248,26 @@ export class HttpServer implements ModuleHost {
   async stop(options: StopOptions = {}): Promise<StopReport> {
     checkStopOptions(options)
     if (this.#stopping !== null) {
-      this.#hasten(options)
-      return this.#stopping
+      const graceMs = this.#stopping.hasten(options)
+      if (graceMs !== undefined) this.#listeners?.connections.shortenGrace(graceMs)
+      return this.#stopping.report
     }
-    if (this.#listeners === null) return { aborted: 0 }
-    const { graceMs = DEFAULT_GRACE_MS, readyDelayMs = 0 } = options
-    this.#stopping = readyDelayMs > 0 ? this.#stopLater(this.#listeners, graceMs, readyDelayMs) : this.#stopNow(this.#listeners, graceMs)
-    return this.#stopping
+    const listeners = this.#listeners
+    if (listeners === null) return { aborted: 0 }
+    this.#stopping = new Stopping(options)
+    const { report } = this.#stopping
+    void this.#stopping.run((graceMs) => this.#close(listeners, graceMs))
+    return report
   }
 
-  /** A stop that is under way ends sooner. */
-  #hasten({ graceMs, readyDelayMs }: StopOptions): void {
-    const ms = Math.min(graceMs ?? Number.POSITIVE_INFINITY, readyDelayMs ?? Number.POSITIVE_INFINITY)
-    if (graceMs !== undefined) this.#deadlineAt = Math.min(this.#deadlineAt, performance.now() + graceMs)
-    if (this.#readyDelay !== null) this.#readyDelay.shorten(ms)
-    else if (graceMs !== undefined) this.#listeners?.connections.shortenGrace(graceMs)
-  }
-
-  async #stopLater(listeners: Listeners, graceMs: number, readyDelayMs: number): Promise<StopReport> {
-    this.#readyDelay = new Countdown(readyDelayMs)
-    await this.#readyDelay.over
-    this.#readyDelay = null
-    return this.#stopNow(listeners, Math.max(0, Math.min(graceMs, this.#deadlineAt - performance.now())))
-  }
-
-  #stopNow(listeners: Listeners, graceMs: number): Promise<StopReport> {
+  async #close(listeners: Listeners, graceMs: number): Promise<StopReport> {
     this.#host.isStopping = true
-    const stopped = this.#stop(listeners, graceMs)
-    // Who hears of it may call `stop` as well.
-    this.#stopping ??= stopped
+    const closed = listeners.close(graceMs)
     this.#stopSignal.abort(new WeirError('WEIR_SERVER_STOPPED'))
-    return stopped
-  }
-
-  async #stop(listeners: Listeners, graceMs: number): Promise<StopReport> {
-    const aborted = await listeners.close(graceMs)
+    const aborted = await closed
     this.#listeners = null
     this.#host.isStopping = false
     this.#stopping = null
-    this.#deadlineAt = Number.POSITIVE_INFINITY
     this.#stopSignal = newStopSignal()
     const waiting = this.#onStopped
     this.#onStopped = []
@@ -392,7 +372,7 @@ export class HttpServer implements ModuleHost {
   }
 
   /** Runs a request through the real parser and the whole pipeline without a socket, started or not: for tests. */
-  inject(request: InjectRequest | string): Promise<InjectResponse> {
+  inject(request: (InjectRequest & ArrivalOptions) | string): Promise<InjectResponse> {
     return inject(this.#host, request)
   }
 }

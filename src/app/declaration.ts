@@ -27,6 +27,8 @@ export const STANDARD_METHODS: ReadonlySet<string> = new Set<StandardMethod | 'C
 export interface RouteOptions {
   /** Answers only requests for this host: `api.example.com`, or `*.example.com` for one label or more before it. Without a port. */
   readonly host?: string
+  /** Answers only at endpoints of this `name` in `listen`. Elsewhere the route does not exist. Default: it answers everywhere. */
+  readonly endpoint?: string
   /** Leaves the controller's prefix out. The prefix under which the controller was mapped stays. */
   readonly absolute?: boolean
   /**

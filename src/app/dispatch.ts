@@ -69,8 +69,8 @@ export class Dispatcher implements Application<HttpSession> {
     this.#hooks.push(hook)
   }
 
-  match(head: RequestHead): RouteMatch {
-    return this.#options.routes.find(head)
+  match(head: RequestHead, endpointName: string | null): RouteMatch {
+    return this.#options.routes.find(head, endpointName)
   }
 
   open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): HttpSession {
@@ -147,7 +147,7 @@ export class Dispatcher implements Application<HttpSession> {
   /** RFC 9110 §9.3.7, §15.5.6: OPTIONS is answered for every path that is known, 405 says which methods are. */
   #answerWithoutRoute(session: HttpSession): HttpResponse | Promise<HttpResponse> {
     const { head } = session
-    const methods = this.#options.routes.methodsFor(head.path, head.host, session.otherMethods)
+    const methods = this.#options.routes.methodsFor(head.path, head.host, session.endpoint, session.otherMethods)
     if (methods.length === 0) return this.#answerCode(session, 'WEIR_ROUTE_NOT_FOUND')
     session.response.header('Allow', methods.join(', '))
     return head.method === 'OPTIONS' ? session.response.noContent() : this.#answerCode(session, 'WEIR_METHOD_NOT_ALLOWED')

@@ -17,7 +17,7 @@ import { type RouteOptions, STANDARD_METHODS } from './declaration.ts'
 export type Handler = (args: Args, session: HttpSession) => unknown
 
 const OPTION_NAMES: ReadonlySet<string> = new Set(
-  namesOf<RouteOptions>()(['host', 'absolute', 'body', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout', 'metadata']),
+  namesOf<RouteOptions>()(['host', 'endpoint', 'absolute', 'body', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout', 'metadata']),
 )
 /** What a handler gets whose route binds nothing. */
 const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
@@ -28,6 +28,8 @@ export class Route implements RouteInfo {
   readonly method: string | null
   readonly template: Template
   readonly host: string | null
+  /** Null: any endpoint. */
+  readonly endpoint: string | null
   readonly bindings: Readonly<Record<string, AnySchema>>
   readonly metadata: RouteMetadata
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
@@ -48,6 +50,7 @@ export class Route implements RouteInfo {
     const { bindings, options } = splitDeclaration(declaration, path)
     this.method = method
     this.host = options.host?.toLowerCase() ?? null
+    this.endpoint = options.endpoint ?? null
     this.bindings = bindings
     this.metadata = options.metadata === undefined ? NO_METADATA : Object.freeze({ ...options.metadata })
     this.bodyMode = options.body ?? 'auto'
@@ -104,9 +107,10 @@ function checkOptions(options: RouteOptions, where: string): void {
   const refuse = (name: keyof RouteOptions, expected: string): never => {
     throw new WeirError('WEIR_ROUTE_DECLARATION', `option "${name}" of ${where} is ${shown(options[name])}, not ${expected}`)
   }
-  const { host, body, maxRequestBodySize: size } = options
+  const { host, endpoint, body, maxRequestBodySize: size } = options
   if (host !== undefined && !(typeof host === 'string' && /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(host)))
     refuse('host', 'a name such as api.example.com or *.example.com, without a port')
+  if (endpoint !== undefined && (typeof endpoint !== 'string' || endpoint === '')) refuse('endpoint', 'a name that "listen" has')
   if (body !== undefined && body !== 'buffer' && body !== 'stream') refuse('body', '"buffer" or "stream"')
   if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0))
     refuse('maxRequestBodySize', 'a whole number of bytes or null')

@@ -16,8 +16,8 @@ export interface Exchange {
 }
 
 export interface Application<E extends Exchange = Exchange> {
-  /** Which route answers: asked as soon as the head is in, because the route decides what becomes of the body. Never throws. */
-  match(head: Head): RouteMatch
+  /** Which route answers at that endpoint: asked as soon as the head is in, because the route decides what becomes of the body. Never throws. */
+  match(head: Head, endpointName: string | null): RouteMatch
   /** Begins the exchange. Never throws. @param body null when there is none */
   open(head: Head, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): E
   /** Runs middleware and handler. Never throws and never rejects: what goes wrong is an answer too. No promise unless a handler needs one. */

@@ -1,8 +1,9 @@
 // One exchange, as a handler holds it: the request, the answer, and what goes with them.
 
+import { originOf } from '../base/authority.ts'
 import type { Head } from '../wire/head/head.ts'
 import { HttpResponse } from './answer/response.ts'
-import type { ClientCertificate, ConnectionInfo } from './connection-info.ts'
+import type { ClientCertificate, ConnectionInfo, ForwardedClient, SocketPeer } from './connection-info.ts'
 import { noJsonForm, type Serialize } from './json-engine.ts'
 import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch, RouteMetadata } from './route-info.ts'
@@ -94,6 +95,7 @@ export class HttpSession {
   #other: HttpResponse | null = null
   #bag: Bag | null = null
   #requestId: string | null = null
+  #client: ForwardedClient | null = null
 
   /** @internal */
   constructor(server: ServerHandle, head: Head, connection: ConnectionInfo, request: HttpRequest, match: RouteMatch, serialize: Serialize) {
@@ -134,19 +136,50 @@ export class HttpSession {
     return response
   }
 
-  /** Address of the other end of the socket: of the last proxy, if there is one. Empty where there is no socket. */
+  /**
+   * Address of the client. Of a request that a trusted proxy has forwarded (`proxies`) the one that the proxy states, which is `unknown`, or a
+   * name that begins with `_`, where it states none; otherwise that of the other end of the socket, empty where there is no socket or a Unix
+   * socket.
+   */
   get clientAddress(): string {
-    return this.#connection.clientAddress
+    return (this.#forwardedClient() ?? this.#connection).clientAddress
   }
 
-  /** Port of the other end of the socket, 0 where there is none. */
+  /** Port of the client, likewise; 0 where it is not known. */
   get clientPort(): number {
-    return this.#connection.clientPort
+    return (this.#forwardedClient() ?? this.#connection).clientPort
   }
 
-  /** Whether the request came through TLS. */
+  /** Name of the endpoint at which the request came, null where it has none. */
+  get endpoint(): string | null {
+    return this.#connection.endpointName
+  }
+
+  /** Whether the client has sent the request over TLS. A trusted proxy has to say so of what it forwards. */
   get isSecure(): boolean {
-    return this.#connection.isSecure
+    return (this.#forwardedClient() ?? this.#connection).isSecure
+  }
+
+  /**
+   * Scheme and host that the client asked for, such as `https://example.org:8443`: what links to this server begin with. The host is that of
+   * the request, which clients choose, or one that a trusted proxy states and `proxies.hosts` allows; `localhost` where the request has none.
+   */
+  get origin(): string {
+    const client = this.#forwardedClient()
+    return originOf(client?.host ?? this.head.host, (client ?? this.#connection).isSecure)
+  }
+
+  /** The other end of the socket: the client, or the last proxy, of which `proxies.trust` tells whether it is one. */
+  get peer(): SocketPeer {
+    return this.#connection.describePeer()
+  }
+
+  /** Whom a trusted proxy has forwarded the request for; null where no proxy speaks for the client. Read when somebody asks. */
+  #forwardedClient(): ForwardedClient | null {
+    const { forwarding } = this.#connection
+    if (forwarding === null) return null
+    this.#client ??= forwarding.clientOf(this.head, this.#connection)
+    return this.#client
   }
 
   /**

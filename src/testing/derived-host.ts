@@ -8,6 +8,8 @@ export function derivedHost(host: ConnectionHost, changes: Partial<Omit<Connecti
     ticker: host.ticker,
     application: host.application,
     debug: host.debug,
+    proxies: host.proxies,
+    endpointNames: () => host.endpointNames(),
     get isStopping() {
       return host.isStopping
     },

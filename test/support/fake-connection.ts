@@ -62,6 +62,8 @@ export class FakeConnection implements Transport {
       ticker: new Ticker(this.clock, timeouts),
       application,
       debug: false,
+      proxies: null,
+      endpointNames: () => null,
       isStopping: false,
       report: (error) => void this.reported.push(error),
       reportAccept: (error) => void this.reported.push(error),

@@ -146,6 +146,8 @@ class Simulation {
       ticker: new Ticker(this.#clock, timeouts),
       application,
       debug,
+      proxies: null,
+      endpointNames: () => null,
       get isStopping() {
         return simulation.#isStopping
       },
@@ -195,7 +197,7 @@ class Simulation {
     const known = new Map<Exchange, Accepted>()
     const inner = dispatcher as Application
     return {
-      match: (head) => inner.match(head),
+      match: (head, endpointName) => inner.match(head, endpointName),
       open: (head, body, connection, match) => {
         const exchange = inner.open(head, body, connection, match)
         const none = { isListening: false, fired: 0, isHandled: false, isSettled: false, wasPendingAtClose: false }

@@ -2,6 +2,7 @@
 
 import { Readable } from 'node:stream'
 
+import { originOf } from '../../base/authority.ts'
 import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
@@ -381,7 +382,8 @@ export class HttpRequest {
    */
   toWeb(): Request {
     const target = this.url === '*' ? '/' : this.url
-    const url = `${this.#connection.isSecure ? 'https' : 'http'}://${this.#head.host || 'localhost'}${target}`
+    const client = this.#connection.forwarding?.clientOf(this.#head, this.#connection)
+    const url = `${originOf(client?.host ?? this.#head.host, (client ?? this.#connection).isSecure)}${target}`
     if (!URL.canParse(url)) throw new WeirError('WEIR_HOST_SYNTAX')
     if (/^(?:TRACE|TRACK|CONNECT)$/i.test(this.method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'fetch has no such method')
     const init: RequestInit = { method: this.method, headers: [...this.headers], signal: this.signal }

@@ -3,6 +3,7 @@
 import type { Limits, Timeouts } from '../../base/limits.ts'
 import type { Application } from '../../http/application.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
+import type { Proxies } from '../proxies/proxies.ts'
 import type { Ticker } from '../time/ticker.ts'
 import type { OpenConnection } from './connections.ts'
 
@@ -12,6 +13,10 @@ export interface ConnectionHost {
   readonly ticker: Ticker
   readonly application: Application
   readonly debug: boolean
+  /** Whose word counts for a client's address; null: nobody's. */
+  readonly proxies: Proxies | null
+  /** The names of endpoints; null while they are not known. */
+  endpointNames(): ReadonlySet<string> | null
   /** Whether the server is stopping. Responses then announce that the connection closes. */
   readonly isStopping: boolean
   /** Reports that a request was refused before it reached the application, or that the engine itself failed. */

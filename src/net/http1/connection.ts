@@ -20,14 +20,14 @@ import { type LimitError, WeirError } from '../../base/errors.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import { HttpResponse } from '../../http/answer/response.ts'
 import type { TakeOver } from '../../http/answer/response-content.ts'
-import type { ClientCertificate } from '../../http/connection-info.ts'
+import type { ClientCertificate, Forwarding, SocketPeer } from '../../http/connection-info.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../wire/http1/connection.ts'
 import * as state from '../../wire/http1/states.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { connectionId, nextConnection } from '../connections/connection-id.ts'
 import { drainSoon } from '../connections/connections.ts'
-import { type Peer, STRANGER } from '../connections/peer.ts'
+import { clientAddressOf, clientPortOf, isProxiedTls, type Peer, STRANGER, socketPeerOf } from '../connections/peer.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
@@ -70,15 +70,28 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   get clientAddress(): string {
-    return this.#transport.remoteAddress
+    return clientAddressOf(this.peer, this.#transport.remoteAddress)
   }
 
   get clientPort(): number {
-    return this.#transport.remotePort
+    return clientPortOf(this.peer, this.#transport.remotePort)
   }
 
   get isSecure(): boolean {
-    return this.#transport.isSecure
+    return this.#transport.isSecure || isProxiedTls(this.peer)
+  }
+
+  get forwarding(): Forwarding | null {
+    return this.peer.isTrustedProxy ? this.host.proxies : null
+  }
+
+  get endpointName(): string | null {
+    return this.peer.endpointName
+  }
+
+  describePeer(): SocketPeer {
+    const { remoteAddress, remotePort, isSecure } = this.#transport
+    return socketPeerOf(this.peer, remoteAddress, remotePort, isSecure)
   }
 
   get clientCertificate(): ClientCertificate | null {

@@ -53,12 +53,11 @@ export class Proxies implements Forwarding {
     })
   }
 
-  /** For whom a trusted proxy has forwarded this request. @param address of the proxy, for what it asks on its own account */
-  clientOf(head: Head, address: string, port: number, isSecure: boolean): ForwardedClient {
-    return this.#isForwarded ? this.#readForwarded(head, address, port, isSecure) : this.#readXForwarded(head, address, port, isSecure)
+  clientOf(head: Head, proxy: Omit<ForwardedClient, 'host'>): ForwardedClient {
+    return this.#isForwarded ? this.#readForwarded(head, proxy) : this.#readXForwarded(head, proxy)
   }
 
-  #readXForwarded(head: Head, address: string, port: number, isSecure: boolean): ForwardedClient {
+  #readXForwarded(head: Head, { clientAddress, clientPort, isSecure }: Omit<ForwardedClient, 'host'>): ForwardedClient {
     const list = head.get('x-forwarded-for')
     const proto = head.get('x-forwarded-proto')
     const host = this.#hosts.length === 0 ? null : head.get('x-forwarded-host')
@@ -66,20 +65,20 @@ export class Proxies implements Forwarding {
     // Of a request that it has forwarded the proxy has to say that it was secure.
     const wasSecure = proto === null ? node === null && isSecure : isSecureScheme(lastEntry(proto).toLowerCase())
     return {
-      address: node === null ? address : node.address,
-      port: node === null ? port : node.port,
+      clientAddress: node === null ? clientAddress : node.address,
+      clientPort: node === null ? clientPort : node.port,
       isSecure: wasSecure,
       host: host === null ? null : this.#allowed(lastEntry(host), wasSecure),
     }
   }
 
-  #readForwarded(head: Head, address: string, port: number, isSecure: boolean): ForwardedClient {
+  #readForwarded(head: Head, { clientAddress, clientPort, isSecure }: Omit<ForwardedClient, 'host'>): ForwardedClient {
     const value = head.get('forwarded')
     const element = value === null ? null : readForwarded(value, this.#judge)
-    if (element === null) return { address, port, isSecure, host: null }
+    if (element === null) return { clientAddress, clientPort, isSecure, host: null }
     const wasSecure = isSecureScheme(element.proto ?? '')
     const host = element.host === null ? null : this.#allowed(element.host, wasSecure)
-    return { address: element.address, port: element.port, isSecure: wasSecure, host }
+    return { clientAddress: element.address, clientPort: element.port, isSecure: wasSecure, host }
   }
 
   /** @returns null for a host that may not be stated */
