@@ -12,8 +12,9 @@ import { checkModule, type InlineHandler, type MapMethod, type Module, type Modu
 import { type Handler, Route } from './app/route.ts'
 import { type RouteListing, RouteTable } from './app/route-table.ts'
 import { routesOf } from './app/routed.ts'
+import { abortQuietly } from './base/abort-quietly.ts'
 import { systemClock } from './base/clock.ts'
-import { WeirError } from './base/errors.ts'
+import { faultOf, WeirError } from './base/errors.ts'
 import { isPromise } from './base/is-promise.ts'
 import { kindOf, shown } from './base/kind-of.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
@@ -23,7 +24,7 @@ import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
-import { checkListenOptions, endpointOf, type ListenOptions, type ServerTlsOptions } from './net/listen/listen-options.ts'
+import { endpointOf, type ListenOptions, placesOf, type ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Listeners } from './net/listen/listeners.ts'
 import { Ticker } from './net/time/ticker.ts'
 
@@ -84,8 +85,7 @@ export class HttpServer implements ModuleHost {
     hostOf = (server) => server.#host
   }
 
-  /** Where modules report errors that no client is told of; null: nowhere. It is called as `console` is, also where the logger is pino. */
-  readonly logger: Logger | null
+  readonly #logger: Logger | null
   readonly #options: ServerOptions
   readonly #routes = new RouteTable()
   readonly #modules = new Set<string>()
@@ -110,7 +110,7 @@ export class HttpServer implements ModuleHost {
     const limits = resolveLimits(settings.limits)
     const timeouts = resolveTimeouts(settings.timeouts)
     const logger = settings.logger === undefined ? console : settings.logger
-    this.logger = moduleLogger(logger)
+    this.#logger = moduleLogger(logger)
     this.#dispatcher = new Dispatcher({
       server: this,
       routes: this.#routes,
@@ -129,14 +129,19 @@ export class HttpServer implements ModuleHost {
       // No getter: an object with one is a hash table to V8, and each of its properties is looked up for every request.
       isStopping: false,
       report: (error, connection) => {
-        const isClients = error instanceof WeirError && error.fault !== 'developer'
-        if (isClients) return
+        const fault = faultOf(error)
+        if (fault !== null && fault !== 'developer') return // the client's, or its network's
         const { connectionId } = connection
         logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
       },
       reportAccept: (error) => logError(logger, 'weir: a connection could not be accepted', error),
       forget: (connection) => this.#listeners?.connections.forget(connection),
     }
+  }
+
+  /** Where modules report errors that no client is told of; null: nowhere. It is called as `console` is, also where the logger is pino. */
+  get logger(): Logger | null {
+    return this.#logger
   }
 
   /** Where it listens, in the order of `listen`; empty unless it does. */
@@ -222,7 +227,7 @@ export class HttpServer implements ModuleHost {
     let seen = 0
     const onSignal = (): void => {
       const deadline = ++seen > 1 ? { graceMs: 0 } : graceMs === undefined ? {} : { graceMs }
-      this.stop(deadline).catch(() => {})
+      this.#stop(deadline).catch(() => {}) // not `stop`, which a handler may have replaced
     }
     for (const signal of signals) process.on(signal, onSignal)
     try {
@@ -238,22 +243,26 @@ export class HttpServer implements ModuleHost {
    * handlers of clients that have left.
    * @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened
    */
-  async stop(options: StopOptions = {}): Promise<StopReport> {
+  stop(options: StopOptions = {}): Promise<StopReport> {
+    return this.#stop(options)
+  }
+
+  async #stop(options: StopOptions): Promise<StopReport> {
     checkNames('stop()', options, STOP_OPTION_NAMES)
-    const { graceMs = DEFAULT_GRACE_MS } = options
+    const { graceMs } = options
     checkGrace('stop()', graceMs)
     if (this.#stopping !== null) {
-      if (options.graceMs !== undefined) this.#listeners?.connections.shortenGrace(graceMs)
+      if (graceMs !== undefined) this.#listeners?.connections.shortenGrace(graceMs)
       return this.#stopping
     }
     if (this.#listeners === null) return { aborted: 0 }
     this.#host.isStopping = true
-    this.#stopping = this.#stop(this.#listeners, graceMs)
-    this.#stopSignal.abort(new WeirError('WEIR_SERVER_STOPPED'))
+    this.#stopping = this.#close(this.#listeners, graceMs ?? DEFAULT_GRACE_MS)
+    abortQuietly(this.#stopSignal, new WeirError('WEIR_SERVER_STOPPED'))
     return this.#stopping
   }
 
-  async #stop(listeners: Listeners, graceMs: number): Promise<StopReport> {
+  async #close(listeners: Listeners, graceMs: number): Promise<StopReport> {
     const aborted = await listeners.close(graceMs)
     this.#listeners = null
     this.#host.isStopping = false
@@ -330,7 +339,7 @@ export class HttpServer implements ModuleHost {
   /** All of them, or none. */
   #add(routes: readonly Route[]): this {
     this.#routes.addAll(routes)
-    for (const route of routes) warnOfLiteralParameters(route, this.logger)
+    for (const route of routes) warnOfLiteralParameters(route, this.#logger)
     return this
   }
 
@@ -432,17 +441,4 @@ function checkSignals(signals: readonly NodeJS.Signals[]): void {
     if (typeof name !== 'string' || !Object.hasOwn(known, name))
       throw invalid('run()', `signals: ${JSON.stringify(name)} is no signal here`)
   }
-}
-
-/** The places to listen on, in either way of saying it. @throws WEIR_OPTION_INVALID */
-function placesOf(options: ServerOptions): readonly ListenOptions[] {
-  const { listen, address, port, unixSocket, tls, http2 } = options
-  const given = Object.entries({ address, port, unixSocket, tls, http2 }).filter(([, value]) => value !== undefined)
-  if (listen !== undefined && given.length > 0) {
-    throw new WeirError('WEIR_OPTION_INVALID', `"${given[0]![0]}" belongs into an entry of "listen"`)
-  }
-  const places = listen ?? [Object.fromEntries(given) as ListenOptions]
-  if (!Array.isArray(places) || places.length === 0) throw new WeirError('WEIR_OPTION_INVALID', '"listen" is a list of places')
-  for (const place of places) checkListenOptions(place)
-  return places
 }

@@ -1,7 +1,14 @@
 // A read-only collection of names and values in the order in which they came: the query, and the fields of a form.
 
+/** @internal All values of a name. A function, not `getAll`: who holds the pairs may have put another one there. */
+export let valuesOf: (pairs: Pairs, name: string) => string[]
+
 /** Names are case-sensitive and may repeat. Nothing here changes after construction. */
 export class Pairs implements Iterable<[name: string, value: string]> {
+  static {
+    valuesOf = (pairs, name) => pairs.#valuesOf(name)
+  }
+
   /** Name, value, name, value. */
   readonly #list: readonly string[]
 
@@ -28,6 +35,10 @@ export class Pairs implements Iterable<[name: string, value: string]> {
 
   /** All values of `name` in their order; empty when there is none. */
   getAll(name: string): string[] {
+    return this.#valuesOf(name)
+  }
+
+  #valuesOf(name: string): string[] {
     const list = this.#list
     const values: string[] = []
     for (let i = 0; i < list.length; i += 2) if (list[i] === name) values.push(list[i + 1]!)
@@ -62,5 +73,6 @@ export class Pairs implements Iterable<[name: string, value: string]> {
   }
 }
 
-/** No pairs. */
+/** No pairs. Frozen: all requests without a query have it. */
 export const NO_PAIRS: Pairs = new Pairs([])
+Object.freeze(NO_PAIRS)

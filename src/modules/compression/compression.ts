@@ -9,7 +9,8 @@ import type { Module } from '../../app/module-host.ts'
 import { checkNames, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
 import { closeSource, UNREAD } from '../../http/answer/byte-source.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { outgoingOf } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { EncodingChooser } from '../accept-encoding.ts'
 import { CODING_NAMES, type Coding, type CompressionLevels, type ContentEncoding, createCoding, isAvailable } from './codings.ts'
@@ -56,7 +57,7 @@ export function compression(options: CompressionOptions = {}): Module {
   const compressing = new Compressing(options)
   return {
     name: 'compression',
-    install: (host) => void host.beforeSend((session, response) => compressing.apply(session, response)),
+    install: (host) => void host.beforeSend((session, response) => compressing.apply(session, outgoingOf(response))),
   }
 }
 
@@ -85,7 +86,7 @@ class Compressing {
     this.#chooser = new EncodingChooser([...this.#codings.keys()])
   }
 
-  apply(session: HttpSession, response: HttpResponse): void | Promise<void> {
+  apply(session: HttpSession, response: OutgoingResponse): void | Promise<void> {
     if (session.metadata['compression'] === false) return
     if (response.statusCode === 304) return describeUnchanged(session, response)
     const bytes = this.#bytesIn(response)
@@ -109,7 +110,7 @@ class Compressing {
   }
 
   /** Size of what could be compressed, `Infinity` for a stream that says nothing; null where there is nothing to compress. */
-  #bytesIn(response: HttpResponse): number | null {
+  #bytesIn(response: OutgoingResponse): number | null {
     const { statusCode, content } = response
     if (statusCode === 204 || statusCode === 205) return null
     const type = response.getHeader('Content-Type')
@@ -137,7 +138,7 @@ class Compressing {
     return known
   }
 
-  #compress(session: HttpSession, response: HttpResponse, coding: Coding, takesIdentity: boolean): void | Promise<void> {
+  #compress(session: HttpSession, response: OutgoingResponse, coding: Coding, takesIdentity: boolean): void | Promise<void> {
     const { content } = response
     if (content.kind === 'stream') {
       if (this.#running >= this.#maxConcurrent) return
@@ -156,7 +157,7 @@ class Compressing {
 
   async #compressLater(
     { signal }: HttpSession,
-    response: HttpResponse,
+    response: OutgoingResponse,
     coding: Coding,
     bytes: Uint8Array,
     takesIdentity: boolean,
@@ -173,7 +174,7 @@ class Compressing {
 }
 
 /** What became larger is sent as it was, unless the client wants no such thing. */
-function encode(response: HttpResponse, coding: Coding, bytes: Uint8Array, encoded: Uint8Array, takesIdentity: boolean): void {
+function encode(response: OutgoingResponse, coding: Coding, bytes: Uint8Array, encoded: Uint8Array, takesIdentity: boolean): void {
   if (encoded.length < bytes.length || !takesIdentity) response.encodeAs(coding.name, encoded)
 }
 
@@ -181,7 +182,7 @@ function encode(response: HttpResponse, coding: Coding, bytes: Uint8Array, encod
  * A 304 has no type to tell by what the whole answer would be, so that each varies; and its ETag is the weak one that the client was given,
  * if it was (RFC 9110 §15.4.5).
  */
-function describeUnchanged(session: HttpSession, response: HttpResponse): void {
+function describeUnchanged(session: HttpSession, response: OutgoingResponse): void {
   response.vary('Accept-Encoding')
   const etag = response.getHeader('ETag')
   if (etag?.startsWith('"') === true && session.request.header('if-none-match')?.includes(`W/${etag}`) === true) {

@@ -8,7 +8,7 @@ import type { Buffer } from 'node:buffer'
 import type { RawData, WebSocket } from 'ws'
 
 import { isPromise } from '../../base/is-promise.ts'
-import type { UpgradedDuplex } from '../../http/answer/response.ts'
+import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { messageOf, pingOf, type WebSocketData } from './data.ts'

@@ -1,11 +1,11 @@
 // The head of an answer: which length it says, in either protocol, and what it says of the connection (RFC 9112 §6.3, §9.3, RFC 9110 §6.4.1, §8.6).
 
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { CONNECTION_CLOSE, CONNECTION_DEFAULT, CONNECTION_KEEP_ALIVE, encodeHead, NO_LENGTH } from '../../wire/http1/encode.ts'
 import type { Head } from '../../wire/http1/head.ts'
 
 /** Whether a body may follow: never after HEAD, 204, 205 and 304. */
-export function mayHaveBody(response: HttpResponse, isHead: boolean): boolean {
+export function mayHaveBody(response: OutgoingResponse, isHead: boolean): boolean {
   const status = response.statusCode
   return status !== 204 && status !== 205 && status !== 304 && !isHead
 }
@@ -15,7 +15,7 @@ export function shownLength(status: number, length: number): number {
   return status === 204 || status === 304 ? NO_LENGTH : status === 205 ? 0 : length
 }
 
-export function shownType({ statusCode, type }: HttpResponse): string | null {
+export function shownType({ statusCode, type }: OutgoingResponse): string | null {
   return statusCode === 204 ? null : type
 }
 
@@ -23,7 +23,7 @@ export function shownType({ statusCode, type }: HttpResponse): string | null {
  * @param head of the request; null when it was too broken to have one, and then the connection closes
  * @param length of the body, `CHUNKED` or `NO_LENGTH`
  */
-export function answerHead(head: Head | null, response: HttpResponse, length: number, dateLine: string): string {
+export function answerHead(head: Head | null, response: OutgoingResponse, length: number, dateLine: string): string {
   const { statusCode, reasonPhrase, fields } = response
   return encodeHead(statusCode, reasonPhrase, shownType(response), fields, shownLength(statusCode, length), connectionLine(head), dateLine)
 }

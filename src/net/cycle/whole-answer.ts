@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { closeSource } from '../../http/answer/byte-source.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { RequestBody } from '../../http/body/body.ts'
 import { NO_LENGTH } from '../../wire/http1/encode.ts'
 import type { Head } from '../../wire/http1/head.ts'
@@ -18,7 +18,7 @@ import { answerHead, mayHaveBody } from './answer-head.ts'
 export function sendWhole(
   head: Head | null,
   isHead: boolean,
-  response: HttpResponse,
+  response: OutgoingResponse,
   outbox: Outbox,
   dateLine: string,
   overwritten: RequestBody | null,
@@ -56,7 +56,7 @@ export function sendWhole(
 }
 
 /** Closes what a response holds that will not be sent. */
-export function discardAnswer(response: HttpResponse): void {
+export function discardAnswer(response: OutgoingResponse): void {
   response.take()
   const { content } = response
   if (content.kind === 'stream') closeSource(content)

@@ -5,8 +5,9 @@
 // exit, `#refuse`: one answer, then the connection ends.
 
 import { type LimitError, WeirError } from '../../base/errors.ts'
+import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import { HttpResponse, type TakeOver } from '../../http/answer/response.ts'
+import type { TakeOver } from '../../http/answer/response-content.ts'
 import type { ClientCertificate } from '../../http/connection-info.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../wire/http1/connection.ts'
 import * as state from '../../wire/http1/states.ts'
@@ -223,11 +224,10 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     const rest = this.#wire.switchProtocol()
     this.host.ticker.delete(this)
     this.#isPaused = false
-    try {
-      takeOver(new UpgradedSocket(this.#transport, this.#wire.peerEnded, () => this.onClose()), rest)
-    } catch (error) {
-      this.#exchange.crash(error as Error)
-    }
+    const socket = new UpgradedSocket(this.#transport, this.#wire.peerEnded, () => this.onClose())
+    // An async one may fail later.
+    const taken = async (): Promise<void> => takeOver(socket, rest)
+    taken().catch((error: Error) => this.#exchange.crash(error))
   }
 
   // Time.
@@ -282,7 +282,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   #respondWithoutRequest(error: WeirError): void {
-    const response = new HttpResponse().sendProblem(problemFor(error, this.host.debug))
+    const response = new OutgoingResponse().sendProblem(problemFor(error, this.host.debug))
     sendWhole(null, this.#wire.isHead, response, this.#outbox, this.host.ticker.dateLine, null)
     this.#wire.beginAnswer(true)
   }

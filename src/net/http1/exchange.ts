@@ -4,8 +4,10 @@
 // so; what that takes is done there.
 
 import { WeirError } from '../../base/errors.ts'
-import type { HttpResponse, TakeOver } from '../../http/answer/response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { TakeOver } from '../../http/answer/response-content.ts'
 import { isTooLarge } from '../../http/body/body-mode.ts'
+import { abortRequest } from '../../http/request/request.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
 import { CONTINUE } from '../../wire/http1/encode.ts'
 import type { Head } from '../../wire/http1/head.ts'
@@ -94,7 +96,7 @@ export class Http1Exchange extends RequestCycle<Http1RequestConnection, Streamed
 
   /** The client has ended its side. */
   onEnd(): void {
-    if (this.isHandling) this.exchange!.request.fireAbort(new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
+    if (this.isHandling) abortRequest(this.exchange!.request, new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
   }
 
   override refuse(error: WeirError): void {
@@ -120,7 +122,7 @@ export class Http1Exchange extends RequestCycle<Http1RequestConnection, Streamed
 
   // The answer.
 
-  protected override send(response: HttpResponse): void {
+  protected override send(response: OutgoingResponse): void {
     const wire = this.#wire
     const { head } = wire
     head.keepAlive = this.#keepsAlive(head, response)
@@ -134,12 +136,12 @@ export class Http1Exchange extends RequestCycle<Http1RequestConnection, Streamed
     } else this.#beginStream(head, response)
   }
 
-  #beginStream(head: Head, response: HttpResponse): void {
+  #beginStream(head: Head, response: OutgoingResponse): void {
     const begin = () => this.#wire.beginAnswer(false)
     this.sendStream(new StreamedAnswer(head, response, this.#outbox, this.host.ticker.dateLine, begin))
   }
 
-  #keepsAlive(head: Head, response: HttpResponse): boolean {
+  #keepsAlive(head: Head, response: OutgoingResponse): boolean {
     const { limits, isStopping } = this.host
     if (!head.keepAlive || response.closes || isStopping || this.#wire.reading === state.CLOSED) return false
     if (limits.maxRequestsPerConnection !== null && this.#requests >= limits.maxRequestsPerConnection) return false

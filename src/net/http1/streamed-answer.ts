@@ -1,7 +1,7 @@
 // An answer whose body comes from a source, piece by piece, no faster than the client reads.
 
 import { openSource, type SourceReader } from '../../http/answer/byte-source.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { chunkHead, LAST_CHUNK, NO_LENGTH } from '../../wire/http1/encode.ts'
 import { CHUNKED } from '../../wire/http1/framing.ts'
 import type { Head } from '../../wire/http1/head.ts'
@@ -16,7 +16,7 @@ const LINE_END = '\r\n'
 
 export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   readonly #head: Head
-  readonly #response: HttpResponse
+  readonly #response: OutgoingResponse
   readonly #outbox: Outbox
   readonly #dateLine: string
   readonly #onBegin: () => void
@@ -30,7 +30,7 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   readonly #gate = new DrainGate()
 
   /** @param onBegin called just before the first byte */
-  constructor(head: Head, response: HttpResponse, outbox: Outbox, dateLine: string, onBegin: () => void) {
+  constructor(head: Head, response: OutgoingResponse, outbox: Outbox, dateLine: string, onBegin: () => void) {
     this.#head = head
     this.#response = response
     this.#outbox = outbox
