@@ -46,7 +46,7 @@ function routeCard(page: Page, title: string): RouteCard {
       const values = await card.locator('dd').allTextContents()
       return Object.fromEntries(names.map((name, i) => [name, values[i]!]))
     },
-    body: async () => (await card.getByRole('region', { name: `Body of the answer to ${title}` }).textContent()) ?? '',
+    body: async () => (await card.getByRole('region', { name: `Body of the response to ${title}` }).textContent()) ?? '',
   }
 }
 
@@ -237,7 +237,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     await upload.card.getByLabel('files').setInputFiles(textFile('long.txt', 'x'.repeat(1024 * 1024 + 1)))
     await upload.send()
     await upload.answered('413 Content Too Large', 'POST /api/user/upload')
-    assert.equal(await upload.body(), 'A file may have 1048576 bytes at most.')
+    assert.equal(await upload.body(), 'A file may have at most 1048576 bytes.')
     assert.deepEqual(await readdir(uploadDir), [])
   })
 
@@ -247,7 +247,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
       const { card, send } = routeCard(page, title)
       await send()
       assert.equal(await card.locator('input[type=file]:focus:invalid').count(), 1)
-      assert.equal(await card.getByRole('status').textContent(), 'No answer yet.')
+      assert.equal(await card.getByRole('status').textContent(), 'No response yet.')
     }
   })
 
@@ -275,7 +275,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     await stream.card.getByText(SOMETHING_SENT).waitFor()
     const held = await value()
     assert.ok(held > 0 && held < 1, `the bar is at ${held}`)
-    assert.equal(await stream.card.getByRole('status').textContent(), 'No answer yet.')
+    assert.equal(await stream.card.getByRole('status').textContent(), 'No response yet.')
     if (process.env['SCREENSHOTS']) await stream.card.screenshot({ path: `${process.env['SCREENSHOTS']}/demo-progress.png` })
 
     reading.open()

@@ -46,7 +46,7 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
 
   test('the gallery is sent compressed, shows that, and is not sent again', async (t) => {
     const { page, complaints } = await visit(t)
-    const [, whole, sent] = /^6 pictures of ([\d.]+) kB came as ([\d.]+) kB\.$/.exec(await status(page, gallery, 'came as'))!
+    const [, whole, sent] = /^6 pictures of ([\d.]+) kB were sent as ([\d.]+) kB\.$/.exec(await status(page, gallery, 'were sent as'))!
     assert.ok(Number(sent) < Number(whole) / 2, `${whole} kB were sent as ${sent} kB`)
     const [picture] = await Promise.all([page.waitForResponse(/rain\.svg/), page.reload()])
     assert.equal(picture.status(), 304)
@@ -72,8 +72,11 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
     assert.ok(Math.abs(Date.parse(shown!) - Date.now()) < 60_000, `${shown} is now`)
 
     await clock(page).getByRole('button', { name: 'End the stream' }).click()
-    const [, last] = /ended after (\d+)\. The browser comes again\.$/.exec(await status(page, clock, 'The stream ended'))!
-    assert.match(await status(page, clock, 'Back: '), new RegExp(`said Last-Event-ID ${last}, and got what it had missed: [1-9]\\d*\\.$`))
+    const [, last] = /ended after (\d+)\. The browser will reconnect\.$/.exec(await status(page, clock, 'The stream ended'))!
+    assert.match(
+      await status(page, clock, 'Reconnected: '),
+      new RegExp(`sent Last-Event-ID ${last}, and got what it had missed: [1-9]\\d*\\.$`),
+    )
     assert.deepEqual(saidIds, [null, last])
     const ids = (await ticks.allTextContents()).map(Number)
     assert.deepEqual(
@@ -176,7 +179,7 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
     await join(page, 'Ada')
     await clock(page).getByRole('listitem').first().waitFor()
     assert.deepEqual(await server.stop(), { aborted: 0 })
-    await status(page, chat, 'The server stops.')
+    await status(page, chat, 'The server has stopped.')
     await status(page, clock, 'The stream ended')
   })
 
@@ -200,7 +203,7 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
       await join(page, 'Ada')
       await say(page, 'x'.repeat(300))
       await chat(page).getByLabel('message').fill('x'.repeat(600))
-      await status(page, gallery, 'came as')
+      await status(page, gallery, 'were sent as')
       await clock(page).getByRole('listitem').first().waitFor()
       await page.getByRole('button', { name: 'Send GET /users/:id' }).click()
       await page.getByText('GET /users/42').nth(1).waitFor()

@@ -150,7 +150,7 @@ describe('curl -F', { skip: noCurl }, () => {
     }
     const { answer } = await curl([...good, '-F', `bad=@${tooLarge}`, origin + IN_MEMORY])
     assert.equal(answer.status, 413)
-    assert.equal(answer.text, 'A file may have 1048576 bytes at most.')
+    assert.equal(answer.text, 'A file may have at most 1048576 bytes.')
     assert.deepEqual(await readdir(uploadDir), [])
   })
 
