@@ -1,4 +1,4 @@
-// The same program without decorators. Nothing here needs a compiler: `node plain.ts` runs it (Node 22.18 or newer).
+// The same program without decorators: nothing here needs a compiler, `node plain.ts` runs it (Node 22.18 or newer).
 import { Controller, HttpServer, routes, t } from 'weir'
 
 class UserController extends Controller {
