@@ -82,4 +82,3 @@ export function checkOptions(options: ServerOptions): void {
     if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is neither true nor false`)
   }
 }
-
