@@ -1,4 +1,4 @@
-// One exchange, as a handler holds it: the request, the answer, and what goes with them.
+// One exchange: the request, the response and what goes with them, as a handler holds it and as the engine knows it.
 
 import type { Head } from '../wire/http1/head.ts'
 import { OutgoingResponse } from './answer/outgoing-response.ts'
@@ -158,7 +158,7 @@ export class HttpSession {
 }
 
 /**
- * @internal One exchange as the engine knows it. No handler ever holds it: what a handler shadows, replaces or deletes on its session, or on the
+ * One exchange as the engine knows it. No handler ever holds it: what a handler shadows, replaces or deletes on its session, or on the
  * prototype, means nothing here.
  */
 export class Exchange {

@@ -1,30 +1,31 @@
-// What may stand behind the head of a response.
+// What may follow the head of a response.
 
 import type { Duplex } from 'node:stream'
 
 import type { ByteSource, GivenSource } from './byte-source.ts'
 import type { FileOptions } from './file-options.ts'
 
-/** A file that is opened when the answer is sent. */
+/** A file that is opened when the response is sent. */
 export interface FileContent {
   readonly path: string
   readonly options: FileOptions
 }
 
 /**
- * Speaks another protocol from here on. It writes the 101 itself, and owns the connection: no limit of time counts any more.
+ * Speaks another protocol from here on. It writes the 101 itself and owns the connection: no timeout applies any more. What it throws or
+ * rejects with is logged, and the connection is aborted.
  * @param socket bytes in both directions, with back-pressure; `end` half-closes
- * @param head what has come behind the request already, often nothing
+ * @param head what has arrived after the request already, often nothing
  */
 export type TakeOver = (socket: Duplex, head: Buffer) => void
 
-/** The socket that `TakeOver` is given, for modules. @internal */
+/** The socket that `TakeOver` gets, for modules. @internal */
 export interface UpgradedDuplex extends Duplex {
-  /** Whether the client has read of what waited for it at the last call. */
+  /** Whether the client has read any of what waited for it at the last call. */
   hasBeenRead(): boolean
 }
 
-/** What stands behind the head. Text is sent as UTF-8. `file` is a file that is yet to be opened: what `next()` gives and `beforeSend` sees never is one. */
+/** The body of a response. Text is sent as UTF-8. `file` is a file that has not been opened yet: neither `next()` nor `beforeSend` ever shows one. */
 export type ResponseContent =
   | { readonly kind: 'none' }
   | { readonly kind: 'text'; readonly text: string }
