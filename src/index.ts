@@ -92,4 +92,5 @@ export { type JsonSchema, type Presence, type ReadContext, Schema } from './sche
 export type { AnySchema, OutputOf, StandardIssue, StandardProps, StandardResult, StandardSchema } from './schema/standard.ts'
 export { t } from './schema/t.ts'
 export type { TextSchema, UuidSchema } from './schema/text.ts'
-export { HttpServer, type ServerOptions } from './server.ts'
+export { HttpServer } from './server.ts'
+export type { ServerOptions } from './server-options.ts'

@@ -3,7 +3,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Controller, ControllerClass } from './app/controller.ts'
 import type { Declaration, Method } from './app/declaration.ts'
-import { Dispatcher, type OnError } from './app/dispatch.ts'
+import { Dispatcher } from './app/dispatch.ts'
 import { warnOfLiteralParameters } from './app/literal-parameters.ts'
 import { type Logger, logError, moduleLogger } from './app/logger.ts'
 import { checkMapOptions, classesOf, type MapOptions, routesOfController } from './app/mapping.ts'
@@ -12,59 +12,26 @@ import { checkModule, type InlineHandler, type MapMethod, type Module, type Modu
 import { type Handler, Route } from './app/route.ts'
 import { type RouteListing, RouteTable } from './app/route-table.ts'
 import { routesOf } from './app/routed.ts'
+import { abortQuietly } from './base/abort-quietly.ts'
 import { systemClock } from './base/clock.ts'
-import { WeirError } from './base/errors.ts'
+import { faultOf, WeirError } from './base/errors.ts'
 import { isPromise } from './base/is-promise.ts'
-import { kindOf, shown } from './base/kind-of.ts'
-import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
-import { checkNames, invalid, namesOf } from './base/options.ts'
-import { checkEngine, type JsonEngine, noJsonForm } from './http/json-engine.ts'
+import { kindOf } from './base/kind-of.ts'
+import { resolveLimits, resolveTimeouts } from './base/limits.ts'
+import { noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import type { ArrivalOptions } from './net/inject/arrival.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
-import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
+import type { ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Listeners } from './net/listen/listeners.ts'
 import { Places } from './net/listen/places.ts'
 import { checkRunOptions, checkStopOptions, type RunOptions, type StopOptions, type StopReport } from './net/listen/stop-options.ts'
 import { Stopping } from './net/listen/stopping.ts'
-import { Proxies, type ProxyOptions } from './net/proxies/proxies.ts'
+import { Proxies } from './net/proxies/proxies.ts'
 import { Ticker } from './net/time/ticker.ts'
-
-export interface ServerOptions {
-  /** Address to listen on. Default `127.0.0.1`: whoever wants more says so (`0.0.0.0`, `::`). */
-  readonly address?: string
-  /** Port to listen on. Default 0: any free port; `server.port` tells which. */
-  readonly port?: number
-  /** Path of a Unix socket to listen on instead: at most 107 bytes on Linux, 103 on macOS and BSD. */
-  readonly unixSocket?: string
-  /** Speaks TLS: certificate, key and so on, as `node:tls` takes them, and certificates by server name. */
-  readonly tls?: ServerTlsOptions
-  /** Speaks HTTP/2 beside HTTP/1.1, as the client chooses. Needs `tls`. Default false. */
-  readonly http2?: boolean
-  /**
-   * Several places to listen on, in place of `address`, `port`, `unixSocket`, `tls` and `http2`. `'inherited'`: the sockets that the parent process
-   * has opened and passed by LISTEN_FDS, as systemd does; `tls` and `http2` then count for all of them.
-   */
-  readonly listen?: readonly ListenOptions[] | 'inherited'
-  /** The proxies in front of the server, and how they speak for clients. Default: none, and nobody does. */
-  readonly proxies?: ProxyOptions
-  readonly limits?: Partial<Limits>
-  readonly timeouts?: Partial<Timeouts>
-  /** Default: `JSON`. */
-  readonly jsonEngine?: JsonEngine
-  /**
-   * Where errors are reported that the client is not told of. Default `console`; null: nowhere. A logger with a `child` function, such as
-   * pino, is called as `error({ err, requestId }, message)`, any other as `error(message, error)`.
-   */
-  readonly logger?: Logger | null
-  readonly onError?: OnError
-  /** Shows errors to clients, and overwrites the memory of expired bodies. Never in production. Default false. */
-  readonly debug?: boolean
-  /** Whether connections share one receive buffer, where Node can. Default true; false reads with `data` events, a little slower. */
-  readonly sharedReceiveBuffer?: boolean
-}
+import { checkOptions, type ServerOptions, settingsOf } from './server-options.ts'
 
 /** @internal What a connection of a server is opened with: `weir/testing` connects clients without a socket by it. */
 export let hostOf: (server: HttpServer) => ConnectionHost
@@ -75,8 +42,7 @@ export class HttpServer implements ModuleHost {
     hostOf = (server) => server.#host
   }
 
-  /** Where modules report errors that no client is told of; null: nowhere. It is called as `console` is, also where the logger is pino. */
-  readonly logger: Logger | null
+  readonly #logger: Logger | null
   readonly #options: ServerOptions
   readonly #routes = new RouteTable()
   readonly #modules = new Set<string>()
@@ -102,7 +68,7 @@ export class HttpServer implements ModuleHost {
     const limits = resolveLimits(settings.limits)
     const timeouts = resolveTimeouts(settings.timeouts)
     const logger = settings.logger === undefined ? console : settings.logger
-    this.logger = moduleLogger(logger)
+    this.#logger = moduleLogger(logger)
     this.#dispatcher = new Dispatcher({
       server: this,
       routes: this.#routes,
@@ -122,8 +88,8 @@ export class HttpServer implements ModuleHost {
       // No getter: an object with one is a hash table to V8, and each of its properties is looked up for every request.
       isStopping: false,
       report: (error, connection) => {
-        const isClients = error instanceof WeirError && error.fault !== 'developer'
-        if (isClients) return
+        const fault = faultOf(error)
+        if (fault !== null && fault !== 'developer') return // the client's, or its network's
         const { connectionId } = connection
         logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
       },
@@ -131,6 +97,11 @@ export class HttpServer implements ModuleHost {
       endpointNames: () => this.#places.names,
       forget: (connection) => this.#listeners?.connections.forget(connection),
     }
+  }
+
+  /** Where modules report errors that no client is told of; null: nowhere. It is called as `console` is, also where the logger is pino. */
+  get logger(): Logger | null {
+    return this.#logger
   }
 
   /** Where it listens, in the order of `listen`; empty unless it does. */
@@ -181,8 +152,8 @@ export class HttpServer implements ModuleHost {
 
   /**
    * Resolves when clients can connect: at every endpoint. Where one of them cannot be had, the server listens nowhere.
-   * @throws (rejects) WEIR_ROUTE_DECLARATION for a route of an endpoint that there is not
-   * @throws WEIR_SERVER_STATE when it runs already; what the system says when it cannot listen (`EADDRINUSE`, `EACCES`), or OpenSSL of a
+   * @throws WEIR_SERVER_STATE when it runs already; WEIR_ROUTE_DECLARATION for a route of an endpoint that there is not;
+   *   WEIR_OPTION_INVALID for an inherited socket that cannot be listened on; what the system says when it cannot listen (`EADDRINUSE`, `EACCES`), or OpenSSL of a
    *   certificate
    */
   async start(): Promise<void> {
@@ -229,7 +200,7 @@ export class HttpServer implements ModuleHost {
     else await this.#starting
     let seen = 0
     const onSignal = (): void => {
-      this.stop(++seen > 1 ? { graceMs: 0 } : stopOptions).catch(() => {})
+      this.#stop(++seen > 1 ? { graceMs: 0 } : stopOptions).catch(() => {}) // not `stop`, which a handler may have replaced
     }
     for (const signal of signals) process.on(signal, onSignal)
     try {
@@ -245,7 +216,11 @@ export class HttpServer implements ModuleHost {
    * the last connection is gone, and with it the handlers of clients that have left.
    * @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened
    */
-  async stop(options: StopOptions = {}): Promise<StopReport> {
+  stop(options: StopOptions = {}): Promise<StopReport> {
+    return this.#stop(options)
+  }
+
+  async #stop(options: StopOptions): Promise<StopReport> {
     checkStopOptions(options)
     if (this.#stopping !== null) {
       const graceMs = this.#stopping.hasten(options)
@@ -256,15 +231,17 @@ export class HttpServer implements ModuleHost {
     if (listeners === null) return { aborted: 0 }
     this.#stopping = new Stopping(options)
     const { report } = this.#stopping
-    void this.#stopping.run((graceMs) => this.#close(listeners, graceMs))
+    void this.#stopping.run((graceMs) => {
+      this.#host.isStopping = true
+      const closed = this.#close(listeners, graceMs)
+      abortQuietly(this.#stopSignal, new WeirError('WEIR_SERVER_STOPPED'))
+      return closed
+    })
     return report
   }
 
   async #close(listeners: Listeners, graceMs: number): Promise<StopReport> {
-    this.#host.isStopping = true
-    const closed = listeners.close(graceMs)
-    this.#stopSignal.abort(new WeirError('WEIR_SERVER_STOPPED'))
-    const aborted = await closed
+    const aborted = await listeners.close(graceMs)
     this.#listeners = null
     this.#host.isStopping = false
     this.#stopping = null
@@ -340,7 +317,7 @@ export class HttpServer implements ModuleHost {
   /** All of them, or none. */
   #add(routes: readonly Route[]): this {
     this.#routes.addAll(routes)
-    for (const route of routes) warnOfLiteralParameters(route, this.logger)
+    for (const route of routes) warnOfLiteralParameters(route, this.#logger)
     return this
   }
 
@@ -377,52 +354,9 @@ export class HttpServer implements ModuleHost {
   }
 }
 
-/** What either way of making a server says. @throws WEIR_OPTION_INVALID for a port or options without an address: they would be lost */
-function settingsOf(first?: string | ServerOptions, port?: number, options?: ServerOptions): ServerOptions {
-  if (typeof first === 'string') return { ...options, address: first, ...(port === undefined ? {} : { port }) }
-  if (port !== undefined || options !== undefined)
-    throw invalid('new HttpServer(address, port, options)', `address is ${shown(first)}, not a text`)
-  return first === undefined ? {} : first
-}
-
 /** Every stream of events may listen to it: Node need not warn of the eleventh. */
 function newStopSignal(): AbortController {
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)
   return controller
-}
-
-const OPTION_NAMES = namesOf<ServerOptions>()([
-  'address',
-  'port',
-  'unixSocket',
-  'tls',
-  'http2',
-  'listen',
-  'proxies',
-  'limits',
-  'timeouts',
-  'jsonEngine',
-  'logger',
-  'onError',
-  'debug',
-  'sharedReceiveBuffer',
-])
-
-/** For callers that no compiler has checked: an option that is misspelt would be a limit that does not hold, and a wrong one would be found out by the first error. */
-function checkOptions(options: ServerOptions): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new WeirError('WEIR_OPTION_INVALID', `new HttpServer(address, port, options) or (options), not ${kindOf(options)}`)
-  }
-  checkNames('new HttpServer()', options, OPTION_NAMES)
-  const { logger = null, onError = null, jsonEngine = null } = options
-  const refuse = (what: string): never => {
-    throw new WeirError('WEIR_OPTION_INVALID', what)
-  }
-  if (logger !== null && typeof logger.error !== 'function') refuse('logger has no error(message, detail)')
-  if (onError !== null && typeof onError !== 'function') refuse('onError is no function')
-  checkEngine('new HttpServer()', jsonEngine)
-  for (const name of ['debug', 'sharedReceiveBuffer'] as const) {
-    if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is neither true nor false`)
-  }
 }

@@ -51,7 +51,7 @@ export class Route implements RouteInfo {
     this.method = method
     this.host = options.host?.toLowerCase() ?? null
     this.endpoint = options.endpoint ?? null
-    this.bindings = bindings
+    this.bindings = Object.freeze(bindings)
     this.metadata = options.metadata === undefined ? NO_METADATA : Object.freeze({ ...options.metadata })
     this.bodyMode = options.body ?? 'auto'
     this.maxRequestBodySize = options.maxRequestBodySize

@@ -6,8 +6,8 @@
 import type { ServerHttp2Stream } from 'node:http2'
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import { HttpResponse } from '../../http/answer/response.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
 import type { Head } from '../../wire/head/head.ts'
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
@@ -67,7 +67,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
   refuseHead(error: WeirError, isHead: boolean): void {
     this.#isHead = isHead
     this.host.report(error, this.connection)
-    this.send(new HttpResponse().sendProblem(problemFor(error, this.host.debug)))
+    this.send(new OutgoingResponse().sendProblem(problemFor(error, this.host.debug)))
     if (!this.isGone) this.#read()
   }
 
@@ -136,7 +136,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
 
   // The answer.
 
-  protected override send(response: HttpResponse): void {
+  protected override send(response: OutgoingResponse): void {
     const { ticker, debug } = this.host
     const answer = new Http2Answer(this.connection, this.#stream, response, ticker.dateLine, this.#isHead, debug ? this.body : null)
     this.answer = answer
@@ -174,7 +174,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     this.answer?.abandon()
     if (this.answer !== null) this.expire()
     // Not `close`: with that Node sends END_STREAM before the error, and the client would take what it has for the whole.
-    if (!this.isGone) setImmediate(() => this.#stream.destroy(error)) // see session-end.ts
+    // With an error of our own: Node looks at its stack, and that of a handler may throw.
+    if (!this.isGone) setImmediate(() => this.#stream.destroy(new WeirError('WEIR_HANDLER_FAILED'))) // see session-end.ts
   }
 
   /** The client need not send the rest (RFC 9113 §8.1). It is told so after END_STREAM: before it, the answer would be incomplete. */
