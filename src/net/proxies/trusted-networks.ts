@@ -1,5 +1,6 @@
 // Whom the server trusts: networks, and whether an address is in one of them.
 
+import { Buffer } from 'node:buffer'
 import { BlockList, isIP } from 'node:net'
 
 import { shown } from '../../base/kind-of.ts'
@@ -14,8 +15,15 @@ const NAMED: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 const UNIX = 'unix'
 
+/** Proxies are few. What comes after so many is looked up every time. */
+const MAX_REMEMBERED = 256
+
 export class TrustedNetworks {
   readonly #networks = new BlockList()
+  /** By the first byte of an address, whether some network has addresses that begin so. To ask the list takes a microsecond. */
+  readonly #firstBytes = { 4: new Uint8Array(256), 6: new Uint8Array(256) }
+  /** Addresses that are known to be trusted. */
+  readonly #remembered = new Set<string>()
   /** Whether whoever connects to a Unix socket of the server is trusted. */
   readonly trustsUnixSockets: boolean
 
@@ -49,6 +57,9 @@ export class TrustedNetworks {
     if (hasHostBits(address!, family, prefix))
       throw invalid(OWNER, `trust has ${shown(network)}, which has bits behind its prefix: is it one address or a network?`)
     this.#networks.addSubnet(address!, prefix, family === 4 ? 'ipv4' : 'ipv6')
+    const first = firstByte(address!, family)
+    this.#firstBytes[family as 4 | 6].fill(1, first, first + (prefix >= 8 ? 1 : 2 ** (8 - prefix)))
+    this.#firstBytes[6][0] = 1 // IPv4 addresses as IPv6 has them begin with zeros
   }
 
   /** What an address is that somebody has written. */
@@ -56,7 +67,12 @@ export class TrustedNetworks {
     const family = isIP(address)
     // A zone is a name for an interface of the machine that wrote it.
     if (family === 0 || address.includes('%')) return 'none'
-    return this.#networks.check(address, family === 4 ? 'ipv4' : 'ipv6') ? 'trusted' : 'other'
+    if (this.#firstBytes[family as 4 | 6][firstByte(address, family)] === 0) return 'other'
+    if (this.#remembered.has(address)) return 'trusted'
+    if (!this.#networks.check(address, family === 4 ? 'ipv4' : 'ipv6')) return 'other'
+    // Not a slice of the request's head, which would be kept as well.
+    if (this.#remembered.size < MAX_REMEMBERED) this.#remembered.add(Buffer.from(address, 'latin1').toString('latin1'))
+    return 'trusted'
   }
 
   /** Whether the other end of a socket is trusted. @param address as `remoteAddress` has it */
@@ -65,6 +81,13 @@ export class TrustedNetworks {
     const zone = address.indexOf('%')
     return this.judge(zone === -1 ? address : address.slice(0, zone)) === 'trusted'
   }
+}
+
+/** Of a valid address. */
+function firstByte(address: string, family: number): number {
+  if (family === 4) return Number.parseInt(address, 10)
+  const colon = address.indexOf(':')
+  return colon === 0 ? 0 : Number.parseInt(address.slice(0, colon), 16) >> 8
 }
 
 /** Whether a network's address is not its first one. */
