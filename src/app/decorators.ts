@@ -65,12 +65,12 @@ export type NoBareMethod<P> = P extends StandardMethod ? { readonly 'a path is m
 export function Route<const P extends string, const D extends Declaration<D> = Record<never, never>>(
   method: Method,
   path: P,
-  declaration?: D,
+  declaration?: D & Declaration<D>,
 ): MethodDecorator<ArgsOf<P, D>>
 export function Route<const P extends string>(path: P & NoBareMethod<P>): PathDecorator<ArgsOf<P>>
 export function Route<const P extends string, const D extends Declaration<D>>(
   path: P & NoBareMethod<P>,
-  declaration: D | undefined,
+  declaration: (D & Declaration<D>) | undefined,
 ): DeclaredPathDecorator<ArgsOf<P, D>, D>
 export function Route(first: string, second?: string | object, third?: object): (target: never, context: never) => void {
   const hasMethod = typeof second === 'string'
@@ -169,7 +169,8 @@ export function routes<C extends ControllerType, const T extends { readonly [nam
     if (name === 'prefix') prefix = entry as string
     else if (isMethod(name)) declared.set(name, entriesOf(entry, name, controller).map(readEntry))
     else if (isOption(name, 'class')) declaration[name] = entry
-    else if (typeof entry === 'string') throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${controller.name} is text, not a route`)
+    else if (typeof entry === 'string')
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${controller.name} is text, not a route`)
     else throw new WeirError('WEIR_ROUTE_DECLARATION', `${controller.name} has no method "${name}"`)
   }
   splitDeclaration(declaration, 'class', `class ${controller.name}`)

@@ -1,9 +1,9 @@
 // Where routes are mapped: a server, or a group of routes below one prefix that share parameters, options and policies.
 
 import { WeirError } from '../base/errors.ts'
+import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
-import { isPromise } from '../base/is-promise.ts'
 import type { Endpoint } from '../http/session.ts'
 import { joinPaths, Template } from '../routing/template.ts'
 
@@ -68,7 +68,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   map<const Q extends string, const E extends Declaration<E>>(
     method: Method | null,
     path: Q,
-    declaration: E,
+    declaration: E & Declaration<E>,
     handler: InlineHandler<Below<P, Q>, Merged<D, E>>,
   ): this
   map(method: string | null, path: string, ...rest: readonly unknown[]): this {
@@ -141,7 +141,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
    */
   group<const Q extends string, const E extends GroupDeclaration<E> = NoDeclaration>(
     prefix: Q,
-    declaration?: E,
+    declaration?: E & GroupDeclaration<E>,
   ): Group<Below<P, Q>, Merged<D, E>> {
     const path = joinPaths(this.#scope.prefix, prefix)
     const full = path === '/' ? '' : path

@@ -17,7 +17,7 @@ export interface MapMethod<Host, Prefix extends string = '', Outer = NoDeclarati
   <const P extends string>(path: P, handler: InlineHandler<Below<Prefix, P>, Outer>): Host
   <const P extends string, const D extends Declaration<D>>(
     path: P,
-    declaration: D,
+    declaration: D & Declaration<D>,
     handler: InlineHandler<Below<Prefix, P>, Merged<Outer, D>>,
   ): Host
 }
@@ -28,7 +28,7 @@ export interface MapAny<Host, Prefix extends string = '', Outer = NoDeclaration>
   <const P extends string, const D extends Declaration<D>>(
     method: Method | null,
     path: P,
-    declaration: D,
+    declaration: D & Declaration<D>,
     handler: InlineHandler<Below<Prefix, P>, Merged<Outer, D>>,
   ): Host
 }

@@ -58,7 +58,9 @@ let presentStage: Stage
 const ROUTES = new RouteTable()
 for (const [name, { method, streams, handle }] of Object.entries(TEMPERS)) {
   const declaration = streams === true ? { body: 'stream' } : {}
-  ROUTES.add(new Route(method, `/${name}/:n`, declaration, (args, session) => handle(presentStage, Number(args['n']), session)))
+  ROUTES.add(
+    new Route(ROUTES.root, method, `/${name}/:n`, declaration, (args, session) => handle(presentStage, Number(args['n']), session)),
+  )
 }
 
 /** @returns how many operations its sockets performed @throws if the server did anything wrong, with everything that happened */
