@@ -130,7 +130,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   /** All of them, or none. */
   #add(routes: readonly Route[]): this {
     this.#home.table.addAll(routes)
-    for (const route of routes) warnOfLiteralParameters(route, this.logger)
+    for (const route of routes) warnOfLiteralParameters(route, this.#home.logger)
     return this
   }
 

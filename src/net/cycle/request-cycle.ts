@@ -5,11 +5,12 @@
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { closeSource } from '../../http/answer/byte-source.ts'
-import { HttpResponse } from '../../http/answer/response.ts'
-import type { Exchange } from '../../http/application.ts'
+import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
+import { abortRequest, expireRequest, isEndedBy } from '../../http/request/request.ts'
+import type { Exchange } from '../../http/session.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
@@ -45,6 +46,8 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   protected answer: A | null = null
   /** The handler has been called, or somebody answers in its place. */
   protected isHandling = false
+  /** Gates have been called and have not settled. Nothing of the body is read. */
+  protected isGating = false
   /** The client waits for `100 Continue`, which has not been sent. */
   protected owesContinue = false
 
@@ -63,7 +66,11 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   protected abstract sendContinue(): void
   /** What has not arrived of the request is not waited for any more. HTTP/1.1 reads nothing after it. */
   protected abstract stopWaiting(): void
-  protected abstract send(response: HttpResponse): void
+  /** Nothing of the body, if there is one, is read for now. */
+  protected abstract holdBody(): void
+  /** The gates have settled later. @param isWanted whether the body is going to be read; otherwise it is discarded after the response */
+  protected abstract releaseBody(isWanted: boolean): void
+  protected abstract send(response: OutgoingResponse): void
   /** All of a streamed answer has been handed over, or its client has left. */
   protected abstract endAnswer(answer: A): void
   /** Shows the client that something is missing. */
@@ -90,9 +97,61 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     if (misdirected !== null) {
       this.stopWaiting()
       this.refuse(misdirected)
-    } else if (isTooLarge(head, limit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
+      return
+    }
+    const held = application.gate(this.exchange, this.body)
+    if (held === null) this.#admit(head, streams)
+    else this.#hold(this.exchange, held, head, streams)
+  }
+
+  /** The gates have let the request pass. */
+  #admit(head: Head, streams: boolean): void {
+    const { bodyLimit } = this
+    if (isTooLarge(head, bodyLimit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit, head.contentLength))
     else if (streams) this.handle()
     else if (this.owesContinue) this.sendContinue()
+  }
+
+  /** A gate has answered, or takes its time. */
+  #hold(exchange: Exchange, held: OutgoingResponse | Promise<OutgoingResponse | null>, head: Head, streams: boolean): void {
+    this.holdBody()
+    if (held instanceof OutgoingResponse) {
+      this.#answerFromGate(exchange, held)
+      return
+    }
+    this.isGating = true
+    held.then(
+      (response) => {
+        try {
+          this.#leaveGates(exchange, response, head, streams)
+        } catch (error) {
+          this.crash(error as Error)
+        }
+      },
+      (error: Error) => this.crash(error),
+    )
+  }
+
+  /** @param response null: the request may pass */
+  #leaveGates(exchange: Exchange, response: OutgoingResponse | null, head: Head, streams: boolean): void {
+    if (exchange !== this.exchange || !this.isGating) return // too late: it has been answered for
+    this.isGating = false
+    if (response !== null) {
+      if (!this.isGone) this.releaseBody(false)
+      this.#answerFromGate(exchange, response)
+    } else if (this.isGone) this.expire()
+    else {
+      this.#admit(head, streams)
+      if (head.contentLength === 0) this.handle()
+      else this.releaseBody(true)
+    }
+    this.proceed()
+  }
+
+  #answerFromGate(exchange: Exchange, response: OutgoingResponse): void {
+    this.isHandling = true
+    this.body?.fail(new WeirError('WEIR_BODY_IN_GATE'))
+    this.#respond(exchange, response)
   }
 
   /** A method of its own, as `#settleLater` is: where a function is made, V8 makes room for what it uses in every call, whether it is made or not. */
@@ -111,7 +170,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     const exchange = this.exchange!
     this.body?.fail(error)
     if (!this.isHandling) this.#answerInstead(exchange, error)
-    else if (error.fault === 'transport') exchange.request.fireAbort(error)
+    else if (error.fault === 'transport') abortRequest(exchange.request, error)
   }
 
   /** A handler that has had its time is answered for. @param elapsedMs since the last tick */
@@ -127,16 +186,17 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   }
 
   #answerInstead(exchange: Exchange, error: Error): void {
+    this.isGating = false
     this.isHandling = true
     this.#settle(exchange, this.host.application.refuse(exchange, error))
   }
 
-  #settle(exchange: Exchange, result: HttpResponse | Promise<HttpResponse>): void {
-    if (result instanceof HttpResponse) this.#respond(exchange, result)
+  #settle(exchange: Exchange, result: OutgoingResponse | Promise<OutgoingResponse>): void {
+    if (result instanceof OutgoingResponse) this.#respond(exchange, result)
     else this.#settleLater(exchange, result)
   }
 
-  #settleLater(exchange: Exchange, result: Promise<HttpResponse>): void {
+  #settleLater(exchange: Exchange, result: Promise<OutgoingResponse>): void {
     // With `.catch()` behind it, each request would make one promise more.
     result.then(
       (response) => {
@@ -151,7 +211,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     )
   }
 
-  #respond(exchange: Exchange, response: HttpResponse): void {
+  #respond(exchange: Exchange, response: OutgoingResponse): void {
     if (exchange !== this.exchange || this.answer !== null) return // too late: it has been answered for
     this.deadlines.endRequest()
     if (this.isGone) {
@@ -187,9 +247,10 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   }
 
   protected expire(): void {
-    this.exchange?.request.expire(this.host.debug)
+    if (this.exchange !== null) expireRequest(this.exchange.request, this.host.debug)
     this.exchange = null
     this.body = null
+    this.isGating = false
     this.isHandling = false
     if (this.isGone) this.forget()
   }
@@ -199,13 +260,13 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   /** Whoever works on it learns that it is of no use any more. */
   interrupt(error: Error): void {
     this.body?.fail(error)
-    this.exchange?.request.fireAbort(error)
+    if (this.exchange !== null) abortRequest(this.exchange.request, error)
   }
 
   /** Something that must not happen, or an answer that cannot be finished: the client sees a break, never a wrong answer. */
   crash(error: Error): void {
     // A source that stops because its client has left is no failure.
-    if (this.exchange?.request.isEndedBy(error) !== true) this.host.report(error, this.connection)
+    if (this.exchange === null || !isEndedBy(this.exchange.request, error)) this.host.report(error, this.connection)
     this.breakOff(error)
   }
 
@@ -214,13 +275,13 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     // An error costs a connection more than its socket does, and most clients leave when nothing is under way.
     if (this.exchange !== null) this.interrupt(new WeirError('WEIR_CLIENT_GONE'))
     this.answer?.abandon()
-    // A handler may still be cleaning up behind a client that has left.
-    if (this.exchange === null || !this.isHandling) this.expire()
+    // A handler or a gate may still be cleaning up after a client that has left.
+    if (this.exchange === null || !(this.isHandling || this.isGating)) this.expire()
   }
 }
 
 /** Closes what a response holds that will not be sent. */
-function discardAnswer(response: HttpResponse): void {
+function discardAnswer(response: OutgoingResponse): void {
   response.take()
   const { content } = response
   if (content.kind === 'stream') closeSource(content)

@@ -6,7 +6,7 @@ import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { trimBlanks } from '../../base/ascii.ts'
 import { closeSource, openSource, type SourceReader } from '../../http/answer/byte-source.ts'
 import { FRAMING } from '../../http/answer/field-list.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { RequestBody } from '../../http/body/body.ts'
 
 import { mayHaveBody, shownLength, shownType } from '../cycle/answer-head.ts'
@@ -30,7 +30,7 @@ export interface AnswerWire {
 export class Http2Answer implements AnswerUnderWay, PumpTarget {
   readonly #wire: AnswerWire
   readonly #stream: ServerHttp2Stream
-  readonly #response: HttpResponse
+  readonly #response: OutgoingResponse
   readonly #dateLine: string
   readonly #isHead: boolean
   /** The whole body, where it is no stream. */
@@ -48,7 +48,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
   constructor(
     wire: AnswerWire,
     stream: ServerHttp2Stream,
-    response: HttpResponse,
+    response: OutgoingResponse,
     dateLine: string,
     isHead: boolean,
     overwritten: RequestBody | null,
@@ -203,7 +203,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
   }
 }
 
-function bytesOf({ content }: HttpResponse, overwritten: RequestBody | null): Uint8Array | null {
+function bytesOf({ content }: OutgoingResponse, overwritten: RequestBody | null): Uint8Array | null {
   if (content.kind === 'text') return Buffer.from(content.text)
   if (content.kind !== 'bytes') return null
   return overwritten?.holds(content.bytes) === true ? new Uint8Array(content.bytes) : content.bytes

@@ -6,8 +6,8 @@
 import type { ServerHttp2Stream } from 'node:http2'
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import { HttpResponse } from '../../http/answer/response.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
 import type { Head } from '../../wire/head/head.ts'
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
@@ -60,14 +60,14 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     this.#isHead = head.method === 'HEAD'
     this.open(head)
     if (head.contentLength === 0) this.#complete()
-    else if (!this.isGone) this.#read()
+    else if (!this.isGone && !this.isGating) this.#read()
   }
 
   /** The head is none that could be answered for. */
   refuseHead(error: WeirError, isHead: boolean): void {
     this.#isHead = isHead
     this.host.report(error, this.connection)
-    this.send(new HttpResponse().sendProblem(problemFor(error, this.host.debug)))
+    this.send(new OutgoingResponse().sendProblem(problemFor(error, this.host.debug)))
     if (!this.isGone) this.#read()
   }
 
@@ -75,8 +75,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
 
   #read(): void {
     const stream = this.#stream
-    // A client that was not told to go on is not slow.
-    if (!this.#isDone && !this.owesContinue) this.deadlines.enter(phase.BODY)
+    // A client that was not told to continue, or whose body nobody wants, is not slow.
+    if (!this.#isDone && !this.owesContinue && !stream.isPaused()) this.deadlines.enter(phase.BODY)
     stream.on('data', (chunk: Buffer) => this.#onData(chunk))
     // A stream that breaks off ends too, but it is closed by then.
     stream.on('end', () => {
@@ -102,7 +102,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     const expected = this.#head?.contentLength ?? CHUNKED
     if (expected !== CHUNKED && expected !== this.#receivedBytes) this.body?.fail(new WeirError('WEIR_BODY_TRUNCATED'))
     this.body?.finish()
-    if (!this.isHandling && !this.#isDone) this.handle()
+    if (!this.isHandling && !this.isGating && !this.#isDone) this.handle()
   }
 
   /** Nobody wants more of the body for now, so flow control makes the client wait. */
@@ -113,6 +113,16 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
 
   protected override stopWaiting(): void {
     this.#pauseBody()
+  }
+
+  protected override holdBody(): void {
+    if (this.body !== null) this.#pauseBody()
+  }
+
+  protected override releaseBody(isWanted: boolean): void {
+    if (this.body === null) return
+    if (isWanted) this.#stream.resume()
+    this.#read()
   }
 
   protected override demand(): void {
@@ -136,7 +146,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
 
   // The answer.
 
-  protected override send(response: HttpResponse): void {
+  protected override send(response: OutgoingResponse): void {
     const { ticker, debug } = this.host
     const answer = new Http2Answer(this.connection, this.#stream, response, ticker.dateLine, this.#isHead, debug ? this.body : null)
     this.answer = answer
@@ -174,7 +184,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     this.answer?.abandon()
     if (this.answer !== null) this.expire()
     // Not `close`: with that Node sends END_STREAM before the error, and the client would take what it has for the whole.
-    if (!this.isGone) setImmediate(() => this.#stream.destroy(error)) // see session-end.ts
+    // With an error of our own: Node looks at its stack, and that of a handler may throw.
+    if (!this.isGone) setImmediate(() => this.#stream.destroy(new WeirError('WEIR_HANDLER_FAILED'))) // see session-end.ts
   }
 
   /** The client need not send the rest (RFC 9113 §8.1). It is told so after END_STREAM: before it, the answer would be incomplete. */
