@@ -1,7 +1,19 @@
 // The public face of weir.
 
 export { Controller, type ControllerClass } from './app/controller.ts'
-export type { ArgsOf, Declaration, GroupDeclaration, GroupOptions, Method, RouteOptions, StandardMethod } from './app/declaration.ts'
+export type {
+  ArgsOf,
+  Below,
+  BoundNames,
+  Declaration,
+  GroupDeclaration,
+  GroupOptions,
+  Merged,
+  Method,
+  NoDeclaration,
+  RouteOptions,
+  StandardMethod,
+} from './app/declaration.ts'
 export {
   type DeclaredPathDecorator,
   type MethodDecorator,
