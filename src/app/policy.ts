@@ -109,7 +109,7 @@ function checkMembers(owner: string, policy: object): void {
 }
 
 function titleOf({ name }: Policy): string {
-  return name === undefined ? 'a policy' : `policy ${shown(name)}`
+  return typeof name === 'string' ? `policy ${JSON.stringify(name)}` : 'a policy'
 }
 
 function nameOfHook({ gate, middleware, beforeSend }: Policy): string {

@@ -117,7 +117,11 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     'WEIR_OPTION_INVALID',
     /maxRequestHeaders is 0, not a whole number of at least 1$/,
   ],
-  'a middleware that is null': [() => server.use(null as never), 'WEIR_OPTION_INVALID', /use\(\): a middleware function or a policy is needed, not null$/],
+  'a middleware that is null': [
+    () => server.use(null as never),
+    'WEIR_OPTION_INVALID',
+    /use\(\): a middleware function or a policy is needed, not null$/,
+  ],
   'a hook that is a list': [() => server.beforeSend([] as never), 'WEIR_OPTION_INVALID', /takes a function, not an array/],
   'a host that is a number': [
     () => server.mapGet('/', { host: 5 as never }, () => ''),

@@ -84,7 +84,9 @@ export class RequestBody {
 
   /** The gates have let the request pass. */
   admit(): void {
-    if (this.#state === HELD) this.#state = this.#demand === null ? COLLECTING : WAITING
+    if (this.#state !== HELD) return
+    if (this.#demand !== null) this.#state = WAITING
+    else this.#state = this.#ended ? WHOLE : COLLECTING // an empty one may have ended meanwhile
   }
 
   /** @returns false when the engine should stop reading until `demand` */

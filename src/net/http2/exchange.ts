@@ -60,7 +60,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     this.#isHead = head.method === 'HEAD'
     this.open(head)
     if (head.contentLength === 0) this.#complete()
-    else if (!this.isGone && !this.isGating) this.#read()
+    else if (!this.isGone) this.#read()
   }
 
   /** The head is none that could be answered for. */
@@ -120,9 +120,11 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
   }
 
   protected override releaseBody(isWanted: boolean): void {
-    if (this.body === null) return
-    if (isWanted) this.#stream.resume()
-    this.#read()
+    if (!isWanted || this.#isDone) return
+    if (!this.#hasEnded) {
+      if (!this.owesContinue) this.deadlines.enter(phase.BODY)
+      this.#stream.resume()
+    } else if (!this.isHandling) this.handle()
   }
 
   protected override demand(): void {
