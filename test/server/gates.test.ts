@@ -345,7 +345,10 @@ test('the second gate does not run when the first has answered, and middleware r
       seen.push('middleware')
       return next()
     })
-    const first: Gate = async ({ request }) => (seen.push('first'), request.query.get('stop') === null ? undefined : 'stopped')
+    const first: Gate = async ({ request }) => {
+      seen.push('first')
+      return request.query.get('stop') === null ? undefined : 'stopped'
+    }
     one.gate(first).gate(() => void seen.push('second'))
     one.mapGet('/', () => 'passed')
   })
