@@ -92,6 +92,7 @@ export const ERRORS = {
   WEIR_ROUTE_DECLARATION: developer(500, STAYS, 'a route declaration is invalid', 'docs/guide/routing.md'),
   WEIR_UPGRADE_REQUIRED: peer(426, STAYS, 'this resource requires an upgrade to another protocol', 'RFC 9110 §15.5.22'),
   WEIR_UPGRADE_OVER_HTTP2: peer(505, STAYS, 'this resource is only available over HTTP/1.1', 'RFC 9110 §15.6.6'),
+  WEIR_UPGRADE_WITHOUT_CONNECTION: developer(501, STAYS, 'server.fetch has no connection to upgrade', 'docs/guide/web-apis.md'),
   WEIR_WEBSOCKET_HANDSHAKE: peer(400, STAYS, 'this is not a valid WebSocket handshake', 'RFC 6455 §4.2.1'),
   WEIR_ORIGIN_REFUSED: peer(403, STAYS, 'pages from this origin may not connect', 'RFC 6455 §10.2'),
 
