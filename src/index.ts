@@ -43,12 +43,20 @@ export type { Pairs } from './formats/pairs.ts'
 export type { ByteSource } from './http/answer/byte-source.ts'
 export type { FileOptions } from './http/answer/file-options.ts'
 export type { Problem } from './http/answer/problem.ts'
-export { type FileContent, HttpResponse, type ResponseContent, type TakeOver } from './http/answer/response.ts'
+export { HttpResponse } from './http/answer/response.ts'
+export type { FileContent, ResponseContent, TakeOver } from './http/answer/response-content.ts'
 export type { CookieOptions } from './http/answer/set-cookie.ts'
-export { type BodyMapAnonymousOptions, type BodyMapOptions, bodyMap, bodyMapAnonymous, type Mappable } from './http/body/body-map.ts'
+export {
+  type BodyMapAnonymousOptions,
+  type BodyMapOptions,
+  type BodyModel,
+  bodyMap,
+  bodyMapAnonymous,
+  type Mappable,
+} from './http/body/body-map.ts'
 export type { CertificateName, ClientCertificate } from './http/connection-info.ts'
 export type { JsonEngine, JsonSettings, Serialize } from './http/json-engine.ts'
-export type { FileData, MultipartFormData, MultipartOptions, UploadedFile } from './http/multipart/multipart-form.ts'
+export type { CopyOptions, FileData, MultipartFormData, MultipartOptions, UploadedFile } from './http/multipart/multipart-form.ts'
 export type { MultipartStreamOptions, UploadedFileInfo } from './http/multipart/multipart-stream.ts'
 export type { RequestHeaders } from './http/request/headers.ts'
 export type { HttpRequest, RouteValues } from './http/request/request.ts'

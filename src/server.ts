@@ -18,13 +18,13 @@ import { isPromise } from './base/is-promise.ts'
 import { kindOf, shown } from './base/kind-of.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
 import { checkNames, invalid, listOf, namesOf } from './base/options.ts'
-import { checkEngine, type JsonEngine } from './http/json-engine.ts'
+import { checkEngine, type JsonEngine, noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { fetch } from './net/fetch/fetch-exchange.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
-import { checkListenOptions, endpointOf, type ListenOptions, type ServerTlsOptions } from './net/listen/listen-options.ts'
+import { endpointOf, type ListenOptions, placesOf, type ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Listeners } from './net/listen/listeners.ts'
 import { Ticker } from './net/time/ticker.ts'
 
@@ -171,6 +171,14 @@ export class HttpServer implements ModuleHost {
   /** Every route, in the order in which they were mapped. */
   get routes(): readonly RouteListing[] {
     return this.#routes.list()
+  }
+
+  /**
+   * A server has no JSON form: its insides are not for clients.
+   * @throws WEIR_RESULT_UNSENDABLE
+   */
+  toJSON(): never {
+    throw noJsonForm('a server', 'server.endpoints')
   }
 
   /**
@@ -437,17 +445,4 @@ function checkSignals(signals: readonly NodeJS.Signals[]): void {
     if (typeof name !== 'string' || !Object.hasOwn(known, name))
       throw invalid('run()', `signals: ${JSON.stringify(name)} is no signal here`)
   }
-}
-
-/** The places to listen on, in either way of saying it. @throws WEIR_OPTION_INVALID */
-function placesOf(options: ServerOptions): readonly ListenOptions[] {
-  const { listen, address, port, unixSocket, tls, http2 } = options
-  const given = Object.entries({ address, port, unixSocket, tls, http2 }).filter(([, value]) => value !== undefined)
-  if (listen !== undefined && given.length > 0) {
-    throw new WeirError('WEIR_OPTION_INVALID', `"${given[0]![0]}" belongs into an entry of "listen"`)
-  }
-  const places = listen ?? [Object.fromEntries(given) as ListenOptions]
-  if (!Array.isArray(places) || places.length === 0) throw new WeirError('WEIR_OPTION_INVALID', '"listen" is a list of places')
-  for (const place of places) checkListenOptions(place)
-  return places
 }

@@ -108,7 +108,7 @@ function cutAt(body: Buffer, marks: readonly number[]): Buffer[] {
 
 const boundaries = fc.oneof(
   fc.constantFrom('----WebKitFormBoundary7MA4YWxkTrZu0gWq', '-----------------------------38291947205938271950382719', 'x', '--'),
-  fc.stringMatching(/^[0-9A-Za-z'()+_,\-./:=?]{1,70}$/),
+  fc.stringMatching(/^[0-9A-Za-z'()+_,\-./:=?!#$%&*^`|~]{1,70}$/),
 )
 
 const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }).filter((text) => !/[%\0-\x1f\x7f]/.test(text))

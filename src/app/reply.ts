@@ -6,9 +6,7 @@ import { kindOf } from '../base/kind-of.ts'
 import { type ByteSource, closeSource, takeSource } from '../http/answer/byte-source.ts'
 import { FRAMING } from '../http/answer/field-list.ts'
 import { HttpResponse } from '../http/answer/response.ts'
-import { RequestHeaders } from '../http/request/headers.ts'
-import { HttpRequest } from '../http/request/request.ts'
-import { HttpSession } from '../http/session.ts'
+import type { HttpSession } from '../http/session.ts'
 
 /**
  * Undefined: what the handler made of `session.response`, 204 if nothing. A response: itself. A string: text/plain. Bytes: themselves.
@@ -94,11 +92,10 @@ async function openFile(session: HttpSession, response: HttpResponse): Promise<H
 
 const NO_JSON = /^\[object (?:Blob|File|FormData|Headers|URLSearchParams|RegExp|Weak(?:Map|Set|Ref)|Generator|.* Iterator)\]$/
 
-/** `{}`, or what is inside of weir's own objects, would be sent for it: nobody means that. An error is thrown, not returned. */
+/** `{}` would be sent for it: nobody means that. An error is thrown, not returned. weir's own objects have a `toJSON` that says so. */
 function hasNoJson(result: object): boolean {
   if ('toJSON' in result) return false
   if (result instanceof Error || result instanceof Map || result instanceof Set) return true
-  if (result instanceof HttpSession || result instanceof HttpRequest || result instanceof RequestHeaders) return true
   return NO_JSON.test(tagOf(result))
 }
 

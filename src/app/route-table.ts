@@ -1,5 +1,6 @@
 // All routes of a server: finding the one that answers, and saying what is there.
 
+import { hostName } from '../base/host-name.ts'
 import type { RequestHead } from '../http/application.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import { Matcher } from '../routing/matcher.ts'
@@ -77,13 +78,6 @@ export class RouteTable {
       metadata,
     }))
   }
-}
-
-/** Host without its port, in lower case. */
-function hostName(host: string): string {
-  const colon = host.lastIndexOf(':')
-  const name = (colon === -1 || host.endsWith(']') ? host : host.slice(0, colon)).toLowerCase()
-  return name.endsWith('.') ? name.slice(0, -1) : name // the dot of the DNS root
 }
 
 /** Values of single segments, read again from the raw path; a rest keeps its `%2F`, because it is a path itself. */

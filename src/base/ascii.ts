@@ -1,6 +1,6 @@
-// Which bytes may stand where. One table of bit flags a byte: a class test is one load and one AND.
+// Which bytes are allowed where. The table has one byte of flags for each byte value, so a class test is one load and one AND.
 //
-// Classes are those of RFC 9110 §5.5, §5.6.2, RFC 3986 and RFC 8259 §7; what they leave out is refused by whoever asks.
+// The classes follow RFC 9110 §5.5 and §5.6.2, RFC 3986 and RFC 8259 §7. The callers refuse bytes outside the class that they test.
 
 export const TAB = 0x09
 export const LF = 0x0a
@@ -24,30 +24,30 @@ export const BACKSLASH = 0x5c
 export const CLOSE_BRACKET = 0x5d
 export const OPEN_BRACE = 0x7b
 export const CLOSE_BRACE = 0x7d
-/** Makes an ASCII letter lower case, by `|`. Other bytes become others as well: CR becomes a dash. */
+/** `code | LOWER` makes an ASCII letter lower case. It changes other bytes as well: CR becomes a dash. */
 export const LOWER = 0x20
 
 /** `tchar`: method and field names (RFC 9110 §5.6.2). */
 export const TOKEN = 1
-/** What a field value may hold: HTAB, SP, VCHAR and obs-text (RFC 9110 §5.5). CR, LF, NUL, other controls and DEL are out. */
+/** The bytes of a field value: HTAB, SP, VCHAR and obs-text (RFC 9110 §5.5), but not CR, LF, NUL, other controls and DEL. */
 export const FIELD_VALUE = 2
 /**
- * What a request target may hold: printable ASCII without space, `#` (RFC 9112 §3.2) and `\`, which no URI has and some read as a slash.
- * Raw bytes above 0x7E must be percent-encoded.
+ * The bytes of a request target: printable ASCII without the space, `#` (RFC 9112 §3.2) and `\`, which is never valid in a URI and which
+ * some programs treat as a slash. Bytes above 0x7E must be percent-encoded.
  */
 export const TARGET = 4
-/** What in a target says that there is more than a plain path: `%`, `.`, `\` and `?`. */
+/** The bytes that make a target more than a plain path: `%`, `.`, `\` and `?`. */
 export const TARGET_SPECIAL = 8
-/** What stands in a JSON string for itself (RFC 8259 §7), as far as it is ASCII: all but controls, `"` and `\`. */
+/** The ASCII characters that need no escape in a JSON string (RFC 8259 §7): all but controls, `"` and `\`. */
 export const JSON_PLAIN = 16
 
-/** What `HEX` says of a byte that is no hexadecimal digit. */
+/** The entry in `HEX` for a byte that is not a hexadecimal digit. */
 export const NOT_HEX = 0xff
 
 /** One byte of flags for each byte value: `TOKEN | FIELD_VALUE | TARGET | TARGET_SPECIAL | JSON_PLAIN`. */
 export const CLASS: Uint8Array = buildClasses()
 
-/** Value of a hexadecimal digit, or `NOT_HEX`. */
+/** The value of each hexadecimal digit; `NOT_HEX` for all other bytes. */
 export const HEX: Uint8Array = buildHex()
 
 function buildClasses(): Uint8Array {
@@ -73,7 +73,7 @@ function buildHex(): Uint8Array {
   return table
 }
 
-/** Whether every character of `text` is a `tchar` and there is at least one (RFC 9110 §5.6.2). */
+/** Whether `text` is a token: at least one character, and every one a `tchar` (RFC 9110 §5.6.2). */
 export function isToken(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -82,7 +82,7 @@ export function isToken(text: string): boolean {
   return text.length > 0
 }
 
-/** Where the run of `tchar` ends that begins at `at`; `at` itself when there is none. */
+/** Where the run of `tchar` that begins at `at` ends; `at` itself if there is none. */
 export function tokenEnd(text: string, at: number): number {
   while (at < text.length) {
     const code = text.charCodeAt(at)
@@ -92,7 +92,7 @@ export function tokenEnd(text: string, at: number): number {
   return at
 }
 
-/** Whether `text` may be sent as a field value: latin1, no CR, LF, NUL or other control but HTAB (RFC 9110 §5.5). */
+/** Whether `text` may be sent as a field value: latin1 without CR, LF, NUL and other controls except HTAB (RFC 9110 §5.5). */
 export function isFieldValue(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -101,7 +101,10 @@ export function isFieldValue(text: string): boolean {
   return true
 }
 
-/** What stands in `text` from `from` to `to`, without the SP and HTAB around it. Not `trim()`, which also eats U+00A0 and so lets `chunked\xa0` pass for `chunked`. */
+/**
+ * The text from `from` to `to`, without the SP and HTAB around it. `trim()` would also remove U+00A0, and so accept `chunked\xa0` as
+ * `chunked`.
+ */
 export function trimBlanks(text: string, from: number = 0, to: number = text.length): string {
   let start = from
   let end = to

@@ -1,16 +1,16 @@
-// Time, as weir sees it: a thing that is given, so that a test can hold it still.
+// The source of time. It is passed in, so that a test can stop it.
 
 export interface Clock {
-  /** Whole milliseconds from some fixed moment, never running backwards. */
+  /** Whole milliseconds since some fixed moment. Never runs backwards. */
   now(): number
   /** Milliseconds since 1970, for dates that people and caches read. */
   wallTime(): number
-  /** Calls `tick` about every `periodMs` until the returned function is called. Never keeps the process alive. */
+  /** Calls `tick` about every `periodMs` milliseconds until the returned function is called. Never keeps the process alive. */
   every(periodMs: number, tick: () => void): () => void
 }
 
 export const systemClock: Clock = {
-  // Fractions would cost each connection a number of its own for every moment that it keeps.
+  // Every fraction that a connection keeps would take an allocation of its own.
   now: () => Math.floor(performance.now()),
   wallTime: () => Date.now(),
   every(periodMs, tick) {

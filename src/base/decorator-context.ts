@@ -1,10 +1,10 @@
-// Decorators come in two kinds, and a compiler makes one of them. weir's are those of the standard.
+// TypeScript compiles decorators in one of two ways, legacy or standard. weir supports the standard ones.
 
-/** For whoever finds out only now: the compiler has said so too, but not everybody asks it. */
+/** The compiler has already reported this, but some programs run in spite of its errors. */
 export const LEGACY_DECORATORS =
-  'the compiler makes legacy decorators: turn off experimentalDecorators (tsconfig.json), or use a static table'
+  'the compiler emits legacy decorators: turn off experimentalDecorators in tsconfig.json, or use a static table'
 
-/** Whether a decorator was given what the standard gives: legacy ones get a name, or nothing. */
+/** Whether a decorator received the context object of the standard. A legacy decorator receives a name, or nothing. */
 export function isStandardContext(context: unknown): boolean {
   return typeof context === 'object' && context !== null && 'kind' in context
 }

@@ -1,6 +1,7 @@
 /**
- * A constructor of records that have nothing but what is put into them: `constructor` and `__proto__` are names like any other. Several
- * times faster than `Object.create(null)`, whose objects are hash tables from the start. Give each kind of record a constructor of its own.
+ * Returns a constructor of records that have only the properties that are set on them: `constructor` and `__proto__` are names like any
+ * other. Several times faster than `Object.create(null)`, whose objects are hash tables from the start. Use a separate constructor for each
+ * kind of record.
  */
 export function emptyRecord<T extends object>(): new () => T {
   const Record = class {} as new () => T

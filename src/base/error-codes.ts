@@ -55,6 +55,7 @@ export const ERRORS = {
   WEIR_HOST_REPEATED: peer(400, CLOSES, 'the request has more than one Host field', 'RFC 9112 §3.2'),
   WEIR_HOST_SYNTAX: peer(400, CLOSES, 'Host is not a valid host with an optional port', 'RFC 9110 §7.2'),
   WEIR_HOST_MISMATCH: peer(400, CLOSES, 'Host differs from the authority of the request target', 'RFC 9112 §3.2.2'),
+  WEIR_MISDIRECTED: peer(421, CLOSES, 'this connection is not for this host or scheme', 'RFC 9110 §15.5.20'),
   WEIR_EXPECTATION_UNKNOWN: peer(417, CLOSES, 'this expectation is not supported', 'RFC 9110 §10.1.1'),
   WEIR_PSEUDO_FIELDS: peer(400, STAYS, 'a pseudo-header field is missing, repeated, unknown or out of place', 'RFC 9113 §8.3'),
   WEIR_CONNECTION_FIELD: peer(400, STAYS, 'connection-specific fields are not allowed in HTTP/2', 'RFC 9113 §8.2.2'),
@@ -100,7 +101,8 @@ export const ERRORS = {
   WEIR_MODEL_BINDING: peer(400, STAYS, 'the body does not fit the model', 'docs/guide/body.md'),
   WEIR_BODY_NOT_BUFFERED: developer(500, STAYS, 'the body is streamed here, so await request.bufferBody() first', 'docs/guide/request.md'),
   WEIR_BODY_IS_FORM: peer(415, STAYS, 'multipart forms are not buffered on this route', 'docs/guide/request.md'),
-  WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'the body stream has already been read', 'docs/guide/request.md'),
+  WEIR_CHARSET_UNKNOWN: peer(415, STAYS, 'the form is in a character encoding that is not read here', 'docs/guide/models.md'),
+  WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'a body stream can be read only once', 'docs/guide/request.md'),
   WEIR_REQUEST_EXPIRED: developer(500, STAYS, 'the request was used after its handler had settled or timed out', 'docs/guide/request.md'),
 
   // Responses
@@ -120,10 +122,10 @@ export const ERRORS = {
   WEIR_PACKAGE_MISSING: developer(500, STAYS, 'a package that this module needs is not installed', 'docs/dependencies.md'),
 
   // Multipart forms and files
-  WEIR_MULTIPART_DELIMITER: peer(400, STAYS, 'a line begins with the boundary but is not a delimiter', 'RFC 2046 §5.1.1'),
+  WEIR_MULTIPART_DELIMITER: peer(400, STAYS, 'the boundary appears where it is not a delimiter', 'RFC 2046 §5.1.1'),
   WEIR_MULTIPART_HEADER_SYNTAX: peer(400, STAYS, 'the head of a part is malformed', 'RFC 7578 §4'),
   WEIR_MULTIPART_PART_NAME: peer(400, STAYS, 'a part is not form-data with a name', 'RFC 7578 §4.2'),
-  WEIR_MULTIPART_ENCODING: peer(400, STAYS, 'a part has a transfer encoding that is not supported', 'RFC 7578 §4.7'),
+  WEIR_MULTIPART_ENCODING: peer(400, STAYS, 'a part has a transfer encoding, or a field a charset, that is not read here', 'RFC 7578 §4.7'),
   WEIR_MULTIPART_INVALID: peer(400, STAYS, 'the body is not valid multipart/form-data', 'RFC 7578 §4'),
   WEIR_MULTIPART_TRUNCATED: peer(400, STAYS, 'the body ended before its close delimiter', 'RFC 2046 §5.1.1'),
   WEIR_FILE_EXTENSION: peer(415, STAYS, 'files with this extension are not accepted', 'docs/guide/uploads.md'),

@@ -1,17 +1,17 @@
-// The errors that weir throws: a class where more is to be known than the code.
+// The errors that weir throws. An error has a class of its own if it carries more than a code.
 
 import { ERRORS, type ErrorCode, type Fault } from './error-codes.ts'
 import { shown } from './kind-of.ts'
 
 /**
- * An error that answers a request: thrown by a handler or a middleware and not caught, it becomes a problem document
- * (RFC 9457) with `status`. The message reaches the client when `status` is below 500, or when the server runs with `debug`.
+ * An error that becomes the response. If a handler or middleware throws it and nothing catches it, the server responds with `status` and a
+ * problem document (RFC 9457). The client sees the message if `status` is below 500, or if the server runs with `debug`.
  */
 export class HttpError extends Error {
   override readonly name: string = 'HttpError'
-  /** Status of the answer, 400 to 599. */
+  /** Status of the response, from 400 to 599. */
   readonly status: number
-  /** Stable identifier, such as `WEIR_BODY_TOO_LARGE`. */
+  /** A stable identifier, such as `WEIR_BODY_TOO_LARGE`. Default: `HTTP_` and the status. */
   readonly code: string
 
   constructor(status: number, message: string, options: { readonly code?: string; readonly cause?: unknown } = {}) {
@@ -23,7 +23,7 @@ export class HttpError extends Error {
   }
 }
 
-/** An error of weir's catalogue. Which one is told by `code`. */
+/** An error from weir's catalogue; `code` identifies it. */
 export class WeirError extends HttpError {
   override readonly name: string = 'WeirError'
   declare readonly code: ErrorCode
@@ -37,28 +37,28 @@ export class WeirError extends HttpError {
     return ERRORS[this.code].fault
   }
 
-  /** Whether the connection ends with the answer. */
+  /** Whether the connection closes after the response. */
   get closes(): boolean {
     return ERRORS[this.code].closes
   }
 }
 
 /**
- * The client's bytes break a rule of the protocol. Only the engine throws it: `onError` may see it, and a handler that reads the body as it
- * comes.
+ * The client sent bytes that break a rule of the protocol. Only the engine throws it: `onError` sees it, and so does a handler that reads a
+ * streamed body.
  */
 export class ProtocolError extends WeirError {
   override readonly name: string = 'ProtocolError'
 }
 
-/** A limit was crossed: which one, what it allows and what came. */
+/** A limit was exceeded. The error has the name of the limit, its value, and what was received. */
 export class LimitError extends WeirError {
   override readonly name: string = 'LimitError'
   /** Name of the option, such as `maxRequestBodySize`. */
   readonly limit: string
-  /** What it allows, in the unit of the option. */
+  /** The value of the limit, in the unit of the option. */
   readonly maximum: number
-  /** What came, or as much of it as was seen. */
+  /** What was received, as far as it is known. */
   readonly actual: number | undefined
 
   constructor(code: ErrorCode, limit: string, maximum: number, actual?: number) {
@@ -78,26 +78,27 @@ export class PayloadTooLargeError extends LimitError {
   }
 }
 
-/** The body is a stream on this route, and a member that needs all of it was asked. `await request.bufferBody()` first. */
+/** A member that needs the whole body was used on a route that streams it. Call `await request.bufferBody()` first. */
 export class BodyNotBufferedError extends WeirError {
   override readonly name = 'BodyNotBufferedError'
 
-  /** @param isForm the client chose the stream, by sending a multipart form where the route says nothing */
+  /** @param isForm whether the body is streamed because the client sent a multipart form and the route does not set `body` */
   constructor(member: string, isForm = false) {
     super(isForm ? 'WEIR_BODY_IS_FORM' : 'WEIR_BODY_NOT_BUFFERED', member)
   }
 }
 
-/** The body stream was taken already; it cannot be rewound. */
+/** The body stream has another reader, or had one; it cannot be rewound. */
 export class BodyAlreadyReadError extends WeirError {
   override readonly name = 'BodyAlreadyReadError'
 
-  constructor(member: string) {
-    super('WEIR_BODY_ALREADY_READ', member)
+  /** @param why what stands in the way, where that is not plain */
+  constructor(member: string, why?: string) {
+    super('WEIR_BODY_ALREADY_READ', why === undefined ? member : `${member}: ${why}`)
   }
 }
 
-/** A body member was used after the handler had settled and its answer had been taken. Copy what must live longer. */
+/** A member of the body was used after the handler had settled and its result had been read. Copy what you need for longer. */
 export class RequestExpiredError extends WeirError {
   override readonly name = 'RequestExpiredError'
 
@@ -106,7 +107,7 @@ export class RequestExpiredError extends WeirError {
   }
 }
 
-/** 415: an upload is not of a kind that `saveTo` was told to take. */
+/** 415: a file is not of a kind that the options of `saveTo` accept. */
 export class FileRefusedError extends WeirError {
   override readonly name = 'FileRefusedError'
 
@@ -115,17 +116,17 @@ export class FileRefusedError extends WeirError {
   }
 }
 
-/** What is wrong with one value: where it stands, what was expected, and what came. */
+/** What is wrong with one value: where it is, what was expected, and what was received. */
 export interface BindingFailure {
   /** Name of the parameter, or path of the property (`address.city`). */
   readonly name: string
   readonly in: 'route' | 'query' | 'body'
   readonly expected: string
-  /** The text that came, shortened to 100 characters; absent when nothing came. */
+  /** The text that came, shortened to 100 characters; absent when nothing came, `(not shown)` of a secret. */
   readonly actual?: string
 }
 
-/** Values that came cannot be converted. Lists every one of them. */
+/** Received values cannot be converted. The error lists every one of them. */
 export abstract class ConversionError extends WeirError {
   readonly failures: readonly BindingFailure[]
 
@@ -135,7 +136,7 @@ export abstract class ConversionError extends WeirError {
   }
 }
 
-/** 400: route or query values are missing or cannot be converted. Lists every one of them; the handler did not run. */
+/** 400: values of the path or the query are missing or cannot be converted. The error lists every one of them. The handler did not run. */
 export class BindingError extends ConversionError {
   override readonly name = 'BindingError'
 
@@ -144,7 +145,9 @@ export class BindingError extends ConversionError {
   }
 }
 
-/** 400: values of the body cannot be converted to what the model holds. Lists every failing property; the model is as it was. */
+/**
+ * 400: values of the body cannot be converted to the types of the model. The error lists every failing property. The model is unchanged.
+ */
 export class ModelBindingError extends ConversionError {
   override readonly name = 'ModelBindingError'
 
@@ -154,8 +157,8 @@ export class ModelBindingError extends ConversionError {
 }
 
 function describeFailure(failure: BindingFailure): string {
-  // What came out of a body already says by its quotes whether it was text.
+  // A value of a body is already in quotes if it was text.
   const actual = failure.in === 'body' ? failure.actual : JSON.stringify(failure.actual)
-  const came = actual === undefined ? 'nothing came' : `got ${actual}`
+  const came = actual === undefined ? 'got nothing' : `got ${actual}`
   return `${failure.in} value "${failure.name}": expected ${failure.expected}, ${came}`
 }

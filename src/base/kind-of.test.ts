@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { kindOf, shown } from './kind-of.ts'
 
-test('a kind is named as one would say it', () => {
+test('kindOf names a value with an article', () => {
   class Order {}
   const rows: [value: unknown, expected: string][] = [
     [undefined, 'undefined'],
@@ -24,6 +24,6 @@ test('a kind is named as one would say it', () => {
   assert.match(kindOf([1].values()), /^an (?:Array )?Iterator$/) // since Node 22 they have a class
 })
 
-test('what is short is shown itself', () => {
+test('shown returns a short value itself and the kind of any other', () => {
   assert.deepEqual(['404', 404, false, null, {}].map(shown), ['the string "404"', '404', 'false', 'null', 'an object'])
 })

@@ -1,6 +1,6 @@
-// What a value is, for messages that say what was expected and what came.
+// Names what a value is, for error messages.
 
-/** Its kind: `a string`, `a function`, `null`, `an array`, `a RegExp`, `a Generator`. */
+/** The kind of a value: `a string`, `a function`, `null`, `an array`, `a RegExp`, `a Generator`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (typeof value !== 'object') return withArticle(typeof value)
@@ -11,7 +11,7 @@ export function kindOf(value: unknown): string {
   return withArticle(tag === 'Object' ? 'object' : tag)
 }
 
-/** The value itself where it is short to say: `404`, `the string "404"`; else its kind. */
+/** The value itself if it is short, such as `404` or `the string "404"`; its kind otherwise. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return `the string ${JSON.stringify(value)}`
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)

@@ -1,40 +1,57 @@
-// What one connection and one request may cost. Resolved once, frozen, passed down; nobody reads the options again.
+// What one connection and one request may cost. Resolved once and frozen; the engine never reads the options again.
 
 import { shown } from './kind-of.ts'
 import { checkNames, invalid, namesOf } from './options.ts'
 
-/** Sizes are bytes. `null` means no limit, where it is allowed. A limit of N allows N and refuses N + 1. */
+/** Sizes are in bytes. `null` means no limit, where it is allowed. A limit of N allows N and refuses N + 1. */
 export interface Limits {
   /**
-   * Request line, fields and the empty line together, line ends included. Default 64 KiB. Beyond it: 431, or 414 when the request line alone
-   * is too long; the connection closes.
+   * Size of a request's head: the request line, all fields, their line ends and the empty line. Default 64 KiB. Trailers may have the same
+   * size again. When exceeded: 431, or 414 for the request line alone; the connection closes.
    */
   readonly maxRequestHeaderSize: number
-  /** Number of field lines in a head, and again in the trailers. Default 200. Beyond it: 431; the connection closes. */
+  /** Number of fields in a head. Trailers may have the same number again. Default 200. When exceeded: 431; the connection closes. */
   readonly maxRequestHeaders: number
-  /** The body, in bytes received. Default 10 MiB; a route may set its own; `null`: no limit. Beyond it: 413. */
+  /**
+   * Size of the body as received, without the chunk framing. Default 10 MiB; a route may set its own; `null`: no limit. When exceeded: 413.
+   */
   readonly maxRequestBodySize: number | null
-  /** Chunk extensions of one body together; they are read by their grammar and dropped. Default 16 KiB. Beyond it: 400; the connection closes. */
+  /**
+   * Size of all the chunk extensions of one body. They are checked and discarded. Default 16 KiB. When exceeded: 400; the connection
+   * closes.
+   */
   readonly maxChunkExtensionSize: number
-  /** Open connections. Default `null`: no limit. Beyond it: a new connection is closed at once. */
+  /** Number of open connections. Default `null`: no limit. When exceeded: a new connection is closed immediately. */
   readonly maxConnections: number | null
-  /** Requests on one connection. Default `null`: no limit. The last answer says `Connection: close`, in HTTP/2 GOAWAY. */
+  /**
+   * Number of requests on one connection. Default `null`: no limit. The last response carries `Connection: close`, or GOAWAY in HTTP/2.
+   */
   readonly maxRequestsPerConnection: number | null
-  /** Requests under way at once on one HTTP/2 connection. Default 100. Beyond it: the stream is refused, and the client may try again. */
+  /**
+   * Number of requests in progress on one HTTP/2 connection. Default 100. When exceeded: the stream is refused; the client may try again.
+   */
   readonly maxConcurrentStreams: number
-  /** What is read and dropped of a body that nobody wants, so that the connection can go on. Default 256 KiB. Beyond it: the connection closes after the answer. */
+  /**
+   * How much of an unread body is read and discarded to keep the connection open. Default 256 KiB. When exceeded: the connection closes
+   * after the response.
+   */
   readonly maxDrainSize: number
 }
 
-/** Times are milliseconds, counted from the start of their phase: bytes that trickle in do not wind them up again. `null` means never. */
+/** Times are in milliseconds. They count from the start of their phase; bytes that trickle in do not restart them. `null` means never. */
 export interface Timeouts {
-  /** From the first byte of a head to its end. Default 5 s. Beyond it: 408, close. */
+  /** From the first byte of a head to its end. Default 5 s. When exceeded: 408; the connection closes. */
   readonly headersTimeout: number | null
-  /** An idle connection between two requests, or before its first byte. Default 30 s. Beyond it: close. */
+  /**
+   * How long a connection may be idle before its first byte or between two requests. Default 30 s. When exceeded: the connection closes.
+   */
   readonly keepAliveTimeout: number | null
-  /** Bytes a second that a body must reach on average once `bodyGracePeriod` is over; time in which the server itself does not read is not counted. Default 256; 0: no rate. Beyond it: 408, close. */
+  /**
+   * The average rate in bytes a second that a body must reach once `bodyGracePeriod` is over. Time during which the server itself does not
+   * read does not count. Default 256; 0: no minimum. When exceeded: 408; the connection closes.
+   */
   readonly minBodyRate: number
-  /** Milliseconds before `minBodyRate` counts. Default 5 s. */
+  /** How long a body may take before `minBodyRate` applies. Default 5 s. */
   readonly bodyGracePeriod: number
   /**
    * How long the handler of a request may work, from the end of the head until it has settled. Time in which the server waits for the client's
@@ -43,7 +60,9 @@ export interface Timeouts {
   readonly requestTimeout: number | null
   /** How long the client may go without reading what waits to be sent. Default 120 s; a route may set its own. When exceeded: close. */
   readonly writeTimeout: number | null
-  /** How long a connection that is being closed still takes in what the client sends, so that it sees the answer and not a reset. Default 1 s. */
+  /**
+   * How long a closing connection still accepts what the client sends, so that the client sees the response and not a reset. Default 1 s.
+   */
   readonly lingerTimeout: number
 }
 
@@ -68,7 +87,7 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   lingerTimeout: 1_000,
 }
 
-/** What may be zero: nothing else has a meaning there. */
+/** The options for which zero has a meaning. */
 const MAY_BE_ZERO: ReadonlySet<string> = new Set([
   'maxRequestBodySize',
   'maxDrainSize',
@@ -91,12 +110,18 @@ const MAY_BE_NULL: ReadonlySet<string> = new Set(
   ]),
 )
 
-/** The defaults with `given` over them, checked and frozen. @throws WEIR_OPTION_INVALID for an unknown name or a value that is no size. */
+/**
+ * @returns the defaults with `given` applied, checked and frozen
+ * @throws WEIR_OPTION_INVALID for an unknown name or a value that is not a size
+ */
 export function resolveLimits(given: Partial<Limits> = {}): Limits {
   return resolve('limits', DEFAULT_LIMITS, given)
 }
 
-/** The defaults with `given` over them, checked and frozen. @throws WEIR_OPTION_INVALID for an unknown name or a value that is no time. */
+/**
+ * @returns the defaults with `given` applied, checked and frozen
+ * @throws WEIR_OPTION_INVALID for an unknown name or a value that is not a time
+ */
 export function resolveTimeouts(given: Partial<Timeouts> = {}): Timeouts {
   return resolve('timeouts', DEFAULT_TIMEOUTS, given)
 }
@@ -109,7 +134,7 @@ function resolve<T extends object>(group: string, defaults: T, given: Partial<T>
     const least = MAY_BE_ZERO.has(name) ? 0 : 1
     const isNumber = typeof value === 'number' && Number.isSafeInteger(value) && value >= least
     if (!isNumber && !(value === null && MAY_BE_NULL.has(name)))
-      throw invalid(group, `${name} is ${shown(value)}, not a whole number from ${least} on${MAY_BE_NULL.has(name) ? ' or null' : ''}`)
+      throw invalid(group, `${name} is ${shown(value)}, not a whole number of at least ${least}${MAY_BE_NULL.has(name) ? ', or null' : ''}`)
     settings[name] = value
   }
   return Object.freeze(settings) as T

@@ -1,5 +1,5 @@
-// What the options of a server, of a call and of a module may be. For callers that no compiler has checked: an option that is misspelt
-// would be a limit that does not hold. All throw WEIR_OPTION_INVALID, and say whose option it is.
+// Checks of options and arguments, for callers that no compiler has checked: a misspelt option would be a limit that does not hold. All
+// functions here throw WEIR_OPTION_INVALID and name the owner of the option.
 
 import { isToken } from './ascii.ts'
 import { WeirError } from './errors.ts'
@@ -20,10 +20,10 @@ export function namesOf<T extends object>() {
   ): N => names
 }
 
-/** Refuses what is no object, and names that are not in `names`. */
+/** Refuses a value that is not an object, and options that are not in `names`. */
 export function checkNames(owner: string, options: object, names: readonly string[]): void {
   const given: unknown = options
-  if (typeof given !== 'object' || given === null) throw invalid(owner, `options are an object, not ${kindOf(given)}`)
+  if (typeof given !== 'object' || given === null) throw invalid(owner, `options must be an object, not ${kindOf(given)}`)
   for (const name of Object.keys(given)) if (!names.includes(name)) throw invalid(owner, `there is no option ${unknown(name, names)}`)
 }
 
@@ -32,53 +32,53 @@ function unknown(name: string, names: readonly string[]): string {
   return `${JSON.stringify(name)}${meant === undefined ? '' : `: it is called "${meant}"`}`
 }
 
-/** A whole number from `least` on. */
+/** Requires a whole number of at least `least`. */
 export function wholeNumber(owner: string, option: string, value: number, least: number = 0): number {
   if (Number.isSafeInteger(value) && value >= least) return value
-  throw invalid(owner, `${option} is ${shown(value)}, not a whole number from ${least} on`)
+  throw invalid(owner, `${option} is ${shown(value)}, not a whole number of at least ${least}`)
 }
 
 /**
- * A limit: a whole number, or `Infinity` for none. What is no number would be a limit that nothing exceeds.
- * @param byDefault where nothing is given
+ * Requires a limit: a whole number, or `Infinity` for none. Nothing would ever exceed a limit that is not a number.
+ * @param byDefault the limit if none is given
  */
 export function limitOf(owner: string, option: string, value: number | undefined, byDefault: number): number {
   if (value === undefined) return byDefault
   return value === Number.POSITIVE_INFINITY ? value : wholeNumber(owner, option, value)
 }
 
-/** True or false; false where nothing is given. A text would be true, whatever it says. */
+/** Requires true or false; missing means false. Any text would count as true, even "false". */
 export function flag(owner: string, option: string, value: boolean | undefined): boolean {
   if (value === undefined || typeof value === 'boolean') return value === true
   throw invalid(owner, `${option} is ${shown(value)}, not true or false`)
 }
 
-/** A function, where something is given. */
+/** Requires a function, if the option is given. */
 export function checkFunction(owner: string, option: string, value: unknown): void {
   if (value !== undefined && typeof value !== 'function') throw invalid(owner, `${option} is ${shown(value)}, not a function`)
 }
 
-/** A text, where something is given. */
+/** Requires a string, if the option is given. */
 export function checkText(owner: string, option: string, value: unknown): void {
-  if (value !== undefined && typeof value !== 'string') throw invalid(owner, `${option} is ${shown(value)}, not a text`)
+  if (value !== undefined && typeof value !== 'string') throw invalid(owner, `${option} is ${shown(value)}, not a string`)
 }
 
-/** One of two words, where something is given. */
+/** Requires one of two words, if the option is given. */
 export function checkWord(owner: string, option: string, value: unknown, one: string, other: string): void {
   if (value === undefined || value === one || value === other) return
   throw invalid(owner, `${option} is ${shown(value)}, not "${one}" or "${other}"`)
 }
 
-/** A list. A text is none, although it can be walked through. */
+/** Requires an array. A string can be iterated too, but would be a list of its characters. */
 export function listOf<T>(owner: string, option: string, value: readonly T[]): readonly T[] {
   if (Array.isArray(value)) return value
   throw invalid(owner, `${option} is ${shown(value)}, not a list`)
 }
 
-/** A list of names as header fields have them (RFC 9110 §5.6.2). */
+/** Requires a list of tokens, such as the names of methods and header fields (RFC 9110 §5.6.2). */
 export function tokensOf(owner: string, option: string, value: readonly string[]): readonly string[] {
   for (const name of listOf<unknown>(owner, option, value)) {
-    if (typeof name !== 'string' || !isToken(name)) throw invalid(owner, `${option}: ${shown(name)} is no name`)
+    if (typeof name !== 'string' || !isToken(name)) throw invalid(owner, `${option}: ${shown(name)} is not a valid name`)
   }
   return value
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { requireOptionalPackage } from './packages.ts'
 
-test('a package that is not installed is named, with the way to install it', () => {
+test('the error for a missing package names it and shows how to install it', () => {
   assert.throws(() => requireOptionalPackage('weir-has-no-such-package'), {
     code: 'WEIR_PACKAGE_MISSING',
     message: /npm install weir-has-no-such-package$/,

@@ -1,5 +1,5 @@
-// npm packages that are loaded when they are first needed: those that only some modules use and the program installs, and those that
-// would delay the start of a server.
+// npm packages that are loaded when they are first needed: those that only some modules use and the program installs, and those that would
+// delay the start of a server.
 
 import { WeirError } from './errors.ts'
 
@@ -8,7 +8,7 @@ export function requirePackage<T>(name: string): T {
   return process.getBuiltinModule('node:module').createRequire(import.meta.url)(name) as T
 }
 
-/** @throws WEIR_PACKAGE_MISSING, which says how to install it */
+/** @throws WEIR_PACKAGE_MISSING with the command that installs the package */
 export function requireOptionalPackage<T>(name: string): T {
   try {
     return requirePackage<T>(name)
@@ -19,8 +19,8 @@ export function requireOptionalPackage<T>(name: string): T {
 }
 
 /**
- * What `load` imports or, where the import fails, what `require` finds. Node 20 remembers a failed import forever: one moment without a
- * free descriptor (`EMFILE`) would otherwise stop this process from sending files until it restarts.
+ * Returns what `load` imports or, if the import fails, what `require` finds. Node 20 remembers a failed import forever: without this, one
+ * moment without a free descriptor (`EMFILE`) would stop this process from sending files until it restarts.
  */
 export async function importPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {

@@ -1,4 +1,4 @@
-// Reason phrases of the status codes in the IANA registry. Node has the same table, but only behind its whole HTTP client and server.
+// Reason phrases of the status codes in the IANA registry. Node has the same table, but it comes with the whole HTTP client and server.
 
 export const STATUS_CODES: Readonly<Record<number, string>> = {
   200: 'OK',

@@ -8,6 +8,9 @@ const GIVEN: readonly (readonly [contentType: string, boundary: string])[] = [
   ['Multipart/Form-Data;BOUNDARY=aB', 'aB'],
   ['multipart/form-data; charset=utf-8; boundary="a b:(c)/=?,\'+_."', "a b:(c)/=?,'+_."],
   ['multipart/form-data; boundary="\\a"', 'a'],
+  ['multipart/form-data; boundary=a*b', 'a*b'],
+  ["multipart/form-data; boundary=!#$%&'*+-.^_`|~", "!#$%&'*+-.^_`|~"],
+  ['multipart/form-data; boundary="!#$%&*^`|~ ()=?/,:"', '!#$%&*^`|~ ()=?/,:'],
   [`multipart/form-data; boundary=${'x'.repeat(70)}`, 'x'.repeat(70)],
 ]
 
@@ -27,7 +30,10 @@ const REFUSED = [
   'multipart/form-data; boundary=a; Boundary=b',
   'multipart/form-data; boundary=a, multipart/form-data; boundary=b',
   'multipart/form-data; boundary=a=b',
-  'multipart/form-data; boundary=a*b',
+  'multipart/form-data; boundary=a@b',
+  'multipart/form-data; boundary="a@b"',
+  'multipart/form-data; boundary="a\\"b"',
+  'multipart/form-data; boundary="a\\\\b"',
   'multipart/form-data; boundary="a\t"',
   'multipart/form-data; boundary="a "',
   'multipart/form-data; boundary="ä"',

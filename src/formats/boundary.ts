@@ -2,12 +2,12 @@
 
 import { parseMediaType } from './media-type.ts'
 
-// 1 to 70 bchars, the last one no space.
-const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/
+// 1 to 70 bchars, the last one not a space, or token characters: `$`, `*`, `#` and others are no bchars, but need no quotes, and clients use them.
+const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=?!#$%&*^`|~ ]{0,69}[0-9A-Za-z'()+_,\-./:=?!#$%&*^`|~]$/
 
 /**
  * The boundary that a `Content-Type` gives, or null when the value is not exactly `multipart/form-data` (in any case), does not follow
- * the grammar, has no boundary, has two, or has one that RFC 2046 does not allow.
+ * the grammar, has no boundary, has two, or has one that cannot be.
  */
 export function boundaryOf(contentType: string): string | null {
   const mediaType = parseMediaType(contentType)
@@ -16,7 +16,7 @@ export function boundaryOf(contentType: string): string | null {
   return boundary !== undefined && isBoundary(boundary) ? boundary : null
 }
 
-/** Whether RFC 2046 §5.1.1 allows this boundary: 1 to 70 characters of a small set, without a space at the end. */
+/** Whether this can be a boundary: 1 to 70 characters that RFC 2046 §5.1.1 allows or that a token may have, without a space at the end. */
 export function isBoundary(text: string): boolean {
   return BOUNDARY.test(text)
 }

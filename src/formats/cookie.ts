@@ -1,18 +1,19 @@
-// The Cookie header, as a server reads it (RFC 6265 §4.2, §5.4).
+// Parses the Cookie header of a request (RFC 6265 §4.2, §5.4).
 
-import { DQUOTE, isBlank } from '../base/ascii.ts'
+import { isBlank } from '../base/ascii.ts'
 
 import { decodePercent } from './percent.ts'
 
 /**
  * The cookies of a `Cookie` header in their order, duplicates included, as one list: name, value, name, value.
  *
- * Pieces are split at `;` and at their first `=`; SP and HTAB around names and values are dropped, nothing else is (a `trim()` would
- * also eat U+00A0, and then `\xa0__Host-id` would pass for `__Host-id`). A piece without `=` or without a name is no cookie (§4.2.1)
- * and is skipped. One pair of double quotes around a value is dropped (§4.1.1). Names are never decoded.
+ * The header is split at each `;`, and each piece at its first `=`. SP and HTAB around names and values are removed, and nothing else:
+ * `trim()` would also remove U+00A0, and then `\xa0__Host-id` would pass for `__Host-id`. A piece without `=` or without a name is not a
+ * cookie (§4.2.1) and is skipped. Double quotes around a value belong to it, as in the browser that sends it (RFC 6265bis
+ * §4.1.1). Names are never decoded.
  *
- * RFC 6265 knows no percent-encoding, but everybody writes it, weir's own `response.cookie` included. So a value whose every `%` begins
- * a valid escape and whose bytes are UTF-8 is decoded; any other value is given as it was sent.
+ * RFC 6265 has no percent-encoding, but most programs use it, including weir's own `response.cookie`. So a value is decoded if every `%` in
+ * it begins a valid escape and the result is UTF-8. Any other value is returned as it was sent.
  */
 export function parseCookies(header: string): string[] {
   const cookies: string[] = []
@@ -22,7 +23,7 @@ export function parseCookies(header: string): string[] {
     let stop = header.indexOf(';', start)
     if (stop === -1) stop = end
     if (equals < start && equals !== -1) equals = header.indexOf('=', start)
-    if (equals === -1) break // nothing that follows is a cookie
+    if (equals === -1) break // no cookie follows
     if (equals < stop) {
       const name = slice(header, start, equals)
       if (name !== '') cookies.push(name, cookieValue(slice(header, equals + 1, stop)))
@@ -33,13 +34,10 @@ export function parseCookies(header: string): string[] {
 }
 
 function cookieValue(text: string): string {
-  const last = text.length - 1
-  const quoted = last > 0 && text.charCodeAt(0) === DQUOTE && text.charCodeAt(last) === DQUOTE
-  const value = quoted ? text.slice(1, last) : text
-  return value.includes('%') ? (decodePercent(value) ?? value) : value
+  return text.includes('%') ? (decodePercent(text) ?? text) : text
 }
 
-/** `text` from `start` to `end` without the blanks around it. */
+/** `text` from `start` to `end`, without the blanks around it. */
 function slice(text: string, start: number, end: number): string {
   while (start < end && isBlank(text.charCodeAt(start))) start++
   while (end > start && isBlank(text.charCodeAt(end - 1))) end--

@@ -5,13 +5,13 @@ import fc from 'fast-check'
 
 import { DelimiterSearch } from './delimiter-search.ts'
 
-/** Needles short and long, with repeated and with periodic bytes. */
+/** Needles that are short or long, with repeated and periodic bytes. */
 const boundary = fc.oneof(
   fc.string({ unit: fc.constantFrom('-', 'a', 'b'), minLength: 1, maxLength: 70 }),
   fc.stringMatching(/^[-A-Za-z0-9]{1,70}$/),
 )
 
-/** Text that is full of beginnings and ends of the needle, long enough for every way of searching. */
+/** Text full of beginnings and ends of the needle, and long enough for every search method. */
 function textAround(needle: string): fc.Arbitrary<string> {
   const piece = fc.oneof(
     fc.tuple(fc.nat(needle.length), fc.nat(needle.length)).map(([from, to]) => needle.slice(from, to)),
@@ -28,7 +28,7 @@ const search = boundary.chain((text) => {
   return fc.tuple(fc.constant(needle), textAround(needle), fc.nat(9), fc.nat(9), fc.nat(200))
 })
 
-test('the first needle is found wherever it stands in memory, and nothing outside of the range is', () => {
+test('the first needle is found at any offset in memory, and none outside the range', () => {
   fc.assert(
     fc.property(search, ([needle, text, offset, skip, dropped]) => {
       const bytes = Buffer.concat([Buffer.alloc(offset, needle, 'latin1'), Buffer.from(text, 'latin1')]).subarray(offset)
@@ -41,7 +41,7 @@ test('the first needle is found wherever it stands in memory, and nothing outsid
   )
 })
 
-test('one search looks through several memories', () => {
+test('one search works on several buffers', () => {
   const finder = new DelimiterSearch(Buffer.from('\r\n--a-long-enough-boundary'))
   const one = new Uint8Array(9001)
   const two = new Uint8Array(9003)
@@ -53,7 +53,7 @@ test('one search looks through several memories', () => {
   )
 })
 
-test('the tail is the longest end that begins a needle', () => {
+test('tail returns the length of the longest end of the text that begins a needle', () => {
   fc.assert(
     fc.property(search, ([needle, text, , skip]) => {
       const to = text.length

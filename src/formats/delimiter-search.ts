@@ -1,9 +1,10 @@
-// Where does the delimiter of a multipart body stand? CRLF, two dashes and the boundary, and nothing about what follows it.
+// Finds the delimiter of a multipart body: CRLF, two dashes and the boundary. It does not check what follows the delimiter.
 //
-// Looks at aligned 32-bit words, so far apart that no needle fits between two of them. A word that does not occur in the needle ends
-// the matter, and no look waits for the one before it, as each skip of Horspool does. The client chooses both the boundary and the
-// bytes, so no pair of them may be slow: where too many words occur in the needle, and for needles that are too short, it is Horspool.
-// bench/multipart.mjs measures it: 5 times the throughput of busboy on random bytes and on text, 2.3 times with a boundary of one letter.
+// The search looks at aligned 32-bit words, spaced so that no needle fits between two of them. A word that does not occur in the needle
+// rules out a match around it. No step depends on the result of the previous one, as each skip of Horspool's algorithm does. The client
+// chooses both the boundary and the bytes, so no combination may be slow: for short needles, and if too many words occur in the needle, the
+// search uses Horspool's algorithm. bench/multipart.mjs measures it: 5 times the throughput of busboy on random bytes and on text, 2.3
+// times with a boundary of one letter.
 
 import { CR } from '../base/ascii.ts'
 
@@ -11,43 +12,46 @@ const HASH_BITS = 12
 const IS_LITTLE_ENDIAN = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1
 const HASH_FACTOR = 0x9e3779b1
 
-/** From here on the table of Horspool (256 bytes) pays for itself, */
+/** From this size on, Horspool's table (256 bytes) pays for itself. */
 const SKIPS_WORTH_BYTES = 512
-/** and from here on the tables of words (8 KiB). Most forms are smaller. */
+/** From this size on, the tables of words (8 KiB) pay for themselves. Most forms are smaller. */
 const WORDS_WORTH_BYTES = 4096
-/** From this length on there are eight bytes or more between two words. */
+/** From this length on, two words are at least eight bytes apart. */
 const WORDS_WORTH_NEEDLE = 11
 
-/** Words that occur in the needle but belong to none: when there were so many and they are more than one in so many, Horspool is faster. */
+/** After this many words that occur in the needle without being part of one, if they are more than one in `ONE_IN`, Horspool is faster. */
 const MISSES = 8
 const ONE_IN = 8
 
-/** By the hash of a word: 1 + the first place in the needle where a word with that hash begins; 0 where there is none. */
+/** By the hash of a word: 1 + the first offset in the needle at which a word with that hash begins; 0 if there is none. */
 const firstPlace = new Uint8Array(1 << HASH_BITS)
-/** The same, for the last such place. */
+/** By the hash of a word: 1 + the last such offset. */
 const lastPlace = new Uint8Array(1 << HASH_BITS)
 /**
- * Whose needle the two tables are of. All searches share them: to allocate 8 KiB costs a small form more than to search it, and a needle
- * is written into them, and taken out again, in a fraction of the time that the 4 KiB take which are searched at least.
+ * The search whose needle is in the two tables. All searches share the tables: for a small form, allocating 8 KiB costs more than searching
+ * it. Writing a needle into them and clearing it again takes a fraction of the time that the search takes, which covers at least 4 KiB.
  */
 let owner: DelimiterSearch | null = null
-/** The memory that was searched last, as words: mostly it is the one receive buffer. */
+/** The buffer that was searched last, as words. Usually it is the one receive buffer. */
 let lastWords: Int32Array = new Int32Array(0)
-/** Larger memory is a body of its own, which must not be kept alive from here. */
+/** A larger buffer holds a body of its own, which this module must not keep alive. */
 const KEPT_BYTES = 1024 * 1024
 
 export class DelimiterSearch {
-  /** What is looked for. Its only CR is its first byte: `tail`, and whoever goes on matching in the next chunk, rely on it. */
+  /**
+   * The bytes to find. Their only CR is the first byte: `tail` relies on that, and so does a caller that continues a match in the next
+   * chunk.
+   */
   readonly needle: Uint8Array
-  /** By the byte under the needle's end: how far the needle has to move on. */
+  /** By the byte at the needle's end: how far to move the needle. */
   #skips: Uint8Array | null = null
 
-  /** @param needle begins with CR, has no other CR, and is 2 to 254 bytes long */
+  /** @param needle 2 to 254 bytes that begin with CR and have no other CR */
   constructor(needle: Uint8Array) {
     this.needle = needle
   }
 
-  /** Index of the first whole needle between `from` and `to`, or -1. */
+  /** Index of the first complete needle between `from` and `to`, or -1. */
   find(bytes: Uint8Array, from: number, to: number): number {
     const size = to - from
     if (size >= WORDS_WORTH_BYTES && this.needle.length >= WORDS_WORTH_NEEDLE) return this.#findByWords(bytes, from, to)
@@ -55,13 +59,13 @@ export class DelimiterSearch {
     return this.#findBetween(bytes, from, to - this.needle.length)
   }
 
-  /** How many bytes before `to` (and not before `from`) are the beginning of a needle that is not whole yet. */
+  /** How many bytes before `to`, but not before `from`, are the beginning of an incomplete needle. */
   tail(bytes: Uint8Array, from: number, to: number): number {
     const needle = this.needle
     const first = Math.max(from, to - needle.length + 1)
     for (let at = to - 1; at >= first; at--) {
       if (bytes[at] !== CR) continue
-      // A CR further left cannot help: the needle would have to hold this one.
+      // An earlier CR cannot begin a match: the needle would have to contain this CR.
       for (let k = 1; at + k < to; k++) if (bytes[at + k] !== needle[k]) return 0
       return to - at
     }
@@ -90,7 +94,7 @@ export class DelimiterSearch {
     return -1
   }
 
-  /** Horspool's way. */
+  /** Horspool's algorithm. */
   #findBySkips(bytes: Uint8Array, from: number, to: number): number {
     const needle = this.needle
     const end = needle.length - 1
@@ -105,10 +109,11 @@ export class DelimiterSearch {
   }
 
   /**
-   * Index of the first needle that begins at `first` or later and at `last` or earlier, or -1.
+   * Index of the first needle that begins between `first` and `last`, both included, or -1.
    *
-   * The last byte first: boundaries that are alike share their beginnings (dashes, a product name). Then from the front, where the
-   * next CR ends the comparison at the latest: all comparisons together are linear in the bytes, whatever they are.
+   * It compares the last byte first, because similar boundaries share their beginnings (dashes, a product name). Then it compares from the
+   * front, where the next CR ends the comparison at the latest. So all comparisons together take time linear in the number of bytes,
+   * whatever they are.
    */
   #findBetween(bytes: Uint8Array, first: number, last: number): number {
     const needle = this.needle
@@ -123,7 +128,7 @@ export class DelimiterSearch {
     return -1
   }
 
-  /** The tables become those of this needle. */
+  /** Puts this needle into the tables. */
   #takePlaces(): void {
     const needle = this.needle
     if (owner !== null) clearPlaces(owner.needle)
@@ -151,7 +156,7 @@ function wordsOf(memory: ArrayBufferLike): Int32Array {
   return words
 }
 
-/** Four bytes in the machine's own order, as in `wordsOf`. */
+/** Four bytes as a word in the machine's byte order, as in `wordsOf`. */
 function wordAt(bytes: Uint8Array, at: number): number {
   const one = bytes[at]!
   const two = bytes[at + 1]!
@@ -161,14 +166,15 @@ function wordAt(bytes: Uint8Array, at: number): number {
 }
 
 /**
- * The first of the words `from`, `from + stride`, ... before `end` that may occur in the needle, or where they end.
+ * The first of the words `from`, `from + stride`, ... before `end` that may occur in the needle; a value of at least `end` if there is
+ * none.
  *
- * A function of its own, without a call in it, so that the compiler keeps all that does not change in registers; and four words a
- * turn: each of the two is half as fast again.
+ * This is a function of its own, without any call in it, so that the compiler keeps everything constant in registers. It handles four words
+ * per iteration. Each of the two makes it half as fast again.
  */
 function nextWord(words: Int32Array, from: number, end: number, stride: number, occurs: Uint8Array): number {
   let word = from
-  if (word < end && occurs[hashOf(words[word]!)] !== 0) return word // where many occur, four at once only get in the way
+  if (word < end && occurs[hashOf(words[word]!)] !== 0) return word // if many occur, testing four at once only costs time
   for (const lastTurn = end - 3 * stride; word < lastTurn; word += 4 * stride) {
     const one = occurs[hashOf(words[word]!)]!
     const two = occurs[hashOf(words[word + stride]!)]!

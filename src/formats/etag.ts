@@ -6,9 +6,9 @@ import { WeirError } from '../base/errors.ts'
 const OPAQUE = /^[\x21\x23-\x7e\x80-\xff]*$/
 
 /**
- * The field value for `opaque`: `"opaque"`, or `W/"opaque"` when bytes may differ between two answers that carry it.
+ * The field value for `opaque`: `"opaque"`, or `W/"opaque"` if two responses that carry it may differ in their bytes.
  *
- * @throws WEIR_RESPONSE_HEADER_SYNTAX when `opaque` holds a quote, a blank or a control character
+ * @throws WEIR_RESPONSE_HEADER_SYNTAX if `opaque` contains a quote, a blank or a control character
  */
 export function entityTag(opaque: string, weak: boolean = false): string {
   if (!OPAQUE.test(opaque)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(opaque)} cannot be an entity tag`)

@@ -9,7 +9,7 @@ import { readFlatJson } from './flat-json.ts'
 
 const NAMES = ['name', 'age', 'score', 'ok', 'note', 'last']
 
-/** The text read in the middle of other bytes, which would all go on with it. */
+/** Reads the text from the middle of other bytes, all of which could continue it. */
 function read(text: string | Buffer, names: readonly string[] = NAMES): unknown[] | null {
   const bytes = Buffer.from(text)
   return readWith(bytes, Object.fromEntries(names.map((name) => [name, 0])))
@@ -19,7 +19,7 @@ function readWith(bytes: Buffer, model: object): unknown[] | null {
   return readFlatJson(Buffer.concat([Buffer.from('{"'), bytes, Buffer.from('9.9"}e,')]), 2, 2 + bytes.length, model)
 }
 
-/** What `JSON.parse` makes of it, in the same form. */
+/** What `JSON.parse` returns for it, in the same form. */
 function parsed(text: string): unknown[] {
   return Object.entries(JSON.parse(text) as object).flat()
 }
@@ -45,7 +45,7 @@ for (const text of [
   '{"age":1.2345678901234,"score":1.23456789012345}',
   '{"name":"\u007f"}',
 ]) {
-  test(`is read as JSON.parse reads it: ${text}`, () => assert.deepEqual(read(text), parsed(text)))
+  test(`reads the same as JSON.parse: ${text}`, () => assert.deepEqual(read(text), parsed(text)))
 }
 
 for (const [text, why] of [
@@ -62,12 +62,12 @@ for (const [text, why] of [
   ['{"name":"[]"}', 'what looks like a list'],
   ['{"name":"a\\n"}', 'an escape'],
   ['{"n\\u0061me":"a"}', 'an escape in a name'],
-  ['{"name":"\ufffd"}', 'what bytes that are no UTF-8 would be, too'],
+  ['{"name":"\ufffd"}', 'U+FFFD, which invalid UTF-8 would also become'],
   ['{\n"age":1}', 'a new line'],
-  ['{"age":1}\n', 'a new line behind it'],
+  ['{"age":1}\n', 'a new line after it'],
   [`{"name":"${'a'.repeat(502)}"}`, 'a long text'],
 ] as const) {
-  test(`is left to JSON.parse: ${why}`, () => assert.equal(read(text), null))
+  test(`leaves to JSON.parse: ${why}`, () => assert.equal(read(text), null))
 }
 
 for (const text of [
@@ -102,13 +102,13 @@ for (const text of [
   ],
   ...['{"age":1', '{"age":1}}', '{"age":1},', '{"age":1 2}', '{"age":1 ,,"score":1}', '{"name":"\u0000"}', "{'age':1}", '{"age":1;}'],
 ]) {
-  test(`is no JSON: ${JSON.stringify(text)}`, () => {
+  test(`does not read invalid JSON: ${JSON.stringify(text)}`, () => {
     assert.throws(() => JSON.parse(text), SyntaxError)
     assert.equal(read(text), null)
   })
 }
 
-test('bytes that are no UTF-8 are not read', () => {
+test('bytes that are not UTF-8 are not read', () => {
   for (const bytes of [[0xff], [0xc3], [0xc3, 0x22], [0xed, 0xa0, 0x80], [0xc0, 0xaf]]) {
     assert.equal(read(Buffer.concat([Buffer.from('{"name":"a'), Buffer.from(bytes), Buffer.from('b"}')])), null)
   }
@@ -123,7 +123,7 @@ for (const [text, asked] of [
   [`{"name":"${'a'.repeat(600)}"}`, 0],
   ['{"name":1}', 1],
 ] as const) {
-  test(`a model is asked for its names ${asked} times, many as they may be: ${text.slice(0, 12)}`, () => {
+  test(`a model's names are listed ${asked} times, however many it has: ${text.slice(0, 12)}`, () => {
     let count = 0
     const ownKeys = (target: object) => {
       count++
@@ -134,7 +134,7 @@ for (const [text, asked] of [
   })
 }
 
-test('names are compared in vain 48 times at most, with those of the model and with one another', () => {
+test('at most 48 comparisons of names fail, with those of the model and with one another', () => {
   const model = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, 0]))
   const last = (count: number) => readWith(Buffer.from(`{"field${count - 1}":1}`), model(count))
   assert.deepEqual([last(49), last(50)], [['field48', 1], null])
@@ -144,7 +144,7 @@ test('names are compared in vain 48 times at most, with those of the model and w
   assert.deepEqual([readWith(reversed(5), model(5))?.length, readWith(reversed(20), model(20))], [10, null])
 })
 
-test('a name that JSON has to write otherwise is found in nothing that means another one', () => {
+test('a name that JSON has to escape is never found in bytes that mean a different name', () => {
   for (const name of ['a":1,"b', 'a\\', 'a\n', '\u00e9', '\u{1f600}', 'a\u0000']) {
     const ours = (bytes: Buffer) => read(bytes, [name]) ?? 'left'
     for (const bytes of [
@@ -203,7 +203,7 @@ const broken = fc
   .tuple(likely, fc.nat(200), fc.nat(3), piece)
   .map(([text, at, dropped, put]) => text.slice(0, at) + put + text.slice(at + dropped))
 
-test('what is read, JSON.parse reads the same; and most of what is likely is read', () => {
+test('whatever is read equals the result of JSON.parse, and most likely texts are read', () => {
   let count = 0
   fc.assert(
     fc.property(

@@ -18,19 +18,19 @@ function sameAsUrlSearchParams(text: string): void {
   assert.deepEqual(parseForm(text), [...new URLSearchParams(`?${text}`)].flat())
 }
 
-test('a form is read as URLSearchParams reads it', () => {
+test('parseForm reads a form as URLSearchParams does', () => {
   const ascii = fc.string({ unit: 'binary-ascii', maxLength: 3 }).filter((text) => !text.includes('%'))
   const any = fc.string({ unit: 'binary', maxLength: 3 }).filter((text) => !text.includes('%'))
   fc.assert(fc.property(textOf(fc.constantFrom(...MARKS), any), sameAsUrlSearchParams))
-  // Bad escapes beside ASCII only: next to other characters, Node 20 cuts their code points to one byte. See the test below.
+  // Bad escapes appear next to ASCII only: next to other characters, Node 20 cuts their code points to one byte. See the test below.
   fc.assert(fc.property(textOf(fc.constantFrom(...MARKS, ...BAD_ESCAPES), ascii), sameAsUrlSearchParams))
 })
 
-test('a bad escape beside other characters changes none of them', () => {
+test('a bad escape does not change the characters next to it', () => {
   assert.deepEqual(parseForm('a=%é&b=%C3é&c=%zz\u{1f600}+%'), ['a', '%é', 'b', '\ufffdé', 'c', '%zz\u{1f600} %'])
 })
 
-test('bytes that are not UTF-8 become U+FFFD as URLSearchParams has it', () => {
+test('bytes that are not UTF-8 become U+FFFD as in URLSearchParams', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 12 }), (bytes) => {
       const text = `a=${[...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')}`
@@ -39,7 +39,7 @@ test('bytes that are not UTF-8 become U+FFFD as URLSearchParams has it', () => {
   )
 })
 
-test('what URLSearchParams writes comes back', () => {
+test('parseForm reads back what URLSearchParams writes', () => {
   const pair = fc.tuple(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }))
   fc.assert(
     fc.property(fc.array(pair), (pairs) => {
@@ -63,7 +63,7 @@ test('as many pairs as allowed are read, one more is refused', () => {
   assert.throws(() => parseForm('a&'.repeat(1001)), PayloadTooLargeError)
 })
 
-test('a name that repeats or ends in [] folds to a list, any other to its value', () => {
+test('a name that repeats or ends in [] becomes a list, any other a single value', () => {
   const folded = foldForm(parseForm('one=1&two=a&two=b&three[]=x&four%5B%5D=y&four[]=z&two=c&five=v&five[]=w&[]=n&a[b]=flat'))
   assert.deepEqual(
     { ...folded },
@@ -71,7 +71,7 @@ test('a name that repeats or ends in [] folds to a list, any other to its value'
   )
 })
 
-test('names that objects inherit are names like any other', () => {
+test('names of Object.prototype are names like any other', () => {
   const folded = foldForm(parseForm('__proto__=a&__proto__=b&constructor=c'))
   assert.equal(Object.getPrototypeOf(folded), null)
   assert.deepEqual(Object.entries(folded), [
@@ -81,7 +81,7 @@ test('names that objects inherit are names like any other', () => {
   assert.equal(foldForm([])['toString'], undefined)
 })
 
-test('which names are expected changes nothing, and one that comes as expected is that very string', () => {
+test('expected names do not change the result, except that a name found among them is that same string', () => {
   const names = ['name', 'e-mail', 'a b', 'ticked', 'last']
   const word = fc.oneof(fc.constantFrom(...names, 'nam', 'names', ''), fc.string({ unit: 'grapheme', maxLength: 4 }))
   fc.assert(
@@ -95,7 +95,7 @@ test('which names are expected changes nothing, and one that comes as expected i
   )
 })
 
-test('a form is read alike whether it fits into the memory that is kept for short ones or not', () => {
+test('a form is read the same whether or not it fits into the buffer for short forms', () => {
   for (const value of ['%41', '+%', 'é%C3%A9', '%ff', 'a=b%', '%4', 'x&y&&=z%3d']) {
     for (const times of [1, 100, 170, 171, 200, 700, 1400, 4096, 5000]) {
       const text = `name=${value.repeat(times)}&%6c=${'+'.repeat(times)}`
@@ -109,12 +109,12 @@ test('a form is read alike whether it fits into the memory that is kept for shor
   }
 })
 
-test('bytes that are no UTF-8 are decoded behind the escapes, as the standard says', () => {
+test('percent-escapes are decoded before UTF-8, as the standard requires', () => {
   const read = (bytes: Buffer) => parseFormBytes(bytes, 0, bytes.length, 10, []).pairs
   assert.deepEqual(read(Buffer.from('a=\xc3%A9&\xff=%C3\xa9', 'latin1')), ['a', 'é', '\ufffd', 'é'])
 })
 
-test('bytes that are no UTF-8 are read alike in a long form without escapes', () => {
+test('bytes that are not UTF-8 are read the same in a long form without escapes', () => {
   const read = (bytes: Buffer) => parseFormBytes(bytes, 0, bytes.length, 10, []).pairs
   const tail = `&long=${'x'.repeat(5000)}`
   for (const text of ['a=\xc3&b=\xff', '\xf0\x9f=\xe2\x82&\xa9=', '\xc3=\xc3\xa9&=\xc3']) {
@@ -123,7 +123,7 @@ test('bytes that are no UTF-8 are read alike in a long form without escapes', ()
   }
 })
 
-test('of bytes, too, no pair beyond the limit is made', () => {
+test('parseFormBytes does not create pairs above the limit either', () => {
   for (const value of ['x', '%41', 'x'.repeat(5000), '%41'.repeat(2000)]) {
     const bytes = Buffer.from(`a=${value}&b=${value}`)
     assert.equal(parseFormBytes(bytes, 0, bytes.length, 2, ['a', 'b']).pairs.length, 4)
@@ -131,7 +131,7 @@ test('of bytes, too, no pair beyond the limit is made', () => {
   }
 })
 
-test('a form whose names are all expected and different needs no folding; any other does', () => {
+test('only a form whose names are all expected and different is flat', () => {
   const isFlat = (text: string) => parseFormBytes(Buffer.from(text), 0, Buffer.byteLength(text), 10, ['a', 'b', 'c', 'd[]']).isFlat
   for (const text of ['', 'a=1', 'a=1&b=2&c=3', 'a&c', 'b=ü&c=%C3%BC']) assert.equal(isFlat(text), true, text)
   for (const text of ['a=1&a=2', 'b=1&a=2', 'x=1', 'a=1&x=2', 'a[]=1', 'c=1&d[]=2', '=']) assert.equal(isFlat(text), false, text)

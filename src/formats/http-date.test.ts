@@ -15,7 +15,7 @@ test('the three forms of RFC 9110 mean the same moment', () => {
   assert.equal(parseHttpDate('Wed Nov 16 08:49:37 1994', NOW), THEN + 10 * 86_400_000)
 })
 
-test('what is written is IMF-fixdate and is read back to the second', () => {
+test('dates are written as IMF-fixdate and read back to the second', () => {
   assert.equal(formatHttpDate(THEN + 999), 'Sun, 06 Nov 1994 08:49:37 GMT')
   fc.assert(
     fc.property(fc.integer({ min: Date.UTC(-1, 12), max: Date.UTC(9999, 11, 31, 23, 59, 59) }), (time) => {
@@ -24,11 +24,11 @@ test('what is written is IMF-fixdate and is read back to the second', () => {
   )
 })
 
-test('a time that the form cannot hold is refused', () => {
+test('a time outside the years 0 to 9999 is refused', () => {
   for (const time of [Number.NaN, Date.UTC(10_000, 0), Date.UTC(-1, 0), 1e300]) assert.throws(() => formatHttpDate(time), RangeError)
 })
 
-test('a two-digit year lies at most 50 years ahead', () => {
+test('a two-digit year is at most 50 years in the future', () => {
   const year = (text: string): number => new Date(parseHttpDate(text, NOW) ?? Number.NaN).getUTCFullYear()
   assert.equal(year('Tuesday, 01-Dec-76 00:00:00 GMT'), 2076)
   assert.equal(year('Thursday, 01-Dec-77 00:00:00 GMT'), 1977)
@@ -36,7 +36,7 @@ test('a two-digit year lies at most 50 years ahead', () => {
   assert.equal(year('Friday, 01-Dec-00 00:00:00 GMT'), 2000)
 })
 
-test('a leap second is the second after', () => {
+test('a leap second is read as the second after it', () => {
   assert.equal(parseHttpDate('Sat, 31 Dec 2016 23:59:60 GMT', NOW), Date.UTC(2017, 0))
 })
 
@@ -65,4 +65,4 @@ const REFUSED = [
   'Sun, 06 Nov 1994 08:49:37 GMT\n',
 ]
 
-for (const text of REFUSED) test(`${JSON.stringify(text)} is no date`, () => assert.equal(parseHttpDate(text, NOW), null))
+for (const text of REFUSED) test(`${JSON.stringify(text)} is not a date`, () => assert.equal(parseHttpDate(text, NOW), null))

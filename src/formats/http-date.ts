@@ -1,4 +1,4 @@
-// Dates of header fields (RFC 9110 §5.6.7): one form is written, three are read.
+// Dates in header fields (RFC 9110 §5.6.7): one format is written, three are read.
 
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 const LONG_DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
@@ -12,10 +12,10 @@ const RFC850_DATE = /^([A-Z][a-z]{5,8}), (\d{2})-([A-Z][a-z]{2})-(\d{2}) (\d{2})
 const ASCTIME_DATE = /^([A-Z][a-z]{2}) ([A-Z][a-z]{2}) (\d{2}| \d) (\d{2}):(\d{2}):(\d{2}) (\d{4})$/
 
 /**
- * `time` (milliseconds since 1970) as IMF-fixdate, the only form that may be sent: `Sun, 06 Nov 1994 08:49:37 GMT`. Fractions of a
- * second are dropped.
+ * Formats `time` (milliseconds since 1970) as IMF-fixdate, the only format that may be sent: `Sun, 06 Nov 1994 08:49:37 GMT`. Fractions of
+ * a second are dropped.
  *
- * @throws RangeError for a time outside of the years 0 to 9999, which the form cannot hold
+ * @throws RangeError for a time outside the years 0 to 9999, which the format cannot represent
  */
 export function formatHttpDate(time: number): string {
   const date = new Date(time)
@@ -25,11 +25,12 @@ export function formatHttpDate(time: number): string {
 }
 
 /**
- * The milliseconds since 1970 that `text` means, or null when it is none of the three forms to the letter. A day that the month does
- * not have and a weekday that is not that day's are refused: such a date contradicts itself. A leap second is read as the second after.
+ * The time that `text` means, in milliseconds since 1970, or null if it is not exactly one of the three formats. A day that the month does
+ * not have and a weekday that does not fit the day are refused, because such a date contradicts itself. A leap second is read as the second
+ * after it.
  *
- * @param now milliseconds since 1970. Two-digit years need it: one that seems more than 50 years ahead is the latest past year with
- *   these digits.
+ * @param now milliseconds since 1970, for two-digit years: a year that seems more than 50 years in the future is the latest past year with
+ *   these digits
  */
 export function parseHttpDate(text: string, now: number): number | null {
   let match = IMF_FIXDATE.exec(text)
@@ -46,7 +47,7 @@ export function parseHttpDate(text: string, now: number): number | null {
   if (match === null) return null
   const [, weekday, day, month, digits, hour, minute, second] = match
   const thisYear = new Date(now).getUTCFullYear()
-  // The year with these digits in (thisYear - 50, thisYear + 50]: whatever lies further ahead is the past one.
+  // The year with these digits in (thisYear - 50, thisYear + 50].
   let year = thisYear - (thisYear % 100) + Number(digits)
   if (year > thisYear + 50) year -= 100
   else if (year <= thisYear - 50) year += 100

@@ -56,7 +56,7 @@ for (const value of REFUSED) {
   test(`refuses ${JSON.stringify(value)}`, () => assert.equal(parseMediaType(value), null))
 }
 
-test('JSON is application/json and what ends in +json, in any case', () => {
+test('JSON is application/json and anything that ends in +json, in upper or lower case', () => {
   for (const type of ['application/json', 'Application/JSON', 'application/problem+json', 'model/x+Json']) assert.equal(isJson(type), true)
   for (const type of ['text/json', 'application/jsonp', 'application/json-seq', 'application/x-json', 'json'])
     assert.equal(isJson(type), false)

@@ -5,19 +5,19 @@ import { BACKSLASH, CLASS, DQUOTE, EQUALS, FIELD_VALUE, isBlank, isToken, SEMICO
 export interface MediaType {
   /** `type/subtype` in lower case. */
   readonly type: string
-  /** Name in lower case to value, quotes and their escapes removed. Whether case matters in a value depends on the parameter. */
+  /** Lower-case name to value, with quotes and escapes removed. Whether case matters in a value depends on the parameter. */
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/** What nothing better is known of (RFC 2046 §4.5.1). */
+/** The type to use if nothing better is known (RFC 2046 §4.5.1). */
 export const BYTES_TYPE = 'application/octet-stream'
 
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map()
 
 /**
- * Reads the value of a `Content-Type`, or gives null when it does not follow the grammar: no blanks around `/` and `=`, values are
- * tokens or quoted strings. Empty parameters (`a/b;;` and `a/b;`) are allowed by the grammar. A parameter that is given twice has two
- * readings (`charset=utf-8; charset=utf-7`), so the whole value is refused.
+ * Parses the value of a `Content-Type`; null if it does not follow the grammar: no blanks around `/` and `=`, and values that are tokens or
+ * quoted strings. The grammar allows empty parameters (`a/b;;` and `a/b;`). A repeated parameter can be read in two ways (`charset=utf-8;
+ * charset=utf-7`), so the whole value is refused.
  */
 export function parseMediaType(value: string): MediaType | null {
   if (value !== lastValue) {
@@ -27,7 +27,7 @@ export function parseMediaType(value: string): MediaType | null {
   return lastType
 }
 
-/** The engine asks for the type of a body, and whoever reads the body again; and most bodies have that of the one before. */
+/** The last value is cached: the engine and the reader of the body both parse it, and most bodies have the same type as the one before. */
 let lastValue = ''
 let lastType: MediaType | null = null
 
@@ -41,7 +41,10 @@ function readMediaType(value: string): MediaType | null {
   return parameters === null ? null : { type, parameters }
 }
 
-/** Whether this media type without parameters is JSON: `application/json`, or anything that ends in `+json` (RFC 6839 §3.1). Case does not matter. */
+/**
+ * Whether a media type without parameters is JSON: `application/json`, or anything that ends in `+json` (RFC 6839 §3.1). Case does not
+ * matter.
+ */
 export function isJson(essence: string): boolean {
   if (essence === 'application/json') return true
   const type = essence.toLowerCase()
@@ -50,7 +53,7 @@ export function isJson(essence: string): boolean {
   )
 }
 
-/** `*( OWS ";" OWS [ parameter ] )` from `at` to the end of `text`, or null. */
+/** Parses `*( OWS ";" OWS [ parameter ] )` from `at` to the end of `text`; null if it does not match. */
 function parseParameters(text: string, at: number): Map<string, string> | null {
   const parameters = new Map<string, string>()
   const end = text.length
@@ -80,12 +83,12 @@ function parseParameters(text: string, at: number): Map<string, string> | null {
   }
 }
 
-/** Index behind the closing quote of the quoted string that begins at `at`, or -1 (RFC 9110 §5.6.4). */
+/** Index after the closing quote of the quoted string that begins at `at`, or -1 (RFC 9110 §5.6.4). */
 function quotedStringEnd(text: string, at: number): number {
   for (at++; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === DQUOTE) return at + 1
-    // What may follow a backslash is what may stand in a quoted string, the quote and the backslash included.
+    // A backslash may be followed by anything that is allowed in a quoted string, including the quote and the backslash.
     if (code === BACKSLASH && ++at === text.length) return -1
     const judged = text.charCodeAt(at)
     if (judged > 0xff || (CLASS[judged]! & FIELD_VALUE) === 0) return -1

@@ -8,6 +8,7 @@
 // - A line that begins with `--boundary` is a delimiter (§5.1.1: it is enough that the boundary appears in its entirety after CRLF). It
 //   goes on with `--`, or with padding (SP, HTAB) and CRLF. Anything else is refused, also in the preamble: to read it as data would let
 //   two readers see two different forms.
+// - A `--boundary` in the preamble that is not at the start of a line, or follows a bare LF, is refused (see preamble.ts).
 // - The CRLF before a delimiter may be the one that ends a part's empty header line: that part is empty (so do Go and RFC 2046's grammar).
 // - Preamble and epilogue are dropped. `--boundary--` ends the form, whatever follows; a form may have no parts, as browsers send it.
 // - Line ends are CRLF. A bare CR or LF in a part's head, a folded line and NUL are refused; names are UTF-8 or refused.
@@ -21,6 +22,7 @@ import { isBoundary } from './boundary.ts'
 import { DelimiterSearch } from './delimiter-search.ts'
 import { type KnownHead, knownHead, rememberHead } from './known-part-heads.ts'
 import { type PartHead, readPartHead } from './part-head.ts'
+import { Preamble } from './preamble.ts'
 
 /** A limit of N allows N and refuses N + 1 with a `PayloadTooLargeError` that names it. */
 export interface MultipartLimits {
@@ -46,18 +48,20 @@ export interface PartHandler {
   partEnd(): boolean
 }
 
-const PREAMBLE = 0
+/** Nothing has come but the beginning of the first delimiter. */
+const START = 0
 const DATA = 1
-const AFTER_BOUNDARY = 2
-const PADDING = 3
-const SECOND_DASH = 4
-const DELIMITER_LF = 5
-const LINE_START = 6
-const LINE = 7
-const LINE_LF = 8
-const HEAD_LF = 9
-const EPILOGUE = 10
-const FAILED = 11
+const PREAMBLE = 2
+const AFTER_BOUNDARY = 3
+const PADDING = 4
+const SECOND_DASH = 5
+const DELIMITER_LF = 6
+const LINE_START = 7
+const LINE = 8
+const LINE_LF = 9
+const HEAD_LF = 10
+const EPILOGUE = 11
+const FAILED = 12
 
 /** CR and LF of a delimiter may already have been read: the start of the body counts as a line start, and so does a part's data. */
 const LINE_END_LENGTH = 2
@@ -71,7 +75,7 @@ export class MultipartParser {
   readonly #search: DelimiterSearch
   readonly #dashBoundary: string
 
-  #state = PREAMBLE
+  #state = START
   #failure: unknown = null
   #paused = false
   #partCount = 0
@@ -80,6 +84,8 @@ export class MultipartParser {
   #matched = LINE_END_LENGTH
   /** How many of them are no data in case it is no delimiter. */
   #assumed = LINE_END_LENGTH
+  /** Null while the body may begin with its first delimiter, as nearly all do. */
+  #preamble: Preamble | null = null
 
   /** The header line that is being read, without its line end. */
   #line: Buffer = NO_LINE
@@ -120,6 +126,7 @@ export class MultipartParser {
     try {
       while (at < end && !this.#paused) {
         if (this.#state <= DATA) at = this.#readContent(chunk, at, end)
+        else if (this.#state === PREAMBLE) at = this.#readPreamble(chunk, at, end)
         else if (this.#state <= DELIMITER_LF) this.#readDelimiter(chunk[at++]!)
         else if (this.#state === EPILOGUE) at = end
         else at = this.#readHead(chunk, at, end)
@@ -142,7 +149,16 @@ export class MultipartParser {
     throw this.#failure
   }
 
-  /** Preamble or data, up to a delimiter or as far as it is clear that there is none. Returns where it stopped. */
+  /** What stands before the first delimiter is dropped. Returns where it stopped. */
+  #readPreamble(chunk: Uint8Array, at: number, end: number): number {
+    const found = this.#preamble!.end(chunk, at, end)
+    if (found === -1) return end
+    this.#preamble = null
+    this.#state = AFTER_BOUNDARY
+    return found
+  }
+
+  /** Data, up to a delimiter or as far as it is clear that there is none; at the start, the first delimiter. Returns where it stopped. */
   #readContent(chunk: Uint8Array, at: number, end: number): number {
     const needle = this.#search.needle
     if (this.#matched > 0) {
@@ -157,6 +173,11 @@ export class MultipartParser {
       }
       this.#matched = matched
       if (at === end) return at
+      if (this.#state === START) {
+        this.#state = PREAMBLE
+        this.#preamble = new Preamble(needle.subarray(LINE_END_LENGTH), matched - LINE_END_LENGTH)
+        return at
+      }
       // It was no delimiter, and what was read of it cannot begin another: its only CR is its first byte.
       const assumed = this.#assumed
       this.#matched = 0
@@ -178,7 +199,7 @@ export class MultipartParser {
   }
 
   #give(bytes: Uint8Array, start: number, end: number): void {
-    if (this.#state === DATA && start < end) this.#paused = !this.#handler.partData(bytes, start, end)
+    if (start < end) this.#paused = !this.#handler.partData(bytes, start, end)
   }
 
   /** One byte of what follows `--boundary`: `--`, or padding and CRLF. */

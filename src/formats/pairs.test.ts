@@ -6,7 +6,7 @@ import { NO_PAIRS, Pairs } from './pairs.ts'
 
 const pairs = new Pairs(['a', '1', 'b', '', 'a', '2', 'A', '3'])
 
-test('values are found by their exact name, the first one or all', () => {
+test('get and getAll find values by their exact name', () => {
   assert.equal(pairs.get('a'), '1')
   assert.equal(pairs.get('A'), '3')
   assert.equal(pairs.get('b'), '')
@@ -17,7 +17,7 @@ test('values are found by their exact name, the first one or all', () => {
   assert.equal(pairs.has('1'), false)
 })
 
-test('pairs come in their order, repeated names included', () => {
+test('pairs are listed in their order, repeated names included', () => {
   const expected = [
     ['a', '1'],
     ['b', ''],
@@ -30,14 +30,14 @@ test('pairs come in their order, repeated names included', () => {
   assert.equal(NO_PAIRS.size, 0)
 })
 
-test('what is handed out is a copy', () => {
+test('a collection does not change when its results are changed', () => {
   pairs.getAll('a').push('9')
   for (const pair of pairs) pair[1] = '9'
   assert.deepEqual(pairs.getAll('a'), ['1', '2'])
   assert.equal(Reflect.set(pairs, 'size', 0), false)
 })
 
-test('JSON and console show a record without prototype', () => {
+test('JSON and console show a record without a prototype', () => {
   const record = new Pairs(['a', '1', 'b[]', '2', 'a', '3', '__proto__', 'x']).toJSON()
   assert.equal(Object.getPrototypeOf(record), null)
   assert.deepEqual(Object.entries(record), [

@@ -1,16 +1,16 @@
-// A read-only collection of names and values in the order in which they came: the query, and the fields of a form.
+// A read-only collection of names and values in the order in which they arrived: the query, and the fields of a form.
 
-/** Names are case-sensitive and may repeat. Nothing here changes after construction. */
+/** Names and values in their order. Names are case-sensitive and may repeat. A collection never changes. */
 export class Pairs implements Iterable<[name: string, value: string]> {
   /** Name, value, name, value. */
   readonly #list: readonly string[]
 
-  /** @param list name, value, name, value, as `parseForm` gives it. It is kept, not copied: whoever made it lets go of it. */
+  /** @param list name, value, name, value, as `parseForm` returns it. It is kept, not copied, so the caller must not change it. */
   constructor(list: readonly string[]) {
     this.#list = list
   }
 
-  /** How many pairs there are; a repeated name counts each time. */
+  /** The number of pairs. A repeated name counts each time. */
   get size(): number {
     return this.#list.length / 2
   }
@@ -26,7 +26,7 @@ export class Pairs implements Iterable<[name: string, value: string]> {
     return this.get(name) !== null
   }
 
-  /** All values of `name` in their order; empty when there is none. */
+  /** All values of `name` in their order; empty if there are none. */
   getAll(name: string): string[] {
     const list = this.#list
     const values: string[] = []
@@ -34,7 +34,7 @@ export class Pairs implements Iterable<[name: string, value: string]> {
     return values
   }
 
-  /** Every pair in its order, repeated names included. */
+  /** Every pair in order, repeated names included. */
   *entries(): IterableIterator<[name: string, value: string]> {
     const list = this.#list
     for (let i = 0; i < list.length; i += 2) yield [list[i]!, list[i + 1]!]
@@ -44,7 +44,9 @@ export class Pairs implements Iterable<[name: string, value: string]> {
     return this.entries()
   }
 
-  /** A record without prototype: name to value, or to the list of values where a name repeats. Names are as they came, `[]` included. */
+  /**
+   * A record without a prototype: name to value, or to the list of values if a name repeats. Names are as they arrived, including `[]`.
+   */
   toJSON(): Record<string, string | string[]> {
     const record: Record<string, string | string[]> = Object.create(null)
     for (const [name, value] of this) {
@@ -56,11 +58,11 @@ export class Pairs implements Iterable<[name: string, value: string]> {
     return record
   }
 
-  /** So that `console.log(request.query)` shows what is in it. */
+  /** Makes `console.log(request.query)` show the pairs. */
   [Symbol.for('nodejs.util.inspect.custom')](): Record<string, string | string[]> {
     return this.toJSON()
   }
 }
 
-/** No pairs. */
+/** An empty collection. */
 export const NO_PAIRS: Pairs = new Pairs([])

@@ -33,7 +33,7 @@ const NAMES: readonly (readonly [says: string, parameters: string, name: string,
 ]
 
 for (const [says, parameters, name, fileName] of NAMES) {
-  test(`${says}: ${parameters}`, () => assert.deepEqual(disposition(parameters), { name, fileName, contentType: null }))
+  test(`${says}: ${parameters}`, () => assert.deepEqual(disposition(parameters), { name, fileName, contentType: null, charset: 'utf-8' }))
 }
 
 test('a type is handed on as it was sent; other fields are ignored', () => {
@@ -44,7 +44,7 @@ test('a type is handed on as it was sent; other fields are ignored', () => {
     'X-Other: 2',
     'X-Empty:',
   ]
-  assert.deepEqual(readPartHead(lines), { name: 'a', fileName: null, contentType: 'Text/Plain; charset=UTF-8' })
+  assert.deepEqual(readPartHead(lines), { name: 'a', fileName: null, contentType: 'Text/Plain; charset=UTF-8', charset: 'utf-8' })
   assert.equal(readPartHead([...lines.slice(2), 'Content-Type:'])?.contentType, null)
 })
 

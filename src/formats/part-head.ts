@@ -3,6 +3,8 @@
 import { BACKSLASH, DQUOTE, EQUALS, isBlank, isToken, SEMICOLON, tokenEnd, trimBlanks } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 
+import { type Charset, charsetOf } from './charset.ts'
+import { parseMediaType } from './media-type.ts'
 import { decodePercent, decodePercentBytes } from './percent.ts'
 
 export interface PartHead {
@@ -12,6 +14,13 @@ export interface PartHead {
   readonly fileName: string | null
   /** `Content-Type` as it was sent, or null when there is none. RFC 7578 §4.4 reads that as `text/plain`. */
   readonly contentType: string | null
+  /** Of the text of a field; of a file it means nothing. */
+  readonly charset: Charset
+}
+
+/** A part that names a file, or that is plainly bytes, is a file; any other is a field (RFC 7578 §4.2, §4.4). */
+export function isFile({ fileName, contentType }: Pick<PartHead, 'fileName' | 'contentType'>): boolean {
+  return fileName !== null || (contentType !== null && /^application\/octet-stream(?=[;\s]|$)/i.test(contentType))
 }
 
 /**
@@ -21,7 +30,8 @@ export interface PartHead {
  * comes twice is refused.
  *
  * - `Content-Disposition` has to be `form-data` with a `name`.
- * - `Content-Type` is handed on as it is.
+ * - `Content-Type` is handed on as it is. The text of a field is in the charset that it says (RFC 7578 §4.4), else in UTF-8. A charset that is
+ *   not read here is refused: the text would be another one.
  * - `Content-Transfer-Encoding` is deprecated (§4.7). 7bit, 8bit and binary change nothing; any other is refused, not decoded.
  *
  * @throws WEIR_MULTIPART_HEADER_SYNTAX, WEIR_MULTIPART_PART_NAME, WEIR_MULTIPART_ENCODING
@@ -98,7 +108,15 @@ function readDisposition(line: string, contentType: string | null): PartHead {
     fileName = decodeExtended(extended) ?? fileName
     if (fileName === null) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'filename* cannot be decoded')
   }
-  return { name: undoHtmlEscapes(name), fileName, contentType: contentType === '' ? null : contentType }
+  const type = contentType === '' ? null : contentType
+  return { name: undoHtmlEscapes(name), fileName, contentType: type, charset: textCharset(fileName, type) }
+}
+
+function textCharset(fileName: string | null, contentType: string | null): Charset {
+  if (contentType === null || isFile({ fileName, contentType })) return 'utf-8'
+  const charset = charsetOf(parseMediaType(contentType)?.parameters.get('charset'))
+  if (charset === null) throw new WeirError('WEIR_MULTIPART_ENCODING', 'the charset of a field')
+  return charset
 }
 
 function onlyValue(present: string | null, value: string, isQuoted: boolean): string {

@@ -1,19 +1,19 @@
-// Percent-decoding that refuses what it cannot decode. (Forms keep it: form.ts.)
+// Percent-decoding that refuses what it cannot decode. (Forms keep such text unchanged: form.ts.)
 //
-// Works on the bytes of the whole piece, because a character may be spread over several `%xx`. Never throws: an exception for each of
-// thousands of bad escapes would cost far more than reading them.
+// It decodes all bytes of a text before it reads them as UTF-8, because a character may be spread over several `%xx`. It never throws:
+// thousands of bad escapes would cost far more as exceptions than the reading itself.
 
 import { Buffer, isUtf8 } from 'node:buffer'
 
 import { HEX, NOT_HEX, PERCENT } from '../base/ascii.ts'
 
-/** `text` with every `%xx` decoded, or null when a `%` is not followed by two hexadecimal digits or the bytes are not UTF-8. */
+/** `text` with every `%xx` decoded; null if a `%` is not followed by two hexadecimal digits or the bytes are not UTF-8. */
 export function decodePercent(text: string): string | null {
   const bytes = decodePercentBytes(text)
   return bytes !== null && isUtf8(bytes) ? bytes.toString('utf8') : null
 }
 
-/** The bytes of `text` with every `%xx` decoded, or null when a `%` is not followed by two hexadecimal digits. */
+/** The bytes of `text` with every `%xx` decoded; null if a `%` is not followed by two hexadecimal digits. */
 export function decodePercentBytes(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'utf8')
   let length = 0

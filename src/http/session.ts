@@ -3,7 +3,7 @@
 import type { Head } from '../wire/head/head.ts'
 import { HttpResponse } from './answer/response.ts'
 import type { ClientCertificate, ConnectionInfo } from './connection-info.ts'
-import type { Serialize } from './json-engine.ts'
+import { noJsonForm, type Serialize } from './json-engine.ts'
 import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch, RouteMetadata } from './route-info.ts'
 
@@ -99,6 +99,14 @@ export class HttpSession {
     this.request = request
     this.match = match
     this.#serialize = serialize
+  }
+
+  /**
+   * A session has no JSON form: it holds the server and all of the request.
+   * @throws WEIR_RESULT_UNSENDABLE
+   */
+  toJSON(): never {
+    throw noJsonForm('a session', 'session.requestId')
   }
 
   /** The answer to this request. */

@@ -5,13 +5,16 @@ import { WeirError } from '../base/errors.ts'
 /** What has no properties of its own that one could name. */
 type Leaf = string | number | bigint | boolean | symbol | null | undefined | Date | readonly unknown[] | ((...args: never[]) => unknown)
 
-/** The key paths of `T`, at most four names long: `'name' | 'address' | 'address.city'`. */
+/** What a path goes on into: a path into an array applies to each of its elements. */
+type Inner<V> = V extends readonly (infer Element)[] ? NonNullable<Element> : NonNullable<V>
+
+/** The key paths of `T`, at most four names long: `'name' | 'address' | 'address.city' | 'lines' | 'lines.price'`. */
 export type KeyPath<T, Rest extends readonly unknown[] = [1, 1, 1]> = T extends Leaf
   ? never
   : { [K in keyof T & string]: T[K] extends (...args: never[]) => unknown ? never : K | DeeperPath<K, T[K], Rest> }[keyof T & string]
 
 type DeeperPath<K extends string, V, Rest extends readonly unknown[]> = Rest extends readonly [unknown, ...infer Fewer]
-  ? `${K}.${KeyPath<NonNullable<V>, Fewer>}`
+  ? `${K}.${KeyPath<Inner<V>, Fewer>}`
   : never
 
 /**

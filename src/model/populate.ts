@@ -4,12 +4,13 @@
 // still looked at, so that a client hears of all its mistakes at once.
 
 import { type BindingFailure, ModelBindingError } from '../base/errors.ts'
-import { MAX_MISMATCHES, Mismatch, shorten, show } from '../schema/mismatch.ts'
+import { hide, MAX_MISMATCHES, Mismatch, shorten, show } from '../schema/mismatch.ts'
 import type { ReadContext, Schema } from '../schema/schema.ts'
 import { t } from '../schema/t.ts'
 
 import { fieldsOf } from './fields.ts'
 import { type Choice, Selection } from './key-paths.ts'
+import { SecretPaths } from './secret-paths.ts'
 
 export interface PopulateOptions extends ReadContext {
   /** Names or key paths of the properties that may be written; null or absent: all. */
@@ -18,6 +19,8 @@ export interface PopulateOptions extends ReadContext {
   readonly excludeProperties?: Iterable<string> | null
   /** How deep objects and arrays may lie in one another. */
   readonly maxDepth?: number
+  /** Names or key paths of properties whose values no failure shows. */
+  readonly secret?: readonly string[]
 }
 
 type Properties = Readonly<Record<string, unknown>>
@@ -51,6 +54,8 @@ class Population {
   readonly #options: PopulateOptions
   readonly #selection: Selection | null
   readonly #maxDepth: number
+  /** Made at the first failure. */
+  #secrets: SecretPaths | null = null
   /** Target, key, new value and old one, one after the other. */
   readonly #writes: unknown[] = []
 
@@ -81,7 +86,8 @@ class Population {
       const isKnown = key !== '__proto__' && (isNext || schema !== undefined || Object.hasOwn(model, key))
       const present = isKnown ? (model as Record<string, unknown>)[key] : undefined
       if (!isKnown || (schema === undefined && typeof present === 'function')) {
-        if (this.#options.unknownProperties === 'error') this.#fail(path, 'no such property', show(given))
+        // A name that is misspelt may be that of a secret.
+        if (this.#options.unknownProperties === 'error') this.#fail(path, 'no such property', show(given), this.#hasSecrets(model))
         continue
       }
       const choice = this.#selection === null ? 'all' : this.#selection.of(path, isIncluded)
@@ -116,7 +122,7 @@ class Population {
   #convert(schema: Schema<unknown>, value: unknown, path: string): unknown {
     const converted = this.#isJson ? schema.fromValue(value, this.#options) : this.#convertTexts(schema, value as string | string[])
     if (!(converted instanceof Mismatch)) return converted === undefined ? SKIP : converted
-    for (const failure of converted.failures(path, 'body')) if (this.failures.length < MAX_MISMATCHES) this.failures.push(failure)
+    for (const { name, expected, actual } of converted.failures(path, 'body')) this.#fail(name, expected, actual)
     return SKIP
   }
 
@@ -128,14 +134,15 @@ class Population {
   #infer(present: unknown, value: unknown, path: string, choice: Choice, depth: number): unknown {
     const schema = BY_TYPE[typeof present]
     if (value === null && this.#isJson) return this.#select(this.#inferNull(present, schema, path), present, path, choice)
-    if (schema !== undefined) return this.#convert(schema, value, path)
-    if (present instanceof Date) return this.#convert(t.dateTime, value, path)
-    if (Array.isArray(present)) return this.#inferArray(present, value, path, depth)
+    const scalar = schema ?? (present instanceof Date ? t.dateTime : undefined)
+    // A path into what has no parts names nothing that could be written.
+    if (scalar !== undefined) return choice === 'some' ? SKIP : this.#convert(scalar, value, path)
+    if (Array.isArray(present)) return this.#select(this.#inferArray(present, value, path, depth), present, path, choice)
     if (present === null || present === undefined) {
       return this.#isJson ? this.#select(this.#copy(value, path, depth), present, path, choice) : value
     }
     if (!isModel(present)) return this.#fail(path, 'nothing: this property cannot be mapped', show(value))
-    if (!this.#isJson || !isObject(value)) return this.#fail(path, 'an object', show(value))
+    if (!this.#isJson || !isObject(value)) return this.#fail(path, 'an object', show(value), this.#hasSecrets(present))
     if (depth >= this.#maxDepth) return this.#fail(path, `at most ${this.#maxDepth} levels`, 'more')
     this.readObject(present, value, path, choice !== 'some', depth + 1)
     return SKIP
@@ -149,12 +156,17 @@ class Population {
     return null
   }
 
+  /** Its elements are what the first one is. The elements of a form are texts: without a first one they stay what they are. */
   #inferArray(present: readonly unknown[], value: unknown, path: string, depth: number): unknown {
-    if (!this.#isJson) return this.#convert(TEXTS, value, path)
-    if (!Array.isArray(value)) return this.#fail(path, 'an array', show(value))
     const first = present[0]
     const element = first instanceof Date ? t.dateTime : BY_TYPE[typeof first]
-    return element === undefined ? this.#copy(value, path, depth) : this.#convert(t.array(element), value, path)
+    if (element !== undefined) return this.#convert(t.array(element), value, path)
+    if (!this.#isJson) {
+      return first === undefined || first === null
+        ? this.#convert(TEXTS, value, path)
+        : this.#fail(path, 'an array of objects', show(value), this.#hasSecrets(first))
+    }
+    return Array.isArray(value) ? this.#copy(value, path, depth) : this.#fail(path, 'an array', show(value), this.#hasSecrets(first))
   }
 
   /**
@@ -163,10 +175,12 @@ class Population {
    */
   #select(value: unknown, present: unknown, path: string, choice: Choice): unknown {
     if (choice === 'all' || value === SKIP) return value
-    if (!isModel(value)) return SKIP
     const isThere = isModel(present)
+    if (Array.isArray(value)) return isThere ? SKIP : this.#selectElements(value, path, choice)
+    if (!isModel(value)) return SKIP
     const parts: Record<string, unknown> = {}
     for (const [key, part] of Object.entries(value)) {
+      if (key === '__proto__') continue // a schema of another library may have let it through
       const partPath = `${path}.${key}`
       const partChoice = this.#selection!.of(partPath, choice !== 'some')
       if (partChoice === 'none') continue
@@ -179,6 +193,19 @@ class Population {
     return isThere ? SKIP : parts
   }
 
+  /**
+   * A key path applies to each element. An array is replaced as a whole: no element takes over what may not be written from the one that had
+   * its index, because the client chooses the order. Elements without parts are kept, unless only parts are included.
+   */
+  #selectElements(list: readonly unknown[], path: string, choice: Choice): unknown {
+    const kept: unknown[] = []
+    for (const element of list) {
+      const selected = Array.isArray(element) || isModel(element) ? this.#select(element, undefined, path, choice) : element
+      if (selected !== SKIP && (selected !== element || choice === 'most')) kept.push(selected)
+    }
+    return kept.length === 0 && list.length > 0 ? SKIP : kept
+  }
+
   /** JSON of any form. `__proto__` is left out: what reads the model later might copy it onto a prototype. */
   #copy(value: unknown, path: string, depth: number): unknown {
     if (typeof value !== 'object' || value === null || !isParsed(value)) return value
@@ -189,11 +216,19 @@ class Population {
     return copy
   }
 
-  #fail(path: string, expected: string, actual: string | undefined): typeof SKIP {
-    if (this.failures.length < MAX_MISMATCHES) {
-      const name = shorten(path)
-      this.failures.push(actual === undefined ? { name, in: 'body', expected } : { name, in: 'body', expected, actual })
-    }
+  /** Whether a property of `model`, or any that the options name, is secret. */
+  #hasSecrets(model: unknown): boolean {
+    if (this.#options.secret !== undefined && this.#options.secret.length > 0) return true
+    return isModel(model) && [...(fieldsOf(model)?.values() ?? [])].some((schema) => schema.holdsSecret)
+  }
+
+  /** @param mayBeSecret the value is not that of the property it was sent for */
+  #fail(path: string, expected: string, actual: string | undefined, mayBeSecret = false): typeof SKIP {
+    if (this.failures.length >= MAX_MISMATCHES) return SKIP
+    this.#secrets ??= new SecretPaths(this.#options.secret ?? [])
+    const [wanted, came] = mayBeSecret || this.#secrets.covers(path) ? hide(expected, actual) : [expected, actual]
+    const failure = { name: shorten(path), in: 'body', expected: wanted } as const
+    this.failures.push(came === undefined ? failure : { ...failure, actual: came })
     return SKIP
   }
 }

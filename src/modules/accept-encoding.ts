@@ -1,19 +1,19 @@
-// Which coding a client is given (RFC 9110 §12.5.3).
+// Chooses the content coding for a client (RFC 9110 §12.5.3).
 
 import { requireOptionalPackage } from '../base/packages.ts'
 
-/** What stands for no coding in Accept-Encoding. */
+/** The name of no coding in Accept-Encoding. */
 const IDENTITY = 'identity'
 
 export interface EncodingChoice {
-  /** Codings that the client likes better than none, the best first. */
+  /** Codings that the client prefers to none, the best first. */
   readonly codings: readonly string[]
-  /** Whether it would take the content without one. */
+  /** Whether the client accepts the content without a coding. */
   readonly takesIdentity: boolean
 }
 
 interface NegotiatorClass {
-  // What @types/negotiator has does not know `preferred`.
+  // @types/negotiator does not declare `preferred`.
   new (request: {
     readonly headers: Readonly<Record<string, string>>
   }): {
@@ -21,20 +21,20 @@ interface NegotiatorClass {
   }
 }
 
-/** Clients send few values; these are remembered, up to so many, and only if they are not longer. */
+/** Clients send only a few different values. Up to this many are remembered, unless they are longer than `MAX_REMEMBERED_LENGTH`. */
 const MAX_REMEMBERED = 256
 const MAX_REMEMBERED_LENGTH = 128
-/** A longer field is none: `negotiator` would take 13 ms for 60 KB. Browsers send some 25 bytes. */
+/** A longer field is ignored: `negotiator` would take 13 ms for 60 KB. Browsers send some 25 bytes. */
 const MAX_LENGTH = 1024
 
-/** Puts codings into the order in which a client likes them; those that it likes as well stay in the order in which they were given. */
+/** Sorts codings by a client's preference. Codings that the client likes equally keep the order of `codings`. */
 export class EncodingChooser {
   readonly #Negotiator: NegotiatorClass
   readonly #preferred: readonly string[]
   readonly #remembered = new Map<string, EncodingChoice>()
 
   /**
-   * @param codings those that there are, the best first
+   * @param codings the available ones, the best first
    * @throws WEIR_PACKAGE_MISSING
    */
   constructor(codings: readonly string[]) {
@@ -42,7 +42,10 @@ export class EncodingChooser {
     this.#preferred = [...codings, IDENTITY]
   }
 
-  /** @param accept the field, or null without one: then nothing is said about codings, and none is used. One above 1 KiB counts as none */
+  /**
+   * @param accept the value of the field. Null if there is none: then the client states no preference, and no coding is used. A value of
+   *   more than 1 KiB is ignored
+   */
   choose(accept: string | null): EncodingChoice {
     if (accept === null || accept.length > MAX_LENGTH) return NO_CODING
     let choice = this.#remembered.get(accept)

@@ -1,10 +1,10 @@
-// One timer for everything that lives long, instead of one for each: all of its listeners are called in turn.
+// One timer for many long-lived objects, instead of one each. It calls all of its listeners in turn.
 
 import { type Clock, systemClock } from '../base/clock.ts'
 
-/** Something that wants to know how time goes by. */
+/** An object that is called at regular intervals. */
 export interface HeartbeatListener {
-  /** @param now milliseconds on the clock that `HeartbeatTimer.now` reads too */
+  /** @param now milliseconds on the clock that `HeartbeatTimer.now` reads */
   onHeartbeat(now: number): void
 }
 
@@ -19,7 +19,7 @@ export class HeartbeatTimer {
   readonly #listeners = new Set<HeartbeatListener>()
   #stop: (() => void) | null = null
 
-  /** @param intervalMs what the listeners measure: they are called ten times as often, but not more than once a second */
+  /** @param intervalMs the interval that the listeners measure. They are called ten times as often, but at most once a second */
   constructor(intervalMs: number, clock: Clock = systemClock) {
     this.#clock = clock
     this.intervalMs = intervalMs
@@ -50,10 +50,10 @@ export class HeartbeatTimer {
   }
 }
 
-/** Those that have listeners. Intervals may differ from one to the next: no timer is kept behind its last listener. */
+/** The timers that have listeners. A timer is removed with its last listener, because programs may use ever new intervals. */
 const shared = new Map<number, HeartbeatTimer>()
 
-/** Adds a listener to the timer that all listeners with this interval have in common. */
+/** Adds a listener to the timer that all listeners with this interval share. */
 export function startHeartbeat(intervalMs: number, listener: HeartbeatListener): HeartbeatTimer {
   let timer = shared.get(intervalMs)
   if (timer === undefined) {
@@ -64,7 +64,7 @@ export function startHeartbeat(intervalMs: number, listener: HeartbeatListener):
   return timer
 }
 
-/** What `startHeartbeat` has begun ends. */
+/** Removes a listener that `startHeartbeat` added. */
 export function stopHeartbeat(timer: HeartbeatTimer, listener: HeartbeatListener): void {
   timer.delete(listener)
   if (timer.isEmpty) shared.delete(timer.intervalMs)

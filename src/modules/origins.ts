@@ -1,26 +1,30 @@
-// Which pages are meant, told by the Origin that browsers send (RFC 6454 §7): one way to say it for all modules that ask.
+// Selects pages by the Origin that browsers send (RFC 6454 §7), in the same way for all modules.
 
 import { invalid } from '../base/options.ts'
 import type { HttpSession } from '../http/session.ts'
 
-/** An origin as browsers send it, `https://app.example.com`, or an expression that must match all of one. */
+/** An origin as browsers send it, such as `https://app.example.com`, or an expression that must match the whole origin. */
 export type AllowedOrigin = string | RegExp
 
-/** Decides about one origin, for one request. Never asked about requests without Origin. */
+/** Decides about one origin for one request. It is not called for requests without Origin. */
 export type OriginPredicate = (origin: string, session: HttpSession) => boolean | Promise<boolean>
 
 /**
- * `'*'`: every page. `'same'`: pages of the Host that was asked. Else an origin, an expression, a list of both, or a predicate. The origin
- * `null` (sandboxed frames, files) is allowed by `'*'`, by its name, or by the predicate: never by an expression, which would rarely mean it.
+ * `'*'` means every page, and `'same'` means pages of the Host that the request names. Otherwise an origin, an expression, a list of both,
+ * or a predicate. The origin `null` (sandboxed frames, files) is allowed by `'*'`, by its name or by a predicate. Expressions never match
+ * it, because that is rarely intended.
  */
 export type Origins = '*' | 'same' | AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
 
-/** The origin of pages that have none: any page can make itself one, in a sandboxed frame. */
+/** The origin of pages that have none. Any page can get it, in a sandboxed frame. */
 const NULL = 'null'
-/** A serialized origin: scheme, host, perhaps a port; in lower case, without a slash behind it. */
+/** A serialized origin: scheme, host and perhaps a port, in lower case, without a trailing slash. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s@A-Z]+$/
 
-/** @param owner the module whose option it is @throws WEIR_OPTION_INVALID */
+/**
+ * @param owner the module whose option this is
+ * @throws WEIR_OPTION_INVALID
+ */
 export function predicateOf(owner: string, origins: Origins): OriginPredicate {
   if (typeof origins === 'function') return origins
   if (origins === '*') return () => true
@@ -28,15 +32,19 @@ export function predicateOf(owner: string, origins: Origins): OriginPredicate {
   const names = new Set<string>()
   const patterns: RegExp[] = []
   for (const one of Array.isArray(origins) ? (origins as readonly AllowedOrigin[]) : [origins as AllowedOrigin]) {
-    // Of its own: it must match all of the origin, and remember nothing from one request to the next, as `g` and `y` do.
+    // A new expression, because it must match the whole origin and must not keep state from one request to the next, as `g` and `y` do.
     if (one instanceof RegExp) patterns.push(new RegExp(`^(?:${one.source})$`, one.flags.replace(/[gy]/g, '')))
     else if (typeof one === 'string' && (one === NULL || ORIGIN.test(one))) names.add(one)
-    else throw invalid(owner, `${JSON.stringify(one)} is no origin: scheme://host[:port] in lower case, without a slash at the end`)
+    else
+      throw invalid(owner, `${JSON.stringify(one)} is not an origin: write scheme://host[:port] in lower case, without a slash at the end`)
   }
   return (origin) => names.has(origin) || (origin !== NULL && patterns.some((pattern) => pattern.test(origin)))
 }
 
-/** The scheme is the client's: behind a proxy that speaks TLS nobody else knows it. A default port may stand there or not. */
+/**
+ * The scheme is taken from the client's Origin, because behind a proxy that terminates TLS nobody else knows it. A default port may be
+ * written or not.
+ */
 function isSameHost(origin: string, host: string): boolean {
   const [, scheme] = /^(https?):\/\//i.exec(origin) ?? []
   if (scheme === undefined || !URL.canParse(origin) || !URL.canParse(`${scheme}://${host}`)) return false

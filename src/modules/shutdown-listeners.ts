@@ -1,13 +1,15 @@
-// Who has to be told that a server stops: one listener for all, so that the thousandth stream comes and goes as cheaply as the first.
+// What to stop when a server stops. One listener serves all, so that the thousandth stream costs no more to add and remove than the first.
 
-/** Something that ends itself when its server stops. */
+/** An object that ends its work when its server stops. */
 export interface ShutdownListener {
   stop(): void
 }
 
 const listenersOf = new WeakMap<AbortSignal, Set<ShutdownListener>>()
 
-/** Calls `listener.stop` when the signal aborts, unless it was removed before. Not if it has aborted already. */
+/**
+ * Calls `listener.stop` when the signal aborts, unless the listener was removed before. Does nothing if the signal has already aborted.
+ */
 export function addShutdownListener(signal: AbortSignal, listener: ShutdownListener): void {
   let all = listenersOf.get(signal)
   if (all === undefined) {

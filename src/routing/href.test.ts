@@ -15,7 +15,7 @@ test('values are written into the template and encoded', () => {
   assert.equal(href('/list/', {}), '/list/')
 })
 
-test('what a path may hold is left readable', () => {
+test('characters that a path may contain are not encoded', () => {
   assert.equal(href('/:x', { x: `-._~!$&'()*+,;=:@` }), `/-._~!$&'()*+,;=:@`)
 })
 
@@ -23,11 +23,11 @@ test('the text of a template is encoded', () => {
   assert.equal(href('/grüße/a%2fb/%2A/a b', {}), '/gr%C3%BC%C3%9Fe/a%2Fb/*/a%20b')
 })
 
-test('the slashes of a rest stay slashes', () => {
+test('slashes in the value of a rest parameter are not encoded', () => {
   assert.equal(href('/files/*path', { path: 'a b/c/' }), '/files/a%20b/c/')
 })
 
-test('a query follows, with arrays repeated and absent values left out', () => {
+test('a query is appended: arrays repeat their name, and null and undefined are left out', () => {
   assert.equal(
     href('/s', {}, { q: 'a b&c', page: 2, tag: ['x', 'y'], none: undefined, null: null, on: false }),
     '/s?q=a+b%26c&page=2&tag=x&tag=y&on=false',
@@ -36,7 +36,7 @@ test('a query follows, with arrays repeated and absent values left out', () => {
   assert.equal(href('/s', {}, { tag: [] }), '/s')
 })
 
-test('a value that no path can carry is refused', () => {
+test('a value that cannot be part of a path is refused', () => {
   const refused = { code: 'WEIR_ROUTE_TEMPLATE' }
   for (const id of ['', '.', '..', '\ud800']) assert.throws(() => href('/:id', { id }), refused, id)
   for (const path of ['', '/a', 'a/../b', '.']) assert.throws(() => href('/f/*path', { path }), refused, path)
@@ -44,7 +44,7 @@ test('a value that no path can carry is refused', () => {
   assert.throws(() => href('/:toString', Object.create({ toString: 'x' })), refused)
 })
 
-test('what is written is what the matcher reads', () => {
+test('the matcher reads back the values that href wrote', () => {
   const matcher = new Matcher<{ source: string }>()
   matcher.add('GET', new Template('/a/:x/*rest'), null, { source: 'route' })
   const segment = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => text !== '.' && text !== '..' && !text.includes('/'))

@@ -1,23 +1,23 @@
-// From a template and its values back to a path: what the matcher takes apart, put together again.
+// Builds a path from a template and values: the inverse of matching.
 
 import { WeirError } from '../base/errors.ts'
 
 import { encodeSegment, type ParamsOf, Template } from './template.ts'
 
-/** What can be written into a path or a query as it is. */
+/** A value that can be written into a path or a query. */
 export type HrefValue = string | number | bigint | boolean
 
 export type HrefValues<P extends string> = { readonly [Name in keyof ParamsOf<P>]: HrefValue }
 
-/** An array repeats its name; null and undefined leave it out. */
+/** An array repeats its name; null and undefined leave the name out. */
 export type HrefQuery = { readonly [name: string]: HrefValue | readonly HrefValue[] | null | undefined }
 
 /**
- * The path that `template` matches with these values, percent-encoded, followed by the query if there is one:
- * `href('/users/:id', { id: 5 }, { tab: 'a b' })` is `/users/5?tab=a+b`.
+ * The path that `template` matches with these values, percent-encoded, followed by the query if there is one: `href('/users/:id', { id: 5
+ * }, { tab: 'a b' })` returns `/users/5?tab=a+b`.
  *
- * @throws WEIR_ROUTE_TEMPLATE for a value that no path can carry: a missing or empty one, `.` or `..` (clients resolve them, encoded or
- * not), a rest that begins with a slash, half a surrogate pair
+ * @throws WEIR_ROUTE_TEMPLATE for a value that cannot be part of a path: a missing or empty one, `.` or `..` (clients resolve them, encoded
+ *   or not), a rest that begins with a slash, half a surrogate pair
  */
 export function href<P extends string>(template: P, values: HrefValues<P>, query?: HrefQuery): string {
   const parsed: Template = new Template(template)

@@ -1,4 +1,4 @@
-// The matcher against a matcher that is too simple to be wrong: it looks at every route, and sorts what matches.
+// Compares the matcher with one that is too simple to be wrong: it tries every route and sorts those that match.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -36,7 +36,7 @@ const requests = fc.record({
   path: fc.array(fc.oneof(piece, fc.constantFrom('', 'abcd', 'q')), { maxLength: 5 }).map((parts) => `/${parts.join('/')}`),
 })
 
-test('the matcher finds what trying every route finds', () => {
+test('the matcher finds the same route as trying every route', () => {
   fc.assert(
     fc.property(fc.array(routes, { maxLength: 30 }), fc.array(requests, { minLength: 1, maxLength: 30 }), (candidates, asked) => {
       const matcher = new Matcher<TestRoute>()
@@ -74,7 +74,7 @@ function best(known: readonly TestRoute[], method: string, path: string, host: s
   return ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1))[0]?.route
 }
 
-/** The smaller, the more exact. The very host is 000, then the longer the part that is told the better. */
+/** The smaller, the more exact: an exact host ranks 000, and a `*.` host ranks better the longer it is. */
 function hostRank(bound: string | null, host: string): string | null {
   if (bound === null) return '999'
   if (!bound.startsWith('*')) return bound === host ? '000' : null
@@ -82,7 +82,7 @@ function hostRank(bound: string | null, host: string): string | null {
   return host.endsWith(end) && host.length > end.length && !host.startsWith('.') ? String(900 - end.length) : null
 }
 
-/** One digit a segment: text before parameter before rest. */
+/** One digit for each segment: text before parameter before rest. */
 function shapeRank(template: Template, path: string): string | null {
   if (valuesOf(template, path) === null) return null
   return template.segments.map(({ kind }) => ['text', 'parameter', 'rest'].indexOf(kind)).join('')

@@ -8,7 +8,7 @@ interface TestRoute {
   readonly source: string
 }
 
-/** Lines like `GET /users/:id` or `ANY api.example.com/users`. */
+/** Adds routes given as lines such as `GET /users/:id` or `ANY api.example.com/users`. */
 function matcherOf(...lines: readonly string[]): Matcher<TestRoute> {
   const matcher = new Matcher<TestRoute>()
   for (const line of lines) add(matcher, line)
@@ -27,7 +27,7 @@ function found(matcher: Matcher<TestRoute>, method: string, path: string, host =
   return matcher.find(method, path, host)?.route.source
 }
 
-test('a path without parameters is found as it is, and nothing like it', () => {
+test('a template without parameters matches its path exactly', () => {
   const matcher = matcherOf('GET /', 'GET /users', 'GET /users/')
   assert.equal(found(matcher, 'GET', '/'), 'GET /')
   assert.equal(found(matcher, 'GET', '/users'), 'GET /users')
@@ -36,7 +36,7 @@ test('a path without parameters is found as it is, and nothing like it', () => {
     assert.equal(found(matcher, 'GET', path), undefined, path)
 })
 
-test('a match without parameters is one and the same object every time', () => {
+test('a match without parameters is the same object every time', () => {
   const matcher = matcherOf('GET /users', 'GET /posts')
   const match = matcher.find('GET', '/users', '')
   assert.equal(matcher.find('GET', '/users', ''), match)
@@ -44,7 +44,7 @@ test('a match without parameters is one and the same object every time', () => {
   assert.deepEqual(match?.values, [])
 })
 
-test('parameters take one whole segment each', () => {
+test('each parameter matches one whole segment', () => {
   const matcher = matcherOf('GET /a/:x', 'GET /a/:x/b/:y/:z/:v')
   assert.deepEqual(matcher.find('GET', '/a/1', '')?.values, ['1'])
   assert.deepEqual(matcher.find('GET', '/a/1/b/2/3/4', '')?.values, ['1', '2', '3', '4'])
@@ -57,7 +57,7 @@ test('%2F does not end a segment', () => {
   assert.deepEqual(matcherOf('GET /a/:x/b').find('GET', '/a/1%2F2/b', '')?.values, ['1%2F2'])
 })
 
-test('a rest takes all that is left: at least one character, and no slash first', () => {
+test('a rest matches the rest of the path: at least one character, the first not a slash', () => {
   const matcher = matcherOf('GET /files/*path')
   assert.deepEqual(matcher.find('GET', '/files/a', '')?.values, ['a'])
   assert.deepEqual(matcher.find('GET', '/files/a//b/', '')?.values, ['a//b/'])
@@ -73,14 +73,14 @@ test('text beats a parameter, which beats a rest, segment by segment', () => {
   assert.equal(found(matcher, 'GET', '/c/c'), 'GET /*r')
 })
 
-test('what does not lead to a route is taken back', () => {
+test('a branch that leads to no route is abandoned for the next one', () => {
   const matcher = matcherOf('GET /a/:x/c', 'GET /:y/b/:z', 'GET /:y/*r')
   assert.deepEqual(matcher.find('GET', '/a/b/d', '')?.values, ['a', 'd'])
   assert.deepEqual(matcher.find('GET', '/a/b/c', '')?.values, ['b'])
   assert.deepEqual(matcher.find('GET', '/a/c/d', '')?.values, ['a', 'c/d'])
 })
 
-test('texts that begin alike are told apart, wherever they part', () => {
+test('texts with the same beginning are distinguished, wherever they differ', () => {
   const words = ['a', 'ab', 'abc', 'abd', 'b', 'abcdefgh', 'abcdefgi', 'ä', 'äb', 'ö', '日本', '日曜']
   const matcher = matcherOf(...words.map((word) => `GET /${word}/:x`), ...words.map((word) => `GET /p/:x/${word}`))
   for (const word of words) {
@@ -99,13 +99,13 @@ test('a text that is longer than what is left of the path does not match, even i
   assert.deepEqual(matcher.find('GET', '/p/a/a/a', '')?.values, ['a'])
 })
 
-test('the order of adding does not matter', () => {
+test('the order in which routes are added does not matter', () => {
   const lines = ['GET /a/:x', 'GET /ab/:x', 'GET /a/b/:x', 'GET /a/*r', 'GET /:y/z', 'GET /abc/d/:x']
   const paths = ['/a/1', '/ab/1', '/a/b/1', '/a/b', '/a/1/2', '/q/z', '/a/z', '/abc/d/1', '/abc/d']
   const answers = (matcher: Matcher<TestRoute>) => paths.map((path) => found(matcher, 'GET', path))
   const expected = answers(matcherOf(...lines))
   assert.deepEqual(answers(matcherOf(...lines.toReversed())), expected)
-  // Also when routes are added between lookups.
+  // The same if routes are added between look-ups.
   const growing = new Matcher<TestRoute>()
   for (const line of lines) {
     add(growing, line)
@@ -114,7 +114,7 @@ test('the order of adding does not matter', () => {
   assert.deepEqual(answers(growing), expected)
 })
 
-test('a route of the method beats one of any method at the same template', () => {
+test('for the same template, a route for the method beats a route for any method', () => {
   const matcher = matcherOf('ANY /a', 'POST /a', 'ANY /p/:x', 'POST /p/:x', 'ANY /g', 'GET /g')
   assert.equal(found(matcher, 'GET', '/g'), 'GET /g')
   assert.equal(found(matcher, 'HEAD', '/g'), 'GET /g')
@@ -124,11 +124,11 @@ test('a route of the method beats one of any method at the same template', () =>
   assert.equal(found(matcher, 'PURGE', '/p/1'), 'ANY /p/:x')
 })
 
-test('a more exact template of any method beats a less exact one of the method', () => {
+test('a more specific template for any method beats a less specific one for the method', () => {
   assert.equal(found(matcherOf('ANY /a', 'GET /:x'), 'GET', '/a'), 'ANY /a')
 })
 
-test('a template without the method is passed over for a less exact one that has it', () => {
+test('a template without the method is skipped for a less specific one that has it', () => {
   const matcher = matcherOf('GET /a/b', 'PUT /a/:x', 'POST /a/*r', 'DELETE /:x/b', 'PATCH /*r')
   assert.equal(found(matcher, 'PUT', '/a/b'), 'PUT /a/:x')
   assert.equal(found(matcher, 'POST', '/a/b'), 'POST /a/*r')
@@ -138,7 +138,7 @@ test('a template without the method is passed over for a less exact one that has
   assert.deepEqual(matcher.find('PATCH', '/a/b', '')?.values, ['a/b'])
 })
 
-test('HEAD is answered by its own route, else by GET, else by any method', () => {
+test('HEAD is handled by its own route, or else by GET, or else by any method', () => {
   const matcher = matcherOf('GET /a', 'HEAD /a', 'GET /b', 'ANY /b', 'ANY /c', 'GET /p/:x', 'POST /d')
   assert.equal(found(matcher, 'HEAD', '/a'), 'HEAD /a')
   assert.equal(found(matcher, 'HEAD', '/b'), 'GET /b')
@@ -147,12 +147,12 @@ test('HEAD is answered by its own route, else by GET, else by any method', () =>
   assert.equal(found(matcher, 'HEAD', '/d'), undefined)
 })
 
-test('methods are told apart by case', () => {
+test('methods are case-sensitive', () => {
   assert.equal(found(matcherOf('GET /a'), 'get', '/a'), undefined)
   assert.equal(found(matcherOf('GET /a'), 'constructor', '/a'), undefined)
 })
 
-test('a path knows the methods of every template that matches it', () => {
+test('methodsFor lists the methods of every template that matches the path', () => {
   const matcher = matcherOf('GET /a/b', 'PUT /a/:x', 'POST /a/*r', 'DELETE /c', 'ANY /any/:x', 'POST /any/:x')
   assert.deepEqual(matcher.methodsFor('/a/b', ''), ['GET', 'HEAD', 'POST', 'PUT'])
   assert.deepEqual(matcher.methodsFor('/a/x', ''), ['POST', 'PUT'])
@@ -161,7 +161,7 @@ test('a path knows the methods of every template that matches it', () => {
   assert.deepEqual(matcher.methodsFor('/any/1', ''), ['POST'])
 })
 
-test('routes of a host beat routes of none, and its other paths fall back to them', () => {
+test('routes for a host beat routes for any host, which still serve its other paths', () => {
   const matcher = matcherOf('GET /a', 'GET /b', 'GET api.example.com/a', 'GET api.example.com/:x/y', 'POST api.example.com/b')
   assert.equal(found(matcher, 'GET', '/a', 'api.example.com'), 'GET api.example.com/a')
   assert.equal(found(matcher, 'GET', '/z/y', 'api.example.com'), 'GET api.example.com/:x/y')
@@ -173,7 +173,7 @@ test('routes of a host beat routes of none, and its other paths fall back to the
   assert.deepEqual(matcher.methodsFor('/b', 'example.com'), ['GET', 'HEAD'])
 })
 
-test('a *. host takes one label or more, and the most exact host wins', () => {
+test('a *. host matches one or more labels, and the most specific host wins', () => {
   const matcher = matcherOf('GET *.example.com/', 'GET *.eu.example.com/', 'GET api.eu.example.com/', 'GET *.example.com/only')
   assert.equal(found(matcher, 'GET', '/', 'www.example.com'), 'GET *.example.com/')
   assert.equal(found(matcher, 'GET', '/', 'a.b.example.com'), 'GET *.example.com/')
@@ -185,12 +185,12 @@ test('a *. host takes one label or more, and the most exact host wins', () => {
   }
 })
 
-test('a host is declared in any case', () => {
+test('a host may be declared in upper or lower case', () => {
   assert.equal(found(matcherOf('GET API.Example.com/'), 'GET', '/', 'api.example.com'), 'GET API.Example.com/')
   assert.equal(found(matcherOf('GET [::1]/'), 'GET', '/', '[::1]'), 'GET [::1]/')
 })
 
-test('what is no host and no method is refused', () => {
+test('an invalid host or method is refused', () => {
   const refused = { code: 'WEIR_ROUTE_DECLARATION' }
   for (const host of ['', 'a b', 'example.com:80', 'http://x', '*', '*example.com', 'a.*.com', '.example.com', 'a..b', 'a'.repeat(254)]) {
     assert.throws(() => new Matcher<TestRoute>().add('GET', new Template('/'), host, { source: '' }), refused, host)
@@ -210,7 +210,7 @@ const CLASHES: readonly (readonly [string, string])[] = [
 ]
 
 for (const [first, second] of CLASHES) {
-  test(`refuses ${second} beside ${first}`, () => {
+  test(`refuses ${second} next to ${first}`, () => {
     const matcher = matcherOf()
     add(matcher, first, 'first')
     assert.throws(() => add(matcher, second, 'second'), { code: 'WEIR_ROUTE_CLASH', message: /\(first\) and .*\(second\)$/ })
@@ -225,13 +225,13 @@ test('a clash names both routes', () => {
   })
 })
 
-test('a route that was refused leaves no trace', () => {
+test('a refused route changes nothing', () => {
   const matcher = matcherOf('GET /a')
   assert.throws(() => add(matcher, 'GET /a', 'second'))
   assert.equal(found(matcher, 'GET', '/a'), 'GET /a')
 })
 
-test('routes that differ in method, host, text or place of a parameter do not clash', () => {
+test('routes that differ in method, host, text or the place of a parameter do not clash', () => {
   matcherOf(
     'GET /a',
     'POST /a',
@@ -247,7 +247,7 @@ test('routes that differ in method, host, text or place of a parameter do not cl
   )
 })
 
-test('a method, a host or a path made of names of Object.prototype finds nothing', () => {
+test('names of Object.prototype as method, host or path find no route', () => {
   const matcher = matcherOf('GET /a', 'GET x.de/a')
   for (const name of ['__proto__', 'constructor', 'toString']) {
     assert.equal(found(matcher, name, '/a'), undefined)

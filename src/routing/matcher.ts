@@ -1,8 +1,9 @@
-// Which route answers this request? Knows methods, hosts and paths, and nothing else of HTTP.
+// Finds the route for a request, by method, host and path.
 //
-// In this order: routes of the very host, routes of `*.` hosts (the longest first), routes of no host. Among those a path without parameters,
-// then templates, the most exact first. At one template a route of the method beats one of any method, and HEAD is answered by GET.
-// A template that does not have the method is passed over for a less exact one that does; only when there is none is it a 405.
+// Routes for the exact host are tried first, then those for `*.` hosts (the longest first), then those for any host. Among these, a path
+// without parameters comes before templates, and more specific templates before less specific ones. For the same template, a route for the
+// method beats one for any method, and HEAD is handled by GET. A template without the method is skipped for a less specific one that has
+// it; the response is 405 only if there is none.
 
 import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
@@ -11,29 +12,30 @@ import { type Match, MethodTable, NO_VALUES } from './method-table.ts'
 import type { Template } from './template.ts'
 import { Trie } from './trie.ts'
 
-/** DNS names end at 253 characters: a longer Host is nobody's, and not worth looking up label by label. */
+/** DNS names have at most 253 characters. A longer Host matches nothing, so its labels are not looked up. */
 const MAX_HOST_CHARACTERS = 253
 
 const HOST = /^(?:(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])$/
 
-/** Where a route comes from, for messages: `UserController.show`, `inline`. */
+/** Where a route was declared, for messages: `UserController.show`, `inline`. */
 export interface Sourced {
   readonly source: string
 }
 
 export class Matcher<R extends Sourced> {
   readonly #unbound = new RouteSet<R>()
-  /** By host, and by what follows the asterisk of a `*.` host. Null until there is one, so that nobody pays for what nobody uses. */
+  /** By host, and for `*.` hosts by what follows the asterisk. Null until the first one, so that programs without them pay nothing. */
   #bound: Map<string, RouteSet<R>> | null = null
 
   /**
    * @param method null for any method
-   * @param host such as `api.example.com` or `*.example.com` (one label or more in place of the asterisk); null for any host
-   * @throws WEIR_ROUTE_CLASH if another route claims the same requests, whatever its parameters are called
-   * @throws WEIR_ROUTE_DECLARATION for a method that is no token, or a host that is no name
+   * @param host such as `api.example.com` or `*.example.com` (the asterisk means one or more labels); null for any host
+   * @throws WEIR_ROUTE_CLASH if another route claims the same requests, whatever the names of its parameters
+   * @throws WEIR_ROUTE_DECLARATION for a method that is not a token, or a host that is not a valid name
    */
   add(method: string | null, template: Template, host: string | null, route: R): void {
-    if (method !== null && !isToken(method)) throw new WeirError('WEIR_ROUTE_DECLARATION', `${JSON.stringify(method)} is no method`)
+    if (method !== null && !isToken(method))
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `${JSON.stringify(method)} is not a valid method`)
     const name = host === null ? null : host.toLowerCase()
     const title = `${method ?? 'any method'} ${name ?? ''}${template.text} (${route.source})`
     const table = this.#routesOf(name).tableOf(template)
@@ -42,8 +44,8 @@ export class Matcher<R extends Sourced> {
   }
 
   /**
-   * @param path decoded once, but for `%2F`, which stays as these three characters
-   * @param host in lower case, without port; empty if it is not known
+   * @param path decoded once, except for `%2F`, which keeps its three characters
+   * @param host in lower case, without a port; empty if it is not known
    */
   find(method: string, path: string, host: string): Match<R> | null {
     if (this.#bound !== null) {
@@ -55,7 +57,10 @@ export class Matcher<R extends Sourced> {
     return this.#unbound.find(method, path)
   }
 
-  /** The methods that some template has for this path, in alphabetical order; HEAD is among them where GET is. Not asked where a route of any method answers. */
+  /**
+   * The methods of all templates that match this path, in alphabetical order, with HEAD if there is GET. Only for paths that no route for
+   * any method matches.
+   */
   methodsFor(path: string, host: string): string[] {
     const methods = new Set<string>()
     for (const table of this.#tablesFor(path, host)) for (const method of table.methods()) methods.add(method)
@@ -66,7 +71,7 @@ export class Matcher<R extends Sourced> {
   #routesOf(host: string | null): RouteSet<R> {
     if (host === null) return this.#unbound
     if (!HOST.test(host) || host.length > MAX_HOST_CHARACTERS)
-      throw new WeirError('WEIR_ROUTE_DECLARATION', `${JSON.stringify(host)} is no host name`)
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `${JSON.stringify(host)} is not a valid host name`)
     this.#bound ??= new Map()
     const key = host.startsWith('*') ? host.slice(1) : host
     const known = this.#bound.get(key)
@@ -76,12 +81,12 @@ export class Matcher<R extends Sourced> {
     return routes
   }
 
-  /** The routes bound to `host`, the most exact first. */
+  /** The routes bound to `host`, the most specific first. */
   #routesFor(host: string): RouteSet<R>[] {
     const found: RouteSet<R>[] = []
-    // One that begins with a dot is no host, and would be taken for the end of one.
+    // A host that begins with a dot is invalid, and would be taken for the end of another host.
     if (host.length > MAX_HOST_CHARACTERS || host.startsWith('.')) return found
-    // From the host itself to ever shorter ends of it, each beginning with a dot, as the keys of `*.` hosts do.
+    // Look up the host itself, then shorter and shorter ends of it, each beginning with a dot like the keys of `*.` hosts.
     for (let at = 0; at !== -1; at = host.indexOf('.', at + 1)) {
       const routes = this.#bound?.get(at === 0 ? host : host.slice(at))
       if (routes !== undefined) found.push(routes)
@@ -97,12 +102,12 @@ export class Matcher<R extends Sourced> {
 /** Lengths modulo 32 times ASCII codes. */
 const ENDINGS = 32 * 128
 
-/** The routes of one host, or of none. */
+/** The routes for one host, or for any host. */
 class RouteSet<R> {
   readonly #exact = new Map<string, MethodTable<R>>()
   /**
-   * Which lengths and last characters exact paths have. To look a path up in a Map is to hash it, 25 ns for nothing when it is
-   * matched by a template; a path that ends in a number or a UUID is mostly told from `/users` by this alone.
+   * The lengths and last characters of the exact paths. Looking a path up in a Map means hashing it: 25 ns for nothing if a template
+   * matches it. A path that ends in a number or a UUID can usually be told from `/users` by this alone.
    */
   readonly #endings = new Uint8Array(ENDINGS)
   #patterns: Trie<R> | null = null

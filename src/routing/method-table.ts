@@ -1,21 +1,21 @@
-// Which route answers which method, at one template (or at several of the same shape).
+// The routes of one template (or of several with the same shape) by method.
 
-/** A route and what was taken out of the path for it. */
+/** A route, and the values from the path for its parameters. */
 export interface Match<R> {
   readonly route: R
-  /** Decoded, but for `%2F`; in the order of the template's parameters. */
+  /** Decoded except for `%2F`, in the order of the template's parameters. */
   readonly values: readonly string[]
 }
 
-/** The values of every template without parameters: one array, never another. */
+/** The values for every template without parameters: always this same array. */
 export const NO_VALUES: readonly string[] = Object.freeze([])
 
-/** A route that was added, with what a match and a clash need to know of it. */
+/** A route that was added, with what a match and a clash need to know about it. */
 export interface Entry<R> {
   readonly route: R
-  /** How many parameters its template has. */
+  /** The number of parameters in its template. */
   readonly valueCount: number
-  /** The match without values, made once. */
+  /** The match without values, created once. */
   readonly match: Match<R>
   /** Method, host, template and source, for messages. */
   readonly title: string
@@ -26,7 +26,7 @@ export class MethodTable<R> {
   #get: Entry<R> | null = null
   #any: Entry<R> | null = null
 
-  /** @returns the entry that was there already, which then stays */
+  /** @returns the entry that is there already, and stays; null if there was none */
   add(method: string | null, entry: Entry<R>): Entry<R> | null {
     const taken = method === null ? this.#any : (this.#byMethod.get(method) ?? null)
     if (taken !== null) return taken
@@ -36,7 +36,7 @@ export class MethodTable<R> {
     return null
   }
 
-  /** Its own route, for HEAD then that of GET, then that of any method. */
+  /** The method's own route; for HEAD then that of GET; then that of any method. */
   find(method: string): Entry<R> | null {
     if (method === 'GET') return this.#get ?? this.#any
     const own = this.#byMethod.get(method)

@@ -10,7 +10,7 @@ test('a template without parameters matches one path', () => {
   assert.deepEqual(new Template('/users').parameters, [])
 })
 
-test('parameters are known by name and by the segment that they stand in', () => {
+test('a parameter has a name and the index of its segment', () => {
   const template = new Template('/users/:id/files/*path')
   assert.deepEqual(template.parameters, [
     { name: 'id', segmentIndex: 1, rest: false },
@@ -19,11 +19,11 @@ test('parameters are known by name and by the segment that they stand in', () =>
   assert.equal(template.exactPath, null)
 })
 
-test('a name is any identifier of JavaScript', () => {
+test('any JavaScript identifier can be the name of a parameter', () => {
   for (const name of ['x', '_', '$a', 'größe', 'a1', 'constructor']) assert.equal(new Template(`/:${name}`).parameters[0]?.name, name)
 })
 
-test('text is compared decoded, but %2F stays as it is', () => {
+test('text is compared in decoded form, except that %2F is kept', () => {
   assert.equal(new Template('/gr%C3%BC%C3%9Fe').exactPath, '/grüße')
   assert.equal(new Template('/grüße').exactPath, '/grüße')
   assert.equal(new Template('/a b').exactPath, new Template('/a%20b').exactPath)
@@ -42,23 +42,23 @@ const MALFORMED: Record<string, RegExp> = {
   ':id': /does not begin with a slash/,
   '//': /empty segment/,
   '/a//b': /empty segment/,
-  '/:': /has no name/,
-  '/*': /has no name/,
-  '/:1a': /has no name/,
-  '/:id.json': /has no name/,
-  '/:a-b': /has no name/,
-  '/:a:b': /has no name/,
-  '/:id?': /has no name/,
-  '/:__proto__': /has no name/,
+  '/:': /has no valid name/,
+  '/*': /has no valid name/,
+  '/:1a': /has no valid name/,
+  '/:id.json': /has no valid name/,
+  '/:a-b': /has no valid name/,
+  '/:a:b': /has no valid name/,
+  '/:id?': /has no valid name/,
+  '/:__proto__': /has no valid name/,
   '/user-:id': /whole segment/,
   '/a*': /whole segment/,
   '/*path/more': /something follows/,
   '/*path/': /something follows/,
   '/:id/:id': /two parameters "id"/,
   '/:id/*id': /two parameters "id"/,
-  '/a?b': /cannot stand in a path/,
-  '/a#b': /cannot stand in a path/,
-  '/a\nb': /cannot stand in a path/,
+  '/a?b': /is not allowed in a path/,
+  '/a#b': /is not allowed in a path/,
+  '/a\nb': /is not allowed in a path/,
   '/%': /percent-encoded/,
   '/%zz': /percent-encoded/,
   '/%ff': /percent-encoded/,
@@ -73,7 +73,7 @@ for (const [text, why] of Object.entries(MALFORMED)) {
   })
 }
 
-test('paths are joined with exactly one slash between', () => {
+test('paths are joined with exactly one slash between them', () => {
   assert.equal(joinPaths('/api', '/user', ''), '/api/user')
   assert.equal(joinPaths('/api', '/user', '/'), '/api/user')
   assert.equal(joinPaths('/api/', '/user/', '/save'), '/api/user/save')
@@ -88,6 +88,6 @@ test('a trailing slash of the last path is kept', () => {
   assert.equal(joinPaths('/api', '/list/'), '/api/list/')
 })
 
-test('doubled slashes inside a part are left for the template to refuse', () => {
+test('the template refuses double slashes inside a part', () => {
   assert.throws(() => new Template(joinPaths('/api', '//x')), { code: 'WEIR_ROUTE_TEMPLATE' })
 })

@@ -1,8 +1,8 @@
-// Path templates: `/users/:id`, `/files/*path`, at run time and in types.
+// Path templates such as `/users/:id` and `/files/*path`, at run time and in types.
 //
-// A template is segments between slashes. A segment is text, or a parameter `:name` that matches one whole segment, or, at the
-// end, a rest `*name` that matches everything that is left. Text is compared with the decoded path, so `/grüße` and `/gr%C3%BC%C3%9Fe`
-// are one template; `%2F` alone stays as it is, as it does in a request's path. A literal `:` or `*` is written `%3A` or `%2A`.
+// A template consists of segments between slashes. A segment is text, a parameter `:name` that matches one whole segment, or at the end a
+// rest `*name` that matches the rest of the path. Text is compared with the decoded path, so `/grüße` and `/gr%C3%BC%C3%9Fe` are the same
+// template. Only `%2F` is kept, as in the path of a request. Write a literal `:` or `*` as `%3A` or `%2A`.
 
 import { WeirError } from '../base/errors.ts'
 import { kindOf } from '../base/kind-of.ts'
@@ -10,27 +10,29 @@ import { kindOf } from '../base/kind-of.ts'
 export type Segment =
   | {
       readonly kind: 'text'
-      /** Decoded, but for `%2F`. */
+      /** Decoded, except for `%2F`. */
       readonly text: string
-      /** As it stands in a URL. */
+      /** The text as it is written in a URL. */
       readonly encoded: string
     }
   | { readonly kind: 'parameter' | 'rest'; readonly name: string }
 
 export interface Parameter {
   readonly name: string
-  /** Which segment it is, counted from 0; a rest begins there. To read the segment of a raw path again, where `%2F` must become a slash. */
+  /**
+   * The index of its segment, counted from 0; a rest begins there. It finds the segment in the raw path, where `%2F` has to become a slash.
+   */
   readonly segmentIndex: number
-  /** Whether it is a rest, which may hold slashes. */
+  /** Whether it is a rest, which may contain slashes. */
   readonly rest: boolean
 }
 
 /** A parsed path template. */
 export class Template<P extends string = string> {
-  /** As it was written. */
+  /** The template as it was written. */
   readonly text: P
   readonly segments: readonly Segment[]
-  /** In the order in which they stand, which is the order of a match's values. */
+  /** In the order of the template, which is also the order of a match's values. */
   readonly parameters: readonly Parameter[]
 
   /** @throws WEIR_ROUTE_TEMPLATE if `text` is malformed */
@@ -41,15 +43,15 @@ export class Template<P extends string = string> {
     this.parameters = parametersOf(text, this.segments)
   }
 
-  /** The only path that it matches, decoded; null when it has parameters. */
+  /** The only path that the template matches, decoded; null if it has parameters. */
   get exactPath(): string | null {
     return this.parameters.length === 0 ? this.segments.map((segment) => `/${segment.kind === 'text' ? segment.text : ''}`).join('') : null
   }
 }
 
-/** For callers that no compiler has checked. */
+/** Checks callers that no compiler has checked. */
 function checkText(text: unknown): void {
-  if (typeof text !== 'string') throw new WeirError('WEIR_ROUTE_TEMPLATE', `a path is text such as /users/:id, not ${kindOf(text)}`)
+  if (typeof text !== 'string') throw new WeirError('WEIR_ROUTE_TEMPLATE', `a path is a string such as /users/:id, not ${kindOf(text)}`)
 }
 
 function parseSegments(text: string): Segment[] {
@@ -60,30 +62,36 @@ function parseSegments(text: string): Segment[] {
     if (part === '' && i < last) throw malformed(text, 'it has an empty segment')
     if (part.startsWith(':')) return { kind: 'parameter', name: nameOf(part, text) }
     if (!part.startsWith('*')) return textSegment(part, text)
-    if (i < last) throw malformed(text, `"${part}" matches all that is left, but something follows it`)
+    if (i < last) throw malformed(text, `"${part}" matches the rest of the path, but something follows it`)
     return { kind: 'rest', name: nameOf(part, text) }
   })
 }
 
-/** `__proto__` is left out: it would be no property of the object that handlers get. */
+/** `__proto__` is excluded: it would not become a property of the object that handlers get. */
 const IDENTIFIER = /^(?!__proto__$)[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u
 
 function nameOf(part: string, template: string): string {
   const name = part.slice(1)
   if (!IDENTIFIER.test(name)) {
-    const hint = name === '' ? 'a parameter has a name: /:id, /*path' : 'there are no optional parameters and no patterns in a name'
-    throw malformed(template, `"${part}" has no name that a variable could have; ${hint}`)
+    const hint =
+      name === ''
+        ? 'write a parameter as /:id or /*path'
+        : 'a name is a JavaScript identifier, without patterns or marks for optional parameters'
+    throw malformed(template, `"${part}" has no valid name; ${hint}`)
   }
   return name
 }
 
-/** What a path cannot hold: it would be the start of a query or a fragment, or is refused in every request. */
+/** Characters that a path cannot contain: they would begin a query or a fragment, or are refused in every request. */
 const NOT_IN_PATH = /[?#\u0000-\u001f\u007f]/
 
 function textSegment(part: string, template: string): Segment {
   if (/[:*]/.test(part))
-    throw malformed(template, `a parameter is a whole segment, "${part}" is not; a literal : is written %3A, a literal * %2A`)
-  if (NOT_IN_PATH.test(part)) throw malformed(template, `"${part}" cannot stand in a path`)
+    throw malformed(
+      template,
+      `a parameter must be a whole segment, which "${part}" is not; write a literal : as %3A and a literal * as %2A`,
+    )
+  if (NOT_IN_PATH.test(part)) throw malformed(template, `"${part}" is not allowed in a path`)
   try {
     const text = part.split(/%2f/i).map(decodeURIComponent).join('%2F')
     if (text === '.' || text === '..') throw malformed(template, 'it has a dot segment')
@@ -109,14 +117,18 @@ function malformed(template: string, why: string): WeirError {
 }
 
 /**
- * `text` as one segment of a URL's path: what RFC 3986 lets stand there is left as it is, everything else is percent-encoded.
+ * Encodes `text` as one segment of a URL's path. Characters that RFC 3986 allows there are kept; all others are percent-encoded.
+ *
  * @throws URIError for half a surrogate pair
  */
 export function encodeSegment(text: string): string {
   return encodeURIComponent(text).replace(/%(?:3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent)
 }
 
-/** Mapping prefix, controller prefix and handler path in one, with exactly one slash between: `/api`, `/user` and `` are `/api/user`. A part that is empty or `/` adds nothing; nothing at all is `/`. */
+/**
+ * Joins mapping prefix, controller prefix and method path with exactly one slash between them: `/api`, `/user` and an empty string become
+ * `/api/user`. A part that is empty or `/` adds nothing; if nothing is left, the path is `/`.
+ */
 export function joinPaths(...parts: readonly string[]): string {
   let path = ''
   for (const part of parts) {
@@ -129,8 +141,8 @@ export function joinPaths(...parts: readonly string[]): string {
 }
 
 /**
- * The parameters of a template, by the same steps as above: `ParamsOf<'/users/:id/files/*path'>` is `{ id: string; path: string }`.
- * A template that is not known when compiling has any.
+ * The parameters of a template, found by the same steps as at run time: `ParamsOf<'/users/:id/files/*path'>` is `{ id: string; path: string
+ * }`. A template that is not known at compile time may have any parameters.
  */
 export type ParamsOf<P extends string> = P extends unknown ? { [Name in NamesOf<P>]: string } : never
 

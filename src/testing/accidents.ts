@@ -1,10 +1,10 @@
-// What is thrown where nobody catches, while somebody listens in place of all others: a test runner would fail the test at once.
+// Collects uncaught errors while it is active, in place of all other listeners: a test runner would fail the test immediately.
 
 type Listener = (...args: unknown[]) => void
 
 const EVENTS = ['uncaughtException', 'unhandledRejection'] as const
 
-/** Only one may listen at a time. */
+/** Only one instance may be active at a time. */
 export class Accidents {
   readonly #others: readonly (readonly [event: string, listeners: readonly Listener[]])[]
   readonly #found: unknown[] = []
@@ -17,12 +17,12 @@ export class Accidents {
     for (const event of EVENTS) process.removeAllListeners(event).on(event, this.#listener)
   }
 
-  /** What was thrown since the last call. */
+  /** The errors since the last call. */
   take(): readonly unknown[] {
     return this.#found.splice(0)
   }
 
-  /** Gives the place back to those that were there before. */
+  /** Restores the listeners that were there before. */
   stop(): void {
     for (const event of EVENTS) process.off(event, this.#listener)
     for (const [event, listeners] of this.#others) for (const listener of listeners) process.on(event, listener)

@@ -1,30 +1,37 @@
-// How a client misbehaves on its way to the server: each behaviour turns what is to be done into what is done, and several compose.
+// How a client misbehaves towards the server. A behaviour turns each action into a list of actions, and behaviours can be combined.
 
 /** One thing that a client does on its connection, in order with the others. */
 export type Action =
   | { readonly kind: 'send'; readonly bytes: Buffer }
-  /** Gives the server its turn: what was sent before arrives by itself. */
+  /** Lets the server run, so that what was sent before arrives separately. */
   | { readonly kind: 'turn' }
   | { readonly kind: 'stall'; readonly lasts: StallTime }
-  /** Ends its side, and goes on reading. */
+  /** Ends its side of the connection, and continues to read. */
   | { readonly kind: 'end' }
-  /** Leaves without a word. */
+  /** Leaves without a reset, like a process that exits. */
   | { readonly kind: 'abort' }
   /** Leaves with a reset. */
   | { readonly kind: 'reset' }
 
-/** Milliseconds, by the clock of the client, `Infinity` for ever; or what gives a promise that ends the stall. */
+/**
+ * How long a stall lasts: milliseconds by the clock of the client, `Infinity` for ever, or a function that returns a promise; the stall
+ * ends when the promise resolves.
+ */
 export type StallTime = number | (() => Promise<unknown>)
 
-/** What is made of one action. */
+/** Turns one action into a list of actions. */
 export type Behave = (action: Action) => readonly Action[]
 
-/** Begun anew for each connection, because it counts the bytes of one. */
+/** Called once for each connection, because a behaviour counts the bytes of one connection. */
 export type Behaviour = () => Behave
 
 const TURN: Action = { kind: 'turn' }
 
-/** Bytes arrive in pieces of this size, each by itself. */
+/**
+ * Bytes arrive in pieces of this size, each separately.
+ *
+ * @throws RangeError for a size that is not a positive whole number
+ */
 export function inPieces(bytes: number): Behaviour {
   if (!Number.isInteger(bytes) || bytes < 1) throw new RangeError(`inPieces(${bytes}): a piece has at least one byte`)
   return () => (action) => {
@@ -36,32 +43,48 @@ export function inPieces(bytes: number): Behaviour {
   }
 }
 
-/** Every byte arrives by itself. */
+/** Every byte arrives separately. */
 export function oneByteAtATime(): Behaviour {
   return inPieces(1)
 }
 
-/** Once `bytes` have been sent, nothing more is for a while. Default: for ever. */
+/**
+ * After `bytes` bytes of the connection, the client sends nothing for a while. Default: for ever.
+ *
+ * @throws RangeError for a number of bytes that is negative or not whole
+ */
 export function stallAt(bytes: number, lasts: StallTime = Number.POSITIVE_INFINITY): Behaviour {
   return at(bytes, { kind: 'stall', lasts })
 }
 
-/** Once `bytes` have been sent, the client leaves with a reset. */
+/**
+ * After `bytes` bytes of the connection, the client leaves with a reset.
+ *
+ * @throws RangeError for a number of bytes that is negative or not whole
+ */
 export function resetAt(bytes: number): Behaviour {
   return at(bytes, { kind: 'reset' })
 }
 
-/** Once `bytes` have been sent, the client leaves without a word, as a process does that ends. */
+/**
+ * After `bytes` bytes of the connection, the client leaves without a reset, like a process that exits.
+ *
+ * @throws RangeError for a number of bytes that is negative or not whole
+ */
 export function abortAt(bytes: number): Behaviour {
   return at(bytes, { kind: 'abort' })
 }
 
-/** Once `bytes` have been sent, the client ends its side: the rest never comes. It still reads. */
+/**
+ * After `bytes` bytes of the connection, the client ends its side, and the rest is never sent. It still reads.
+ *
+ * @throws RangeError for a number of bytes that is negative or not whole
+ */
 export function endAt(bytes: number): Behaviour {
   return at(bytes, { kind: 'end' })
 }
 
-/** `what` happens between byte `bytes` of a connection and the next. */
+/** Inserts `what` after the first `bytes` bytes of a connection. */
 function at(bytes: number, what: Action): Behaviour {
   if (!Number.isInteger(bytes) || bytes < 0) throw new RangeError(`${what.kind} at byte ${bytes}: bytes are counted from 0`)
   return () => {
@@ -76,7 +99,7 @@ function at(bytes: number, what: Action): Behaviour {
       isDone = true
       const before: Action = { kind: 'send', bytes: action.bytes.subarray(0, rest) }
       const after: Action = { kind: 'send', bytes: action.bytes.subarray(rest) }
-      // The server has its turn first: what came before has been seen.
+      // Let the server run first, so that it has seen everything before.
       return [before, TURN, what, after]
     }
   }

@@ -1,47 +1,47 @@
-// What one client will do in one run of chaos: drawn from a seed before anything happens, so that a run can be had again.
+// Plans what each client does in one run of chaos. The plan is drawn from a seed before the run starts, so that a run can be repeated.
 
 import { abortAt, type Behaviour, endAt, inPieces, resetAt } from './behaviours.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-/** How a client goes before it is done. */
+/** How a client leaves before it is done. */
 export type Departure =
-  /** It stays for its answers. */
+  /** It stays until it has its responses. */
   | { readonly kind: 'none' }
-  /** Between two bytes of what it sends: its behaviour sees to that. */
+  /** It leaves between two bytes of what it sends, as part of its behaviour. */
   | { readonly kind: 'sending' }
-  /** It ends its side between two bytes of what it sends, and reads on. */
+  /** It ends its side between two bytes of what it sends, and continues to read. */
   | { readonly kind: 'cut' }
-  /** So many turns of the event loop after it has begun. */
+  /** It leaves this many turns of the event loop after it has begun. */
   | { readonly kind: 'turns'; readonly how: 'abort' | 'reset'; readonly turns: number }
-  /** When so many bytes of its answers' bodies have come, or after so many turns. */
+  /** It leaves when it has received this many bytes of response bodies, or after this many turns. */
   | { readonly kind: 'bytes'; readonly how: 'abort' | 'reset'; readonly bytes: number; readonly turns: number }
 
-/** A request that clients of a run may send. */
+/** A request that the clients of a run may send. */
 export interface Candidate {
-  /** Head and body. */
+  /** Size of head and body. */
   readonly bytes: number
   readonly isEndless: boolean
 }
 
 export interface ClientPlan {
-  /** Which requests it sends, in order. */
+  /** Indexes of the requests that it sends, in order. */
   readonly requests: readonly number[]
-  /** It does not wait for one answer before it sends the next request. */
+  /** Whether it sends requests without waiting for the responses to earlier ones. */
   readonly isPipelined: boolean
   readonly behaviour: readonly Behaviour[]
-  /** At this byte it sends nothing for so many turns, and then until so much time has passed for all clients of the run. */
+  /** At this byte it sends nothing for this many turns, and then until this much time has passed for all clients of the run. */
   readonly stall: { readonly byte: number; readonly turns: number; readonly ms: number } | null
   readonly departure: Departure
-  /** For so many turns it does not read. */
+  /** For how many turns it does not read. */
   readonly silentTurns: number
-  /** All that is unusual about it, for people. */
+  /** Everything unusual about the client, for people. */
   readonly habits: readonly string[]
 }
 
 const MOST_CLIENTS = 3
 const MOST_REQUESTS = 4
 const PIECES = [1, 7, 100, 1_000]
-/** In so many pieces a client sends at most: each takes a turn. */
+/** The largest number of pieces in which a client sends. Each piece takes a turn. */
 const MOST_PIECES = 500
 const SOME_TURNS = [0, 1, 2, 5, 20]
 const MOST_TURNS = 300
@@ -68,7 +68,7 @@ function planClient(random: SeededRandom, candidates: readonly Candidate[], mayS
   const habits: string[] = []
   const behaviour: Behaviour[] = []
   const isPipelined = random.chance(0.4)
-  if (isPipelined && requests.length > 1) habits.push('does not wait for answers')
+  if (isPipelined && requests.length > 1) habits.push('does not wait for responses')
   if (random.chance(0.5)) {
     const piece = Math.max(random.pick(PIECES), Math.ceil(size / MOST_PIECES))
     behaviour.push(inPieces(piece))
@@ -86,7 +86,7 @@ function planClient(random: SeededRandom, candidates: readonly Candidate[], mayS
 function planDeparture(random: SeededRandom, size: number, isEndless: boolean, behaviour: Behaviour[], habits: string[]): Departure {
   const dice = random.below(100)
   const how = random.pick(['abort', 'reset'] as const)
-  // The moment at which all is sent and nothing has come is the one that handlers meet most often.
+  // Handlers most often see clients leave when everything has been sent and nothing has been received.
   const byte = random.chance(0.3) ? size : random.between(0, size)
   if (dice < 20) {
     behaviour.push(how === 'abort' ? abortAt(byte) : resetAt(byte))
@@ -105,9 +105,9 @@ function planDeparture(random: SeededRandom, size: number, isEndless: boolean, b
   }
   if (dice < 60 || isEndless) {
     const bytes = random.pick(SOME_BYTES)
-    // An answer that never ends may never say so much either.
+    // A response that never ends may never reach this size either.
     const turns = isEndless ? MOST_TURNS : Number.POSITIVE_INFINITY
-    habits.push(`leaves by ${how} after ${bytes} bytes of answers${isEndless ? ` or ${turns} turns` : ''}`)
+    habits.push(`leaves by ${how} after ${bytes} bytes of responses${isEndless ? ` or ${turns} turns` : ''}`)
     return { kind: 'bytes', how, bytes, turns }
   }
   return { kind: 'none' }

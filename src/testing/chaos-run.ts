@@ -1,4 +1,4 @@
-// One run of chaos: the clients of a plan, what they get, and what is left when they are gone.
+// One run of chaos: the clients of a plan, what they receive, and what is still open after they have left.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -18,15 +18,15 @@ import { TestClient } from './test-client.ts'
 import { settled, TestClock } from './test-clock.ts'
 
 export interface ChaosRequest extends Omit<InjectRequest, 'signal'> {
-  /** Whether its answer never ends, as events do: its clients leave at some time. Default false. */
+  /** Whether its response never ends, as with events. Its clients leave at some point. Default false. */
   readonly endless?: boolean
 }
 
-/** What all runs of a chaos share. */
+/** What all runs of one chaos share. */
 export interface Trial {
   readonly host: ConnectionHost
   readonly requests: readonly ChaosRequest[]
-  /** Bytes of each request. */
+  /** The size of each request in bytes. */
   readonly sizes: readonly number[]
   readonly patienceMs: number
   readonly check: (answer: InjectResponse, request: ChaosRequest) => void
@@ -41,9 +41,9 @@ export interface Failure {
 
 /** The longest time between two ticks of a connection's clock. */
 const MOST_TICK_MS = 1_000
-/** What a handler has left running may still throw for so long after the last run. */
+/** How long after the last run errors are still collected that handlers have left behind. */
 const LATE_MS = 100
-/** Waiting for the end of handlers: so many turns of the event loop first, then so much time again and again. */
+/** How to wait for the end of handlers: first this many turns of the event loop, then pauses of this length. */
 const QUICK_TURNS = 20
 const PAUSE_MS = 5
 
@@ -54,7 +54,7 @@ export class ChaosRun {
   readonly #watch: ChaosWatch
   /** What has happened, in order, for people. */
   readonly story: string[] = []
-  /** The first thing that was wrong. */
+  /** The first failure. */
   #failure: Failure | null = null
 
   constructor(trial: Trial, seed: number) {
@@ -63,14 +63,14 @@ export class ChaosRun {
     this.#watch = new ChaosWatch(trial.host, (event) => this.story.push(event))
   }
 
-  /** @param isLast whether what comes late has nobody after it to be found by */
+  /** @param isLast whether no other run follows that would find late errors */
   async play(isLast: boolean): Promise<Failure | null> {
     const { host, requests, sizes } = this.#trial
     const candidates = requests.map(({ endless = false }, i) => ({ bytes: sizes[i]!, isEndless: endless }))
     const plans = planRun(new SeededRandom(this.#seed), candidates)
     const timePasses = plans.some(({ stall }) => stall !== null)
     await Promise.all(plans.map((plan, i) => this.#playClient(plan, i + 1, timePasses)))
-    // A client that has ended its side, and to which nothing is sent, is given up after this time.
+    // The server closes the connection of a client that has ended its side, and to which nothing is sent, after this time.
     await this.#clock.advance(2 * host.timeouts.lingerTimeout + MOST_TICK_MS)
     this.#noteAccidents()
     if (this.#failure === null) await this.#awaitEnd()
@@ -96,7 +96,7 @@ export class ChaosRun {
   }
 
   #noteAccidents(): void {
-    for (const error of this.#trial.accidents.take()) this.#note(`something was thrown where nobody catches: ${describe(error)}`, error)
+    for (const error of this.#trial.accidents.take()) this.#note(`an error was not caught: ${describe(error)}`, error)
   }
 
   async #playClient(plan: ClientPlan, number: number, timePasses: boolean): Promise<void> {
@@ -139,14 +139,14 @@ export class ChaosRun {
     }
     await Promise.all(asked)
     if (!client.isClosed && client.unreadBytes > 0)
-      this.#note(`client ${number}: ${client.unreadBytes} bytes came that belong to no answer`)
+      this.#note(`client ${number}: ${client.unreadBytes} bytes were received that belong to no response`)
     leave('reset')
   }
 
   async #pass(number: number, count: number, ms: number): Promise<void> {
     await turns(count)
     this.story.push(`client ${number} stalls: ${ms} ms pass`)
-    // A timeout is noticed at the tick behind it.
+    // A timeout is noticed at the tick after it.
     await this.#clock.advance(ms + MOST_TICK_MS)
   }
 
@@ -164,14 +164,14 @@ export class ChaosRun {
         visit.onBytes(piece.length)
       }
       this.#trial.counts.answers++
-      this.story.push(`client ${number}: ${name} is answered ${answer.status}`)
+      this.story.push(`client ${number}: ${name} gets a ${answer.status}`)
       if (answer.headers.get('connection') === 'close') visit.mayEnd = true
       this.#judge(request, wholeAnswer(answer, pieces))
     } catch (error) {
       const code = error instanceof WeirError ? error.code : null
       if (code === 'WEIR_CLIENT_GONE') this.#judgeEnd(visit, name, answer, await client.closed())
-      else if (code === 'WEIR_TEST_WAIT') this.#note(`${name} is not answered to its end: ${(error as Error).message}`)
-      else this.#note(`${name} is answered with what is no answer: ${describe(error)}`, error)
+      else if (code === 'WEIR_TEST_WAIT') this.#note(`${name} got no complete response: ${(error as Error).message}`)
+      else this.#note(`${name} got an invalid response: ${describe(error)}`, error)
     }
   }
 
@@ -179,27 +179,31 @@ export class ChaosRun {
     try {
       this.#trial.check(answer, request)
     } catch (error) {
-      this.#note(`the answer ${answer.status} to ${nameOf(request)} fails its check: ${describe(error)}`, error)
+      this.#note(`the response ${answer.status} to ${nameOf(request)} failed its check: ${describe(error)}`, error)
     }
   }
 
-  /** There is no whole answer to a request. @param answer what had come of it */
+  /**
+   * Judges a request without a complete response.
+   *
+   * @param answer the beginning of the response, if there was one
+   */
   #judgeEnd({ number, mayEnd }: Visit, name: string, answer: TestAnswer | null, ending: Ending): void {
     if (ending === 'left') return
-    this.story.push(`client ${number}: ${name} has no whole answer: ${ending}`)
+    this.story.push(`client ${number}: ${name} gets no complete response: ${ending}`)
     if (ending === 'reset') this.#trial.counts.breaks++
-    else if (answer !== null) this.#note(`the answer ${answer.status} to ${name} was cut, but ended as if it were whole`)
-    else if (!mayEnd) this.#note(`the connection ended in order without an answer to ${name}`)
+    else if (answer !== null) this.#note(`the response ${answer.status} to ${name} was cut short, but ended as if it were complete`)
+    else if (!mayEnd) this.#note(`the connection was closed without a response to ${name}`)
   }
 }
 
-/** One client while it is there. */
+/** One client while it is connected. */
 interface Visit {
   readonly client: TestClient
   readonly number: number
-  /** Whether the server may end the connection before it has answered everything. */
+  /** Whether the server may close the connection before it has answered all requests. */
   mayEnd: boolean
-  /** Told what has come of the body of an answer. */
+  /** Called for each piece of a response body. */
   onBytes(count: number): void
 }
 

@@ -1,4 +1,4 @@
-// An eye on the application while chaos runs: which requests it was given, and what has become of each.
+// Observes the application while chaos runs: which requests it got, and how far each has come.
 
 import type { HttpResponse } from '../http/answer/response.ts'
 import type { Application, Exchange } from '../http/application.ts'
@@ -10,12 +10,12 @@ import { derivedHost } from './derived-host.ts'
 export interface Watched {
   /** Method and URL. */
   readonly name: string
-  /** Number of its client, from 1. */
+  /** The number of its client, from 1. */
   readonly client: number
   readonly signal: AbortSignal
-  /** Its handler, and everything around it, has settled. */
+  /** Whether its handler, and everything around it, has settled. */
   isSettled: boolean
-  /** Its client reset the connection while it was with its handler. */
+  /** Whether its client reset the connection before the handler had settled. */
   wasReset: boolean
 }
 
@@ -23,7 +23,7 @@ export class ChaosWatch {
   readonly #host: ConnectionHost
   readonly #tell: (event: string) => void
   readonly requests: Watched[] = []
-  /** Connections with a request that may still be open, by the number of their client. */
+  /** Requests of which the response may still be in progress, by the number of their client. */
   readonly #open = new Map<number, string>()
 
   constructor(host: ConnectionHost, tell: (event: string) => void) {
@@ -31,11 +31,11 @@ export class ChaosWatch {
     this.#tell = tell
   }
 
-  /** What the connection of a client is opened with. */
+  /** The host to open a client's connection with. */
   hostFor(client: number): ConnectionHost {
     return derivedHost(this.#host, {
       application: this.#watched(client),
-      report: (error) => this.#tell(`client ${client}: the server says ${error.message}`),
+      report: (error) => this.#tell(`client ${client}: the server reports: ${error.message}`),
       forget: (connection) => {
         this.#open.delete(client)
         this.#host.forget(connection)
@@ -43,12 +43,15 @@ export class ChaosWatch {
     })
   }
 
-  /** A client resets its connection: its handlers are to hear of it. Of one that leaves otherwise a server that does not read knows nothing. */
+  /**
+   * A client resets its connection, so the signals of its handlers must fire. Other ways of leaving go unnoticed while the server does not
+   * read.
+   */
   noteReset(client: number): void {
     for (const one of this.requests) if (one.client === client && !one.isSettled) one.wasReset = true
   }
 
-  /** What is wrong once all clients have left and time has passed; null when nothing is. */
+  /** Describes what is still open after all clients have left and time has passed; null if nothing is. */
   findOpen(): string | null {
     const handler = this.requests.find(({ isSettled }) => !isSettled)
     if (handler !== undefined) {
@@ -58,7 +61,7 @@ export class ChaosWatch {
     const deaf = this.requests.find(({ wasReset, signal }) => wasReset && !signal.aborted)
     if (deaf !== undefined) return `the signal of ${deaf.name} has not fired`
     const open = this.#open.values().next()
-    return open.done === true ? null : `the answer to ${open.value} is still being made for a client that has left`
+    return open.done === true ? null : `the response to ${open.value} is still in progress for a client that has left`
   }
 
   #watched(client: number): Application {

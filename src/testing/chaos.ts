@@ -1,6 +1,6 @@
-// Requests of a host program against its own handlers, from clients that cut, stall, leave, reset and do not read, and a look at what must
-// hold for any handler: each request has one whole answer or a break, nothing is thrown where nobody catches, and when the clients have
-// left, nothing is left open. Everything is drawn from a seed: the same seed gives the same run.
+// `chaos` sends the requests of a test to its handlers, from clients that cut short, stall, leave, reset and do not read. It checks what
+// must hold for every handler: each request gets one complete response or an aborted connection, no error goes uncaught, and nothing stays
+// open after the clients have left. Everything is drawn from a seed: the same seed repeats the run.
 
 import { WeirError } from '../base/errors.ts'
 import { checkNames, invalid, listOf, namesOf } from '../base/options.ts'
@@ -13,38 +13,38 @@ import { Accidents } from './accidents.ts'
 import { type ChaosRequest, ChaosRun, type Trial } from './chaos-run.ts'
 
 export interface ChaosOptions {
-  /** What the clients send: a string is a GET of that URL. */
+  /** The requests that the clients send. A string is a GET of that URL. */
   readonly requests: readonly (ChaosRequest | string)[]
-  /** Default: another one each time. */
+  /** The seed of the first run. Default: a new one for each call. */
   readonly seed?: number
-  /** How many runs, of one to three clients each; run n has the seed `seed + n`. Default 100. */
+  /** The number of runs, each with one to three clients. Run n, counted from 0, has the seed `seed + n`. Default 100. */
   readonly runs?: number
-  /** How long an answer, or the end of a handler whose client has left, is waited for, in milliseconds of the machine. Default 2 s. */
+  /** How long to wait for a response, or for the end of a handler whose client has left, in milliseconds of real time. Default 2 s. */
   readonly patienceMs?: number
-  /** Looks at each answer that came whole. What it throws is a failure. */
+  /** Called with each complete response and its request. An error that it throws is a failure. */
   readonly check?: (answer: InjectResponse, request: ChaosRequest) => void
 }
 
 export interface ChaosReport {
   readonly seed: number
   readonly runs: number
-  /** How many answers came whole. */
+  /** The number of complete responses. */
   readonly answers: number
-  /** How many requests the server broke off while their client was there. */
+  /** The number of requests for which the server aborted the connection while their client was waiting. */
   readonly breaks: number
 }
 
-/** A handler did what none may do. The message tells all of it. */
+/** A handler did something that no handler may do. The message describes it. */
 export class ChaosError extends WeirError {
   override readonly name = 'ChaosError'
-  /** The run that failed: `chaos(server, { seed, runs: 1, … })` does it again. */
+  /** The seed of the run that failed: `chaos(server, { seed, runs: 1, … })` repeats it. */
   readonly seed: number
   /** What happened in that run, in order. */
   readonly story: readonly string[]
 
   constructor(what: string, seed: number, story: readonly string[], cause: unknown) {
     const shown = story.length > SHOWN_EVENTS ? [`… ${story.length - SHOWN_EVENTS} more`, ...story.slice(-SHOWN_EVENTS)] : story
-    super('WEIR_CHAOS', `${what}\nAgain: chaos(server, { seed: ${seed}, runs: 1, requests })\n  ${shown.join('\n  ')}`, cause)
+    super('WEIR_CHAOS', `${what}\nTo repeat: chaos(server, { seed: ${seed}, runs: 1, requests })\n  ${shown.join('\n  ')}`, cause)
     this.seed = seed
     this.story = story
   }
@@ -56,12 +56,14 @@ const DEFAULT_RUNS = 100
 const DEFAULT_PATIENCE_MS = 2_000
 const SHOWN_EVENTS = 40
 
-/** One chaos at a time: what is thrown while it runs is taken to be its own. */
+/** Only one chaos runs at a time, because it takes all errors that go uncaught in the meantime for its own. */
 let previous: Promise<unknown> = Promise.resolve()
 
 /**
- * Runs `requests` against `server`, without a port. Time is that of the test for weir's timeouts; handlers run with the time of the machine.
- * @throws ChaosError for the first thing that must not be; WEIR_OPTION_INVALID for a request that no client could send
+ * Sends `requests` to `server` many times, without a port. weir's timeouts use test time; handlers use real time. While it runs, it
+ * replaces all listeners for `uncaughtException` and `unhandledRejection`.
+ *
+ * @throws ChaosError for the first failure; WEIR_OPTION_INVALID for a request that no client could send
  */
 export function chaos(server: HttpServer, options: ChaosOptions): Promise<ChaosReport> {
   const running = previous.then(() => runAll(hostOf(server), options))
@@ -73,7 +75,7 @@ async function runAll(host: ConnectionHost, options: ChaosOptions): Promise<Chao
   checkNames('chaos()', options, OPTION_NAMES)
   const { runs = DEFAULT_RUNS, seed = Math.floor(Math.random() * 1e9), patienceMs = DEFAULT_PATIENCE_MS, check = () => {} } = options
   const requests = listOf('chaos()', 'requests', options.requests).map((request): ChaosRequest => requestOf(request, REQUEST_NAMES))
-  if (requests.length === 0) throw invalid('chaos()', 'requests are empty: it needs one')
+  if (requests.length === 0) throw invalid('chaos()', 'requests is empty: give at least one')
   const sizes: number[] = []
   for (const request of requests) {
     const { head, body } = await requestBytes(request)

@@ -1,4 +1,5 @@
-// The client's end of one connection in memory: it does one thing after the other, keeps what comes, and waits with an end to its patience.
+// The client's end of a connection in memory. It performs one action after the other, keeps what it receives, and never waits longer than
+// its patience.
 
 import { WeirError } from '../base/errors.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
@@ -12,28 +13,28 @@ import { derivedHost } from './derived-host.ts'
 import { settled, type TestClock } from './test-clock.ts'
 
 export interface ClientOptions {
-  /** How the client misbehaves, the first one nearest to the test. Default: not at all. */
+  /** One or several ways to misbehave, applied in order. Default: none. */
   readonly behaviour?: Behaviour | readonly Behaviour[]
-  /** Time for the timeouts of this connection, and for stalls. Default: the time of the machine. */
+  /** The clock for the timeouts of this connection, and for stalls. Default: the system's clock. */
   readonly clock?: TestClock
-  /** How long anything is waited for, in milliseconds of the machine. Default 5 s. Beyond it: WEIR_TEST_WAIT. */
+  /** How long to wait for anything, in milliseconds of real time. Default 5 s. When exceeded: WEIR_TEST_WAIT. */
   readonly patienceMs?: number
-  /** Whether cookies that answers set are sent with later requests: by name alone, whatever their path. Default false. */
+  /** Whether the client sends back the cookies that responses set, by name alone, whatever their path. Default false. */
   readonly cookies?: boolean
 }
 
-/** How a connection ended: the server ended it in order, the server broke it off, the client left. */
+/** How a connection ended: the server closed it, the server aborted it, or the client left. */
 export type Ending = 'end' | 'reset' | 'left'
 
 const ENDINGS: Readonly<Record<Ending, string>> = {
   end: 'the server ended its side',
-  reset: 'the server broke off',
+  reset: 'the server aborted the connection',
   left: 'the client has left',
 }
 const DEFAULT_PATIENCE_MS = 5_000
-/** So many bytes of an answer are taken in before the test asks for them, and so many arrive at the server at once. */
+/** How many bytes of a response the client receives before the test reads them, and how many arrive at the server at a time. */
 const WINDOW_BYTES = 64 * 1024
-/** So much of what had come stands in an error. */
+/** How many of the received bytes an error quotes. */
 const SHOWN_BYTES = 300
 
 export class ClientConnection {
@@ -44,13 +45,13 @@ export class ClientConnection {
   readonly #patienceMs: number
   readonly #queue: (Action | { readonly kind: 'done'; readonly resolve: () => void })[] = []
   #isWorking = false
-  /** Ends the waiting for the server to read, or a stall. */
+  /** Ends the wait for the server to read. */
   #onTaken: (() => void) | null = null
   #onStallEnd: (() => void) | null = null
   #isReading = true
   #hasEnded = false
   #hasLeft = false
-  /** Why it has left, where that is more than the test's wish. */
+  /** Why the client has left, if the test did not tell it to. */
   #reason: Error | null = null
   readonly #waiters = new Set<() => void>()
 
@@ -64,17 +65,17 @@ export class ClientConnection {
     this.#transport.start(new Http1Connection(timed, this.#transport))
   }
 
-  /** Whether no answer can come any more: the server has ended its side, or one of both has left. */
+  /** Whether no more of a response can arrive: the server has ended its side, or either side has left. */
   get hasEnded(): boolean {
     return this.#hasEnded || this.#hasLeft
   }
 
-  /** How it ended: in order, with a break by the server, or because the client left. */
+  /** How the connection ended: closed by the server, aborted by the server, or left by the client. */
   get ending(): Ending {
     return this.#hasLeft ? 'left' : this.#transport.wasReset ? 'reset' : 'end'
   }
 
-  /** Does `action` behind what is still to be done, as the client behaves. What can be done at once has been when this returns. */
+  /** Performs `action` after all pending ones, changed by the client's behaviours. Whatever needs no waiting is done when this returns. */
   perform(action: Action): Promise<void> {
     this.#queue.push(...this.#behaviours.reduce<Action[]>((all, behave) => all.flatMap(behave), [action]))
     return new Promise((resolve) => {
@@ -112,7 +113,7 @@ export class ClientConnection {
     }
   }
 
-  /** @returns a promise where the server does not read */
+  /** @returns a promise if the server does not read */
   #send(bytes: Buffer): Promise<void> | null {
     for (let at = 0; at < bytes.length; at += WINDOW_BYTES) this.#transport.send(bytes.subarray(at, at + WINDOW_BYTES))
     return this.#transport.isWaiting ? new Promise((resolve) => (this.#onTaken = resolve)) : null
@@ -131,7 +132,7 @@ export class ClientConnection {
     })
   }
 
-  /** Leaves at once: what was still to be done never is. @param reason what is waited for rejects with it */
+  /** Leaves immediately; pending actions are dropped. @param reason the error with which pending waits reject */
   leave(how: 'abort' | 'reset', reason: Error | null = null): void {
     if (this.#hasLeft) return
     this.#hasLeft = true
@@ -153,7 +154,7 @@ export class ClientConnection {
     this.makeRoom()
   }
 
-  /** Something of what had come was taken: more may come. */
+  /** Received bytes were taken, so more may arrive. */
   makeRoom(): void {
     if (this.#isReading && this.reader.waiting.length < WINDOW_BYTES) this.#transport.release()
   }
@@ -176,8 +177,9 @@ export class ClientConnection {
   }
 
   /**
-   * Waits until `condition` holds; it is asked whenever something has happened.
-   * @throws WEIR_TEST_WAIT when it does not come in time; WEIR_CLIENT_GONE when it cannot come any more; what `condition` throws
+   * Waits until `condition` returns true. It is called whenever something has happened.
+   *
+   * @throws WEIR_TEST_WAIT if that takes too long; WEIR_CLIENT_GONE if it cannot happen any more; what `condition` throws
    */
   until(what: string, condition: () => boolean, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -207,7 +209,11 @@ export class ClientConnection {
     })
   }
 
-  /** Waits for `promise`, with the same patience from the last time that something happened. @throws WEIR_TEST_WAIT */
+  /**
+   * Waits for `promise`, with the same patience, counted from the last time that something happened.
+   *
+   * @throws WEIR_TEST_WAIT
+   */
   within(what: string, promise: Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       const refresh = (): void => void timer.refresh()
@@ -229,7 +235,7 @@ export class ClientConnection {
   #describe(what: string): string {
     const { waiting } = this.reader
     const text = JSON.stringify(waiting.toString('latin1', 0, SHOWN_BYTES))
-    const came = waiting.length === 0 ? 'nothing had come' : `${waiting.length} bytes had come: ${text}`
+    const came = waiting.length === 0 ? 'nothing had arrived' : `${waiting.length} bytes had arrived: ${text}`
     return `${what}${this.hasEnded ? `, but ${ENDINGS[this.ending]}` : ''}; ${came}`
   }
 }

@@ -1,9 +1,9 @@
-// The cookies of one client, by name alone: path, domain and Secure are not looked at, an expiry in the past removes.
+// The cookies of one client, by name alone. Path, domain and Secure are ignored; a cookie that expires in the past is removed.
 
 export class CookieJar {
   readonly #values = new Map<string, string>()
 
-  /** What a request carries; null when there is nothing. */
+  /** The value of the Cookie field for a request; null without cookies. */
   get header(): string | null {
     return this.#values.size === 0 ? null : [...this.#values].map(([name, value]) => `${name}=${value}`).join('; ')
   }
@@ -18,7 +18,7 @@ export class CookieJar {
   }
 }
 
-/** Max-Age counts before Expires (RFC 6265 §5.3), and of several the last; what is no number or no date counts as absent. */
+/** Max-Age takes precedence over Expires (RFC 6265 §5.3), and the last of several counts. An invalid number or date counts as absent. */
 function isOver(attributes: readonly string[]): boolean {
   let maxAge: number | null = null
   let expires: number | null = null

@@ -1,6 +1,6 @@
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 
-/** The same server, but for `changes`. */
+/** The same server with some `changes`. */
 export function derivedHost(host: ConnectionHost, changes: Partial<Omit<ConnectionHost, 'isStopping'>>): ConnectionHost {
   return {
     limits: host.limits,

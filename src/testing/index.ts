@@ -1,4 +1,4 @@
-// The public face of weir/testing.
+// The public API of weir/testing.
 
 export type { Clock } from '../base/clock.ts'
 export {

@@ -1,26 +1,26 @@
-// An answer on its way: the head is there, the body is read as it comes.
+// A response that is being received: its head is complete, and its body is read as it arrives.
 
 import type { AnswerHead } from '../net/inject/answer-reader.ts'
 import { type InjectResponse, wholeAnswer } from '../net/inject/inject.ts'
 
 import type { ClientConnection } from './client-connection.ts'
 
-/** What a test does with it decides how fast the client reads: beyond 64 KiB that nobody asked for, the server has to wait. */
+/** A streamed response. The test decides how fast the client reads: after 64 KiB that the test has not read, the server has to wait. */
 export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
   readonly status: number
   readonly reason: string
   readonly headers: Headers
-  /** Statuses of the interim answers that came before it. */
+  /** Statuses of the interim responses before this one. */
   readonly interim: readonly number[]
   readonly #connection: ClientConnection
   /** The request, for errors. */
   readonly #name: string
   readonly #signal: AbortSignal | undefined
   readonly #onEnd: () => void
-  /** Nothing of it is left to read: what comes now belongs to the next one. */
+  /** Whether it has been read to its end: what arrives now belongs to the next response. */
   #isOver = false
 
-  /** @internal @param onEnd called when nothing of it is left to read */
+  /** @internal @param onEnd called when the response has been read to its end */
   constructor(
     connection: ClientConnection,
     name: string,
@@ -40,14 +40,14 @@ export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
     if (connection.reader.isWhole) this.#end()
   }
 
-  /** The next piece of the body, null at its end. @throws as `TestClient.request` does */
+  /** The next piece of the body; null at its end. @throws the same errors as `TestClient.request` */
   async next(): Promise<Buffer | null> {
     if (this.#isOver) return null
     const connection = this.#connection
     const { reader } = connection
     let piece: Buffer | null = null
     try {
-      const more = `more of the answer ${this.status} to ${this.#name}`
+      const more = `more of the response ${this.status} to ${this.#name}`
       await connection.until(more, () => (piece = reader.takePiece()) !== null || reader.isWhole, this.#signal)
     } catch (error) {
       this.#end()
@@ -67,7 +67,7 @@ export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
     for (let piece = await this.next(); piece !== null; piece = await this.next()) yield piece
   }
 
-  /** All that is left of it. @throws as `TestClient.request` does */
+  /** The rest of the response. @throws the same errors as `TestClient.request` */
   async whole(): Promise<InjectResponse> {
     const pieces: Buffer[] = []
     for await (const piece of this) pieces.push(piece)

@@ -1,4 +1,5 @@
-// A client on one connection in memory, for tests of host programs: whole requests, raw bytes, and everything that a client may do wrong.
+// A client with one connection in memory, for tests of host programs. It sends whole requests or raw bytes, and can do everything wrong
+// that a client may do wrong.
 
 import { Buffer } from 'node:buffer'
 import { checkNames, namesOf } from '../base/options.ts'
@@ -19,9 +20,10 @@ export type TestRequestOptions = Omit<TestRequest, 'method' | 'url'>
 const OPTION_NAMES = namesOf<ClientOptions>()(['behaviour', 'clock', 'patienceMs', 'cookies'])
 
 /**
- * A client of `server`, on a connection of its own that never leaves the process: real parser, limits and timeouts, no port. The server
- * need not be started, and `stop` does not know of the client.
- * @throws WEIR_OPTION_INVALID for an option that there is not
+ * Creates a client of `server` with a connection of its own, in memory: the real parser, limits and timeouts, but no port. The server does
+ * not have to be started, and `stop` does not know about the client.
+ *
+ * @throws WEIR_OPTION_INVALID for an option that does not exist
  */
 export function connect(server: HttpServer, options: ClientOptions = {}): TestClient {
   checkNames('connect()', options, OPTION_NAMES)
@@ -31,9 +33,9 @@ export function connect(server: HttpServer, options: ClientOptions = {}): TestCl
 export class TestClient implements AsyncDisposable {
   readonly #connection: ClientConnection
   readonly #jar: CookieJar | null
-  /** The last request has been sent. */
+  /** Resolves when the last request has been sent. */
   #sent: Promise<unknown> = Promise.resolve()
-  /** The last answer has been read to its end. */
+  /** Resolves when the last response has been read to its end. */
   #read: Promise<void> = Promise.resolve()
 
   /** @internal */
@@ -63,15 +65,21 @@ export class TestClient implements AsyncDisposable {
   }
 
   /**
-   * Sends a request and reads its answer. Several at once are pipelined: sent one behind the other without waiting.
-   * @throws WEIR_CLIENT_GONE when the connection ends before the answer does; WEIR_TEST_WAIT when it does not come in time;
-   *   WEIR_OPTION_INVALID for what no client could send; the reason of `signal`
+   * Sends a request and reads its response. A string is a GET of that URL. Requests that start without waiting for earlier responses are
+   * pipelined.
+   *
+   * @throws WEIR_CLIENT_GONE if the connection ends before the response is complete; WEIR_TEST_WAIT if the response takes too long;
+   *   WEIR_OPTION_INVALID for a request that no client could send; the reason of `signal`
    */
   async request(request: TestRequest | string): Promise<InjectResponse> {
     return (await this.stream(request)).whole()
   }
 
-  /** Sends a request and resolves with the head of its answer; the body is read from it as it comes. @throws as `request` does */
+  /**
+   * Sends a request and resolves with its response as soon as the head has arrived. The body is read from it.
+   *
+   * @throws the same errors as `request`
+   */
   async stream(request: TestRequest | string): Promise<TestAnswer> {
     const asked: TestRequest = requestOf(request)
     const { method = 'GET', url, signal } = asked
@@ -80,22 +88,22 @@ export class TestClient implements AsyncDisposable {
     const sent = prepared.then((ready) => this.#send(ready, goesOn.promise))
     this.#sent = sent.catch(() => {})
     const answer = this.#answer({ name: `${method} ${url}`, isToHead: method === 'HEAD', signal, goesOn: goesOn.open }, prepared)
-    // A body of the test that fails is what the test should hear of, and not of an answer that never came.
+    // If the body of the test fails, the test should get that error, not the one of a response that never arrived.
     return Promise.race([answer, sent.then(() => answer)])
   }
 
-  /** Sends bytes; text as latin1. Resolves when the server has read them, or never will. */
+  /** Sends bytes, or text as latin1. Resolves when the server has read them, or never will. */
   send(data: string | Uint8Array): Promise<void> {
     const bytes = typeof data === 'string' ? Buffer.from(data, 'latin1') : Buffer.from(data)
     return this.#connection.perform({ kind: 'send', bytes })
   }
 
-  /** The next answer, to bytes that were sent by hand. @param isToHead whether it answers HEAD, and so has no body */
+  /** The next response to what `send` has sent. @param isToHead whether it answers a HEAD, and so has no body */
   async answer(isToHead = false): Promise<InjectResponse> {
-    return (await this.#answer({ name: 'bytes that were sent', isToHead, signal: undefined, goesOn() {} })).whole()
+    return (await this.#answer({ name: 'the bytes that were sent', isToHead, signal: undefined, goesOn() {} })).whole()
   }
 
-  /** What comes next, as it is: for what is no HTTP any more. Waits until there is something. */
+  /** The bytes that arrive next, for data that is no longer HTTP. Waits until there are some. */
   async bytes(): Promise<Buffer> {
     const { reader } = this.#connection
     await this.#connection.until('bytes', () => reader.waiting.length > 0)
@@ -104,53 +112,53 @@ export class TestClient implements AsyncDisposable {
     return bytes
   }
 
-  /** Ends this side, behind what was sent; what the server sends is still read. */
+  /** Ends the client's side after what it has sent. The client continues to read. */
   end(): Promise<void> {
     return this.#connection.perform({ kind: 'end' })
   }
 
-  /** Leaves now, without a word, as a process does that ends. */
+  /** Leaves immediately without a reset, like a process that exits. */
   abort(): void {
     this.#connection.leave('abort')
   }
 
-  /** Leaves now, with a reset. */
+  /** Leaves immediately, with a reset. */
   reset(): void {
     this.#connection.leave('reset')
   }
 
-  /** Stops reading: what the server sends piles up there. */
+  /** Stops reading, so that the server has to wait. */
   pause(): void {
     this.#connection.pause()
   }
 
-  /** Reads on. */
+  /** Continues to read. */
   resume(): void {
     this.#connection.resume()
   }
 
-  /** Whether the connection is over: the server has ended its side, or one of both has left. */
+  /** Whether the connection is over: the server has ended its side, or either side has left. */
   get isClosed(): boolean {
     return this.#connection.hasEnded
   }
 
-  /** Bytes that have come and were not read. */
+  /** The number of bytes that have arrived and have not been read. */
   get unreadBytes(): number {
     return this.#connection.reader.waiting.length
   }
 
-  /** Waits for the end of the connection, and says how it ended. What came before can still be read. */
+  /** Waits for the end of the connection and returns how it ended. What arrived before can still be read. */
   async closed(): Promise<Ending> {
     await this.#connection.until('the end of the connection', () => this.#connection.hasEnded)
     return this.#connection.ending
   }
 
-  /** Leaves, unless the connection is over. */
+  /** Leaves with a reset, unless the connection is over. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.reset()
   }
 
-  /** @param goesOn whether the server wants the body, where that was asked */
+  /** @param goesOn whether the server wants the body, if the request asked that */
   async #send({ head, body, pieces, expectsContinue }: PreparedRequest, goesOn: Promise<boolean>): Promise<void> {
     if (!expectsContinue && pieces === null) return this.send(Buffer.concat([head, body]))
     await this.send(head)
@@ -167,7 +175,7 @@ export class TestClient implements AsyncDisposable {
     }
   }
 
-  /** The head of the next answer, behind all that were asked for before. @param prepared what it answers is about to be sent */
+  /** The head of the next response, after those to all earlier requests. @param prepared settles when the request is about to be sent */
   async #answer(asked: Asked, prepared: Promise<unknown> = Promise.resolve()): Promise<TestAnswer> {
     const connection = this.#connection
     const { name, isToHead, signal, goesOn } = asked
@@ -176,11 +184,11 @@ export class TestClient implements AsyncDisposable {
     this.#read = read.promise
     try {
       await prepared
-      await connection.within(`the answers before that to ${name} to be read to their ends`, before)
+      await connection.within(`the responses before that to ${name} to be read to their end`, before)
       const interim: number[] = []
       for (;;) {
         let head: AnswerHead | null = null
-        await connection.until(`the answer to ${name}`, () => (head = connection.reader.takeHead(isToHead)) !== null, signal)
+        await connection.until(`the response to ${name}`, () => (head = connection.reader.takeHead(isToHead)) !== null, signal)
         const { status, headers } = head!
         if (status < 200 && status !== 101) {
           interim.push(status)
@@ -199,13 +207,13 @@ export class TestClient implements AsyncDisposable {
   }
 }
 
-/** What an answer belongs to. */
+/** The request that a response belongs to. */
 interface Asked {
   /** For errors. */
   readonly name: string
   readonly isToHead: boolean
   readonly signal: AbortSignal | undefined
-  /** Told whether the server wants the body; only the first time counts. */
+  /** Called with whether the server wants the body. Only the first call counts. */
   goesOn(wanted: boolean): void
 }
 

@@ -1,4 +1,4 @@
-// Time that stands still until a test moves it.
+// A clock that stands still until a test moves it.
 
 import type { Clock } from '../base/clock.ts'
 
@@ -8,10 +8,10 @@ interface Repeating {
   due: number
 }
 
-/** Beginning of its wall time: 1 January 2024, UTC. */
+/** Its wall time begins on 1 January 2024, UTC. */
 const EPOCH_MS = Date.UTC(2024, 0, 1)
 
-/** The clock of the timeouts that weir keeps for a connection. Timers that a handler sets itself are not moved by it. */
+/** A clock for the timeouts of weir. It does not affect timers that a handler sets. */
 export class TestClock implements Clock {
   #now = 0
   readonly #repeating = new Set<Repeating>()
@@ -30,12 +30,12 @@ export class TestClock implements Clock {
     return () => this.#repeating.delete(one)
   }
 
-  /** How many timers run. */
+  /** The number of active timers. */
   get running(): number {
     return this.#repeating.size
   }
 
-  /** Resolves when `ms` have passed. */
+  /** Resolves after `ms` milliseconds of this clock. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const stop = this.every(ms, () => {
@@ -45,11 +45,14 @@ export class TestClock implements Clock {
     })
   }
 
-  /** Lets `ms` pass: every tick that is due on the way happens at its time. What it starts has run when this resolves. */
+  /**
+   * Moves the clock by `ms` milliseconds. Every tick that is due happens at its time. Resolves after the promises that the ticks started
+   * have run.
+   */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms
     for (;;) {
-      // Somebody else may have moved it further meanwhile.
+      // Another call may have moved the clock further in the meantime.
       const next = Math.max(this.#now, Math.min(end, ...[...this.#repeating].map(({ due }) => due)))
       this.#now = next
       for (const one of this.#repeating) {
@@ -64,7 +67,7 @@ export class TestClock implements Clock {
   }
 }
 
-/** Everything that was only waiting for promises has run. */
+/** Resolves when everything that was only waiting for promises has run. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

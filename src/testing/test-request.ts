@@ -1,25 +1,25 @@
-// A request of a test client: as `inject` takes it, and with bodies that are sent piece by piece.
+// A request of a test client: like a request for `inject`, but the body can also be sent piece by piece.
 
 import { Buffer } from 'node:buffer'
 import { fieldsOf, type InjectRequest, requestBytes } from '../net/inject/request-bytes.ts'
 
 export interface TestRequest extends Omit<InjectRequest, 'body'> {
-  /** Pieces are sent as they come: in chunks, unless the headers have a Content-Length. */
+  /** The body. Pieces of an async iterable are sent as it yields them: in chunks, unless the headers have a Content-Length. */
   readonly body?: InjectRequest['body'] | AsyncIterable<string | Uint8Array>
 }
 
 /** A request that is ready to be sent. */
 export interface PreparedRequest {
   readonly head: Buffer
-  /** The body, where it is there. */
+  /** The body, if it is not an async iterable. */
   readonly body: Buffer
-  /** The body, where it comes piece by piece: framed. */
+  /** The pieces of an async iterable, with their framing. */
   readonly pieces: AsyncIterable<Buffer> | null
   /** Whether the body waits for `100 Continue`. */
   readonly expectsContinue: boolean
 }
 
-/** @param cookies what the client carries @throws WEIR_OPTION_INVALID for what no client could send */
+/** @param cookies the value of the client's Cookie field, or null @throws WEIR_OPTION_INVALID for a request that no client could send */
 export async function prepareRequest(request: TestRequest, cookies: string | null): Promise<PreparedRequest> {
   const { body, ...rest } = request
   const pieces = isStream(body) ? body : null

@@ -13,13 +13,11 @@ import {
   HttpServer,
   type JsonEngine,
   type JsonSettings,
-  ModelBindingError,
   type ServerOptions,
   t,
 } from '../../src/index.ts'
+import { FORM_TYPE, failuresOf, JSON_TYPE, see } from '../support/see-request.ts'
 
-const JSON_TYPE = 'application/json'
-const FORM_TYPE = 'application/x-www-form-urlencoded'
 const ID = '3f2504e0-4f89-41d3-9a0c-0305e82c3301'
 
 /** The sample model of the interface. */
@@ -28,41 +26,6 @@ class User {
   name = 'nobody'
   creation = new Date(0)
   enabled = false
-}
-
-/** What `look` sees of a request with that body. */
-async function see<T>(
-  contentType: string | null,
-  body: string | Uint8Array | null,
-  look: (request: HttpRequest) => T,
-  options: ServerOptions = {},
-): Promise<T> {
-  const server = new HttpServer(options)
-  const seen: { value: T }[] = []
-  server.mapPost('/', (_, { request }) => {
-    seen.push({ value: look(request) })
-    return 'seen'
-  })
-  const answer = await server.inject({
-    method: 'POST',
-    url: '/',
-    headers: contentType === null ? {} : { 'Content-Type': contentType },
-    ...(body === null ? {} : { body }),
-  })
-  assert.equal(answer.text(), 'seen')
-  return seen[0]!.value
-}
-
-/** The error that `act` throws, as its failures. */
-function failuresOf(act: () => unknown): string[] {
-  try {
-    act()
-  } catch (error) {
-    assert.ok(error instanceof ModelBindingError, String(error))
-    assert.deepEqual([error.status, error.code], [400, 'WEIR_MODEL_BINDING'])
-    return error.failures.map(({ name, expected, actual }) => `${name}: ${expected}, not ${actual}`)
-  }
-  return assert.fail('nothing was thrown')
 }
 
 interface Spelling {

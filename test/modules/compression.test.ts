@@ -1,4 +1,4 @@
-// Answers in a coding that the client takes, and those that must stay as they are.
+// Responses in a coding that the client accepts, and responses that must stay uncompressed.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -40,14 +40,14 @@ function ask(server: HttpServer, url: string, accept: string | null, headers: Re
   return server.inject({ url, headers: { ...(accept === null ? {} : { 'Accept-Encoding': accept }), ...headers } })
 }
 
-/** Coding, and the text behind it. */
+/** The coding, and the decoded text. */
 function read({ headers, body }: InjectResponse): [coding: string | null, text: string] {
   const coding = headers.get('content-encoding')
   return [coding, Buffer.from(coding === null ? body : DECODERS[coding]!(body)).toString()]
 }
 
 for (const coding of Object.keys(DECODERS)) {
-  test(`${coding}: text, a large document, bytes and a stream arrive as they were`, async () => {
+  test(`${coding}: text, a large document, bytes and a stream arrive unchanged`, async () => {
     const server = serverWith()
     server.mapGet('/bytes', (_, { response }) => response.body(Buffer.from(TEXT), 'text/css'))
     server.mapGet('/stream', (_, { response }) => response.stream(Readable.from([TEXT, '', Buffer.from(TEXT)]), 'text/csv'))
@@ -67,7 +67,7 @@ for (const coding of Object.keys(DECODERS)) {
   })
 }
 
-test('a route that says so is left alone: its answers, streams, errors and 304s', async () => {
+test('a route with metadata compression: false is not compressed: responses, streams, errors and 304s', async () => {
   const server = serverWith()
   const declaration = { metadata: { compression: false } } as const
   server.mapGet('/as-is', declaration, () => TEXT)
@@ -84,7 +84,7 @@ test('a route that says so is left alone: its answers, streams, errors and 304s'
   assert.equal((await ask(server, '/other', 'gzip')).headers.get('content-encoding'), 'gzip')
 })
 
-test('the client says which coding it likes, and of equals the first that we have is taken', async () => {
+test('the coding that the client prefers is used, and of several equal ones the first of encodings', async () => {
   const server = serverWith({ encodings: ['br', 'gzip', 'deflate'] })
   const cases: readonly [accept: string | null, coding: string | null][] = [
     [null, null],
@@ -110,11 +110,11 @@ test('the client says which coding it likes, and of equals the first that we hav
   for (const [accept, coding] of [...cases, ...cases]) {
     const answer = await ask(server, '/text', accept)
     assert.deepEqual(read(answer), [coding, TEXT], String(accept))
-    assert.equal(answer.headers.get('vary'), 'Accept-Encoding', 'also where nothing is compressed')
+    assert.equal(answer.headers.get('vary'), 'Accept-Encoding', 'even if nothing is compressed')
   }
 })
 
-test('what is small is sent as it is, unless the client takes nothing but a coding', async () => {
+test('a small body is sent uncompressed, unless the client accepts only codings', async () => {
   const server = serverWith({ minBytes: 10 })
   server.mapGet('/nine', () => 'a'.repeat(9))
   server.mapGet('/ten', () => 'ä'.repeat(5))
@@ -125,11 +125,15 @@ test('what is small is sent as it is, unless the client takes nothing but a codi
   }
   assert.deepEqual(read(await ask(server, '/nine', 'gzip, identity;q=0')), ['gzip', 'a'.repeat(9)])
   const grown = await ask(server, '/ten', 'gzip')
-  assert.deepEqual([read(grown), grown.headers.get('vary')], [[null, 'ä'.repeat(5)], 'Accept-Encoding'], 'compressed it would be larger')
+  assert.deepEqual(
+    [read(grown), grown.headers.get('vary')],
+    [[null, 'ä'.repeat(5)], 'Accept-Encoding'],
+    'it would be larger when compressed',
+  )
   assert.deepEqual(read(await ask(server, '/ten', 'gzip, *;q=0')), ['gzip', 'ä'.repeat(5)])
 })
 
-test('what is compressed already, of another type, or not to be changed stays, and does not vary', async () => {
+test('a response that is already compressed, of another type or no-transform is not changed, and does not vary', async () => {
   const server = serverWith()
   const answers: Readonly<Record<string, (response: HttpResponse) => unknown>> = {
     image: (response) => response.body(Buffer.alloc(2_000), 'image/png'),
@@ -148,14 +152,14 @@ test('what is compressed already, of another type, or not to be changed stays, a
   }
 })
 
-test('a program may say itself which types are worth it', async () => {
+test('types lets the program decide which types to compress', async () => {
   const server = serverWith({ types: (type) => type === 'application/x-table' })
   server.mapGet('/table', (_, { response }) => response.contentType('application/x-table').text(TEXT))
   assert.deepEqual(read(await ask(server, '/table', 'gzip')), ['gzip', TEXT])
   assert.deepEqual(read(await ask(server, '/text', 'gzip')), [null, TEXT])
 })
 
-test('a file: its ETag becomes weak, a part is never compressed, and all of it varies', async (t) => {
+test('the ETag of a compressed file is weak, a range is never compressed, and all its responses vary', async (t) => {
   const path = join(temporaryDirectory(t), 'page.html')
   await writeFile(path, LARGE)
   const server = serverWith()
@@ -180,7 +184,7 @@ test('a file: its ETag becomes weak, a part is never compressed, and all of it v
   }
 })
 
-test('HEAD closes the source of a streamed answer that nobody will read', async () => {
+test('HEAD closes the source of a streamed response, which nobody will read', async () => {
   const sources: Readable[] = []
   const server = new HttpServer({ logger: null })
   server.useModule(compression())
@@ -197,13 +201,13 @@ test('HEAD closes the source of a streamed answer that nobody will read', async 
   )
 })
 
-test('HEAD has the fields of GET, without a length that is not known', async () => {
+test('HEAD has the fields of GET, without an unknown length', async () => {
   const { status, headers } = await serverWith().inject({ method: 'HEAD', url: '/text', headers: { 'Accept-Encoding': 'br' } })
   const fields = ['content-type', 'content-encoding', 'vary', 'content-length'].map((name) => headers.get(name))
   assert.deepEqual([status, ...fields], [200, 'text/plain; charset=utf-8', 'br', 'Accept-Encoding', null])
 })
 
-test('a stream that fails before its first byte is an answer of its own, without a coding', async () => {
+test('a stream that fails before its first byte becomes an uncompressed error response', async () => {
   const server = serverWith()
   server.mapGet('/fails', (_, { response }) => {
     const source = new Readable({ read: () => source.destroy(new Error('broken')) })
@@ -213,7 +217,7 @@ test('a stream that fails before its first byte is an answer of its own, without
   assert.deepEqual([answer.status, answer.headers.get('content-encoding')], [500, null])
 })
 
-test('a stream that breaks the promise of its Content-Length never looks whole', async () => {
+test('a stream that does not match its Content-Length never looks complete', async () => {
   const server = serverWith()
   server.mapGet('/short', (_, { response }) =>
     response.header('Content-Length', 90_000).stream(Readable.from(['a'.repeat(80_000)]), 'text/plain'),
@@ -225,7 +229,7 @@ test('a stream that breaks the promise of its Content-Length never looks whole',
     response.header('Content-Length', 90_000).stream(Readable.from(['a'.repeat(90_000)]), 'text/plain'),
   )
   for (const url of ['/short', '/long']) {
-    // Before its first byte it becomes an error, behind it it is broken off: how much the compressor holds back decides.
+    // Before the first byte it becomes an error, after it the connection is aborted. Which one depends on how much the compressor buffers.
     const answer = await ask(server, url, 'gzip').catch((error: WeirError) => error)
     if (answer instanceof Error) assert.equal(answer.code, 'WEIR_CLIENT_GONE')
     else assert.equal((answer.json() as { code: string }).code, 'WEIR_RESPONSE_LENGTH')
@@ -255,7 +259,7 @@ async function readStream(t: TestContext, server: HttpServer, url: string): Prom
   return { text: () => text, leave: () => asked.destroy() }
 }
 
-test('what a stream has said is there for the client when the stream pauses', async (t) => {
+test('when a stream pauses, the client has everything that was written', async (t) => {
   const more = gate()
   const server = serverWith()
   server.mapGet('/slow', (_, { response }) => {
@@ -273,14 +277,14 @@ test('what a stream has said is there for the client when the stream pauses', as
   await eventually(() => reading.text() === 'one two three', 'all of it')
 })
 
-test('a client that leaves ends the source, also one that has nothing to say', async (t) => {
+test('a client that leaves ends the source, even if the source is silent', async (t) => {
   const source = new Readable({ read() {} })
   const server = serverWith({ maxConcurrent: 1 })
   server.mapGet('/quiet', (_, { response }) => response.stream(source, 'text/plain'))
   source.push('hello')
   const reading = await readStream(t, server, '/quiet')
   await eventually(() => reading.text() === 'hello', 'the first piece')
-  assert.deepEqual(read(await ask(server, '/large', 'gzip')), [null, LARGE], 'the only compressor is taken')
+  assert.deepEqual(read(await ask(server, '/large', 'gzip')), [null, LARGE], 'the only compressor is in use')
   const closed = once(source, 'close')
   reading.leave()
   await within(closed, 'the end of the source')
@@ -293,7 +297,7 @@ test('a source is not read while the client does not read', async (t) => {
   let given = 0
   const server = serverWith()
   server.mapGet('/noise', (_, { response }) => {
-    // It ends: without back-pressure one that does not would leave no turn for this test to fail in.
+    // It ends, because without back-pressure an endless one would never give this test a turn to fail in.
     async function* noise() {
       while (given < most) {
         given += 64 * 1024
@@ -309,21 +313,21 @@ test('a source is not read while the client does not read', async (t) => {
   socket.pause().write('GET /noise HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n')
   let before = -1
   for (let rounds = 0; given < most && (given === 0 || given !== before); rounds++) {
-    assert.ok(rounds < 150, 'it never came to rest')
+    assert.ok(rounds < 150, 'it never stopped')
     before = given
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
   assert.ok(given < most, `${given} bytes were read`)
 })
 
-test('curl reads what was compressed', { skip: noCurl }, async (t) => {
+test('curl decodes compressed responses', { skip: noCurl }, async (t) => {
   const server = serverWith()
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   assert.equal((await curl(['--compressed', `http://127.0.0.1:${server.port}/large`])).answer.text, LARGE)
 })
 
-test('fetch reads what was compressed', async (t) => {
+test('fetch decodes compressed responses', async (t) => {
   const server = serverWith()
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
@@ -332,11 +336,11 @@ test('fetch reads what was compressed', async (t) => {
   assert.equal(await answer.text(), LARGE)
 })
 
-test('zstd is taken first where Node has it', { skip: !hasZstd && 'this Node has no zstd' }, async () => {
+test('zstd is preferred if Node supports it', { skip: !hasZstd && 'this Node has no zstd' }, async () => {
   assert.deepEqual(read(await ask(serverWith(), '/text', 'gzip, deflate, br, zstd')), ['zstd', TEXT])
 })
 
-test('options that mean nothing are refused', () => {
+test('invalid options are refused', () => {
   const wrong = [
     { minBytes: -1 },
     { maxConcurrent: 0.5 },

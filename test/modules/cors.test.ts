@@ -1,4 +1,4 @@
-// Who may read answers across origins: what the fields say, and what Chromium makes of them.
+// Who may read responses across origins: which fields are sent, and what Chromium does with them.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
@@ -40,17 +40,17 @@ function preflight(server: HttpServer, origin: string, headers: Record<string, s
   })
 }
 
-/** Fields of CORS and Vary, as they came. */
+/** The fields of CORS, and Vary. */
 function said(answer: InjectResponse): Record<string, string> {
   return Object.fromEntries([...answer.headers].filter(([name]) => name === 'vary' || name.startsWith('access-control-')))
 }
 
-test('without options every page may read every answer, and none depends on who asks', async () => {
+test('without options every page may read every response, and no response depends on the origin', async () => {
   const server = serverWith()
   for (const origin of [APP, 'null', null]) assert.deepEqual(said(await ask(server, origin)), { 'access-control-allow-origin': '*' })
 })
 
-test('a listed origin is allowed by its name, and every answer varies by Origin', async () => {
+test('a listed origin is allowed, and every response varies by Origin', async () => {
   const server = serverWith({ origins: [APP, /https:\/\/[a-z]+\.example\.org/g], credentials: true, exposedHeaders: ['X-Total'] })
   const allowed = (origin: string) => ({
     vary: 'Origin',
@@ -65,7 +65,7 @@ test('a listed origin is allowed by its name, and every answer varies by Origin'
   for (const origin of others) assert.deepEqual(said(await ask(server, origin)), { vary: 'Origin' }, String(origin))
 })
 
-test('an expression never matches the origin null, which any page can have: it is named, or decided about', async () => {
+test('an expression never matches the origin null, which any page can get: only its name or a predicate does', async () => {
   for (const origins of [/.*/, [/null/, APP]]) {
     const server = serverWith({ origins, credentials: true })
     assert.equal((await ask(server, 'null')).headers.get('access-control-allow-origin'), null)
@@ -76,7 +76,7 @@ test('an expression never matches the origin null, which any page can have: it i
   assert.equal((await ask(named, 'null')).headers.get('access-control-allow-origin'), 'null')
 })
 
-test('errors and refusals say who may read them, and so does a response of the handler itself', async () => {
+test('errors, refusals and responses created by a handler state who may read them', async () => {
   const server = serverWith({ origins: APP })
   const expected = { vary: 'Origin', 'access-control-allow-origin': APP }
   const cases: readonly [string, number, { method?: string; body?: string }?][] = [
@@ -93,13 +93,13 @@ test('errors and refusals say who may read them, and so does a response of the h
   }
 })
 
-test('what a handler says itself stands', async () => {
+test('a field that the handler has set is kept', async () => {
   const server = serverWith({ origins: APP })
   server.mapGet('/public', (_, { response }) => response.header('Access-Control-Allow-Origin', '*').vary('Accept').text('to all'))
   assert.deepEqual(said(await ask(server, APP, '/public')), { vary: 'Accept, Origin', 'access-control-allow-origin': '*' })
 })
 
-test('a preflight is answered before any route, also where there is none', async () => {
+test('a preflight is answered before any route, and even if there is none', async () => {
   const server = serverWith({ origins: APP, credentials: true, maxAge: 600 })
   for (const url of ['/data', '/nothing', '*']) {
     const answer = await preflight(server, APP, { 'Access-Control-Request-Headers': 'x-one, X-Two,bad name' }, url)
@@ -115,19 +115,19 @@ test('a preflight is answered before any route, also where there is none', async
   }
 })
 
-test('a preflight of another origin is refused without a word on what would be allowed', async () => {
+test('a refused preflight does not reveal what would be allowed', async () => {
   const answer = await preflight(serverWith({ origins: APP, methods: ['PUT'], allowedHeaders: ['X-One'] }), 'https://evil.example')
   assert.equal(answer.status, 403)
   assert.deepEqual(said(answer), { vary: 'Origin' })
 })
 
-test('an OPTIONS request that is no preflight goes to the routes', async () => {
+test('an OPTIONS request that is not a preflight reaches the routes', async () => {
   const answer = await serverWith({ origins: APP }).inject({ method: 'OPTIONS', url: '/data', headers: { Origin: APP } })
   assert.equal(answer.headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
   assert.deepEqual(said(answer), { vary: 'Origin', 'access-control-allow-origin': APP })
 })
 
-test('a private network is opened only where that was said', async () => {
+test('access to a private network is allowed only with privateNetwork', async () => {
   const asks = { 'Access-Control-Request-Private-Network': 'true' }
   const open = await preflight(serverWith({ privateNetwork: true, allowedHeaders: [] }), APP, asks)
   assert.equal(open.headers.get('access-control-allow-private-network'), 'true')
@@ -136,8 +136,8 @@ test('a private network is opened only where that was said', async () => {
   assert.equal(closed.headers.get('access-control-allow-private-network'), null)
 })
 
-for (const kind of ['at once', 'later'] as const) {
-  test(`a predicate that decides ${kind} sees origin and request, and is asked once`, async () => {
+for (const kind of ['immediately', 'later'] as const) {
+  test(`a predicate that decides ${kind} gets origin and request, and is called once`, async () => {
     const asked: string[] = []
     const server = serverWith({
       origins: (origin, { request }) => {
@@ -155,7 +155,7 @@ for (const kind of ['at once', 'later'] as const) {
   })
 }
 
-test('a predicate that throws answers 500, and lets nobody read it', async () => {
+test('a predicate that throws results in a 500 that no page may read', async () => {
   const server = serverWith({
     origins: () => {
       throw new Error('no database')
@@ -166,7 +166,7 @@ test('a predicate that throws answers 500, and lets nobody read it', async () =>
   assert.deepEqual(said(answer), { vary: 'Origin' })
 })
 
-test("'same' is the host that was asked", async () => {
+test("'same' allows the host of the request", async () => {
   const server = serverWith({ origins: 'same' })
   const allowed = async (origin: string) =>
     (await server.inject({ url: '/data', headers: { Host: 'app.example.com', Origin: origin } })).headers.get('access-control-allow-origin')
@@ -176,7 +176,7 @@ test("'same' is the host that was asked", async () => {
   }
 })
 
-test('options that would be a hole, or mean nothing, are refused', () => {
+test('unsafe and invalid options are refused', () => {
   const wrong: object[] = [
     { credentials: true },
     { origins: '*', credentials: true },
@@ -212,7 +212,7 @@ describe('two origins in Chromium', { skip: noChromium }, () => {
     return `http://127.0.0.1:${server.port}`
   }
 
-  /** What a page of one origin gets of another: status and text, or the name of what fetch threw. */
+  /** What a page of one origin gets from another: status and text, or the name of the error that fetch threw. */
   async function fetchAcross(t: TestContext, allows: boolean, path: string, init: object = {}): Promise<string> {
     const page = await browser.newPage()
     t.after(() => page.close())
@@ -234,22 +234,22 @@ describe('two origins in Chromium', { skip: noChromium }, () => {
     return String(await page.evaluate(script))
   }
 
-  test('an allowed page reads answers, with cookies and the exposed fields', async (t) => {
+  test('an allowed page reads responses, with cookies and the exposed fields', async (t) => {
     assert.equal(await fetchAcross(t, true, '/data', { credentials: 'include' }), '200 7 cookie ada')
   })
 
-  test('an allowed page may send what needs a preflight', async (t) => {
+  test('an allowed page may send requests that need a preflight', async (t) => {
     const init = { method: 'PUT', body: 'text', headers: { 'X-One': '1' }, credentials: 'include' }
     assert.equal(await fetchAcross(t, true, '/data', init), '200  put text 1')
   })
 
-  test('an allowed page reads errors, a body that was refused by its head included', async (t) => {
+  test('an allowed page reads errors, including the refusal of a body that is too large', async (t) => {
     assert.match(await fetchAcross(t, true, '/fails'), /^500 /)
     assert.match(await fetchAcross(t, true, '/nothing'), /^404 /)
     assert.match(await fetchAcross(t, true, '/data', { method: 'POST', body: 'more than ten bytes' }), /^413 /)
   })
 
-  test('a page of another origin reads nothing', async (t) => {
+  test('a page of an origin that is not allowed reads nothing', async (t) => {
     assert.equal(await fetchAcross(t, false, '/data'), 'TypeError')
     assert.equal(await fetchAcross(t, false, '/data', { method: 'PUT', body: 'x' }), 'TypeError')
   })

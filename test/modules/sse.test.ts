@@ -1,4 +1,4 @@
-// Server-sent events through real sockets: with undici's EventSource, with Chromium's, by hand, and for thousands at once.
+// Server-sent events through real sockets: with the EventSource of undici and Chromium, with raw bytes, and for thousands of clients.
 
 import assert from 'node:assert/strict'
 import { getEventListeners, once } from 'node:events'
@@ -21,7 +21,7 @@ function mapChannel(server: HttpServer, options: SseOptions = {}, channelOptions
 }
 
 inBothReadModes('server-sent events', (serve) => {
-  test('the answer begins at once, with the fields that a stream of events has', async (t) => {
+  test('the response begins immediately, with the fields of an event stream', async (t) => {
     const { connect } = await serve(t, (server) => mapChannel(server))
     const client = await connect()
     const head = await client.get('/events').until(': \n\n')
@@ -36,7 +36,7 @@ inBothReadModes('server-sent events', (serve) => {
     }
   })
 
-  test('an iterable is asked no faster than the client reads, and closed when it leaves', async (t) => {
+  test('an iterable is pulled no faster than the client reads, and closed when it leaves', async (t) => {
     let made = 0
     const closed = gate()
     async function* events() {
@@ -55,7 +55,7 @@ inBothReadModes('server-sent events', (serve) => {
     await within(closed.promise, 'the end of the iterable')
   })
 
-  test('a source that waits for the signal ends without an error when the client leaves', async (t) => {
+  test('a source that uses the signal ends without an error when the client leaves', async (t) => {
     const ended = gate()
     const { connect, logged, server } = await serve(t, (server) =>
       server.mapGet('/', (_, session) =>
@@ -77,7 +77,7 @@ inBothReadModes('server-sent events', (serve) => {
     assert.deepEqual(logged, [])
   })
 
-  test('a source that fails breaks the stream off, and the host program is told', async (t) => {
+  test('a source that fails aborts the stream, and the error is logged', async (t) => {
     const { connect, logged } = await serve(t, (server) =>
       server.mapGet('/', (_, session) =>
         sse(session, async function* () {
@@ -92,7 +92,7 @@ inBothReadModes('server-sent events', (serve) => {
     assert.deepEqual(logged.map(String), ['Error: broken'])
   })
 
-  test('an event that cannot be sent breaks the stream off like a source that fails, which is closed', async (t) => {
+  test('an event that cannot be sent aborts the stream, and the source is closed', async (t) => {
     const closed = gate()
     const { connect, logged } = await serve(t, (server) =>
       server.mapGet('/', (_, session) =>
@@ -116,7 +116,7 @@ inBothReadModes('server-sent events', (serve) => {
     )
   })
 
-  test('a source that fails while a heartbeat is on its way is heard of all the same', async (t) => {
+  test('an error of the source is not lost while a heartbeat is being sent', async (t) => {
     const fail = gate<never>()
     const { connect, logged } = await serve(t, (server) =>
       server.mapGet('/', (_, session) => sse(session, { [Symbol.asyncIterator]: () => ({ next: () => fail.promise }) }, { heartbeat: 10 })),
@@ -128,7 +128,7 @@ inBothReadModes('server-sent events', (serve) => {
     assert.deepEqual(logged.map(String), ['Error: broken'])
   })
 
-  test('heartbeats keep a quiet stream alive, beyond every limit of time', async (t) => {
+  test('heartbeats keep a silent stream open for longer than every timeout', async (t) => {
     const timeouts = { keepAliveTimeout: 30, headersTimeout: 30, requestTimeout: 30, writeTimeout: 50, lingerTimeout: 30 }
     const { connect } = await serve(t, (server) => mapChannel(server, { heartbeat: 20 }), { timeouts })
     const client = await connect()
@@ -136,7 +136,7 @@ inBothReadModes('server-sent events', (serve) => {
     for (let i = 0; i < 8; i++) await client.until(':\n\n')
   })
 
-  test('a HEAD gets the fields and leaves nothing behind', async (t) => {
+  test('a HEAD gets the fields, and does not stay subscribed', async (t) => {
     let channel!: SseChannel
     const { connect } = await serve(t, (server) => (channel = mapChannel(server)))
     const client = await connect()
@@ -144,7 +144,7 @@ inBothReadModes('server-sent events', (serve) => {
     assert.deepEqual([status, header('content-type'), channel.size], [200, 'text/event-stream', 0])
   })
 
-  test('a client that does not read is disconnected from the channel, the others go on', async (t) => {
+  test('a client that does not read is disconnected from the channel, and the others stay', async (t) => {
     let channel!: SseChannel
     const { connect } = await serve(t, (server) => (channel = mapChannel(server, {}, { maxQueuedBytes: 64 * 1024 })))
     const slow = await connect()
@@ -162,11 +162,11 @@ inBothReadModes('server-sent events', (serve) => {
     channel.send('last')
     await quick.until('last')
     slow.resume()
-    // What the system had taken is read, and then the stream ends in good order.
+    // The client reads what the system had already accepted, and then the stream ends normally.
     assert.ok((await slow.until('0\r\n\r\n')).length > 0)
   })
 
-  test('a client that never reads is broken off after writeTimeout, and its place in the channel is free', async (t) => {
+  test('a client that never reads is aborted after writeTimeout, and leaves the channel', async (t) => {
     let channel!: SseChannel
     const { connect, server } = await serve(
       t,
@@ -178,7 +178,7 @@ inBothReadModes('server-sent events', (serve) => {
     const client = await connect()
     await client.get('/events').until(': \n\n')
     client.pause()
-    const much = 'y'.repeat(512 * 1024) // the system takes megabytes before anything waits
+    const much = 'y'.repeat(512 * 1024) // the system accepts megabytes before anything waits
     await eventually(() => {
       channel.send(much)
       return channel.size === 0
@@ -186,7 +186,7 @@ inBothReadModes('server-sent events', (serve) => {
     assert.deepEqual(await server.stop({ graceMs: 5_000 }), { aborted: 0 })
   })
 
-  test('stop says goodbye and ends every stream in good order, at once', async (t) => {
+  test('stop sends the farewell and ends every stream normally and immediately', async (t) => {
     const { connect, server } = await serve(t, (server) => mapChannel(server, { farewell: { event: 'bye', data: 'later', retry: 9000 } }))
     const clients = await Promise.all(Array.from({ length: 20 }, () => connect()))
     for (const client of clients) await client.get('/events').until(': \n\n')
@@ -195,7 +195,7 @@ inBothReadModes('server-sent events', (serve) => {
     assert.deepEqual(await stopped, { aborted: 0 })
   })
 
-  test('a stream that is asked for while the server stops says goodbye at once', async (t) => {
+  test('a stream that is requested while the server stops sends the farewell immediately', async (t) => {
     const later = gate()
     const { connect, server } = await serve(t, (server) => {
       const channel = new SseChannel()
@@ -213,7 +213,7 @@ inBothReadModes('server-sent events', (serve) => {
     assert.deepEqual(await stopped, { aborted: 0 })
   })
 
-  test('clients that come and go leave nothing behind', async (t) => {
+  test('clients that connect and leave do not stay in the channel', async (t) => {
     let channel!: SseChannel
     const { connect, server } = await serve(t, (server) => (channel = mapChannel(server)))
     for (let i = 0; i < 100; i++) {
@@ -226,7 +226,7 @@ inBothReadModes('server-sent events', (serve) => {
     assert.equal(getEventListeners(server.stopping, 'abort').length, 1)
   })
 
-  test('an HTTP/1.0 client gets the bare events', async (t) => {
+  test('an HTTP/1.0 client gets the events without chunked coding', async (t) => {
     let channel!: SseChannel
     const { connect } = await serve(t, (server) => (channel = mapChannel(server)))
     const client = await connect()
@@ -236,7 +236,7 @@ inBothReadModes('server-sent events', (serve) => {
     assert.equal(await client.until('\n\n'), 'data: bare\n\n')
   })
 
-  test('5,000 clients at once get every event, and goodbye', { timeout: 120_000 }, async (t) => {
+  test('5,000 clients at the same time get every event and the farewell', { timeout: 120_000 }, async (t) => {
     let channel!: SseChannel
     const { server } = await serve(t, (server) => (channel = mapChannel(server)))
     const crowd = await Crowd.gather(t, server.port, 5_000)
@@ -251,7 +251,7 @@ inBothReadModes('server-sent events', (serve) => {
   })
 })
 
-/** Many clients that remember only the end of what they got. */
+/** Many clients that remember only the end of what they received. */
 class Crowd {
   readonly #sockets: Socket[] = []
   readonly #tails: string[] = []
@@ -308,7 +308,7 @@ const EVENTS: SseEvent[] = [
   { data: '', event: 'named' },
   { data: ' leading blank', event: 'named', id: '2' },
 ]
-/** Type, data and last id, as any client must see them. */
+/** Type, data and last id, as every client must see them. */
 const SEEN = [
   ['message', 'plain', ''],
   ['message', 'two\nlines\nand\nmore', ''],
@@ -317,7 +317,7 @@ const SEEN = [
   ['named', ' leading blank', '2'],
 ]
 
-test('undici’s EventSource reads what was sent, and comes again with the last id', async (t) => {
+test('undici’s EventSource reads the events, and reconnects with the last id', async (t) => {
   const { server, channel, asked } = await serveChannel(t, { retry: 50 })
   const source = new EventSource(`http://127.0.0.1:${server.port}/events`)
   t.after(() => source.close())
@@ -346,7 +346,7 @@ describe('in Chromium', { skip: noChromium }, () => {
   })
   after(() => browser?.close())
 
-  test('EventSource reads what was sent, comes again with the last id, and hears the farewell', async (t) => {
+  test('EventSource reads the events, reconnects with the last id, and gets the farewell', async (t) => {
     const { server, channel, asked } = await serveChannel(t, { retry: 50, farewell: { event: 'named', data: 'bye' } })
     const page = await browser.newPage()
     t.after(() => page.close())
@@ -374,7 +374,7 @@ describe('in Chromium', { skip: noChromium }, () => {
   })
 })
 
-test('lastEventId is what was sent, as UTF-8', async () => {
+test('lastEventId decodes the id as UTF-8', async () => {
   const server = new HttpServer()
   server.mapGet('/', (_, { request }) => ({ id: lastEventId(request) }))
   const idOf = async (headers: Record<string, string>) => (await server.inject({ url: '/', headers })).json()
@@ -383,14 +383,14 @@ test('lastEventId is what was sent, as UTF-8', async () => {
   assert.deepEqual(await idOf({ 'Last-Event-ID': Buffer.from('ü7').toString('latin1') }), { id: 'ü7' })
 })
 
-test('options that cannot be are refused', async () => {
+test('invalid options are refused', async () => {
   const server = new HttpServer({ logger: null })
   const wrong: SseOptions[] = [{ heartbeat: 0 }, { heartbeat: Number.NaN }, { retry: -1 }, { farewell: { id: '\n' } }]
   for (const [i, options] of wrong.entries()) server.mapGet(`/${i}`, (_, session) => sse(session, new SseChannel(), options))
   for (const i of wrong.keys()) assert.equal((await server.inject(`/${i}`)).status, 500)
 })
 
-test('an option that there is not is refused', async () => {
+test('an unknown option is refused', async () => {
   const server = new HttpServer({ logger: null, onError: (error) => (error as WeirError).code })
   server.mapGet('/', (_, session) => sse(session, new SseChannel(), { heartbeats: 1 } as object))
   assert.equal((await server.inject('/')).text(), 'WEIR_OPTION_INVALID')

@@ -1,4 +1,4 @@
-// The files of a directory: which are served, how, and which never.
+// Which files of a directory are served, how, and which never are.
 
 import assert from 'node:assert/strict'
 import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
@@ -20,12 +20,12 @@ const LARGE = Buffer.alloc(300 * 1024, 'weir ')
 interface Site {
   readonly root: string
   readonly server: HttpServer
-  /** Writes a file that was changed long ago. */
+  /** Writes a file with an old modification time. */
   write(name: string, content: string | Uint8Array): string
   get(url: string, headers?: Record<string, string>): Promise<InjectResponse>
 }
 
-/** A directory with a few files, and a server of it. */
+/** A directory with a few files, and a server for it. */
 function siteOf(t: TestContext, options: Partial<StaticOptions> = {}, before?: (server: HttpServer) => void): Site {
   const root = realpathSync(temporaryDirectory(t))
   const write = (name: string, content: string | Uint8Array): string => {
@@ -48,7 +48,7 @@ function siteOf(t: TestContext, options: Partial<StaticOptions> = {}, before?: (
   return { root, server, write, get }
 }
 
-/** Asked for the first time it comes from the disk, then from memory: twice the same. */
+/** Sends the request twice: the first response comes from the disk, the second from memory. They must be equal. */
 async function twice(site: Site, request: InjectRequest | string): Promise<InjectResponse> {
   const first = await site.server.inject(request)
   const second = await site.server.inject(request)
@@ -60,7 +60,7 @@ async function twice(site: Site, request: InjectRequest | string): Promise<Injec
   return second
 }
 
-test('a file is sent with its type, validators and a word on caching', async (t) => {
+test('a file is sent with its type, validators and Cache-Control', async (t) => {
   const site = siteOf(t)
   const { status, headers, ...answer } = await twice(site, '/text.txt')
   assert.deepEqual([status, answer.text()], [200, TEXT])
@@ -75,7 +75,7 @@ test('a file is sent with its type, validators and a word on caching', async (t)
   })
 })
 
-test('a file larger than what is kept is streamed from the disk', async (t) => {
+test('a file that is too large for memory is streamed from the disk', async (t) => {
   const answer = await twice(siteOf(t), '/large.bin')
   assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/octet-stream'])
   assert.ok(LARGE.equals(answer.body))
@@ -91,7 +91,7 @@ test('HEAD has the fields of GET', async (t) => {
   }
 })
 
-test('a path with a slash at its end is the index; a directory without it is redirected there, and nowhere else', async (t) => {
+test('a path with a trailing slash gets the index; a directory without it is redirected there, and nowhere else', async (t) => {
   const site = siteOf(t)
   for (const url of ['/', '/dir/', '/index.html']) assert.equal((await twice(site, url)).text(), PAGE, url)
   mkdirSync(join(site.root, 'evil.example', 'ü'), { recursive: true })
@@ -109,13 +109,13 @@ test('a path with a slash at its end is the index; a directory without it is red
   }
 })
 
-test('without an index a directory is nothing', async (t) => {
+test('without an index a directory is a 404', async (t) => {
   const site = siteOf(t, { index: false })
   for (const url of ['/', '/dir', '/dir/']) assert.equal((await site.get(url)).status, 404)
   assert.equal((await site.get('/dir/index.html')).status, 200)
 })
 
-test('below a prefix, only what lies there is served', async (t) => {
+test('with a prefix, only paths below it are served', async (t) => {
   const site = siteOf(t, { prefix: '/assets' })
   assert.equal((await twice(site, '/assets/dir/%C3%A4%20b%25.css')).text(), 'a {}')
   assert.equal((await twice(site, '/assets/')).text(), PAGE)
@@ -123,7 +123,7 @@ test('below a prefix, only what lies there is served', async (t) => {
   for (const url of ['/text.txt', '/assetstext.txt', '/', '/assetsx']) assert.equal((await site.get(url)).status, 404, url)
 })
 
-test('a route wins over a file, whichever was there first; what is no file goes on to the next directory, then to the 404', async (t) => {
+test('a route takes precedence over a file in any order; without a file the request continues to the next directory, then to the 404', async (t) => {
   const other = siteOf(t)
   other.write('other.txt', 'other')
   const site = siteOf(t, {}, (server) => server.mapGet('/dir/index.html', () => 'route'))
@@ -136,7 +136,7 @@ test('a route wins over a file, whichever was there first; what is no file goes 
   assert.deepEqual([missing.status, missing.headers.get('content-type')], [404, 'application/problem+json'])
 })
 
-test('other methods than GET and HEAD are told which there are, those of a route included', async (t) => {
+test('other methods than GET and HEAD get an Allow field, which includes the methods of a route', async (t) => {
   const site = siteOf(t, {}, (server) => server.mapPost('/text.txt', () => 'posted'))
   const answers: readonly [string, string, number, string | null][] = [
     ['POST', '/index.html', 405, 'GET, HEAD, OPTIONS'],
@@ -153,7 +153,7 @@ test('other methods than GET and HEAD are told which there are, those of a route
   }
 })
 
-test('onError is told what is answered of a method that a file does not have, once', async (t) => {
+test('onError is called once for a method that a file does not support, with the error that is sent', async (t) => {
   const asked: unknown[] = []
   const { root } = siteOf(t)
   const server = new HttpServer({ logger: null, onError: (error) => void asked.push((error as { code: string }).code) })
@@ -170,7 +170,7 @@ test('onError is told what is answered of a method that a file does not have, on
   }
 })
 
-test('conditions are answered from memory as from the disk', async (t) => {
+test('conditional requests get the same response from memory as from the disk', async (t) => {
   const site = siteOf(t)
   for (const url of ['/text.txt', '/large.bin']) {
     const { headers } = await site.get(url)
@@ -195,7 +195,7 @@ test('conditions are answered from memory as from the disk', async (t) => {
   }
 })
 
-test('one range and several are sent from memory as from the disk', async (t) => {
+test('one range and several ranges are sent the same from memory as from the disk', async (t) => {
   const site = siteOf(t)
   const part = await twice(site, { url: '/text.txt', headers: { Range: 'bytes=-5' } })
   assert.deepEqual([part.status, part.headers.get('content-range'), part.text()], [206, 'bytes 15-19/20', 'fghij'])
@@ -210,10 +210,10 @@ test('one range and several are sent from memory as from the disk', async (t) =>
   assert.equal(several.text(), `${parts.join('')}--${boundary}--\r\n`)
 })
 
-test('a change, a removal and a new file are noticed', async (t) => {
+test('changed, removed and new files are noticed', async (t) => {
   const site = siteOf(t, { checkInterval: 0 })
   const before = await twice(site, '/text.txt')
-  site.write('text.txt', 'abcdefghij0123456789') // as long, and of the same time
+  site.write('text.txt', 'abcdefghij0123456789') // same length, same time
   const after = await twice(site, '/text.txt')
   assert.equal(after.text(), 'abcdefghij0123456789')
   site.write('other.txt', 'moved here')
@@ -226,14 +226,14 @@ test('a change, a removal and a new file are noticed', async (t) => {
   assert.equal((await twice(site, '/text.txt')).text(), 'back')
 })
 
-test('within the interval a file is sent as it was read', async (t) => {
+test('within checkInterval a file is sent from memory unchecked', async (t) => {
   const site = siteOf(t, { checkInterval: 1e9 })
   assert.equal((await site.get('/text.txt')).text(), TEXT)
   site.write('text.txt', 'changed')
   assert.equal((await site.get('/text.txt')).text(), TEXT)
 })
 
-test('a file that was changed a moment ago is read each time: the clock might not tell the next change', async (t) => {
+test('a file that was changed a moment ago is read each time, because its time may not show the next change', async (t) => {
   const site = siteOf(t, { checkInterval: 1e9 })
   const path = join(site.root, 'fresh.txt')
   for (const text of ['one', 'two']) {
@@ -244,7 +244,7 @@ test('a file that was changed a moment ago is read each time: the clock might no
   }
 })
 
-test('nothing that begins with a dot is served, unless it was named', async (t) => {
+test('names that begin with a dot are not served unless they are listed', async (t) => {
   const site = siteOf(t, { dotfiles: ['.well-known'] })
   for (const name of ['.env', '.git/config', 'dir/.htpasswd', '.well-known/security.txt', '.well-known/.secret']) site.write(name, 'secret')
   for (const url of ['/.env', '/%2eenv', '/.git/config', '/dir/.htpasswd', '/.well-known/.secret']) {
@@ -256,7 +256,7 @@ test('nothing that begins with a dot is served, unless it was named', async (t) 
   for (const url of ['/', '/.index.html']) assert.equal((await twice(named, url)).text(), PAGE)
 })
 
-test('a link that leads out of the root is no file; one that stays inside is', async (t) => {
+test('a link that leads out of the root is not served; one that stays inside is', async (t) => {
   const outside = temporaryDirectory(t)
   writeFileSync(join(outside, 'secret.txt'), 'secret')
   const link = (root: string): void => {
@@ -264,7 +264,7 @@ test('a link that leads out of the root is no file; one that stays inside is', a
     symlinkSync(outside, join(root, 'outside'))
     symlinkSync('text.txt', join(root, 'inside.txt'))
     symlinkSync('loop', join(root, 'loop'))
-    // Begins like the root, and is another directory.
+    // Another directory whose name begins like the root's.
     mkdirSync(`${root}-more`)
     t.after(() => rmSync(`${root}-more`, { recursive: true }))
     writeFileSync(`${root}-more/secret.txt`, 'secret')
@@ -282,7 +282,7 @@ test('a link that leads out of the root is no file; one that stays inside is', a
   for (const url of ['/out.txt', '/outside/secret.txt']) assert.equal((await twice(open, url)).text(), 'secret', url)
 })
 
-test('a root that is a link may be turned to another directory', async (t) => {
+test('a root that is a link can be pointed to another directory', async (t) => {
   const folder = temporaryDirectory(t)
   for (const release of ['one', 'two']) {
     mkdirSync(join(folder, release))
@@ -298,7 +298,7 @@ test('a root that is a link may be turned to another directory', async (t) => {
   assert.equal((await server.inject('/name.txt')).text(), 'two')
 })
 
-test('targets that try to leave the root get nothing, whatever their form', async (t) => {
+test('no form of target leaves the root', async (t) => {
   const site = siteOf(t, { prefix: '/dir' })
   await site.server.start()
   t.after(() => site.server.stop({ graceMs: 0 }))
@@ -338,7 +338,7 @@ test('targets that try to leave the root get nothing, whatever their form', asyn
   }
 })
 
-test('precompressed forms are sent to clients that take them, each with its own validators and ranges', async (t) => {
+test('precompressed versions are sent to clients that accept them, each with its own validators and ranges', async (t) => {
   const site = siteOf(t, { precompressed: true })
   const text = 'a { color: red }\n'.repeat(100)
   site.write('both.css', text)
@@ -371,14 +371,14 @@ test('precompressed forms are sent to clients that take them, each with its own 
   const unchanged = await twice(site, { url: '/both.css', headers: { 'Accept-Encoding': 'br', 'If-None-Match': etag } })
   const fields = ['etag', 'vary', 'content-encoding', 'content-type'].map((name) => unchanged.headers.get(name))
   assert.deepEqual([unchanged.status, ...fields], [304, etag, 'Accept-Encoding', null, null])
-  assert.equal((await site.get('/text.txt', { 'Accept-Encoding': 'br' })).headers.get('vary'), null, 'there is only one form')
+  assert.equal((await site.get('/text.txt', { 'Accept-Encoding': 'br' })).headers.get('vary'), null, 'there is only one version')
 })
 
 for (const [where, options] of [
   ['memory', {}],
   ['the disk', { maxCacheBytes: 0 }],
 ] as const) {
-  test(`forms of one size and one time of change have tags of their own, from ${where}`, async (t) => {
+  test(`versions with the same size and time have different ETags, from ${where}`, async (t) => {
     const site = siteOf(t, { precompressed: true, ...options })
     for (const name of ['same.txt', 'same.txt.br', 'same.txt.gz']) site.write(name, 'the same')
     const tags: string[] = []
@@ -395,7 +395,7 @@ for (const [where, options] of [
   })
 }
 
-test('a precompressed form that comes or goes is noticed', async (t) => {
+test('added and removed precompressed versions are noticed', async (t) => {
   const site = siteOf(t, { precompressed: ['gzip'], checkInterval: 0 })
   const coding = async () =>
     (await twice(site, { url: '/text.txt', headers: { 'Accept-Encoding': 'gzip, br' } })).headers.get('content-encoding')
@@ -407,7 +407,7 @@ test('a precompressed form that comes or goes is noticed', async (t) => {
   assert.equal(await coding(), null)
 })
 
-test('Cache-Control may be said for all files, for some, or for none', async (t) => {
+test('Cache-Control can be set for all files, for some, or for none', async (t) => {
   const said = async (cacheControl: StaticOptions['cacheControl']) =>
     (await twice(siteOf(t, cacheControl === undefined ? {} : { cacheControl }), '/dir/index.html')).headers.get('cache-control')
   assert.equal(await said('public, max-age=60'), 'public, max-age=60')
@@ -415,7 +415,7 @@ test('Cache-Control may be said for all files, for some, or for none', async (t)
   assert.equal(await said(null), null)
 })
 
-test('with extensions, a name without one is the first file that has one', async (t) => {
+test('with extensions, a name gets the first file that exists with one of them', async (t) => {
   const site = siteOf(t, { prefix: '/a', extensions: ['html', 'txt'], precompressed: true })
   site.write('about.html', PAGE)
   site.write('about.html.gz', gzipSync(PAGE))
@@ -443,7 +443,7 @@ test('with extensions, a name without one is the first file that has one', async
   assert.equal((await siteOf(t).get('/text')).status, 404)
 })
 
-test('a fallback is given to those who navigate where nothing is, and to nobody else', async (t) => {
+test('the fallback is sent for navigations to a missing page only', async (t) => {
   const site = siteOf(t, { fallback: '/app.html', headers: { 'X-Frame-Options': 'DENY' } }, (server) => {
     server.mapGet('/api/users', () => ({}))
     server.mapPost('/login', () => ({}))
@@ -463,7 +463,7 @@ test('a fallback is given to those who navigate where nothing is, and to nobody 
     for (const headers of [{}, { Accept: '*/*' }, { ...browser, 'Sec-Fetch-Mode': 'cors' }] as Record<string, string>[]) {
       const missing = await site.get(url, headers)
       assert.ok(missing.status === 404 || missing.status === 405, url)
-      assert.equal(missing.headers.get('vary'), 'Accept, Sec-Fetch-Mode', 'a cache must not give it to those who navigate')
+      assert.equal(missing.headers.get('vary'), 'Accept, Sec-Fetch-Mode', 'a cache must not use it for navigations')
     }
   }
   assert.equal((await site.server.inject({ method: 'HEAD', url: '/users', headers: browser })).status, 200)
@@ -480,7 +480,7 @@ test('a fallback is given to those who navigate where nothing is, and to nobody 
   assert.equal((await emptied.get('/users', browser)).status, 404)
 })
 
-test('fields of the program’s own stand on every answer that has the file', async (t) => {
+test('the headers option applies to every response that carries the file', async (t) => {
   const headers = (path: string): Record<string, string> =>
     path === 'text.txt' ? { 'content-type': 'text/x-own', 'X-Path': path } : { 'Content-Security-Policy': "default-src 'self'" }
   const site = siteOf(t, { headers }, (server) => {
@@ -504,7 +504,7 @@ test('fields of the program’s own stand on every answer that has the file', as
   assert.equal((await siteOf(t, { headers: () => ({ 'X-A': '\n' }) }).get('/')).status, 500)
 })
 
-test('what middleware has said before stands, and conditions go by it', async (t) => {
+test('fields that middleware has set are kept, and conditions use them', async (t) => {
   const site = siteOf(t, {}, (server) =>
     server.use(({ response }, next) => {
       response.header('Cache-Control', 'private').header('ETag', '"own"').vary('Cookie')
@@ -519,18 +519,18 @@ test('what middleware has said before stands, and conditions go by it', async (t
   assert.equal((await twice(site, { url: '/text.txt', headers: { 'If-None-Match': '"own"' } })).status, 304)
 })
 
-test('files are served without memory for them', async (t) => {
+test('files are served with maxCacheBytes 0', async (t) => {
   const site = siteOf(t, { maxCacheBytes: 0 })
   assert.equal((await twice(site, '/text.txt')).text(), TEXT)
 })
 
-test('many who ask for one file at the same time all get it', async (t) => {
+test('many simultaneous requests for one file all get it', async (t) => {
   const site = siteOf(t)
   const answers = await Promise.all(Array.from({ length: 50 }, () => site.get('/dir/')))
   assert.deepEqual([...new Set(answers.map((answer) => answer.text()))], [PAGE])
 })
 
-test('curl goes on with a download where it was broken off, and follows to a directory', { skip: noCurl }, async (t) => {
+test('curl resumes an aborted download, and follows the redirect to a directory', { skip: noCurl }, async (t) => {
   const site = siteOf(t)
   await site.server.start()
   t.after(() => site.server.stop({ graceMs: 0 }))
@@ -541,7 +541,7 @@ test('curl goes on with a download where it was broken off, and follows to a dir
   assert.deepEqual([page.answer.status, page.answer.text], [200, PAGE])
 })
 
-test('options that mean nothing are refused', (t) => {
+test('invalid options are refused', (t) => {
   const root = temporaryDirectory(t)
   mkdirSync(join(root, 'app'))
   mkdirSync(join(root, '.well-known'))
@@ -586,7 +586,7 @@ test('options that mean nothing are refused', (t) => {
   }
 })
 
-test('a name that becomes a link to the outside is not served on from memory', async (t) => {
+test('a name that becomes a link to the outside is no longer served from memory', async (t) => {
   const site = siteOf(t, { checkInterval: 0 })
   const outside = join(realpathSync(temporaryDirectory(t)), 'secret')
   writeFileSync(outside, 'secret')
@@ -597,7 +597,7 @@ test('a name that becomes a link to the outside is not served on from memory', a
   assert.equal((await twice(site, '/text.txt')).status, 404)
 })
 
-test('a file that is not kept is opened as it was found: a link that took its name within the interval is not followed', async (t) => {
+test('a file that is not in memory must still be the one that was found: a link that took its name is not followed', async (t) => {
   const site = siteOf(t, { checkInterval: 60_000, precompressed: true })
   const outside = join(realpathSync(temporaryDirectory(t)), 'secret')
   writeFileSync(outside, 'secret')
@@ -616,7 +616,7 @@ test('a file that is not kept is opened as it was found: a link that took its na
   }
 })
 
-test('what is read while its name is turned to a link to the outside and back is never sent', async (t) => {
+test('a file outside the root is never sent while a name alternates between a file and a link to it', async (t) => {
   const site = siteOf(t, { checkInterval: 0 })
   const outside = join(realpathSync(temporaryDirectory(t)), 'secret')
   writeFileSync(outside, 'secret')
@@ -624,7 +624,7 @@ test('what is read while its name is turned to a link to the outside and back is
   const [name, plain, link] = ['name', 'plain', 'link'].map((one) => join(site.root, one)) as [string, string, string]
   let turns = 0
   const turning = setInterval(() => {
-    // Each of the two is made anew beside the name and put in its place at once.
+    // Each of the two is created under another name and then renamed over this one.
     if (turns++ % 2 === 0) {
       symlinkSync(outside, link)
       renameSync(link, name)

@@ -1,5 +1,5 @@
-// All modules on one server: what a request is answered with through every combination of transport, compression and CORS, field by field,
-// and that limits and lifetimes hold there as they do without.
+// All modules on one server. Every request is tried with every combination of transport, compression and CORS, and its response is checked
+// field by field. Limits and lifetimes hold as they do without modules.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -27,7 +27,7 @@ const MAX_UPLOAD = 200_000
 const MAX_HEAD = 4_096
 const PAGE = `<!doctype html><title>page</title>${'<p>All work and no play</p>'.repeat(200)}`
 const LARGE = 'A line of a file that is read from the disk.\n'.repeat(8_000)
-/** So many items are more bytes than are compressed at once. */
+/** This many items exceed the size that is compressed synchronously. */
 const MANY = 2_000
 const MODIFIED = new Date('2024-01-01T00:00:00Z')
 const UPLOAD = patternBytes(100_000)
@@ -49,20 +49,20 @@ interface Combination {
   readonly hasCors: boolean
 }
 
-/** A server with everything on it, and what its handlers have told. */
+/** A server with all modules, and what its handlers have recorded. */
 class Everything {
   readonly server: HttpServer
   readonly logged: unknown[] = []
   /** The last request that a handler kept. */
   kept: HttpRequest | null = null
-  /** The handler of `/api/wait` runs. */
+  /** Opens when the handler of `/api/wait` runs. */
   readonly waiting = gate()
-  /** Its signal has fired. */
+  /** Opens when its signal has fired. */
   readonly left = gate<unknown>()
-  /** Lets the handler of `/api/gated` answer. */
+  /** Lets the handler of `/api/gated` respond. */
   readonly answer = gate()
   readonly gated = gate()
-  /** The source of `/events` has ended. */
+  /** Opens when the source of `/events` has ended. */
   readonly eventsEnded = gate()
 
   constructor(root: string, transport: TransportUnderTest, { compresses, hasCors }: Combination) {
@@ -155,18 +155,18 @@ function itemsFrom(id: number, length = 300): object[] {
   return Array.from({ length }, (_, i) => ({ id: id + i, name: `item ${id + i}` }))
 }
 
-/** What must come. */
+/** What the response must be. */
 interface Expected {
   readonly status: number
-  /** Every field but Date, those of CORS, Vary, Set-Cookie and what frames the body. */
+  /** Every field except Date, those of CORS, Vary, Set-Cookie and those that frame the body. */
   readonly fields: Readonly<Record<string, string>>
-  /** The body, decoded; absent: none. */
+  /** The decoded body. Absent: none. */
   readonly body?: string
-  /** A part of a body, where all of it is nobody's business. */
+  /** A part of the body, if the rest does not matter. */
   readonly contains?: string
-  /** Whether it comes in a coding, where the server compresses. Default false. */
+  /** Whether it has a content coding if the server compresses. Default false. */
   readonly isCoded?: boolean
-  /** Whether it varies by Accept-Encoding, where the server compresses. Default: if it is coded. */
+  /** Whether it varies by Accept-Encoding if the server compresses. Default: if it is coded. */
   readonly varies?: boolean
   /** Whether its length is known before it is sent. Default true. */
   readonly hasLength?: boolean
@@ -174,13 +174,13 @@ interface Expected {
   readonly hasCookie?: boolean
   /** Whether the connection ends with it. Default false. */
   readonly closes?: boolean
-  /** Whether the page that asks has another origin than those that may read answers. Default false. */
+  /** Whether the requesting page has an origin that may not read responses. Default false. */
   readonly isForOthers?: boolean
 }
 
 interface Row extends Ask {
   readonly name: string
-  /** Not where connections cannot be handed over. */
+  /** Whether the request needs a connection that can be handed over. */
   readonly needsHttp1?: boolean
   readonly expect: (combination: Combination, etag: string) => Expected
 }
@@ -190,26 +190,26 @@ const PROBLEM = { 'content-type': 'application/problem+json' }
 const FILE = { 'cache-control': 'no-cache', 'last-modified': MODIFIED.toUTCString() }
 const HTML = { 'content-type': 'text/html; charset=utf-8' }
 
-/** Whole and compressed a file has a weak ETag and no ranges. */
+/** A file that is sent whole and compressed has a weak ETag and no ranges. */
 function fileFields({ compresses }: Combination, etag: string): Record<string, string> {
   return compresses ? { ...FILE, etag: `W/${etag}` } : { ...FILE, etag, 'accept-ranges': 'bytes' }
 }
 
 const ROWS: readonly Row[] = [
   {
-    name: 'JSON of a controller',
+    name: 'JSON from a controller',
     path: '/api/items/7',
     expect: () => ({ status: 200, fields: { ...JSON_TYPE, 'x-total': '300' }, body: JSON.stringify(itemsFrom(7)), isCoded: true }),
   },
   {
-    name: 'HEAD of the same',
+    name: 'HEAD for the same',
     method: 'HEAD',
     path: '/api/items/7',
     expect: ({ compresses }) => ({ status: 200, fields: { ...JSON_TYPE, 'x-total': '300' }, isCoded: true, hasLength: !compresses }),
   },
   { name: 'small JSON', path: '/api/items/small', expect: () => ({ status: 200, fields: JSON_TYPE, body: '{"small":true}' }) },
   {
-    name: 'a body onto a model',
+    name: 'a body mapped to a model',
     method: 'POST',
     path: '/api/items',
     headers: { 'Content-Type': 'application/json' },
@@ -222,7 +222,7 @@ const ROWS: readonly Row[] = [
     expect: () => ({ status: 200, fields: JSON_TYPE, body: JSON.stringify(itemsFrom(1, MANY)), isCoded: true }),
   },
   ...[MAX_BODY, 80_000].map((size) => ({
-    name: `${size} bytes of the memory of the request as an answer`,
+    name: `${size} bytes of the request's memory as the response`,
     method: 'POST',
     path: '/api/items/echo',
     body: Buffer.alloc(size, 'abc'),
@@ -240,7 +240,7 @@ const ROWS: readonly Row[] = [
     expect: (_, etag) => ({ status: 304, fields: { 'cache-control': 'no-cache', etag }, varies: true }),
   },
   {
-    name: 'a part of it',
+    name: 'a range of it',
     path: '/files/page.html',
     headers: { Range: 'bytes=0-99' },
     expect: (_, etag) => ({
@@ -251,7 +251,7 @@ const ROWS: readonly Row[] = [
     }),
   },
   {
-    name: 'a part that it has not',
+    name: 'a range that it does not have',
     path: '/files/page.html',
     headers: { Range: 'bytes=100000-' },
     expect: () => ({ status: 416, fields: { ...PROBLEM, 'content-range': `bytes */${PAGE.length}` }, contains: '"status":416' }),
@@ -268,7 +268,7 @@ const ROWS: readonly Row[] = [
     }),
   },
   {
-    name: 'an upload beyond the limit of others',
+    name: 'an upload above the limit of other routes',
     method: 'POST',
     path: '/api/items/upload',
     headers: { 'Content-Type': FORM_TYPE! },
@@ -282,7 +282,7 @@ const ROWS: readonly Row[] = [
   { name: 'no route', path: '/nowhere', expect: () => ({ status: 404, fields: PROBLEM, contains: 'WEIR_ROUTE_NOT_FOUND' }) },
   { name: 'no file', path: '/files/none.txt', expect: () => ({ status: 404, fields: PROBLEM, contains: 'WEIR_ROUTE_NOT_FOUND' }) },
   {
-    name: 'a parameter that is no number',
+    name: 'a parameter that is not a number',
     path: '/api/items/seven',
     expect: () => ({ status: 400, fields: PROBLEM, contains: 'WEIR_PARAMETER_INVALID' }),
   },
@@ -294,22 +294,22 @@ const ROWS: readonly Row[] = [
   },
   { name: 'a handler that fails', path: '/api/items/fail', expect: () => ({ status: 500, fields: PROBLEM, contains: '"status":500' }) },
   {
-    name: 'a body that is too large by its head',
+    name: 'a body that is too large by its Content-Length',
     method: 'POST',
     path: '/api/items',
     body: Buffer.alloc(MAX_BODY + 1),
     expect: () => ({ status: 413, fields: PROBLEM, contains: 'WEIR_BODY_TOO_LARGE', hasCookie: false }),
   },
   {
-    name: 'a WebSocket for a page of another origin',
+    name: 'a WebSocket for a page of an origin that is not allowed',
     path: '/socket',
     needsHttp1: true,
     headers: { ...HANDSHAKE, Origin: 'https://other.example.com' },
     expect: () => ({ status: 403, fields: PROBLEM, contains: 'WEIR_ORIGIN_REFUSED', isForOthers: true }),
   },
   {
-    name: 'a WebSocket without its handshake',
-    needsHttp1: true, // Upgrade does not exist elsewhere (RFC 9113 §8.2.2)
+    name: 'a WebSocket route without a handshake',
+    needsHttp1: true, // HTTP/2 has no Upgrade (RFC 9113 §8.2.2)
     path: '/socket',
     expect: () => ({ status: 426, fields: { ...PROBLEM, upgrade: 'websocket' }, contains: 'WEIR_UPGRADE_REQUIRED' }),
   },
@@ -379,7 +379,7 @@ for (const transport of TRANSPORTS) {
 
       const asPage = (ask: Ask): Ask => ({ ...ask, headers: { Origin: APP, 'Accept-Encoding': 'gzip', ...ask.headers } })
 
-      test('every answer has its fields, its body and its length, one behind the other on one connection', async (t) => {
+      test('every response has its fields, body and length, one after the other on one connection', async (t) => {
         const { everything, connect } = await start(t)
         const line = await connect()
         const etags: Record<string, string> = {}
@@ -399,7 +399,7 @@ for (const transport of TRANSPORTS) {
         assert.deepEqual(everything.logged.map(String), ['Error: planned', 'Error: planned'])
       })
 
-      test('a client that holds a copy is told so by the ETag that it was given', async (t) => {
+      test('a client with a current copy gets a 304 for the ETag that it received', async (t) => {
         const { connect } = await start(t)
         const line = await connect()
         const given = (await line.ask(asPage({ path: '/files/page.html' }))).fields['etag']!
@@ -407,7 +407,7 @@ for (const transport of TRANSPORTS) {
         assert.deepEqual([status, fields['etag'], fields['content-encoding']], [304, given, undefined])
       })
 
-      test('a page asks first where it must, and one of another origin is told nothing', async (t) => {
+      test('a page sends a preflight if it must, and a page of another origin learns nothing', async (t) => {
         const { connect } = await start(t)
         const line = await connect()
         const ask = { method: 'OPTIONS', path: '/api/items', headers: { Origin: APP, 'Access-Control-Request-Method': 'POST' } }
@@ -419,7 +419,7 @@ for (const transport of TRANSPORTS) {
         assert.deepEqual([other.status, other.fields['access-control-allow-origin']], [200, undefined])
       })
 
-      test('a head that is too large is refused, before any module sees it', async (t) => {
+      test('a head that is too large is refused before any module sees it', async (t) => {
         const { connect } = await start(t)
         const line = await connect()
         const reply = await line.ask(asPage({ path: '/api/items/7', headers: { 'X-Long': 'x'.repeat(MAX_HEAD) } }))
@@ -427,7 +427,7 @@ for (const transport of TRANSPORTS) {
         assert.deepEqual(reply.fields, PROBLEM)
       })
 
-      test('an upload beyond its own limit is refused, and what is left is read over', async (t) => {
+      test('an upload above its own limit is refused, and the rest of it is drained', async (t) => {
         const { connect } = await start(t)
         const line = await connect()
         const ask = { method: 'POST', path: '/api/items/upload', headers: { 'Content-Type': FORM_TYPE! } }
@@ -436,7 +436,7 @@ for (const transport of TRANSPORTS) {
         assert.equal((await line.ask({ path: '/api/items/small' })).status, 200)
       })
 
-      test('a request has expired when its answer is there, whatever has still to be made of it', async (t) => {
+      test('a request has expired once its response is complete, even while the response is being compressed or sent', async (t) => {
         const { everything, connect } = await start(t)
         const line = await connect()
         for (const [path, size] of [
@@ -449,7 +449,7 @@ for (const transport of TRANSPORTS) {
         }
       })
 
-      test('the signal fires when the client leaves, and nobody logs it', async (t) => {
+      test('the signal fires when the client leaves, and nothing is logged', async (t) => {
         const { everything, connect } = await start(t)
         const line = await connect()
         const asked = line.ask(asPage({ path: '/api/items/wait' }))
@@ -461,7 +461,7 @@ for (const transport of TRANSPORTS) {
         assert.deepEqual(everything.logged, [])
       })
 
-      test('events are sent at once as they are, and their source ends with the client', async (t) => {
+      test('events are sent immediately and uncompressed, and their source ends with the client', async (t) => {
         const { everything, connect } = await start(t)
         const line = await connect()
         const came = await line.until(asPage({ path: '/events' }), 'data: <!doctype')
@@ -473,7 +473,7 @@ for (const transport of TRANSPORTS) {
         assert.deepEqual(everything.logged, [])
       })
 
-      test('a WebSocket opens, and sends back what it gets', async (t) => {
+      test('a WebSocket opens, and sends back what it receives', async (t) => {
         const { connect } = await start(t)
         const line = await connect()
         const { raw } = line
@@ -486,7 +486,7 @@ for (const transport of TRANSPORTS) {
         assert.deepEqual(await raw.atLeast(4), Buffer.from([0x81, 0x02, 0x68, 0x69]))
       })
 
-      test('stop lets what is under way finish, with all its fields, and ends the rest in order', async (t) => {
+      test('stop lets requests in progress finish with all their fields, and closes the rest', async (t) => {
         const { everything, connect } = await start(t)
         const [busy, idle, listening] = [await connect(), await connect(), await connect()]
         const asked = busy.ask(asPage({ path: '/api/items/gated' }))
@@ -513,7 +513,7 @@ for (const transport of TRANSPORTS) {
   }
 }
 
-test('whatever clients do, all of it together stands', async (t) => {
+test('all modules together withstand chaos', async (t) => {
   const everything = new Everything(directory(t), TRANSPORTS[0]!, { compresses: true, hasCors: true })
   const rows = ROWS.filter(({ needsHttp1 }) => needsHttp1 !== true).map(
     ({ expect: _, name: __, path, ...row }): ChaosRequest => ({

@@ -29,7 +29,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a pattern as path': [
     () => server.mapGet(/users/ as never, () => ''),
     'WEIR_ROUTE_TEMPLATE',
-    /a path is text such as \/users\/:id, not a RegExp/,
+    /a path is a string such as \/users\/:id, not a RegExp/,
   ],
   'a handler as path': [() => server.mapGet((() => '') as never, undefined as never), 'WEIR_ROUTE_TEMPLATE', /not a function/],
   'a handler in place of the declaration': [
@@ -37,7 +37,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     'WEIR_ROUTE_DECLARATION',
     /the declaration of \/ is an object, not a function/,
   ],
-  'options as prefix': [() => server.mapController(Routed, {} as never), 'WEIR_ROUTE_TEMPLATE', /a path is text .*, not an object/],
+  'options as prefix': [() => server.mapController(Routed, {} as never), 'WEIR_ROUTE_TEMPLATE', /a path is a string .*, not an object/],
   'a table that routes() has not made': [
     () => server.mapController(Plain),
     'WEIR_ROUTE_DECLARATION',
@@ -100,7 +100,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     'WEIR_OPTION_INVALID',
     /http2 is the string "yes", not true or false/,
   ],
-  'no limits': [() => new HttpServer({ limits: null as never }), 'WEIR_OPTION_INVALID', /limits: options are an object, not null/],
+  'no limits': [() => new HttpServer({ limits: null as never }), 'WEIR_OPTION_INVALID', /limits: options must be an object, not null/],
   'times that are a number': [() => new HttpServer({ timeouts: 5 as never }), 'WEIR_OPTION_INVALID', /timeouts: .* not a number/],
   'a limit in the wrong case': [
     () => new HttpServer({ limits: { maxrequestheaders: 5 } as never }),
@@ -110,12 +110,12 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a limit that is text': [
     () => new HttpServer({ limits: { maxRequestBodySize: '5' as never } }),
     'WEIR_OPTION_INVALID',
-    /limits: maxRequestBodySize is the string "5", not a whole number from 0 on or null/,
+    /limits: maxRequestBodySize is the string "5", not a whole number of at least 0, or null/,
   ],
   'a limit of nothing': [
     () => new HttpServer({ limits: { maxRequestHeaders: 0 } }),
     'WEIR_OPTION_INVALID',
-    /maxRequestHeaders is 0, not a whole number from 1 on$/,
+    /maxRequestHeaders is 0, not a whole number of at least 1$/,
   ],
   'a middleware that is null': [() => server.use(null as never), 'WEIR_OPTION_INVALID', /use\(\) takes a function, not null/],
   'a hook that is a list': [() => server.beforeSend([] as never), 'WEIR_OPTION_INVALID', /takes a function, not an array/],
@@ -151,7 +151,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     /option "body" of \/ is the string "streaming", not "buffer" or "stream"/,
   ],
   'chaos without requests': [() => chaos(server, {} as never), 'WEIR_OPTION_INVALID', /requests is undefined, not a list/],
-  'chaos without options': [() => chaos(server, undefined as never), 'WEIR_OPTION_INVALID', /options are an object, not undefined/],
+  'chaos without options': [() => chaos(server, undefined as never), 'WEIR_OPTION_INVALID', /options must be an object, not undefined/],
   'chaos with a request that is none': [() => chaos(server, { requests: [null as never] }), 'WEIR_OPTION_INVALID', /not null/],
   'inject without a request': [
     () => server.inject(undefined as never),
@@ -218,7 +218,7 @@ test('told with what was expected and what came: a list as source of events', as
     assert.equal(failure?.code, 'WEIR_OPTION_INVALID')
     assert.match(
       failure!.message!,
-      /a channel, an async iterable or a function that gives one, not (?:an array|a string|undefined|an object)/,
+      /a channel, an async iterable or a function that returns one, not (?:an array|a string|undefined|an object)/,
     )
   }
 })

@@ -291,7 +291,7 @@ test('inject rejects where another protocol answers with what is no answer, whoe
     }),
   )
   const asked = server.inject({ url: '/', headers: { Connection: 'upgrade', Upgrade: 'x' }, signal: AbortSignal.timeout(5_000) })
-  await assert.rejects(asked, { message: /no status line of an answer: "hello"/ })
+  await assert.rejects(asked, { message: /not a valid status line of a response: "hello"/ })
   assert.equal(failure, null)
 })
 

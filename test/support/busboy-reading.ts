@@ -1,18 +1,18 @@
-// A second opinion on a form: how busboy reads it.
+// Reads a form with busboy, as a second opinion.
 
 import busboy from 'busboy'
 
 export interface BusboyPart {
   readonly name: string
   readonly fileName: string | null
-  /** latin1. */
+  /** As latin1 text. */
   data: string
 }
 
-/** It reads from memory: what it has not said after so many turns of the event loop, it never says. */
+/** busboy reads from memory, so it emits nothing more after this many turns. */
 const MOST_TURNS = 20
 
-/** Null where busboy refuses the body, or never comes to an end with it: for some bodies whose first delimiter is the last it does not. */
+/** Null if busboy refuses the body, or never finishes it: that happens for some bodies whose first delimiter is also the last. */
 export function readByBusboy(boundary: string, chunks: readonly Buffer[]): Promise<readonly BusboyPart[] | null> {
   return new Promise((resolve) => {
     const parts: BusboyPart[] = []

@@ -1,4 +1,4 @@
-// A certificate for localhost that signs itself, for tests alone: its key is no secret. Valid until 2126.
+// A self-signed certificate for localhost, for tests only: its key is not a secret. Valid until 2126.
 
 export const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgWUn1dHp7PJBJGTin
@@ -20,7 +20,7 @@ FC+36dVj0vVtDTR9cs1Wp5RGARwKzjD2MLryZ3xs
 -----END CERTIFICATE-----
 `
 
-/** Both of them as PKCS #12, behind `passphrase`. */
+/** Both as PKCS #12, protected by `passphrase`. */
 export const pfx = Buffer.from(
   `MIIELAIBAzCCA+IGCSqGSIb3DQEHAaCCA9MEggPPMIIDyzCCAoIGCSqGSIb3DQEHBqCCAnMwggJv
 AgEAMIICaAYJKoZIhvcNAQcBMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgRGgEizLKY

@@ -1,11 +1,12 @@
-// More certificates for tests alone: their keys are no secret. Valid until 2126. Each signs itself, but for `client`, which `ca` has signed.
+// More certificates for tests only: their keys are not secret. Valid until 2126. All are self-signed, except `client`, which `ca` has
+// signed.
 
 export interface KeyPair {
   readonly key: string
   readonly cert: string
 }
 
-/** The authority that vouches for `client`. */
+/** The authority that has signed `client`. */
 export const ca = `-----BEGIN CERTIFICATE-----
 MIIBrzCCAVWgAwIBAgIUfHCqxauGLqruZ5IwzlhQ13CjbG0wCgYIKoZIzj0EAwIw
 LDETMBEGA1UECgwKd2VpciB0ZXN0czEVMBMGA1UEAwwMd2VpciB0ZXN0IENBMCAX
@@ -20,7 +21,7 @@ xeKN
 -----END CERTIFICATE-----
 `
 
-/** The server that is meant by any name under example.org. */
+/** The server for any name under example.org. */
 export const wildcard: KeyPair = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgAKJhsVqQ65r8h5/s
@@ -64,7 +65,7 @@ qvZ+W0wiiWckYGrSVJGO8OPaIBAQvllb1BWN5Zfgvw==
 `,
 }
 
-/** localhost once more, with another key: what a renewal brings. */
+/** localhost with another key, as after a renewal. */
 export const renewed: KeyPair = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg0JVxCrXdRVOgvWsR
@@ -86,7 +87,7 @@ Gu5l64CwyieITeHw40ebt08/6NJzXCwRh9uzENlJqg==
 `,
 }
 
-/** A client, Ada, for whom `ca` vouches. */
+/** A client, Ada, with a certificate signed by `ca`. */
 export const client: KeyPair = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgGXfnQex2n65dH6Fc
@@ -110,7 +111,7 @@ ZnkAjruydgH9+SdzaSBPmyubmFBqM7xhoW4gTWlrtA==
 `,
 }
 
-/** A client for whom nobody vouches. */
+/** A client whose certificate no authority has signed. */
 export const stranger: KeyPair = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgoDfxZXqTzt864Ysg

@@ -1,11 +1,11 @@
-// A headless Chromium of this machine: found, not downloaded, so that the tests need nothing but what a package manager installs.
+// A headless Chromium that is installed on this machine. It is not downloaded, so the tests need only what a package manager installs.
 
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 import { type Browser, chromium } from 'playwright-core'
 
-/** Without the sandbox, because CI runs as root; without what a browser does of its own accord over the network. */
+/** Without the sandbox, because CI runs as root, and without background network traffic. */
 const ARGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -18,7 +18,7 @@ const ARGS = [
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** CHROMIUM_PATH when it is set, else the first of Chromium's names on the PATH or in /usr/bin; null when there is none. */
+/** CHROMIUM_PATH if it is set, otherwise the first of Chromium's names on the PATH or in /usr/bin; null if there is none. */
 export function findChromium(): string | null {
   const own = process.env['CHROMIUM_PATH']
   if (own) return own
@@ -28,7 +28,7 @@ export function findChromium(): string | null {
 
 /** Why tests with a browser cannot run here, or false. */
 export const noChromium: string | false =
-  findChromium() === null ? 'no Chromium on the PATH: install it, or name it in CHROMIUM_PATH, to run these' : false
+  findChromium() === null ? 'no Chromium on the PATH: install it, or set CHROMIUM_PATH, to run these tests' : false
 
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: findChromium()!, args: ARGS })

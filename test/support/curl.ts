@@ -1,38 +1,38 @@
-// curl as a client: one run, and the answers that it printed.
+// curl as a client: one run, and the responses that it printed.
 
 import { spawn, spawnSync } from 'node:child_process'
 
 /** Why tests with curl cannot run here, or false. */
 export const noCurl: string | false =
-  spawnSync('curl', ['--version']).status === 0 ? false : 'curl is not on the PATH: install it to run these'
+  spawnSync('curl', ['--version']).status === 0 ? false : 'curl is not on the PATH: install it to run these tests'
 
-/** One answer, interim ones (100) included. */
+/** One response. Interim ones (100) are included. */
 export interface CurlAnswer {
   readonly status: number
   readonly protocol: string
-  /** Value of a field, the first one where it repeats, or null. */
+  /** The value of a field, the first one if it is repeated, or null. */
   header(name: string): string | null
   readonly body: Buffer
   readonly text: string
 }
 
 export interface CurlRun {
-  /** The last answer. */
+  /** The last response. */
   readonly answer: CurlAnswer
   readonly answers: readonly CurlAnswer[]
-  /** curl's exit code: 0 where it took the exchange for a good one. */
+  /** curl's exit code: 0 if it considered the exchange successful. */
   readonly exitCode: number
   readonly stderr: string
 }
 
 /**
- * Runs `curl --include` and reads what it printed. `input` is its standard input. The user's own settings and proxies do not count.
- * Runs beside the event loop, because the server under test lives in this very process.
+ * Runs `curl --include` and reads what it printed. `input` is its standard input. The user's own settings and proxies are ignored. It runs
+ * asynchronously, because the server under test is in this same process.
  */
 export async function curl(args: readonly string[], input?: Uint8Array): Promise<CurlRun> {
   const own = ['--disable', '--silent', '--show-error', '--noproxy', '*', '--max-time', '30', '--include']
   const child = spawn('curl', [...own, ...args], { stdio: ['pipe', 'pipe', 'pipe'] })
-  child.stdin.on('error', () => {}) // curl may have its answer before it has read all of its input
+  child.stdin.on('error', () => {}) // curl may have its response before it has read all of its input
   child.stdin.end(input)
   const [stdout, stderr, exitCode] = await Promise.all([
     collect(child.stdout),
@@ -41,7 +41,7 @@ export async function curl(args: readonly string[], input?: Uint8Array): Promise
   ])
   const answers = readAnswers(stdout)
   const answer = answers.at(-1)
-  if (answer === undefined) throw new Error(`curl ${args.join(' ')} had no answer, exit code ${exitCode}: ${stderr.toString()}`)
+  if (answer === undefined) throw new Error(`curl ${args.join(' ')} got no response, exit code ${exitCode}: ${stderr.toString()}`)
   return { answer, answers, exitCode, stderr: stderr.toString() }
 }
 

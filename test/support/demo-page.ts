@@ -1,4 +1,4 @@
-// The page of the demo in a browser, for one test: with an ear for complaints.
+// Opens the page of the demo in a browser, for one test, and collects its complaints.
 
 import type { TestContext } from 'node:test'
 
@@ -9,16 +9,16 @@ import { type DemoRun, startDemo } from './demo.ts'
 
 export interface Visit extends DemoRun {
   readonly page: Page
-  /** Errors and warnings of the console, exceptions that nobody caught, and requests that failed of themselves, of all pages of this visit. */
+  /** Errors and warnings of the console, uncaught exceptions, and failed requests, from all pages of this visit. */
   readonly complaints: string[]
-  /** The same page once more, in the same browser. */
+  /** Opens the same page again, in the same browser. */
   open(): Promise<Page>
 }
 
 const WIDE = { width: 1280, height: 900 }
 const NARROW = { width: 360, height: 740 }
 
-/** What people look at the page with. */
+/** The combinations of colour scheme and width in which people see the page. */
 export const LOOKS = [
   { name: 'light and wide', look: { colorScheme: 'light', viewport: WIDE } },
   { name: 'light and narrow', look: { colorScheme: 'light', viewport: NARROW } },
@@ -44,7 +44,7 @@ export async function visitDemo(
     page.on('pageerror', (error) => complaints.push(String(error)))
     page.on('requestfailed', (request) => {
       const { errorText } = request.failure()!
-      if (errorText !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${errorText}`) // else the page gave it up
+      if (errorText !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${errorText}`) // otherwise the page itself aborted it
     })
     await page.goto(`${run.origin}/`)
     return page

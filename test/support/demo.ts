@@ -1,4 +1,4 @@
-// The demo for one test: started on a free port, with whatever else the test maps, and stopped when the test ends.
+// The demo for one test: started on a free port, with the routes that the test adds, and stopped when the test ends.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,9 +10,9 @@ import { type DemoOptions, demoServer } from '../../examples/demo/app.ts'
 
 export interface DemoRun {
   readonly server: HttpServer
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly origin: string
-  /** Where uploads go. It is removed with the server. */
+  /** Where uploads are stored. It is removed with the server. */
   readonly uploadDir: string
 }
 
@@ -23,7 +23,7 @@ export async function startDemo(
   map: (server: HttpServer) => void = () => {},
 ): Promise<DemoRun> {
   let server: HttpServer | null = null
-  t.after(() => server?.stop({ graceMs: 0 })) // before the folder goes
+  t.after(() => server?.stop({ graceMs: 0 })) // before the folder is removed
   const uploadDir = options.uploadDir ?? (await temporaryFolder(t))
   server = demoServer({ ...options, uploadDir })
   map(server)
@@ -31,14 +31,14 @@ export async function startDemo(
   return { server, origin: `http://127.0.0.1:${server.port}`, uploadDir }
 }
 
-/** A folder for one test, removed with what is in it when the test ends. */
+/** A folder for one test, removed with its content when the test ends. */
 export async function temporaryFolder(t: Pick<TestContext, 'after'>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'weir-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Calls `listener` when a handler of that method has settled, also where its client has long left. */
+/** Calls `listener` when a handler for that method has settled, even if its client has long left. */
 export function onHandled(server: HttpServer, method: string, listener: () => void): void {
   server.use(async (session, next) => {
     try {

@@ -1,5 +1,5 @@
-// A whole server behind one connection that exists only in memory, with a clock that a test moves: real parser, real connection, real
-// pipeline, and a transport on which the test plays the client and the network.
+// A whole server behind one connection that exists only in memory, with a clock that a test moves. Parser, connection and pipeline are the
+// real ones; on the transport, the test plays the client and the network.
 
 import { Dispatcher, type OnError } from '../../src/app/dispatch.ts'
 import { type Handler, Route } from '../../src/app/route.ts'
@@ -17,7 +17,7 @@ import { type Message, readMessage } from './raw-client.ts'
 export interface FakeOptions {
   readonly timeouts?: Partial<Timeouts>
   readonly onError?: OnError
-  /** `POST /path` to handler; where `~` stands for the slash, the body is a stream. */
+  /** `POST /path` to handler. A path that begins with `~` instead of the slash has a streamed body. */
   readonly routes: Readonly<Record<string, Handler>>
   /** Of all routes. */
   readonly declaration?: object
@@ -29,11 +29,11 @@ export class FakeConnection implements Transport {
   readonly logged: unknown[] = []
   #owner: TransportOwner
   #written: Buffer[] = []
-  /** What the network has not taken yet, as the server sees it. A test sets it. */
+  /** What the network has not accepted yet, as the server sees it. Set by a test. */
   unsentBytes = 0
   #writtenBytes = 0
   isBlocked = false
-  /** So many bytes the network still takes; with those beyond it, it is blocked. */
+  /** How many bytes the network still accepts. When exceeded, it is blocked. */
   roomBytes = Number.POSITIVE_INFINITY
   isPaused = false
   /** How the server has ended the connection, if it has. `end`: only its own side. */
@@ -74,9 +74,9 @@ export class FakeConnection implements Transport {
     this.#owner = owner
   }
 
-  // The client's part.
+  // The client's side.
 
-  /** Bytes arrive. They are lent, as those of the shared receive buffer are. */
+  /** Bytes arrive. They are lent, like those of the shared receive buffer. */
   async send(text: string): Promise<void> {
     const bytes = Buffer.from(text, 'latin1')
     this.#owner.onBytes(bytes, bytes.length, true)
@@ -92,14 +92,14 @@ export class FakeConnection implements Transport {
     await settled()
   }
 
-  /** The client goes away. */
+  /** The client leaves. */
   async leave(): Promise<void> {
     this.#close('destroyed')
     await settled()
     await settled()
   }
 
-  /** What the server waited for to be sent is sent. */
+  /** Everything that the server was waiting to send is sent. */
   async drain(): Promise<void> {
     this.isBlocked = false
     this.unsentBytes = 0
@@ -107,14 +107,14 @@ export class FakeConnection implements Transport {
     await settled()
   }
 
-  /** What the server has written since the last time. */
+  /** What the server has written since the last call. */
   take(): string {
     const text = Buffer.concat(this.#written).toString('latin1')
     this.#written = []
     return text
   }
 
-  /** The next whole answer; null when none has been written. */
+  /** The next complete response; null if there is none yet. */
   answer(): Message | null {
     const bytes = Buffer.concat(this.#written)
     const found = readMessage(bytes, false, this.fate === 'end')
@@ -122,7 +122,7 @@ export class FakeConnection implements Transport {
     return found?.message ?? null
   }
 
-  // The network's part.
+  // The network's side.
 
   get sentBytes(): number {
     return this.#writtenBytes - this.unsentBytes

@@ -1,4 +1,4 @@
-// Clients of HTTP/2: Node's, for what is in order, and one that sends frames, for what is not.
+// HTTP/2 clients: Node's for well-formed requests, and one that sends raw frames for everything else.
 
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2'
 import type { TestContext } from 'node:test'
@@ -6,21 +6,21 @@ import { connect, type TLSSocket } from 'node:tls'
 
 import { within } from './serving.ts'
 
-/** One answer. */
+/** One response. */
 export interface Http2Message {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: Buffer
   readonly text: string
-  /** Code of RST_STREAM, 0 where the stream ended in order. */
+  /** The code of RST_STREAM; 0 if the stream ended normally. */
   readonly code: number
   json(): unknown
 }
 
-/** A session with Node's client, destroyed when the test ends. */
+/** A session with Node's client. It is destroyed when the test ends. */
 export class Http2Client {
   readonly session: ClientHttp2Session
-  /** Last stream that the server will answer, once it has said so. */
+  /** The last stream that the server will answer, once it has sent GOAWAY. */
   goaway: { readonly code: number; readonly lastStream: number } | null = null
 
   private constructor(session: ClientHttp2Session) {
@@ -42,7 +42,7 @@ export class Http2Client {
     return client
   }
 
-  /** Opens a stream; the body, if there is one, is the caller's to send. */
+  /** Opens a stream. If there is a body, the caller sends it. */
   open(headers: OutgoingHttpHeaders): ClientHttp2Stream {
     const method = headers[':method'] ?? 'GET'
     const stream = this.session.request(headers, { endStream: method === 'GET' || method === 'HEAD' || method === 'OPTIONS' })
@@ -67,7 +67,7 @@ export class Http2Client {
   }
 }
 
-/** What comes as an answer, also when it breaks off: then `code` says so. @throws when nothing comes */
+/** Reads the response on a stream. If it is aborted, `code` is set. @throws if nothing arrives */
 export function answerOf(stream: ClientHttp2Stream): Promise<Http2Message> {
   const chunks: Buffer[] = []
   let status = 0
@@ -112,7 +112,7 @@ export interface Frame {
   readonly payload: Buffer
 }
 
-/** Sends frames as they are given, and answers nothing but SETTINGS. */
+/** Sends frames unchanged, and acknowledges SETTINGS, but nothing else. */
 export class RawHttp2 {
   readonly #socket: TLSSocket
   #received: Buffer = Buffer.alloc(0)
@@ -132,7 +132,7 @@ export class RawHttp2 {
     })
   }
 
-  /** A connection that has said its preface, with `settings` by their numbers. */
+  /** A connection after its preface, with `settings` by their numbers. */
   static async connect(t: TestContext, port: number, settings: Readonly<Record<number, number>> = {}): Promise<RawHttp2> {
     const client = await RawHttp2.connectSilently(t, port)
     const payload = Buffer.concat(Object.entries(settings).map(([id, value]) => setting(Number(id), value)))
@@ -140,7 +140,7 @@ export class RawHttp2 {
     return client.send(PREFACE).frame(SETTINGS, 0, 0, payload)
   }
 
-  /** A connection on which nothing has been said. */
+  /** A connection on which nothing has been sent. */
   static async connectSilently(t: TestContext, port: number): Promise<RawHttp2> {
     const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'] })
     t.after(() => socket.destroy())
@@ -158,7 +158,7 @@ export class RawHttp2 {
     return this.send(encodeFrame(type, flags, stream, payload))
   }
 
-  /** A head in one frame. */
+  /** Sends a head in one frame. */
   headers(stream: number, list: readonly (readonly [name: string, value: string])[], isWhole = true): this {
     return this.frame(HEADERS, END_HEADERS | (isWhole ? END_STREAM : 0), stream, encodeFields(list))
   }
@@ -167,7 +167,7 @@ export class RawHttp2 {
     return this.frame(DATA, isLast ? END_STREAM : 0, stream, Buffer.from(bytes as string))
   }
 
-  /** Lets the server send so many bytes more on a stream, or on all of them. */
+  /** Allows the server to send this many more bytes on a stream, or on all of them. */
   allow(stream: number, bytes: number): this {
     const payload = Buffer.alloc(4)
     payload.writeUInt32BE(bytes)
@@ -190,7 +190,7 @@ export class RawHttp2 {
     this.#socket.end()
   }
 
-  /** The body of an answer; what came of it when the stream was reset, or the connection closed. */
+  /** The body of a response, or its beginning if the stream was reset or the connection closed. */
   async body(stream: number): Promise<string> {
     const isLast = ({ type, flags }: Frame): boolean =>
       type === RST_STREAM || ((type === DATA || type === HEADERS) && (flags & END_STREAM) !== 0)
@@ -242,15 +242,15 @@ function setting(id: number, value: number): Buffer {
   return bytes
 }
 
-/** Codes of the static table that are statuses (RFC 7541 Appendix A), from the eighth on. */
+/** The statuses of HPACK's static table (RFC 7541 Appendix A), from index 8 on. */
 const STATUSES = [200, 204, 206, 304, 400, 404, 500]
-/** Digits as Huffman has them (RFC 7541 Appendix B). */
+/** Huffman codes of the digits (RFC 7541 Appendix B). */
 const DIGITS = ['00000', '00001', '00010', '011001', '011010', '011011', '011100', '011101', '011110', '011111']
 
-/** The status of an answer to a client that has set HEADER_TABLE_SIZE to 0. @throws for what does not begin with one */
+/** The status of a response to a client that has set HEADER_TABLE_SIZE to 0. @throws if the payload does not begin with a status */
 export function statusOf({ payload }: Frame): number {
   let at = 0
-  while ((payload[at]! & 0xe0) === 0x20) at++ // the size of the table
+  while ((payload[at]! & 0xe0) === 0x20) at++ // an update of the table size
   const [first, length] = [payload[at]!, payload[at + 1]!]
   const status = STATUSES[first - 0x88]
   if (status !== undefined) return status

@@ -1,9 +1,10 @@
-// A server that speaks HTTP/2 over real sockets, and whose time a test moves.
+// An HTTP/2 server on real sockets, with a clock that a test moves.
 
 import type { TestContext } from 'node:test'
 import { createServer, type TLSSocket } from 'node:tls'
 
 import { HttpServer, type ServerOptions } from '../../src/index.ts'
+import { STRANGER } from '../../src/net/connections/peer.ts'
 import { Http2Connection } from '../../src/net/http2/connection.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
 import { hostOf } from '../../src/server.ts'
@@ -16,7 +17,7 @@ import { eventually } from './serving.ts'
 
 export class Http2OnClock {
   readonly clock = new TestClock()
-  /** Codes of what the server told of its connections, newest last. */
+  /** The codes of the errors that the server reported of its connections, newest last. */
   readonly reported: unknown[] = []
   readonly port: number
   readonly #sockets: TLSSocket[] = []
@@ -29,7 +30,7 @@ export class Http2OnClock {
     })
     this.port = listen((socket) => {
       this.#sockets.push(socket)
-      new Http2Connection(timed, socket, null)
+      new Http2Connection(timed, socket, STRANGER)
     })
     t.after(() => {
       for (const socket of this.#sockets) socket.destroy()
@@ -48,7 +49,7 @@ export class Http2OnClock {
     })
   }
 
-  /** Lets `ms` pass, once the server has read all that the clients have sent. */
+  /** Lets `ms` milliseconds pass after the server has read everything that the clients have sent. */
   async elapse(ms: number, ...clients: readonly RawHttp2[]): Promise<void> {
     const sent = clients.reduce((sum, { sentBytes }) => sum + sentBytes, 0)
     await eventually(() => this.#sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0) >= sent, 'the arrival of what was sent')

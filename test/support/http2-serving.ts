@@ -1,4 +1,4 @@
-// A server that speaks HTTP/2, for one test.
+// An HTTP/2 server for one test.
 
 import type { TestContext } from 'node:test'
 
@@ -8,11 +8,11 @@ import { cert, key } from './certificate.ts'
 
 export interface Http2Serving {
   readonly server: HttpServer
-  /** What the server told the host program, newest last. */
+  /** What the server logged, newest last. */
   readonly logged: unknown[]
 }
 
-/** Starts a server that `map` has filled; it is stopped when the test ends. */
+/** Starts a server with the routes that `map` adds. It is stopped when the test ends. */
 export async function serveHttp2(t: TestContext, map: (server: HttpServer) => void, options: ServerOptions = {}): Promise<Http2Serving> {
   const logged: unknown[] = []
   const server = new HttpServer({

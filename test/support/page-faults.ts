@@ -1,9 +1,9 @@
-// What keeps people from using a page, as far as it can be computed: controls and pictures without a name, headings that skip a level,
-// references that lead nowhere, and text too faint to be read (WCAG 2.2, 1.1.1, 1.3.1, 1.4.3, 1.4.11, 4.1.2).
+// Finds faults that keep people from using a page, as far as they can be computed: controls and images without a name, headings that skip a
+// level, references that lead nowhere, and text with too little contrast (WCAG 2.2, 1.1.1, 1.3.1, 1.4.3, 1.4.11, 4.1.2).
 
 import type { Page } from 'playwright-core'
 
-/** Runs in the page, where no types of ours reach. */
+/** Runs in the page, so it is not type-checked. */
 const FIND = `(() => {
   const faults = []
   const all = (selector) => [...document.querySelectorAll(selector)]

@@ -1,35 +1,35 @@
-// A client that sends bytes and reads what comes back, with an opinion of its own on what an answer is.
+// A client that sends bytes and reads what comes back, with its own definition of a response.
 //
-// It does not share a line with the server: a framing mistake must not be read by the code that made it. Every wait is bounded and
-// says what had come when it gave up.
+// It shares no code with the server, because a framing mistake must not be read by the code that made it. Every wait is bounded, and the
+// error names what had arrived.
 
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 
-/** How long a test waits for something that should come at once. Generous: it only ends waits that would never end. */
+/** How long a test waits for something that should happen immediately. It is generous, because it only ends waits that would never end. */
 const PATIENCE_MS = 20_000
 
-/** One answer. */
+/** One response. */
 export interface Message {
   readonly status: number
   readonly reason: string
-  /** Status line and fields, as they came. */
+  /** Status line and fields, as received. */
   readonly head: string
-  /** Name as sent and value, in order. */
+  /** Names as sent, and values, in order. */
   readonly fields: readonly (readonly [name: string, value: string])[]
   readonly body: Buffer
   /** The body as text. */
   readonly text: string
-  /** Value of the first field of that name, whatever its case. */
+  /** The value of the first field of that name, in any case. */
   header(name: string): string | null
-  /** Values of all fields of that name. */
+  /** The values of all fields of that name. */
   headers(name: string): string[]
   json(): unknown
 }
 
 export class RawClient {
   readonly #socket: Socket
-  /** What has come and was not taken lies from `#start` to `#end`. What lies before was given away, and is never written again. */
+  /** Bytes that have arrived and were not taken are between `#start` and `#end`. Earlier ones were returned, and are never overwritten. */
   #received: Buffer = Buffer.alloc(0)
   #start = 0
   #end = 0
@@ -57,34 +57,34 @@ export class RawClient {
     })
   }
 
-  /** @param to a port of this machine, or what `net.connect` takes */
+  /** @param to a port of this machine, or the options of `net.connect` */
   static connect(to: number | NetConnectOpts): Promise<RawClient> {
     return new Promise((resolve, reject) => {
       const socket = connect(typeof to === 'number' ? { port: to, host: '127.0.0.1', noDelay: true } : to)
       const client = new RawClient(socket)
       socket.once('connect', () => resolve(client))
-      socket.once('close', () => reject(client.#error ?? new Error('the connection was closed before it was made')))
+      socket.once('close', () => reject(client.#error ?? new Error('the connection was closed before it was established')))
     })
   }
 
-  /** Over TLS, past the handshake. */
+  /** A TLS connection after its handshake. */
   static connectTls(options: ConnectionOptions): Promise<RawClient> {
     return new Promise((resolve, reject) => {
       const socket = connectTls(options)
       const client = new RawClient(socket)
       socket.once('secureConnect', () => resolve(client))
-      socket.once('close', () => reject(client.#error ?? new Error('the connection was closed before it was made')))
+      socket.once('close', () => reject(client.#error ?? new Error('the connection was closed before it was established')))
     })
   }
 
-  /** Text is sent as latin1. */
+  /** Sends bytes, or text as latin1. */
   send(data: string | Uint8Array): this {
     if (typeof data === 'string') this.#socket.write(data, 'latin1')
     else this.#socket.write(data)
     return this
   }
 
-  /** Sends a GET that asks for nothing special. */
+  /** Sends a simple GET. */
   get(url: string, fields = ''): this {
     return this.send(`GET ${url} HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n`)
   }
@@ -96,13 +96,13 @@ export class RawClient {
     return this.send(Buffer.concat([Buffer.from(head, 'latin1'), bytes]))
   }
 
-  /** Ends our side; what the server sends is still read. */
+  /** Ends our side. What the server sends is still read. */
   end(): this {
     this.#socket.end()
     return this
   }
 
-  /** Leaves without a word. */
+  /** Leaves without a reset. */
   destroy(): void {
     this.#socket.destroy()
   }
@@ -112,7 +112,7 @@ export class RawClient {
     this.#socket.resetAndDestroy()
   }
 
-  /** Stops reading, so that the server's answers pile up. */
+  /** Stops reading, so that the server's responses pile up. */
   pause(): this {
     this.#socket.pause()
     return this
@@ -123,12 +123,12 @@ export class RawClient {
     return this
   }
 
-  /** Bytes that have come and that no message has taken. */
+  /** Bytes that have arrived and that no message has taken. */
   get waitingBytes(): number {
     return this.#end - this.#start
   }
 
-  /** Bytes that were sent but that the system has not taken: grows when the server does not read. */
+  /** Bytes that were sent but that the system has not accepted. Grows while the server does not read. */
   get unsentBytes(): number {
     return this.#socket.writableLength
   }
@@ -137,10 +137,10 @@ export class RawClient {
     return this.#isClosed
   }
 
-  /** The next answer, interim ones (1xx) included. @param toHead whether it answers HEAD, and so has no body */
+  /** The next response, including interim ones (1xx). @param toHead whether it answers a HEAD, and so has no body */
   async message(toHead = false): Promise<Message> {
     let found: { message: Message; length: number } | null = null
-    await this.#until('a whole answer', () => {
+    await this.#until('a complete response', () => {
       found = readMessage(this.#all(), toHead, this.#hasEnded && this.#error === null)
       return found !== null
     })
@@ -149,26 +149,26 @@ export class RawClient {
     return message
   }
 
-  /** The next `count` answers. */
+  /** The next `count` responses. */
   async messages(count: number): Promise<Message[]> {
     const messages: Message[] = []
     while (messages.length < count) messages.push(await this.message())
     return messages
   }
 
-  /** Waits until `bytes` have come, and gives all that has. */
+  /** Waits until `bytes` bytes have arrived, and returns everything that has. */
   async atLeast(bytes: number): Promise<Buffer> {
     await this.#until(`${bytes} bytes`, () => this.waitingBytes >= bytes)
     return this.#takeAll()
   }
 
-  /** Waits for a text, and gives all that has come. */
+  /** Waits for a text, and returns everything that has arrived. */
   async until(text: string): Promise<string> {
     await this.#until(JSON.stringify(text), () => this.#all().includes(text, 'latin1'))
     return this.#takeAll().toString('latin1')
   }
 
-  /** How the server ended: in order, or with a reset. What came before stays to be read. */
+  /** How the server ended the connection: normally, or with a reset. What arrived before can still be read. */
   async closed(): Promise<'end' | 'reset'> {
     await this.#until('the end', () => this.#isClosed)
     return this.#error === null && this.#hasEnded ? 'end' : 'reset'
@@ -216,7 +216,7 @@ export class RawClient {
     for (const look of [...this.#waiters]) look()
   }
 
-  /** Doubles when it is full: a long answer must not be copied again with every packet of it. */
+  /** Doubles the buffer when it is full, because a long response must not be copied again with every packet. */
   #keep(bytes: Buffer): void {
     if (this.#end + bytes.length > this.#received.length) {
       const waiting = this.#all()
@@ -243,17 +243,17 @@ export class RawClient {
   }
 }
 
-/** Reads one answer at the start of `bytes`. @returns null while it is not whole @throws when it is none */
+/** Reads one response at the start of `bytes`. @returns null while it is incomplete @throws if it is malformed */
 export function readMessage(bytes: Buffer, toHead: boolean, isEnd: boolean): { message: Message; length: number } | null {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd === -1) return null
   const head = bytes.toString('latin1', 0, headEnd)
   const [statusLine, ...lines] = head.split('\r\n')
   const parts = /^HTTP\/1\.1 ([1-5]\d\d) ([\t\x20-\x7e\x80-\xff]*)$/.exec(statusLine!)
-  if (parts === null) throw new Error(`this is no status line: ${JSON.stringify(statusLine)}`)
+  if (parts === null) throw new Error(`this is not a status line: ${JSON.stringify(statusLine)}`)
   const fields = lines.map((line) => {
     const field = /^([!#$%&'*+.^_`|~\w-]+): ?([\t\x20-\x7e\x80-\xff]*)$/.exec(line)
-    if (field === null) throw new Error(`this is no field: ${JSON.stringify(line)}`)
+    if (field === null) throw new Error(`this is not a field: ${JSON.stringify(line)}`)
     return [field[1]!, field[2]!] as const
   })
   const status = Number(parts[1])
@@ -288,7 +288,7 @@ function nothing(_bytes: Buffer, start: number): ReadBody {
 function readBody(bytes: Buffer, start: number, values: (name: string) => string[], isEnd: boolean): ReadBody | null {
   const lengths = values('content-length')
   const codings = values('transfer-encoding')
-  if (lengths.length + codings.length > 1) throw new Error('an answer says more than once how long it is')
+  if (lengths.length + codings.length > 1) throw new Error('a response states its length more than once')
   if (codings.length === 1) return readChunks(bytes, start)
   const end = lengths.length === 0 ? (isEnd ? bytes.length : Number.POSITIVE_INFINITY) : start + Number(lengths[0])
   return end > bytes.length ? null : { body: bytes.subarray(start, end), end }
@@ -300,7 +300,7 @@ function readChunks(bytes: Buffer, start: number): ReadBody | null {
     const lineEnd = bytes.indexOf('\r\n', at)
     if (lineEnd === -1) return null
     const digits = bytes.toString('latin1', at, lineEnd)
-    if (!/^[\da-f]+$/i.test(digits)) throw new Error(`this is no chunk size: ${JSON.stringify(digits.slice(0, 100))}`)
+    if (!/^[\da-f]+$/i.test(digits)) throw new Error(`this is not a chunk size: ${JSON.stringify(digits.slice(0, 100))}`)
     const size = Number.parseInt(digits, 16)
     const dataEnd = lineEnd + 2 + size
     if (dataEnd + 2 > bytes.length) return null

@@ -1,4 +1,4 @@
-// A server for one test, on a port of its own, in one of the two ways in which it can read: and stopped when the test ends.
+// A server for one test, on a port of its own, in one of the two ways in which it can read. It is stopped when the test ends.
 
 import { describe, type TestContext } from 'node:test'
 
@@ -9,13 +9,13 @@ import { RawClient } from './raw-client.ts'
 /** A running server and what it logged. */
 export interface Serving {
   readonly server: HttpServer
-  /** What the server told the host program, newest last. */
+  /** What the server logged, newest last. */
   readonly logged: unknown[]
   /** A new connection, destroyed when the test ends. */
   connect(): Promise<RawClient>
 }
 
-/** Starts a server that `map` has filled. */
+/** Starts a server with the routes that `map` adds. */
 export type Serve = (t: TestContext, map: (server: HttpServer) => void, options?: ServerOptions) => Promise<Serving>
 
 /** Defines the same suite twice: for the receive buffer that all connections share, and for `data` events. */
@@ -48,7 +48,7 @@ async function serve(t: TestContext, map: (server: HttpServer) => void, options:
   }
 }
 
-/** A promise and its two ends: an event that a test waits for, or makes happen. */
+/** A promise and its two functions: an event that a test waits for, or triggers. */
 export interface Gate<T = void> {
   readonly promise: Promise<T>
   open(value: T): void
@@ -66,7 +66,7 @@ export function gate<T = void>(): Gate<T> {
   return { promise, open, fail }
 }
 
-/** `promise`, or an error that names what did not come. */
+/** `promise`, or an error that names what did not happen. */
 export async function within<T>(promise: Promise<T>, what: string, ms = 8_000): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -79,7 +79,7 @@ export async function within<T>(promise: Promise<T>, what: string, ms = 8_000): 
   }
 }
 
-/** Waits until `condition` holds. */
+/** Waits until `condition` returns true. */
 export async function eventually(condition: () => boolean, what: string, ms = 8_000): Promise<void> {
   const end = performance.now() + ms
   while (!condition()) {

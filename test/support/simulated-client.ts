@@ -1,11 +1,11 @@
-// A client of a simulation: the requests that it sends, what each of them must come to, and its judgement of what has come.
+// A client of a simulation: the requests that it sends, what each of them must lead to, and how it judges what it received.
 
 import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { readMessage } from './raw-client.ts'
 import { type Ending, TEMPERS, type Temper } from './simulated-handlers.ts'
 import type { SimulatedSocket } from './simulated-socket.ts'
 
-/** The limits of the simulated server: small, so that bodies on both sides of them are cheap. */
+/** The limits of the simulated server. They are small, so that bodies below and above them are cheap. */
 export const MAX_BODY = 8_000
 export const MAX_DRAIN = 4_000
 
@@ -20,29 +20,29 @@ interface Plan {
   readonly ending: Ending
   /** The body of a 200; null: any. */
   readonly body: Buffer | null
-  /** The connection ends with its answer. */
+  /** Whether the connection ends with its response. */
   readonly mustClose: boolean
-  /** The connection may end with it, or after it. */
+  /** Whether the connection may end with its response, or after it. */
   readonly mayClose: boolean
-  /** Its head cannot be read, so that its answer cannot say which request it answers. */
+  /** Whether its head cannot be read, so that its response cannot name the request. */
   readonly isUnreadable: boolean
 }
 
-/** What has happened to a connection, and so which ways out a server had. */
+/** What has happened to a connection, and therefore how a server may have ended it. */
 export interface Circumstances {
-  /** Time has passed: limits of time may have ended what is not over yet. */
+  /** Whether time has passed, so that timeouts may have ended what was in progress. */
   readonly timePassed: boolean
-  /** The server was asked to stop. */
+  /** Whether the server was told to stop. */
   readonly stopped: boolean
-  /** Everything that could move has moved. */
+  /** Whether everything has moved that could. */
   readonly isQuiet: boolean
-  /** How many requests the application was given. */
+  /** The number of requests that the application received. */
   readonly accepted: number
 }
 
 const GETS = Object.keys(TEMPERS).filter((name) => TEMPERS[name]!.method === 'GET')
 const POSTS = Object.keys(TEMPERS).filter((name) => TEMPERS[name]!.method === 'POST')
-/** Handlers that read a body to its end before they say anything. */
+/** Handlers that read a body to its end before they respond. */
 const CAREFUL = ['echo', 'echoLater', 'echoView', 'gathering', 'reading']
 const UNREADABLE = [
   'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
@@ -55,14 +55,14 @@ const UNREADABLE = [
 export class SimulatedClient {
   readonly plans: Plan[] = []
   readonly socket: SimulatedSocket
-  /** It waits for an answer before it asks again. */
+  /** Whether it waits for a response before the next request. */
   readonly isPolite: boolean
-  /** It keeps its side open when the server has ended its own. */
+  /** Whether it keeps its side open after the server has ended its own. */
   readonly isStubborn: boolean
-  /** It ends its side behind its last request, or in the middle of one. */
+  /** Whether it ends its side after its last request, or in the middle of one. */
   readonly endsEarly: boolean
   readonly isTruncated: boolean
-  /** How it sent its bytes: whole requests, and one that may lack its end. */
+  /** The pieces that it sends: whole requests, and one that may be incomplete. */
   readonly #parts: Buffer[]
   #sent = 0
   #seenBytes = 0
@@ -83,7 +83,7 @@ export class SimulatedClient {
     if (this.isTruncated) this.#parts.push(this.#parts.pop()!.subarray(0, -random.between(1, 40)))
   }
 
-  /** Sends what is due. @returns whether it did */
+  /** Sends what is due. @returns whether it sent anything */
   proceed(isImpatient: boolean): boolean {
     const { socket } = this
     if (socket.isGone) return false
@@ -99,7 +99,7 @@ export class SimulatedClient {
     return this.#sent > before
   }
 
-  /** @returns what is wrong with what has come; null when nothing is */
+  /** @returns what is wrong with the bytes received; null if nothing is */
   judge(circumstances: Circumstances): string | null {
     const { socket, plans } = this
     const { isQuiet, stopped, timePassed, accepted } = circumstances
@@ -110,61 +110,63 @@ export class SimulatedClient {
     let hadContinue = false
     while (rest.length > 0) {
       const plan = plans[answered]
-      if (plan === undefined) return `${rest.length} bytes came after the last answer: ${quote(rest)}`
-      if (saysClose) return `${quote(rest)} came after an answer that said Connection: close`
-      // A refusal of a head that was cut has a body, unless the method was there already.
+      if (plan === undefined) return `${rest.length} bytes arrived after the last response: ${quote(rest)}`
+      if (saysClose) return `${quote(rest)} arrived after a response with Connection: close`
+      // A refusal of an incomplete head has a body, unless the method had already arrived.
       const isOfHead = plan.isHead && (/^x-n:/im.test(rest.toString('latin1', 0, 500)) || rest.indexOf('\r\n\r\n') === rest.length - 4)
       const read = readMessage(rest, isOfHead, socket.hasEnded)
       if (read === null) break
       const { message, length } = read
       rest = rest.subarray(length)
       if (message.status === 100) {
-        if (!plan.expectsContinue || hadContinue) return `an unwanted 100 Continue came before the answer to ${plan.title}`
+        if (!plan.expectsContinue || hadContinue) return `an unwanted 100 Continue arrived before the response to ${plan.title}`
         hadContinue = true
         continue
       }
       hadContinue = false
       const { status } = message
-      const where = `the answer to ${plan.title} (${message.head.split('\r\n')[0]})`
+      const where = `the response to ${plan.title} (${message.head.split('\r\n')[0]})`
       const name = message.header('x-n')
       if (name !== null) named++
-      if (name !== null && name !== String(plan.n)) return `${where} is that of request ${name}`
+      if (name !== null && name !== String(plan.n)) return `${where} belongs to request ${name}`
       saysClose = message.header('connection') === 'close'
-      if (name === null && !saysClose) return `${where} does not say whose it is, and goes on`
+      if (name === null && !saysClose) return `${where} does not name its request, and keeps the connection open`
       const isOdd = name === null && !plan.isUnreadable
-      if (isOdd && !(status === 408 && timePassed)) return `${where} does not say whose it is`
+      if (isOdd && !(status === 408 && timePassed)) return `${where} does not name its request`
       const wasTimed = timePassed && (status === 408 || status === 503)
       const wasCut = this.isTruncated && answered === this.#parts.length - 1 && status === 400
-      // A handler that waits for its signal hears of the end of its client, and its rejection is an answer that the client may still read.
+      // The signal of a waiting handler fires when its client ends its side. Its rejection becomes a response that the client may still
+      // read.
       const wasLeft = socket.hasToldEnd && plan.title.includes('/untilAborted/') && status === 400
-      // A Readable that is destroyed forgets the pieces that it had not given away: its failure may come before the first one.
+      // A Readable that is destroyed discards the pieces that it had not emitted, so its failure may come before the first one.
       const wasEmpty = plan.title.includes('/readableFails/') && status === 500
       if (status !== plan.ending && !wasTimed && !wasCut && !wasLeft && !wasEmpty) return `${where} should be ${plan.ending}`
       if (status === 200 && plan.body !== null && !plan.body.equals(message.body)) {
-        return `${where} has ${message.body.length} bytes, ${quote(message.body)}, instead of ${plan.body.length}, ${quote(plan.body)}`
+        return `${where} has ${message.body.length} bytes, ${quote(message.body)}, instead of the ${plan.body.length}, ${quote(plan.body)}`
       }
-      if (plan.mustClose && !saysClose) return `${where} does not say Connection: close`
+      if (plan.mustClose && !saysClose) return `${where} lacks Connection: close`
       const mayClose = plan.mayClose || plan.mustClose || stopped || this.isTruncated || this.endsEarly || timePassed
-      if (saysClose && !mayClose) return `${where} says Connection: close without need`
+      if (saysClose && !mayClose) return `${where} has Connection: close without need`
       answered++
     }
     const plan = plans[answered]
     const last = plans[answered - 1]
-    if (rest.length > 0 && socket.hasEnded) return `an answer to ${plan?.title} was cut, but ended as if it were whole: ${quote(rest)}`
-    if (named > accepted) return `${named} answers for ${accepted} requests`
+    if (rest.length > 0 && socket.hasEnded)
+      return `a response to ${plan?.title} was cut short, but ended as if it were complete: ${quote(rest)}`
+    if (named > accepted) return `${named} responses to ${accepted} requests`
     if (socket.hasEnded && !socket.isBroken && named < accepted)
-      return `${named} answers for ${accepted} requests on a connection that ended in order`
+      return `${named} responses to ${accepted} requests on a connection that was closed normally`
     if (!isQuiet || socket.isBroken) {
-      // A break takes with it what was still to be sent of the answers before.
+      // A reset also discards what was still to be sent of earlier responses.
       const mayBreak = timePassed || stopped || this.isTruncated || plans.slice(answered, accepted).some(({ ending }) => ending === 'break')
       if (isQuiet && socket.wasReset && !mayBreak) return `it was reset at ${plan?.title}`
       return null
     }
-    // Nothing more will move: whatever is not answered now has been forgotten, unless its handler keeps it.
+    // Nothing more will move: whatever is not answered now has been forgotten, unless its handler never settles.
     const mayEnd = saysClose || last?.mayClose === true || stopped || timePassed
     if (plan === undefined || plan.ending === 'nothing' || (this.isTruncated && answered === plans.length - 1)) return null
     if (plan.ending === 'break' && plan.title.includes('streamNever')) return null
-    if (mayEnd) return socket.hasEnded || socket.isGone ? null : `it neither ended nor answered ${plan.title}`
+    if (mayEnd) return socket.hasEnded || socket.isGone ? null : `it neither closed the connection nor answered ${plan.title}`
     return `${plan.title} was never answered`
   }
 }
@@ -201,7 +203,7 @@ function plain(random: SeededRandom, n: number, method: string, path: string): P
 function get(random: SeededRandom, n: number, name: string, temper: Temper): Plan {
   const isHead = random.chance(0.1)
   const plan = plain(random, n, isHead ? 'HEAD' : 'GET', `/${name}/${n}`)
-  // Nobody reads the stream of an answer to HEAD, so that it cannot fail.
+  // Nobody reads the stream of a response to HEAD, so it cannot fail.
   const ending = isHead && (temper.ending === 'break' || name === 'streamFailsAtOnce') ? 200 : temper.ending
   const body = isHead || temper.answers === undefined ? null : Buffer.from(temper.answers(n, Buffer.alloc(0)) as string)
   return { ...plan, ending, body, mustClose: plan.mustClose || temper.closes === true }

@@ -1,44 +1,44 @@
-// Handlers of every temper, for a simulation: what each of them does, and what its client must see.
+// Handlers of every kind for a simulation: what each of them does, and what its client must see.
 
 import { Readable } from 'node:stream'
 
 import { HttpError } from '../../src/base/errors.ts'
 import type { HttpSession } from '../../src/http/session.ts'
 
-/** What a handler may ask of the simulation that it runs in. */
+/** What a handler can use of its simulation. */
 export interface Stage {
-  /** Goes on at once, or when the simulation pleases. */
+  /** Resolves immediately, or when the simulation decides. */
   pause(): Promise<void>
-  /** Goes on when all connections are gone. */
+  /** Resolves when all connections are gone. */
   readonly afterAll: Promise<void>
-  /** Counts a source that must be closed in the end, whoever reads it. */
+  /** Registers a source that must be closed in the end, whoever reads it. */
   opened(name: string): { closed(): void }
-  /** Something that a server must not do. */
+  /** Reports something that a server must not do. */
   blame(what: string): void
 }
 
-/** What the client must see: a status, a broken connection (or nothing but one), or nothing until the connection ends. */
+/** What the client must see: a status, a reset connection (perhaps without any response), or nothing until the connection ends. */
 export type Ending = number | 'break' | 'nothing'
 
 export interface Temper {
   readonly method: 'GET' | 'POST'
-  /** The handler starts before its body is in. */
+  /** The handler starts before its body is complete. */
   readonly streams?: true
   readonly ending: Ending
-  /** It asks for `Connection: close`. */
+  /** It requests `Connection: close`. */
   readonly closes?: true
-  /** It may not read its body to the end: what is left decides whether the connection can go on. */
+  /** It may not read its body to the end. The rest decides whether the connection can stay open. */
   readonly leavesBody?: true
-  /** The body of its 200, `sent` being that of the request; without it any will do. */
+  /** The body of its 200; `sent` is that of the request. Without it any body is accepted. */
   readonly answers?: (n: number, sent: Buffer) => string | Uint8Array
   readonly handle: (stage: Stage, n: number, session: HttpSession) => unknown
 }
 
-/** How errors of handlers say that they were meant. */
+/** The message of errors that handlers throw on purpose. */
 export const PLANNED = 'as planned'
 const planned = (): Error => new Error(PLANNED)
 
-/** Pieces of a streamed answer: some empty, some larger than what a socket takes at once. */
+/** Pieces of a streamed response: some empty, some larger than what a socket accepts at once. */
 export function piecesOf(n: number): string[] {
   const sizes = [[10], [3000, 0, 1], [], [1, 1, 1, 1], [700, 20_000]][n % 5]!
   return sizes.map((size, i) => String.fromCharCode(97 + ((n + i) % 26)).repeat(size))
@@ -46,7 +46,7 @@ export function piecesOf(n: number): string[] {
 const streamed = (n: number): string => piecesOf(n).join('')
 const large = (n: number): Uint8Array => Buffer.alloc(30_000, `${n} `)
 
-/** Gives its pieces, then comes to its end in one of three ways; knows whether it was closed. */
+/** Yields its pieces and then ends in one of three ways. It knows whether it was closed. */
 class Source implements AsyncIterable<string>, AsyncIterator<string> {
   readonly #stage: Stage
   readonly #rest: string[]
@@ -132,16 +132,16 @@ async function readAll(stage: Stage, session: HttpSession): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-/** A promise that somebody forgot to await: it may fail, but only in a way that the server has announced. */
+/** A promise that is not awaited. It may reject, but only with an error that the server announces. */
 function forgotten(stage: Stage, promise: Promise<unknown>): void {
   promise.catch((error: Error & { code?: string }) => {
     const isKnown = /^WEIR_|^ERR_STREAM_PREMATURE_CLOSE$|^ABORT_ERR$/.test(error.code ?? '')
-    if (!isKnown) stage.blame(`a late reader saw ${String(error)}`)
+    if (!isKnown) stage.blame(`a late reader got ${String(error)}`)
   })
 }
 
 export const TEMPERS: Readonly<Record<string, Temper>> = {
-  // Answers of one piece.
+  // Responses in one piece.
   text: { method: 'GET', ending: 200, answers: (n) => `text ${n}`, handle: (_, n) => `text ${n}` },
   unicode: { method: 'GET', ending: 200, answers: (n) => `é€ ${n}`, handle: (_, n) => `é€ ${n}` },
   bytes: { method: 'GET', ending: 200, answers: large, handle: (_, n) => large(n) },
@@ -235,7 +235,7 @@ export const TEMPERS: Readonly<Record<string, Temper>> = {
     },
   },
 
-  // Streamed answers.
+  // Streamed responses.
   stream: { method: 'GET', ending: 200, answers: streamed, handle: (stage, n) => source(stage, piecesOf(n), 'done') },
   streamOfLength: {
     method: 'GET',
@@ -278,7 +278,7 @@ export const TEMPERS: Readonly<Record<string, Temper>> = {
     },
   },
 
-  // Bodies that are gathered first.
+  // Buffered bodies.
   echo: { method: 'POST', ending: 200, answers: (_, sent) => sent, handle: (_, __, { request }) => request.body },
   echoLater: {
     method: 'POST',
@@ -303,18 +303,18 @@ export const TEMPERS: Readonly<Record<string, Temper>> = {
     handle(stage, _, { request }) {
       const { body } = request
       setImmediate(() => {
-        // Whatever has happened since: it still says the same, or that it is over.
+        // Whatever has happened since: it returns the same, or throws WEIR_REQUEST_EXPIRED.
         try {
-          if (request.body !== body) stage.blame('a body changed after its request was over')
+          if (request.body !== body) stage.blame('a body changed after its request had ended')
         } catch (error) {
-          if ((error as { code?: string }).code !== 'WEIR_REQUEST_EXPIRED') stage.blame(`a late look at a body threw ${String(error)}`)
+          if ((error as { code?: string }).code !== 'WEIR_REQUEST_EXPIRED') stage.blame(`a late read of a body threw ${String(error)}`)
         }
       })
       return body
     },
   },
 
-  // Bodies that come while the handler runs.
+  // Bodies that arrive while the handler runs.
   gathering: {
     method: 'POST',
     streams: true,

@@ -1,33 +1,36 @@
-// A socket that exists only in memory, between a server and the network that a simulation plays: nothing moves before the network says so.
+// A socket that exists only in memory, between a server and the network of a simulation. Nothing moves before the network moves it.
 //
-// It is as strict as a real one and stricter where a real one would hide a mistake: memory that is handed over must not change before it
-// is sent, nothing may be written after the end, and what is lent to the server is overwritten as soon as it has been looked at.
+// It is as strict as a real socket, and stricter where a real one would hide a mistake. Written memory must not change before it is sent,
+// nothing may be written after the end, and memory that is lent to the server is overwritten as soon as the server returns.
 
 import type { Transport, TransportOwner } from '../../src/net/transport/transport.ts'
 import type { Flushable } from '../../src/net/transport/write-batch.ts'
 
 const NOTHING = Buffer.alloc(0)
-/** What was under way when the socket was full may still be written: the rest of a piece, and the answer of a handler that ran by then. */
+/**
+ * What was in progress when the socket became full may still be written: the rest of a piece, and the response of a handler that was
+ * running.
+ */
 const MOST_WRITES_WHILE_BLOCKED = 4
 
-/** One thing that the network does for the server, or the server asks of it. */
+/** One thing that the network does for the server, or that the server calls. */
 export type Operation = 'deliver' | 'take' | 'write' | 'end'
 
 interface Pending {
   /** The server's memory. */
   readonly bytes: Uint8Array
-  /** What stood in it when it was handed over. */
+  /** Its content when it was written. */
   readonly copy: Buffer
 }
 
 export interface SocketOptions {
-  /** With so many bytes unsent the server is told to wait. */
+  /** With this many unsent bytes, the server is told to wait. */
   readonly highWaterMark: number
-  /** The memory that all sockets lend to the server; null: a piece of its own for each delivery. */
+  /** The memory that all sockets lend to the server; null: new memory for each delivery. */
   readonly shared: Buffer | null
-  /** Asked before each operation whether it fails. */
+  /** Called before each operation. It returns whether the operation fails. */
   readonly fails: (operation: Operation) => boolean
-  /** Something that a server must not do. */
+  /** Reports something that a server must not do. */
   readonly blame: (what: string) => void
 }
 
@@ -54,14 +57,14 @@ export class SimulatedSocket implements Transport {
   #isEnding = false
   #received: Buffer[] = []
 
-  /** The client has seen the end of the server's side: all that was written came before it. */
+  /** Whether the client has seen the end of the server's side. Everything that was written arrived before it. */
   hasEnded = false
-  /** Somebody cut the connection: the client, the network, or the server, on purpose. */
+  /** Whether the connection was broken: by the client, by the network, or by the server on purpose. */
   isBroken = false
-  /** The server broke it, so that the client notices. */
+  /** Whether the server reset the connection, so that the client notices. */
   wasReset = false
   #isDestroyed = false
-  /** The server has been told that it is over. */
+  /** Whether the server has been told that the connection is over. */
   isClosed = false
   onClosed: (() => void) | null = null
 
@@ -77,48 +80,48 @@ export class SimulatedSocket implements Transport {
     this.#owner = owner
   }
 
-  // The client's part.
+  // The client's side.
 
-  /** Puts bytes on their way. */
+  /** Sends bytes. They wait in the network until it delivers them. */
   send(bytes: Buffer): void {
     this.#incoming = Buffer.concat([this.#incoming, bytes])
   }
 
-  /** The client ends its side, behind what it has sent. */
+  /** The client ends its side, after what it has sent. */
   sendEnd(): void {
     this.#isEndComing = true
   }
 
-  /** Everything that has come. */
+  /** Everything that has arrived. */
   get received(): Buffer {
     if (this.#received.length > 1) this.#received = [Buffer.concat(this.#received)]
     return this.#received[0] ?? NOTHING
   }
 
-  // The network's part.
+  // The network's side.
 
   get isGone(): boolean {
     return this.#isDestroyed
   }
 
-  /** The server knows that the client has ended its side. */
+  /** Whether the server knows that the client has ended its side. */
   get hasToldEnd(): boolean {
     return this.#isEndTold
   }
 
-  /** Bytes on their way to the server, if it reads; an end counts as one. */
+  /** Bytes on their way to the server, if it reads. An end counts as one. */
   get deliverable(): number {
     if (this.#isDestroyed || this.#isPaused) return 0
     return this.#incoming.length + (this.#isEndComing && !this.#isEndTold ? 1 : 0)
   }
 
-  /** Bytes on their way to the client; an end counts as one. */
+  /** Bytes on their way to the client. An end counts as one. */
   get takeable(): number {
     if (this.#isDestroyed) return 0
     return this.#unsent + (this.#isEnding && !this.hasEnded ? 1 : 0)
   }
 
-  /** Up to `most` bytes reach the server. */
+  /** Delivers up to `most` bytes to the server. */
   deliver(most: number): void {
     if (this.deliverable === 0 || this.#failsAt('deliver')) return
     const length = Math.min(most, this.#incoming.length, this.#options.shared?.length ?? Number.POSITIVE_INFINITY)
@@ -140,7 +143,7 @@ export class SimulatedSocket implements Transport {
     shared.fill(0xee, 0, length)
   }
 
-  /** Up to `most` bytes reach the client. */
+  /** Delivers up to `most` bytes to the client. */
   take(most: number): void {
     if (this.takeable === 0 || this.#failsAt('take')) return
     let rest = Math.min(most, this.#unsent)
@@ -166,7 +169,7 @@ export class SimulatedSocket implements Transport {
     }
   }
 
-  /** The connection breaks: the client has reset it, or a write has failed. */
+  /** Breaks the connection: the client has reset it, or a write has failed. */
   break(): void {
     if (this.#isDestroyed) return
     this.isBroken = true
@@ -195,7 +198,7 @@ export class SimulatedSocket implements Transport {
     })
   }
 
-  // The server's part.
+  // The server's side.
 
   get unsentBytes(): number {
     return this.#unsent
@@ -219,11 +222,11 @@ export class SimulatedSocket implements Transport {
     this.#pending.push({ bytes, copy: Buffer.from(bytes) })
     this.#unsent += bytes.length
     if (this.#needsDrain && ++this.#writesWhileBlocked > MOST_WRITES_WHILE_BLOCKED)
-      this.#options.blame('it wrote on to a client that does not read')
+      this.#options.blame('it kept writing to a client that does not read')
     if (this.#unsent >= this.#options.highWaterMark) this.#needsDrain = true
   }
 
-  /** Taken whole by a network that has room; held where something waits already. */
+  /** Accepted as a whole if the network has room; held if something is already waiting. */
   writeShared(bytes: Uint8Array): boolean {
     const isTaken = this.#unsent === 0
     this.writeBytes(isTaken ? Buffer.from(bytes) : bytes)
@@ -235,7 +238,7 @@ export class SimulatedSocket implements Transport {
     this.writeBytes(bytes)
   }
 
-  /** A break is always told at once here. */
+  /** Nothing to do: a break is always reported immediately here. */
   probe(): void {}
 
   pause(): void {
@@ -256,7 +259,7 @@ export class SimulatedSocket implements Transport {
   }
 
   destroy(): void {
-    if (this.#unsent > 0) this.#options.blame('it threw away what was still to be sent, without a sign to the client')
+    if (this.#unsent > 0) this.#options.blame('it discarded what was still to be sent, without telling the client')
     this.#destroy()
   }
 

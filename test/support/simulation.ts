@@ -1,4 +1,4 @@
-// A whole server on simulated sockets and a simulated clock, put through whatever a seed comes up with, and looked over afterwards.
+// A whole server on simulated sockets and a simulated clock. A seed decides what happens to it, and its state is checked afterwards.
 
 import { Dispatcher } from '../../src/app/dispatch.ts'
 import { Route } from '../../src/app/route.ts'
@@ -20,7 +20,7 @@ import { MAX_BODY, MAX_DRAIN, SimulatedClient } from './simulated-client.ts'
 import { PLANNED, type Stage, TEMPERS } from './simulated-handlers.ts'
 import { type Operation, SimulatedSocket } from './simulated-socket.ts'
 
-/** One request that the application was given. */
+/** One request that the application received. */
 interface Accepted {
   readonly connection: Http1Connection
   readonly path: string
@@ -33,11 +33,11 @@ interface Accepted {
   wasPendingAtClose: boolean
 }
 
-/** How a run differs from what its seed alone makes of it. */
+/** How a run differs from what its seed alone decides. */
 export interface SimulationOptions {
-  /** The only thing that goes wrong: the operation of this number, from 1. */
+  /** The number of the only operation that fails, counted from 1. */
   readonly failAt?: number
-  /** Told everything that happens. */
+  /** Called for everything that happens. */
   readonly trace?: (event: string) => void
 }
 
@@ -45,7 +45,7 @@ const SOME_STEPS = [20, 60, 150]
 const AMOUNTS = [1, 3, 20, 100, 1_000, Number.POSITIVE_INFINITY]
 const DURATIONS_MS = [10, 300, 1_500, 6_000]
 
-/** The wire connections of the run that is under way: connections keep them to themselves. */
+/** The wire connections of the current run, which connections do not expose. */
 let wires = new Set<WireConnection>()
 const { receive } = WireConnection.prototype
 WireConnection.prototype.receive = function (this: WireConnection, ...args) {
@@ -53,7 +53,7 @@ WireConnection.prototype.receive = function (this: WireConnection, ...args) {
   receive.apply(this, args)
 }
 
-/** The stage of the run that is under way. The routes are the same in all of them. */
+/** The stage of the current run. All runs have the same routes. */
 let presentStage: Stage
 const ROUTES = new RouteTable()
 for (const [name, { method, streams, handle }] of Object.entries(TEMPERS)) {
@@ -61,7 +61,7 @@ for (const [name, { method, streams, handle }] of Object.entries(TEMPERS)) {
   ROUTES.add(new Route(method, `/${name}/:n`, declaration, (args, session) => handle(presentStage, Number(args['n']), session)))
 }
 
-/** @returns how many operations its sockets saw @throws when the server did anything wrong, with all that it did */
+/** @returns how many operations its sockets performed @throws if the server did anything wrong, with everything that happened */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<number> {
   const simulation = new Simulation(seed, options)
   await simulation.run()
@@ -114,7 +114,7 @@ class Simulation {
     await this.#end()
     this.#judge(false)
     this.#lookAround()
-    this.#trace('what came too late comes')
+    this.#trace('late data arrives')
     release()
     for (let turn = 0; turn < 4; turn++) {
       this.#openGates()
@@ -172,7 +172,7 @@ class Simulation {
     }
   }
 
-  /** The application, with an eye on what it is given and what it does with it. */
+  /** The application, with a record of what it receives and what it does with it. */
   #watched(limits: ReturnType<typeof resolveLimits>, debug: boolean): Application {
     const random = this.#random
     const name = (session: HttpSession): void => {
@@ -222,7 +222,7 @@ class Simulation {
     exchange.request.signal.addEventListener('abort', () => {
       accepted.fired++
       const { socket } = [...this.#connections].find(([, connection]) => connection === accepted.connection)![0]
-      // A streamed answer that fails is broken off by the server, which is an end as well.
+      // The server aborts a streamed response that fails, which also counts as an end.
       const breaks = TEMPERS[accepted.path.split('/')[1]!]?.ending === 'break'
       const isDue = socket.isGone || socket.hasToldEnd || this.#timePassed || this.#isAborted || breaks
       if (!isDue) this.#blame(`the signal of ${accepted.path} fired without need`)
@@ -242,7 +242,7 @@ class Simulation {
     }
   }
 
-  // What happens.
+  // Events.
 
   #fails(connection: number, operation: Operation): boolean {
     this.operations++
@@ -272,7 +272,7 @@ class Simulation {
 
   #stop(): void {
     if (this.#isStopping) return
-    this.#trace('the server is to stop')
+    this.#trace('the server is told to stop')
     this.#isStopping = true
     for (const connection of this.#connections.values()) connection.drain()
   }
@@ -283,11 +283,11 @@ class Simulation {
     for (const open of gates) open()
   }
 
-  /** Everything moves that can move without time. */
+  /** Moves everything that can move without time. */
   async #rest(): Promise<void> {
     this.#trace('everything moves')
     for (let round = 0, still = 0; still < 3; round++) {
-      if (round === 2_000) return this.#blame('it never came to rest')
+      if (round === 2_000) return this.#blame('it never became quiet')
       let moved = this.#gates.length > 0
       for (const client of this.#clients) {
         moved = client.proceed(true) || client.socket.deliverable > 0 || client.socket.takeable > 0 || moved
@@ -300,10 +300,10 @@ class Simulation {
     }
   }
 
-  /** The end, in one of the ways in which a server may see it. */
+  /** Ends the run in one of the ways in which a server may end. */
   async #end(): Promise<void> {
     const way = this.#random.below(4)
-    this.#trace(`the end, number ${way}`)
+    this.#trace(`end number ${way}`)
     if (way === 0) for (const { socket } of this.#clients) socket.break()
     if (way === 1) for (const { socket } of this.#clients) socket.sendEnd()
     if (way === 2) await this.#pass(20_000)
@@ -316,12 +316,12 @@ class Simulation {
     await settled()
   }
 
-  /** What is left at the deadline of a stop: a server that waits for a handler, or for a client that does not end its side. */
+  /** Aborts what is left at the deadline of a stop: connections that wait for a handler, or for a client that does not end its side. */
   async #abort(socket: SimulatedSocket): Promise<void> {
     const [, connection] = [...this.#connections].find(([client]) => client.socket === socket)!
     connection.abort(new WeirError('WEIR_SERVER_STOPPED'))
     await settled()
-    if (!socket.isGone) this.#blame('it was not gone after its abort')
+    if (!socket.isGone) this.#blame('the connection still existed after its abort')
   }
 
   #noteClose(connection: Http1Connection): void {
@@ -330,18 +330,18 @@ class Simulation {
     }
   }
 
-  // What must be so.
+  // What must hold.
 
   #blame(what: string): void {
     this.#trace(`WRONG: ${what}`)
     this.#wrongs.push(what)
   }
 
-  /** Errors that the server tells its host program of: those of handlers, and what befalls every server. */
+  /** Errors that the server reports to its host program: those of handlers, and those that happen to every server. */
   #hear(error: unknown): void {
     if (error instanceof WeirError && (error.fault !== 'developer' || /RESPONSE_LENGTH|RESULT_UNSENDABLE/.test(error.code))) return
     if (error instanceof Error && error.message === PLANNED) return
-    // A handler that goes on when its request has been answered for it.
+    // A handler that continues after its request has been answered for it.
     if (error instanceof WeirError && error.code === 'WEIR_REQUEST_EXPIRED' && this.#timePassed) return
     this.#blame(`it reported ${error instanceof Error ? error.stack : String(error)}`)
   }
@@ -351,7 +351,7 @@ class Simulation {
       const connection = this.#connections.get(client)
       const accepted = this.#accepted.filter((one) => one.connection === connection)
       const isInOrder = accepted.every(({ path }, n) => path.endsWith(`/${n}`))
-      if (!isInOrder) this.#blame(`connection ${i}: requests were taken as ${accepted.map(({ path }) => path).join(', ')}`)
+      if (!isInOrder) this.#blame(`connection ${i}: requests were handled in the order ${accepted.map(({ path }) => path).join(', ')}`)
       const circumstances = { timePassed: this.#timePassed, stopped: this.#isStopping, isQuiet, accepted: accepted.length }
       const wrong = client.judge(circumstances)
       if (wrong !== null) this.#blame(`connection ${i}: ${wrong}`)
@@ -360,7 +360,7 @@ class Simulation {
 
   /** All connections are gone. */
   #lookAround(): void {
-    if (this.#clock.running > 0) this.#blame('the clock still runs')
+    if (this.#clock.running > 0) this.#blame('the clock is still running')
     for (const wire of wires) {
       if (wire.heldBytes + wire.waitingBytes + wire.buffer.length > 0) this.#blame('a closed connection still holds bytes')
     }
@@ -370,7 +370,7 @@ class Simulation {
     }
   }
 
-  /** All handlers have settled, but for those that never do. */
+  /** All handlers have settled, except those that never do. */
   #lookBack(): void {
     for (const { name, isClosed } of this.#sources) if (!isClosed) this.#blame(`a ${name} was left open`)
     for (const { path, request } of this.#accepted) {

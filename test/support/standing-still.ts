@@ -1,4 +1,4 @@
-// For what must not happen any more: back-pressure is a number that stops growing.
+// For things that must stop happening: with back-pressure, a number stops growing.
 
 import { eventually } from './serving.ts'
 

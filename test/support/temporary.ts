@@ -1,4 +1,4 @@
-// Directories that live as long as a test.
+// Directories that exist as long as a test.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -13,7 +13,7 @@ export function temporaryDirectory(t: TestContext): string {
   return directory
 }
 
-/** An empty directory on a disk of its own that holds so many KiB; null where one may not make disks. */
+/** An empty directory on a separate disk of this many KiB; null if this process may not mount disks. */
 export function smallDisk(t: TestContext, kib: number): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return null
   const directory = mkdtempSync(join(tmpdir(), 'weir-test-disk-'))
@@ -21,7 +21,7 @@ export function smallDisk(t: TestContext, kib: number): string | null {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'tmpfs', directory], { stdio: 'pipe' })
   } catch {
     rmSync(directory, { recursive: true })
-    return null // root of a container without the right to mount
+    return null // root in a container that may not mount
   }
   t.after(() => {
     execFileSync('umount', ['--lazy', directory])

@@ -1,4 +1,4 @@
-// The ways in which a client may reach a server, behind one face: what a test says of answers must hold on all of them.
+// The ways in which a client can reach a server, with one interface: what a test states about responses must hold for all of them.
 
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
 
@@ -18,26 +18,29 @@ export interface Ask {
 
 export interface Reply {
   readonly status: number
-  /** By name in lower case, values of repeated fields joined by a line end; without Date and what frames the body or ends the connection. */
+  /**
+   * By name in lower case; values of repeated fields are joined by a line end. Without Date and the fields that frame the body or end the
+   * connection.
+   */
   readonly fields: Readonly<Record<string, string>>
-  /** Content-Length, null without one. */
+  /** Content-Length; null without one. */
   readonly length: number | null
-  /** Whether the connection ends with it; null where that is not for an answer to say. */
+  /** Whether the connection ends with it; null if a response cannot decide that. */
   readonly closes: boolean | null
   readonly body: Buffer
 }
 
 /** One connection. */
 export interface Line {
-  /** Sends a request and waits for all of its answer. */
+  /** Sends a request and waits for the complete response. */
   ask(request: Ask): Promise<Reply>
-  /** Sends a request, and waits for a text in what comes; all that came until then. */
+  /** Sends a request and waits for a text in the response. Returns everything that arrived until then. */
   until(request: Ask, text: string): Promise<string>
-  /** Waits for the end, and gives what came before it. */
+  /** Waits for the end, and returns what arrived before it. */
   rest(): Promise<string>
-  /** Leaves without a word. */
+  /** Leaves without a reset. */
   leave(): void
-  /** The connection as it is, for what only this transport can do; null where there is no HTTP/1.1. */
+  /** The raw connection, for what only this transport can do; null if it is not HTTP/1.1. */
   readonly raw: RawClient | null
 }
 
@@ -117,7 +120,7 @@ function replyOf({ status, fields, body, header }: Message): Reply {
 class Http2Line implements Line {
   readonly raw = null
   readonly #session: ClientHttp2Session
-  /** What has come on the last stream that was opened by `until`. */
+  /** What has arrived on the last stream that `until` opened. */
   #text = ''
 
   private constructor(session: ClientHttp2Session) {

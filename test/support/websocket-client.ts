@@ -10,7 +10,7 @@ import type { RawClient } from './raw-client.ts'
 import type { Serving } from './serving.ts'
 
 export const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
-/** What RFC 6455 §1.3 says belongs to that key. */
+/** The accept value that RFC 6455 §1.3 lists for that key. */
 export const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
 export const HANDSHAKE = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n`
 
@@ -20,7 +20,7 @@ export const CLOSE = 8
 export const PING = 9
 export const PONG = 10
 
-/** A frame as a client sends it (RFC 6455 §5.2), masked with zeros, which change nothing. */
+/** A frame as a client sends it (RFC 6455 §5.2). Its mask is zero, so the payload stays readable. */
 export function frame(opcode: number, payload: string | Uint8Array = '', { fin = true, mask = true, compressed = false } = {}): Buffer {
   const bytes = Buffer.from(payload as string)
   const start = [
@@ -33,7 +33,7 @@ export function frame(opcode: number, payload: string | Uint8Array = '', { fin =
   return Buffer.concat([Buffer.from(start), length, Buffer.alloc(mask ? 4 : 0), bytes])
 }
 
-/** A frame of the server, short ones only. */
+/** A frame from the server. Reads short ones only. */
 async function readFrame(client: RawClient, buffered: { bytes: Buffer }): Promise<{ opcode: number; payload: Buffer }> {
   for (;;) {
     const { bytes } = buffered
@@ -46,7 +46,7 @@ async function readFrame(client: RawClient, buffered: { bytes: Buffer }): Promis
   }
 }
 
-/** A client by hand, past its handshake. */
+/** A raw client that has completed its handshake. */
 export class RawSocket {
   readonly client: RawClient
   readonly head: string
@@ -70,7 +70,7 @@ export class RawSocket {
     return readFrame(this.client, this.#buffered)
   }
 
-  /** The code with which the server closes; what comes before is skipped. */
+  /** The code with which the server closes. Earlier frames are skipped. */
   async closeCode(): Promise<number> {
     for (;;) {
       const { opcode, payload } = await this.frame()
@@ -95,7 +95,7 @@ export function mapEcho(server: HttpServer, options: WebSocketOptions<unknown> =
   return route
 }
 
-/** A client of ws, open. */
+/** An open client of ws. */
 export async function openWs(t: TestContext, server: HttpServer, path = '/', ...rest: unknown[]): Promise<WsClient> {
   const client = new WsClient(`ws://127.0.0.1:${server.port}${path}`, ...(rest as []))
   t.after(() => client.terminate())

@@ -1,4 +1,4 @@
-// Requests out of fast-check, and how they are written: an encoder of its own, which shares nothing with src/wire.
+// Requests from fast-check, and how they are encoded. The encoder shares no code with src/wire.
 
 import fc from 'fast-check'
 
@@ -6,21 +6,24 @@ export interface RequestSpec {
   readonly method: string
   readonly target: string
   readonly minorVersion: 0 | 1
-  /** Connection, Content-Length and Transfer-Encoding are added by the encoder. */
+  /** The encoder adds Connection, Content-Length and Transfer-Encoding. */
   readonly fields: readonly (readonly [name: string, value: string])[]
-  /** Blanks before and after each field value, taken in turn. */
+  /** Blanks before and after the field values, used in turn. */
   readonly blanks: readonly string[]
-  /** null: no body. Of HTTP/1.0, and where it is one piece of framing `length`, a body of known length; else chunks. */
+  /**
+   * null: no body. In HTTP/1.0, and for a single piece with framing `length`, the body has a Content-Length; otherwise it is sent in
+   * chunks.
+   */
   readonly body: readonly Buffer[] | null
   readonly framing: 'length' | 'chunked'
-  /** Behind the sizes of the chunks, taken in turn. */
+  /** Extensions after the sizes of the chunks, used in turn. */
   readonly extensions: readonly string[]
   readonly trailers: readonly (readonly [name: string, value: string])[]
   readonly keepAlive: boolean
 }
 
 const TCHARS = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-/** What the parser gives a meaning, and what Node's gives one. */
+/** Fields to which the parser or Node gives a meaning. */
 const RESERVED = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'upgrade', 'proxy-connection'])
 
 function textOf(chars: string, lengths: { minLength?: number; maxLength: number }): fc.Arbitrary<string> {
@@ -48,7 +51,7 @@ const fieldName = fc.oneof(
   textOf(TCHARS, { minLength: 1, maxLength: 20 }).filter((name) => !RESERVED.has(name.toLowerCase())),
 )
 
-/** Whatever a value may hold, from blank to 0xFF, without blanks at its ends. */
+/** Everything that a value may contain, from blanks to 0xFF, without blanks at its ends. */
 const fieldValue = textOf(`\t${latin1(0x20, 0x7e)}${latin1(0x80, 0xff)}`, { maxLength: 30 }).map((value) =>
   value.replace(/^[ \t]+|[ \t]+$/g, ''),
 )
@@ -67,7 +70,7 @@ const pieceOfBody = fc
   .oneof(fc.uint8Array({ minLength: 1, maxLength: 40 }), fc.constantFrom('0\r\n\r\n', '\r\n', 'GET / HTTP/1.1\r\n\r\n').map(Buffer.from))
   .map((bytes) => Buffer.from(bytes))
 
-/** A request that RFC 9112 allows and that Node knows the method of. */
+/** A request that RFC 9112 allows, with a method that Node knows. */
 export const requestSpec: fc.Arbitrary<RequestSpec> = fc
   .record({
     method: fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'M-SEARCH'),
@@ -89,7 +92,7 @@ export const requestSpec: fc.Arbitrary<RequestSpec> = fc
     fields: spec.fields.toSpliced(hostAt % (spec.fields.length + 1), 0, ['Host', host]),
   }))
 
-/** All fields of the request, those that frame it included, as the parser should list them. */
+/** All fields of the request, including those that frame it, as the parser should list them. */
 export function fieldsOf(spec: RequestSpec): (readonly [name: string, value: string])[] {
   const framing: (readonly [string, string])[] = []
   if (spec.minorVersion === 0 && spec.keepAlive) framing.push(['Connection', 'keep-alive'])
@@ -116,7 +119,7 @@ export function encodeRequest(spec: RequestSpec): Buffer {
   return Buffer.concat(parts)
 }
 
-/** What turns one reading of a request into another, where a parser is not careful. */
+/** Changes that turn one reading of a request into another if a parser is not careful. */
 const POISONS = [
   ...[
     '\r',
@@ -195,12 +198,12 @@ function mutate(bytes: Buffer, { kind, at, length, poison }: Mutation): Buffer {
   return Buffer.concat([bytes.subarray(0, lineStart), poison, bytes.subarray(lineStart)])
 }
 
-/** What a client might send, as latin1 text: one to three requests, whole or damaged in up to two places. */
+/** What a client might send, as latin1 text: one to three requests, intact or damaged in up to two places. */
 export const wireText: fc.Arbitrary<string> = fc
   .tuple(fc.array(requestSpec, { minLength: 1, maxLength: 3 }), fc.array(mutation, { maxLength: 2 }))
   .map(([specs, mutations]) => mutations.reduce<Buffer>(mutate, Buffer.concat(specs.map(encodeRequest))).toString('latin1'))
 
-/** Bytes without any thought of HTTP in them, or with very little, as latin1 text: so a counterexample can be read. */
+/** Bytes that have little or nothing to do with HTTP, as latin1 text so that a counterexample can be read. */
 export const anyText: fc.Arbitrary<string> = fc
   .oneof(
     fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
@@ -212,5 +215,5 @@ export const anyText: fc.Arbitrary<string> = fc
   )
   .map((bytes) => bytes.toString('latin1'))
 
-/** Where to cut, for `cutAt`. */
+/** Places for `cutAt`. */
 export const places: fc.Arbitrary<number[]> = fc.array(fc.nat({ max: 1 << 20 }), { maxLength: 12 })

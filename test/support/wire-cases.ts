@@ -1,7 +1,7 @@
-// Wire fixtures (test/wire/*.http): the bytes that a client sends, the log that the parser must write about them, and every way to cut them.
+// Wire fixtures (test/wire/*.http): the bytes that a client sends, the log that the parser must produce for them, and all ways to cut the bytes.
 //
 //   # a comment, between cases
-//   === what is promised -- RFC section
+//   === what must hold -- RFC section
 //   limits maxRequestHeaders=2        optional: the limits of this case
 //   half-close                        optional: the client ends its side after the last byte
 //   only | skip -- reason | todo -- reason   optional marks; a todo runs and may fail
@@ -10,7 +10,7 @@
 //   <<<
 //   error WEIR_HOST_MISSING           the log, as wire-reading.ts prints it
 //
-// Odd bytes are written \x00, \r, \n, \t and \\; repeated text, in bytes and in the log, is {{'text' * 70000}}.
+// Unusual bytes are written as \x00, \r, \n, \t and \\. Repeated text, in bytes and in the log, is {{'text' * 70000}}.
 
 import { readdirSync, readFileSync } from 'node:fs'
 
@@ -18,12 +18,12 @@ import { type Limits, resolveLimits } from '../../src/base/limits.ts'
 
 export interface WireCase {
   readonly name: string
-  /** Where the rule comes from. */
+  /** The source of the rule. */
   readonly see: string
   /** `file:line` of the case's heading. */
   readonly where: string
   readonly bytes: Buffer
-  /** What was written for the bytes: each line with its escapes read, without its end. */
+  /** The lines between `>>>` and `<<<`, with their escapes decoded and without their line ends. */
   readonly lines: readonly string[]
   readonly log: string
   readonly limits: Limits
@@ -35,13 +35,13 @@ export interface WireCase {
   readonly todo: string | null
 }
 
-/** One way to hand in the same bytes. */
+/** One way to pass in the same bytes. */
 export interface Cut {
   readonly name: string
   readonly parts: readonly Buffer[]
 }
 
-/** Names of the fixture files in `folder`, without their end. */
+/** Names of the fixture files in `folder`, without their extension. */
 export function wireTopics(folder: string, end = '.http'): string[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith(end))
@@ -53,7 +53,9 @@ export function loadWireCases(path: string): WireCase[] {
   return parseWireCases(path, readFileSync(path, 'utf8'))
 }
 
-/** The cases of one fixture file. A malformed one throws with `file:line`: a case that is silently not read would promise nothing. */
+/**
+ * The cases of one fixture file. A malformed case throws with `file:line`, because a case that is silently skipped would prove nothing.
+ */
 export function parseWireCases(path: string, text: string): WireCase[] {
   const lines = text.split('\n')
   const cases: WireCase[] = []
@@ -117,7 +119,7 @@ function readLimits(line: string): Record<string, number | null> {
   return Object.fromEntries(pairs.map((pair) => [pair.split('=')[0]!, pair.endsWith('=null') ? null : Number(pair.split('=')[1])]))
 }
 
-/** One line of a `>>>` block, its line end included, as latin1 text. */
+/** One line of a `>>>` block with its line end, as latin1 text. */
 function readLine(line: string, where: string): string {
   const expanded = expand(line)
   const text = expanded.replace(/\\(?:x([0-9a-fA-F]{2})|([rnt\\])|$|.)|[^ -~]/g, (found, hex?: string, letter?: string) => {
@@ -134,11 +136,11 @@ function expand(line: string): string {
   return line.replace(/\{\{'(.*?)' \* (\d+)\}\}/g, (_, text: string, count: string) => text.repeat(Number(count)))
 }
 
-/** A message longer than this is cut near its ends and at some places between: every place of it would take minutes. */
+/** A longer message is cut near its ends and at some places between: trying every place would take minutes. */
 const EVERY_CUT_BYTES = 1000
 const END_BYTES = 60
 
-/** Whole, byte by byte, in threes, and into two at every place. */
+/** Whole, byte by byte, three bytes at a time, and in two pieces at every place. */
 export function* cuts(bytes: Buffer): Generator<Cut> {
   yield { name: 'whole', parts: [bytes] }
   if (bytes.length < 2) return
@@ -151,12 +153,12 @@ export function* cuts(bytes: Buffer): Generator<Cut> {
   }
 }
 
-/** `bytes` in pieces of `size`, the last one perhaps shorter. */
+/** `bytes` in pieces of `size`; the last one may be shorter. */
 export function pieces(bytes: Buffer, size: number): Buffer[] {
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size))
 }
 
-/** `bytes` cut at these places, given in any order; a place beyond the end counts from the start again. */
+/** `bytes` cut at these places, given in any order. A place after the end wraps around to the start. */
 export function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
   const ends = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b)
   return [...ends, bytes.length].map((end, i) => bytes.subarray(i === 0 ? 0 : ends[i - 1], end)).filter((part) => part.length > 0)

@@ -1,5 +1,5 @@
-// Drives a wire Connection as its owner would, and writes down what came out. Checks on the way what holds for every input:
-// the order of events, that nothing borrowed is kept, that a refusal is final, and that all views of a head tell the same.
+// Drives a wire Connection as its owner would, and records what it returns. It also checks what holds for every input: the order of events,
+// that nothing borrowed is kept, that a refusal is final, and that all views of a head agree.
 
 import assert from 'node:assert/strict'
 
@@ -24,7 +24,7 @@ export interface Message {
   readonly bodyKind: string
   readonly contentLength: number
   readonly fields: readonly (readonly [string, string])[]
-  /** What came of the body. */
+  /** The received part of the body. */
   body: Buffer
   trailers: readonly (readonly [string, string])[]
   isWhole: boolean
@@ -35,7 +35,7 @@ export interface Reading {
   readonly error: ErrorCode | null
   /** Whether the connection ended without a refusal: after a last request, or because the client half-closed between two requests. */
   readonly isClosed: boolean
-  /** The most that was held between two receives, beyond the size of the last part. */
+  /** The most bytes held between two receives, in addition to the size of the last part. */
   readonly mostHeldBytes: number
 }
 
@@ -43,14 +43,14 @@ export interface ReadingOptions {
   readonly limits?: Limits
   /** The client ends its side after the last byte. */
   readonly halfClose?: boolean
-  /** Whether the owner lets the connection pause after each request, as one does whose handler takes its time. */
+  /** Whether the connection pauses after each request, as it does while a handler is running. */
   readonly pauses?: boolean
-  /** Called after each HEAD: what an owner may set. */
+  /** Called after each HEAD, to set what an owner may set. */
   readonly onHead?: (connection: WireConnection) => void
 }
 
 const DEFAULT_LIMITS = resolveLimits()
-/** Whatever lies behind the bytes that were handed in is not the parser's. */
+/** The parser must not read these bytes, which follow those that were passed in. */
 const SLACK_BYTES = 8
 const POISON = 0xdd
 
@@ -92,7 +92,10 @@ class Reader {
     return { messages: this.#messages, error: this.#error, isClosed: this.#isClosed, mostHeldBytes: this.#mostHeldBytes }
   }
 
-  /** Asks until the connection has nothing more to say for now. From then on what was handed in is the owner's again, and it overwrites it. */
+  /**
+   * Calls `next` until the connection has nothing more to return. From then on the memory that was passed in belongs to the owner again,
+   * which overwrites it.
+   */
   #drain(shared: Buffer): void {
     for (;;) {
       const event = this.#next()
@@ -116,13 +119,13 @@ class Reader {
         this.#endMessage()
       } else {
         shared.fill(POISON)
-        assert.notEqual(event, PAUSED, 'PAUSED although the answer is done')
+        assert.notEqual(event, PAUSED, 'PAUSED although the response is complete')
         if (event === CLOSED) {
           this.#isClosed = this.#error === null
           assert.ok(!this.#isReading || this.#error !== null, 'CLOSED in the middle of a request')
           assert.equal(this.#next(), CLOSED, 'CLOSED stays')
         } else {
-          assert.equal(event, NEED_DATA, 'an event that is none')
+          assert.equal(event, NEED_DATA, 'an unknown event')
           assert.equal(this.#error, null, 'NEED_DATA after a refusal')
           assert.equal(this.#next(), NEED_DATA, 'NEED_DATA stays')
         }
@@ -159,7 +162,7 @@ class Reader {
     if (!keepAlive) assert.equal(this.#connection.next(), CLOSED, 'after the last request the connection is closed')
   }
 
-  /** As late as may be, when the buffer has been overwritten: a head is for a handler that looks at it in its own time. */
+  /** As late as possible, after the buffer has been overwritten: a handler may read a head at any time. */
   #writeDown(): Message | null {
     const head = this.#head
     if (head === null) return null
@@ -176,7 +179,7 @@ class Reader {
   }
 }
 
-/** One head, several ways to ask: all must agree. */
+/** Reads one head in several ways, which must all agree. */
 function checkViews(head: Head, fields: readonly (readonly [string, string])[]): void {
   const mark = head.url.indexOf('?')
   assert.equal(head.queryString, mark < 0 ? '' : head.url.slice(mark + 1), 'queryString is what follows the ? in url')
@@ -188,11 +191,11 @@ function checkViews(head: Head, fields: readonly (readonly [string, string])[]):
   }
   for (const [key, value] of combined) assert.equal(head.get(key), value, `get('${key}')`)
   for (const key of ['constructor', '__proto__', 'x-not-there', 'hos', 'ost', '']) {
-    if (!combined.has(key)) assert.equal(head.get(key), null, `get('${key}') of a field that did not come`)
+    if (!combined.has(key)) assert.equal(head.get(key), null, `get('${key}') of a field that was not sent`)
   }
 }
 
-/** The reading as a fixture has it. */
+/** The reading in the format of a fixture. */
 export function formatReading(reading: Reading, halfClose = false): string {
   const lines = reading.messages.flatMap(formatMessage)
   if (reading.error !== null) lines.push(`error ${reading.error}`)
@@ -215,7 +218,7 @@ function formatMessage(message: Message): string[] {
   return lines
 }
 
-/** `text` with every control, every character above 0x7E, every backslash and a blank at either end as an escape. */
+/** `text` with escapes for all controls, characters above 0x7E and backslashes, and for a blank at either end. */
 function visible(text: string): string {
   return text.replace(/\\|^ | $|[^ -~]/g, (char) => {
     const code = char.charCodeAt(0)

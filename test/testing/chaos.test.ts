@@ -1,4 +1,4 @@
-// weir/testing: chaos leaves good handlers alone, finds what bad ones do, and does the same again with the same seed.
+// weir/testing: chaos passes good handlers, finds faults of bad ones, and repeats a run with the same seed.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -88,18 +88,18 @@ const GOOD: ChaosOptions['requests'] = [
   { method: 'POST', url: '/form', body: 'none' },
 ]
 
-test('good handlers pass, whatever their clients do', async () => {
+test('good handlers pass whatever their clients do', async () => {
   const report = await chaos(newServer(mapGood), { requests: GOOD, seed: 1, runs: 150 })
   assert.equal(report.runs, 150)
   assert.ok(report.answers > 150, `${report.answers} answers`)
   assert.ok(report.breaks > 0, `${report.breaks} breaks`)
 })
 
-/** A client that has ended its side still waits for its answer; one that has left does not. */
+/** A client that has ended its side still waits for its response; one that has left does not. */
 const UNSETTLED =
-  /GET \/bad is not answered to its end|after all clients have left, the handler of GET \/bad has not settled, although its signal has fired/
+  /GET \/bad got no complete response|after all clients have left, the handler of GET \/bad has not settled, although its signal has fired/
 
-/** What chaos finds on one bad route beside a good one. */
+/** What chaos finds on one bad route next to a good one. */
 async function findOn(map: (server: HttpServer) => void, options: Partial<ChaosOptions> = {}): Promise<ChaosError> {
   const server = newServer((server) => {
     server.mapGet('/good', () => 'good')
@@ -114,29 +114,29 @@ async function findOn(map: (server: HttpServer) => void, options: Partial<ChaosO
   return assert.fail('nothing was found')
 }
 
-test('a handler that ignores that its client has left, and waits on, is found', async () => {
+test('chaos finds a handler that keeps waiting after its client has left', async () => {
   const { message } = await findOn((server) => server.mapGet('/bad', () => new Promise(() => {})))
   assert.match(message, UNSETTLED)
 })
 
-test('a handler that answers patient clients, and forgets those that leave, is found', async () => {
+test('chaos finds a handler that never settles if its client leaves early', async () => {
   const { message } = await findOn((server) =>
     server.mapGet('/bad', (_, { signal }) => new Promise((resolve) => setTimeout(() => signal.aborted || resolve('in time'), 2))),
   )
   assert.match(message, UNSETTLED)
 })
 
-test('a handler that answers twice is found', async () => {
+test('chaos finds a handler that responds twice', async () => {
   const { message } = await findOn((server) =>
     server.mapGet('/bad', (_, { response }) => {
       setImmediate(() => response.text('twice'))
       return response.text('once')
     }),
   )
-  assert.match(message, /thrown where nobody catches: WeirError: the response was changed after it had been sent/)
+  assert.match(message, /an error was not caught: WeirError: the response was changed after it had been sent/)
 })
 
-test('a handler that throws late is found, in whatever way it does', async () => {
+test('chaos finds handlers that throw late, in every way', async () => {
   const late: readonly ((fail: () => never) => void)[] = [
     (fail) => void setTimeout(fail, 1),
     (fail) => void Promise.resolve().then(fail),
@@ -151,19 +151,19 @@ test('a handler that throws late is found, in whatever way it does', async () =>
         return 'fine'
       }),
     )
-    assert.match(error.message, /something was thrown where nobody catches: Error: too late/)
+    assert.match(error.message, /an error was not caught: Error: too late/)
     assert.equal((error.cause as Error).message, 'too late')
   }
 })
 
-test('a stream that never ends is found, also one that only forgets clients that leave', async () => {
+test('chaos finds streams that never end, even those that should end only with the client', async () => {
   const endless = await findOn((server) =>
     server.mapGet('/bad', async function* () {
       yield 'one'
       await new Promise(() => {})
     }),
   )
-  assert.match(endless.message, /GET \/bad is not answered to its end|the answer to GET \/bad is still being made/)
+  assert.match(endless.message, /GET \/bad got no complete response|the response to GET \/bad is still in progress/)
   const events = await findOn(
     (server) =>
       server.mapGet('/bad', async function* () {
@@ -172,10 +172,10 @@ test('a stream that never ends is found, also one that only forgets clients that
       }),
     { requests: ['/good', { url: '/bad', endless: true }] },
   )
-  assert.match(events.message, /the answer to GET \/bad is still being made for a client that has left/)
+  assert.match(events.message, /the response to GET \/bad is still in progress for a client that has left/)
 })
 
-test('an upload whose handler forgets to hear of a cut body is found', async () => {
+test('chaos finds a handler that misses the error of a body that is cut short', async () => {
   const { message } = await findOn(
     (server) =>
       server.mapPost('/bad', { body: 'stream' }, async (_: object, { request }: HttpSession) => {
@@ -190,18 +190,18 @@ test('an upload whose handler forgets to hear of a cut body is found', async () 
       }),
     { requests: [{ method: 'POST', url: '/bad', body: 'x'.repeat(5_000) }] },
   )
-  assert.match(message, /the handler of POST \/bad has not settled|POST \/bad is not answered/)
+  assert.match(message, /the handler of POST \/bad has not settled|POST \/bad got no complete response/)
 })
 
-test('an answer that fails the check of the test is found', async () => {
+test('chaos reports a response that fails the check of the test', async () => {
   const { message, cause } = await findOn((server) => server.mapGet('/bad', () => 'bad'), {
     check: (answer, { url }) => assert.equal(answer.text(), 'good', url),
   })
-  assert.match(message, /the answer 200 to GET \/bad fails its check/)
+  assert.match(message, /the response 200 to GET \/bad failed its check/)
   assert.ok(cause instanceof assert.AssertionError)
 })
 
-test('the same seed gives the same run, alone and among others', async () => {
+test('the same seed repeats a run, alone and among others', async () => {
   const map = (server: HttpServer): void => {
     server.mapPost('/echo', (_, { request }) => request.body)
     server.mapGet('/bad', async (_, { signal }) => {
@@ -218,7 +218,7 @@ test('the same seed gives the same run, alone and among others', async () => {
   assert.match(first.message, new RegExp(`seed: ${first.seed}, runs: 1`))
 })
 
-test('listeners of the process are back when it is over, and two at once run one after the other', async () => {
+test('chaos restores the listeners of the process, and two calls at the same time run one after the other', async () => {
   const before = process.listeners('unhandledRejection')
   const server = newServer(mapGood)
   await Promise.all([chaos(server, { requests: ['/text'], runs: 3 }), chaos(server, { requests: ['/later'], runs: 3 })])
@@ -226,7 +226,7 @@ test('listeners of the process are back when it is over, and two at once run one
   assert.deepEqual(process.listeners('unhandledRejection'), before)
 })
 
-test('what cannot be asked is refused', async () => {
+test('requests that no client could send are refused', async () => {
   const server = newServer(mapGood)
   await assert.rejects(chaos(server, { requests: [] }), { code: 'WEIR_OPTION_INVALID' })
   await assert.rejects(chaos(server, { requests: ['/a b'] }), { code: 'WEIR_OPTION_INVALID' })

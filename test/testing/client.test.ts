@@ -1,4 +1,4 @@
-// weir/testing: a client in memory that does all that a client can do, good and bad.
+// weir/testing: a client in memory that can do everything that a client can do, good and bad.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ function newServer(options: ConstructorParameters<typeof HttpServer>[0] & object
   return server
 }
 
-/** A handler that stays until its client has left, and says why it went. */
+/** A handler that runs until its client has left, and reports why. */
 function mapWaiting(server: HttpServer): { readonly begun: Promise<void>; readonly ended: Promise<unknown> } {
   const begun = gate()
   const ended = gate<unknown>()
@@ -35,7 +35,7 @@ function mapWaiting(server: HttpServer): { readonly begun: Promise<void>; readon
 
 const LARGE = 'x'.repeat(200_000)
 
-test('requests share a connection, and every method, header and body goes through the parser', async () => {
+test('requests share a connection, and every method, header and body passes through the parser', async () => {
   const client = connect(newServer())
   const first = await client.get('/who')
   assert.equal((await client.get('/who')).text(), first.text())
@@ -45,10 +45,10 @@ test('requests share a connection, and every method, header and body goes throug
   assert.equal((await client.put('/echo')).headers.get('allow'), 'OPTIONS, POST')
   assert.deepEqual([(await client.patch('/echo')).status, (await client.delete('/nowhere')).status], [405, 404])
   assert.equal((await client.request({ method: 'HEAD', url: '/who' })).headers.get('content-length'), String(first.body.length))
-  assert.equal((await client.request('/who')).text(), first.text(), 'the answer to HEAD has left nothing behind')
+  assert.equal((await client.request('/who')).text(), first.text(), 'nothing is left of the response to HEAD')
 })
 
-test('requests at once are pipelined, and answered in order, whatever their bodies take to encode', async () => {
+test('simultaneous requests are pipelined and answered in order, however long their bodies take to encode', async () => {
   const server = newServer()
   const seen: string[] = []
   server.mapPost('/n/:n', { body: 'buffer' }, async ({ n }) => {
@@ -70,7 +70,7 @@ test('requests at once are pipelined, and answered in order, whatever their bodi
   )
 })
 
-test('a streamed answer is read piece by piece, as it comes', async () => {
+test('a streamed response is read piece by piece as it arrives', async () => {
   const server = newServer()
   const more = gate()
   server.mapGet('/', async function* () {
@@ -88,7 +88,7 @@ test('a streamed answer is read piece by piece, as it comes', async () => {
   assert.equal((await client.get('/who')).status, 200)
 })
 
-test('a stream that nobody reads makes its source wait, and goes on when it is read', async () => {
+test('a stream that is not read makes its source wait until it is', async () => {
   const server = newServer()
   let made = 0
   server.mapGet('/', async function* () {
@@ -97,7 +97,7 @@ test('a stream that nobody reads makes its source wait, and goes on when it is r
   const client = connect(server)
   const answer = await client.stream('/')
   for (let turn = 0; turn < 50; turn++) await settled()
-  assert.ok(made < 100, `${made} pieces were made`)
+  assert.ok(made < 100, `${made} pieces were produced`)
   assert.equal((await answer.whole()).body.length, 400_000)
 })
 
@@ -126,7 +126,7 @@ test('an upload is sent piece by piece, no faster than the handler reads', async
   assert.deepEqual(declared.json(), { length: 500_000 })
 })
 
-test('an upload whose pieces fail is heard of, and the server sees a break', async () => {
+test('an upload whose body throws rejects with that error, and the server sees a reset', async () => {
   async function* pieces() {
     yield 'one'
     throw new Error('no more')
@@ -134,7 +134,7 @@ test('an upload whose pieces fail is heard of, and the server sees a break', asy
   await assert.rejects(connect(newServer()).post('/length', { body: pieces() }), /no more/)
 })
 
-test('a body waits for 100 Continue where that was asked, and is not sent to a server that refuses', async () => {
+test('with Expect, a body waits for 100 Continue and is not sent if the server refuses', async () => {
   const server = newServer({ limits: { maxRequestBodySize: 10 } })
   let sent = 0
   async function* body() {
@@ -149,7 +149,7 @@ test('a body waits for 100 Continue where that was asked, and is not sent to a s
   assert.deepEqual([refused.status, sent, await client.closed()], [413, 1, 'end'])
 })
 
-test('cookies are kept between requests, where that is wanted', async () => {
+test('cookies are kept between requests with the option cookies', async () => {
   const server = newServer()
   server.mapGet('/set/:value', ({ value }, { response }) =>
     response.cookie('one', value).cookie('two', 'II', { httpOnly: true }).noContent(),
@@ -167,7 +167,7 @@ test('cookies are kept between requests, where that is wanted', async () => {
   assert.equal((await forgetful.get('/show')).text(), 'none')
 })
 
-test('Max-Age of a cookie counts before Expires, whatever their order, and what is no number does not count', async () => {
+test('Max-Age of a cookie takes precedence over Expires in any order, unless it is not a number', async () => {
   const server = newServer()
   const past = 'Expires=Thu, 01 Jan 1970 00:00:00 GMT'
   const lines = [
@@ -188,7 +188,7 @@ test('Max-Age of a cookie counts before Expires, whatever their order, and what 
   assert.equal((await client.get('/show')).text(), 'a=1; b=1; c=1; d=1')
 })
 
-test('raw bytes go out as they are, and answers to them are read one by one', async () => {
+test('raw bytes are sent unchanged, and their responses are read one by one', async () => {
   const client = connect(newServer())
   await client.send('GET /who HTTP/1.1\r\nHost: a\r\n\r\nHEAD /who HTTP/1.1\r\nHost: a\r\n\r\nnonsense\r\n\r\n')
   assert.equal((await client.answer()).status, 200)
@@ -198,7 +198,7 @@ test('raw bytes go out as they are, and answers to them are read one by one', as
   assert.ok(client.isClosed)
 })
 
-test('a client that ends its side still gets its answer, and the handler hears of it', async () => {
+test('a client that ends its side still gets its response, and the signal of its handler fires', async () => {
   const server = newServer()
   const { begun, ended } = mapWaiting(server)
   const client = connect(server)
@@ -211,19 +211,19 @@ test('a client that ends its side still gets its answer, and the handler hears o
 })
 
 for (const how of ['abort', 'reset'] as const) {
-  test(`a client that leaves by ${how} aborts the signal, and waits for nothing`, async () => {
+  test(`a client that leaves by ${how} aborts the signal and rejects its requests`, async () => {
     const server = newServer()
     const { begun, ended } = mapWaiting(server)
     const client = connect(server)
     const answer = client.get('/wait')
     await begun
     client[how]()
-    await assert.rejects(answer, { code: 'WEIR_CLIENT_GONE', message: /GET \/wait, but the client has left; nothing had come/ })
+    await assert.rejects(answer, { code: 'WEIR_CLIENT_GONE', message: /GET \/wait, but the client has left; nothing had arrived/ })
     assert.equal(await within(ended, 'the signal'), 'WEIR_CLIENT_GONE')
   })
 }
 
-test('a signal ends the waiting, and the client leaves', async () => {
+test('a signal ends the wait, and the client leaves', async () => {
   const server = newServer()
   const { begun, ended } = mapWaiting(server)
   const asked = new AbortController()
@@ -235,7 +235,7 @@ test('a signal ends the waiting, and the client leaves', async () => {
   await assert.rejects(connect(server).get('/who', { signal: asked.signal }), /enough/)
 })
 
-test('an answer that is broken off says what had come', async () => {
+test('the error for an aborted response names what was missing', async () => {
   const server = newServer()
   server.mapGet('/', async function* () {
     yield 'half'
@@ -245,39 +245,42 @@ test('an answer that is broken off says what had come', async () => {
   const client = connect(server)
   const answer = await client.stream('/')
   assert.equal(String(await answer.next()), 'half')
-  await assert.rejects(answer.whole(), { code: 'WEIR_CLIENT_GONE', message: /more of the answer 200 to GET \/, but the server broke off/ })
+  await assert.rejects(answer.whole(), {
+    code: 'WEIR_CLIENT_GONE',
+    message: /more of the response 200 to GET \/, but the server aborted the connection/,
+  })
   assert.equal(await client.closed(), 'reset')
 })
 
-test('patience ends, and the error says what had come', async () => {
+test('the error after patienceMs names what had arrived', async () => {
   const server = newServer()
   const { begun } = mapWaiting(server)
   const client = connect(server, { patienceMs: 20 })
   const answer = client.get('/wait')
   await begun
-  await assert.rejects(answer, { code: 'WEIR_TEST_WAIT', message: /waited 20 ms for the answer to GET \/wait; nothing had come/ })
+  await assert.rejects(answer, { code: 'WEIR_TEST_WAIT', message: /waited 20 ms for the response to GET \/wait; nothing had arrived/ })
   const silent = connect(server, { patienceMs: 20 })
   await assert.rejects(silent.closed(), { code: 'WEIR_TEST_WAIT' })
   client.reset()
 })
 
-test('an answer that was not read to its end keeps those behind it waiting, and the error says so', async () => {
+test('a response that was not read to its end blocks later ones, and the error names that', async () => {
   const server = newServer()
   server.mapGet('/', () => LARGE)
   const client = connect(server, { patienceMs: 20 })
   await client.stream('/')
-  await assert.rejects(client.get('/who'), { code: 'WEIR_TEST_WAIT', message: /the answers before that to GET \/who to be read/ })
+  await assert.rejects(client.get('/who'), { code: 'WEIR_TEST_WAIT', message: /the responses before that to GET \/who to be read/ })
 })
 
-test('what no client could send is refused', async () => {
+test('requests that no client could send are refused', async () => {
   const client = connect(newServer())
   await assert.rejects(client.get('/a b'), { code: 'WEIR_OPTION_INVALID' })
   await assert.rejects(client.get('/', { headers: { 'X-A': 'a\r\nb' } }), { code: 'WEIR_OPTION_INVALID' })
   for (const body of [null, 5, {}]) await assert.rejects(client.post('/who', { body: body as never }), { code: 'WEIR_OPTION_INVALID' })
-  assert.equal((await client.get('/who')).status, 200, 'the connection has not seen it')
+  assert.equal((await client.get('/who')).status, 200, 'the refused requests did not reach the connection')
 })
 
-test('time is the test’s: every timeout without waiting', async () => {
+test('a TestClock reaches every timeout without waiting', async () => {
   const server = newServer({ timeouts: { requestTimeout: 60_000 } })
   const { ended } = mapWaiting(server)
   const clock = new TestClock()
@@ -303,7 +306,7 @@ test('time is the test’s: every timeout without waiting', async () => {
   assert.equal(clock.running, 0, 'no connection is left')
 })
 
-test('a client that does not read is left to itself after writeTimeout', async () => {
+test('a client that does not read is aborted after writeTimeout', async () => {
   const server = newServer()
   server.mapGet('/', () => LARGE)
   const clock = new TestClock()
@@ -319,7 +322,7 @@ test('a client that does not read is left to itself after writeTimeout', async (
   await assert.rejects(answer, { code: 'WEIR_CLIENT_GONE' })
 })
 
-test('a client that reads again gets everything', async () => {
+test('a client that resumes reading gets everything', async () => {
   const server = newServer()
   server.mapGet('/', () => LARGE)
   const client = connect(server)
@@ -330,7 +333,7 @@ test('a client that reads again gets everything', async () => {
   assert.equal((await answer).text(), LARGE)
 })
 
-test('an upgraded connection gives its bytes as they come', async () => {
+test('bytes() returns the bytes of an upgraded connection as they arrive', async () => {
   const server = newServer()
   server.mapGet('/shout', (_, { response }) =>
     response.upgrade('shouting', (socket) => {
@@ -347,7 +350,7 @@ test('an upgraded connection gives its bytes as they come', async () => {
   assert.equal(await client.closed(), 'end')
 })
 
-test('one byte at a time, every request is still understood', async () => {
+test('requests are understood when sent one byte at a time', async () => {
   const client = connect(newServer(), { behaviour: oneByteAtATime() })
   assert.equal((await client.post('/echo', { body: 'one by one' })).text(), 'one by one')
   assert.deepEqual((await client.post('/length', { json: [1, 2, 3] })).json(), { length: 7 })
@@ -372,7 +375,7 @@ test('a stall lasts by the clock of the client, and a slow body is refused', asy
   assert.equal((await refused).status, 408)
 })
 
-test('a stall is not over because the server reads on', async () => {
+test('a stall does not end when the server continues to read', async () => {
   const clock = new TestClock()
   const client = connect(newServer(), { clock, behaviour: stallAt(100_000, 5_000) })
   let isAnswered = false
@@ -384,12 +387,12 @@ test('a stall is not over because the server reads on', async () => {
   assert.deepEqual((await answer).json(), { length: 200_000 })
 })
 
-test('a stall whose promise fails is heard of', async () => {
+test('a stall whose promise rejects rejects the request', async () => {
   const client = connect(newServer(), { behaviour: stallAt(10, () => Promise.reject(new Error('no more'))) })
   await assert.rejects(client.get('/who'), /no more/)
 })
 
-test('a body that is cut short never reaches its handler as if it were whole', async () => {
+test('a body that is cut short never looks complete to its handler', async () => {
   const server = newServer()
   const ran: string[] = []
   server.mapPost('/buffered', () => ran.push('buffered'))
@@ -413,13 +416,13 @@ test('a body that is cut short never reaches its handler as if it were whole', a
   assert.deepEqual(ran, [])
 })
 
-test('behaviours that mean nothing are refused', () => {
+test('behaviours with invalid byte counts are refused', () => {
   assert.throws(() => inPieces(0), RangeError)
   assert.throws(() => resetAt(-1), RangeError)
   assert.throws(() => stallAt(1.5), RangeError)
 })
 
-test('a client is disposed of by leaving', async () => {
+test('disposing of a client makes it leave', async () => {
   const server = newServer()
   const { begun, ended } = mapWaiting(server)
   {

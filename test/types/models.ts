@@ -1,6 +1,6 @@
 // Models and what may be said of their properties. Only tsc runs this file.
 
-import { Field, fields, type HttpRequest, type KeyPath, type MultipartFormData, t } from '../../src/index.ts'
+import { bodyMap, Field, fields, type HttpRequest, type KeyPath, type MultipartFormData, type StandardSchema, t } from '../../src/index.ts'
 
 class Address {
   city = ''
@@ -65,11 +65,59 @@ export const paths: KeyPath<User>[] = ['id', 'name', 'address', path]
 // @ts-expect-error a method is no property to write
 export const method: KeyPath<User> = 'greet'
 
+interface Line {
+  price: number
+  tax: { rate: number } | null
+  notes: readonly { text: string }[]
+}
+interface Order {
+  lines: Line[]
+  pairs?: [Line, Address]
+  tags: string[]
+}
+export const elementPaths: KeyPath<Order>[] = [
+  'lines',
+  'lines.price',
+  'lines.tax.rate',
+  'lines.notes.text',
+  'pairs.price',
+  'pairs.city',
+  'tags',
+]
+// @ts-expect-error no element has it
+export const noElementPath: KeyPath<Order> = 'lines.prise'
+// @ts-expect-error a text has no parts
+export const textPath: KeyPath<Order> = 'tags.length'
+/** Types that hold themselves come to an end. */
+type Json = string | number | null | Json[] | { [name: string]: Json }
+interface Tree {
+  name: string
+  children: Tree[]
+}
+export const treePath: KeyPath<Tree> = 'children.children.name'
+export const jsonPath: KeyPath<{ any: Json }> = 'any.x.y'
+
 declare const request: HttpRequest
 request.bodyMap(new User(), { includeProperties: ['name', 'address.zip'], excludeProperties: new Set(['id'] as const) })
 // @ts-expect-error no such property
 request.bodyMap(new User(), { includeProperties: ['nmae'] })
 request.bodyMap({ a: 1 }, { includeProperties: null })
+// @ts-expect-error a schema is not populated
+request.bodyMap(t.object({ a: t.int }))
+// @ts-expect-error a schema is not populated
+request.bodyMapAnonymous(t.string)
+declare const ofOtherLibrary: StandardSchema<unknown, User> & { parse(value: unknown): User }
+// @ts-expect-error a schema is not populated
+bodyMap(request, ofOtherLibrary)
+export function readInto<T extends object>(model: T): boolean {
+  return request.bodyMap(model) && bodyMap(request, model)
+}
+declare const anyObject: object
+declare const record: Record<string, unknown>
+declare const partial: Partial<User>
+export const mapped = [anyObject, record, partial, { a: 1 } as { a?: number }].map((model) => request.bodyMap(model))
+request.bodyMap(record)
+request.bodyMap(partial, { excludeProperties: ['address.city'] })
 request.bodyMapAnonymous({ a: 1 }, { settings: { zoneless: 'local', maxDepth: 3 } })
 
 // What `dom` has of fetch, Blob and Web Crypto takes no memory that threads may share.

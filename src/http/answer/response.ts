@@ -1,52 +1,16 @@
 // The answer, while a handler builds it. Everything is checked when it is set, so that nothing can go wrong once bytes are on the wire.
 
-import type { Duplex } from 'node:stream'
-
 import { isFieldValue, isToken, LOWER } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
-import { jsonTextOf, type Serialize } from '../json-engine.ts'
-import { type ByteSource, closeSource, type GivenSource, takeSource } from './byte-source.ts'
+import { jsonTextOf, noJsonForm, type Serialize } from '../json-engine.ts'
+import { type ByteSource, closeSource, takeSource } from './byte-source.ts'
 import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES } from './field-list.ts'
 import { checkedFileOptions, type FileOptions } from './file-options.ts'
 import { problemOf } from './problem.ts'
+import { NO_CONTENT, type ResponseContent, type TakeOver } from './response-content.ts'
 import { type CookieOptions, setCookie } from './set-cookie.ts'
-
-/** A file that is opened when the answer is sent. */
-export interface FileContent {
-  readonly path: string
-  readonly options: FileOptions
-}
-
-/**
- * Speaks another protocol from here on. It writes the 101 itself, and owns the connection: no limit of time counts any more.
- * @param socket bytes in both directions, with back-pressure; `end` half-closes
- * @param head what has come behind the request already, often nothing
- */
-export type TakeOver = (socket: Duplex, head: Buffer) => void
-
-/** The socket that `TakeOver` gets, as modules know it. No entry of the package exports it. */
-export interface UpgradedDuplex extends Duplex {
-  /** Whether the client has read of what waited for it at the last call. */
-  hasBeenRead(): boolean
-}
-
-/** What stands behind the head. Text is sent as UTF-8. `file` is a file that is yet to be opened: what `next()` gives and `beforeSend` sees never is one. */
-export type ResponseContent =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  | {
-      readonly kind: 'stream'
-      readonly source: ByteSource
-      /** @internal */
-      readonly giver: GivenSource['giver']
-    }
-  | { readonly kind: 'file'; readonly file: FileContent }
-  | { readonly kind: 'upgrade'; readonly protocol: string; readonly takeOver: TakeOver }
-
-const NO_CONTENT: ResponseContent = { kind: 'none' }
 
 const JSON_TYPE = 'application/json'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
@@ -280,6 +244,14 @@ export class HttpResponse {
     this.status(problem.status)
     this.#isTypeSet = false
     return this.#setContent({ kind: 'text', text: JSON.stringify(problem) }, undefined, PROBLEM_TYPE)
+  }
+
+  /**
+   * A response has no JSON form: inside a result it would be `{}`. A handler returns it alone.
+   * @throws WEIR_RESULT_UNSENDABLE
+   */
+  toJSON(): never {
+    throw noJsonForm('a response', 'response.statusCode')
   }
 
   #setText(text: string, type: string): this {

@@ -3,14 +3,21 @@
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET } from '../../base/ascii.ts'
 import { emptyRecord } from '../../base/empty-record.ts'
 import { ModelBindingError, WeirError } from '../../base/errors.ts'
-import { kindOf } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkWord, namesOf, wholeNumber } from '../../base/options.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { checkFunction, checkNames, checkWord, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { charsetOf } from '../../formats/charset.ts'
 import { type FormRecord, foldForm } from '../../formats/form.ts'
 import { isJson, parseMediaType } from '../../formats/media-type.ts'
 import type { KeyPath } from '../../model/key-paths.ts'
 import { DEFAULT_MAX_DEPTH, type PopulateOptions, populate } from '../../model/populate.ts'
-import { checkEngine, type JsonEngine, type JsonSettings } from '../json-engine.ts'
+import { isSchema } from '../../schema/standard.ts'
+import { checkEngine, checkSettled, type JsonEngine, type JsonSettings } from '../json-engine.ts'
 import type { RequestBody } from './body.ts'
+
+/** What `bodyMap` populates: any object but a schema. The text ends what the compiler says about a schema. */
+export type BodyModel = object & {
+  readonly '~standard'?: 'a schema cannot be populated: pass an object, such as new User(), whose properties have schemas by fields() or @Field'
+}
 
 /** How a model without a class of its own is mapped. */
 export interface BodyMapAnonymousOptions {
@@ -22,7 +29,7 @@ export interface BodyMapAnonymousOptions {
 
 /** How a model is mapped. */
 export interface BodyMapOptions<T> extends BodyMapAnonymousOptions {
-  /** Properties to write, by name or by key path (`address.city`). Null or absent: all. */
+  /** Properties to write, by name or by key path (`address.city`; `lines.price` applies to each element of an array). Null or absent: all. */
   readonly includeProperties?: Iterable<KeyPath<T>> | null
   /** Properties to leave alone. Null or absent: none. */
   readonly excludeProperties?: Iterable<KeyPath<T>> | null
@@ -35,7 +42,7 @@ type AnyOptions = BodyMapAnonymousOptions & {
 
 export const ANONYMOUS_OPTION_NAMES = namesOf<BodyMapAnonymousOptions>()(['jsonEngine', 'settings'])
 export const MAP_OPTION_NAMES = namesOf<BodyMapOptions<object>>()([...ANONYMOUS_OPTION_NAMES, 'includeProperties', 'excludeProperties'])
-const SETTING_NAMES = namesOf<JsonSettings>()(['reviver', 'maxDepth', 'zoneless', 'unknownProperties', 'nullValues'])
+const SETTING_NAMES = namesOf<JsonSettings>()(['reviver', 'maxDepth', 'zoneless', 'unknownProperties', 'nullValues', 'secret'])
 
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -55,12 +62,14 @@ export function checkBodyMapOptions(member: string, options: BodyMapAnonymousOpt
 
 function checkSettings(owner: string, settings: JsonSettings): void {
   checkNames(owner, settings, SETTING_NAMES)
-  const { reviver, maxDepth = DEFAULT_MAX_DEPTH, zoneless, unknownProperties, nullValues } = settings
+  const { reviver, maxDepth = DEFAULT_MAX_DEPTH, zoneless, unknownProperties, nullValues, secret = [] } = settings
   checkFunction(owner, 'reviver', reviver)
   if (maxDepth !== Number.POSITIVE_INFINITY) wholeNumber(owner, 'maxDepth', maxDepth, 1)
   checkWord(owner, 'zoneless', zoneless, 'utc', 'local')
   checkWord(owner, 'unknownProperties', unknownProperties, 'ignore', 'error')
   checkWord(owner, 'nullValues', nullValues, 'set', 'ignore')
+  for (const name of listOf<unknown>(owner, 'secret', secret))
+    if (typeof name !== 'string' || name === '') throw invalid(owner, `secret: ${shown(name)} is not a name or a key path`)
 }
 
 /** @returns whether there was something to map @throws ModelBindingError, WEIR_OPTION_INVALID for a model that is none */
@@ -73,13 +82,14 @@ export function mapBody(
   engine: JsonEngine | null,
 ): boolean {
   body.checkAlive(member)
-  if (typeof model !== 'object' || model === null || Array.isArray(model)) throw noModel(member, model)
+  if (typeof model !== 'object' || model === null || Array.isArray(model) || isSchema(model)) throw noModel(member, model)
   const type = contentType === null ? null : parseMediaType(contentType)
   if (type === null) return false
   if (isJson(type.type)) return isUtf8Only(type.parameters) && mapJson(member, body, model, options, options.jsonEngine ?? engine)
   if (type.type !== FORM) return false
-  if (!body.hasText(member)) return false
-  const { pairs, isFlat } = body.form(member, Object.keys(model))
+  const charset = charsetOf(type.parameters.get('charset'))
+  if (charset === null || !body.hasText(member)) return false
+  const { pairs, isFlat } = body.form(member, charset, Object.keys(model))
   populate(model, { kind: 'form', value: isFlat ? pairs : foldForm(pairs, new Folded()) }, populateOptions(options))
   return true
 }
@@ -94,7 +104,7 @@ function mapJson(member: string, body: RequestBody, model: object, options: AnyO
   const text = body.text(member)
   // Bytes that are no UTF-8 have left U+FFFD in the text; where there is none, the bytes need no second look.
   if (text === '' || (text.includes('\uFFFD') && !body.isUtf8)) return false
-  if (engine !== null) return mapByEngine(engine, text, model, options)
+  if (engine !== null) return mapByEngine(member, engine, text, model, options)
   const maxDepth = options.settings?.maxDepth ?? DEFAULT_MAX_DEPTH
   // Before it is parsed: that takes long where brackets are many, and a reviver, which is called from within itself, would break the stack.
   if (!isAtMost(maxDepth, text))
@@ -111,14 +121,16 @@ function mapJson(member: string, body: RequestBody, model: object, options: AnyO
   return true
 }
 
-function mapByEngine(engine: JsonEngine, text: string, model: object, options: AnyOptions): boolean {
+function mapByEngine(member: string, engine: JsonEngine, text: string, model: object, options: AnyOptions): boolean {
+  let result: unknown
   try {
-    engine.populate(text, model, options)
-    return true
+    result = engine.populate(text, model, options)
   } catch (error) {
     if (error instanceof SyntaxError) return false
     throw error
   }
+  checkSettled(member, 'populate', result)
+  return true
 }
 
 /** Whether objects and arrays in a JSON text lie at most `depth` deep in one another. */
@@ -154,8 +166,13 @@ function stringEnd(text: string, at: number): number {
   return text.length
 }
 
-/** TypeScript takes a class and a list for objects; what is written into them helps nobody. */
+/** Classes, lists and schemas are objects too, but what is written into them helps nobody. */
 function noModel(member: string, given: unknown): WeirError {
+  if (isSchema(given))
+    return invalid(
+      member,
+      'a schema cannot be populated: pass an object, such as new User(), whose properties have schemas by fields() or @Field',
+    )
   const hint = typeof given === 'function' ? `: give it an instance, new ${given.name || 'Model'}()` : ''
   return new WeirError('WEIR_OPTION_INVALID', `${member} populates an object, not ${kindOf(given)}${hint}`)
 }
@@ -171,23 +188,22 @@ function populateOptions(options: AnyOptions): PopulateOptions {
 
 /** JSON between systems is UTF-8 (RFC 8259 §8.1); another charset is refused rather than guessed at. */
 function isUtf8Only(parameters: ReadonlyMap<string, string>): boolean {
-  const charset = parameters.get('charset')
-  return charset === undefined || /^utf-?8$/i.test(charset)
+  return charsetOf(parameters.get('charset')) === 'utf-8'
 }
 
 /** What the functions below take: an `HttpRequest`. */
 export interface Mappable {
-  bodyMap<T extends object>(model: T, options?: BodyMapOptions<T>): boolean
-  bodyMapAnonymous<T extends object>(model: T, options?: BodyMapAnonymousOptions): boolean
+  bodyMap<T extends BodyModel>(model: T, options?: BodyMapOptions<T>): boolean
+  bodyMapAnonymous<T extends BodyModel>(model: T, options?: BodyMapAnonymousOptions): boolean
 }
 
 /** `request.bodyMap(model, options)`, in the form in which the request comes first. */
-export function bodyMap<T extends object>(request: Mappable, model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
+export function bodyMap<T extends BodyModel>(request: Mappable, model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
   return request.bodyMap(model, options)
 }
 
 /** `request.bodyMapAnonymous(model, options)`, in the form in which the request comes first. */
-export function bodyMapAnonymous<T extends object>(
+export function bodyMapAnonymous<T extends BodyModel>(
   request: Mappable,
   model: T,
   options: BodyMapAnonymousOptions = NO_MAP_OPTIONS,

@@ -8,6 +8,7 @@ import { Buffer, isUtf8 } from 'node:buffer'
 
 import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError } from '../../base/errors.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
+import type { Charset } from '../../formats/charset.ts'
 import { readFlatJson } from '../../formats/flat-json.ts'
 import { DEFAULT_MAX_FORM_PAIRS, type PairList, parseFormBytes } from '../../formats/form.ts'
 
@@ -207,10 +208,10 @@ export class RequestBody {
   }
 
   /** The pairs of a form, names before values, read where its bytes lie. See `parseFormBytes`. */
-  form(member: string, expected: readonly string[]): PairList {
+  form(member: string, charset: Charset, expected: readonly string[]): PairList {
     this.#check(member)
-    const start = textStart(this.#bytes, this.#start, this.#end)
-    return parseFormBytes(this.#bytes, start, this.#end, DEFAULT_MAX_FORM_PAIRS, expected)
+    const start = charset === 'utf-8' ? textStart(this.#bytes, this.#start, this.#end) : this.#start
+    return parseFormBytes(this.#bytes, start, this.#end, DEFAULT_MAX_FORM_PAIRS, expected, charset)
   }
 
   /** The names and values of JSON that is read where its bytes lie, or null. See `readFlatJson`. */

@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer'
 
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
+import { type Charset, decodeText } from '../../formats/charset.ts'
 
 /** Small enough for Node's pool: most forms have short fields and nothing else that is gathered. */
 const FIRST_BYTES = 1024
@@ -28,9 +29,9 @@ export class GatheredBytes {
     this.#size = size
   }
 
-  /** Takes all of it as UTF-8 text; bytes that are none become U+FFFD. */
-  takeText(): string {
-    const text = this.#memory.toString('utf8', 0, this.#size)
+  /** Takes all of it as text; bytes that are not UTF-8 become U+FFFD. */
+  takeText(charset: Charset): string {
+    const text = decodeText(this.#memory, 0, this.#size, charset)
     this.#size = 0
     return text
   }

@@ -1,9 +1,9 @@
-// The name under which a client is asked to save what it gets (RFC 6266, RFC 8187).
+// The file name under which a client should save a download (RFC 6266, RFC 8187).
 
 /**
- * The Content-Disposition of a download called `fileName`. A name is no path: slashes become `_`; control characters go, lone surrogates
- * become U+FFFD. What a quoted string cannot say to every client (RFC 6266 appendix D) stands as `_` in `filename` and exactly in
- * `filename*`, which clients prefer.
+ * The Content-Disposition of a download called `fileName`. The name is not a path: slashes become `_`, control characters are removed, and
+ * lone surrogates become U+FFFD. Characters that some clients cannot read in a quoted string (RFC 6266 appendix D) become `_` in
+ * `filename`, and are sent exactly in `filename*`, which clients prefer.
  */
 export function attachment(fileName: string): string {
   const name = fileName
@@ -16,7 +16,7 @@ export function attachment(fileName: string): string {
   return fallback === name ? plain : `${plain}; filename*=UTF-8''${extendedValue(name)}`
 }
 
-/** RFC 8187 §3.2: all but attr-char is percent-encoded. `encodeURIComponent` leaves four characters too many. */
+/** Percent-encodes everything but attr-char (RFC 8187 §3.2). `encodeURIComponent` leaves four characters too many. */
 function extendedValue(text: string): string {
   return encodeURIComponent(text).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }

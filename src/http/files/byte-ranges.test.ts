@@ -12,22 +12,22 @@ function of(...pairs: readonly (readonly [start: number, end: number])[]): Selec
 }
 
 const CASES: readonly (readonly [says: string, range: string, size: number, selected: Selected])[] = [
-  ['both ends count', 'bytes=0-0', 10, of([0, 0])],
-  ['an end beyond the file is the end of the file', 'bytes=5-99', 10, of([5, 9])],
-  ['without an end it is the rest', 'bytes=5-', 10, of([5, 9])],
+  ['both ends are included', 'bytes=0-0', 10, of([0, 0])],
+  ['an end after the end of the file means the end of the file', 'bytes=5-99', 10, of([5, 9])],
+  ['without an end it is the rest of the file', 'bytes=5-', 10, of([5, 9])],
   ['without a start it is a suffix', 'bytes=-3', 10, of([7, 9])],
   ['a suffix longer than the file is the file', 'bytes=-11', 10, of([0, 9])],
-  ['the unit has no case', 'Bytes=1-2', 10, of([1, 2])],
+  ['the unit is case-insensitive', 'Bytes=1-2', 10, of([1, 2])],
   ['blanks around commas are allowed', 'bytes=1-2 ,\t4-5', 10, of([1, 2], [4, 5])],
-  ['the order is the client’s', 'bytes=8-,0-1', 10, of([8, 9], [0, 1])],
-  ['ranges that overlap are one', 'bytes=4-6,0-1,5-8', 10, of([4, 8], [0, 1])],
-  ['ranges that touch are one', 'bytes=0-1,2-3', 10, of([0, 3])],
-  ['what the file does not have is left out', 'bytes=10-,0-1', 10, of([0, 1])],
-  ['digits beyond any number still mean much', `bytes=0-${'9'.repeat(400)}`, 10, of([0, 9])],
-  ['a start beyond the file cannot be had', 'bytes=10-', 10, 'unsatisfiable'],
-  ['a suffix of nothing cannot be had', 'bytes=-0', 10, 'unsatisfiable'],
-  ['an end before the start is no range', 'bytes=5-3', 10, null],
-  ['one that is no range spoils all', 'bytes=0-1,5-3', 10, null],
+  ['the order of the client is kept', 'bytes=8-,0-1', 10, of([8, 9], [0, 1])],
+  ['overlapping ranges are merged', 'bytes=4-6,0-1,5-8', 10, of([4, 8], [0, 1])],
+  ['adjacent ranges are merged', 'bytes=0-1,2-3', 10, of([0, 3])],
+  ['a range that the file does not have is left out', 'bytes=10-,0-1', 10, of([0, 1])],
+  ['a number that is too large counts as large', `bytes=0-${'9'.repeat(400)}`, 10, of([0, 9])],
+  ['a start after the end of the file cannot be satisfied', 'bytes=10-', 10, 'unsatisfiable'],
+  ['an empty suffix cannot be satisfied', 'bytes=-0', 10, 'unsatisfiable'],
+  ['an end before the start makes the range invalid', 'bytes=5-3', 10, null],
+  ['one invalid range makes the whole field invalid', 'bytes=0-1,5-3', 10, null],
   ['an empty file has no parts', 'bytes=0-', 0, null],
   ['another unit is ignored', 'lines=0-1', 10, null],
   ['a missing unit is ignored', '0-1', 10, null],
@@ -43,7 +43,7 @@ const CASES: readonly (readonly [says: string, range: string, size: number, sele
     100,
     of(...Array.from({ length: MAX_RANGES }, (_, i) => [2 * i, 2 * i] as const)),
   ],
-  ['one more is ignored', `bytes=${Array.from({ length: MAX_RANGES + 1 }, () => '0-0').join()}`, 100, null],
+  ['with one more the field is ignored', `bytes=${Array.from({ length: MAX_RANGES + 1 }, () => '0-0').join()}`, 100, null],
 ]
 
 for (const [says, range, size, selected] of CASES) {
@@ -53,7 +53,7 @@ for (const [says, range, size, selected] of CASES) {
   })
 }
 
-test('ranges: whatever is asked, what is selected lies within the file and nothing is sent twice', async () => {
+test('ranges: selected ranges are within the file, and nothing is sent twice', async () => {
   const spec = fc.tuple(fc.option(fc.nat(30), { nil: '' }), fc.option(fc.nat(30), { nil: '' })).map(([a, b]) => `${a}-${b}`)
   await fc.assert(
     fc.asyncProperty(fc.array(spec, { minLength: 1, maxLength: 12 }), fc.integer({ min: 1, max: 20 }), async (specs, size) => {
@@ -67,7 +67,7 @@ test('ranges: whatever is asked, what is selected lies within the file and nothi
           sent.add(i)
         }
       }
-      // The same set, counted the plain way.
+      // The same set, counted in the simple way.
       const asked = new Set<number>()
       for (const text of specs) {
         const [a, b] = text.split('-')
@@ -83,13 +83,13 @@ test('ranges: whatever is asked, what is selected lies within the file and nothi
   )
 })
 
-test('ranges: a field as long as a whole head, and no range, is ignored', async () => {
+test('ranges: an invalid field as long as a whole head is ignored', async () => {
   for (const text of ['1'.repeat(65_000), `${' '.repeat(65_000)}x`, '1-'.repeat(32_000), ','.repeat(65_000)]) {
     assert.equal(await selectRanges(`bytes=${text}`, 10), null)
   }
 })
 
-test('multipart/byteranges: no two bodies have the same boundary', () => {
+test('multipart/byteranges: every body has a different boundary', () => {
   const ranges = [
     { start: 0, end: 1 },
     { start: 4, end: 5 },

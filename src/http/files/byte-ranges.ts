@@ -1,17 +1,18 @@
-// Which parts of a file a client asks for (RFC 9110 §14), and how several of them are sent at once (§14.6).
+// Selects the parts of a file that a client requests (RFC 9110 §14), and builds the body for several of them (§14.6).
 
 import { Buffer } from 'node:buffer'
 import { importPackage } from '../../base/packages.ts'
 import type { ByteRange, FilePiece } from './file-source.ts'
 
-/** Ranges in one request. More than that is no way to read a file, and the whole of it is sent instead (RFC 9110 §14.2). */
+/** The most ranges in one request. With more, the whole file is sent instead (RFC 9110 §14.2). */
 export const MAX_RANGES = 10
 
 let parseRange: typeof import('range-parser') | undefined
 
 /**
- * What a Range field asks of a file of `size` bytes, in the order asked; ranges that overlap or touch are made one, at the place of the
- * first. Null when the field is to be ignored: another unit, malformed, too many ranges, or an empty file, of which no part can be named.
+ * The ranges that a Range field requests of a file of `size` bytes, in the order of the request. Ranges that overlap or touch are merged at
+ * the place of the first. Null if the field has to be ignored: for another unit, a malformed field, too many ranges, or an empty file,
+ * which has no part that could be named.
  */
 export async function selectRanges(range: string, size: number): Promise<readonly ByteRange[] | 'unsatisfiable' | null> {
   if (size === 0) return null
@@ -24,8 +25,9 @@ export async function selectRanges(range: string, size: number): Promise<readonl
 }
 
 /**
- * The field as `range-parser` reads it right; null when it is to be ignored. That package refuses a suffix longer than the file, which
- * means all of it, and takes `5-3` for a range that the file does not have, though it is none (RFC 9110 §14.1.2, §14.1.1).
+ * Rewrites the field so that `range-parser` reads it correctly; null if it has to be ignored. That package refuses a suffix longer than the
+ * file, which means all of it. It also takes `5-3` for a range that the file does not have, although it is not a range (RFC 9110 §14.1.2,
+ * §14.1.1).
  */
 function normalize(range: string, size: number): string | null {
   if (!/^bytes=/i.test(range)) return null
@@ -43,7 +45,7 @@ function normalize(range: string, size: number): string | null {
   return `bytes=${specs.join(',')}`
 }
 
-/** The value of Content-Range for a part (RFC 9110 §14.4). */
+/** The value of Content-Range for one part (RFC 9110 §14.4). */
 export function contentRange(range: ByteRange, size: number): string {
   return `bytes ${range.start}-${range.end}/${size}`
 }
@@ -54,7 +56,7 @@ export interface RangesBody {
   readonly pieces: readonly FilePiece[]
 }
 
-/** Several ranges as one body. The boundary is random: a file's own bytes must not be able to end a part. */
+/** Builds one body from several ranges. The boundary is random, so that the bytes of a file cannot end a part. */
 export function multipartRanges(ranges: readonly ByteRange[], size: number, partType: string): RangesBody {
   const boundary = crypto.randomUUID()
   const pieces: FilePiece[] = []

@@ -1,21 +1,22 @@
-// Does the client have it already, and is it what the client thinks it is? Preconditions of RFC 9110 §13, in the order of §13.2.2.
+// Evaluates the preconditions of RFC 9110 §13, in the order of §13.2.2: whether the client already has the current state, and whether it is
+// the state that the client expects.
 //
-// Only for GET and HEAD, where evaluating them after the handler has run changes nothing.
+// Only for GET and HEAD, where it makes no difference that the handler has already run.
 
 import { importPackage } from '../../base/packages.ts'
 import { formatHttpDate, parseHttpDate } from '../../formats/http-date.ts'
 
-/** What tells one state of a resource from another (RFC 9110 §8.8). */
+/** What distinguishes one state of a resource from another (RFC 9110 §8.8). */
 export interface Validators {
-  /** The ETag field, or null. */
+  /** The value of ETag, or null. */
   readonly etag: string | null
-  /** The time that Last-Modified says, in milliseconds since 1970, whole seconds; null without one. */
+  /** The time in Last-Modified: milliseconds since 1970, in whole seconds; null if there is none. */
   readonly lastModified: number | null
-  /** Whether the last change is so long ago that another within the same second would show (RFC 9110 §8.8.2.2). */
+  /** Whether the last change is so long ago that a later one would have a different time (RFC 9110 §8.8.2.2). */
   readonly isSettled: boolean
 }
 
-/** Value of a request field, or null. */
+/** Returns the value of a request field, or null. */
 export type ReadField = (name: string) => string | null
 
 export type Verdict = 'send' | 'not modified' | 'failed'
@@ -32,12 +33,12 @@ export async function evaluatePreconditions(field: ReadField, current: Validator
     if (unmodifiedSince !== null && current.lastModified !== null && current.lastModified > unmodifiedSince) return 'failed'
   }
   const noneMatch = field('if-none-match')
-  // `fresh` splits the list at commas, also inside of a tag, knows no tab between two, and takes what is no tag for one.
+  // `fresh` splits the list at commas even inside a tag, does not skip tabs between tags, and accepts invalid tags.
   if (noneMatch !== null && noneMatch !== '*') {
     const { etag } = current
     return etag !== null && tagsOf(noneMatch).some((tag) => opaque(tag) === opaque(etag)) ? 'not modified' : 'send'
   }
-  // If-Modified-Since counts only without If-None-Match, and only when it is a date. `fresh` would take it for one if Date.parse does.
+  // If-Modified-Since counts only without If-None-Match, and only if it is an HTTP date. `fresh` would accept whatever Date.parse does.
   const modifiedSince = noneMatch === null ? readDate(field('if-modified-since'), now) : null
   const asked: Record<string, string> = {}
   if (noneMatch !== null) asked['if-none-match'] = noneMatch
@@ -47,13 +48,13 @@ export async function evaluatePreconditions(field: ReadField, current: Validator
   if (current.etag !== null) held['etag'] = current.etag
   if (current.lastModified !== null) held['last-modified'] = formatHttpDate(current.lastModified)
   isFresh ??= await importPackage('fresh', async () => (await import('fresh')).default)
-  // Cache-Control of the request is not passed on: RFC 9110 §13.1.2 knows no exception for it.
+  // Cache-Control of the request is not passed on: RFC 9110 §13.1.2 has no exception for it.
   return isFresh(asked, held) ? 'not modified' : 'send'
 }
 
 /**
- * Whether a Range field may be applied: there is no If-Range, or it names the current state by a strong validator (RFC 9110 §13.1.5). A
- * date must be that of Last-Modified exactly, and is strong only once the file is settled.
+ * Whether a Range field applies: there is no If-Range, or it names the current state by a strong validator (RFC 9110 §13.1.5). A date must
+ * be exactly that of Last-Modified, and is strong only once the file is settled.
  *
  * @param now milliseconds since 1970
  */
@@ -64,16 +65,19 @@ export function rangeApplies(field: ReadField, current: Validators, now: number)
   return current.isSettled && current.lastModified !== null && readDate(condition, now) === current.lastModified
 }
 
-/** RFC 9110 §13.1.1: `*`, or one of the tags is the current one, and neither is weak. */
+/** RFC 9110 §13.1.1: the list is `*`, or one of its tags is the current one and neither is weak. */
 function matchesStrongly(list: string, etag: string | null): boolean {
   if (list === '*') return true
   return etag !== null && !etag.startsWith('W/') && tagsOf(list).includes(etag)
 }
 
-/** One tag, and what stands before the next one: a comma at least. */
+/** One tag, and what precedes the next one: at least a comma. */
 const LISTED_TAG = /((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,[ \t,]*|$)/y
 
-/** The tags of a list (RFC 9110 §8.8.3, §5.6.1.2: elements may be empty). A list in which anything else stands has none: what it means is not known. */
+/**
+ * The tags of a list (RFC 9110 §8.8.3, §5.6.1.2: elements may be empty). A list with any invalid element has none, because its meaning is
+ * unknown.
+ */
 function tagsOf(list: string): string[] {
   const tags: string[] = []
   LISTED_TAG.lastIndex = /^[ \t,]*/.exec(list)![0].length
@@ -90,7 +94,7 @@ function opaque(tag: string): string {
   return tag.startsWith('W/') ? tag.slice(2) : tag
 }
 
-/** A date that is none is as good as absent (RFC 9110 §13.1.3, §13.1.4). */
+/** An invalid date counts as absent (RFC 9110 §13.1.3, §13.1.4). */
 function readDate(text: string | null, now: number): number | null {
   return text === null ? null : parseHttpDate(text, now)
 }

@@ -22,7 +22,7 @@ async function opened(pieces: readonly FilePiece[]): Promise<{ path: string; fil
   return { path, file, source: new FileSource(file, pieces) }
 }
 
-/** Whether this process still has `path` open; by what it says itself where there is no /proc. */
+/** Whether this process still has `path` open. Without /proc, `file` itself is asked. */
 function isOpen(path: string, file: OpenFile): boolean {
   if (process.platform !== 'linux') return !file.isClosed
   return readdirSync('/proc/self/fd').some((fd) => {
@@ -34,13 +34,13 @@ function isOpen(path: string, file: OpenFile): boolean {
   })
 }
 
-/** It is closed now or soon: closing goes through the thread pool. */
+/** Waits until the file is closed: closing goes through the thread pool. */
 async function closed(path: string, file: OpenFile): Promise<void> {
   for (let i = 0; i < 1_000 && isOpen(path, file); i++) await new Promise((resolve) => setTimeout(resolve, 1))
   assert.equal(isOpen(path, file), false)
 }
 
-test('a source gives all bytes, in order, in pieces of at most 64 KiB, and closes the file', async () => {
+test('a source yields all bytes in order, in pieces of at most 64 KiB, and closes the file', async () => {
   const { path, file, source } = await opened([WHOLE])
   const chunks: Uint8Array[] = []
   for await (const chunk of source) chunks.push(chunk)
@@ -52,14 +52,14 @@ test('a source gives all bytes, in order, in pieces of at most 64 KiB, and close
   assert.equal(isOpen(path, file), false)
 })
 
-test('a source gives ranges and the bytes between them as they stand', async () => {
+test('a source yields ranges and the bytes between them in order', async () => {
   const ranges: FilePiece[] = [Buffer.from('<'), { start: 70_000, end: 70_009 }, Buffer.from('>'), { start: 5, end: 5 }]
   const { source } = await opened(ranges)
   const expected = Buffer.concat([Buffer.from('<'), CONTENT.subarray(70_000, 70_010), Buffer.from('>'), CONTENT.subarray(5, 6)])
   assert.ok(expected.equals(await source.collect()))
 })
 
-test('each chunk has memory of its own', async () => {
+test('each chunk has its own memory', async () => {
   const { source } = await opened([WHOLE])
   const first = (await source.next()).value!
   const copy = Buffer.from(first)
@@ -69,7 +69,7 @@ test('each chunk has memory of its own', async () => {
   source.destroy()
 })
 
-test('the file is closed after the last byte, also when nobody asks for more', async () => {
+test('the file is closed after the last byte, even if the reader does not continue', async () => {
   const { path, file, source } = await opened([{ start: 0, end: 9 }])
   assert.equal((await source.next()).value!.length, 10)
   await closed(path, file)
@@ -100,7 +100,7 @@ test('the file is closed when the source is destroyed unread', async () => {
   await assert.rejects(source.next(), /closed before all of it was read/)
 })
 
-test('a source that is destroyed while it reads closes the file after that read, and never ends as if it were whole', async () => {
+test('a source that is destroyed during a read closes the file after that read, and never looks complete', async () => {
   const { path, file, source } = await opened([WHOLE])
   const read = source.next()
   source.destroy()
@@ -109,7 +109,7 @@ test('a source that is destroyed while it reads closes the file after that read,
   await assert.rejects(source.next(), /closed before all of it was read/)
 })
 
-test('a file that became shorter fails the source, closes the file, and fails it again', async () => {
+test('a file that became shorter makes every further read fail, and is closed', async () => {
   const { path, file, source } = await opened([WHOLE])
   await source.next()
   truncateSync(path, READ_SIZE + 10)
@@ -118,21 +118,21 @@ test('a file that became shorter fails the source, closes the file, and fails it
   await assert.rejects(source.next())
 })
 
-test('a failure in the last read is no end either', async () => {
+test('a failure of the last read does not look like the end', async () => {
   const { path, source } = await opened([{ start: 0, end: 9 }])
   truncateSync(path, 5)
   await assert.rejects(source.next(), { code: 'WEIR_RESPONSE_LENGTH' })
   await assert.rejects(source.next())
 })
 
-test('a read that fails fails the source', async () => {
+test('a failing read makes the source fail', async () => {
   const file = await OpenFile.open(folder, constants.O_RDONLY) // reading a directory: EISDIR
   const source = new FileSource(file, [{ start: 0, end: 9 }])
   await assert.rejects(source.collect(), { code: 'EISDIR' })
   assert.equal(file.isClosed, true)
 })
 
-test('reads that give less than was asked for are put together', async () => {
+test('short reads are put together', async () => {
   let closes = 0
   const file = {
     read: async (bytes: Buffer, offset: number, length: number, position: number) =>
@@ -146,7 +146,7 @@ test('reads that give less than was asked for are put together', async () => {
   assert.equal(closes, 1)
 })
 
-test('a source is what Node makes a Readable of, and destroying that closes the file', async () => {
+test('Node can turn a source into a Readable, and destroying that closes the file', async () => {
   const { path, file, source } = await opened([WHOLE])
   const readable = Readable.from(source)
   for await (const chunk of readable) {

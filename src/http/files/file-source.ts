@@ -1,31 +1,31 @@
-// Bytes of an open file, piece by piece, and its closing.
+// Reads the bytes of an open file piece by piece, and closes it.
 //
-// The file is closed when the last byte has been read, when the reader leaves, when a read fails, and by `destroy()`, also before
-// anything was read. An async generator could not promise the last: its `finally` does not run if it was never started.
+// The file is closed when the last byte has been read, when the reader leaves, when a read fails, and by `destroy()`, even if nothing was
+// read. An async generator could not guarantee the last: its `finally` does not run if it was never started.
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 
 import type { OpenFile } from './open-file.ts'
 
-/** Bytes of a file: the first and the last one, both included, as HTTP counts them (RFC 9110 §14.1.2). */
+/** A range of a file by its first and last byte, both included, as HTTP counts them (RFC 9110 §14.1.2). */
 export interface ByteRange {
   readonly start: number
   readonly end: number
 }
 
-/** What is sent: parts of the file, and bytes that stand between them. */
+/** What is sent: parts of the file, and bytes between them. */
 export type FilePiece = Uint8Array | ByteRange
 
-/** Most that is read at once, in bytes. Each read has memory of its own, so that it may wait in a socket while the next one is made. */
+/** The most bytes to read at a time. Each read has its own memory, so that it may wait in a socket while the next one is in progress. */
 export const READ_SIZE = 64 * 1024
 
-/** A body out of one open file. It can be read once, and owns the file. */
+/** A body from one open file. It can be read once, and owns the file. */
 export class FileSource implements AsyncIterableIterator<Uint8Array> {
   readonly #file: OpenFile
   readonly #pieces: readonly FilePiece[]
   #at = 0
-  /** Bytes of the current piece that were given out. */
+  /** How many bytes of the current piece have been returned. */
   #given = 0
 
   constructor(file: OpenFile, pieces: readonly FilePiece[]) {
@@ -37,14 +37,14 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
     return this
   }
 
-  /** @throws WEIR_RESPONSE_LENGTH when the file has become shorter; what the file system throws */
+  /** @throws WEIR_RESPONSE_LENGTH if the file has become shorter; errors of the file system */
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     const piece = this.#pieces[this.#at]
     if (piece === undefined) {
       await this.#file.close()
       return { done: true, value: undefined }
     }
-    // Never a short success: a reader that goes on after somebody else has closed the file must learn of it.
+    // Must fail and not look complete: a reader that continues after the file was closed has to learn about it.
     if (this.#file.isClosed) throw new Error('the file was closed before all of it was read')
     if (piece instanceof Uint8Array) {
       this.#at++
@@ -66,12 +66,12 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
       await this.#file.close()
       throw error
     } finally {
-      // A reader that knows the length may not ask again after the last byte.
+      // A reader that knows the length may not call `next` again after the last byte.
       if (isLast) this.destroy()
     }
   }
 
-  /** All of it in one piece, for bodies that are small. */
+  /** Reads everything in one piece, for small bodies. */
   async collect(): Promise<Uint8Array> {
     try {
       const parts = this.#pieces.map((piece) =>
@@ -89,18 +89,18 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
     return { done: true, value: undefined }
   }
 
-  /** Closes the file, read or not. */
+  /** Closes the file, whether it was read or not. */
   destroy(): void {
     this.#file.close()
   }
 }
 
-/** Exactly `length` bytes. @throws WEIR_RESPONSE_LENGTH when there is less */
+/** Reads exactly `length` bytes. @throws WEIR_RESPONSE_LENGTH if there are fewer */
 async function readWhole(file: OpenFile, position: number, length: number): Promise<Uint8Array> {
   const bytes = Buffer.allocUnsafeSlow(length)
   for (let filled = 0; filled < length; ) {
     const count = await file.read(bytes, filled, length - filled, position + filled)
-    if (count === 0) throw new WeirError('WEIR_RESPONSE_LENGTH', 'the file became shorter while it was sent')
+    if (count === 0) throw new WeirError('WEIR_RESPONSE_LENGTH', 'the file became shorter while it was being sent')
     filled += count
   }
   return bytes

@@ -30,7 +30,7 @@ const LATER = 'Sun, 06 Nov 1994 08:49:38 GMT'
 const TEXT = '0123456789abcdefghij'
 const LARGE = Buffer.alloc(3 * READ_SIZE + 7, 'weir ')
 
-/** A file with that content and a change long ago. */
+/** A file with this content that was changed long ago. */
 function file(name: string, content: string | Uint8Array): string {
   const path = join(folder, name)
   writeFileSync(path, content)
@@ -64,7 +64,7 @@ async function prepared(path: string, { method = 'GET', headers = {}, options = 
   return response
 }
 
-/** What a client would get, checked for what holds for every answer. */
+/** Sends a file as to a client, and checks what holds for every response. */
 async function send(path: string, ask: Ask = {}): Promise<Answer> {
   const response = await prepared(path, ask)
   const { content } = response
@@ -83,7 +83,7 @@ function fdCount(): number {
   return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0
 }
 
-/** How many files are open once none is about to be closed: that goes through the thread pool, and nobody waits for it. */
+/** The number of open files once it is stable: files are closed through the thread pool, and nothing waits for that. */
 async function settledCount(): Promise<number> {
   for (let count = fdCount(), since = 0; ; since++) {
     await new Promise((resolve) => setTimeout(resolve, 1))
@@ -93,7 +93,7 @@ async function settledCount(): Promise<number> {
   }
 }
 
-test('a file is sent with type, length, validators and the word that ranges are served', async () => {
+test('a file is sent with type, length, validators and Accept-Ranges', async () => {
   const answer = await send(text)
   assert.equal(answer.status, 200)
   assert.equal(answer.body, TEXT)
@@ -115,7 +115,7 @@ test('a file of up to 64 KiB becomes bytes, a larger one a stream of the same co
   assert.equal(answer.body, LARGE.toString('latin1'))
 })
 
-test('an empty file is an empty body, whatever range is asked for', async () => {
+test('an empty file is an empty body, whatever range is requested', async () => {
   for (const headers of [{}, { range: 'bytes=0-' }, { range: 'bytes=-5' }]) {
     const answer = await send(file('empty.txt', ''), { headers })
     assert.equal(answer.status, 200)
@@ -140,14 +140,14 @@ for (const [name, type] of TYPES) {
   test(`${name} is sent as ${type}`, async () => assert.equal((await send(file(name, 'x'))).header('Content-Type'), type))
 }
 
-test('a type that was set before stands, and that of the options comes first', async () => {
+test('a type that was set before is kept, unless the options have one', async () => {
   const before = (response: HttpResponse): unknown => response.contentType('text/x-own')
   assert.equal((await send(text, { before })).header('Content-Type'), 'text/x-own')
   const options = { contentType: 'text/x-option' }
   assert.equal((await send(text, { before, options })).header('Content-Type'), 'text/x-option')
 })
 
-test('download names the file, or the name that was given', async () => {
+test('download sends the name of the file, or the given name', async () => {
   assert.equal((await send(text, { options: { download: true } })).header('Content-Disposition'), 'attachment; filename="text.txt"')
   assert.equal((await send(text, { options: { download: 'my.txt' } })).header('Content-Disposition'), 'attachment; filename="my.txt"')
   assert.equal((await send(text, { options: { download: false } })).header('Content-Disposition'), null)
@@ -160,7 +160,7 @@ test('each field can be left out', async () => {
   for (const name of ['ETag', 'Last-Modified', 'Accept-Ranges', 'Content-Range']) assert.equal(answer.header(name), null, name)
 })
 
-test('what is left out takes no part in conditions', async () => {
+test('validators that are left out do not count in conditions', async () => {
   const since = { 'if-modified-since': LATER }
   assert.equal((await send(text, { options: { lastModified: false }, headers: since })).status, 200)
   const etag = (await send(text)).header('ETag')!
@@ -168,7 +168,7 @@ test('what is left out takes no part in conditions', async () => {
   assert.equal((await send(text, { options: { etag: false }, headers: { 'if-match': etag } })).status, 412)
 })
 
-test('the tag is strong for a file at rest and weak for one that has just changed', async () => {
+test('the ETag is strong for a settled file and weak for one that has just changed', async () => {
   const fresh = join(folder, 'fresh.txt')
   writeFileSync(fresh, 'x')
   const weak = (await send(fresh)).header('ETag')!
@@ -178,7 +178,7 @@ test('the tag is strong for a file at rest and weak for one that has just change
   assert.match((await send(fresh)).header('ETag')!, /^"1-[0-9a-f]+"$/)
 })
 
-test('the tag changes with size and with time', async () => {
+test('the ETag changes with size and with time', async () => {
   const path = file('tag.txt', 'one')
   const first = (await send(path)).header('ETag')
   assert.equal((await send(path)).header('ETag'), first)
@@ -190,7 +190,7 @@ test('the tag changes with size and with time', async () => {
   assert.notEqual((await send(path)).header('ETag'), first)
 })
 
-test('Last-Modified is never in the future, and such a file has a weak tag', async () => {
+test('Last-Modified is never in the future, and a file from the future has a weak ETag', async () => {
   const path = file('future.txt', 'x')
   const ahead = new Date(Date.now() + 86_400_000)
   utimesSync(path, ahead, ahead)
@@ -213,7 +213,7 @@ test('HEAD has the fields of GET, declares the length and leaves the file closed
   }
 })
 
-test('304 has validators and Cache-Control, and nothing about a body', async () => {
+test('a 304 has validators and Cache-Control, and no fields about a body', async () => {
   const etag = (await send(text)).header('ETag')!
   for (const method of ['GET', 'HEAD']) {
     const answer = await send(text, {
@@ -229,13 +229,13 @@ test('304 has validators and Cache-Control, and nothing about a body', async () 
   }
 })
 
-test('304 without an ETag says when the file was changed', async () => {
+test('a 304 without an ETag has Last-Modified', async () => {
   const answer = await send(text, { options: { etag: false }, headers: { 'if-modified-since': CHANGED } })
   assert.equal(answer.status, 304)
   assert.deepEqual(answer.response.fields, ['Last-Modified', CHANGED])
 })
 
-test('a condition that failed is 412 with a problem document, and what described the file is gone', async () => {
+test('a failed condition is a 412 with a problem document, without the fields of the file', async () => {
   for (const headers of [{ 'if-match': '"other"' }, { 'if-unmodified-since': 'Sun, 06 Nov 1994 08:49:36 GMT' }]) {
     const answer = await send(text, { headers, options: { cacheControl: 'immutable' } })
     assert.equal(answer.status, 412)
@@ -271,7 +271,7 @@ test('one range is 206 with Content-Range, from a small file and a large one', a
   assert.equal(tail.body, LARGE.subarray(READ_SIZE - 1).toString('latin1'))
 })
 
-test('ranges that join to one are sent as one', async () => {
+test('ranges that can be merged are sent as one', async () => {
   const answer = await send(text, { headers: { range: 'bytes=3-5,0-2' } })
   assert.equal(answer.status, 206)
   assert.equal(answer.header('Content-Range'), 'bytes 0-5/20')
@@ -297,7 +297,7 @@ test('several ranges of a large file are streamed, and the file is closed at the
   assert.equal(await settledCount(), count)
 })
 
-test('a range that the file does not have is 416 with its size', async () => {
+test('a range that the file does not have is a 416 with the size of the file', async () => {
   const answer = await send(text, { headers: { range: 'bytes=20-' }, options: { cacheControl: 'immutable' } })
   assert.equal(answer.status, 416)
   assert.deepEqual(answer.response.fields, ['Content-Range', 'bytes */20'])
@@ -305,7 +305,7 @@ test('a range that the file does not have is 416 with its size', async () => {
   assert.equal(answer.response.declaredLength, -1)
 })
 
-test('a range that is malformed or asked for too often is ignored', async () => {
+test('malformed ranges and too many ranges are ignored', async () => {
   for (const range of ['bytes=x', 'bytes=5-3', 'items=0-1', `bytes=${'0-0,'.repeat(10)}0-0`]) {
     const answer = await send(text, { headers: { range } })
     assert.equal(answer.status, 200, range)
@@ -313,7 +313,7 @@ test('a range that is malformed or asked for too often is ignored', async () => 
   }
 })
 
-test('If-Range decides between the part and the whole', async () => {
+test('If-Range decides between the range and the whole file', async () => {
   const etag = (await send(text)).header('ETag')!
   const status = async (ifRange: string): Promise<number> =>
     (await send(text, { headers: { range: 'bytes=0-1', 'if-range': ifRange } })).status
@@ -322,18 +322,18 @@ test('If-Range decides between the part and the whole', async () => {
   assert.equal(await status('"other"'), 200)
   assert.equal(await status(CHANGED), 206)
   assert.equal(await status(LATER), 200)
-  // Where the whole is due, a range beyond the end is no error.
+  // If the whole file is to be sent, a range after its end is not an error.
   assert.equal((await send(text, { headers: { range: 'bytes=99-', 'if-range': '"other"' } })).status, 200)
 })
 
-test('conditions come before ranges', async () => {
+test('conditions are evaluated before ranges', async () => {
   const etag = (await send(text)).header('ETag')!
   assert.equal((await send(text, { headers: { range: 'bytes=99-', 'if-none-match': etag } })).status, 304)
   assert.equal((await send(text, { headers: { range: 'bytes=0-1', 'if-match': '"other"' } })).status, 412)
   assert.equal((await send(text, { headers: { range: 'bytes=0-1', 'if-match': etag } })).status, 206)
 })
 
-test('with another status, or in answer to another method, the file is only content', async () => {
+test('with another status or method, the file is sent without conditions and ranges', async () => {
   const headers = { range: 'bytes=0-1', 'if-none-match': '*', 'if-match': '"other"' }
   const asks: readonly Ask[] = [
     { headers, before: (response) => response.status(404) },
@@ -347,7 +347,7 @@ test('with another status, or in answer to another method, the file is only cont
   }
 })
 
-test('what is no regular file is 404, and opening it waits for nobody', async (context) => {
+test('anything but a regular file is a 404, and opening it does not block', async (context) => {
   mkdirSync(join(folder, 'directory'))
   symlinkSync('loop', join(folder, 'loop'))
   symlinkSync('gone', join(folder, 'dangling'))
@@ -380,7 +380,7 @@ test('a symbolic link is followed', async () => {
   assert.equal((await send(join(folder, 'link.txt'))).body, TEXT)
 })
 
-test('a file that may not be read is 403, without its name', { skip: process.platform === 'win32' }, async (context) => {
+test('a file that may not be read is a 403 without its name', { skip: process.platform === 'win32' }, async (context) => {
   const path = file('secret.txt', 'x')
   chmodSync(path, 0)
   if (process.geteuid?.() === 0) {
@@ -392,7 +392,7 @@ test('a file that may not be read is 403, without its name', { skip: process.pla
   assert.deepEqual(JSON.parse(answer.body), { title: 'Forbidden', status: 403 })
 })
 
-test('what is described is what is sent, also when another file takes the name', async () => {
+test('the file that is sent is the one that was described, even if another file takes its name', async () => {
   const path = file('swapped.bin', LARGE)
   const response = await prepared(path)
   renameSync(file('other.bin', 'short'), path)
@@ -402,7 +402,7 @@ test('what is described is what is sent, also when another file takes the name',
   assert.equal(length, LARGE.length)
 })
 
-test('a file that grows is sent as it was described', async () => {
+test('a file that grows is sent with the length that was declared', async () => {
   const path = file('growing.bin', LARGE)
   const response = await prepared(path)
   writeFileSync(path, 'more', { flag: 'a' })
@@ -419,7 +419,7 @@ test('an option that cannot be sent throws, and leaves no file open', async () =
   assert.equal(await settledCount(), count)
 })
 
-test('a hundred answers, read, left and unread, leave no file open', async () => {
+test('a hundred responses, read to the end, left early and unread, leave no file open', async () => {
   const count = await settledCount()
   for (let i = 0; i < 100; i++) {
     const { content } = await prepared(i % 2 === 0 ? large : text)
@@ -432,7 +432,7 @@ test('a hundred answers, read, left and unread, leave no file open', async () =>
   assert.equal(await settledCount(), count)
 })
 
-test('the packages are loaded when a file needs them, and not before', () => {
+test('packages are loaded when a file first needs them', () => {
   const hook =
     "import { writeSync } from 'node:fs'; export const resolve = (name, context, next) => (writeSync(1, name + ' '), next(name, context))"
   const program = `

@@ -1,4 +1,5 @@
-// What `response.file(path)` sends. The file is opened once: what is described is what is sent, also when another file takes its name.
+// Prepares what `response.file(path)` sends. The file is opened once, so the file that is described is the one that is sent, even if
+// another file takes its name.
 
 import { type BigIntStats, constants } from 'node:fs'
 import { basename, extname } from 'node:path'
@@ -6,16 +7,17 @@ import { importPackage } from '../../base/packages.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { UNREAD } from '../answer/byte-source.ts'
 import type { FileOptions } from '../answer/file-options.ts'
-import type { FileContent, HttpResponse } from '../answer/response.ts'
+import type { HttpResponse } from '../answer/response.ts'
+import type { FileContent } from '../answer/response-content.ts'
 import { attachment } from './attachment.ts'
 import { type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
 import { OpenFile } from './open-file.ts'
 import { type Asking, type FileState, refuse, selectPieces } from './representation.ts'
 
-/** Without O_NONBLOCK, opening a FIFO waits for its writer, and keeps a thread of the pool for as long. Windows has neither. */
+/** Without O_NONBLOCK, opening a FIFO would wait for its writer and block a thread of the pool. Windows has neither. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
 
-/** What `open` says when there is no such file, or nothing that could be one. */
+/** Errors of `open` that mean that there is no such file. */
 const ABSENT: ReadonlySet<unknown> = new Set([
   'ENOENT',
   'ENOTDIR',
@@ -27,14 +29,14 @@ const ABSENT: ReadonlySet<unknown> = new Set([
 ])
 const FORBIDDEN: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM'])
 
-/** An open file, and what it was like when it was opened. */
+/** An open file, and its state when it was opened. */
 export interface FoundFile {
   readonly file: OpenFile
   readonly stats: BigIntStats
   readonly state: FileState
 }
 
-/** Opens a regular file for reading. @returns what an answer says instead: 404 where there is none, 403 where it may not be read */
+/** Opens a regular file for reading. @returns the status of the response if that fails: 404 if there is none, 403 if it may not be read */
 export async function openFile(path: string): Promise<FoundFile | 403 | 404> {
   let file: OpenFile
   try {
@@ -56,7 +58,7 @@ export async function openFile(path: string): Promise<FoundFile | 403 | 404> {
   return 404
 }
 
-/** What `stats` say of a file. */
+/** The state of a file, from its `stats`. */
 function stateOf(stats: BigIntStats): FileState {
   return {
     size: Number(stats.size),
@@ -81,7 +83,7 @@ export async function prepareFile(request: Asking, response: HttpResponse, conte
   return prepareOpenFile(request, response, content, found)
 }
 
-/** The same for a file that is open. */
+/** The same for a file that is already open. */
 export async function prepareOpenFile(
   request: Asking,
   response: HttpResponse,
@@ -103,7 +105,7 @@ export async function prepareOpenFile(
     }
     response.describesFile()
   } finally {
-    if (!isHandedOn) file.close() // nobody need wait for it
+    if (!isHandedOn) file.close() // nothing needs to wait for it
   }
 }
 
@@ -117,11 +119,11 @@ async function describe(response: HttpResponse, path: string, options: FileOptio
 
 let lookup: typeof import('mrmime').lookup | undefined
 
-/** Content-Type by the extension of a file's name. */
+/** The Content-Type for the extension of a file's name. */
 export async function typeOf(path: string): Promise<string> {
   const extension = extname(path)
   lookup ??= (await importPackage('mrmime', () => import('mrmime'))).lookup
-  // Not a string for `.constructor` and its kin; and a file called `html` has no extension.
+  // `lookup` returns something else than a string for `.constructor` and the like. A file called `html` has no extension.
   const type: unknown = extension === '' ? undefined : lookup(extension)
   if (typeof type !== 'string') return BYTES_TYPE
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type

@@ -1,4 +1,4 @@
-// A file whose bytes are in memory, prepared once and sent often.
+// A file in memory, which is prepared once and sent often.
 
 import { Buffer } from 'node:buffer'
 import { formatHttpDate } from '../../formats/http-date.ts'
@@ -6,27 +6,27 @@ import { HttpResponse } from '../answer/response.ts'
 import type { FilePiece } from './file-source.ts'
 import { type Asking, type FileState, lastModifiedOf, selectPieces, tagOf } from './representation.ts'
 
-/** What is said about a file beside what its state says. */
+/** What is sent with a file in addition to its state. */
 export interface MemoryFileFacts {
   readonly contentType: string
   /** Null: none. */
   readonly cacheControl: string | null
-  /** Content-Encoding, or null. */
+  /** The Content-Encoding, or null. */
   readonly coding: string | null
-  /** Whether another client may be sent another form of it. */
+  /** Whether another client may get another version of the file. */
   readonly variesByEncoding: boolean
-  /** Other fields, names and values in turn: for what nobody has said yet. */
+  /** Other fields: name, value, name, value. They are added unless the response has them already. */
   readonly fields: readonly string[]
 }
 
-/** Fields that ask for something else than the whole file; If-Range does nothing without Range. */
+/** Fields that request something other than the whole file. If-Range has no effect without Range. */
 const CONDITIONS = ['if-none-match', 'if-modified-since', 'range', 'if-match', 'if-unmodified-since']
 
 export class MemoryFile {
   readonly #bytes: Uint8Array
   readonly #state: FileState
   readonly #facts: MemoryFileFacts
-  /** All fields of an answer that nobody has said anything about. */
+  /** All fields of a response to which nothing was added before. */
   readonly #fields: readonly string[]
 
   /** @throws WEIR_RESPONSE_HEADER_SYNTAX for a fact that cannot be sent */

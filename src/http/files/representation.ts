@@ -1,5 +1,5 @@
-// What is sent of bytes that are known: all of them, the parts that the client asks for, or nothing where it has them already
-// (RFC 9110 §13, §14). The bytes may lie in a file or in memory: only what describes them counts here.
+// Decides what is sent of a representation: all of it, the ranges that the client requests, or nothing if the client already has it (RFC
+// 9110 §13, §14). The bytes may be in a file or in memory; this module only needs their description.
 
 import { entityTag } from '../../formats/etag.ts'
 import { formatHttpDate, parseHttpDate } from '../../formats/http-date.ts'
@@ -12,26 +12,28 @@ import { contentRange, multipartRanges, selectRanges } from './byte-ranges.ts'
 import { evaluatePreconditions, type ReadField, rangeApplies, type Validators } from './conditional.ts'
 import type { ByteRange, FilePiece } from './file-source.ts'
 
-/** What tells one state of a file from another. */
+/** The state of a file. */
 export interface FileState {
   /** In bytes. */
   readonly size: number
   /** Time of the last change, in milliseconds since 1970. */
   readonly changedMs: number
-  /** What goes into the ETag: no other state of the file has it, unless two follow within the grain of the clock. */
+  /**
+   * The part of the ETag for this state. No other state of the file has it, unless two changes fall within the resolution of the clock.
+   */
   readonly tag: string
 }
 
-/** What of a request decides. */
+/** The parts of a request that matter. */
 export type Asking = Pick<HttpRequest, 'method' | 'header'>
 
 /**
- * Milliseconds after which a changed file counts as settled: a second change would have another time. Clocks of file systems have grains
- * of up to 2 s (FAT).
+ * Milliseconds after which a changed file counts as settled: a second change would have a different time. The clocks of file systems have a
+ * resolution of up to 2 s (FAT).
  */
 const SETTLED_AFTER = 2_000
 
-/** No ranges: all of the file. */
+/** No ranges: the whole file. */
 const WHOLE: readonly ByteRange[] = []
 
 /** @param now milliseconds since 1970 */
@@ -40,8 +42,8 @@ export function isSettled(state: FileState, now: number): boolean {
 }
 
 /**
- * The ETag of a state; weak as long as a second change would not show (RFC 9110 §8.8.1). Forms of one file in different codings may have
- * one size and one time of change, and yet must not have one tag (§8.8.3.3): so it names the coding.
+ * The ETag of a state. It is weak as long as a second change might go unnoticed (RFC 9110 §8.8.1). Versions of a file in different codings
+ * may have the same size and time, but must not have the same ETag (§8.8.3.3), so it contains the coding.
  *
  * @param coding Content-Encoding of the bytes, or null
  */
@@ -50,18 +52,18 @@ export function tagOf(state: FileState, coding: string | null, now: number): str
   return entityTag(state.tag + form, !isSettled(state, now))
 }
 
-/** What Last-Modified says: whole seconds. A time that lies ahead, or before 1970, is a clock that was wrong. */
+/** The time for Last-Modified, in whole seconds. A time in the future or before 1970 comes from a wrong clock. */
 export function lastModifiedOf(state: FileState, now: number): number {
   const changed = Math.max(0, Math.min(state.changedMs, now))
   return changed - (changed % 1_000)
 }
 
 /**
- * Settles what the client's conditions and ranges ask for, and sets status and fields that belong to it. GET and HEAD are judged, and ranges
- * of GET, unless the handler has set a status other than 200.
+ * Evaluates the client's conditions and ranges, and sets the status and fields that follow from them. Conditions count for GET and HEAD,
+ * ranges for GET, and neither counts if the handler has set a status other than 200.
  *
- * @param describe sets the fields about the whole, Content-Type first of all
- * @returns what goes out, in order; null when the response is complete without it
+ * @param describe sets the fields about the whole file, above all Content-Type
+ * @returns the pieces to send, in order; null if the response is complete without the file
  */
 export async function selectPieces(
   request: Asking,
@@ -76,7 +78,7 @@ export async function selectPieces(
   return divide(response, ranges, state.size)
 }
 
-/** @returns the ranges to send, none for the whole file; null when the response is complete without it */
+/** @returns the ranges to send, none for the whole file; null if the response is complete without the file */
 async function negotiate(
   request: Asking,
   response: HttpResponse,
@@ -84,7 +86,7 @@ async function negotiate(
   options: FileOptions,
 ): Promise<readonly ByteRange[] | null> {
   setUnlessSet(response, 'Cache-Control', options.cacheControl)
-  // The file is what the URL stands for only in an ordinary answer to GET or HEAD, and only then do these fields say something about it.
+  // The file is the representation of the URL only in a normal response to GET or HEAD. Only then do these fields describe it.
   const isGet = request.method === 'GET'
   if (response.statusCode !== 200 || !(isGet || request.method === 'HEAD')) return WHOLE
   const now = Date.now()
@@ -97,7 +99,7 @@ async function negotiate(
   }
   if (current.etag !== null) setUnlessSet(response, 'ETag', current.etag)
   if (verdict === 'not modified') {
-    // Last-Modified would say nothing beside an ETag (RFC 9110 §15.4.5).
+    // With an ETag, Last-Modified is of no use here (RFC 9110 §15.4.5).
     if (current.etag === null) setUnlessSet(response, 'Last-Modified', formatDate(current.lastModified))
     response.noContent().status(304).removeHeader('Content-Type').removeHeader('Content-Encoding')
     return null

@@ -4,16 +4,15 @@ import { Buffer } from 'node:buffer'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { PayloadTooLargeError } from '../../base/errors.ts'
-import { checkNames, namesOf } from '../../base/options.ts'
+import { checkNames, flag, invalid, namesOf } from '../../base/options.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { DEFAULT_MULTIPART_LIMITS } from '../../formats/multipart.ts'
 import { Pairs } from '../../formats/pairs.ts'
-import type { PartHead } from '../../formats/part-head.ts'
+import { isFile, type PartHead } from '../../formats/part-head.ts'
 
 import { GatheredBytes } from '../body/gathered-bytes.ts'
 import { type FormLimits, formLimits, type PartReceiver } from './multipart-reading.ts'
-import { isFile } from './multipart-stream.ts'
 
 /** Sizes are bytes. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError`. */
 export interface MultipartOptions {
@@ -60,34 +59,59 @@ export class UploadedFile {
     this.content = content
   }
 
-  /** The content as a stream: always the same one, to be read once. */
+  /** The content as a stream: always the same one. As a stream it can be read once; `copyTo` writes the whole file each time. */
   get data(): FileData {
     this.#data ??= new FileData(this.content)
     return this.#data
   }
+
+  /** What the form says about the file, and its size in bytes: not its content. */
+  toJSON(): { fieldName: string; fileName: string | null; contentType: string; length: number } {
+    const { fieldName, fileName, contentType, content } = this
+    return { fieldName, fileName, contentType, length: content.length }
+  }
 }
+
+/** How a file is copied. */
+export interface CopyOptions {
+  /** Whether the target is ended after the file. Default true. With false it stays open, for the next file or for `end()`. */
+  readonly end?: boolean
+}
+
+const COPY_OPTION_NAMES = namesOf<CopyOptions>()(['end'])
 
 /** The content of a file in memory as a Readable. */
 export class FileData extends Readable {
   /** Size of the file in bytes. */
   readonly length: number
-  #rest: Uint8Array | null
+  readonly #content: Uint8Array
+  #isPushed = false
 
   /** @internal */
   constructor(content: Uint8Array) {
     super()
     this.length = content.length
-    this.#rest = content
+    this.#content = content
   }
 
-  /** Writes everything to `target` and ends it; resolves when it has been taken. */
-  async copyTo(target: Writable): Promise<void> {
-    await pipeline(this, target)
+  /**
+   * Writes the whole file to `target` and ends it, unless `options` says otherwise. Every call writes all of it, also when the stream itself
+   * has been read or closed, and none of them reads from the stream.
+   *
+   * @returns resolves when `target` has finished, with `end: false` when everything has been handed to it
+   * @throws (rejects) WEIR_OPTION_INVALID for a target that has ended or was destroyed, and whatever the target fails with
+   */
+  async copyTo(target: Writable, options: CopyOptions = {}): Promise<void> {
+    checkNames('copyTo()', options, COPY_OPTION_NAMES)
+    const end = options.end === undefined || flag('copyTo()', 'end', options.end)
+    if (target.writableEnded || target.destroyed)
+      throw invalid('copyTo()', 'the target has ended: give each file a target of its own, or copy with { end: false }')
+    await pipeline(new FileData(this.#content), target, { end })
   }
 
   override _read(): void {
-    if (this.#rest !== null && this.#rest.length > 0) this.push(this.#rest)
-    this.#rest = null
+    if (!this.#isPushed && this.length > 0) this.push(this.#content)
+    this.#isPushed = true
     this.push(null)
   }
 }
@@ -151,7 +175,7 @@ export class MemoryParts implements PartReceiver {
 
   end(): boolean {
     if (this.#isFile) this.#files.push(new UploadedFile(this.#head!, this.#onlyPiece ?? this.#content.takeBytes()))
-    else this.#fields.push(this.#head!.name, this.#content.takeText())
+    else this.#fields.push(this.#head!.name, this.#content.takeText(this.#head!.charset))
     this.#onlyPiece = null
     return true
   }

@@ -6,7 +6,7 @@ import { PayloadTooLargeError } from '../../base/errors.ts'
 import { checkFunction, checkNames, namesOf } from '../../base/options.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { DEFAULT_MULTIPART_LIMITS } from '../../formats/multipart.ts'
-import type { PartHead } from '../../formats/part-head.ts'
+import { isFile, type PartHead } from '../../formats/part-head.ts'
 
 import { GatheredBytes } from '../body/gathered-bytes.ts'
 import { type FormLimits, formLimits, type MultipartReading, type PartReceiver } from './multipart-reading.ts'
@@ -41,11 +41,6 @@ export interface MultipartStreamOptions {
 const OPTION_NAMES = namesOf<MultipartStreamOptions>()(['onField', 'onFile', 'maxParts', 'maxFileBytes', 'maxFieldBytes'])
 const DEFAULT_LIMITS: FormLimits = { ...DEFAULT_MULTIPART_LIMITS, maxFileBytes: 50 * 1024 * 1024, maxFieldBytes: 1024 * 1024 }
 
-/** A part that names a file, or that is plainly bytes, is a file; any other is a field (RFC 7578 §4.2, §4.4). */
-export function isFile(head: PartHead): boolean {
-  return head.fileName !== null || (head.contentType !== null && /^application\/octet-stream(?=[;\s]|$)/i.test(head.contentType))
-}
-
 /** The file that is passing. */
 class PassingFile implements UploadedFileInfo {
   readonly fieldName: string
@@ -74,7 +69,7 @@ export class CallbackParts implements PartReceiver {
   readonly #limits: FormLimits
   /** Callbacks are called out of the socket, in the name of who asked: an AsyncLocalStorage is there what it is in the handler. */
   readonly #caller = new AsyncResource('weir.form')
-  #field: string | null = null
+  #field: PartHead | null = null
   readonly #value = new GatheredBytes()
   #file: PassingFile | null = null
   #stream: PartStream | null = null
@@ -89,7 +84,7 @@ export class CallbackParts implements PartReceiver {
 
   begin(head: PartHead): boolean {
     if (!isFile(head)) {
-      this.#field = head.name
+      this.#field = head
       return true
     }
     const file = new PassingFile(head)
@@ -124,7 +119,8 @@ export class CallbackParts implements PartReceiver {
       stream.finish()
       return this.#pending === null
     }
-    const result = this.#caller.runInAsyncScope(() => this.#options.onField?.(this.#field!, this.#value.takeText()))
+    const { name, charset } = this.#field!
+    const result = this.#caller.runInAsyncScope(() => this.#options.onField?.(name, this.#value.takeText(charset)))
     return !this.#await(result, () => {})
   }
 

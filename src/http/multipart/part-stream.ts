@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 
+import { BodyAlreadyReadError } from '../../base/errors.ts'
 import type { BodySink } from '../body/body.ts'
 
 const HIGH_WATER_MARK = 64 * 1024
@@ -61,28 +62,42 @@ export class PartStream extends Readable {
   }
 
   /**
-   * Somebody is about to read it, though not at once: it is not skipped meanwhile.
-   * @returns false when it has been read already, is being read, or was skipped
+   * Keeps it for somebody who is about to read it, though not immediately: until then it is not skipped, and nobody else may listen to its data.
+   * @returns what stands in the way, or null
    */
-  reserve(): boolean {
-    if (this.#isReserved || this.#isSkipped || this.#sink !== null || this.readableFlowing !== null || this.readableDidRead) return false
-    this.#isReserved = true
-    return true
+  reserve(): string | null {
+    if (this.#isReserved) return 'the file is being saved already'
+    if (this.#isSkipped) return 'onFile had returned before anybody read the file, so it was skipped'
+    const other = otherReader(this)
+    this.#isReserved = other === null
+    return other
   }
 
   /**
-   * Hands the bytes to `sink` instead, what is waiting here first.
-   * @returns false when somebody reads the stream already
+   * Who has reserved it has all bytes handed to `sink` instead, those that wait here first.
+   * @returns what stands in the way, or null
    */
-  divert(sink: BodySink): boolean {
-    if (this.#sink !== null || this.destroyed || this.readableFlowing !== null || this.readableDidRead) return false
+  divert(sink: BodySink): string | null {
+    const other = otherReader(this)
+    if (other !== null) return other
     // Nothing may be asked for meanwhile: what comes would go here, and a form that breaks off would find no sink to tell.
     this.#isDiverting = true
     for (let chunk: Buffer | null = this.read(); chunk !== null; chunk = this.read()) sink.data(chunk, 0, chunk.length, false)
     this.#isDiverting = false
     this.#sink = sink
     if (this.#isWhole) sink.end()
-    return true
+    return null
+  }
+
+  /** @throws BodyAlreadyReadError for who would listen to data that goes elsewhere: it would be missing in one of two places */
+  override on(event: string | symbol, listener: (...args: never[]) => void): this {
+    if (this.#isReserved && (event === 'data' || event === 'readable')) {
+      throw new BodyAlreadyReadError(
+        `content.on('${event}')`,
+        'saveTo() takes the bytes of this file; its option onProgress reports how many',
+      )
+    }
+    return super.on(event, listener as (...args: unknown[]) => void)
   }
 
   /** The sink can take more. */
@@ -100,4 +115,11 @@ export class PartStream extends Readable {
     callback(error)
     this.#onDemand()
   }
+}
+
+/** Why `stream` cannot be read whole any more: somebody reads it, or has read of it. Null when nobody has. */
+export function otherReader(stream: Readable): string | null {
+  if (stream.readableDidRead || stream.readableEnded) return 'some of it was read already'
+  if (stream.readableFlowing !== true && stream.listenerCount('data') === 0 && stream.listenerCount('readable') === 0) return null
+  return 'something else reads it, such as a "data" listener or pipe(); to count bytes, use the option onProgress'
 }

@@ -37,6 +37,16 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
     return this.#head.entries()
   }
 
+  /** A record without prototype: each name in lower case to its value, as `get` returns it. */
+  toJSON(): Record<string, string> {
+    const record: Record<string, string> = Object.create(null)
+    for (const [field] of this) {
+      const name = field.toLowerCase()
+      record[name] ??= this.#head.get(name)!
+    }
+    return record
+  }
+
   /** So that `console.log(request.headers)` shows what is in it. */
   [Symbol.for('nodejs.util.inspect.custom')](): [string, string][] {
     return [...this]

@@ -5,8 +5,10 @@ import { Readable } from 'node:stream'
 import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
+import { type Charset, charsetOf } from '../../formats/charset.ts'
 import { parseCookies } from '../../formats/cookie.ts'
 import { type FormRecord, foldForm, parseForm } from '../../formats/form.ts'
+import { parseMediaType } from '../../formats/media-type.ts'
 import { NO_PAIRS, Pairs } from '../../formats/pairs.ts'
 import type { Head } from '../../wire/head/head.ts'
 
@@ -15,6 +17,7 @@ import {
   ANONYMOUS_OPTION_NAMES,
   type BodyMapAnonymousOptions,
   type BodyMapOptions,
+  type BodyModel,
   checkBodyMapOptions,
   MAP_OPTION_NAMES,
   mapBody,
@@ -23,7 +26,7 @@ import {
 import { bodyLimit } from '../body/body-mode.ts'
 import { streamOf } from '../body/body-stream.ts'
 import type { ConnectionInfo } from '../connection-info.ts'
-import type { JsonEngine } from '../json-engine.ts'
+import { type JsonEngine, noJsonForm } from '../json-engine.ts'
 import {
   DEFAULT_FORM_LIMITS,
   MemoryParts,
@@ -240,15 +243,15 @@ export class HttpRequest {
    * JSON, JSON that is not an object
    * @throws ModelBindingError listing every property whose value cannot be converted; uncaught it answers 400
    * @throws BodyNotBufferedError on a streaming route, before `bufferBody()`
-   * @throws WEIR_OPTION_INVALID for an option that there is not, or a value that it cannot have
+   * @throws WEIR_OPTION_INVALID for an unknown option or value, a schema in place of a model, and an asynchronous `jsonEngine`
    */
-  bodyMap<T extends object>(model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
+  bodyMap<T extends BodyModel>(model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
     if (options !== NO_MAP_OPTIONS) checkBodyMapOptions('bodyMap()', options, MAP_OPTION_NAMES)
     return mapBody('bodyMap()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 
   /** The same for a plain object literal that serves as template: its values say what each property is. */
-  bodyMapAnonymous<T extends object>(model: T, options: BodyMapAnonymousOptions = NO_MAP_OPTIONS): boolean {
+  bodyMapAnonymous<T extends BodyModel>(model: T, options: BodyMapAnonymousOptions = NO_MAP_OPTIONS): boolean {
     if (options !== NO_MAP_OPTIONS) checkBodyMapOptions('bodyMapAnonymous()', options, ANONYMOUS_OPTION_NAMES)
     return mapBody('bodyMapAnonymous()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
@@ -256,10 +259,20 @@ export class HttpRequest {
   /**
    * Parses `application/x-www-form-urlencoded` text, by default the body: name to value, or to an array where a name repeats or ends in
    * `[]`, which is not part of the key. Names are flat text. The record has no prototype.
-   * @throws PayloadTooLargeError beyond 1,000 pairs
+   *
+   * The body is read as UTF-8, or as windows-1252 where the `charset` of its content type says that, or ISO-8859-1 or US-ASCII.
+   * @throws PayloadTooLargeError beyond 1,000 pairs; WEIR_CHARSET_UNKNOWN (415) for a body in another charset
    */
   bodyForm(text?: string): FormRecord {
-    return foldForm(text === undefined ? this.#body.form('bodyForm()', []).pairs : parseForm(text))
+    return foldForm(text === undefined ? this.#body.form('bodyForm()', this.#charset, []).pairs : parseForm(text))
+  }
+
+  get #charset(): Charset {
+    const { contentType } = this.#head
+    const label = contentType === null ? undefined : parseMediaType(contentType)?.parameters.get('charset')
+    const charset = charsetOf(label)
+    if (charset === null) throw new WeirError('WEIR_CHARSET_UNKNOWN', JSON.stringify(label!.slice(0, SHOWN_LABEL)))
+    return charset
   }
 
   /**
@@ -362,17 +375,33 @@ export class HttpRequest {
     return this.isEndedBy(error) ? this.#abortReason : error
   }
 
-  /** A Web `Request` with a copy of everything, for code that is written against the Fetch API. On a streaming route its body is the stream, which is taken by that. */
+  /**
+   * A Web `Request` with a copy of everything, for code that is written against the Fetch API. On a streaming route its body is the stream,
+   * which is taken by that. Fetch knows no body with GET and HEAD: one that came is left out, with Content-Length and Transfer-Encoding.
+   */
   toWeb(): Request {
     const target = this.url === '*' ? '/' : this.url
     const url = `${this.#connection.isSecure ? 'https' : 'http'}://${this.#head.host || 'localhost'}${target}`
     if (!URL.canParse(url)) throw new WeirError('WEIR_HOST_SYNTAX')
     if (/^(?:TRACE|TRACK|CONNECT)$/i.test(this.method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'fetch has no such method')
     const init: RequestInit = { method: this.method, headers: [...this.headers], signal: this.signal }
-    if (this.method === 'GET' || this.method === 'HEAD') return new Request(url, init)
+    if (this.method === 'GET' || this.method === 'HEAD') {
+      // Fetch has no body here. Where one came, what said how long it is would not be true of the copy, and fetch would refuse to send it.
+      if (this.#head.contentLength !== 0)
+        init.headers = [...this.headers].filter(([name]) => !/^(?:content-length|transfer-encoding)$/i.test(name))
+      return new Request(url, init)
+    }
     if (this.#body.isWhole) return new Request(url, { ...init, body: this.bodyBytes })
     // `duplex` is in the Fetch standard and in Node, but not in the types.
     return new Request(url, { ...init, body: Readable.toWeb(this.bodyStream()), duplex: 'half' } as RequestInit)
+  }
+
+  /**
+   * A request has no JSON form: `{}` in a response would help nobody, and all of it would be too much.
+   * @throws WEIR_RESULT_UNSENDABLE
+   */
+  toJSON(): never {
+    throw noJsonForm('a request', 'request.url or request.headers')
   }
 
   /** @internal The client is gone, or the server has given up. */
@@ -382,6 +411,9 @@ export class HttpRequest {
     this.#abort?.abort(reason)
   }
 }
+
+/** Characters of a charset's name that an error shows. */
+const SHOWN_LABEL = 40
 
 /** What a client does must not end a program whose handler looks at the promise later, or never. */
 function neverUnhandled<T>(promise: Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 // An upload becomes a file: under a temporary name while it comes, under its own when it is whole, and not at all when it is not.
 
+import { AsyncResource } from 'node:async_hooks'
 import { Buffer } from 'node:buffer'
 import type { Hash } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -9,8 +10,8 @@ import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkNames, checkText, flag, invalid, limitOf, listOf, namesOf } from '../../base/options.ts'
-import { PartStream } from '../multipart/part-stream.ts'
+import { checkFunction, checkNames, checkText, flag, invalid, limitOf, listOf, namesOf } from '../../base/options.ts'
+import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import { BUFFER_BYTES, type ByteInspector, DiskWriter } from './disk-writer.ts'
 import { safeFileName, withSuffix } from './file-name.ts'
 
@@ -18,7 +19,10 @@ import { safeFileName, withSuffix } from './file-name.ts'
 export interface SavePolicy {
   /** Largest size in bytes; beyond it `PayloadTooLargeError`. Default: none beside those of the form. */
   readonly maxBytes?: number
-  /** Extensions that are allowed, such as `.png` or `png`, whatever their case; an empty one is a name without. Default: any. */
+  /**
+   * Extensions that the client's file name may have, such as `.png` or `png`, whatever their case; an empty one is a name without. Default:
+   * any. A `fileName` of your own is not judged.
+   */
   readonly extensions?: readonly string[]
   /** First bytes that are allowed, such as `[[0x89, 0x50, 0x4e, 0x47]]`, or a function that judges the first 64 bytes. Default: any. */
   readonly magic?: readonly (readonly number[] | Uint8Array)[] | ((first: Uint8Array) => boolean)
@@ -26,6 +30,11 @@ export interface SavePolicy {
   readonly hash?: string
   /** Name to save under, in place of the client's; made safe all the same. */
   readonly fileName?: string
+  /**
+   * Called with the bytes that have come so far, each time more have come and fit `maxBytes`; never for an empty file. What it throws ends the
+   * save. Nothing waits for a promise that it returns.
+   */
+  readonly onProgress?: (bytes: number) => void
   /** Permissions of the new file, before the process's umask. Default 0o666, as everywhere. */
   readonly mode?: number
   /** Whether the bytes must be on the disk, not only with the system, before the file gets its name. Default false. */
@@ -44,7 +53,7 @@ export interface SavedFile {
   readonly hash: string | null
 }
 
-const OPTION_NAMES = namesOf<SavePolicy>()(['maxBytes', 'extensions', 'magic', 'hash', 'fileName', 'mode', 'sync'])
+const OPTION_NAMES = namesOf<SavePolicy>()(['maxBytes', 'extensions', 'magic', 'hash', 'fileName', 'onProgress', 'mode', 'sync'])
 /** Enough to tell any common kind of file. */
 const MAGIC_BYTES = 64
 
@@ -56,14 +65,27 @@ const MAGIC_BYTES = 64
  *
  * @param info of the file: its `fileName` is the client's word
  * @param content bytes, or the stream that `onFile` was given
- * @throws FileRefusedError (415), PayloadTooLargeError (413), BodyAlreadyReadError, what the stream fails with, what the system says
- *   (`ENOSPC`, `EACCES`), WEIR_OPTION_INVALID for a policy that there is not, and for content that is neither bytes nor a Readable
+ * @throws FileRefusedError (415), PayloadTooLargeError (413), BodyAlreadyReadError for a stream that has another reader, what the stream fails
+ *   with, what the system says (`ENOSPC`, `EACCES`), WEIR_OPTION_INVALID for a policy that there is not, and for content that is neither
+ *   bytes nor a Readable
  */
-export async function saveTo(
+export function saveTo(
   directory: string,
   info: { readonly fileName: string | null },
   content: Readable | Uint8Array,
   policy: SavePolicy = {},
+): Promise<SavedFile> {
+  const saving = save(directory, info, content, policy)
+  // A client that leaves must not end a program whose onFile looks at the promise later, or throws before it does.
+  if (content instanceof PartStream) saving.catch(() => {})
+  return saving
+}
+
+async function save(
+  directory: string,
+  info: { readonly fileName: string | null },
+  content: Readable | Uint8Array,
+  policy: SavePolicy,
 ): Promise<SavedFile> {
   let handle: FileHandle | null = null
   const temporary = join(directory, `.${randomHex(12)}.part`)
@@ -74,14 +96,16 @@ export async function saveTo(
     const hash = policy.hash === undefined ? null : hashOf(policy.hash)
     checkMagic(policy.magic)
     checkText('saveTo()', 'fileName', policy.fileName)
+    checkFunction('saveTo()', 'onProgress', policy.onProgress)
     const sync = flag('saveTo()', 'sync', policy.sync)
     if (!(content instanceof Uint8Array || isReadable(content)))
       throw invalid('saveTo()', `content is bytes or a Readable, not ${kindOf(content)}`)
-    if (!isUntouched(content)) throw new BodyAlreadyReadError('saveTo()')
-    const name = safeFileName(policy.fileName ?? info.fileName)
-    if (extensions !== null) checkExtension(name, extensions)
+    reserve(content)
+    const clientName = safeFileName(info.fileName)
+    if (extensions !== null) checkExtension(clientName, extensions)
+    const name = policy.fileName === undefined ? clientName : safeFileName(policy.fileName)
     handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666)
-    const inspector = new Inspector(maxBytes, policy.magic)
+    const inspector = new Inspector(maxBytes, policy.magic, policy.onProgress === undefined ? null : AsyncResource.bind(policy.onProgress))
     const saved = await write(handle, content, hash, inspector)
     if (sync) await handle.sync()
     await handle.close()
@@ -103,18 +127,24 @@ function isReadable(content: unknown): content is Readable {
     typeof content === 'object' &&
     content !== null &&
     Symbol.asyncIterator in content &&
+    'listenerCount' in content &&
     'destroy' in content &&
     typeof content.destroy === 'function'
   )
 }
 
 /**
- * Whether all of it is still to come: else what is left would pass for the whole. An uploaded file is reserved at once, before the first
- * wait, so that it is not skipped when `onFile` returns without waiting for its file to be saved.
+ * Makes sure that all of it is still to come: else what is left would pass for the whole. An uploaded file is reserved immediately, before the
+ * first wait, so that it is not skipped when `onFile` returns without waiting for its file to be saved.
+ * @throws BodyAlreadyReadError
  */
-function isUntouched(content: Readable | Uint8Array): boolean {
-  if (content instanceof Uint8Array) return true
-  return content instanceof PartStream ? content.reserve() : !content.readableDidRead && !content.readableEnded
+function reserve(content: Readable | Uint8Array): void {
+  if (content instanceof Uint8Array) return
+  refuseIf(content instanceof PartStream ? content.reserve() : otherReader(content))
+}
+
+function refuseIf(reason: string | null): void {
+  if (reason !== null) throw new BodyAlreadyReadError('saveTo()', reason)
 }
 
 /** As `extname` gives them, in lower case. @throws WEIR_OPTION_INVALID for what no name could end in */
@@ -155,11 +185,18 @@ async function write(
 ): Promise<{ size: number; hash: string | null }> {
   let onRoom = (): void => {}
   const writer = new DiskWriter(handle, hash, inspector, () => onRoom())
-  if (content instanceof PartStream && content.divert(writer)) {
-    onRoom = () => content.demand()
-    content.demand()
+  if (content instanceof PartStream) {
+    // Meanwhile it may have broken off, or somebody else may have begun to read it.
+    if (content.destroyed && !content.readableDidRead) writer.fail(content.errored ?? new Error('the upload broke off'))
+    else {
+      const reason = content.divert(writer)
+      if (reason !== null) writer.fail(new BodyAlreadyReadError('saveTo()', reason))
+      onRoom = () => content.demand()
+      content.demand()
+    }
   } else {
     try {
+      if (!(content instanceof Uint8Array)) refuseIf(otherReader(content))
       for await (const piece of piecesOf(content)) {
         if (!writer.data(piece, 0, piece.length)) await new Promise<void>((resolve) => (onRoom = resolve))
         if (writer.hasFailed) break
@@ -185,18 +222,21 @@ async function* piecesOf(content: Readable | Uint8Array): AsyncGenerator<Buffer>
 class Inspector implements ByteInspector {
   readonly #maxBytes: number
   readonly #magic: SavePolicy['magic']
+  readonly #onProgress: ((bytes: number) => void) | null
   #size = 0
   #first: Buffer | null
 
-  constructor(maxBytes: number, magic: SavePolicy['magic']) {
+  constructor(maxBytes: number, magic: SavePolicy['magic'], onProgress: ((bytes: number) => void) | null) {
     this.#maxBytes = maxBytes
     this.#magic = magic
+    this.#onProgress = onProgress
     this.#first = magic === undefined ? null : Buffer.alloc(0)
   }
 
   look(bytes: Buffer): void {
     this.#size += bytes.length
     if (this.#size > this.#maxBytes) throw new PayloadTooLargeError('maxBytes', this.#maxBytes)
+    this.#onProgress?.(this.#size)
     if (this.#first === null) return
     this.#first = Buffer.concat([this.#first, bytes.subarray(0, MAGIC_BYTES - this.#first.length)])
     if (this.#first.length === MAGIC_BYTES) this.end()

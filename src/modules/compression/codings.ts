@@ -1,4 +1,4 @@
-// The content codings that Node can make, each in three ways: at once, on another thread, and piece by piece.
+// The content codings of Node. Each compresses in three ways: synchronously, on another thread, and as a stream.
 
 import type { Transform } from 'node:stream'
 import { promisify } from 'node:util'
@@ -6,18 +6,18 @@ import * as zlib from 'node:zlib'
 
 import { WeirError } from '../../base/errors.ts'
 
-/** How hard to try, for each coding in its own measure. */
+/** The compression level of each coding, on the coding's own scale. */
 export interface CompressionLevels {
   /**
-   * Brotli's quality, 0 to 11. Default 4: 8 KiB of JSON become 16 percent of that in 0.09 ms; 3 takes 0.06 ms for 4 percent more, 5 takes
-   * 0.12 ms for 14 percent less. 11 is for files that are compressed once.
+   * Brotli's quality, 0 to 11. Default 4, which compresses 8 KiB of JSON to 16 % in 0.09 ms. Quality 3 takes 0.06 ms, for 4 % more bytes;
+   * quality 5 takes 0.12 ms, for 14 % fewer. 11 is for files that are compressed once.
    */
   readonly br?: number
-  /** zlib's level, 1 to 9. Default 5: at 128 KiB 0.6 times as long as zlib's own 6, for answers that are 1 percent larger. */
+  /** zlib's level, 1 to 9. Default 5: for 128 KiB it takes 0.6 times as long as zlib's own default 6, and responses are 1 % larger. */
   readonly gzip?: number
-  /** As for `gzip`. */
+  /** zlib's level, as for `gzip`. Default 5. */
   readonly deflate?: number
-  /** zstd's level, 1 to 22. Default 3, zstd's own. */
+  /** zstd's level, 1 to 22. Default 3, as in zstd itself. */
   readonly zstd?: number
 }
 
@@ -25,15 +25,15 @@ export type ContentEncoding = keyof CompressionLevels
 
 /** A stream that compresses. */
 export interface Compressor extends Transform {
-  /** Hands out all that was written so far. */
+  /** Emits everything that was written so far. */
   flush(kind: number, callback?: () => void): void
 }
 
 export interface Coding {
   readonly name: ContentEncoding
-  /** What `flush` is to be called with. */
+  /** The argument for `flush`. */
   readonly flushKind: number
-  /** Blocks: for what is small. */
+  /** Blocks the thread, so it is for small bodies only. */
   compressNow(bytes: Uint8Array): Uint8Array
   compress(bytes: Uint8Array): Promise<Uint8Array>
   createStream(): Compressor
@@ -46,15 +46,20 @@ const RANGES: Readonly<Record<ContentEncoding, readonly [lowest: number, highest
   deflate: [1, 9, 5],
 }
 
-/** A stream holds its window for as long as it lasts, 512 KiB instead of Brotli's usual 4 MiB: measured, 2 MiB in all instead of 5. */
+/** A stream keeps its window for as long as it lasts. 512 KiB instead of Brotli's usual 4 MiB: measured, 2 MiB in all instead of 5. */
 const BROTLI_STREAM_WINDOW_BITS = 19
 
-/** What is compressed at once is small: Node would set aside 16 KiB for it. Measured for 5.6 KiB of JSON: 7 percent less CPU. */
+/**
+ * Bodies that are compressed synchronously are small, and Node would allocate 16 KiB for the output. Measured for 5.6 KiB of JSON: 7 % less
+ * CPU.
+ */
 const CHUNK_BYTES = 4 * 1024
-/** Up to here a window of that size holds all there is, and is made in less time than zlib's own of 32 KiB: another 6 percent. */
+/**
+ * Up to this size, a window of that size holds the whole body, and takes less time to create than zlib's own of 32 KiB: another 6 % less.
+ */
 const SMALL_WINDOW_BYTES = 8 * 1024
 
-/** Node 22.15 and later; the types are those of Node 20. */
+/** Exists since Node 22.15. The installed types are those of Node 20. */
 interface Zstd {
   zstdCompressSync(bytes: Uint8Array, options: zlib.BrotliOptions): Uint8Array
   zstdCompress(bytes: Uint8Array, options: zlib.BrotliOptions, callback: (error: Error | null, bytes: Uint8Array) => void): void
@@ -62,15 +67,15 @@ interface Zstd {
   readonly constants: { readonly ZSTD_c_compressionLevel: number; readonly ZSTD_e_flush: number }
 }
 
-/** Whether this Node can make a coding. */
+/** Whether this version of Node supports a coding. */
 export function isAvailable(name: ContentEncoding): boolean {
   return name !== 'zstd' || 'zstdCompressSync' in zlib
 }
 
-/** The codings that there are, by name. */
+/** The names of all codings. */
 export const CODING_NAMES = Object.keys(RANGES) as ContentEncoding[]
 
-/** @throws WEIR_OPTION_INVALID for a level that there is not */
+/** @throws WEIR_OPTION_INVALID for a level that does not exist */
 export function createCoding(name: ContentEncoding, given: number | undefined): Coding {
   const [lowest, highest, preset] = RANGES[name]
   const level = given ?? preset

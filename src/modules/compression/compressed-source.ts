@@ -1,13 +1,15 @@
-// A stream on its way through a compressor: flushed when its source pauses, read no faster than the client reads, and ended on both sides.
+// A stream that passes through a compressor. It is flushed when its source pauses, read no faster than the client reads, and closed on both
+// sides.
 
 import { type ByteSource, bytesOf, type GivenSource, lengthError, openSource, type SourceReader } from '../../http/answer/byte-source.ts'
 
 import type { Coding, Compressor } from './codings.ts'
 
 /**
- * What was given, compressed. It is read from now on, up to what the compressor holds, and closed with the result: at its end, when it fails, and
- * when the client leaves. `onClose` is called once, when the compressor's memory is free.
- * @param length what was promised, -1 without a promise: what gives more or less fails, as it would without compression
+ * Compresses a source. It is read from now on, up to what the compressor buffers, and closed with the result: at the end, when it fails,
+ * and when the client leaves. `onClose` is called once, when the compressor's memory is free.
+ *
+ * @param length the promised length, or -1. A source that delivers more or less fails, as it would without compression
  * @throws TypeError for a Web stream that has another reader
  */
 export function compressSource(given: GivenSource, length: number, coding: Coding, onClose: () => void): ByteSource {
@@ -30,7 +32,7 @@ async function feed(reader: SourceReader, length: number, compressor: Compressor
   }
   for (;;) {
     const next = reader.next()
-    // A source that has more at hand is read first: each flush costs some of what compression saves.
+    // If the source has more at hand, read it first: each flush costs some of what compression saves.
     const flushing = holdsBytes ? setImmediate(flush) : undefined
     const { done, value } = await next.finally(() => clearImmediate(flushing))
     if (compressor.destroyed) return
@@ -46,7 +48,7 @@ async function feed(reader: SourceReader, length: number, compressor: Compressor
   }
 }
 
-/** When there is room for more, or nobody reads any longer. */
+/** Resolves when there is room for more, or when nobody reads any longer. */
 function roomIn(compressor: Compressor): Promise<void> {
   return new Promise((resolve) => {
     const go = (): void => {

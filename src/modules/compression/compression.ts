@@ -1,8 +1,8 @@
-// `weir/compression`: answers in the best coding that the client takes (RFC 9110 §8.4, §12.5.3).
+// `weir/compression`: sends responses in the best content coding that the client accepts (RFC 9110 §8.4, §12.5.3).
 //
-// It works on answers just before they are sent, so that everything else sees them as they were made. Small ones are compressed at once:
-// for 8 KiB that takes 0.06 to 0.09 ms, handing them to another thread costs 0.12 ms more. Larger ones go there, so that others need not
-// wait.
+// It compresses responses just before they are sent, so everything else sees them as they were created. Small ones are compressed
+// synchronously: that takes 0.06 to 0.09 ms for 8 KiB, and passing them to another thread would cost another 0.12 ms. Larger ones go to
+// another thread, so that other requests do not have to wait.
 
 import { Buffer } from 'node:buffer'
 import type { Module } from '../../app/module-host.ts'
@@ -16,18 +16,22 @@ import { CODING_NAMES, type Coding, type CompressionLevels, type ContentEncoding
 import { compressSource } from './compressed-source.ts'
 
 export interface CompressionOptions {
-  /** Content codings to use, the best first, where the client likes several as well. Default zstd (where Node has it: 22.15), br, gzip, deflate. */
+  /**
+   * Content codings to use, the preferred ones first. The order counts if a client likes several equally. Default zstd (from Node 22.15
+   * on), br, gzip, deflate.
+   */
   readonly encodings?: readonly ContentEncoding[]
-  /** Answers of fewer bytes are sent as they are. A stream without a Content-Length counts as large. Default 1,024. */
+  /** Responses of fewer bytes are sent uncompressed. A stream without a Content-Length counts as large. Default 1,024. */
   readonly minBytes?: number
   /**
-   * Which types are worth it, by their Content-Type. Default: what `compressible` says, without `text/event-stream`, whose streams last.
+   * Whether to compress a response, by its Content-Type. Default: what the package `compressible` returns, but never `text/event-stream`,
+   * whose streams last.
    */
   readonly types?: (contentType: string) => boolean
   readonly levels?: CompressionLevels
   /**
-   * How many streams and large answers may be in compressors at a time; what comes on top is sent as it is. A stream holds about
-   * 0.7 MiB (gzip) to 2 MiB (br) for as long as it lasts. Default 64.
+   * How many streams and large responses may be compressed at a time. Default 64. When exceeded: the response is sent uncompressed. A
+   * stream holds about 0.7 MiB (gzip) to 2 MiB (br) for as long as it lasts.
    */
   readonly maxConcurrent?: number
 }
@@ -35,21 +39,22 @@ export interface CompressionOptions {
 const OPTION_NAMES = namesOf<CompressionOptions>()(['encodings', 'minBytes', 'types', 'levels', 'maxConcurrent'])
 const DEFAULT_MIN_BYTES = 1_024
 const DEFAULT_MAX_CONCURRENT = 64
-/** Up to so many bytes are compressed at once, which blocks for 0.4 ms at most on a machine of 2020. */
+/** Up to this size, bodies are compressed synchronously, which blocks the thread for 0.4 ms at most on a machine of 2020. */
 const MAX_BYTES_AT_ONCE = 32 * 1024
 
-/** Never to be changed on the way (RFC 9111 §5.2.2.6). A handler says so to keep an answer as it is. */
+/** Such a response must not be changed (RFC 9111 §5.2.2.6). A handler sets it to keep its response uncompressed. */
 const NO_TRANSFORM = /(?:^|,)[ \t]*no-transform[ \t]*(?:,|$)/i
 
-/** What each part is says the part alone, so that any may be compressible (RFC 9110 §14.6). */
+/** Each part has a type of its own, so any part may be compressible (RFC 9110 §14.6). */
 const SEVERAL_PARTS = /^multipart\/byteranges\b/i
 
-/** Types are few; those of a program that makes them up are not remembered for ever. */
+/** Programs use few types. This bounds what is remembered for a program that generates them. */
 const MAX_TYPES = 256
 
 /**
- * Compresses answers. Never parts (206), what has a Content-Encoding, what says `no-transform`, nor those of a route with
- * `metadata: { compression: false }`.
+ * Returns a module that compresses responses. It never compresses partial responses (206), responses that already have a Content-Encoding
+ * or carry `no-transform`, and those of a route with `metadata: { compression: false }`.
+ *
  * @throws WEIR_PACKAGE_MISSING without `negotiator`, and without `compressible` unless `types` is given; WEIR_OPTION_INVALID
  */
 export function compression(options: CompressionOptions = {}): Module {
@@ -91,10 +96,10 @@ class Compressing {
     const bytes = this.#bytesIn(response)
     if (bytes === null) return
     const choice = this.#chooser.choose(session.request.header('accept-encoding'))
-    // A part may be small where the whole is not.
+    // A part may be small even if the whole is not.
     const isPart = response.statusCode === 206
     if (bytes < this.#minBytes && choice.takesIdentity && !isPart) return
-    // The answer to another client, or for the whole where this is a part, is another one.
+    // The response for another client differs, and so does the whole if this is a part.
     response.vary('Accept-Encoding')
     const [best] = choice.codings
     if (best === undefined || isPart) return
@@ -108,7 +113,7 @@ class Compressing {
     return this.#compress(session, response, coding, choice.takesIdentity)
   }
 
-  /** Size of what could be compressed, `Infinity` for a stream that says nothing; null where there is nothing to compress. */
+  /** The size of what could be compressed, `Infinity` for a stream without a length; null if there is nothing to compress. */
   #bytesIn(response: HttpResponse): number | null {
     const { statusCode, content } = response
     if (statusCode === 204 || statusCode === 205) return null
@@ -164,7 +169,7 @@ class Compressing {
     this.#running++
     try {
       const encoded = await coding.compress(bytes)
-      // The client may have left meanwhile, or been answered because its time was up.
+      // The client may have left in the meantime, or the request may have timed out.
       if (!signal.aborted) encode(response, coding, bytes, encoded, takesIdentity)
     } finally {
       this.#running--
@@ -172,14 +177,14 @@ class Compressing {
   }
 }
 
-/** What became larger is sent as it was, unless the client wants no such thing. */
+/** A body that became larger is sent uncompressed, unless the client does not accept that. */
 function encode(response: HttpResponse, coding: Coding, bytes: Uint8Array, encoded: Uint8Array, takesIdentity: boolean): void {
   if (encoded.length < bytes.length || !takesIdentity) response.encodeAs(coding.name, encoded)
 }
 
 /**
- * A 304 has no type to tell by what the whole answer would be, so that each varies; and its ETag is the weak one that the client was given,
- * if it was (RFC 9110 §15.4.5).
+ * A 304 has no Content-Type, so whether the full response varies is unknown: every 304 varies. Its ETag is the weak one if the client
+ * received that (RFC 9110 §15.4.5).
  */
 function describeUnchanged(session: HttpSession, response: HttpResponse): void {
   response.vary('Accept-Encoding')

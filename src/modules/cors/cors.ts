@@ -1,7 +1,7 @@
-// `weir/cors`: which pages of other origins may read the answers of this server (Fetch standard, "HTTP-CORS protocol").
+// `weir/cors`: which pages of other origins may read the responses of this server (Fetch standard, "HTTP-CORS protocol").
 //
-// A preflight is answered before any route runs; all other requests run as ever, and their answers say who may read them: errors, and
-// requests that were refused before their handler, as well. CORS keeps nothing out: it is the browser that holds answers back.
+// A preflight is answered before any route runs. All other requests run as usual, and their responses state who may read them, including
+// errors and refusals. CORS keeps no request out: it is the browser that withholds responses.
 
 import type { Module } from '../../app/module-host.ts'
 import { isToken } from '../../base/ascii.ts'
@@ -13,23 +13,25 @@ import type { HttpSession } from '../../http/session.ts'
 import { type OriginPredicate, type Origins, predicateOf } from '../origins.ts'
 
 export interface CorsOptions {
-  /**
-   * Who may read answers. Default `'*'`: everybody. A predicate is asked for preflights too, which no route has.
-   */
+  /** Origins whose pages may read responses. Default `'*'`: all. A predicate is also called for preflights, which have no route. */
   readonly origins?: Origins
-  /** Whether answers to requests with cookies or HTTP authentication may be read. Needs `origins` other than `'*'` and `'same'`. Default false. */
+  /**
+   * Whether responses to requests with cookies or HTTP authentication may be read. Requires `origins` other than `'*'` and `'same'`.
+   * Default false.
+   */
   readonly credentials?: boolean
   /** Methods that a page may use. Default GET, HEAD, PUT, PATCH, POST and DELETE. */
   readonly methods?: readonly string[]
-  /** Fields that a page may set. Default: those that it asks for. */
+  /** Header fields that a page may set. Default: those that it requests. */
   readonly allowedHeaders?: readonly string[]
-  /** Fields of an answer that a page may read, beside those that it always may. Default none. */
+  /** Response fields that a page may read in addition to those that it always may. Default none. */
   readonly exposedHeaders?: readonly string[]
   /**
-   * For how long a browser may remember a preflight, in seconds. Default: it decides, 5 s. Chromium takes 7,200 at most, Firefox 86,400.
+   * How long a browser may cache a preflight, in seconds. Default: none is sent, and browsers use 5 s. Chromium uses at most 7,200, Firefox
+   * 86,400.
    */
   readonly maxAge?: number
-  /** Whether pages from the public network may ask a server in a private one (Private Network Access). Default false. */
+  /** Whether pages from the public network may call a server in a private network (Private Network Access). Default false. */
   readonly privateNetwork?: boolean
 }
 
@@ -44,7 +46,11 @@ const OPTION_NAMES = namesOf<CorsOptions>()([
   'privateNetwork',
 ])
 
-/** Answers preflights, and says on every answer who may read it. @throws WEIR_OPTION_INVALID */
+/**
+ * Returns a module that answers preflights, and states on every response who may read it.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
 export function cors(options: CorsOptions = {}): Module {
   const policy = new Policy(options)
   return {
@@ -68,7 +74,7 @@ class Policy {
   readonly #allowedHeaders: string | null
   readonly #exposedHeaders: string
   readonly #maxAge: string | null
-  /** The same for everybody: no answer depends on who asks. */
+  /** Whether all responses are the same, whoever sends the request. */
   readonly #isOpen: boolean
 
   constructor(options: CorsOptions) {
@@ -78,7 +84,8 @@ class Policy {
     this.#credentials = flag('cors', 'credentials', options.credentials)
     if (this.#isOpen && this.#credentials)
       throw invalid('cors', "credentials need a list of origins or a predicate: `origins: '*'` would open them to every page")
-    // It knows no scheme: whoever can write into a page that came by plain http could read what TLS was to hide.
+    // `'same'` does not compare schemes. A page that arrived over plain http can be forged on the way, and could then read what TLS
+    // protects.
     if (origins === 'same' && this.#credentials)
       throw invalid('cors', "credentials need a list of origins or a predicate: `origins: 'same'` would open them to pages without TLS")
     this.#isAllowed = predicateOf('cors', origins)
@@ -89,7 +96,7 @@ class Policy {
     this.#maxAge = maxAge === undefined ? null : String(wholeNumber('cors', 'maxAge', maxAge))
   }
 
-  /** 204 with what the page may do; 403 when it may do nothing. Never depends on a route: there need not be one for OPTIONS. */
+  /** 204 with what the page may do; 403 if it may do nothing. It does not depend on a route: there may be none for OPTIONS. */
   answerPreflight(session: HttpSession): HttpResponse | Promise<HttpResponse> {
     const allowed = this.#isAllowed(session.request.header('origin')!, session)
     return isPromise(allowed) ? allowed.then((is) => this.#grant(session, is)) : this.#grant(session, allowed)
@@ -98,7 +105,7 @@ class Policy {
   #grant({ request, response }: HttpSession, isAllowed: boolean): HttpResponse {
     if (this.#allowedHeaders === null) response.vary('Access-Control-Request-Headers')
     if (this.#privateNetwork) response.vary('Access-Control-Request-Private-Network')
-    if (!isAllowed) return response.forbidden('this origin may not ask')
+    if (!isAllowed) return response.forbidden('this origin is not allowed')
     this.#allow(response, this.#isOpen ? '*' : request.header('origin')!)
     if (this.#methods !== '') response.header('Access-Control-Allow-Methods', this.#methods)
     const headers = this.#allowedHeaders ?? askedHeaders(request.header('access-control-request-headers'))
@@ -110,7 +117,7 @@ class Policy {
     return response.noContent()
   }
 
-  /** On every answer. What a handler has said itself stands, and so does the answer to a preflight. */
+  /** Adds the fields to a response. What a handler has set itself is kept, and so is the response to a preflight. */
   describe(session: HttpSession, response: HttpResponse): void | Promise<void> {
     if (this.#isOpen) return this.#allow(response, '*')
     response.vary('Origin')
@@ -129,7 +136,7 @@ class Policy {
   }
 }
 
-/** What the page asks for, as far as it is a list of names. */
+/** The names that the page requests, without anything that is not a name. */
 function askedHeaders(list: string | null): string {
   return (list ?? '')
     .split(',')

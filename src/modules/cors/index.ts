@@ -1,4 +1,4 @@
-// weir/cors: the public face.
+// The public API of weir/cors.
 
 export type { AllowedOrigin, OriginPredicate, Origins } from '../origins.ts'
 export { type CorsOptions, cors } from './cors.ts'

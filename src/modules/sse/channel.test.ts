@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { SseChannel, type SseChannelOptions } from './channel.ts'
 
-/** What a client that reads now gets, up to the first wait. */
+/** Reads all events that the client gets without waiting. */
 async function readAll(client: AsyncIterable<{ bytes: Uint8Array }>): Promise<string[]> {
   const iterator = client[Symbol.asyncIterator]()
   const texts: string[] = []
@@ -21,10 +21,10 @@ function filled(options: SseChannelOptions, count: number) {
   const queued = Array.from({ length: count }, (_, i) => channel.send(String(i)))
   return { channel, client, queued }
 }
-/** `data: 0\n\n` and what it costs in a queue. */
+/** The cost of `data: 0\n\n` in a queue. */
 const COST = 9 + 64
 
-test('a client gets what is sent from the moment it listens, in order', async () => {
+test('a client gets every event from the moment it listens, in order', async () => {
   const channel = new SseChannel()
   assert.equal(channel.send('too early'), 0)
   const client = channel.subscribe(null)
@@ -33,28 +33,28 @@ test('a client gets what is sent from the moment it listens, in order', async ()
   assert.deepEqual(await readAll(client), ['data: a', 'data: b'])
 })
 
-test('a full queue disconnects: what waits is dropped, and the stream ends', async () => {
+test('a full queue disconnects the client: its queue is discarded, and the stream ends', async () => {
   const { channel, client, queued } = filled({ maxQueuedBytes: 3 * COST }, 5)
   assert.deepEqual(queued, [1, 1, 1, 0, 0])
   assert.equal(channel.size, 0)
   assert.deepEqual(await readAll(client), ['end'])
 })
 
-test('with drop-oldest a client misses the oldest', async () => {
+test('with drop-oldest a client misses the oldest events', async () => {
   const { channel, client, queued } = filled({ maxQueuedBytes: 3 * COST, whenFull: 'drop-oldest' }, 5)
   assert.deepEqual(queued, [1, 1, 1, 1, 1])
   assert.deepEqual(await readAll(client), ['data: 2', 'data: 3', 'data: 4'])
   assert.equal(channel.size, 1)
 })
 
-test('with drop-oldest an event that is larger than a queue is missed, and no other', async () => {
+test('with drop-oldest a client misses only an event that is larger than a queue', async () => {
   const { channel, client } = filled({ maxQueuedBytes: 3 * COST, whenFull: 'drop-oldest' }, 2)
   assert.equal(channel.send('x'.repeat(4 * COST)), 0)
   assert.equal(channel.send('y'), 1)
   assert.deepEqual(await readAll(client), ['data: 0', 'data: 1', 'data: y'])
 })
 
-test('with disconnect an event that is larger than a queue ends the stream, empty as its queue may be', async () => {
+test('with disconnect an event that is larger than a queue ends the stream, even if the queue is empty', async () => {
   const { channel, client } = filled({ maxQueuedBytes: 3 * COST }, 0)
   assert.equal(channel.send('x'.repeat(4 * COST)), 0)
   assert.deepEqual(await readAll(client), ['end'])
@@ -62,7 +62,7 @@ test('with disconnect an event that is larger than a queue ends the stream, empt
 })
 
 for (const whenFull of ['disconnect', 'drop-oldest'] as const) {
-  test(`with ${whenFull} a client that waits gets an event however large it is`, async () => {
+  test(`with ${whenFull} a waiting client gets an event of any size`, async () => {
     const { channel, client } = filled({ maxQueuedBytes: COST, whenFull }, 0)
     const next = client[Symbol.asyncIterator]().next()
     assert.equal(channel.send('x'.repeat(4 * COST)), 1)
@@ -70,7 +70,7 @@ for (const whenFull of ['disconnect', 'drop-oldest'] as const) {
   })
 }
 
-test('what was read makes room', async () => {
+test('an event that was read makes room for another', async () => {
   const { channel, client } = filled({ maxQueuedBytes: 3 * COST }, 3)
   const iterator = client[Symbol.asyncIterator]()
   for (let i = 0; i < 20; i++) {
@@ -79,7 +79,7 @@ test('what was read makes room', async () => {
   }
 })
 
-test('a client that comes again gets what it missed, which does not count for its queue', async () => {
+test('a client that reconnects gets what it missed, which does not count towards its queue', async () => {
   const channel = new SseChannel({ history: 4, maxQueuedBytes: 3 * COST })
   for (let i = 0; i < 6; i++) channel.send({ id: `${i}`, data: i })
   channel.send('without an id')
@@ -99,7 +99,7 @@ test('a client that comes again gets what it missed, which does not count for it
   assert.deepEqual(await readAll(channel.subscribe(null)), [])
 })
 
-test('endAll lets clients read what waits, and ends; the channel goes on for those who come again', async () => {
+test('endAll ends streams after the queued events; clients may connect to the channel again', async () => {
   const { channel, client } = filled({}, 2)
   channel.endAll()
   assert.equal(channel.size, 0)
@@ -109,7 +109,7 @@ test('endAll lets clients read what waits, and ends; the channel goes on for tho
   assert.deepEqual(await readAll(again), ['data: more'])
 })
 
-test('options that cannot be are refused', () => {
+test('invalid options are refused', () => {
   const wrong: unknown[] = [{ maxQueuedBytes: 0 }, { maxQueuedBytes: Number.NaN }, { whenFull: 'wait' }, { history: -1 }, { maxQueued: 1 }]
   for (const options of wrong) assert.throws(() => new SseChannel(options as SseChannelOptions), { code: 'WEIR_OPTION_INVALID' })
 })

@@ -1,30 +1,33 @@
-// Events for whoever listens: each is encoded once, and waits for each client in a queue with a bound.
+// Sends events to many clients. Each event is encoded once, and waits for each client in a bounded queue.
 
 import { checkNames, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import { EncodedEvent, type SseEvent } from './event.ts'
 
-/** What becomes of a client whose queue is full. */
+/** What happens to a client whose queue is full. */
 export type FullQueuePolicy = 'disconnect' | 'drop-oldest'
 
 export interface SseChannelOptions {
-  /** How many bytes of events may wait for one client, beyond what its socket holds. An event costs 64 bytes more than it has. Default 1 MiB. */
+  /**
+   * How many bytes of events may wait for one client, in addition to what its socket buffers. Each event counts 64 bytes more than its
+   * size. Default 1 MiB.
+   */
   readonly maxQueuedBytes?: number
   /**
-   * What becomes of a client that reads too slowly. `'disconnect'`, the default: its queue is dropped and its stream ends, so that it comes
-   * again and says what it saw last. `'drop-oldest'`: it misses the oldest events that wait, or the
-   * new one if that is larger than the whole queue.
+   * What happens to a client that reads too slowly. `'disconnect'`, the default, discards its queue and ends its stream, so that the client
+   * reconnects and sends the last id that it saw. `'drop-oldest'` discards the oldest waiting events, or the new event if it alone exceeds
+   * `maxQueuedBytes`.
    */
   readonly whenFull?: FullQueuePolicy
-  /** How many of the latest events that have an id are kept for clients that come again with Last-Event-ID. Default 0. */
+  /** How many of the latest events with an id are kept for clients that reconnect with Last-Event-ID. Default 0. */
   readonly history?: number
 }
 
 const OPTION_NAMES = namesOf<SseChannelOptions>()(['maxQueuedBytes', 'whenFull', 'history'])
 const DEFAULT_QUEUED_BYTES = 1024 * 1024
-/** What an event costs in a queue beside its bytes, which all queues share. */
+/** What an event costs in a queue in addition to its bytes, which all queues share. */
 const ENTRY_BYTES = 64
 
-/** One source of events, and all who listen to it. */
+/** A source of events with any number of listening clients. */
 export class SseChannel {
   readonly #maxQueuedBytes: number
   readonly #whenFull: FullQueuePolicy
@@ -36,21 +39,24 @@ export class SseChannel {
   constructor(options: SseChannelOptions = {}) {
     checkNames('channel', options, OPTION_NAMES)
     const { maxQueuedBytes = DEFAULT_QUEUED_BYTES, whenFull = 'disconnect', history = 0 } = options
-    if (whenFull !== 'disconnect' && whenFull !== 'drop-oldest') throw invalid('channel', `whenFull is ${JSON.stringify(whenFull)}`)
+    if (whenFull !== 'disconnect' && whenFull !== 'drop-oldest')
+      throw invalid('channel', `whenFull is ${JSON.stringify(whenFull)}, not "disconnect" or "drop-oldest"`)
     this.#maxQueuedBytes = wholeNumber('channel', 'maxQueuedBytes', maxQueuedBytes, 1)
     this.#whenFull = whenFull
     this.#historyLength = wholeNumber('channel', 'history', history)
   }
 
-  /** How many clients listen. */
+  /** The number of listening clients. */
   get size(): number {
     return this.#clients.size
   }
 
   /**
-   * Sends an event to all who listen. Never waits.
-   * @returns for how many it was queued
-   * @throws WEIR_RESULT_UNSENDABLE for what cannot be sent; nobody gets it then
+   * Sends an event to all listening clients. Never waits.
+   *
+   * @param event a string is the data of an event
+   * @returns the number of clients for which it was queued
+   * @throws WEIR_RESULT_UNSENDABLE for an event that cannot be sent; no client gets it then
    */
   send(event: SseEvent | string): number {
     const encoded = new EncodedEvent(event)
@@ -63,12 +69,12 @@ export class SseChannel {
     return queued
   }
 
-  /** Ends the streams of all who listen now, when they have read what waits for them. Who comes later or again is welcome. */
+  /** Ends the streams of all listening clients once they have read what is queued. The channel stays usable: clients may connect again. */
   endAll(): void {
     for (const client of this.#clients) client.finish()
   }
 
-  /** @internal Listens from now on, behind what was missed since `lastEventId`. */
+  /** @internal Listens from now on, beginning with the events that were missed since `lastEventId`. */
   subscribe(lastEventId: string | null): AsyncIterable<EncodedEvent> {
     const missed = lastEventId === null ? [] : this.#since(lastEventId)
     const client: Subscription = new Subscription(missed, () => this.#clients.delete(client))
@@ -76,7 +82,7 @@ export class SseChannel {
     return client
   }
 
-  /** An id that is not known is older than all that is kept. */
+  /** An unknown id counts as older than all events in the history. */
   #since(lastEventId: string): EncodedEvent[] {
     return this.#history.slice(this.#history.findLastIndex(({ id }) => id === lastEventId) + 1)
   }
@@ -84,11 +90,11 @@ export class SseChannel {
 
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-/** One client of a channel. Read by one reader, which asks again when it has had its answer. */
+/** One client of a channel. It has one reader, which waits for each event before it requests the next. */
 class Subscription implements AsyncIterableIterator<EncodedEvent> {
   readonly #onLeave: () => void
   #queue: EncodedEvent[]
-  /** Events at the front that do not count: they were missed, and all who missed them share them. */
+  /** Events at the front that do not count towards the limit: they come from the history, which all clients share. */
   #uncounted: number
   #queuedBytes = 0
   #deliver: ((result: IteratorResult<EncodedEvent>) => void) | null = null
@@ -104,7 +110,7 @@ class Subscription implements AsyncIterableIterator<EncodedEvent> {
     return this
   }
 
-  /** @returns whether the client will get it */
+  /** @returns whether the client will get the event */
   push(event: EncodedEvent, maxQueuedBytes: number, whenFull: FullQueuePolicy): boolean {
     if (this.#deliver !== null) {
       this.#give({ value: event })
@@ -116,14 +122,14 @@ class Subscription implements AsyncIterableIterator<EncodedEvent> {
       this.finish()
       return false
     }
-    if (cost > maxQueuedBytes) return false // no room that could be made would do
+    if (cost > maxQueuedBytes) return false // it would not fit into an empty queue
     while (this.#queuedBytes + cost > maxQueuedBytes && this.#queue.length > 0) this.#shift()
     this.#queue.push(event)
     this.#queuedBytes += cost
     return true
   }
 
-  /** Nothing more is pushed: the stream ends behind what waits. */
+  /** Accepts no more events: the stream ends after those that are queued. */
   finish(): void {
     this.#isFinished = true
     this.#onLeave()

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 
 import { encodeEvent, type SseEvent } from './event.ts'
 
-/** Reads one event as the standard says, with an opinion of its own. */
+/** Reads one event by the rules of the standard, independently of the code under test. */
 function read(text: string): Record<string, string> {
   const fields: Record<string, string> = {}
   for (const line of text.split(/\r\n|\r|\n/)) {
@@ -18,7 +18,7 @@ function read(text: string): Record<string, string> {
   return fields
 }
 
-test('an event has one line a field, and ends with an empty one', () => {
+test('an event has one line for each field, and ends with an empty line', () => {
   assert.equal(encodeEvent({ data: 'a', event: 'b', id: 'c', retry: 5, comment: 'd' }), ': d\nretry: 5\nid: c\nevent: b\ndata: a\n\n')
   assert.equal(encodeEvent('text'), 'data: text\n\n')
   assert.equal(encodeEvent(''), 'data: \n\n')
@@ -27,12 +27,12 @@ test('an event has one line a field, and ends with an empty one', () => {
   assert.equal(encodeEvent({ id: '' }), 'id: \n\n')
 })
 
-test('each kind of line end in data begins a new line of data', () => {
+test('every kind of line end in data begins a new data line', () => {
   assert.equal(encodeEvent('a\nb\rc\r\nd\n'), 'data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n')
   assert.equal(encodeEvent({ comment: 'a\rdata: b' }), ': a\n: data: b\n\n')
 })
 
-test('whatever the data, a client reads it as it was, but for its line ends', () => {
+test('a client reads any data unchanged, except for line ends', () => {
   const text = fc.string({ unit: fc.constantFrom('a', ' ', ':', '\r', '\n', '\0', 'data: ', '\u{feff}', 'ü', 'event: x') })
   const word = fc.string().filter((value) => !/[\r\n\0]/.test(value))
   fc.assert(
@@ -44,7 +44,7 @@ test('whatever the data, a client reads it as it was, but for its line ends', ()
   )
 })
 
-test('what would be read as something else is refused', () => {
+test('an event that would be read as something else is refused', () => {
   const circle: Record<string, unknown> = {}
   circle['itself'] = circle
   const refused: unknown[] = [

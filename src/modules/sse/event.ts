@@ -1,25 +1,28 @@
-// One server-sent event as bytes (WHATWG HTML §9.2.5 and §9.2.6).
+// Encodes a server-sent event (WHATWG HTML §9.2.5 and §9.2.6).
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { jsonTextOf } from '../../http/json-engine.ts'
 
-/** What an event may consist of. Nothing of it is required. */
+/** An event. Every member is optional. */
 export interface SseEvent {
-  /** Text is sent as it is, whatever its line ends: a client sees each of CRLF, CR and LF as LF. Anything else is sent as JSON. Without data, clients dispatch no event. */
+  /**
+   * The data. A string is sent as text: each CRLF, CR and LF in it reaches the client as LF. Anything else is sent as JSON. Without data,
+   * clients dispatch no event.
+   */
   readonly data?: unknown
-  /** Type of the event, `message` for clients unless it is given. No CR, LF or NUL. */
+  /** The type of the event. Without it, clients use `message`. Must not contain CR, LF or NUL. */
   readonly event?: string
-  /** What a client that comes again says in Last-Event-ID; empty forgets. No CR, LF or NUL. */
+  /** What a client that reconnects sends in Last-Event-ID. An empty string resets it. Must not contain CR, LF or NUL. */
   readonly id?: string
-  /** How long a client waits before it comes again, in milliseconds. */
+  /** How long a client waits before it reconnects, in milliseconds. */
   readonly retry?: number
-  /** Ignored by clients, seen in a trace. */
+  /** Text that clients ignore, for people who look at the wire. */
   readonly comment?: string
 }
 
-/** An event that is encoded once and sent to many. */
+/** An event that is encoded once and sent to many clients. */
 export class EncodedEvent {
   readonly bytes: Uint8Array
   readonly id: string | null
@@ -32,7 +35,10 @@ export class EncodedEvent {
 
 const LINE_END = /\r\n|\r|\n/
 
-/** @param event text is an event with this data @throws WEIR_RESULT_UNSENDABLE for what cannot be sent, or would be read as something else */
+/**
+ * @param event a string is the data of an event
+ * @throws WEIR_RESULT_UNSENDABLE for an event that cannot be sent, or that would be read as something else
+ */
 export function encodeEvent(event: SseEvent | string): string {
   if (typeof event === 'string') return `${lines('data', event)}\n`
   if (typeof event !== 'object' || event === null) throw unsendable('event', event)
@@ -46,7 +52,7 @@ export function encodeEvent(event: SseEvent | string): string {
   return `${text}\n`
 }
 
-/** One field a line: a line end inside would end the field, and what follows would be read as another. */
+/** Writes one field for each line: a line end inside would end the field, and the rest would be read as another one. */
 function lines(name: string, text: string): string {
   if (typeof text !== 'string') throw unsendable(name || 'comment', text)
   return text
@@ -57,12 +63,13 @@ function lines(name: string, text: string): string {
 
 function oneLine(name: string, text: string): string {
   if (typeof text !== 'string') throw unsendable(name, text)
-  if (/[\r\n\0]/.test(text)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `"${name}" of an event holds a line end or NUL`)
+  if (/[\r\n\0]/.test(text)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `"${name}" of an event contains a line end or NUL`)
   return text
 }
 
 function wholeNumber(ms: number): number {
-  if (!Number.isSafeInteger(ms) || ms < 0) throw new WeirError('WEIR_RESULT_UNSENDABLE', '"retry" of an event is no number of milliseconds')
+  if (!Number.isSafeInteger(ms) || ms < 0)
+    throw new WeirError('WEIR_RESULT_UNSENDABLE', '"retry" of an event is not a number of milliseconds')
   return ms
 }
 

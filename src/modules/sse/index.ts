@@ -1,4 +1,4 @@
-// weir/sse: the public face.
+// The public API of weir/sse.
 
 export { type FullQueuePolicy, SseChannel, type SseChannelOptions } from './channel.ts'
 export type { SseEvent } from './event.ts'

@@ -1,4 +1,4 @@
-// Server-sent events (WHATWG HTML §9.2): what a handler returns to send them. The entry `weir/sse`.
+// Server-sent events (WHATWG HTML §9.2), which a handler sends by returning `sse(…)`.
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
@@ -13,17 +13,20 @@ import { encodeEvent, type SseEvent } from './event.ts'
 import { type OpenSource, type SourceItem, SseStream } from './stream.ts'
 
 /**
- * Where the events of one client come from: a channel, an async iterable, or a function that gives one. A function is called when the answer
- * begins; its signal aborts when the client has left or the server stops, and what the iterable waits for should end with it.
+ * Where the events for one client come from: a channel, an async iterable, or a function that returns one. A function is called when the
+ * response begins. It receives a signal that aborts when the client has left or the server stops; pass it on to what the iterable waits
+ * for.
  */
 export type SseSource = SseChannel | AsyncIterable<SseEvent | string> | ((signal: AbortSignal) => AsyncIterable<SseEvent | string>)
 
 export interface SseOptions {
-  /** How long a client is left without a word before a comment is sent, in milliseconds; null: for ever. Default 15 s. */
+  /** How long a stream may be silent before a comment is sent, in milliseconds; null: never. Default 15 s. */
   readonly heartbeat?: number | null
-  /** How long the client waits before it comes again, in milliseconds. Default: up to the client, 3 s in Chromium. */
+  /** How long the client waits before it reconnects, in milliseconds. Default: the client decides, 3 s in Chromium. */
   readonly retry?: number
-  /** Sent last when the server stops, behind which the stream ends. Default: a comment. `{ retry: 10_000 }` keeps clients away for a while. */
+  /**
+   * The last event of a stream that ends because the server stops. Default: a comment. `{ retry: 10_000 }` keeps clients away for 10 s.
+   */
   readonly farewell?: SseEvent
 }
 
@@ -32,16 +35,18 @@ const DEFAULT_HEARTBEAT_MS = 15_000
 const DEFAULT_FAREWELL: SseEvent = { comment: 'the server stops' }
 
 /**
- * Answers with a stream of events, on `session.response`: return what it gives. It ends when the source does, when the client leaves and when
- * the server stops. The source is asked no faster than the client reads.
- * @throws WEIR_OPTION_INVALID, WEIR_RESULT_UNSENDABLE for a farewell that cannot be sent
+ * Prepares a stream of events on `session.response`, and returns that response for the handler to return. The stream ends with its source,
+ * when the client leaves, and when the server stops. Events are requested from the source no faster than the client reads.
+ *
+ * @throws WEIR_OPTION_INVALID; WEIR_RESULT_UNSENDABLE for a farewell that cannot be sent
  */
 export function sse(session: HttpSession, source: SseSource, options: SseOptions = {}): HttpResponse {
   checkNames('sse', options, OPTION_NAMES)
   if (!isSource(source))
-    throw invalid('sse', `the source is a channel, an async iterable or a function that gives one, not ${kindOf(source)}`)
+    throw invalid('sse', `the source must be a channel, an async iterable or a function that returns one, not ${kindOf(source)}`)
   const { heartbeat = DEFAULT_HEARTBEAT_MS, retry, farewell = DEFAULT_FAREWELL } = options
-  if (heartbeat !== null && !(heartbeat > 0)) throw new WeirError('WEIR_OPTION_INVALID', `heartbeat is ${heartbeat}`)
+  if (heartbeat !== null && !(heartbeat > 0))
+    throw new WeirError('WEIR_OPTION_INVALID', `heartbeat is ${heartbeat}, not a positive number of milliseconds or null`)
   const stream = new SseStream(sourceOf(session, source), session.server.stopping, {
     greeting: encodeEvent(retry === undefined ? { comment: '' } : { retry }),
     farewell: encodeEvent(farewell),
@@ -55,16 +60,16 @@ function isSource(source: unknown): boolean {
   return typeof source === 'object' && source !== null && Symbol.asyncIterator in source
 }
 
-/** A channel is listened to from the moment at which the answer begins. */
+/** Listens to a channel only once the response begins. */
 function sourceOf(session: HttpSession, source: SseSource): AsyncIterable<SourceItem> | OpenSource {
   if (!(source instanceof SseChannel)) return source
   const lastId = lastEventId(session.request)
   return () => source.subscribe(lastId)
 }
 
-/** The id of the last event that a client saw which comes again; null when it saw none. Untrusted, like all that a client sends. */
+/** The id of the last event that a reconnecting client saw; null if it sent none. Untrusted, like everything that a client sends. */
 export function lastEventId(request: HttpRequest): string | null {
   const value = request.header('last-event-id')
-  // Sent as UTF-8, read as one byte a character.
+  // Clients send the id in UTF-8, but fields are decoded as latin1.
   return value === null || value === '' ? null : Buffer.from(value, 'latin1').toString('utf8')
 }

@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import { type HeartbeatListener, startHeartbeat, stopHeartbeat } from '../heartbeat-timer.ts'
 import { SseStream } from './stream.ts'
 
-/** An interval that no other test has. */
+/** An interval that no other test uses. */
 const INTERVAL_MS = 61_234
 const member: HeartbeatListener = { onHeartbeat() {} }
 
-/** What streams of the interval have in common now, or would have. */
+/** The timer that streams with this interval share now, or would share. */
 function timerNow() {
   const timer = startHeartbeat(INTERVAL_MS, member)
   stopHeartbeat(timer, member)
@@ -20,7 +20,7 @@ function stream(): SseStream {
   return new SseStream(source, new AbortController().signal, { greeting: ':', farewell: ':', heartbeatMs: INTERVAL_MS })
 }
 
-test('streams with one interval share a timer, which is not kept when the last has ended', async () => {
+test('streams with the same interval share a timer, which is removed with the last stream', async () => {
   const [first, second, unused] = [stream(), stream(), stream()]
   await first.next()
   const timer = timerNow()

@@ -1,7 +1,7 @@
-// The events of one client on their way out: those of a source, heartbeats while it has none, and a last word when the server stops.
+// The stream of events for one client: those of a source, heartbeats while the source is silent, and a farewell when the server stops.
 //
-// Pulled by the answer, no faster than the client reads, and asks the source no faster: whoever does not read costs nothing here. Between
-// two pulls nothing is made, no heartbeat either.
+// The response pulls it no faster than the client reads, and the stream pulls its source no faster, so a client that does not read costs
+// nothing here. Between two pulls nothing is created, not even a heartbeat.
 
 import { closeSource, takeSource } from '../../http/answer/byte-source.ts'
 
@@ -9,9 +9,9 @@ import { type HeartbeatListener, type HeartbeatTimer, startHeartbeat, stopHeartb
 import { addShutdownListener, removeShutdownListener, type ShutdownListener } from '../shutdown-listeners.ts'
 import { EncodedEvent, encodeEvent, type SseEvent } from './event.ts'
 
-/** What comes from a source. */
+/** What a source yields. */
 export type SourceItem = SseEvent | string | EncodedEvent
-/** Where events come from: opened when the first one is wanted. */
+/** A source that is opened when its first event is needed. */
 export type OpenSource = (signal: AbortSignal) => AsyncIterable<SourceItem>
 
 /** How a stream behaves. */
@@ -20,7 +20,7 @@ export interface StreamSettings {
   readonly greeting: string
   /** Sent last when the server stops. */
   readonly farewell: string
-  /** Null: none. */
+  /** Null: no heartbeats. */
   readonly heartbeatMs: number | null
 }
 
@@ -28,7 +28,7 @@ type Piece = string | Uint8Array
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
 const HEARTBEAT: IteratorResult<Piece> = { value: ':\n\n' }
 
-/** The client waits for the next piece. */
+/** The pending request for the next piece. */
 interface Waiter {
   resolve(result: IteratorResult<Piece>): void
   reject(error: unknown): void
@@ -38,13 +38,13 @@ export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListene
   readonly #source: AsyncIterable<SourceItem> | OpenSource
   readonly #stopping: AbortSignal
   readonly #settings: StreamSettings
-  /** Null: it has not begun, has ended, or wants no heartbeats. */
+  /** Null before the stream begins, after it has ended, and without heartbeats. */
   #heartbeat: HeartbeatTimer | null = null
-  /** Aborts when nothing more is wanted of the source. */
+  /** Aborts when nothing more is needed from the source. */
   readonly #ending = new AbortController()
   #items: AsyncIterator<SourceItem> | null = null
   #isAsked = false
-  /** What the source answered while the client did not wait: a heartbeat was on its way. */
+  /** What the source delivered while the client was not waiting, because it had just received a heartbeat. */
   #ready: Promise<IteratorResult<SourceItem>> | null = null
   #waiter: Waiter | null = null
   #lastPieceAt = 0
@@ -71,14 +71,14 @@ export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListene
     })
   }
 
-  /** The client has left, or the answer was never sent. */
+  /** The client has left, or the response was never sent. */
   async return(): Promise<IteratorResult<Piece>> {
     this.#end()
     this.#take()?.resolve(DONE)
     return DONE
   }
 
-  /** The source need not be told by anybody else. Who waits hears of it now, others when they ask. */
+  /** The server stops. The stream itself tells its source. A waiting client gets the farewell now, any other with its next pull. */
   stop(): void {
     this.#ending.abort()
     this.#take()?.resolve(this.#sayFarewell())
@@ -88,7 +88,7 @@ export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListene
     if (this.#waiter !== null && now - this.#lastPieceAt >= this.#settings.heartbeatMs!) this.#take()!.resolve(HEARTBEAT)
   }
 
-  /** The source listens from here on: what it has to say waits there until it is asked. */
+  /** The source listens from here on, and keeps what it has to send until it is pulled. */
   #begin(): IteratorResult<Piece> {
     addShutdownListener(this.#stopping, this)
     const { heartbeatMs } = this.#settings
@@ -112,20 +112,20 @@ export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListene
     answer.then(onAnswer, onAnswer)
   }
 
-  /** Hands on what the source has answered. */
+  /** Passes on what the source has delivered. */
   #hear(answer: Promise<IteratorResult<SourceItem>>): void {
     this.#ready = null
     answer
       .then((result) => {
         if (result.done === true) this.#end()
-        // Made before anybody is taken: it throws for what cannot be sent, which is for whoever waits to hear.
+        // Encode before taking the waiter: encoding throws for what cannot be sent, and the waiter has to get that error.
         const given = result.done === true ? DONE : { value: pieceOf(result.value) }
         this.#take()?.resolve(given)
       })
       .catch((error: unknown) => this.#take()?.reject(error))
   }
 
-  /** Whoever waits gets something now. */
+  /** Takes the waiter, which gets a piece now. */
   #take(): Waiter | null {
     const waiter = this.#waiter
     this.#waiter = null
@@ -150,7 +150,7 @@ export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListene
   }
 }
 
-/** What it throws or rejects with is no longer of interest. */
+/** Errors of a source that is no longer needed do not matter. */
 async function close(items: AsyncIterator<SourceItem>): Promise<void> {
   await items.return?.()
 }

@@ -22,7 +22,7 @@ function fileOf(size: number, changedMs = 0): StaticFile {
   }
 }
 
-test('a file is kept and given without a look for as long as was said', async () => {
+test('within checkInterval a file is returned without a check', async () => {
   const cache = new StaticCache(10_000, FOREVER)
   const file = fileOf(100)
   cache.keep('a', file)
@@ -34,17 +34,17 @@ test('a file is kept and given without a look for as long as was said', async ()
   assert.equal(await always.check('a', async () => 'same'), file)
 })
 
-test('a file that has changed is dropped, and its room is free', async () => {
+test('a file that has changed is dropped, which makes room for others', async () => {
   const cache = new StaticCache(3_100, FOREVER)
   cache.keep('a', fileOf(1_000))
   assert.equal(await cache.check('a', async () => 'other'), null)
   assert.equal(cache.peek('a'), null)
   cache.keep('b', fileOf(1_000))
   cache.keep('c', fileOf(10))
-  assert.equal(cache.peek('b') === null, false, 'both fit, because the first is gone')
+  assert.equal(cache.peek('b') === null, false, 'both fit, because the first was dropped')
 })
 
-test('files take no more room than was given; what was looked at longest ago goes first', async () => {
+test('files take at most maxBytes; the file with the oldest check is dropped first', async () => {
   const cache = new StaticCache(5_000, FOREVER)
   for (const name of ['a', 'b']) cache.keep(name, fileOf(1_000))
   await cache.check('a', async () => 'same')
@@ -57,18 +57,18 @@ test('files take no more room than was given; what was looked at longest ago goe
   assert.deepEqual(
     ['a', 'c', 'd'].map((name) => cache.peek(name) !== null),
     [true, true, false],
-    'what is too large pushes nothing out',
+    'a file that is too large drops no other',
   )
 })
 
-test('a file read again replaces itself and is counted once', () => {
+test('a file that is read again is counted once', () => {
   const cache = new StaticCache(4_500, FOREVER)
   cache.keep('a', fileOf(1_000))
   for (let i = 0; i < 10; i++) cache.keep('b', fileOf(1_000))
   assert.equal(cache.peek('a') !== null && cache.peek('b') !== null, true)
 })
 
-test('a file that has changed lately is not kept: a second change might not show', () => {
+test('a file that was changed recently is not kept, because a second change might go unnoticed', () => {
   const cache = new StaticCache(10_000, FOREVER)
   cache.keep('a', fileOf(100, Date.now()))
   assert.equal(cache.peek('a'), null)

@@ -1,45 +1,47 @@
-// Files that were read, for as long as they are what lies on the disk: looked at again after a while, dropped when others need the room.
+// Keeps files in memory for as long as they match those on the disk. They are checked again after a while, and dropped when others need the
+// room.
 //
-// Looked at by `stat`, not by `fs.watch`: that misses changes on network and container file systems, and its watches are counted. A look
-// costs a hit a tenth of a millisecond, and there is one a second at most for each file; what it finds is in the very answer that asked.
+// Files are checked by `stat`, because `fs.watch` misses changes on network and container file systems, and the number of watches is
+// limited. A check costs a request a tenth of a millisecond, and happens at most once a second for each file. The request that triggers it
+// gets the result.
 
 import { isSettled } from '../../http/files/representation.ts'
 
 import type { StaticFile } from './file.ts'
 
-/** What an entry takes beside its bytes: names, times, the objects themselves. */
+/** What an entry takes in addition to the file's bytes: names, times, the objects themselves. */
 const ENTRY_BYTES = 1_024
 
 interface Entry {
   readonly file: StaticFile
   readonly bytes: number
-  /** By `performance.now()`. */
+  /** Measured by `performance.now()`. */
   checkedAt: number
 }
 
 export class StaticCache {
   readonly #maxBytes: number
   readonly #checkInterval: number
-  /** The one that was looked at longest ago first. */
+  /** Sorted by the time of the last check, the oldest first. */
   readonly #entries = new Map<string, Entry>()
   #bytes = 0
 
   /**
-   * @param maxBytes for all files together, `ENTRY_BYTES` for each included
-   * @param checkInterval milliseconds
+   * @param maxBytes for all files together, including `ENTRY_BYTES` for each
+   * @param checkInterval in milliseconds
    */
   constructor(maxBytes: number, checkInterval: number) {
     this.#maxBytes = maxBytes
     this.#checkInterval = checkInterval
   }
 
-  /** The file, if it need not be looked at. */
+  /** Returns the file if it does not have to be checked. */
   peek(name: string): StaticFile | null {
     const entry = this.#entries.get(name)
     return entry !== undefined && performance.now() - entry.checkedAt < this.#checkInterval ? entry.file : null
   }
 
-  /** The file, if nothing has changed: `fingerprintOf` is asked. */
+  /** Returns the file if `fingerprintOf` returns the same fingerprint as before. */
   async check(name: string, fingerprintOf: () => Promise<string>): Promise<StaticFile | null> {
     const entry = this.#entries.get(name)
     if (entry === undefined) return null
@@ -56,7 +58,7 @@ export class StaticCache {
     return entry.file
   }
 
-  /** Keeps a file that was just read, unless it is too large, or has changed so lately that a second change might not show. */
+  /** Keeps a file that was just read, unless it is too large or was changed so recently that a second change might go unnoticed. */
   keep(name: string, file: StaticFile): void {
     const now = Date.now()
     let bytes = ENTRY_BYTES

@@ -1,19 +1,19 @@
-// Whether a request that found no file is that of a page which routes in the browser: then it is given the page of the application.
+// Decides which requests without a file come from a page that does its own routing, and get the application's page.
 
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { typeOf } from '../../http/files/file.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 
-/** What the answer depends on. */
+/** The fields on which the response depends. */
 export const FALLBACK_VARY = ['Accept', 'Sec-Fetch-Mode']
 
-/** A person goes there: browsers say so in Sec-Fetch-Mode, where they say anything; else a client that takes pages is meant. */
+/** Whether a person navigates there. Browsers send Sec-Fetch-Mode; without it, the client must accept HTML. */
 export function isNavigation(request: HttpRequest): boolean {
   const mode = request.header('sec-fetch-mode')
   return mode === null ? /\btext\/html\b/i.test(request.header('accept') ?? '') : mode === 'navigate'
 }
 
-/** Not where the last segment ends as a file of a known type: a picture that is missing is a 404, whoever asks. */
+/** False if the last segment has the extension of a known file type: a missing image is a 404 for everyone. */
 export async function isPagePath({ path }: HttpRequest): Promise<boolean> {
   return (await typeOf(path.slice(path.lastIndexOf('/') + 1))) === BYTES_TYPE
 }

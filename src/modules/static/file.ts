@@ -1,4 +1,4 @@
-// One file below a root, as it is on the disk: where it really lies, its precompressed forms beside it, and its bytes if they are few.
+// Reads one file below a root from the disk: its real path, its precompressed versions, and its bytes if they are few.
 
 import type { BigIntStats } from 'node:fs'
 import { lstat, realpath, stat } from 'node:fs/promises'
@@ -9,33 +9,33 @@ import { FileSource } from '../../http/files/file-source.ts'
 import { MemoryFile } from '../../http/files/memory-file.ts'
 import type { FileState } from '../../http/files/representation.ts'
 
-/** Codings of the files that may lie beside another one, and how their names end. */
+/** The codings of precompressed files, and the ends of their names. */
 export const PRECOMPRESSED = { br: '.br', gzip: '.gz' } as const
 
 export type PrecompressedEncoding = keyof typeof PRECOMPRESSED
 
-/** One form of a file. */
+/** One version of a file. */
 export interface StaticVariant {
   readonly coding: PrecompressedEncoding | null
-  /** Where it really lies. */
+  /** The real path. */
   readonly path: string
-  /** Which file that is, whatever its content. */
+  /** Identifies the file on the disk, whatever its content. */
   readonly inode: string
   readonly state: FileState
-  /** Null for what is too large to be kept. */
+  /** Null if the file is too large to be kept. */
   readonly memory: MemoryFile | null
 }
 
-/** A file and its forms, the plain one first. */
+/** A file and its versions, the uncompressed one first. */
 export interface StaticFile {
   /** Its path below the root, with slashes. */
   readonly name: string
   readonly contentType: string
   readonly cacheControl: string | null
-  /** Other fields, names and values in turn. */
+  /** Other fields: name, value, name, value. */
   readonly fields: readonly string[]
   readonly variants: readonly [StaticVariant, ...StaticVariant[]]
-  /** Changes when one of the files does, or goes, or another form comes. */
+  /** Changes when a version of the file is changed, removed or added. */
   readonly fingerprint: string
 }
 
@@ -43,34 +43,34 @@ export interface StaticRoot {
   readonly path: string
   readonly followSymlinks: boolean
   readonly precompressed: readonly PrecompressedEncoding[]
-  /** Larger files are not read. */
+  /** Larger files are not read into memory. */
   readonly maxFileBytes: number
   /** By the path below the root; null: none. */
   cacheControlOf(name: string): string | null
-  /** The same for other fields; a Content-Type stands for the one that the name would give. */
+  /** Other fields, by the path below the root. A Content-Type replaces the one that follows from the extension. */
   headersOf(name: string): Readonly<Record<string, string>>
 }
 
-/** What was read of one form. */
+/** What was read of one version. */
 interface Form extends Omit<StaticVariant, 'memory'> {
-  /** Which file was opened. */
+  /** Identifies the file that was opened. */
   readonly mark: string
-  /** Null for what is too large to be kept. */
+  /** Null if the file is too large to be kept. */
   readonly bytes: Uint8Array | null
 }
 
-/** What the file system says when there is nothing of that name. */
+/** Errors of the file system that mean that there is no such file. */
 const ABSENT: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ERR_INVALID_ARG_VALUE'])
 const FORBIDDEN: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM'])
-/** So often a file is read again that changes while it is. */
+/** How often to read a file again that changes in the meantime. */
 const MOST_ATTEMPTS = 3
 
 /**
- * The file called `name` (with slashes) below the root. Where it lies is asked first and that place is opened: a link on the way leads
- * nowhere outside, unless the program allows it, also when the name is turned to one meanwhile. Somebody who may swap directories below the
- * root at that very moment is not held off.
+ * Reads the file called `name` (with slashes) below the root. It first resolves where the file really is, and then opens that place. So a
+ * link cannot lead outside the root unless the program allows it, even if the name is replaced with a link in the meantime. This does not
+ * protect against somebody who can swap directories below the root at that very moment.
  *
- * @returns 'directory'; null when there is nothing to serve; 403 for what may not be read
+ * @returns 'directory'; null if there is nothing to serve; 403 for a file that may not be read
  */
 export async function loadStaticFile(root: StaticRoot, name: string): Promise<StaticFile | 'directory' | 403 | null> {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
@@ -80,9 +80,11 @@ export async function loadStaticFile(root: StaticRoot, name: string): Promise<St
   return null
 }
 
-/** @returns 'changed' when what was opened is not what was found: names were turned elsewhere meanwhile, and it may be anybody's */
+/**
+ * @returns 'changed' if the opened file is not the one that was found: a name was changed in the meantime, so the file may be any other
+ */
 async function loadOnce(root: StaticRoot, name: string): Promise<StaticFile | 'directory' | 403 | 'changed' | null> {
-  // Taken before anything is read: what changes meanwhile has another one at the next look.
+  // Taken before anything is read, so that a change in the meantime shows at the next check.
   const fingerprint = await fingerprintOf(root, name)
   const realRoot = await realRootOf(root)
   const place = await placeOf(root, realRoot, name)
@@ -111,7 +113,7 @@ async function loadOnce(root: StaticRoot, name: string): Promise<StaticFile | 'd
   return { name, contentType, cacheControl, fields, variants: [prepare(plain), ...forms.map(prepare)], fingerprint }
 }
 
-/** What tells one state of a file and its forms from another, without reading any. */
+/** Identifies the state of a file and its versions without reading them. */
 export async function fingerprintOf(root: StaticRoot, name: string): Promise<string> {
   const names = [name, ...root.precompressed.map((coding) => name + PRECOMPRESSED[coding])]
   const realRoot = await realRootOf(root)
@@ -119,15 +121,18 @@ export async function fingerprintOf(root: StaticRoot, name: string): Promise<str
   return marks.join(' ')
 }
 
-/** Where it lies is part of it: a name may be turned elsewhere. The time of a change of the inode shows also where that of the content was set back. */
+/**
+ * The mark contains the real path, because a name may lead elsewhere later. The time of the inode's change reveals a change even if the
+ * time of the content was set back.
+ */
 async function markOf(root: StaticRoot, realRoot: string | null, name: string): Promise<string> {
   const place = await placeOf(root, realRoot, name)
-  // Not what a link leads to: where it really lies there is none, unless one has come since.
+  // `lstat`, because the real path is not a link, unless one has been put there since.
   const stats = place === null || place === 403 ? null : await unlessAbsent(lstat(place, { bigint: true }))
   return stats === null || stats === 403 ? String(place) : markOfStats(place as string, stats)
 }
 
-/** Tells one file from another. */
+/** Identifies a file. */
 export function inodeOf({ dev, ino }: BigIntStats): string {
   return `${dev}:${ino}`
 }
@@ -136,13 +141,13 @@ function markOfStats(place: string, { dev, ino, size, mtimeNs, ctimeNs }: BigInt
   return [place, dev, ino, size, mtimeNs, ctimeNs].join(':')
 }
 
-/** Asked each time: the root may be a link too, that a deployment turns to another directory. Null where it is not there. */
+/** Resolved each time: the root may be a link that a deployment points to another directory. Null if it does not exist. */
 async function realRootOf({ path }: StaticRoot): Promise<string | null> {
   const place = await unlessAbsent(realpath(path))
   return place === 403 ? null : place
 }
 
-/** Where it really lies; null when it lies nowhere, or outside of the root; 403 where nobody may look. */
+/** The real path; null if there is none, or if it is outside the root; 403 if it may not be resolved. */
 async function placeOf({ path, followSymlinks }: StaticRoot, realRoot: string | null, name: string): Promise<string | 403 | null> {
   const place = await unlessAbsent(realpath(join(path, name)))
   if (place === null || place === 403 || followSymlinks) return place

@@ -1,15 +1,15 @@
-// Fields that a program wants on its files, beside those that the module sets itself.
+// Fields that the program sets on its files in addition to those of the module.
 
 import { invalid } from '../../base/options.ts'
 import { HttpResponse } from '../../http/answer/response.ts'
 
-/** Fields by their names, for every file, or by its path below the root. */
+/** Fields by name, for every file or by its path below the root. */
 export type StaticHeaders = Readonly<Record<string, string>> | ((path: string) => Readonly<Record<string, string>>)
 
-/** What says which bytes these are is never a matter of opinion. */
+/** Fields that describe the sent bytes. Only the module may set them. */
 const OWN = /^(?:etag|last-modified|accept-ranges|content-(?:encoding|length|range)|vary|cache-control|connection|transfer-encoding)$/i
 
-/** @throws WEIR_OPTION_INVALID for what cannot be sent, from what it returns as well */
+/** @throws WEIR_OPTION_INVALID for fields that cannot be sent; the returned function throws it too */
 export function headersOf(option: StaticHeaders): (path: string) => Readonly<Record<string, string>> {
   if (typeof option === 'function') return (path) => checked(option(path))
   const headers = checked(option)
@@ -17,10 +17,10 @@ export function headersOf(option: StaticHeaders): (path: string) => Readonly<Rec
 }
 
 function checked(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  if (typeof headers !== 'object' || headers === null) throw invalid('static', `headers is ${typeof headers}, not fields by their names`)
+  if (typeof headers !== 'object' || headers === null) throw invalid('static', `headers is ${typeof headers}, not an object of fields`)
   for (const [name, value] of Object.entries(headers)) {
-    if (OWN.test(name)) throw invalid('static', `headers: ${name} is the module's own`)
-    if (typeof value !== 'string') throw invalid('static', `headers: ${name} is ${typeof value}, not a text`)
+    if (OWN.test(name)) throw invalid('static', `headers: ${name} is set by the module itself`)
+    if (typeof value !== 'string') throw invalid('static', `headers: ${name} is ${typeof value}, not a string`)
     try {
       new HttpResponse().header(name, value)
     } catch (error) {

@@ -1,4 +1,4 @@
-// weir/static: the public face.
+// The public API of weir/static.
 
 export type { PrecompressedEncoding } from './file.ts'
 export type { StaticHeaders } from './headers.ts'

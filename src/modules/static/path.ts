@@ -1,18 +1,18 @@
-// Which file a path of a URL names below a root, or that it names none. Nothing here asks the file system: what could lead out of the root,
-// or means different things to different systems, is refused by its text alone. Where links lead is looked at later.
+// Maps the path of a URL to a file below a root, or refuses it. It judges by the text alone and does not access the file system: it refuses
+// whatever could lead outside the root, or means different things to different systems. Links are resolved later.
 
-/** Names that Windows gives to devices, whatever follows a dot. */
+/** Names that Windows reserves for devices, whatever follows a dot. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\.|$)/i
 
-/** What a Windows file system reads in another way: streams and drives (`:`), wildcards, and dots and blanks at the end, which it drops. */
+/** Text with a special meaning on Windows: streams and drives (`:`), wildcards, and dots and blanks at the end, which Windows removes. */
 function meansMoreOnWindows(segment: string): boolean {
   return /[:*?"<>|\u0000-\u001f]/.test(segment) || /[. ]$/.test(segment) || DEVICE.test(segment)
 }
 
 /**
- * The path below the root, with slashes; a slash at the end stands for a directory, and the root itself is ''. Null for what is never
- * served: other paths than those below `prefix`, empty segments, names that begin with a dot unless they are among `dotfiles`, a backslash,
- * NUL, an encoded slash, a drive letter; on Windows what has a meaning of its own there.
+ * Returns the path below the root, with slashes. A slash at the end means a directory, and '' is the root itself. Null for paths that are
+ * never served: those outside `prefix`, with an empty segment, with a name that begins with a dot and is not in `dotfiles`, with a
+ * backslash, NUL, an encoded slash or a drive letter, and on Windows those with a special meaning there.
  *
  * @param path of the URL, decoded once, with `%2F` left in it: `request.path`
  * @param prefix `/` or `/…/`

@@ -1,7 +1,7 @@
-// `weir/static`: the files of a directory, below a path of the URL.
+// `weir/static`: serves the files of a directory under a path of the URL.
 //
-// A middleware and not a route: it looks only where no route was found, so routes win whatever their order, cost nothing more, and what
-// is no file goes on to the next directory or to the 404.
+// It is a middleware and not a route. It looks for a file only if no route was found. So routes take precedence whatever the order and cost
+// nothing extra, and a request without a file continues to the next directory or to the 404.
 
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -31,40 +31,52 @@ import { headersOf, type StaticHeaders } from './headers.ts'
 import { readStaticPath } from './path.ts'
 
 export interface StaticOptions {
-  /** The directory. It must be there when the module is made; a relative path counts from the working directory of the process. */
+  /** The directory. It must exist when the module is created. A relative path is resolved against the working directory of the process. */
   readonly root: string
-  /** Path of the URL that stands for it. Default `/`. */
+  /** The path of the URL under which the files appear. Default `/`. */
   readonly prefix?: string
   /**
-   * The file that a path with a slash at its end stands for; a directory without that slash is redirected there. Default `index.html`;
-   * false: none.
+   * The file to send for a path that ends with a slash; a directory without that slash is redirected there. Default `index.html`; false:
+   * none.
    */
   readonly index?: string | false
-  /** Ends that are tried where there is no file of the name itself, in this order: with `['html']`, `/about` is `about.html`. Default none. */
+  /**
+   * Extensions to try, in this order, if no file has exactly the requested name: with `['html']`, `/about` is `about.html`. Default none.
+   */
   readonly extensions?: readonly string[]
   /**
-   * The file, by its path below the root, for every page that is not there: `index.html` of an application that routes in the browser. It
-   * must be there when the module is made. Only for navigations, and never for what ends as a file of a known type. Default none.
+   * The file to send for pages that do not exist, by its path below the root: `index.html` of an application that does its own routing in
+   * the browser. It must exist when the module is created. It is sent for navigations only, and never for a path with the extension of a
+   * known file type. Default none.
    */
   readonly fallback?: string
   /**
-   * Cache-Control of every file, or by its path below the root; null: none. Default `no-cache`: clients keep it, and ask each time whether
-   * it has changed.
+   * The Cache-Control of every file, or a function of the path below the root that returns it; null: none. Default `no-cache`: clients keep
+   * the file, and check each time whether it has changed.
    */
   readonly cacheControl?: string | null | ((path: string) => string | null)
-  /** Other fields of every file, or by its path below the root; a Content-Type stands for that of the extension. Default none. */
+  /**
+   * Other fields of every file, or a function of the path below the root that returns them. A Content-Type replaces the one that follows
+   * from the extension. Default none.
+   */
   readonly headers?: StaticHeaders
   /** Names that are served although they begin with a dot, such as `.well-known`. Default none. */
   readonly dotfiles?: readonly string[]
   /** Whether links may lead out of the root. Default false. */
   readonly followSymlinks?: boolean
-  /** Whether `page.html.br` and `page.html.gz` are sent for `page.html` to clients that take them; a list says which. Default false. */
+  /**
+   * Whether to send `page.html.br` and `page.html.gz` instead of `page.html` to clients that accept them; a list selects codings. Default
+   * false.
+   */
   readonly precompressed?: boolean | readonly PrecompressedEncoding[]
-  /** Bytes of memory for files. What was not looked at for longest gives way. Default 32 MiB; 0: none are kept. */
+  /**
+   * Memory for files in bytes, including 1 KiB for each. When exceeded: the file that has gone unchecked for the longest time is dropped.
+   * Default 32 MiB; 0: no file is kept.
+   */
   readonly maxCacheBytes?: number
-  /** Larger files are read from the disk each time. Default 256 KiB. */
+  /** Size in bytes above which a file is read from the disk each time. Default 256 KiB. */
   readonly maxCachedFileBytes?: number
-  /** For how long a file in memory is sent without a look at the disk, in milliseconds. Default 1,000; 0: a look each time. */
+  /** How long a file in memory is sent without checking the disk, in milliseconds. Default 1,000; 0: it is checked each time. */
   readonly checkInterval?: number
 }
 
@@ -86,13 +98,15 @@ const OPTION_NAMES = namesOf<StaticOptions>()([
 const DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
 const DEFAULT_CACHED_FILE_BYTES = 256 * 1024
 const DEFAULT_CHECK_INTERVAL = 1_000
-/** So often a file is looked for whose name leads elsewhere by the time it is opened. */
+/** How often to look for a file whose name leads elsewhere by the time it is opened. */
 const MOST_ATTEMPTS = 3
 const FILE_METHODS = ['GET']
 
 /**
- * Serves the files below a directory. Several may be installed; the first that has the file answers.
- * @throws WEIR_OPTION_INVALID, also when there is no such directory or fallback; WEIR_PACKAGE_MISSING for `precompressed` without `negotiator`
+ * Returns a module that serves the files below a directory. Several can be installed; the first that has the file answers the request.
+ *
+ * @throws WEIR_OPTION_INVALID, also if the directory or the fallback does not exist; WEIR_PACKAGE_MISSING for `precompressed` without
+ *   `negotiator`
  */
 export function staticFiles(options: StaticOptions): Module {
   const files = new StaticFiles(options)
@@ -107,12 +121,12 @@ class StaticFiles {
   readonly root: StaticRoot
   readonly #index: string | false
   readonly #extensions: readonly string[]
-  /** Null: none. */
+  /** Null: no fallback. */
   readonly #fallback: string | null
   readonly #dotfiles: ReadonlySet<string>
   readonly #cache: StaticCache
   readonly #loading = new Map<string, Promise<StaticFile | 'directory' | 403 | null>>()
-  /** Null without precompressed forms. */
+  /** Null without precompressed versions. */
   readonly #chooser: EncodingChooser | null
 
   constructor(options: StaticOptions) {
@@ -120,16 +134,16 @@ class StaticFiles {
     const { root, prefix = '/', index = 'index.html', cacheControl = 'no-cache', dotfiles = [], precompressed = false } = options
     const { extensions = [], fallback } = options
     if (typeof prefix !== 'string' || !prefix.startsWith('/') || /[%?#\\]|\/\//.test(prefix))
-      throw invalid('static', `prefix ${JSON.stringify(prefix)} is no path: /assets`)
+      throw invalid('static', `prefix ${JSON.stringify(prefix)} is not a path such as /assets`)
     if (index !== false && (typeof index !== 'string' || index === '' || /[/\\]/.test(index)))
-      throw invalid('static', `index ${JSON.stringify(index)} is no name of a file`)
+      throw invalid('static', `index ${JSON.stringify(index)} is not the name of a file`)
     this.prefix = prefix.endsWith('/') ? prefix : `${prefix}/`
     const codings =
       precompressed === true ? (Object.keys(PRECOMPRESSED) as PrecompressedEncoding[]) : precompressed === false ? [] : precompressed
     if (cacheControl !== null && typeof cacheControl !== 'string' && typeof cacheControl !== 'function')
-      throw invalid('static', `cacheControl is ${JSON.stringify(cacheControl)}, not a text, a function or null`)
+      throw invalid('static', `cacheControl is ${JSON.stringify(cacheControl)}, not a string, a function or null`)
     for (const coding of listOf('static', 'precompressed', codings))
-      if (!Object.hasOwn(PRECOMPRESSED, coding)) throw invalid('static', `precompressed: there is no ${JSON.stringify(coding)}`)
+      if (!Object.hasOwn(PRECOMPRESSED, coding)) throw invalid('static', `precompressed: there is no coding ${JSON.stringify(coding)}`)
     const maxCacheBytes = wholeNumber('static', 'maxCacheBytes', options.maxCacheBytes ?? DEFAULT_CACHE_BYTES)
     const maxCachedFileBytes = wholeNumber('static', 'maxCachedFileBytes', options.maxCachedFileBytes ?? DEFAULT_CACHED_FILE_BYTES)
     this.root = {
@@ -144,24 +158,24 @@ class StaticFiles {
     this.#dotfiles = new Set(listOf('static', 'dotfiles', dotfiles))
     for (const extension of listOf<unknown>('static', 'extensions', extensions))
       if (typeof extension !== 'string' || !/^[^./\\]+(?:\.[^./\\]+)*$/.test(extension))
-        throw invalid('static', `extensions: ${JSON.stringify(extension)} is no end of a name: html`)
+        throw invalid('static', `extensions: ${JSON.stringify(extension)} is not an extension such as html`)
     this.#extensions = extensions
     this.#fallback = fallback === undefined ? null : fallbackAt(fallback, this.root.path)
-    // What is in memory is found by its name: these would be served under it for as long as they are there.
+    // Files in memory are found by name without further checks, so these two would be served for as long as they are in memory.
     for (const name of [index || null, this.#fallback])
       if (name !== null && this.#nameOf(this.prefix + name) === null)
-        throw invalid('static', `${JSON.stringify(name)} is never served: what begins with a dot must be among dotfiles`)
+        throw invalid('static', `${JSON.stringify(name)} is never served: a name that begins with a dot must be listed in dotfiles`)
     this.#cache = new StaticCache(maxCacheBytes, wholeNumber('static', 'checkInterval', options.checkInterval ?? DEFAULT_CHECK_INTERVAL))
     this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings)
   }
 
-  /** No promise where the file is in memory, and none where a route was found. */
+  /** Returns no promise if the file is in memory, or if a route was found. */
   answer(session: HttpSession, next: Next): HttpResponse | Promise<HttpResponse> {
     if (session.route !== null) return next()
     const { path, method } = session.request
     const isRead = method === 'GET' || method === 'HEAD'
     if (isRead && path.startsWith(this.prefix)) {
-      // What is kept under a name was found under it before: the name need not be judged again.
+      // A name under which a file is kept was checked before, so it does not have to be checked again.
       const file = this.#cache.peek(path.slice(this.prefix.length))
       if (file !== null) return this.#send(session, next, file)
     }
@@ -172,7 +186,7 @@ class StaticFiles {
     return kept !== null ? this.#send(session, next, kept) : this.#answerFromDisk(session, next, name)
   }
 
-  /** The file of that name, or the first that has one of the extensions behind it; else what there is instead. */
+  /** The file of that name, or the first that has one of the extensions after it; otherwise what was found instead of a file. */
   async #findAny(name: string): Promise<StaticFile | 'directory' | 403 | null> {
     const found = await this.#find(name)
     if (found === 403 || (found !== null && found !== 'directory') || name === '.') return found
@@ -183,9 +197,9 @@ class StaticFiles {
     return found
   }
 
-  /** The file's path below the root; null when nothing there is served under that path. */
+  /** The file's path below the root; null if nothing is served under that path. */
   #nameOf(path: string): string | null {
-    // The directory that the prefix stands for, without its slash: it has no name, but there is something to redirect.
+    // The directory of the prefix, without its slash: it has no name, but it has to be redirected.
     if (path.length === this.prefix.length - 1 && this.prefix.startsWith(path)) return '.'
     const name = readStaticPath(path, this.prefix, this.#dotfiles, process.platform === 'win32')
     if (name === null || (name !== '' && !name.endsWith('/'))) return name
@@ -201,14 +215,14 @@ class StaticFiles {
 
   async #answerMissing(session: HttpSession, next: Next): Promise<HttpResponse> {
     if (this.#fallback === null || !(await isPagePath(session.request))) return next()
-    // Also where it is not given: a cache must not hand the 404 that a script was told to a person.
+    // Also if the page is not sent: a cache must not give the 404 for a script to a person.
     session.response.vary(...FALLBACK_VARY)
     if (!isNavigation(session.request)) return next()
     const page = await this.#find(this.#fallback)
     return page === null || typeof page !== 'object' ? next() : this.#send(session, next, page)
   }
 
-  /** One look at the disk for all who ask at the same time. */
+  /** Reads the disk once for all requests that arrive at the same time. */
   #find(name: string): Promise<StaticFile | 'directory' | 403 | null> {
     let finding = this.#loading.get(name)
     if (finding === undefined) {
@@ -226,7 +240,7 @@ class StaticFiles {
     return file
   }
 
-  /** To the same path with a slash, relative to itself: it leads nowhere else, whatever stands before it. */
+  /** Redirects to the same path with a slash. The location is relative, so it cannot lead anywhere else, whatever comes before it. */
   async #redirect(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
     if (this.#index === false) return this.#answerMissing(session, next)
     const index = await this.#find(`${name}/${this.#index}`)
@@ -236,7 +250,7 @@ class StaticFiles {
     return session.response.redirect(`./${last}/${queryString === '' ? '' : `?${queryString}`}`, 301)
   }
 
-  /** A file has GET, beside what a route of the same path has. Whoever answers then says so in Allow. */
+  /** A file supports GET, in addition to the methods of a route with the same path. Whatever answers the request lists them in Allow. */
   async #answerOther(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
     const file = await this.#findAny(name)
     if (file !== null && typeof file === 'object') session.otherMethods = FILE_METHODS
@@ -251,7 +265,7 @@ class StaticFiles {
     return sending === undefined ? response : sending.then(() => response)
   }
 
-  /** What is sent must be the file that was found: its name may lead elsewhere by now, and is looked at again then. */
+  /** The file that is sent must be the one that was found. If its name leads elsewhere by now, it is looked up again. */
   async #sendFromDisk(session: HttpSession, next: Next, file: StaticFile, variant: StaticVariant, attempts: number): Promise<HttpResponse> {
     const { request, response } = session
     const { coding, inode, path } = variant
@@ -282,13 +296,17 @@ class StaticFiles {
   }
 }
 
-/** The path below the root of a file that is there; with a slash before it or not. @throws WEIR_OPTION_INVALID */
+/**
+ * Returns the path below the root of a file that must exist. `fallback` may begin with a slash.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
 function fallbackAt(fallback: string, root: string): string {
   const name = typeof fallback === 'string' ? fallback.replace(/^\//, '') : ''
   if (name === '' || name.split('/').some((segment) => segment === '' || segment === '.' || segment === '..') || /[\\\0]/.test(name))
-    throw invalid('static', `fallback ${JSON.stringify(fallback)} is no path of a file below the root`)
+    throw invalid('static', `fallback ${JSON.stringify(fallback)} is not the path of a file below the root`)
   const path = join(root, name)
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw invalid('static', `fallback ${path} is no file`)
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw invalid('static', `fallback ${path} is not a file`)
   return name
 }
 
@@ -296,6 +314,6 @@ function fallbackAt(fallback: string, root: string): string {
 function directoryAt(root: string): string {
   if (typeof root !== 'string') throw invalid('static', `root is ${typeof root}, not the path of a directory`)
   const path = resolve(root)
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalid('static', `root ${path} is no directory`)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalid('static', `root ${path} is not a directory`)
   return path
 }

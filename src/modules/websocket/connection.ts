@@ -1,14 +1,14 @@
-// One client of a WebSocket route, as handlers hold it.
+// One connection of a WebSocket route, as handlers see it.
 //
-// What comes in is handled in order, one message at a time: while a handler's promise is pending, the socket is not read. Once the program
-// has ended the connection, no message is handled any more; one that the client ends, behind what it has sent. What goes out waits for
-// the client up to a bound; a client beyond it is closed.
+// Incoming messages are handled in order, one at a time: while a handler's promise is pending, the socket is not read. Once the program has
+// ended the connection, no more messages are handled. If the client ends it, the messages that it sent before are handled first. Outgoing
+// messages wait for the client up to a limit; a client that exceeds it is closed.
 
 import type { Buffer } from 'node:buffer'
 import type { RawData, WebSocket } from 'ws'
 
 import { isPromise } from '../../base/is-promise.ts'
-import type { UpgradedDuplex } from '../../http/answer/response.ts'
+import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { messageOf, pingOf, type WebSocketData } from './data.ts'
@@ -16,15 +16,28 @@ import type { MessageGate } from './message-gate.ts'
 import type { Rooms } from './rooms.ts'
 import { SendQueue } from './send-queue.ts'
 
-/** What happens on a connection. Each may return a promise; what it throws closes the connection with 1011, and is logged. */
+/**
+ * The handlers of a connection. Each may return a promise. If one throws or rejects, the connection is closed with 1011 and the error is
+ * logged.
+ */
 export interface WebSocketHandlers<Args> {
-  /** The connection is there. Messages wait until it has settled. */
+  /** The connection has been established. Messages wait until this handler has settled. */
   open?(socket: WebSocketConnection<Args>): unknown
-  /** A message has come. The next one waits until it has settled. None is handled behind `close()`, `terminate()` or a handler that failed. */
+  /**
+   * A message has arrived. The next one waits until this handler has settled. Not called after `close()`, `terminate()` or a handler that
+   * failed.
+   */
   message?(socket: WebSocketConnection<Args>, data: WebSocketData): unknown
-  /** The client has answered a ping, with the data of that one; with none if it was one of `pingInterval`. In order with the messages. */
+  /**
+   * The client has answered a ping. `data` is that of the ping, empty for those that `pingInterval` sends. Called in order with the
+   * messages.
+   */
   pong?(socket: WebSocketConnection<Args>, data: Uint8Array): unknown
-  /** The connection has ended, in order or not (1006), and the handlers before have settled: the last call. @param code RFC 6455 §7.4; 1005 when the client said none */
+  /**
+   * The connection has ended. Always the last call, after all running handlers have settled.
+   *
+   * @param code RFC 6455 §7.4; 1005 if the client sent none, 1006 if the connection ended without a closing handshake
+   */
   close?(socket: WebSocketConnection<Args>, code: number, reason: string): unknown
 }
 
@@ -40,11 +53,11 @@ export interface ConnectionHost<Args> {
   forget(connection: WebSocketConnection<Args>): void
 }
 
-/** The client reads too slowly: it may come again (RFC 6455 §7.4, registry: Try Again Later). */
+/** The client reads too slowly and may connect again later (RFC 6455 §7.4, registry: Try Again Later). */
 const TOO_SLOW = 1013
 const GOING_AWAY = 1001
 const INTERNAL_ERROR = 1011
-/** Shorter messages are not compressed, where any are. The option of ws says so only to clients that take no context over. */
+/** If messages are compressed, shorter ones are not. The option of ws has an effect only for clients without context takeover. */
 const COMPRESSION_THRESHOLD_BYTES = 1024
 
 export class WebSocketConnection<Args = unknown> {
@@ -52,20 +65,20 @@ export class WebSocketConnection<Args = unknown> {
   readonly #ws: WebSocket
   readonly #socket: UpgradedDuplex
   readonly #sending: SendQueue
-  /** Null where messages are not compressed. */
+  /** Null if messages are not compressed. */
   readonly #gate: MessageGate | null
-  /** The parameters of the route: names of the path and of the query, bound as declared. */
+  /** The parameters of the path and of the query, bound as declared. */
   readonly args: Args
-  /** The exchange in which it began: who is asking, header fields, the bag. Body members have expired. */
+  /** The exchange in which the connection began, with the principal, the header fields and the bag. Body members have expired. */
   readonly session: HttpSession
   #rooms: Set<string> | null = null
-  /** Calls for what came while a handler was at work; null when none is. */
+  /** Calls for what arrived while a handler was running; null if none is running. */
   #waiting: (() => unknown)[] | null = null
-  /** The program has ended it: what still comes is of no interest. */
+  /** Whether the program has ended the connection. What still arrives is ignored. */
   #isEnded = false
-  /** How it ended, while a handler is at work: `close` is called behind it. */
+  /** How the connection ended while a handler was running. `close` is called after that handler. */
   #ending: { readonly code: number; readonly reason: string } | null = null
-  /** Something came, or was read, since the last heartbeat. */
+  /** Whether something arrived, or was read by the client, since the last heartbeat. */
   #isAlive = true
   #aliveAt = 0
   #hasPinged = false
@@ -90,10 +103,10 @@ export class WebSocketConnection<Args = unknown> {
     ws.on('ping', (data) => this.#onPing(data))
     ws.on('pong', (data) => this.#onPong(data))
     ws.on('close', (code, reason) => this.#onClose(code, reason.toString()))
-    ws.on('error', () => gate?.open()) // the client's mistake, for which ws closes with the code that belongs to it
+    ws.on('error', () => gate?.open()) // a mistake of the client's: ws closes with the matching code
   }
 
-  /** The subprotocol that was agreed on; empty without one. */
+  /** The negotiated subprotocol; empty if there is none. */
   get protocol(): string {
     return this.#ws.protocol
   }
@@ -103,21 +116,22 @@ export class WebSocketConnection<Args = unknown> {
     return this.#ws.readyState === this.#ws.OPEN
   }
 
-  /** Bytes that wait for the client, beside up to 64 KiB that the socket has taken. */
+  /** Bytes that wait for the client, in addition to up to 64 KiB that the socket has accepted. */
   get bufferedBytes(): number {
     return this.#ws.bufferedAmount
   }
 
-  /** The rooms that it is in. */
+  /** The rooms that this connection is in. */
   get rooms(): readonly string[] {
     return [...(this.#rooms ?? [])]
   }
 
   /**
-   * Sends text as text, bytes as a binary message; the memory must not change until it is sent. Never waits. A client for whom more than
-   * `maxQueuedBytes` would wait is closed with 1013.
-   * @returns whether it was queued
-   * @throws LimitError for a message that is larger than `maxQueuedBytes`
+   * Sends a string as a text message, or bytes as a binary message. The bytes must not change until they are sent. Never waits. If more
+   * than `maxQueuedBytes` would wait for the client, the connection is closed with 1013.
+   *
+   * @returns whether the message was queued
+   * @throws LimitError for a message larger than `maxQueuedBytes`
    */
   send(data: WebSocketData): boolean {
     const bytes = messageOf(data, this.#host.maxQueuedBytes)
@@ -131,27 +145,34 @@ export class WebSocketConnection<Args = unknown> {
   }
 
   /**
-   * Asks whether the client is there: it answers with the same data, and `pong` is called. It need not answer one that another has overtaken.
+   * Sends a ping. When the client answers with the same data, `pong` is called. The client may skip a ping if a later one has already
+   * arrived.
+   *
    * @param data up to 125 bytes
-   * @returns whether it was queued, as `send`
-   * @throws LimitError for more
+   * @returns whether the ping was queued, as for `send`
+   * @throws LimitError for more data
    */
   ping(data: WebSocketData = ''): boolean {
     const bytes = pingOf(data)
     return this.#queue(bytes.length, (onGone) => this.#ws.ping(bytes, false, onGone))
   }
 
-  /** Resolves when all that was queued before has gone out, to the system at least; also when the connection ends. */
+  /** Resolves when everything that was queued so far has been passed to the system, or the connection has ended. */
   drained(): Promise<void> {
     return this.#sending.drained()
   }
 
-  /** Sends to all others in a room, or on the route if it is null. @returns for how many it was queued @throws LimitError as `send` */
+  /**
+   * Sends to all others in a room, or to all others on the route if the room is null.
+   *
+   * @returns the number of clients for which the message was queued
+   * @throws LimitError as for `send`
+   */
   broadcast(room: string | null, data: WebSocketData): number {
     return broadcast(this.#host, room, data, this)
   }
 
-  /** Enters a room. All are left when the connection ends. */
+  /** Joins a room. The connection leaves all rooms when it ends. */
   join(room: string): this {
     if (this.#ws.readyState === this.#ws.CLOSED) return this
     this.#rooms ??= new Set()
@@ -167,8 +188,9 @@ export class WebSocketConnection<Args = unknown> {
   }
 
   /**
-   * Ends the connection in order: what was sent before still goes out. A client that does not answer is broken off after 10 s.
-   * @param code 1000, or one of 3000 to 4999 that is your own, or another of RFC 6455 §7.4
+   * Closes the connection once everything that was sent before has gone out. A client that does not answer within 10 s is aborted.
+   *
+   * @param code 1000, one of your own from 3000 to 4999, or another of RFC 6455 §7.4
    * @param reason up to 123 bytes
    */
   close(code = 1000, reason = ''): void {
@@ -176,7 +198,7 @@ export class WebSocketConnection<Args = unknown> {
     this.#end()
   }
 
-  /** Breaks the connection off. */
+  /** Aborts the connection. */
   terminate(): void {
     this.#ws.terminate()
     this.#end()
@@ -187,21 +209,21 @@ export class WebSocketConnection<Args = unknown> {
     this.close(GOING_AWAY, 'the server stops')
   }
 
-  /** @internal Begins. Not before the host knows it. */
+  /** @internal Begins to handle messages. To be called once the host knows the connection. */
   open(): void {
     this.#handle(() => this.#host.handlers.open?.(this))
   }
 
-  /** @internal Something has come, if only a piece of a message: a large one may take longer than any silence. */
+  /** @internal Bytes have arrived. A large message may take longer than any silence, so a piece of it counts as a sign of life. */
   onBytes(): void {
     this.#isAlive = true
   }
 
-  /** @internal Asks a client that has been silent whether it is there, and breaks off one that has not answered for as long again. */
+  /** @internal Pings a client that has been silent, and aborts one that has not answered for as long again. */
   onHeartbeat(now: number): void {
-    // A pong stands behind all that waits for the client to read it.
+    // The pong arrives only after the client has read everything that was sent before the ping.
     if (this.#socket.hasBeenRead()) this.#isAlive = true
-    // Nothing of it is read while a handler is at work.
+    // While a handler is running, the socket is not read.
     if (this.#isAlive || this.#waiting !== null || this.#aliveAt === 0) {
       this.#isAlive = this.#hasPinged = false
       this.#aliveAt = now
@@ -236,7 +258,7 @@ export class WebSocketConnection<Args = unknown> {
     if (this.#waiting === null) this.#gate?.release()
   }
 
-  /** Not answered by ws: it breaks the connection off when 60 come in one read. */
+  /** Not left to ws, which aborts the connection if 60 pings arrive in one read. */
   #onPing(data: Buffer): void {
     this.#queue(data.length, (onGone) => this.#ws.pong(data, false, onGone))
   }
@@ -261,7 +283,10 @@ export class WebSocketConnection<Args = unknown> {
     }
   }
 
-  /** Waits for a handler, and for those of what has come meanwhile: no more than the socket had read at once, or one message through the gate. */
+  /**
+   * Waits for a handler, and for the handlers of what has arrived in the meantime: at most one read of the socket, or one message through
+   * the gate.
+   */
   async #handleInOrder(result: Promise<unknown>): Promise<void> {
     const waiting: (() => unknown)[] = []
     this.#waiting = waiting
@@ -304,7 +329,7 @@ export class WebSocketConnection<Args = unknown> {
   }
 }
 
-/** Encodes once, and sends to each. @internal */
+/** Encodes the message once and sends it to each connection. @internal */
 export function broadcast<Args>(
   host: ConnectionHost<Args>,
   room: string | null,

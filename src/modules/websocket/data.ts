@@ -1,28 +1,28 @@
-// What is sent over a WebSocket, as bytes.
+// Checks and encodes what is sent over a WebSocket.
 
 import { Buffer } from 'node:buffer'
 
 import { LimitError } from '../../base/errors.ts'
 
-/** What is sent and received: text, or bytes. */
+/** What is sent and received: text as a string, or bytes. */
 export type WebSocketData = string | Uint8Array
 
-/** RFC 6455 §5.5. */
+/** The limit of RFC 6455 §5.5. */
 const MAX_PING_BYTES = 125
 
-/** @throws LimitError beyond `maxQueuedBytes` */
+/** @throws LimitError for more than `maxQueuedBytes` */
 export function messageOf(data: WebSocketData, maxQueuedBytes: number): Uint8Array {
   return checkedBytes(data, 'maxQueuedBytes', maxQueuedBytes)
 }
 
-/** @throws LimitError beyond 125 bytes */
+/** @throws LimitError for more than 125 bytes */
 export function pingOf(data: WebSocketData): Uint8Array {
   return checkedBytes(data, 'bytes of a ping', MAX_PING_BYTES)
 }
 
 function checkedBytes(data: WebSocketData, limit: string, most: number): Uint8Array {
   const bytes = typeof data === 'string' ? Buffer.from(data) : data
-  if (!(bytes instanceof Uint8Array)) throw new TypeError(`what is sent is text or bytes, not ${typeof data}`)
+  if (!(bytes instanceof Uint8Array)) throw new TypeError(`WebSocket data must be a string or a Uint8Array, not ${typeof data}`)
   if (bytes.length > most) throw new LimitError('WEIR_RESULT_UNSENDABLE', limit, most, bytes.length)
   return bytes
 }

@@ -1,4 +1,4 @@
-// Who may open a WebSocket: a request that is a handshake (RFC 6455 §4.2.1), from a page that may (§10.2).
+// Decides who may open a WebSocket: a request that is a valid handshake (RFC 6455 §4.2.1), from a page that may (§10.2).
 
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
@@ -6,17 +6,17 @@ import type { HttpSession } from '../../http/session.ts'
 
 import type { OriginPredicate } from '../origins.ts'
 
-/** A client without Origin is no page, and is let in. @throws WEIR_ORIGIN_REFUSED */
+/** Accepts a client without Origin, because it is not a page. @throws WEIR_ORIGIN_REFUSED */
 export async function checkOrigin(isAllowed: OriginPredicate, session: HttpSession): Promise<void> {
   const origin = session.request.header('origin')
   if (origin !== null && !(await isAllowed(origin, session))) throw new WeirError('WEIR_ORIGIN_REFUSED')
 }
 
-/** `extension *("," extension)` of RFC 6455 §9.1: a name, and parameters with a value or without. A quoted value is a token within quotes. */
+/** `extension *("," extension)` of RFC 6455 §9.1: a name and parameters, each with or without a value. A quoted value contains a token. */
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const EXTENSION = `${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}(?:=(?:${TOKEN}|"${TOKEN}"))?)*`
 const EXTENSIONS = new RegExp(`^${EXTENSION}(?:[ \\t]*,[ \\t]*${EXTENSION})*$`)
-/** What an offer may say (RFC 7692 §7.1), each name once. */
+/** The parameters of an offer (RFC 7692 §7.1). Each may appear once. */
 const DEFLATE_PARAMETER =
   /^(?:server_no_context_takeover|client_no_context_takeover|server_max_window_bits=(?:[89]|1[0-5])|client_max_window_bits(?:=(?:[89]|1[0-5]))?)$/
 
@@ -37,7 +37,7 @@ export function checkHandshake({ request, response }: HttpSession): void {
   if (!names.every(isToken) || new Set(names).size < names.length) refuse('Sec-WebSocket-Protocol')
 }
 
-/** The first offer of permessage-deflate that can be taken up; others are declined, which is no error (RFC 7692 §7.1). Null: none. */
+/** The first acceptable offer of permessage-deflate. Others are declined, which is not an error (RFC 7692 §7.1). Null: there is none. */
 export function deflateOffer({ request }: HttpSession): string | null {
   const offers = request.header('sec-websocket-extensions')?.split(',') ?? []
   for (const offer of offers) {

@@ -1,4 +1,4 @@
-// weir/websocket: the public face.
+// The public API of weir/websocket.
 
 export type { AllowedOrigin, OriginPredicate, Origins } from '../origins.ts'
 export type { WebSocketConnection, WebSocketHandlers } from './connection.ts'

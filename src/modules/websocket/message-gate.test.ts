@@ -10,7 +10,7 @@ const TEXT = 1
 const CLOSE = 8
 const PING = 9
 
-/** A masked frame. The length is written in `lengthBytes` bytes: 0 within the head, 2 or 8. */
+/** A masked frame. Its length is written in the head (`lengthBytes` 0), or in 2 or 8 bytes after it. */
 function frame(opcode: number, length: number, { isFinal = true, lengthBytes = length < 126 ? 0 : length < 65_536 ? 2 : 8 } = {}): Buffer {
   const head = Buffer.alloc(2 + lengthBytes + 4)
   head[0] = (isFinal ? 0x80 : 0) | opcode
@@ -22,7 +22,7 @@ function frame(opcode: number, length: number, { isFinal = true, lengthBytes = l
 
 const tick = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A gate, the far end of its socket, and what has gone through. */
+/** A gate, the other end of its socket, and the bytes that have passed. */
 function gateOver(): { gate: MessageGate; far: Duplex; passed: () => Buffer } {
   const [near, far] = duplexPair()
   const gate = new MessageGate(near as Duplex)
@@ -31,7 +31,7 @@ function gateOver(): { gate: MessageGate; far: Duplex; passed: () => Buffer } {
   return { gate, far, passed: () => Buffer.concat(pieces) }
 }
 
-test('one message goes through at a time, with all of its fragments and the control frames between', async () => {
+test('one message passes at a time, with all of its fragments and the control frames between them', async () => {
   const { gate, far, passed } = gateOver()
   const first = Buffer.concat([frame(PING, 0), frame(TEXT, 300, { isFinal: false }), frame(PING, 5), frame(0, 0)])
   const second = frame(TEXT, 70_000)
@@ -46,7 +46,7 @@ test('one message goes through at a time, with all of its fragments and the cont
   }
 })
 
-test('wherever the bytes are cut, what goes through is the same', async () => {
+test('the same bytes pass wherever they are cut', async () => {
   const lengths = fc.constantFrom(0, 1, 125, 126, 300, 65_535, 65_536)
   const frames = fc.array(fc.tuple(fc.constantFrom(TEXT, 0, PING), lengths, fc.boolean(), fc.constantFrom(undefined, 8)), { maxLength: 8 })
   const cuts = fc.array(fc.integer({ min: 1, max: 40_000 }), { minLength: 1, maxLength: 8 })
@@ -64,7 +64,7 @@ test('wherever the bytes are cut, what goes through is the same', async () => {
         far.write(bytes.subarray(at, at + size))
         at += size
       }
-      // Each message needs a release, and no more than that.
+      // Each message needs one release.
       for (let i = asked.filter(([opcode, , isFinal]) => opcode !== PING && isFinal).length; i >= 0; i--) {
         while (passed().length < bytes.length) {
           const before = passed().length
@@ -80,7 +80,7 @@ test('wherever the bytes are cut, what goes through is the same', async () => {
   )
 })
 
-test('behind a close frame, and once it is open, nothing is held back; the end comes behind all of it', async () => {
+test('after a close frame, and once the gate is open, everything passes, and then the end', async () => {
   for (const isOpened of [false, true]) {
     const { gate, far, passed } = gateOver()
     let hasEnded = false
@@ -97,7 +97,7 @@ test('behind a close frame, and once it is open, nothing is held back; the end c
   }
 })
 
-test('what is written goes to the socket in order, and counts until it has gone', async () => {
+test('written bytes go to the socket in order, and count as buffered until they have gone out', async () => {
   const written: string[] = []
   let free = () => {}
   const socket = new Duplex({
@@ -120,7 +120,7 @@ test('what is written goes to the socket in order, and counts until it has gone'
   assert.deepEqual([written, gate.writableLength], [['head', 'body', 'next'], 0])
 })
 
-test('the socket and its gate close together', async () => {
+test('a gate closes its socket, and closes with it', async () => {
   const { gate, far } = gateOver()
   far.on('error', () => {})
   gate.destroy()

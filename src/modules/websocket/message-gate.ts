@@ -1,7 +1,7 @@
-// Between a socket and ws, where messages are compressed: lets one message through at a time.
+// Stands between a socket and ws when messages are compressed, and passes on one message at a time.
 //
-// ws inflates all messages of what it was given, also while it is paused, and 64 KiB of the wire may be 64 MiB of messages. So it is given
-// bytes up to the end of one message (RFC 6455 §5.2), and the rest when that one has been handled. Control frames go through.
+// ws inflates all messages of the bytes that it gets, even while it is paused, and 64 KiB on the wire may be 64 MiB of messages. So it gets
+// the bytes up to the end of one message (RFC 6455 §5.2), and the rest when that message has been handled. Control frames pass.
 
 import { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
@@ -15,17 +15,17 @@ type Done = (error?: Error | null) => void
 export class MessageGate extends Duplex {
   readonly #socket: Duplex
   readonly #frames = new FrameReader()
-  /** What the socket gave, and how much of it has gone through. */
+  /** The bytes that the socket delivered, and how many of them have been passed on. */
   #bytes: Buffer | null = null
   #at = 0
-  /** A message has gone through that has not been handled. */
+  /** Whether a message was passed on that has not been handled yet. */
   #isShut = false
-  /** Nothing is held back any more. */
+  /** Whether everything passes. */
   #isOpen = false
   #isWanted = false
   #hasEnded = false
 
-  /** Closes when the socket does, and not before: see `UpgradedSocket`. */
+  /** It closes with the socket, and not earlier: see `UpgradedSocket`. */
   constructor(socket: Duplex) {
     super({ autoDestroy: false })
     this.#socket = socket
@@ -45,13 +45,13 @@ export class MessageGate extends Duplex {
     if (socket.destroyed) this.destroy()
   }
 
-  /** The message has been handled: the next may come. */
+  /** The message has been handled, so the next one may pass. */
   release(): void {
     this.#isShut = false
     this.#flow()
   }
 
-  /** No message is awaited any more: what still comes goes through. */
+  /** No more messages are expected: whatever still arrives may pass. */
   open(): void {
     this.#isOpen = true
     this.release()
@@ -87,7 +87,7 @@ export class MessageGate extends Duplex {
       const start = this.#at
       this.#at = this.#isOpen ? bytes.length : this.#pass(bytes, start)
       if (this.#at === bytes.length) this.#bytes = null
-      this.#isWanted = false // before push, which may ask for more
+      this.#isWanted = false // before push, which may call _read
       if (this.push(bytes.subarray(start, this.#at))) this.#isWanted = true
     }
     if (this.#bytes !== null) return
@@ -95,13 +95,13 @@ export class MessageGate extends Duplex {
     else if (this.#isWanted && !this.#isShut) this.#socket.resume()
   }
 
-  /** @returns where the first message ends, and shuts behind it; or the end of the bytes */
+  /** @returns where the first message ends, after which the gate is shut; or the end of the bytes */
   #pass(bytes: Buffer, start: number): number {
     let at = start
     while (at < bytes.length) {
       at = this.#frames.read(bytes, at)
       if (this.#frames.isInside) break
-      if (this.#frames.opcode === OPCODE_CLOSE) this.#isOpen = true // ws reads nothing behind it
+      if (this.#frames.opcode === OPCODE_CLOSE) this.#isOpen = true // ws reads nothing after it
       if (this.#frames.opcode < OPCODE_CLOSE && this.#frames.isFinal) {
         this.#isShut = true
         break
@@ -111,11 +111,11 @@ export class MessageGate extends Duplex {
   }
 }
 
-/** Finds where frames end. Whether they may be as they are is for ws to say. */
+/** Finds the ends of frames. Whether the frames are valid is left to ws. */
 class FrameReader {
   readonly #head = Buffer.alloc(2 + LONGEST_LENGTH)
   #headLength = 0
-  /** Bytes of mask and payload that are still to come; null while the head is. */
+  /** Remaining bytes of mask and payload; null while the head is incomplete. */
   #rest: number | null = null
 
   get opcode(): number {
@@ -126,12 +126,12 @@ class FrameReader {
     return (this.#head[0]! & 0x80) !== 0
   }
 
-  /** Whether the frame goes on behind what was read. */
+  /** Whether the frame continues after the bytes that were read. */
   get isInside(): boolean {
     return this.#rest !== 0
   }
 
-  /** Reads up to the end of the frame, or of the bytes. @returns where that is */
+  /** Reads up to the end of the frame or of the bytes, and returns where that is. */
   read(bytes: Buffer, start: number): number {
     let at = start
     if (this.#rest === 0) {

@@ -1,4 +1,4 @@
-// Who is in which room. A room begins with the first who joins and ends with the last who leaves.
+// The members of rooms. A room exists from its first member to its last.
 
 const NOBODY: ReadonlySet<never> = new Set()
 

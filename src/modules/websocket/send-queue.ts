@@ -1,12 +1,12 @@
-// What waits for a client: whether more may, and when it has gone out.
+// The messages that wait for a client: whether more fit, and when they have gone out.
 
 import type { WebSocket } from 'ws'
 
-/** What a message that waits takes beside its bytes: measured as growth of RSS, 350,000 messages of one byte on Node 20. */
+/** What a waiting message takes in addition to its bytes, measured as growth of RSS: 350,000 messages of one byte on Node 20. */
 const MESSAGE_BYTES = 512
 
 interface Waiter {
-  /** It waits for so many messages. */
+  /** The number of messages for which it waits. */
   readonly count: number
   resolve(): void
 }
@@ -14,7 +14,7 @@ interface Waiter {
 export class SendQueue {
   readonly #ws: WebSocket
   readonly #maxBytes: number
-  /** Messages that ws was given, those that it has called back for, and those that are known to have gone out. */
+  /** Messages that were passed to ws, those for which ws has called back, and those that are known to have gone out. */
   #given = 0
   #calledBack = 0
   #gone = 0
@@ -25,25 +25,25 @@ export class SendQueue {
     this.#maxBytes = maxBytes
   }
 
-  /** Whether so many bytes may wait, beside what does. */
+  /** Whether this many bytes may wait in addition to those that do. */
   hasRoom(bytes: number): boolean {
     return this.#ws.bufferedAmount + (this.#given - this.#gone) * MESSAGE_BYTES + bytes <= this.#maxBytes
   }
 
-  /** Ws was given one message more. */
+  /** Counts a message that was passed to ws. */
   add(): void {
     this.#given++
     if (this.#ws.bufferedAmount === 0) this.#gone = this.#given // ws calls back later
   }
 
-  /** For ws, which calls it for each message in order. */
+  /** The callback for ws, which calls it for each message in order. */
   readonly onGone = (): void => {
     this.#calledBack++
     this.#gone = Math.max(this.#gone, this.#calledBack)
     while (this.#waiters.length > 0 && this.#waiters[0]!.count <= this.#gone) this.#waiters.shift()!.resolve()
   }
 
-  /** Resolves when what ws was given so far has gone out, or the connection has ended. */
+  /** Resolves when everything that was passed to ws so far has gone out, or the connection has ended. */
   drained(): Promise<void> {
     if (this.#gone === this.#given || this.#ws.readyState === this.#ws.CLOSED) return Promise.resolve()
     return new Promise((resolve) => void this.#waiters.push({ count: this.#given, resolve }))

@@ -1,4 +1,4 @@
-// WebSocket routes (RFC 6455): the handshake is a route like any other, the protocol is that of the package `ws`. The entry `weir/websocket`.
+// WebSocket routes (RFC 6455), `weir/websocket`: the handshake is a route like any other, and the package `ws` speaks the protocol.
 
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
@@ -10,7 +10,7 @@ import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
 import { checkNames, flag, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
 import { problemOf } from '../../http/answer/problem.ts'
-import type { UpgradedDuplex } from '../../http/answer/response.ts'
+import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { HeartbeatTimer } from '../heartbeat-timer.ts'
 import { type OriginPredicate, type Origins, predicateOf } from '../origins.ts'
@@ -21,32 +21,44 @@ import { checkHandshake, checkOrigin, deflateOffer } from './handshake.ts'
 import { MessageGate } from './message-gate.ts'
 import { Rooms } from './rooms.ts'
 
-/** How a route behaves, and what happens on its connections. */
+/** The behaviour of a WebSocket route, and the handlers of its connections. */
 export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
-  /** Called before the connection is upgraded: what it throws or rejects with is the answer, as in any handler. */
+  /** Called before the connection is upgraded. If it throws or rejects, the error becomes the response, as in any handler. */
   accept?(args: Args, session: HttpSession): unknown
-  /** Which pages may connect. Default `'same'`; others are answered 403. A client without Origin is no page, and is let in: `accept` may refuse it. */
+  /**
+   * Which pages may connect. Default `'same'`. Others get a 403. A client without Origin is not a page and is accepted; `accept` may refuse
+   * it.
+   */
   readonly origins?: Origins
-  /** Subprotocols, the best first. Default none. A client that asks for none of them is connected without. */
+  /**
+   * Supported subprotocols, the preferred one first. Default none. A client that offers only others is connected without a subprotocol.
+   */
   readonly protocols?: readonly string[]
-  /** Largest message that a client may send, in bytes. Default 1 MiB. Beyond it: closed with 1009. */
+  /** The largest message that a client may send, in bytes after decompression. Default 1 MiB. When exceeded: closed with 1009. */
   readonly maxMessageSize?: number
-  /** How many bytes may wait for a client that does not read, 512 more for each message. Default 1 MiB. Beyond it: closed with 1013. */
+  /**
+   * How many bytes may wait for a client that does not read. Each message counts 512 more. Default 1 MiB. When exceeded: closed with 1013.
+   */
   readonly maxQueuedBytes?: number
-  /** After how many milliseconds of silence a client is asked whether it is there; after as many again it is broken off. Default 30 s; null: never. */
+  /** After this many milliseconds of silence a client is pinged, and after as many again it is aborted. Default 30 s; null: never. */
   readonly pingInterval?: number | null
   /**
-   * Whether messages are compressed with clients that can (RFC 7692). Default false: a connection that is compressed costs up to some 300 KiB
-   * more, and most messages are too short to gain.
+   * Whether to compress messages for clients that support it (RFC 7692). Default false: a compressed connection takes up to some 300 KiB
+   * more, and most messages are too short to benefit.
    */
   readonly perMessageDeflate?: boolean
 }
 
-/** A module that maps one route, and who is connected there. */
+/** A module that maps one route, with the connections of that route. */
 export interface WebSocketRoute<Args> extends Module {
-  /** Who is connected. */
+  /** The open connections. */
   readonly connections: ReadonlySet<WebSocketConnection<Args>>
-  /** Sends to all in a room, or on the route if it is null. @returns for how many it was queued @throws LimitError beyond `maxQueuedBytes` */
+  /**
+   * Sends to all in a room, or to all on the route if the room is null.
+   *
+   * @returns the number of clients for which the message was queued
+   * @throws LimitError for a message larger than `maxQueuedBytes`
+   */
   broadcast(room: string | null, data: WebSocketData): number
 }
 
@@ -65,11 +77,11 @@ const OPTION_NAMES = namesOf<WebSocketOptions<unknown>>()([
 ])
 const MIB = 1024 * 1024
 const DEFAULT_PING_INTERVAL_MS = 30_000
-/** How long a client may take to answer a close, or to read what waits before it. */
+/** How long a client may take to answer a close, or to read what was sent before it. */
 const CLOSE_TIMEOUT_MS = 10_000
 const NOTHING = Buffer.alloc(0)
 
-/** What ws reads of a request, and the fields that its answer gets beside its own. */
+/** What ws reads of a request, and the fields to add to its response. */
 interface Handshake {
   readonly method: string
   readonly url: string
@@ -78,7 +90,9 @@ interface Handshake {
 }
 
 /**
- * A route for WebSockets: `server.useModule(websocket('/chat/:room', { message(socket, data) { … } }))`. Path and declaration are those of `mapGet`.
+ * Returns a module that maps a WebSocket route: `server.useModule(websocket('/chat/:room', { message(socket, data) { … } }))`. Path and
+ * declaration are the same as for `mapGet`.
+ *
  * @throws WEIR_PACKAGE_MISSING without the package `ws`; WEIR_OPTION_INVALID
  */
 export function websocket<const P extends string>(path: P, options: WebSocketOptions<ArgsOf<P>>): WebSocketRoute<ArgsOf<P>>
@@ -167,7 +181,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
     removeShutdownListener(connection.session.server.stopping, connection)
   }
 
-  /** Whoever does not ask for a WebSocket is answered 426 by the core. */
+  /** A request that does not ask for a WebSocket gets a 426 from the core. */
   async #answer(args: Args, session: HttpSession): Promise<unknown> {
     const { request, response, server } = session
     if (server.stopping.aborted) return response.sendProblem(problemOf(503, 'the server stops'))
@@ -200,7 +214,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
   }
 }
 
-/** @param offer the extension that is taken up, or null */
+/** @param offer the accepted extension, or null */
 function handshakeOf({ request, response }: HttpSession, offer: string | null): Handshake {
   const headers: Record<string, string> = { upgrade: 'websocket' }
   if (offer !== null) headers['sec-websocket-extensions'] = offer

@@ -1,4 +1,4 @@
-// What all connections of a server share, and whom they tell what the application is not told.
+// What the connections of a server share, and where they report what the application does not see.
 
 import type { Limits, Timeouts } from '../../base/limits.ts'
 import type { Application } from '../../http/application.ts'
@@ -12,12 +12,12 @@ export interface ConnectionHost {
   readonly ticker: Ticker
   readonly application: Application
   readonly debug: boolean
-  /** Whether the server is about to stop: answers say so. */
+  /** Whether the server is stopping. Responses then announce that the connection closes. */
   readonly isStopping: boolean
-  /** A request was refused before it reached the application, or the engine itself failed. */
+  /** Reports that a request was refused before it reached the application, or that the engine itself failed. */
   report(error: Error, connection: ConnectionInfo): void
-  /** A client could not be let in (`EMFILE`); the next one may. */
+  /** Reports that a connection could not be accepted (`EMFILE`). The next one may be. */
   reportAccept(error: Error): void
-  /** The connection is gone, and so is its handler. May be said twice. */
+  /** The connection is gone, and so is its handler. May be called twice. */
   forget(connection: OpenConnection): void
 }

@@ -1,4 +1,4 @@
-// Names for connections: unique among the processes of a machine, as far as logs are concerned.
+// Ids of connections. They are unique among the processes of a machine, as far as logs are concerned.
 
 const PREFIX = `${(process.pid % 46656).toString(36)}${(Date.now() % 2176782336).toString(36)}`
 let connections = 0
@@ -8,7 +8,7 @@ export function nextConnection(): number {
   return ++connections
 }
 
-/** Made when somebody asks: most connections are never named. */
+/** Created on demand: the ids of most connections are never used. */
 export function connectionId(number: number): string {
   return `${PREFIX}-${number.toString(36)}`
 }

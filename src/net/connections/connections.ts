@@ -1,37 +1,37 @@
-// The open connections of a server, whichever listener took them in and whatever protocol they speak: how many there may be, and their end.
+// The open connections of a server, from all listeners and for all protocols: how many there may be, and how they end.
 
 import { WeirError } from '../../base/errors.ts'
 
-/** The longest time that a timer of Node's takes; a longer one would end at once. */
+/** The longest delay that Node's timers support. A longer one would fire immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
- * How long an idle connection stays open once the server stops, in ms: a request that is on its way by then is answered. Its client could
- * not know whether it was (RFC 9112 §9.6).
+ * How long an idle connection stays open once the server stops, in ms, so that a request that is already on its way is answered. Otherwise
+ * its client could not know whether it was processed (RFC 9112 §9.6).
  */
 const CROSSING_MS = 20
 
-/** One connection, of either protocol. */
+/** One connection, of any protocol. */
 export interface OpenConnection {
   /** Whether a request is being received or answered. */
   readonly isBusy: boolean
   /** Whether the client has left. Its handlers may still be cleaning up. */
   readonly isGone: boolean
-  /** The server stops: an idle connection ends now, a busy one after its answers. */
+  /** The server stops: an idle connection ends now, a busy one after its responses. */
   drain(): void
-  /** Ends the connection now, whatever is under way. */
+  /** Aborts the connection now, whatever is in progress. */
   abort(error: Error): void
 }
 
 export class Connections {
   readonly #maximum: number | null
   readonly #open = new Set<OpenConnection>()
-  /** Open sockets. Connections may stay longer: their handlers clean up. */
+  /** Open sockets. A connection may last longer than its socket while its handlers clean up. */
   #sockets = 0
   #onEmpty: (() => void) | null = null
   #crossing: NodeJS.Timeout | undefined
   #deadline: NodeJS.Timeout | undefined
-  /** When it is, by `performance.now()`. */
+  /** The deadline, by `performance.now()`. */
   #deadlineAt = Number.POSITIVE_INFINITY
   #aborted = 0
   /** A socket has closed. */
@@ -39,12 +39,12 @@ export class Connections {
     this.#sockets--
   }
 
-  /** @param maximum of open sockets, null for no limit */
+  /** @param maximum of open sockets; null for no limit */
   constructor(maximum: number | null) {
     this.#maximum = maximum
   }
 
-  /** Counts a new socket, which must be `release`d. @returns false when there is no room for it, and it is not counted */
+  /** Counts a new socket, for which `release` must be called later. @returns false if there is no room; the socket is not counted then */
   admit(): boolean {
     if (this.#maximum !== null && this.#sockets >= this.#maximum) return false
     this.#sockets++
@@ -61,7 +61,8 @@ export class Connections {
   }
 
   /**
-   * Ends those that say nothing for `CROSSING_MS`, lets the others finish, and aborts what is left after `graceMs`.
+   * Ends idle connections after `CROSSING_MS`, lets the others finish, and aborts what is left after `graceMs`.
+   *
    * @returns how many connections were aborted
    */
   drain(graceMs: number): Promise<number> {
@@ -78,18 +79,18 @@ export class Connections {
     })
   }
 
-  /** Those that are idle are told `CROSSING_MS` later. */
+  /** Tells busy connections now, and idle ones `CROSSING_MS` later. */
   #tellAll(): void {
     const told = new Set([...this.#open].filter(({ isBusy }) => isBusy))
     for (const connection of told) connection.drain()
     const tellIdle = (): void => {
       for (const connection of this.#open) if (!told.has(connection)) connection.drain()
     }
-    // What has come by now is read first, also when the timer is late.
+    // Read what has arrived by now first, even if the timer is late.
     this.#crossing = setTimeout(() => setImmediate(tellIdle), CROSSING_MS)
   }
 
-  /** Brings the deadline of a `drain` under way nearer, where `graceMs` from now is before it. */
+  /** Shortens the deadline of a `drain` in progress to `graceMs` from now, if that is earlier. */
   shortenGrace(graceMs: number): void {
     const deadlineAt = performance.now() + graceMs
     if (this.#onEmpty === null || deadlineAt >= this.#deadlineAt) return
@@ -102,7 +103,7 @@ export class Connections {
     this.#aborted = [...this.#open].filter((connection) => connection.isBusy && !connection.isGone).length
     const error = new WeirError('WEIR_SERVER_STOPPED')
     for (const connection of this.#open) {
-      if (!connection.isBusy) connection.drain() // it may not have been told yet: nothing of it is missing, and it ends in order
+      if (!connection.isBusy) connection.drain() // it may not have been told yet; it has nothing left to send, so it closes normally
       connection.abort(error)
     }
   }

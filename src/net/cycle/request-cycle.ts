@@ -1,7 +1,7 @@
-// How is one request answered, whichever protocol it came by? It is opened at the application, handled there or refused, answered once, and
-// expires. How its bytes come in and how those of its answer go out is the protocol's part: http1/exchange-server.ts, http2/exchange.ts.
+// How is one request answered, in either protocol? It is opened at the application, handled there or refused, answered once, and expires. How
+// its bytes are received and those of its response are sent is the protocol's part: http1/exchange-server.ts, http2/exchange.ts.
 //
-// The order at the end is always: handler settled, answer handed over, request expired. Nothing of a request is used behind that.
+// The order at the end is always: handler settled, response handed over, request expired. Nothing of a request is used after that.
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { closeSource } from '../../http/answer/byte-source.ts'
@@ -13,11 +13,14 @@ import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
+import type { Peer } from '../connections/peer.ts'
 import type { Deadlines } from '../time/deadlines.ts'
+import { misdirection } from './misdirection.ts'
 
 /** The connection, as every request sees it. */
 export interface RequestConnection extends ConnectionInfo {
   readonly host: ConnectionHost
+  readonly peer: Peer
 }
 
 /** An answer that goes out piece by piece. */
@@ -83,7 +86,11 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.deadlines.startRequest(match.route)
     this.body = bodyFor(head, match, streams ? this.#demander() : null)
     this.exchange = application.open(head, this.body, this.connection, match)
-    if (isTooLarge(head, limit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
+    const misdirected = misdirection(head, this.connection)
+    if (misdirected !== null) {
+      this.stopWaiting()
+      this.refuse(misdirected)
+    } else if (isTooLarge(head, limit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
     else if (streams) this.handle()
     else if (this.owesContinue) this.sendContinue()
   }

@@ -18,13 +18,15 @@
 
 import { type LimitError, WeirError } from '../../base/errors.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import { HttpResponse, type TakeOver } from '../../http/answer/response.ts'
+import { HttpResponse } from '../../http/answer/response.ts'
+import type { TakeOver } from '../../http/answer/response-content.ts'
 import type { ClientCertificate } from '../../http/connection-info.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../wire/http1/connection.ts'
 import * as state from '../../wire/http1/states.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { connectionId, nextConnection } from '../connections/connection-id.ts'
+import { type Peer, STRANGER } from '../connections/peer.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
@@ -41,7 +43,7 @@ const KEPT_BYTES = 64 * 1024
 
 export class Http1Connection implements Http1RequestConnection, TransportOwner, Timed {
   readonly host: ConnectionHost
-  readonly clientCertificate: ClientCertificate | null
+  readonly peer: Peer
   readonly #transport: Transport
   readonly #wire: WireConnection
   readonly #deadlines: Deadlines
@@ -55,9 +57,9 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   /** The chunk being read, where it is ours to keep: bytes in it need no copy. */
   #ownChunk: Buffer | null = null
 
-  constructor(host: ConnectionHost, transport: Transport, clientCertificate: ClientCertificate | null = null) {
+  constructor(host: ConnectionHost, transport: Transport, peer: Peer = STRANGER) {
     this.host = host
-    this.clientCertificate = clientCertificate
+    this.peer = peer
     this.#transport = transport
     this.#wire = new WireConnection(host.limits)
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
@@ -76,6 +78,10 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
 
   get isSecure(): boolean {
     return this.#transport.isSecure
+  }
+
+  get clientCertificate(): ClientCertificate | null {
+    return this.peer.clientCertificate
   }
 
   get connectionId(): string {

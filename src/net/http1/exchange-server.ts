@@ -4,7 +4,8 @@
 // that is the connection's part: see its diagram.
 
 import { WeirError } from '../../base/errors.ts'
-import type { HttpResponse, TakeOver } from '../../http/answer/response.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
+import type { TakeOver } from '../../http/answer/response-content.ts'
 import { isTooLarge } from '../../http/body/body-mode.ts'
 import type { Head } from '../../wire/head/head.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'

@@ -7,7 +7,7 @@
 import { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
 
-import type { UpgradedDuplex } from '../../http/answer/response.ts'
+import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 

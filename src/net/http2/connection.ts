@@ -15,6 +15,7 @@ import { readHttp2Head } from '../../wire/http2/head.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { connectionId, nextConnection } from '../connections/connection-id.ts'
 import type { OpenConnection } from '../connections/connections.ts'
+import type { Peer } from '../connections/peer.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
@@ -60,6 +61,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   readonly clientAddress: string
   readonly clientPort: number
   readonly isSecure = true
+  readonly peer: Peer
   readonly clientCertificate: ClientCertificate | null
   readonly #number = nextConnection()
   readonly #socket: TLSSocket
@@ -87,12 +89,13 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   #isGone = false
   #isAborted = false
 
-  constructor(host: ConnectionHost, socket: TLSSocket, clientCertificate: ClientCertificate | null) {
+  constructor(host: ConnectionHost, socket: TLSSocket, peer: Peer) {
     this.host = host
     this.#socket = socket
     this.clientAddress = socket.remoteAddress ?? ''
     this.clientPort = socket.remotePort ?? 0
-    this.clientCertificate = clientCertificate
+    this.peer = peer
+    this.clientCertificate = peer.clientCertificate
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
     this.#session = performServerHandshake(socket, sessionOptions(host.limits))
     this.#ends = takeEnds(this.#session, () => this.finish())

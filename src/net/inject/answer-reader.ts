@@ -1,4 +1,5 @@
-// Reads answers as a client does, from the bytes of one connection: a head, the pieces of its body, the next head. For tests of host programs.
+// Reads responses from the bytes of one connection as a client does: a head, the pieces of its body, the next head. For tests of host
+// programs.
 
 import { Buffer } from 'node:buffer'
 import { DEFAULT_LIMITS } from '../../base/limits.ts'
@@ -7,29 +8,29 @@ import { BODY_DATA, BODY_END, ChunkDecoder } from '../../wire/http1/chunked.ts'
 export interface AnswerHead {
   readonly status: number
   readonly reason: string
-  /** Names in lower case; repeated fields stand beside each other. */
+  /** Names in lower case. The values of repeated fields are joined. */
   readonly headers: Headers
 }
 
 const NOTHING = Buffer.alloc(0)
-/** Of the rest of a body: it ends with the connection. */
+/** The remaining length of a body that ends with the connection. */
 const OPEN_END = Number.POSITIVE_INFINITY
 
 export class AnswerReader {
-  /** Bytes that have come and were not taken. */
+  /** Bytes that have arrived and were not taken. */
   #waiting: Buffer = NOTHING
-  /** What is missing of the body under way. */
+  /** The remaining length of the current body. */
   #rest = 0
   #decoder: ChunkDecoder | null = null
   #isWhole = true
   #hasEnded = false
 
-  /** Whether the body under way has come to its end. */
+  /** Whether the current body is complete. */
   get isWhole(): boolean {
     return this.#isWhole
   }
 
-  /** What has come and was not taken. */
+  /** Bytes that have arrived and were not taken. */
   get waiting(): Buffer {
     return this.#waiting
   }
@@ -38,12 +39,12 @@ export class AnswerReader {
     this.#waiting = this.#waiting.length === 0 ? piece : Buffer.concat([this.#waiting, piece])
   }
 
-  /** The server has ended its side, in order: that is the end of an answer without a length, and of no other. */
+  /** The server has ended its side. That completes a response without a length, and no other. */
   end(): void {
     this.#hasEnded = true
   }
 
-  /** Everything that waits. */
+  /** Takes all waiting bytes. */
   takeAll(): Buffer {
     const all = this.#waiting
     this.#waiting = NOTHING
@@ -51,9 +52,11 @@ export class AnswerReader {
   }
 
   /**
-   * @param isToHead whether it answers HEAD, and so has no body
-   * @returns null while it is not there
-   * @throws Error for what is no head of an answer
+   * Takes the next head.
+   *
+   * @param isToHead whether it answers a HEAD, and so has no body
+   * @returns null while the head is incomplete
+   * @throws Error for a malformed head
    */
   takeHead(isToHead: boolean): AnswerHead | null {
     const headEnd = this.#waiting.indexOf('\r\n\r\n')
@@ -81,9 +84,10 @@ export class AnswerReader {
   }
 
   /**
-   * The next piece of the body; chunked coding is removed.
-   * @returns null when nothing is there: at the end of the body, or for now
-   * @throws WEIR_CHUNK_SIZE_SYNTAX and others for what is no chunk
+   * Takes the next piece of the body, without chunked coding.
+   *
+   * @returns null if there is none now, or if the body is complete
+   * @throws WEIR_CHUNK_SIZE_SYNTAX and others for a malformed chunk
    */
   takePiece(): Buffer | null {
     if (this.#isWhole) return null
@@ -105,5 +109,5 @@ export class AnswerReader {
 }
 
 function refuse(what: string, text: string): never {
-  throw new Error(`this is no ${what} of an answer: ${JSON.stringify(text.slice(0, 200))}`)
+  throw new Error(`this is not a valid ${what} of a response: ${JSON.stringify(text.slice(0, 200))}`)
 }

@@ -1,4 +1,4 @@
-// A request through the real parser and the whole application, without a socket: for tests of host programs.
+// Sends a request through the real parser and the whole application, without a socket. For tests of host programs.
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
@@ -8,7 +8,7 @@ import { MemoryTransport } from '../transport/memory-transport.ts'
 import { type AnswerHead, AnswerReader } from './answer-reader.ts'
 import { type InjectRequest, requestBytes, requestOf } from './request-bytes.ts'
 
-/** What came back. */
+/** The response to an injected request. */
 export interface InjectResponse extends AnswerHead {
   readonly body: Uint8Array
   text(): string
@@ -16,8 +16,10 @@ export interface InjectResponse extends AnswerHead {
 }
 
 /**
- * @throws WEIR_CLIENT_GONE when the server broke the connection off before the answer was complete; WEIR_OPTION_INVALID for what no client
- * could send; the reason of `signal`
+ * Sends one request, and resolves with the complete response.
+ *
+ * @throws WEIR_CLIENT_GONE if the server aborted the connection before the response was complete; WEIR_OPTION_INVALID for a request that no
+ *   client could send; the reason of `signal`
  */
 export async function inject(host: ConnectionHost, request: InjectRequest | string): Promise<InjectResponse> {
   const asked: InjectRequest = requestOf(request)
@@ -37,9 +39,10 @@ export async function inject(host: ConnectionHost, request: InjectRequest | stri
         try {
           const answer = reading.take(piece, transport.wasReset)
           if (answer !== null) resolve(answer)
-          else if (piece === null) reject(new WeirError('WEIR_CLIENT_GONE', 'the server broke off before the answer was complete'))
+          else if (piece === null)
+            reject(new WeirError('WEIR_CLIENT_GONE', 'the server aborted the connection before the response was complete'))
         } catch (error) {
-          reject(error) // whoever writes another protocol is not to be told by what reads it
+          reject(error) // not thrown: the caller is the code that wrote these bytes
         }
       }
       transport.send(body.length === 0 ? head : Buffer.concat([head, body]))
@@ -50,7 +53,7 @@ export async function inject(host: ConnectionHost, request: InjectRequest | stri
   }
 }
 
-/** The first answer that is no interim one, once all of it is there. */
+/** Collects the first final response until it is complete. */
 class WholeAnswer {
   readonly #isToHead: boolean
   readonly #reader = new AnswerReader()
@@ -61,7 +64,10 @@ class WholeAnswer {
     this.#isToHead = isToHead
   }
 
-  /** @param piece null: no more comes. @returns null while it is not whole */
+  /**
+   * @param piece null: no more will arrive
+   * @returns null while the response is incomplete
+   */
   take(piece: Buffer | null, wasReset: boolean): InjectResponse | null {
     const reader = this.#reader
     if (piece !== null) reader.push(piece)

@@ -1,4 +1,4 @@
-// A request as a test of a host program writes it down, and the bytes that a client would send for it.
+// A request as written in a test of a host program, and the bytes that a client would send for it.
 
 import { Buffer } from 'node:buffer'
 import { isFieldValue, isToken } from '../../base/ascii.ts'
@@ -6,30 +6,34 @@ import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkNames, namesOf } from '../../base/options.ts'
 
-/** What to send. */
+/** A request to send. */
 export interface InjectRequest {
-  /** Default `GET`. */
+  /** The method. Default `GET`. */
   readonly method?: string
-  /** Path and query, as they stand in a request line. */
+  /** Path and query, exactly as in a request line. Nothing is encoded. */
   readonly url: string
-  /** `Host: localhost` and the Content-Length of a body are added unless they are here. Sent as they are. Pairs may be a `Headers` or a `Map`. */
+  /**
+   * The header fields, sent unchanged: an object, or pairs such as a `Headers` or a `Map`. `Host: localhost` and the Content-Length of the
+   * body are added unless they are present.
+   */
   readonly headers?:
     | Readonly<Record<string, string | number | readonly string[]>>
     | Iterable<readonly [name: string, value: string | number]>
-  /** A form brings its own Content-Type. */
+  /** The body. A `FormData` or `URLSearchParams` sets the Content-Type unless it is present. */
   readonly body?: string | Uint8Array | FormData | URLSearchParams
-  /** Sent as JSON, in place of `body`. */
+  /** A value to send as JSON, instead of `body`. */
   readonly json?: unknown
-  /** Ends the waiting: the client leaves, and the call rejects with the signal's reason. For answers that never end. */
+  /** Ends the wait for a response that does not end. The client then leaves, and the call rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
 
 export const REQUEST_NAMES = namesOf<InjectRequest>()(['method', 'url', 'headers', 'body', 'json', 'signal'])
 
 /**
- * What a string stands for: a GET of that URL.
- * @param names that it may have
- * @throws WEIR_OPTION_INVALID for what is no request at all, and for other names
+ * Turns a string into a GET of that URL.
+ *
+ * @param names of the allowed members
+ * @throws WEIR_OPTION_INVALID for a value that is not a request, and for other members
  */
 export function requestOf<R extends { readonly url: string }>(
   request: R | string,
@@ -44,15 +48,16 @@ export function requestOf<R extends { readonly url: string }>(
 
 export interface RequestBytes {
   readonly head: Buffer
-  /** Empty where nothing is sent behind the head. */
+  /** Empty if nothing follows the head. */
   readonly body: Buffer
 }
 
 const NOTHING = Buffer.alloc(0)
 
 /**
- * One request: what would end its line, or not fit into one byte a character, is refused. The rest is for the parser to judge.
- * @throws WEIR_OPTION_INVALID for what no client could send
+ * The bytes of a request. Text that would end its line, or has characters above U+00FF, is refused. The rest is left to the parser.
+ *
+ * @throws WEIR_OPTION_INVALID for a request that no client could send
  */
 export async function requestBytes(request: InjectRequest): Promise<RequestBytes> {
   const { method = 'GET', url } = request
@@ -73,7 +78,7 @@ function refused(what: string): WeirError {
   return new WeirError('WEIR_OPTION_INVALID', `a test cannot send ${what}`)
 }
 
-/** Names and values, one pair a field line. @throws WEIR_OPTION_INVALID */
+/** Names and values, one pair for each field line. @throws WEIR_OPTION_INVALID */
 export function fieldsOf(headers: NonNullable<InjectRequest['headers']>): [name: string, value: string][] {
   if (typeof headers !== 'object' || headers === null) throw refused(`${shown(headers)} as headers`)
   if (Symbol.iterator in headers) return Array.from(headers, fieldOf)

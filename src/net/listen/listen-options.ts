@@ -16,6 +16,9 @@ export interface ServerTlsOptions extends Omit<TlsOptions, 'ALPNProtocols' | 'AL
   /**
    * Certificates by the name that the client asks for (SNI): `example.org`, or `*.example.org` for names of one more label. What an entry does
    * not say, such as `ca`, is as beside it; a name that no entry has gets the certificate beside it. Not together with `SNICallback`.
+   *
+   * With `requestCert` and an entry that has a `ca`, `crl` or `pfx` of its own, a request for another host than its handshake is refused
+   * (421 `WEIR_MISDIRECTED`), and no session is resumed.
    */
   readonly sni?: Readonly<Record<string, SecureContextOptions>>
 }
@@ -53,6 +56,9 @@ export interface UnixListenOptions extends Secured {
 
 export type ListenOptions = TcpListenOptions | UnixListenOptions
 
+/** The places of a server: a list, or one in the options of the server itself. */
+type PlaceOptions = Partial<TcpListenOptions & UnixListenOptions> & { readonly listen?: readonly ListenOptions[] }
+
 export const DEFAULT_ADDRESS = '127.0.0.1'
 
 const NAMES: ReadonlySet<string> = new Set(
@@ -81,6 +87,19 @@ export function endpointOf(options: ListenOptions): Endpoint {
   const common = { isSecure: options.tls !== undefined, http2: options.http2 === true }
   if (isUnix(options)) return { address: options.unixSocket, port: 0, isUnixSocket: true, ...common }
   return { address: options.address ?? DEFAULT_ADDRESS, port: options.port ?? 0, isUnixSocket: false, ...common }
+}
+
+/** The places to listen on, in either way of saying it. @throws WEIR_OPTION_INVALID */
+export function placesOf(options: PlaceOptions): readonly ListenOptions[] {
+  const { listen, address, port, unixSocket, tls, http2 } = options
+  const given = Object.entries({ address, port, unixSocket, tls, http2 }).filter(([, value]) => value !== undefined)
+  if (listen !== undefined && given.length > 0) {
+    throw invalid(`"${given[0]![0]}" belongs into an entry of "listen"`)
+  }
+  const places = listen ?? [Object.fromEntries(given) as ListenOptions]
+  if (!Array.isArray(places) || places.length === 0) throw invalid('"listen" is a list of places')
+  for (const place of places) checkListenOptions(place)
+  return places
 }
 
 /** @throws WEIR_OPTION_INVALID */

@@ -3,12 +3,15 @@
 //
 // Loaded only when a server is asked to speak TLS; the file of HTTP/2 only when it is asked to speak that.
 
+import { constants } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { createSecureContext, createServer, type SecureContext, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls'
 
 import { WeirError } from '../../base/errors.ts'
+import { hostName } from '../../base/host-name.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Connections } from '../connections/connections.ts'
+import type { Peer } from '../connections/peer.ts'
 import { Http1Connection } from '../http1/connection.ts'
 import type { Http2Connection } from '../http2/connection.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
@@ -34,6 +37,8 @@ export class TlsAcceptor {
   readonly #handshakes = new Set<Socket>()
   /** Finds the certificate for a server name. Replaced by a reload. */
   #sni: SniCallback
+  /** Whether requests must be for the server name of their handshake. Replaced by a reload. */
+  #bindsHosts: boolean
 
   static async make(
     tls: ServerTlsOptions,
@@ -58,12 +63,14 @@ export class TlsAcceptor {
     this.#host = host
     this.#connections = connections
     this.#sni = sniOf(tls)
+    this.#bindsHosts = bindsHosts(tls)
     const { sni: _, ...options } = tls
     this.server = createServer({
       minVersion: LEAST_VERSION,
       handshakeTimeout: host.timeouts.headersTimeout ?? NODE_HANDSHAKE_TIMEOUT_MS,
       ...options,
       ...socketOptions,
+      secureOptions: secureOptionsOf(tls),
       ALPNProtocols: http2 === null ? ['http/1.1'] : ['h2', 'http/1.1'],
       SNICallback: (name, done) => this.#sni(name, done),
     })
@@ -86,13 +93,17 @@ export class TlsAcceptor {
 
   #open(socket: TLSSocket): void {
     this.#handshakes.delete(rawOf(socket))
-    const certificate = this.#tls.requestCert === true ? readClientCertificate(socket) : null
+    const peer: Peer = {
+      clientCertificate: this.#tls.requestCert === true ? readClientCertificate(socket) : null,
+      boundHost: this.#bindsHosts ? serverNameOf(socket) : null,
+      isTrustedProxy: false,
+    }
     if (this.#http2 !== null && socket.alpnProtocol === 'h2') {
-      this.#connections.add(new this.#http2(this.#host, socket, certificate))
+      this.#connections.add(new this.#http2(this.#host, socket, peer))
       return
     }
     const transport = new SocketTransport(socket, 'tls', false)
-    const connection = new Http1Connection(this.#host, transport, certificate)
+    const connection = new Http1Connection(this.#host, transport, peer)
     this.#connections.add(connection)
     transport.start(connection)
   }
@@ -120,7 +131,8 @@ export class TlsAcceptor {
       if (tls[name] !== undefined && tls[name] !== this.#tls[name])
         throw new WeirError('WEIR_OPTION_INVALID', `"tls.${name}" cannot change`)
     }
-    const options = contextOptions(tls)
+    const { requestCert } = this.#tls
+    const options = contextOptions({ ...tls, requestCert })
     createSecureContext(options)
     const sni = sniOf(tls)
     const ticketKeys = tls.ticketKeys ?? this.server.getTicketKeys()
@@ -128,6 +140,7 @@ export class TlsAcceptor {
       this.server.setSecureContext(options)
       this.server.setTicketKeys(ticketKeys)
       this.#sni = sni
+      this.#bindsHosts = bindsHosts({ ...tls, requestCert })
     }
   }
 }
@@ -137,9 +150,32 @@ function rawOf(socket: TLSSocket): Socket {
   return (socket as unknown as { readonly _parent?: Socket | null })._parent ?? socket
 }
 
+/** Empty when the client sent none. */
+function serverNameOf(socket: TLSSocket): string {
+  return hostName((socket as { readonly servername?: string | false | null }).servername || '')
+}
+
+/**
+ * Whether the server name of the handshake decides which client certificates are trusted. Then a request for another host would get past the
+ * certificates of that host. `SNICallback` may decide anything.
+ */
+function bindsHosts({ requestCert, sni, SNICallback }: ServerTlsOptions): boolean {
+  if (requestCert !== true) return false
+  return SNICallback !== undefined || Object.values(sni ?? {}).some(({ ca, crl, pfx }) => Boolean(ca || crl || pfx))
+}
+
+/**
+ * A session that was made for one name can be resumed for another, and then the client is trusted as it was for the first. So no session is
+ * resumed where names differ in whom they trust.
+ */
+function secureOptionsOf(tls: ServerTlsOptions): number {
+  const { secureOptions = 0 } = tls
+  return bindsHosts(tls) ? secureOptions | constants.SSL_OP_NO_TICKET : secureOptions
+}
+
 function contextOptions(tls: ServerTlsOptions): SecureContextOptions {
   const { sni: _, SNICallback: __, ...options } = tls
-  return { minVersion: LEAST_VERSION, ...options }
+  return { minVersion: LEAST_VERSION, ...options, secureOptions: secureOptionsOf(tls) }
 }
 
 function sniOf(tls: ServerTlsOptions): SniCallback {

@@ -1,7 +1,7 @@
-// How long may this take? The phases of one connection and the time that each may last, counted in ticks of the coarse clock.
+// The phases of one connection and how long each may last, counted in ticks of the coarse clock.
 //
-// A phase begins when it begins: bytes that trickle in do not wind it up again. Only the body has no end time but a rate, because that
-// is the one limit that stops a slow upload without hurting a large one.
+// A phase starts once: bytes that trickle in do not restart its time. Only the body has a minimum rate instead of a deadline, because a
+// rate is the one limit that stops a slow upload without affecting a large one.
 
 import { LimitError } from '../../base/errors.ts'
 import type { Timeouts } from '../../base/limits.ts'
@@ -9,18 +9,18 @@ import type { RouteInfo } from '../../http/route-info.ts'
 
 import type { Ticker } from './ticker.ts'
 
-/** Nothing is waited for. */
+/** No timeout applies. */
 export const NONE = 0
 /** Between two requests, or before the first. */
 export const IDLE = 1
 /** From the first byte of a head to its end. */
 export const HEAD = 2
-/** The body, while the server wants to read. */
+/** The body, while the server is willing to read. */
 export const BODY = 3
 /** The connection is being closed. */
 export const LINGER = 4
 
-/** The shortest time over which the rate of a body is taken. */
+/** The shortest time over which the rate of a body is measured. */
 const FORGET_MS = 1_000
 
 export class Deadlines {
@@ -59,7 +59,7 @@ export class Deadlines {
     this.#since = this.#ticker.now
   }
 
-  /** Something still waits to be sent: the time in which the client may close, or be idle, begins when it is. */
+  /** Bytes still wait to be sent, so the time for which the client may be idle or linger begins only after them. */
   postponeEnd(): void {
     if (this.#phase === LINGER || this.#phase === IDLE) this.#since = this.#ticker.now
   }
@@ -122,7 +122,7 @@ export class Deadlines {
     const grace = bodyGracePeriod + this.#ticker.periodMs
     if (this.#bodyMs <= grace) return null
     if (this.#bodyMs > 2 * Math.max(grace, FORGET_MS)) {
-      // What came long ago counts less and less: a burst at the beginning buys no hours of silence.
+      // Older bytes count less and less, so a burst at the beginning does not allow hours of silence.
       this.#bodyMs = Math.floor(this.#bodyMs / 2)
       this.#bodyBytes = Math.floor(this.#bodyBytes / 2)
     }
@@ -130,14 +130,14 @@ export class Deadlines {
     return rate < minBodyRate ? new LimitError('WEIR_BODY_TOO_SLOW', 'minBodyRate', minBodyRate, rate) : null
   }
 
-  /** Whether the connection has nothing left to wait for. */
+  /** Whether the connection has been idle, or has lingered, for long enough. */
   get isOver(): boolean {
     const { keepAliveTimeout, lingerTimeout } = this.#timeouts
     if (this.#phase === IDLE) return keepAliveTimeout !== null && this.#isOver(this.#since, keepAliveTimeout)
     return this.#phase === LINGER && this.#isOver(this.#since, lingerTimeout)
   }
 
-  /** `since` may be older than it says by one period: time is given, never taken. */
+  /** `since` may be up to one period too early. Timeouts may end late, but never early. */
   #isOver(since: number, timeoutMs: number): boolean {
     return this.#ticker.now - since > timeoutMs + this.#ticker.periodMs
   }

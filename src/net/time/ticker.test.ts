@@ -5,7 +5,7 @@ import { DEFAULT_TIMEOUTS } from '../../base/limits.ts'
 import { TestClock } from '../../testing/test-clock.ts'
 import { Ticker, type Timed } from './ticker.ts'
 
-/** All long enough that the longest period is in force. */
+/** Long enough that the longest period applies. */
 const TIMEOUTS = { ...DEFAULT_TIMEOUTS, lingerTimeout: 4000 }
 
 class Connection implements Timed {
@@ -25,7 +25,7 @@ function started() {
   return { clock, ticker, connection }
 }
 
-test('it ticks twice a second while a connection is busy, once a second while all are idle', async () => {
+test('a ticker ticks twice a second while a connection is busy, and once a second while all are idle', async () => {
   const { clock, connection } = started()
   await clock.advance(2000)
   assert.deepEqual(connection.elapsed, [500, 500, 500, 500])
@@ -44,7 +44,7 @@ test('one busy connection among idle ones keeps the shorter period', async () =>
   assert.equal(connection.elapsed.length, 4)
 })
 
-test('who asks for the time in an idle second gets it exactly, and the shorter period is back', async () => {
+test('reading the time in an idle second returns it exactly, and restores the shorter period', async () => {
   const { clock, ticker, connection } = started()
   connection.isIdle = true
   await clock.advance(500)
@@ -53,10 +53,10 @@ test('who asks for the time in an idle second gets it exactly, and the shorter p
   assert.equal(ticker.now, 1200)
   connection.elapsed = []
   await clock.advance(1000)
-  assert.deepEqual(connection.elapsed, [1200, 500], 'the first tick counts what had passed since the last one')
+  assert.deepEqual(connection.elapsed, [1200, 500], 'the first tick counts the time since the last one')
 })
 
-test('without connections nothing ticks', async () => {
+test('nothing ticks without connections', async () => {
   const { clock, ticker, connection } = started()
   assert.equal(clock.running, 1)
   connection.isIdle = true
@@ -64,10 +64,10 @@ test('without connections nothing ticks', async () => {
   ticker.delete(connection)
   assert.equal(clock.running, 0)
   assert.equal(ticker.now, ticker.now)
-  assert.equal(clock.running, 0, 'not even when the time is asked for')
+  assert.equal(clock.running, 0, 'not even when the time is read')
 })
 
-test('a connection that leaves within its tick leaves no timer', async () => {
+test('a connection that is removed in its own tick leaves no timer', async () => {
   const { clock, ticker } = started()
   const leaving: Timed = { isIdle: true, tick: () => ticker.delete(leaving) }
   const alone = new Ticker(clock, TIMEOUTS)

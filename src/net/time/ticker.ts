@@ -1,23 +1,23 @@
-// One coarse clock for all connections: instead of a timer for every request, each connection is asked now and then
-// whether its time is up. Runs only while there is a connection, and never keeps the process alive.
+// One coarse clock for all connections. Instead of a timer for every request, each connection is checked at intervals. The clock runs only
+// while there is a connection, and never keeps the process alive.
 //
-// While all connections are idle it ticks about once a second: an idle process should not be woken up more often. The first request
-// brings back the shorter period.
+// While all connections are idle, it ticks about once a second, because an idle process should not be woken up more often. The first
+// request restores the shorter period.
 
 import type { Clock } from '../../base/clock.ts'
 import type { Timeouts } from '../../base/limits.ts'
 
 export interface Timed {
-  /** Whether nothing but the time for which it may be idle is counted. */
+  /** Whether only the time for which it may be idle counts. */
   readonly isIdle: boolean
-  /** @param elapsedMs since the last tick */
+  /** @param elapsedMs milliseconds since the last tick */
   tick(elapsedMs: number): void
 }
 
 const SHORTEST_PERIOD_MS = 10
 const LONGEST_PERIOD_MS = 500
 const LONGEST_IDLE_PERIOD_MS = 1000
-/** How many periods one tick may count at most. */
+/** The largest number of periods that one tick may count. */
 const MOST_PERIODS = 2
 
 export class Ticker {
@@ -27,12 +27,12 @@ export class Ticker {
   #stop: (() => void) | null = null
   #isIdle = false
   #second = 0
-  /** How much later than its time something may be noticed, in milliseconds. */
+  /** How late a timeout may be noticed, in milliseconds. */
   readonly periodMs: number
   #now = 0
   #nowAtTick = 0
   #readAt = 0
-  /** `Date: …` with its line end, of this second (RFC 9110 §6.6.1). */
+  /** The `Date` line of the current second with its line end (RFC 9110 §6.6.1). */
   dateLine = ''
 
   constructor(clock: Clock, timeouts: Timeouts) {
@@ -44,8 +44,8 @@ export class Ticker {
   }
 
   /**
-   * The time of the last tick, at most `periodMs` old. Time in which the process did nothing at all counts only a little: what arrived
-   * meanwhile has not been read yet, and that is not the client's fault.
+   * The time of the last tick, at most `periodMs` old. If the process was blocked for longer, only a part of that time counts: what arrived
+   * in the meantime has not been read yet, and that is not the client's fault.
    */
   get now(): number {
     if (this.#isIdle) this.#leaveIdle()
@@ -84,7 +84,7 @@ export class Ticker {
       timed.tick(elapsed)
       isIdle &&= timed.isIdle
     }
-    if (this.#stop === null) return // the last connection has gone
+    if (this.#stop === null) return // the last connection was removed
     this.#isIdle = isIdle
     if (isIdle !== wasIdle) this.#every(isIdle ? this.#idlePeriodMs : this.periodMs)
   }
@@ -111,7 +111,7 @@ export class Ticker {
   }
 }
 
-/** How often a time of `timeoutMs` must be looked at. */
+/** How often to check a timeout of `timeoutMs`. */
 function periodFor(timeoutMs: number, longestMs: number): number {
   return Math.max(SHORTEST_PERIOD_MS, Math.min(longestMs, Math.floor(timeoutMs / 4)))
 }

@@ -1,13 +1,13 @@
-// A transport without a socket: what is written is handed to whoever holds it, and the client's side is played there too.
+// A transport without a socket. It passes what the server writes to its holder, which also acts as the client.
 //
-// It behaves as a socket does. What the client sends waits while the server does not read; what the server writes waits while the client
-// does not; each side ends by itself; and the news of an end comes when the present work is done.
+// It behaves like a socket. What the client sends waits while the server does not read, and what the server writes waits while the client
+// does not. Each side ends separately, and an end is reported only after the current work is done.
 
 import { Buffer } from 'node:buffer'
 import type { Transport, TransportOwner } from './transport.ts'
 import type { Flushable } from './write-batch.ts'
 
-/** With so many bytes waiting for the client, the server is to wait as well. */
+/** When this many bytes wait for the client, the server has to wait as well. */
 const HIGH_WATER_BYTES = 16 * 1024
 
 export class MemoryTransport implements Transport {
@@ -22,21 +22,21 @@ export class MemoryTransport implements Transport {
   /** What the client has sent and the server has not read. */
   #incoming: Buffer[] = []
   #isPaused = false
-  /** The client has ended its side, behind what it has sent. */
+  /** Whether the client has ended its side, after what it has sent. */
   #endsIncoming = false
   #hasToldEnd = false
-  /** It has left without a word: whatever is sent to it breaks the connection. */
+  /** Whether the client has left without a reset. The next write then breaks the connection. */
   #hasLeft = false
-  /** What was written while the client does not read. */
+  /** What was written while the client was not reading. */
   #held: Buffer[] = []
   #isHolding = false
   #written = 0
   #unsent = 0
   #isBlocked = false
   #isEnding = false
-  /** Called with each write, and with nothing when no more comes. */
+  /** Called with each write, and with null when no more follows. */
   onOutput: ((bytes: Buffer | null) => void) | null = null
-  /** Called when the server has read all that was sent, or never will. */
+  /** Called when the server has read everything that was sent, or never will. */
   onTaken: (() => void) | null = null
 
   /** Whether both sides have ended. */
@@ -44,12 +44,12 @@ export class MemoryTransport implements Transport {
     return this.#isClosed
   }
 
-  /** Whether it ended with a break: what was written is not whole. */
+  /** Whether the connection was reset, so that what was written is incomplete. */
   get wasReset(): boolean {
     return this.#wasReset
   }
 
-  /** Whether bytes of the client wait for the server. */
+  /** Whether bytes from the client wait for the server. */
   get isWaiting(): boolean {
     return this.#incoming.length > 0
   }
@@ -62,23 +62,23 @@ export class MemoryTransport implements Transport {
     this.#owner = owner
   }
 
-  // The client's part.
+  // The client's side.
 
-  /** Bytes arrive. */
+  /** The client sends bytes. */
   send(bytes: Buffer): void {
     if (this.#isClosed || this.#endsIncoming) return
     this.#incoming.push(bytes)
     this.#deliver()
   }
 
-  /** It ends its side, behind what it has sent. */
+  /** The client ends its side, after what it has sent. */
   sendEnd(): void {
     if (this.#isClosed || this.#endsIncoming) return
     this.#endsIncoming = true
     this.#deliver()
   }
 
-  /** It goes away as a process does that ends: an end of its side, and nobody there for what is still sent to it. */
+  /** The client leaves like a process that exits: its side ends, and nobody receives what is still sent to it. */
   leave(): void {
     this.#hasLeft = true
     this.onOutput = null
@@ -86,18 +86,18 @@ export class MemoryTransport implements Transport {
     else this.sendEnd()
   }
 
-  /** It goes away with a reset. */
+  /** The client leaves with a reset. */
   break(): void {
     this.onOutput = null
     this.#close()
   }
 
-  /** It stops reading. */
+  /** The client stops reading. */
   hold(): void {
     this.#isHolding = true
   }
 
-  /** It reads on. */
+  /** The client continues to read. */
   release(): void {
     this.#isHolding = false
     while (this.#held.length > 0 && !this.#isHolding) {
@@ -113,7 +113,7 @@ export class MemoryTransport implements Transport {
     }
   }
 
-  // The server's part.
+  // The server's side.
 
   get unsentBytes(): number {
     return this.#unsent
@@ -159,7 +159,7 @@ export class MemoryTransport implements Transport {
     } else this.onOutput?.(bytes)
   }
 
-  /** A break is always told at once here. */
+  /** Nothing to do: a break is always reported immediately here. */
   probe(): void {}
 
   pause(): void {

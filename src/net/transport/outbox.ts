@@ -1,15 +1,15 @@
-// What waits to be written. Small answers gather here, so that a batch of pipelined requests is answered with one write, and the
-// head and the body of an answer never go out as two packets.
+// Collects what is to be written. Small responses gather here, so that a batch of pipelined requests is answered with one write, and the
+// head and the body of a response never leave in two packets.
 
 import { Buffer } from 'node:buffer'
 import { giveBackTextBuffer, takeTextBuffer } from './text-buffers.ts'
 import type { Transport } from './transport.ts'
 
-/** A body of up to this many bytes is copied behind its head: one write of both is cheaper than a vectored one. */
+/** A body of up to this size is copied after its head: one plain write of both is cheaper than a vectored one. */
 const JOIN_BYTES = 16 * 1024
-/** So much waits here at most before it is handed on. */
+/** The largest amount that waits here before it is written. */
 const FULL_CHARS = 64 * 1024
-/** Where a text becomes UTF-8, which is then kept as text of one byte a character. Made when it is needed: many programs answer ASCII only. */
+/** Converts text to UTF-8, which is then kept as latin1 text. Allocated on demand, because many programs only send ASCII. */
 let scratch: Buffer | null = null
 
 export class Outbox {
@@ -20,18 +20,18 @@ export class Outbox {
     this.#transport = transport
   }
 
-  /** Whether the client must read before more is made for it. */
+  /** Whether the client must read before more is produced for it. */
   get isBlocked(): boolean {
     if (this.#text.length >= FULL_CHARS) this.flush()
     return this.#transport.isBlocked
   }
 
-  /** Text of one byte a character. It goes out with the next flush. */
+  /** Adds latin1 text, which leaves with the next flush. */
   addText(text: string): void {
     this.#text += text
   }
 
-  /** A head and the UTF-8 text behind it, whose length in bytes is known. */
+  /** Adds a head and a text, which is sent as UTF-8. `byteLength` is its length in bytes. */
   addUtf8(head: string, text: string, byteLength: number): void {
     if (byteLength > JOIN_BYTES) {
       this.#addLargeText(head, text, byteLength)
@@ -60,7 +60,7 @@ export class Outbox {
     if (isTaken) giveBackTextBuffer(buffer)
   }
 
-  /** A head, the bytes behind it, which must not change until they are sent, and a tail. They go out at once. */
+  /** Writes a head, bytes, which must not change until they are sent, and a tail. They are written immediately. */
   addBytes(head: string, bytes: Uint8Array, tail = ''): void {
     const text = this.#text + head
     this.#text = ''
@@ -76,7 +76,7 @@ export class Outbox {
     this.#transport.writeBytes(joined)
   }
 
-  /** As `flush`, but under load it may wait until others can be written with it, for half a millisecond or so (write-batch.ts). */
+  /** Like `flush`, but under load it may wait half a millisecond or so, to write several at once (write-batch.ts). */
   flushSoon(): void {
     if (this.#text !== '') this.#transport.flushSoon(this)
   }

@@ -9,11 +9,14 @@
 import { Buffer } from 'node:buffer'
 import { Socket } from 'node:net'
 
-/** Large enough for a 64 KiB post in one read even when it comes with others. */
+/** Large enough for a 64 KiB post in one read, even together with other requests. */
 const BUFFER_BYTES = 256 * 1024
-/** What a reader that keeps the bytes of a large body is given instead: to copy them costs more than smaller reads do. */
+/** The size of a reader's own memory, for bodies that are kept: copying them would cost more than smaller reads do. */
 const OWN_BYTES = 64 * 1024
-/** A client that sends so much at once will send more. Memory of its own waits for no slow one: thousands of them would fill ours. */
+/**
+ * A client that sends this much at once is likely to send more. Slow clients get no memory of their own: thousands of them would use up
+ * ours.
+ */
 const MUCH_BYTES = OWN_BYTES / 2
 
 interface Handle {
@@ -27,16 +30,17 @@ interface WithHandle {
 let shared: Buffer | null = null
 
 export interface Reader {
-  /** @param borrowed the memory is used again as soon as this returns */
+  /** @param borrowed whether the memory is reused as soon as this returns */
   onRead(buffer: Buffer, length: number, borrowed: boolean): void
-  /** Whether what is read next is going to be kept. Asked behind each read. */
+  /** Whether the bytes that are read next will be kept. Checked after each read. */
   readonly keepsBytes: boolean
 }
 
 /**
- * A socket over the connection of `accepted`, which must be paused and unread, that reads into one buffer shared by all, or into memory of
- * its own where the bytes are to be kept and come quickly.
- * @returns null when this Node cannot do it; `accepted` is untouched then
+ * Returns a socket over the connection of `accepted`, which must be paused and unread. It reads into one buffer that all sockets share, or
+ * into memory of its own if the bytes are to be kept and arrive quickly.
+ *
+ * @returns null if this version of Node does not support it; `accepted` is unchanged then
  */
 export function adopt(accepted: Socket, reader: Reader): Socket | null {
   const owner = accepted as unknown as WithHandle
@@ -50,7 +54,7 @@ export function adopt(accepted: Socket, reader: Reader): Socket | null {
     handle,
     allowHalfOpen: true,
     onread: {
-      // Node asks behind each read, and goes on with the memory that it has where the answer is nothing.
+      // Node calls this after each read. It continues with the same memory if the result is undefined.
       buffer: () => {
         if (hasMuch && reader.keepsBytes) memory = Buffer.allocUnsafeSlow(OWN_BYTES)
         else if (memory === all) return undefined
@@ -64,7 +68,7 @@ export function adopt(accepted: Socket, reader: Reader): Socket | null {
       },
     },
   } as unknown as ConstructorParameters<typeof Socket>[0])
-  // The accepted socket is an empty shell of a kilobyte. The server does not count the connection any more: whoever listens has to.
+  // The accepted socket is now an empty shell of a kilobyte. The server no longer counts the connection, so the listener has to.
   owner._handle = null
   accepted.destroy()
   return socket

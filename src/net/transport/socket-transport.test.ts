@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 
 import { SocketTransport } from './socket-transport.ts'
 
-/** A transport at one end of a connection, a plain socket at the other, and the moment at which the transport says that it is gone. */
+/** A transport at one end of a connection, a plain socket at the other, and a promise that resolves when the transport reports its end. */
 async function pair(
   t: TestContext,
   sharesBuffer: boolean,
@@ -19,7 +19,7 @@ async function pair(
   else server.listen(path)
   await once(server, 'listening')
   const client = path === null ? connect((server.address() as AddressInfo).port, '127.0.0.1') : connect(path)
-  client.on('error', () => {}) // a reset is what some tests are about
+  client.on('error', () => {}) // some tests cause a reset
   t.after(() => {
     client.destroy()
     server.close()
@@ -35,7 +35,7 @@ async function pair(
 for (const sharesBuffer of [true, false]) {
   const mode = sharesBuffer ? 'shared buffer' : 'data events'
 
-  test(`a reset right behind an end still closes (${mode})`, { timeout: 20_000 }, async (t) => {
+  test(`a reset right after an end still closes (${mode})`, { timeout: 20_000 }, async (t) => {
     const { transport, client, closed } = await pair(t, sharesBuffer)
     transport.writeText('the last words')
     transport.end()
@@ -46,7 +46,7 @@ for (const sharesBuffer of [true, false]) {
     assert.equal(Buffer.concat(chunks).toString(), 'the last words')
   })
 
-  test(`a reset is seen by the client (${mode})`, { timeout: 20_000 }, async (t) => {
+  test(`the client sees a reset (${mode})`, { timeout: 20_000 }, async (t) => {
     const { transport, client, closed } = await pair(t, sharesBuffer)
     const failed = once(client, 'error')
     transport.reset()
@@ -54,7 +54,7 @@ for (const sharesBuffer of [true, false]) {
     assert.equal(((await failed)[0] as NodeJS.ErrnoException).code, 'ECONNRESET')
   })
 
-  test(`what cannot be reset is closed (${mode})`, {
+  test(`a connection that cannot be reset is closed (${mode})`, {
     timeout: 20_000,
     skip: process.platform === 'win32' && 'no Unix sockets',
   }, async (t) => {
@@ -66,7 +66,7 @@ for (const sharesBuffer of [true, false]) {
   })
 }
 
-test('bytes that are to be kept come in memory that is not used again, once they come quickly', { timeout: 20_000 }, async (t) => {
+test('bytes to be kept arrive in memory that is not reused, if they arrive quickly', { timeout: 20_000 }, async (t) => {
   const { transport, client } = await pair(t, true)
   const sent = Buffer.from(Array.from({ length: 4 * 1024 * 1024 }, (_, i) => (i * 7) ^ (i >> 8)))
   const kept: Buffer[] = []
@@ -85,7 +85,7 @@ test('bytes that are to be kept come in memory that is not used again, once they
   transport.keepsBytes = true
   client.write(sent)
   await done
-  assert.ok(Buffer.concat(kept).equals(sent), 'what was kept has not changed')
+  assert.ok(Buffer.concat(kept).equals(sent), 'the kept bytes have not changed')
   assert.ok(borrowedBytes < sent.length / 2, `${borrowedBytes} of ${sent.length} bytes were borrowed`)
 
   transport.keepsBytes = false

@@ -6,7 +6,7 @@ import { adopt, type Reader } from './shared-read.ts'
 import type { Transport, TransportOwner } from './transport.ts'
 import { type Flushable, WriteBatch } from './write-batch.ts'
 
-/** A socket that knows its transport: functions that all share listen to it, instead of four of its own, a quarter of a kilobyte. */
+/** Links a socket to its transport, so that all sockets can share their listeners: four of its own would take a quarter of a kilobyte. */
 const TRANSPORT = Symbol('transport')
 type Carrier = Socket & { [TRANSPORT]?: SocketTransport }
 
@@ -17,10 +17,10 @@ interface Handle {
   readonly _parent?: Handle | null
 }
 
-/** What lies under a socket. Only TCP knows a reset that Node can send. */
+/** The layer under the transport. Node can send a reset only over TCP. */
 export type SocketKind = 'tcp' | 'unix' | 'tls'
 
-/** One for the thread, as the event loop is. */
+/** One for the thread, like the event loop. */
 const batch = new WriteBatch()
 
 export class SocketTransport implements Transport, Reader {
@@ -34,7 +34,7 @@ export class SocketTransport implements Transport, Reader {
   readonly #onClosed: (() => void) | null
 
   /**
-   * @param sharesBuffer whether to read into the buffer that all connections share, where Node can
+   * @param sharesBuffer whether to read into the buffer that all connections share, if Node supports it
    * @param onClosed called when the socket has closed
    */
   constructor(accepted: Socket, kind: SocketKind, sharesBuffer: boolean, onClosed: (() => void) | null = null) {
@@ -49,14 +49,14 @@ export class SocketTransport implements Transport, Reader {
     this.#owner!.onBytes(buffer, length, borrowed)
   }
 
-  /** Starts to read. Everything that happens is told to `owner`. */
+  /** Starts to read. All events go to `owner`. */
   start(owner: TransportOwner): void {
     this.#owner = owner
     const socket: Carrier = this.#socket
     socket[TRANSPORT] = this
     socket.on('end', onEnd)
     socket.on('drain', onDrain)
-    socket.on('error', ignore) // `close` follows, and says all that a server can act upon
+    socket.on('error', ignore) // `close` follows, which is all that the server needs to know
     socket.on('close', onClose)
     socket.resume()
   }
@@ -86,7 +86,7 @@ export class SocketTransport implements Transport, Reader {
 
   writeShared(bytes: Uint8Array): boolean {
     this.#socket.write(bytes)
-    // The kernel copies what it takes within the call. Under TLS a write is encrypted within the call, but Node does not promise that.
+    // The kernel copies what it accepts within the call. TLS encrypts a write within the call too, but Node does not promise that.
     return this.#kind !== 'tls' && this.#socket.writableLength === 0
   }
 
@@ -126,7 +126,7 @@ export class SocketTransport implements Transport, Reader {
     return this.#kind === 'tls'
   }
 
-  /** A write of nothing sends nothing, and fails when the connection has been reset (tried on Linux; elsewhere it may say nothing). */
+  /** An empty write sends nothing, but fails if the connection has been reset (tested on Linux; other systems may not report it). */
   probe(): void {
     if (this.#socket.writableLength === 0 && !this.#socket.writableEnded) this.#socket.write('')
   }
@@ -146,8 +146,8 @@ export class SocketTransport implements Transport, Reader {
   }
 
   end(): void {
-    // A client that has ended its side, and has been sent everything, sees the same end without a shutdown of ours before the close. Under TLS
-    // it has to be told.
+    // A client that has ended its side and has received everything sees no difference between a shutdown and a close. Under TLS it must be
+    // told.
     const hasNothingLeft = this.#socket.readableEnded && this.#socket.writableLength === 0 && this.#kind !== 'tls'
     if (hasNothingLeft && !this.#handle?.writeQueueSize) this.#socket.destroy()
     else this.#socket.end()
@@ -159,14 +159,14 @@ export class SocketTransport implements Transport, Reader {
 
   reset(): void {
     const socket = this.#socket
-    // While the FIN is on its way Node cannot reset: the handle would stay open for good, no `close` would follow, and the process would
-    // spin at its exit. Everything has been sent by then, so nothing that is missing would go unnoticed.
+    // While a FIN is in transit, Node cannot reset: the handle would stay open forever, `close` would not follow, and the process would
+    // spin at exit. Everything has been sent by then, so the client misses nothing.
     const isEnding = socket.writableEnded && socket.writableLength === 0 && !socket.writableFinished
     if (this.#kind !== 'tcp' || isEnding) socket.destroy()
     else socket.resetAndDestroy()
   }
 
-  /** Kept from the first look: a socket that is closed has forgotten it. */
+  /** Kept from the first call, because a closed socket no longer knows it. */
   get remoteAddress(): string {
     this.#look()
     return this.#remoteAddress!

@@ -14,7 +14,7 @@ test('a buffer is large enough and at most twice as large, from 32 KiB to 1 MiB'
   assert.equal(takeTextBuffer(1024 * KIB + 1), null)
 })
 
-test('a buffer that was not given back is not handed out again', () => {
+test('a buffer that was not returned is not handed out again', () => {
   const first = takeTextBuffer(50_000)!
   const second = takeTextBuffer(50_000)!
   assert.notEqual(first, second)

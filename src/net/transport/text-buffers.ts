@@ -1,16 +1,18 @@
-// Memory in which large texts become bytes. To allocate it for each response costs a third of what serializing the response does.
+// Buffers in which large texts are encoded. Allocating one for each response would take a third of the time that serializing the response
+// takes.
 
 import { Buffer } from 'node:buffer'
 
 const SMALLEST_BYTES = 32 * 1024
 const LARGEST_BYTES = 1024 * 1024
 
-/** One buffer of each power of two, made when it is needed; null while a write still holds it. All connections share them. */
+/** One buffer for each power of two, allocated on demand; null while a write uses it. All connections share them. */
 const kept: (Buffer | null)[] = []
 
 /**
- * Memory for `byteLength` bytes, at most twice as large, to be given back as soon as nobody reads it.
- * @returns null for texts so large that allocating is the smaller part of the work
+ * A buffer for `byteLength` bytes, at most twice as large, to be returned as soon as nobody reads it.
+ *
+ * @returns null for texts so large that allocation is the smaller part of the work
  */
 export function takeTextBuffer(byteLength: number): Buffer | null {
   if (byteLength > LARGEST_BYTES) return null
@@ -20,7 +22,7 @@ export function takeTextBuffer(byteLength: number): Buffer | null {
   return buffer
 }
 
-/** Somebody else may write into it from now on. */
+/** Returns a buffer. Others may write into it from now on. */
 export function giveBackTextBuffer(buffer: Buffer): void {
   kept[sizeFor(buffer.length)] = buffer
 }

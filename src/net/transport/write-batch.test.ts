@@ -14,27 +14,27 @@ beforeEach(() => {
   batch = new WriteBatch(() => now)
 })
 
-/** An answer that is ready `afterMs` behind the one before. */
+/** A response that is ready `afterMs` after the one before. */
 function answer(name: string, afterMs = 0.01): void {
   now += afterMs
   batch.add({ flush: () => void (written += name) })
 }
 
-/** So many answers that the next are gathered. */
+/** So many responses that the next ones are gathered. */
 function manyAnswers(): void {
   for (let i = 0; i < 9; i++) answer('.')
-  assert.equal(written, '.........', 'these were written at once')
+  assert.equal(written, '.........', 'these were written immediately')
   written = ''
 }
 
-test('answers that come one by one are written at once', () => {
+test('responses that arrive one by one are written immediately', () => {
   for (let i = 1; i < 30; i++) {
     answer('a', 0.05)
     assert.equal(written.length, i)
   }
 })
 
-test('answers that follow one another closely wait for the event loop to go round, and are written in their order', async () => {
+test('responses in close succession wait for one turn of the event loop, and are written in order', async () => {
   manyAnswers()
   for (const name of 'abcde') answer(name)
   assert.equal(written, '')
@@ -46,7 +46,7 @@ test('answers that follow one another closely wait for the event loop to go roun
   assert.equal(written, 'abcdefghij')
 })
 
-test('where few waited the next does not', async () => {
+test('if only few responses waited, the next one does not', async () => {
   manyAnswers()
   for (const name of 'abc') answer(name)
   await turn()
@@ -54,7 +54,7 @@ test('where few waited the next does not', async () => {
   assert.equal(written, 'abcd')
 })
 
-test('the first behind a pause does not wait, whether many waited before it or none', async () => {
+test('the first response after a pause does not wait, whether many waited before it or none', async () => {
   manyAnswers()
   answer('a', 6)
   assert.equal(written, 'a')
@@ -67,7 +67,7 @@ test('the first behind a pause does not wait, whether many waited before it or n
   assert.equal(written, 'abcdef')
 })
 
-test('where each took long none waits for another', async () => {
+test('responses that each took long do not wait for one another', async () => {
   manyAnswers()
   for (const name of 'abcde') answer(name)
   now += 1
@@ -76,7 +76,7 @@ test('where each took long none waits for another', async () => {
   assert.equal(written, 'abcdef')
 })
 
-test('of many that wait the first does not wait for long', () => {
+test('the first of many waiting responses does not wait for long', () => {
   manyAnswers()
   for (const name of 'abcdefgh') answer(name, 0.03)
   assert.equal(written, '')
@@ -84,7 +84,7 @@ test('of many that wait the first does not wait for long', () => {
   assert.equal(written, 'abcdefghijklmnop')
 })
 
-test('an answer that comes while others are written is written too', async () => {
+test('a response that becomes ready while others are written is written too', async () => {
   manyAnswers()
   answer('a')
   batch.add({

@@ -1,29 +1,30 @@
-// When do small answers go out? Under load, when all sockets that are ready have been read: a write runs through the whole network stack and
-// drives the code that reads and answers requests out of the processor's caches, so it is cheaper to make many answers and then write them.
+// Decides when small responses are written. Under load that is after all ready sockets have been read. A write runs through the whole
+// network stack and evicts the code that reads and answers requests from the processor's caches, so it is cheaper to produce many responses
+// first.
 //
-// Where requests come one by one each answer is written at once: nothing is to be gained, and a program may well exit behind its one answer.
-// So is each where handlers take long: nobody's answer waits for them.
+// If requests arrive one by one, each response is written immediately: there is nothing to gain, and a program may well exit after its only
+// response. The same holds if handlers take long: no response waits for them.
 //
-// What it gains, and what else was tried: decisions/013-gathered-writes.md.
+// decisions/013-gathered-writes.md describes the gain and the alternatives.
 
 import { setImmediate } from 'node:timers'
 
 export interface Flushable {
-  /** Writes what waits, if anything does. */
+  /** Writes what is waiting, if anything is. */
   flush(): void
 }
 
-/** So many at a time are worth it. Fewer pay for the turn of the event loop and gain little. */
+/** Gathering pays off for at least this many at a time. Fewer pay for the turn of the event loop and gain little. */
 const MANY = 4
-/** So many in a row must come closely behind the one before; then it is tried how many gather. */
+/** After this many responses in a row, each close to the one before, gathering is tried. */
 const CLOSE_ANSWERS = 8
-/** How closely. Where an answer takes longer than this, what it would gain is too little to be noticed. */
+/** How close. For responses that take longer than this, the gain is too small to notice. */
 const CLOSE_MS = 0.04
-/** For so long an answer waits, and until those that come before the next look at the clock have been made. */
+/** How long a response waits, plus the time for the responses before the next look at the clock. */
 const LONGEST_WAIT_MS = 0.5
-/** A load that pauses for so long is over, and who comes next comes alone. */
+/** After a pause of this length the load is over, and the next response is likely to be a single one. */
 const PAUSE_MS = 5
-/** To ask for the time costs as much as a small part of a request. */
+/** Reading the clock costs as much as a small part of a request. */
 const ANSWERS_PER_LOOK = 8
 
 export class WriteBatch {
@@ -31,19 +32,19 @@ export class WriteBatch {
   readonly #waiting: Flushable[] = []
   #isGathering = false
   #isScheduled = false
-  /** When an answer was written at once, or those that waited were. */
+  /** When the last response was written immediately, or the waiting ones were. */
   #lastAt = 0
-  /** How many were written at once, each closely behind the one before. */
+  /** How many responses were written immediately, each close to the one before. */
   #closeAnswers = 0
-  /** When the first of those that wait came. */
+  /** When the first waiting response was added. */
   #firstAt = 0
 
-  /** @param now milliseconds with their fractions */
+  /** @param now milliseconds with fractions */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  /** Writes what waits in `box` now, or when the event loop has looked at all sockets that are ready. */
+  /** Writes what waits in `box` now, or after the event loop has looked at all ready sockets. */
   add(box: Flushable): void {
     if (this.#isGathering && this.#waiting.length === 0) this.#begin()
     if (!this.#isGathering) {
@@ -55,7 +56,7 @@ export class WriteBatch {
     if (count % ANSWERS_PER_LOOK === 0 && this.#now() - this.#firstAt > LONGEST_WAIT_MS) this.#flush()
   }
 
-  /** Counts an answer that is written at once: after enough of them, the next ones wait. */
+  /** Counts a response that is written immediately. After enough of them, the next ones wait. */
   #count(): void {
     const now = this.#now()
     this.#closeAnswers = now - this.#lastAt < CLOSE_MS ? this.#closeAnswers + 1 : 0
@@ -65,7 +66,7 @@ export class WriteBatch {
     this.#isGathering = true
   }
 
-  /** The first is about to wait: but not behind a pause, as the program may exit behind it. */
+  /** The first response is about to wait, but not after a pause, because the program may exit after it. */
   #begin(): void {
     this.#firstAt = this.#now()
     if (this.#isScheduled) return

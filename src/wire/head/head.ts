@@ -16,7 +16,7 @@ export class MutableHead {
   readonly #fieldsStart: number
   readonly method: string
   readonly minorVersion: 0 | 1
-  /** Host, or the authority of an absolute-form target, as sent. Empty in HTTP/1.0 without either, and where the client sent it so. */
+  /** Host, or the authority of an absolute-form target, as sent. Empty in HTTP/1.0 without either, and where the client sent an empty one. */
   readonly host: string
   /** Whether the client lets another request follow on its connection. What becomes of the connection is decided in `ConnectionState`. */
   keepAlive: boolean
@@ -55,6 +55,12 @@ export class MutableHead {
   /** The request target as sent. */
   get target(): string {
     return this.#block.slice(this.#targetStart, this.#targetEnd)
+  }
+
+  /** The scheme of an absolute-form target; null in the other forms, and in HTTP/2. */
+  get scheme(): 'http' | 'https' | null {
+    if (this.#target.authority === null) return null
+    return this.#block.charCodeAt(this.#targetStart + 'http'.length) === COLON ? 'http' : 'https'
   }
 
   /** Path and query, as sent. */

@@ -6,6 +6,8 @@
 import { COLON, DASH, isDigit, LOWER, OPEN_BRACKET, SLASH, ZERO } from '../../base/ascii.ts'
 import { ProtocolError } from '../../base/errors.ts'
 
+const LETTER_V = 0x76
+
 export interface Target {
   /** Path as sent, without the query. `*` for asterisk-form. */
   readonly rawPath: string
@@ -21,8 +23,11 @@ export interface Target {
 
 /** `http://authority` with an optional path and query. No userinfo: it would be a credential, or a trick to hide the host. */
 const ABSOLUTE = /^https?:\/\/([^/?@]+)((?:\/[^?]*)?(?:\?.*)?)$/i
-/** uri-host with an optional port, which may be empty (RFC 3986 §3.2.2, §3.2.3): a registered name, an IPv4 address, or an IPv6 address in brackets. */
-const AUTHORITY = /^(?:\[[0-9a-f:.]{2,45}\]|(?:[\w\-.~!$&'()*+,;=]|%[0-9a-f]{2})+)(?::\d{0,5})?$/i
+/**
+ * uri-host with an optional port, which may be empty (RFC 3986 §3.2.2, §3.2.3): a registered name, an IPv4 address, or in brackets an IPv6
+ * address or an address of a later version (IPvFuture).
+ */
+const AUTHORITY = /^(?:\[(?:[0-9a-f:.]{2,45}|v[0-9a-f]+\.[\w\-.~!$&'()*+,;=:]+)\]|(?:[\w\-.~!$&'()*+,;=]|%[0-9a-f]{2})+)(?::\d{0,5})?$/i
 
 /** The target of most requests: a path in which nothing is encoded, no dot stands, and which has no query. */
 export function plainTarget(path: string): Target {
@@ -78,8 +83,9 @@ export function isAuthority(text: string): boolean {
   return isPlainHost(text) || (AUTHORITY.test(text) && (text.charCodeAt(0) !== OPEN_BRACKET || isIpLiteral(text)))
 }
 
-/** Whether what stands in the brackets is an address: the grammar of IPv6 is the URL parser's business. */
+/** Whether there is an address in the brackets. Its version was checked (IPvFuture), or the URL parser knows the grammar (IPv6). */
 function isIpLiteral(text: string): boolean {
+  if ((text.charCodeAt(1) | LOWER) === LETTER_V) return true
   return URL.canParse(`http://${text.slice(0, text.indexOf(']') + 1)}/`)
 }
 

@@ -138,9 +138,9 @@ export abstract class ConnectionState {
   /** Lets go of all bytes: nothing of them will be read. */
   protected abstract dropBytes(): void
 
-  /** Nobody wants more of the body for now. */
+  /** Nobody wants more of the body for now, if there is more. */
   pauseBody(): void {
-    this.#moveReading(PAUSED)
+    if (this.#reading === BODY) this.#moveReading(PAUSED)
   }
 
   /** Somebody wants more of the body, if there is more. */

@@ -63,7 +63,7 @@ function bySplitting(header: string): string[] {
   return header.split(';').flatMap((piece) => {
     const [, name, value] = /^([^=]*)=(.*)$/s.exec(piece) ?? [piece, '', '']
     const [plainName, plainValue] = [trim(name!), trim(value!)]
-    return plainName === '' ? [] : [plainName, decode(/^"(.*)"$/s.exec(plainValue)?.[1] ?? plainValue)]
+    return plainName === '' ? [] : [plainName, decode(plainValue)]
   })
 }
 

@@ -66,7 +66,16 @@ export const multipartTarget: Target = {
       '\r\n--b \t\r\n',
       '\r\n--bb\r\n',
     ],
-    ...['\r\r\n--b', 'multipart/form-data; boundary=b\n', '\r\n--b'.repeat(3), 'x'.repeat(600), '\r\n-'.repeat(200)],
+    ...[
+      '\r\r\n--b',
+      '\n--b\r\n',
+      'x--b\r\n',
+      'multipart/form-data; boundary=b\n',
+      'multipart/form-data; boundary=$*#-\n',
+      '\r\n--b'.repeat(3),
+      'x'.repeat(600),
+      '\r\n-'.repeat(200),
+    ],
   ],
   maxBytes: MAX_BYTES,
   seeds: () => [longForm(4200), longForm(9000)],
@@ -242,6 +251,8 @@ function bySplitting(boundary: string, body: Buffer, error: string | null): Form
   const text = `\r\n${body.toString('latin1')}`
   const parts: Part[] = []
   let at = text.indexOf(delimiter)
+  const first = text.indexOf(`--${boundary}`)
+  if (first !== -1 && first !== at + 2) return { parts, error: 'WEIR_MULTIPART_DELIMITER' }
   for (;;) {
     if (at === -1) return { parts, error: error ?? 'no delimiter' }
     at += delimiter.length

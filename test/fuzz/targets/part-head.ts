@@ -15,6 +15,8 @@ export const partHeadTarget: Target = {
     ...[
       'Content-Disposition: form-data; name="a"',
       'Content-Type: text/plain',
+      'Content-Type: text/plain; charset=ISO-8859-1',
+      'charset=utf-16',
       'Content-Transfer-Encoding: binary',
       'base64',
       '\r\n',
@@ -107,7 +109,8 @@ function bySecondReader(lines: readonly string[]): SecondReading | null {
   if (parameters === null || name === undefined) return null
   const extended = parameters.get('filename*') ?? null
   const fileName = parameters.get('filename') ?? null
-  return { name, fileName, extended, isDoubtful: extended !== null && fileName === null }
+  const saysCharset = fileName === null && /;[ \t]*charset=/i.test(fields.get('content-type') ?? '')
+  return { name, fileName, extended, isDoubtful: saysCharset || (extended !== null && fileName === null) }
 }
 
 function parametersOf(text: string): Map<string, string> | null {

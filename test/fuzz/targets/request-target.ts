@@ -150,9 +150,9 @@ function decoded(path: string): string {
   return path.split(/%2f/i).map(decodeURIComponent).join('%2F')
 }
 
-/** What we take for a host, a URL parser takes for one, but for a port that does not exist and for what it would have to decode. */
+/** What we take for a host, a URL parser takes for one, but for a port that does not exist, for what it would have to decode, and for IPvFuture. */
 function checkAuthority(text: string): void {
   if (!isAuthority(text)) return
   assert.doesNotMatch(text, /[/?#@\\\s"<>^`{|}]/)
-  if (text.startsWith('[')) assert.ok(URL.canParse(`http://${text.slice(0, text.indexOf(']') + 1)}/`))
+  if (/^\[(?!v)/i.test(text)) assert.ok(URL.canParse(`http://${text.slice(0, text.indexOf(']') + 1)}/`))
 }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 
+import { decodeText } from '../../../src/formats/charset.ts'
 import { foldForm, parseForm, parseFormBytes } from '../../../src/formats/form.ts'
 import { Pairs } from '../../../src/formats/pairs.ts'
 import { assertSameWords, outcomeOf, type Target } from '../target.ts'
@@ -85,7 +86,7 @@ export const urlencodedTarget: Target = {
 }
 
 /** https://url.spec.whatwg.org/#concept-urlencoded-parser, step by step. */
-function bySteps(bytes: Buffer): [string, string][] {
+function bySteps(bytes: Buffer, decodeBytes = decodeUtf8): [string, string][] {
   const pieces = bytes.toString('latin1').split('&')
   return pieces
     .filter((piece) => piece !== '')
@@ -93,15 +94,16 @@ function bySteps(bytes: Buffer): [string, string][] {
       const equals = piece.indexOf('=')
       const name = equals === -1 ? piece : piece.slice(0, equals)
       const value = equals === -1 ? '' : piece.slice(equals + 1)
-      return [decode(name), decode(value)]
+      return [decodeBytes(undoEscapes(name)), decodeBytes(undoEscapes(value))]
     })
 }
 
-function decode(latin1: string): string {
-  const bytes = latin1
-    .replaceAll('+', ' ')
-    .replace(/%([\da-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(bytes, 'latin1'))
+function undoEscapes(latin1: string): string {
+  return latin1.replaceAll('+', ' ').replace(/%([\da-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+}
+
+function decodeUtf8(latin1: string): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(latin1, 'latin1'))
 }
 
 const EXPECTED = ['a', 'tag', 'b[c]', 'tag[]', 'constructor']
@@ -116,6 +118,9 @@ function checkBytes(bytes: Buffer): void {
     EXPECTED,
   )
   assert.deepEqual(pairs, bySteps(bytes).flat())
+  const western = parseFormBytes(bytes, 0, bytes.length, Number.POSITIVE_INFINITY, EXPECTED, 'windows-1252').pairs
+  const expected = bySteps(bytes, (text) => decodeText(Buffer.from(text, 'latin1'), 0, text.length, 'windows-1252'))
+  assert.deepEqual(western, expected.flat(), 'as windows-1252')
   if (isFlat) assert.deepEqual(Object.entries(foldForm(pairs)), [...new Pairs(pairs)])
 }
 

@@ -8,7 +8,7 @@ import { eventually, gate, inBothReadModes, within } from '../../support/serving
 import { CLOSE, fill, frame, mapEcho, openWs, PING, PONG, RawSocket, TEXT } from '../../support/websocket-client.ts'
 
 inBothReadModes('a WebSocket client that reads slowly', (serve) => {
-  test('a client that does not read costs no more than its bound, and is closed with 1013', async (t) => {
+  test('a client that does not read costs at most maxQueuedBytes, and is closed with 1013', async (t) => {
     let most = 0
     let code = 0
     let route!: WebSocketRoute<unknown>
@@ -36,7 +36,7 @@ inBothReadModes('a WebSocket client that reads slowly', (serve) => {
     await eventually(() => code === 1013, 'the end of the slow client')
   })
 
-  test('small messages that wait count with what they take beside their bytes', async (t) => {
+  test('small waiting messages count with the memory that they take in addition to their bytes', async (t) => {
     let route!: WebSocketRoute<unknown>
     const serving = await serve(t, (server) => void (route = mapEcho(server)))
     const slow = await RawSocket.open(serving)
@@ -50,7 +50,7 @@ inBothReadModes('a WebSocket client that reads slowly', (serve) => {
     assert.ok(waiting > 1_000 && waiting <= 2_048, `${waiting} messages wait`)
   })
 
-  test('many small messages at once are no slow reading, and all arrive', async (t) => {
+  test('many small messages in one go do not count as slow reading, and all arrive', async (t) => {
     const serving = await serve(t, (server) =>
       mapEcho(server, {
         message(socket) {
@@ -67,7 +67,7 @@ inBothReadModes('a WebSocket client that reads slowly', (serve) => {
     assert.equal(received, 20_000)
   })
 
-  test('drained() waits until what was queued has gone out, or never will', async (t) => {
+  test('drained() waits until what was queued has gone out, or never will go out', async (t) => {
     const sockets: WebSocketConnection[] = []
     const serving = await serve(t, (server) => mapEcho(server, { open: (socket) => void sockets.push(socket) }))
     const slow = await RawSocket.open(serving)
@@ -76,7 +76,7 @@ inBothReadModes('a WebSocket client that reads slowly', (serve) => {
     for (const [i, { client }] of [slow, gone].entries()) {
       const socket = sockets[i]!
       socket.send('x')
-      await within(socket.drained(), 'what the system takes at once')
+      await within(socket.drained(), 'what the system accepts immediately')
       client.pause()
       await fill(socket)
       let isOut = false
@@ -92,7 +92,7 @@ inBothReadModes('a WebSocket client that reads slowly', (serve) => {
     }
   })
 
-  test('hundreds of pings in one write are answered; whoever does not read the answers is closed', async (t) => {
+  test('hundreds of pings in one write are answered; a client that does not read the pongs is closed', async (t) => {
     const opened = gate<WebSocketConnection>()
     const serving = await serve(t, (server) => mapEcho(server, { open: (socket) => opened.open(socket) }))
     const answers = await RawSocket.open(serving)
@@ -111,7 +111,7 @@ inBothReadModes('a WebSocket client that reads slowly', (serve) => {
     await client.until('messages are read too slowly')
   })
 
-  test('what does not fit into the bound at all is an error of the program', async (t) => {
+  test('a single message above maxQueuedBytes throws a LimitError', async (t) => {
     const errors: unknown[] = []
     const serving = await serve(t, (server) => {
       const route = mapEcho(server, {

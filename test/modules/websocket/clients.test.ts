@@ -19,7 +19,7 @@ import { eventually, inBothReadModes } from '../../support/serving.ts'
 import { echo, mapEcho } from '../../support/websocket-client.ts'
 
 inBothReadModes('WebSockets and other clients', (serve) => {
-  test('undici’s WebSocket says and hears the same', async (t) => {
+  test('undici’s WebSocket sends and receives the same', async (t) => {
     const { server } = await serve(t, mapEcho)
     const client = new UndiciSocket(`ws://127.0.0.1:${server.port}/`)
     client.binaryType = 'arraybuffer'
@@ -46,7 +46,7 @@ describe('in Chromium', { skip: noChromium }, () => {
   })
   after(() => browser?.close())
 
-  test('a page talks to its own server, is told when it stops, and is refused by another', async (t) => {
+  test('a page exchanges messages with its own server, sees it stop, and is refused by another', async (t) => {
     const server = new HttpServer()
     const other = new HttpServer()
     for (const one of [server, other]) {
@@ -90,7 +90,7 @@ describe('in Chromium', { skip: noChromium }, () => {
   })
 })
 
-test('a server that speaks HTTP/2 lets WebSockets in over HTTP/1.1, and answers 505 over HTTP/2', async (t) => {
+test('a server with HTTP/2 accepts WebSockets over HTTP/1.1, and responds with 505 over HTTP/2', async (t) => {
   const { server, logged } = await serveHttp2(t, (one) => void mapEcho(one))
   const offer: ConnectionOptions = { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }
   const client = new WsClient(`wss://localhost:${server.port}/`, [], offer)

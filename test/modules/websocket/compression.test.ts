@@ -10,7 +10,7 @@ import { eventually, gate, inBothReadModes, within } from '../../support/serving
 import { BINARY, CLOSE, echo, frame, HANDSHAKE, mapEcho, openWs, RawSocket, TEXT } from '../../support/websocket-client.ts'
 
 inBothReadModes('compressed messages of a WebSocket', (serve) => {
-  test('compresses where it is told to', async (t) => {
+  test('compresses with perMessageDeflate', async (t) => {
     const { server } = await serve(t, (server) => mapEcho(server, { perMessageDeflate: true, maxMessageSize: 100_000 }))
     const client = await openWs(t, server)
     assert.match(client.extensions, /permessage-deflate/)
@@ -20,7 +20,7 @@ inBothReadModes('compressed messages of a WebSocket', (serve) => {
     assert.equal((await once(client, 'close'))[0], 1009)
   })
 
-  test('messages from 1 KiB on are compressed, shorter ones never', async (t) => {
+  test('messages of 1 KiB or more are compressed, shorter ones never', async (t) => {
     const serving = await serve(t, (server) => mapEcho(server, { perMessageDeflate: true }))
     for (const parameter of ['', '; server_no_context_takeover']) {
       const socket = await RawSocket.open(serving, '/', `Sec-WebSocket-Extensions: permessage-deflate${parameter}\r\n`)
@@ -67,7 +67,7 @@ inBothReadModes('compressed messages of a WebSocket', (serve) => {
     })
   }
 
-  test('of what one read may become, a message at a time is in memory', async (t) => {
+  test('of all messages in one read, only one at a time is decompressed', async (t) => {
     const first = gate()
     let handled = 0
     const serving = await serve(t, (server) =>
@@ -91,7 +91,7 @@ inBothReadModes('compressed messages of a WebSocket', (serve) => {
     await eventually(() => handled === 40, 'all messages')
   })
 
-  test('an extension that cannot be taken up is declined, and one that cannot be read is refused', async (t) => {
+  test('an unsupported extension is declined, and a malformed field is refused', async (t) => {
     const serving = await serve(t, (server) => {
       mapEcho(server, { perMessageDeflate: true })
       server.useModule(websocket('/plain', echo))

@@ -10,7 +10,7 @@ import type { WebSocketRoute } from '../../../src/modules/websocket/index.ts'
 import { gate, inBothReadModes, within } from '../../support/serving.ts'
 import { CLOSE, frame, HANDSHAKE, mapEcho, openWs, RawSocket, TEXT } from '../../support/websocket-client.ts'
 
-/** A client of ws that is not open yet: its request has reached the server. */
+/** A client of ws that is not open yet. Its request has reached the server. */
 async function openLater(t: TestContext, server: HttpServer): Promise<WsClient> {
   const client = new WsClient(`ws://127.0.0.1:${server.port}/`)
   t.after(() => client.terminate())
@@ -19,7 +19,7 @@ async function openLater(t: TestContext, server: HttpServer): Promise<WsClient> 
 }
 
 inBothReadModes('the end of a WebSocket', (serve) => {
-  test('stop closes with 1001, and waits for those who answer', async (t) => {
+  test('stop closes with 1001, and waits for clients that answer', async (t) => {
     const serving = await serve(t, mapEcho)
     const clients = await Promise.all(Array.from({ length: 10 }, () => openWs(t, serving.server)))
     const codes = clients.map(async (client) => (await once(client, 'close'))[0] as number)
@@ -30,7 +30,7 @@ inBothReadModes('the end of a WebSocket', (serve) => {
     )
   })
 
-  test('stop breaks off those who do not answer when its time is up', async (t) => {
+  test('stop aborts clients that have not answered within graceMs', async (t) => {
     const closed = gate<number>()
     const serving = await serve(t, (server) => mapEcho(server, { close: (_, code) => closed.open(code) }))
     const socket = await RawSocket.open(serving)
@@ -39,7 +39,7 @@ inBothReadModes('the end of a WebSocket', (serve) => {
     await socket.client.closed()
   })
 
-  test('who asks while the server stops is answered 503', async (t) => {
+  test('a handshake while the server stops gets a 503', async (t) => {
     const later = gate()
     const serving = await serve(t, (server) => {
       server.use(async (_, next) => {
@@ -58,7 +58,7 @@ inBothReadModes('the end of a WebSocket', (serve) => {
     assert.deepEqual(serving.logged, [])
   })
 
-  test('who is let in while the server begins to stop is closed with 1001', async (t) => {
+  test('a client that is accepted just as the server stops is closed with 1001', async (t) => {
     const later = gate()
     const serving = await serve(t, (server) => mapEcho(server, { accept: () => later.promise }))
     const client = await openLater(t, serving.server)
@@ -69,7 +69,7 @@ inBothReadModes('the end of a WebSocket', (serve) => {
   })
 
   for (const perMessageDeflate of [false, true]) {
-    test(`a reset in any phase ends the connection, and leaves nothing behind${perMessageDeflate ? ', with compression too' : ''}`, async (t) => {
+    test(`a reset in any phase ends the connection, and nothing is left of it${perMessageDeflate ? ', with compression too' : ''}`, async (t) => {
       const closed: number[] = []
       let opened = 0
       let route!: WebSocketRoute<unknown>
@@ -94,7 +94,7 @@ inBothReadModes('the end of a WebSocket', (serve) => {
     })
   }
 
-  test('a client that ends its side is ended too', async (t) => {
+  test('the server ends its side after the client has', async (t) => {
     const closed = gate<number>()
     const serving = await serve(t, (server) => mapEcho(server, { close: (_, code) => closed.open(code) }))
     const socket = await RawSocket.open(serving)

@@ -22,7 +22,7 @@ import {
 } from '../../support/websocket-client.ts'
 
 inBothReadModes('the handshake of a WebSocket', (serve) => {
-  test('opens with the accept that belongs to the key, and sends back text and bytes', async (t) => {
+  test('opens with the accept value for the key, and sends back text and bytes', async (t) => {
     const serving = await serve(t, mapEcho)
     const socket = await RawSocket.open(serving)
     assert.ok(socket.head.includes(`Sec-WebSocket-Accept: ${ACCEPT}\r\n`), socket.head)
@@ -37,7 +37,7 @@ inBothReadModes('the handshake of a WebSocket', (serve) => {
     assert.equal(await socket.client.closed(), 'end')
   })
 
-  test('binds the path and the query as any route does', async (t) => {
+  test('binds the path and the query like any route', async (t) => {
     const seen: unknown[] = []
     const serving = await serve(t, (server) =>
       server.useModule(
@@ -63,7 +63,7 @@ inBothReadModes('the handshake of a WebSocket', (serve) => {
     assert.equal((await client.post('/rooms/7', '', HANDSHAKE).message()).status, 405)
   })
 
-  test('what is refused is an answer, and the connection goes on', async (t) => {
+  test('a refusal is a response, and the connection stays open', async (t) => {
     const serving = await serve(t, (server) =>
       mapEcho(server, {
         accept(_, { request }) {
@@ -87,7 +87,7 @@ inBothReadModes('the handshake of a WebSocket', (serve) => {
     assert.deepEqual(serving.logged, [])
   })
 
-  test('lets in pages of its own host, and clients that are no page', async (t) => {
+  test('accepts pages of its own host, and clients that are not a page', async (t) => {
     const { server } = await serve(t, (server) => {
       mapEcho(server)
       server.useModule(websocket('/any', { origins: '*' }))
@@ -122,14 +122,14 @@ inBothReadModes('the handshake of a WebSocket', (serve) => {
     assert.equal(await status('/own', null), 101)
   })
 
-  test('agrees on the best subprotocol that both know', async (t) => {
+  test('negotiates the first of its subprotocols that the client offers', async (t) => {
     const { server } = await serve(t, (server) => mapEcho(server, { protocols: ['v2', 'v1'] }))
     assert.equal((await openWs(t, server, '/', ['v1', 'v2'])).protocol, 'v2')
     assert.equal((await openWs(t, server, '/', ['v0', 'v1'])).protocol, 'v1')
     assert.equal((await openWs(t, server)).protocol, '')
   })
 
-  test('the answer has the fields that middleware has set', async (t) => {
+  test('the 101 has the fields that middleware has set', async (t) => {
     const serving = await serve(t, (server) => {
       server.use(async ({ response }, next) => {
         response.cookie('session', '1')
@@ -144,7 +144,7 @@ inBothReadModes('the handshake of a WebSocket', (serve) => {
   })
 })
 
-test('options that cannot be are refused', () => {
+test('invalid options are refused', () => {
   const wrong: unknown[] = [
     { maxMessageSize: 0 },
     { maxQueuedBytes: Number.POSITIVE_INFINITY },

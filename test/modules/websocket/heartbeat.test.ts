@@ -9,7 +9,7 @@ import { eventually, gate, inBothReadModes } from '../../support/serving.ts'
 import { frame, mapEcho, openWs, PING, RawSocket, TEXT } from '../../support/websocket-client.ts'
 
 inBothReadModes('the heartbeat of a WebSocket', (serve) => {
-  test('ping asks, and pong tells the answer, in order with the messages', async (t) => {
+  test('pong is called for the answer to ping, in order with the messages', async (t) => {
     const seen: string[] = []
     const asked = gate<WebSocketConnection>()
     const serving = await serve(t, (server) =>
@@ -22,7 +22,7 @@ inBothReadModes('the heartbeat of a WebSocket', (serve) => {
         pong: (_, data) => void seen.push(`pong ${String(data)}`),
       }),
     )
-    const client = await openWs(t, serving.server) // answers pings by itself
+    const client = await openWs(t, serving.server) // answers pings automatically
     const socket = await asked.promise
     client.send('before')
     client.once('ping', () => client.send('behind'))
@@ -35,11 +35,11 @@ inBothReadModes('the heartbeat of a WebSocket', (serve) => {
     assert.equal(socket.ping(), false)
   })
 
-  test('a silent client is asked, and broken off when it does not answer', async (t) => {
+  test('a silent client is pinged, and aborted if it does not answer', async (t) => {
     const codes: number[] = []
     const serving = await serve(t, (server) => mapEcho(server, { pingInterval: 100, close: (_, code) => void codes.push(code) }))
     const dead = await RawSocket.open(serving)
-    const alive = await openWs(t, serving.server) // answers pings by itself
+    const alive = await openWs(t, serving.server) // answers pings automatically
     assert.equal((await dead.frame()).opcode, PING)
     await dead.client.ended()
     await new Promise((resolve) => setTimeout(resolve, 400))
@@ -47,7 +47,7 @@ inBothReadModes('the heartbeat of a WebSocket', (serve) => {
     assert.deepEqual(codes, [1006])
   })
 
-  test('a client whose message takes long to arrive is not silent, and not broken off', async (t) => {
+  test('a client whose message takes long to arrive is not silent, and not aborted', async (t) => {
     for (const extension of ['', 'Sec-WebSocket-Extensions: permessage-deflate\r\n']) {
       const serving = await serve(t, (server) => mapEcho(server, { pingInterval: 200, perMessageDeflate: true }))
       const socket = await RawSocket.open(serving, '/', extension)
@@ -59,7 +59,7 @@ inBothReadModes('the heartbeat of a WebSocket', (serve) => {
     }
   })
 
-  test('a client that reads slowly is not broken off, and one that stops to read is', async (t) => {
+  test('a client that reads slowly is not aborted, and one that stops reading is', async (t) => {
     const codes: number[] = []
     const serving = await serve(t, (server) =>
       mapEcho(server, {
@@ -84,7 +84,7 @@ inBothReadModes('the heartbeat of a WebSocket', (serve) => {
     assert.deepEqual(codes, [1006])
   })
 
-  test('a client is not taken for dead while its message is handled', async (t) => {
+  test('a client is not considered dead while its message is being handled', async (t) => {
     const handled = gate()
     const serving = await serve(t, (server) => mapEcho(server, { pingInterval: 30, message: () => handled.promise }))
     const client = await openWs(t, serving.server)

@@ -7,7 +7,7 @@ import { eventually, gate, inBothReadModes } from '../../support/serving.ts'
 import { CLOSE, frame, HANDSHAKE, mapEcho, PING, PONG, RawSocket, TEXT } from '../../support/websocket-client.ts'
 
 inBothReadModes('messages of a WebSocket', (serve) => {
-  test('takes frames behind the handshake, in pieces of one byte, and fragments with a ping between', async (t) => {
+  test('accepts frames that follow the handshake directly, single bytes, and fragments with a ping between them', async (t) => {
     const serving = await serve(t, mapEcho)
     const client = await serving.connect()
     const fragments = [frame(TEXT, 'one ', { fin: false }), frame(PING), frame(0, 'message')]
@@ -26,14 +26,14 @@ inBothReadModes('messages of a WebSocket', (serve) => {
   })
 
   for (const [what, bytes, code] of [
-    ['a message beyond maxMessageSize', frame(TEXT, 'x'.repeat(1001)), 1009],
-    ['fragments beyond maxMessageSize', Buffer.concat([frame(TEXT, 'x'.repeat(600), { fin: false }), frame(0, 'x'.repeat(600))]), 1009],
+    ['a message above maxMessageSize', frame(TEXT, 'x'.repeat(1001)), 1009],
+    ['fragments above maxMessageSize', Buffer.concat([frame(TEXT, 'x'.repeat(600), { fin: false }), frame(0, 'x'.repeat(600))]), 1009],
     ['a length that nobody can send', Buffer.from([0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), 1009],
-    ['text that is no UTF-8', frame(TEXT, Buffer.from([0xff])), 1007],
+    ['text that is not UTF-8', frame(TEXT, Buffer.from([0xff])), 1007],
     ['a frame without a mask', frame(TEXT, 'x', { mask: false }), 1002],
     ['garbage', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 1002],
   ] as const) {
-    test(`${what} closes the connection with ${code}, and no other`, async (t) => {
+    test(`${what} closes only its connection, with ${code}`, async (t) => {
       const serving = await serve(t, (server) => mapEcho(server, { maxMessageSize: 1000 }))
       const other = await RawSocket.open(serving)
       const socket = await RawSocket.open(serving)
@@ -46,7 +46,7 @@ inBothReadModes('messages of a WebSocket', (serve) => {
     })
   }
 
-  test('messages are handled in order, one at a time, and the socket is not read meanwhile', async (t) => {
+  test('messages are handled in order, one at a time, and the socket is not read in the meantime', async (t) => {
     const opened = gate()
     const first = gate()
     const seen: string[] = []
@@ -81,7 +81,7 @@ inBothReadModes('messages of a WebSocket', (serve) => {
 
   for (const when of ['open', 'message'] as const) {
     for (const how of ['throws', 'rejects'] as const) {
-      test(`a handler of ${when} that ${how} closes with 1011, and the program is told`, async (t) => {
+      test(`a handler of ${when} that ${how} closes with 1011, and the error is logged`, async (t) => {
         const fail = how === 'throws' ? () => assert.fail('broken') : () => Promise.reject(new Error('broken'))
         const serving = await serve(t, (server) => mapEcho(server, { [when]: fail }))
         const socket = await RawSocket.open(serving)
@@ -102,15 +102,15 @@ inBothReadModes('messages of a WebSocket', (serve) => {
     'calls terminate()': (socket) => socket.terminate(),
   }
   for (const [what, end] of Object.entries(endings)) {
-    for (const how of ['at once', 'behind a wait'] as const) {
-      test(`behind a handler that ${what} ${how} no message is handled, and close comes last`, async (t) => {
+    for (const how of ['immediately', 'after a wait'] as const) {
+      test(`after a handler that ${what} ${how} no message is handled, and close is called last`, async (t) => {
         const seen: string[] = []
         const read = gate()
         const serving = await serve(t, (server) =>
           mapEcho(server, {
             message(socket, data) {
               seen.push(String(data))
-              if (how === 'at once') return end(socket)
+              if (how === 'immediately') return end(socket)
               return read.promise.then(() => end(socket))
             },
             close: () => void seen.push('closed'),
@@ -134,7 +134,7 @@ inBothReadModes('messages of a WebSocket', (serve) => {
     ['resets', false],
     ['closes', true],
   ] as const) {
-    test(`what a client that ${how} had sent is handled before its close${compresses ? ', one at a time' : ''}`, async (t) => {
+    test(`messages that a client sent before it ${how} are handled before close${compresses ? ', one at a time' : ''}`, async (t) => {
       const seen: string[] = []
       const first = gate()
       const serving = await serve(t, (server) =>

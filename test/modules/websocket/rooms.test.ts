@@ -7,7 +7,7 @@ import { eventually, inBothReadModes } from '../../support/serving.ts'
 import { BINARY, frame, RawSocket, TEXT } from '../../support/websocket-client.ts'
 
 inBothReadModes('rooms of WebSockets', (serve) => {
-  test('rooms: a broadcast reaches those who are in, and all are left at the end', async (t) => {
+  test('rooms: a broadcast reaches the members, and a connection leaves all rooms when it ends', async (t) => {
     const sockets: WebSocketConnection<{ name: string }>[] = []
     let route!: WebSocketRoute<{ name: string }>
     const serving = await serve(t, (server) => {

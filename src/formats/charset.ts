@@ -1,0 +1,46 @@
+// How the text of a form is encoded: UTF-8, unless the client says windows-1252.
+//
+// Under that name, and under those of ISO-8859-1 and US-ASCII, browsers read and write windows-1252 (https://encoding.spec.whatwg.org/#names-and-labels),
+// which differs from ISO-8859-1 only in 0x80 to 0x9F. Others are not read: to guess at them would change the text, and encodings that are not
+// supersets of ASCII would let names and values pass for others.
+
+import type { Buffer } from 'node:buffer'
+
+export type Charset = 'utf-8' | 'windows-1252'
+
+const UTF_8 = /^utf-?8$/i
+
+const WINDOWS_1252: ReadonlySet<string> = new Set([
+  'ansi_x3.4-1968',
+  'ascii',
+  'cp1252',
+  'cp819',
+  'csisolatin1',
+  'ibm819',
+  'iso-8859-1',
+  'iso-ir-100',
+  'iso8859-1',
+  'iso88591',
+  'iso_8859-1',
+  'iso_8859-1:1987',
+  'l1',
+  'latin1',
+  'us-ascii',
+  'windows-1252',
+  'x-cp1252',
+])
+
+/** What 0x80 to 0x9F stand for. */
+const C1 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
+
+/** @param label a `charset` parameter, or undefined without one @returns null for an encoding that is not read */
+export function charsetOf(label: string | undefined): Charset | null {
+  if (label === undefined || UTF_8.test(label)) return 'utf-8'
+  return WINDOWS_1252.has(label.toLowerCase()) ? 'windows-1252' : null
+}
+
+/** The bytes `[from, to)` as text; what is not UTF-8 becomes U+FFFD. */
+export function decodeText(bytes: Buffer, from: number, to: number, charset: Charset): string {
+  if (charset === 'utf-8') return bytes.toString('utf8', from, to)
+  return bytes.toString('latin1', from, to).replace(/[\x80-\x9f]/g, (one) => C1[one.charCodeAt(0) - 0x80]!)
+}

@@ -1,0 +1,32 @@
+// May this request be answered on this connection? Its head is valid by itself, but its host and scheme must fit what the connection knows
+// (RFC 9110 §7.4). A proxy that the server trusts may state others for its clients.
+
+import { ProtocolError, type WeirError } from '../../base/errors.ts'
+import { hostName } from '../../base/host-name.ts'
+import type { ConnectionInfo } from '../../http/connection-info.ts'
+import type { Head } from '../../wire/head/head.ts'
+
+import type { Peer } from '../connections/peer.ts'
+
+/** Of a valid Host. */
+const IP_ADDRESS = /^(?:\[.+\]|\d+(?:\.\d+){3})$/
+
+/** @returns null when it may, otherwise the refusal */
+export function misdirection(head: Head, connection: ConnectionInfo & { readonly peer: Peer }): WeirError | null {
+  const { peer } = connection
+  if (peer.isTrustedProxy) return null
+  const { host, scheme } = head
+  // HTTP/1.0 may go without a Host. One that is there has to name a host: there are no http URIs without one (RFC 9110 §4.2.1).
+  if (host === '' && (head.minorVersion === 1 || head.get('host') !== null)) return new ProtocolError('WEIR_HOST_SYNTAX', 'it is empty')
+  if (scheme !== null && (scheme === 'https') !== connection.isSecure)
+    return new ProtocolError('WEIR_MISDIRECTED', `the target is ${scheme}, the connection is not`)
+  if (peer.boundHost !== null && !isFor(host, peer.boundHost))
+    return new ProtocolError('WEIR_MISDIRECTED', 'Host is not the server name of the TLS handshake')
+  return null
+}
+
+/** @param serverName empty where the client sent none, as it does for an address (RFC 6066 §3) */
+function isFor(host: string, serverName: string): boolean {
+  const name = hostName(host)
+  return serverName === '' ? IP_ADDRESS.test(name) : name === serverName
+}

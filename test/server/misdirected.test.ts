@@ -1,0 +1,180 @@
+// Requests that belong on another connection (RFC 9110 §7.4): an empty Host, a scheme that does not fit, and a Host for which the TLS handshake
+// was not made.
+
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2'
+import { type TestContext, test } from 'node:test'
+import { type ConnectionOptions, connect, createSecureContext, type SecureVersion } from 'node:tls'
+
+import { HttpServer, type ServerOptions, type ServerTlsOptions } from '../../src/index.ts'
+import { cert, key } from '../support/certificate.ts'
+import { ca, client, exact, renewed, stranger, wildcard } from '../support/certificates.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { inBothReadModes, within } from '../support/serving.ts'
+
+const localhost = { key, cert }
+const codeOf = (message: { json(): unknown }): string => (message.json() as { code: string }).code
+
+inBothReadModes('misdirected requests', (serve) => {
+  test('a request with an empty Host is refused, its handler does not run, and nothing that follows is read', async (t) => {
+    const seen: string[] = []
+    const errors: unknown[] = []
+    const options: ServerOptions = { onError: (error) => void errors.push(error) }
+    const { connect: join } = await serve(
+      t,
+      (server) => void server.mapPost('/a', (_, { request }) => void seen.push(request.bodyString)),
+      options,
+    )
+    const one = await join()
+    const answer = await one
+      .send('POST /a HTTP/1.1\r\nHost:\r\nContent-Length: 5\r\n\r\nhelloPOST /a HTTP/1.1\r\nHost: a\r\n\r\n')
+      .message()
+    assert.deepEqual([answer.status, codeOf(answer), answer.header('Connection')], [400, 'WEIR_HOST_SYNTAX', 'close'])
+    assert.equal(await one.rest(), '')
+    assert.deepEqual(seen, [])
+    assert.equal(errors.length, 1, 'onError sees it, as every refusal of a head that is valid by itself')
+  })
+
+  test('a client that waits for 100 Continue is refused instead', async (t) => {
+    const { connect: join } = await serve(t, (server) => void server.mapPost('/a', () => 'never'))
+    const one = await join()
+    const head = 'POST https://a/a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n'
+    const answer = await one.send(head).message()
+    assert.deepEqual([answer.status, codeOf(answer)], [421, 'WEIR_MISDIRECTED'])
+    assert.equal(await one.rest(), '')
+  })
+})
+
+interface Visit extends ConnectionOptions {
+  readonly host?: string
+  readonly target?: string
+}
+
+/** Serves whoever comes with a certificate, and says whose it is. */
+async function serveTls(t: TestContext, tls: ServerTlsOptions, http2 = false): Promise<HttpServer> {
+  const server = new HttpServer({ tls: { ...localhost, ...tls }, http2, logger: null })
+  server.mapGet('/', (_, session) => String(session.clientCertificate?.subject['CN'] ?? 'nobody'))
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  return server
+}
+
+/** @returns the body of a 200, the status of another response, or 'no handshake' */
+async function visit(server: HttpServer, { host = 'localhost', target = '/', ...options }: Visit): Promise<string> {
+  let one: RawClient
+  try {
+    one = await RawClient.connectTls({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false, ...options })
+  } catch {
+    return 'no handshake'
+  }
+  const text = await one
+    .send(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+    .rest()
+    .catch(() => '')
+  one.destroy()
+  if (text === '') return 'no handshake' // with TLS 1.3 a client hears of it after its own part
+  const status = text.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length)
+  return status === '200' ? text.slice(text.indexOf('\r\n\r\n') + 4) : status
+}
+
+test('an absolute-form target over TLS is https', async (t) => {
+  const server = await serveTls(t, {})
+  assert.equal(await visit(server, { target: 'https://localhost/' }), 'nobody')
+  assert.equal(await visit(server, { target: 'http://localhost/' }), '421')
+})
+
+/** Ada is trusted by default, the stranger at example.org. */
+const BY_NAME: ServerTlsOptions = { requestCert: true, ca, sni: { 'example.org': { ...exact, ca: stranger.cert } } }
+
+for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[]) {
+  const versions = { minVersion: version, maxVersion: version }
+
+  test(`a name with a ca of its own is not reached through the handshake of another, with ${version}`, async (t) => {
+    const server = await serveTls(t, BY_NAME)
+    const ada = { ...client, ...versions }
+    assert.equal(await visit(server, { ...ada, servername: 'localhost' }), 'Ada')
+    assert.equal(await visit(server, { ...ada, servername: 'example.org', host: 'example.org' }), 'no handshake')
+    assert.equal(await visit(server, { ...stranger, ...versions, servername: 'example.org', host: 'Example.org:443' }), 'stranger')
+    assert.equal(await visit(server, { ...ada, servername: 'localhost', host: 'example.org' }), '421')
+    assert.equal(await visit(server, { ...ada, servername: 'localhost', host: 'example.org.' }), '421')
+    assert.equal(await visit(server, { ...stranger, ...versions, servername: 'example.org', host: 'localhost' }), '421')
+    assert.equal(await visit(server, { ...ada, host: 'example.org' }), '421', 'without a server name')
+    assert.equal(await visit(server, { ...ada, host: `127.0.0.1:${server.port}` }), 'Ada')
+  })
+
+  test(`nor by resuming a session that was made for another, with ${version}`, async (t) => {
+    const server = await serveTls(t, BY_NAME)
+    assert.deepEqual(await sessionsOf(t, server, { ...client, ...versions, servername: 'localhost' }), [])
+    server.reloadTls({ ...renewed, ca, sni: { 'example.org': { ...wildcard, ca: stranger.cert } } })
+    assert.deepEqual(await sessionsOf(t, server, { ...client, ...versions, servername: 'localhost' }), [])
+  })
+
+  test(`a reload that gives a name a ca of its own ends the sessions from before, with ${version}`, async (t) => {
+    const ticketKeys = randomBytes(48)
+    const server = await serveTls(t, { requestCert: true, ca, ticketKeys })
+    const ada = { ...client, ...versions }
+    const [session] = await sessionsOf(t, server, { ...ada, servername: 'localhost' })
+    assert.ok(session !== undefined)
+    assert.equal(await visit(server, { ...ada, session, servername: 'example.org', host: 'example.org' }), 'Ada')
+    server.reloadTls({ ...renewed, ca, ticketKeys, sni: { 'example.org': { ...exact, ca: stranger.cert } } })
+    assert.equal(await visit(server, { ...ada, session, servername: 'example.org', host: 'example.org' }), 'no handshake')
+    assert.equal(await visit(server, { ...ada, servername: 'localhost', host: 'example.org' }), '421')
+  })
+}
+
+/** Sessions that a client could resume after one request. */
+async function sessionsOf(t: TestContext, server: HttpServer, options: ConnectionOptions): Promise<Buffer[]> {
+  const sessions: Buffer[] = []
+  const socket = connect({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false, ...options })
+  t.after(() => socket.destroy())
+  socket.on('session', (session: Buffer) => sessions.push(session))
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+  socket.resume()
+  await within(once(socket, 'end'), 'the end')
+  const resumed: Buffer[] = []
+  for (const session of sessions) {
+    const again = connect({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false, ...options, session })
+    t.after(() => again.destroy())
+    await within(once(again, 'secureConnect'), 'a handshake')
+    if (again.isSessionReused()) resumed.push(session)
+    again.destroy()
+  }
+  return resumed
+}
+
+test('so over HTTP/2, where the other requests go on', async (t) => {
+  const server = await serveTls(t, BY_NAME, true)
+  const session = connectHttp2(`https://localhost:${server.port}`, { rejectUnauthorized: false, ...client })
+  t.after(() => session.destroy())
+  const statusOf = async (authority: string): Promise<number | undefined> => {
+    const stream = session.request({ ':path': '/', ':authority': authority })
+    const [headers] = (await within(once(stream, 'response'), 'a response')) as [IncomingHttpHeaders & { ':status'?: number }]
+    stream.resume()
+    return headers[':status']
+  }
+  assert.equal(await statusOf('localhost'), 200)
+  assert.equal(await statusOf('example.org'), 421)
+  assert.equal(await statusOf(`localhost:${server.port}`), 200)
+})
+
+test('SNICallback with requestCert binds as well: its contexts may trust anybody', async (t) => {
+  const contexts: Readonly<Record<string, object>> = { 'example.org': { ...exact, ca: stranger.cert } }
+  const server = await serveTls(t, {
+    requestCert: true,
+    ca,
+    SNICallback: (name, done) => done(null, contexts[name] && createSecureContext(contexts[name])),
+  })
+  assert.equal(await visit(server, { ...client, servername: 'localhost' }), 'Ada')
+  assert.equal(await visit(server, { ...client, servername: 'localhost', host: 'example.org' }), '421')
+  assert.deepEqual(await sessionsOf(t, server, { ...client, servername: 'localhost' }), [])
+})
+
+test('where all names trust the same, or nobody is asked for a certificate, any name may be asked for', async (t) => {
+  const shared = await serveTls(t, { requestCert: true, ca, sni: { 'example.org': exact } })
+  assert.equal(await visit(shared, { ...client, servername: 'localhost', host: 'example.org' }), 'Ada')
+  assert.equal((await sessionsOf(t, shared, { ...client, servername: 'localhost' })).length > 0, true)
+  const open = await serveTls(t, { sni: { 'example.org': { ...exact, ca } } })
+  assert.equal(await visit(open, { servername: 'localhost', host: 'example.org' }), 'nobody')
+})
