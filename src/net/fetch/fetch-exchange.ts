@@ -11,6 +11,7 @@ import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { connectionId, nextConnection } from '../connections/connection-id.ts'
+import { STRANGER } from '../connections/peer.ts'
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
@@ -25,6 +26,7 @@ class NoConnection implements RequestConnection {
   readonly clientPort = 0
   readonly isSecure: boolean
   readonly clientCertificate = null
+  readonly peer = STRANGER
   readonly #number = nextConnection()
 
   constructor(host: ConnectionHost, isSecure: boolean) {
