@@ -144,12 +144,14 @@ export class Dispatcher implements Application<HttpSession> {
     return reply(session, (route as Route).run(session, session.request, values))
   }
 
-  /** RFC 9110 §9.3.7, §15.5.6: OPTIONS is answered for every path that is known, 405 says which methods are. */
+  /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and its queries (RFC 10008 §3). */
   #answerWithoutRoute(session: HttpSession): HttpResponse | Promise<HttpResponse> {
     const { head } = session
     const methods = this.#options.routes.methodsFor(head.path, head.host, session.otherMethods)
     if (methods.length === 0) return this.#answerCode(session, 'WEIR_ROUTE_NOT_FOUND')
     session.response.header('Allow', methods.join(', '))
+    const acceptQuery = methods.includes('QUERY') ? this.#options.routes.acceptQueryFor(head.path, head.host) : null
+    if (acceptQuery !== null) session.response.header('Accept-Query', acceptQuery)
     return head.method === 'OPTIONS' ? session.response.noContent() : this.#answerCode(session, 'WEIR_METHOD_NOT_ALLOWED')
   }
 
