@@ -89,7 +89,7 @@ function chosen(kind, all, nameOf, wanted) {
   return wanted === null ? all : all.filter((one) => wanted.includes(nameOf(one)))
 }
 
-/** The base first, since it is what the others are compared with, and then what is compared. */
+/** The base comes first, because the others are compared with it, and then weir. */
 function chosenServers(all) {
   const wanted = options.servers === null || options.servers.includes('all') ? null : [BASE, ...options.servers]
   const entries = chosen('server', [...all], ([name]) => name, wanted)

@@ -4,7 +4,7 @@ import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import { kindOf, shown } from '../base/kind-of.ts'
 import { namesOf } from '../base/options.ts'
-import { acceptQueryOf, requireContentType } from '../http/request/query-method.ts'
+import { acceptQueryOf } from '../http/request/query-method.ts'
 import type { HttpRequest } from '../http/request/request.ts'
 import type { RouteInfo, RouteMetadata } from '../http/route-info.ts'
 import type { HttpSession } from '../http/session.ts'
@@ -51,7 +51,7 @@ export class Route implements RouteInfo {
     const { bindings, options } = splitDeclaration(declaration, path)
     this.method = method
     this.host = options.host?.toLowerCase() ?? null
-    this.bindings = bindings
+    this.bindings = Object.freeze(bindings)
     this.metadata = options.metadata === undefined ? NO_METADATA : Object.freeze({ ...options.metadata })
     this.bodyMode = options.body ?? 'auto'
     this.maxRequestBodySize = options.maxRequestBodySize
@@ -62,7 +62,7 @@ export class Route implements RouteInfo {
     this.source = source
     if (typeof handler !== 'function') throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler`)
     this.acceptQuery = method === 'QUERY' ? acceptQueryOf(null) : null
-    this.#handler = this.acceptQuery === null ? handler : queryHandler(handler, this.acceptQuery)
+    this.#handler = handler
     this.#binder = this.parameterNames.length === 0 && Object.keys(bindings).length === 0 ? null : new Binder(this.template, bindings)
   }
 
@@ -72,13 +72,6 @@ export class Route implements RouteInfo {
     const args = this.#binder.bind(request, values)
     if (!(args instanceof Promise)) return this.#handler(args, session)
     return args.then((bound) => this.#handler(bound, session))
-  }
-}
-
-function queryHandler(handler: Handler, acceptQuery: string): Handler {
-  return (args, session) => {
-    requireContentType(session.head.contentType, acceptQuery, session.response)
-    return handler(args, session)
   }
 }
 

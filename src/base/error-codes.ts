@@ -1,4 +1,4 @@
-// The catalogue of weir's errors. Each is declared once: its code, whose fault it is, and what the client is told.
+// The catalogue of weir's errors. Each error is declared once: its code, whose fault it is, and the text for the client.
 //
 // Codes are API and never change; texts are for people and may change. docs/errors.md has one heading for each code, in the same order, and a
 // test compares the two. Only texts whose fault is `peer` or `limit` may reach the client.

@@ -7,7 +7,7 @@ import { importPackage } from '../../base/packages.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { UNREAD } from '../answer/byte-source.ts'
 import type { FileOptions } from '../answer/file-options.ts'
-import type { HttpResponse } from '../answer/response.ts'
+import type { OutgoingResponse } from '../answer/outgoing-response.ts'
 import type { FileContent } from '../answer/response-content.ts'
 import { attachment } from './attachment.ts'
 import { type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
@@ -68,16 +68,16 @@ function stateOf(stats: BigIntStats): FileState {
 }
 
 /**
- * Puts the file into the response: status, fields and content. GET and HEAD are answered by the client's conditions (RFC 9110 §13) and,
- * for GET, ranges (§14), unless the handler has set a status other than 200. 404 when there is no such regular file, 403 when it may not
- * be read.
+ * Puts the file into the response: status, fields and content. The response is a 404 if there is no such regular file, and a 403 if it may
+ * not be read. Unless the handler has set a status other than 200, the client's conditions (RFC 9110 §13) count for GET and HEAD, and its
+ * ranges (§14) for GET.
  *
- * Up to 64 KiB become bytes at once, so that head and body leave in one write. What is larger is a stream with a Content-Length; it
- * holds the open file until it has been read, left early or destroyed. One of these must happen.
+ * Up to 64 KiB are read immediately, so that head and body leave in one write. A larger file becomes a stream with a Content-Length. The
+ * stream holds the open file until it has been read to its end, left early or destroyed. One of these must happen.
  *
- * @throws WEIR_RESPONSE_HEADER_SYNTAX for an option that cannot be sent; what the file system throws. The file is closed then.
+ * @throws WEIR_RESPONSE_HEADER_SYNTAX for an option that cannot be sent; errors of the file system. The file is then closed
  */
-export async function prepareFile(request: Asking, response: HttpResponse, content: FileContent): Promise<void> {
+export async function prepareFile(request: Asking, response: OutgoingResponse, content: FileContent): Promise<void> {
   const found = await openFile(content.path)
   if (typeof found === 'number') return refuse(response, found)
   return prepareOpenFile(request, response, content, found)
@@ -86,7 +86,7 @@ export async function prepareFile(request: Asking, response: HttpResponse, conte
 /** The same for a file that is already open. */
 export async function prepareOpenFile(
   request: Asking,
-  response: HttpResponse,
+  response: OutgoingResponse,
   { path, options }: FileContent,
   { file, state }: FoundFile,
 ): Promise<void> {
@@ -109,8 +109,8 @@ export async function prepareOpenFile(
   }
 }
 
-/** Fields about the whole file, whatever part of it is sent. */
-async function describe(response: HttpResponse, path: string, options: FileOptions): Promise<void> {
+/** Sets the fields about the whole file, whatever part of it is sent. */
+async function describe(response: OutgoingResponse, path: string, options: FileOptions): Promise<void> {
   if (options.contentType !== undefined) response.contentType(options.contentType)
   else if (response.type === null) response.contentType(await typeOf(path))
   const { download = false } = options

@@ -15,7 +15,6 @@ export interface WebSource {
   readonly signal: AbortSignal
 }
 
-const FOLLOW = Symbol('weir.follow')
 /** Fields that belong to the connection on which the request came. Most of them make a fetch fail. */
 const OF_THE_CONNECTION = /^(?:connection|expect|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
 
@@ -26,17 +25,13 @@ interface Native {
   clone(): Request
 }
 
-interface Lazy extends Native {
-  [FOLLOW](reason: Error): void
-}
-
-type LazyClass = new (url: string, init: RequestInit, source: WebSource) => Lazy
+type LazyClass = new (url: string, init: RequestInit, source: WebSource) => Native
 
 /** Made for the first request: touching the global `Request` loads all of Node's fetch. */
 let lazyClass: LazyClass | null = null
 
 export class WebRequest {
-  readonly #lazy: Lazy
+  readonly #lazy: Native
   readonly #body: WebBody | null
 
   /** @param body null where Fetch has none @param leftOut names of fields that would not be true */
@@ -60,16 +55,24 @@ export class WebRequest {
     this.#body?.keep()
   }
 
-  /** The client is gone. Code that has read `signal` knows. */
+  /**
+   * Aborts the signal that a native Request has inside, which `fetch(web)` and `new Request(web)` listen to; code that has read `signal` knows.
+   * It could follow another signal by itself, but that costs more than all the rest of the request. Where a handler has broken it, nobody is
+   * told, and nothing else happens.
+   */
   abort(reason: Error): void {
-    this.#lazy[FOLLOW](reason)
+    try {
+      const inside = Reflect.get(Object.getPrototypeOf(lazyClass!.prototype), 'signal', this.#lazy) as AbortSignal
+      Object.defineProperties(inside, { aborted: { value: true }, reason: { value: reason } })
+      inside.dispatchEvent(new Event('abort'))
+    } catch {}
   }
 }
 
 function defineClass(): LazyClass {
   const NativeRequest = globalThis.Request as unknown as new (url: string, init: RequestInit) => Native
   // It has the name of its parent, which is what logs show.
-  return class Request extends NativeRequest implements Lazy {
+  return class Request extends NativeRequest {
     readonly #source: WebSource
 
     constructor(url: string, init: RequestInit, source: WebSource) {
@@ -83,16 +86,6 @@ function defineClass(): LazyClass {
 
     override clone(): globalThis.Request {
       return new globalThis.Request(super.clone(), { signal: this.signal })
-    }
-
-    /**
-     * Aborts the signal that a native Request has inside, which `fetch(web)` and `new Request(web)` listen to. It could follow another signal by
-     * itself, but that costs more than all the rest of the request.
-     */
-    [FOLLOW](reason: Error): void {
-      const inside = super.signal
-      Object.defineProperties(inside, { aborted: { value: true }, reason: { value: reason } })
-      inside.dispatchEvent(new Event('abort'))
     }
   }
 }

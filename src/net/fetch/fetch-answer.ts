@@ -5,7 +5,7 @@ import { WeirError } from '../../base/errors.ts'
 import { STATUS_CODES } from '../../base/status-codes.ts'
 import { closeSource, openSource, type SourceReader } from '../../http/answer/byte-source.ts'
 import { FRAMING } from '../../http/answer/field-list.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { NO_LENGTH } from '../../wire/http1/encode.ts'
 
 import { mayHaveBody, shownLength, shownType } from '../cycle/answer-head.ts'
@@ -14,7 +14,7 @@ import { type PumpTarget, pump } from '../cycle/pump.ts'
 import type { AnswerUnderWay } from '../cycle/request-cycle.ts'
 
 /** @returns null when the body is a stream, or the response is an upgrade: `FetchAnswer` sends it */
-export function wholeResponse(response: HttpResponse, isHead: boolean): Response | null {
+export function wholeResponse(response: OutgoingResponse, isHead: boolean): Response | null {
   response.take()
   const { content, declaredLength, type } = response
   const hasBody = mayHaveBody(response, isHead)
@@ -39,7 +39,7 @@ export function wholeResponse(response: HttpResponse, isHead: boolean): Response
 }
 
 /** @param length of the body, `NO_LENGTH` where it is not known */
-function webResponse(response: HttpResponse, length: number, body: Uint8Array | ReadableStream | string | null): Response {
+function webResponse(response: OutgoingResponse, length: number, body: Uint8Array | ReadableStream | string | null): Response {
   const { statusCode, reasonPhrase, fields } = response
   const web = new Response(body as string | null, { status: statusCode, statusText: reasonPhrase || (STATUS_CODES[statusCode] ?? '') })
   const { headers } = web
@@ -58,7 +58,7 @@ function webResponse(response: HttpResponse, length: number, body: Uint8Array | 
 
 /** A response with a streamed body. The head is passed on with the first piece: until then, a source that fails leads to another response. */
 export class FetchAnswer implements AnswerUnderWay, PumpTarget {
-  readonly #response: HttpResponse
+  readonly #response: OutgoingResponse
   readonly #onBegin: (response: Response) => void
   readonly #onCancel: () => void
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null
@@ -70,7 +70,7 @@ export class FetchAnswer implements AnswerUnderWay, PumpTarget {
   readonly #gate = new DrainGate()
 
   /** @param onBegin called with the first piece @param onCancel called when the reader wants no more */
-  constructor(response: HttpResponse, onBegin: (response: Response) => void, onCancel: () => void) {
+  constructor(response: OutgoingResponse, onBegin: (response: Response) => void, onCancel: () => void) {
     this.#response = response
     this.#onBegin = onBegin
     this.#onCancel = onCancel

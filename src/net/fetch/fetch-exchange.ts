@@ -4,8 +4,8 @@ import { Buffer } from 'node:buffer'
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
+import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import { HttpResponse } from '../../http/answer/response.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
 import type { Head } from '../../wire/head/head.ts'
 
@@ -107,7 +107,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
   /** The head is not valid, so there is no request that could be handled. */
   #refuseHead(error: WeirError): void {
     this.host.report(error, this.connection)
-    this.send(new HttpResponse().sendProblem(problemFor(error, this.host.debug)))
+    this.send(new OutgoingResponse().sendProblem(problemFor(error, this.host.debug)))
   }
 
   /** It is not over at once, as most requests are. */
@@ -175,7 +175,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
 
   // The response.
 
-  protected override send(response: HttpResponse): void {
+  protected override send(response: OutgoingResponse): void {
     try {
       const whole = wholeResponse(response, this.#request.method === 'HEAD')
       if (whole === null) this.sendStream(new FetchAnswer(response, this.#resolve, () => this.leave()))
