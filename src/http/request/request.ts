@@ -409,15 +409,7 @@ export class HttpRequest {
    * @throws WEIR_HOST_SYNTAX for a host that no URL can have; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
    */
   toWeb(): Request {
-    const { method, contentLength, host } = this.#head
-    const target = this.url === '*' ? '/' : this.url
-    const url = `${this.#connection.isSecure ? 'https' : 'http'}://${host || 'localhost'}${target}`
-    if (!URL.canParse(url)) throw new WeirError('WEIR_HOST_SYNTAX')
-    if (/^(?:TRACE|TRACK|CONNECT)$/i.test(method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'fetch has no such method')
-    const isBodiless = method === 'GET' || method === 'HEAD'
-    const body = isBodiless || contentLength === 0 ? null : this.#body
-    body?.checkAlive('toWeb()')
-    const web = new WebRequest(url, this, body, isBodiless && contentLength !== 0 ? /^content-length$/i : null)
+    const web = new WebRequest(this.#head, this.#connection.isSecure, this.#given, this)
     this.#webs ??= []
     this.#webs.push(web)
     if (this.#abortReason !== null) web.abort(this.#abortReason)

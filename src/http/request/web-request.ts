@@ -4,14 +4,14 @@
 // holds inside, and ask no getter. See decisions/014. The rest is lazy: the signal is made when it is read, and the body is taken when its
 // stream is read.
 
+import { WeirError } from '../../base/errors.ts'
+import type { Head } from '../../wire/head/head.ts'
+
 import type { RequestBody } from '../body/body.ts'
 import { WebBody } from './web-body.ts'
 
-/** What it is made of. */
-export interface WebSource {
-  readonly method: string
-  readonly headers: Iterable<readonly [name: string, value: string]>
-  /** Made when it is read. */
+/** Where the signal comes from, which is made when it is read. */
+interface Signalled {
   readonly signal: AbortSignal
 }
 
@@ -25,7 +25,7 @@ interface Native {
   clone(): Request
 }
 
-type LazyClass = new (url: string, init: RequestInit, source: WebSource) => Native
+type LazyClass = new (url: string, init: RequestInit, source: Signalled) => Native
 
 /** Made for the first request: touching the global `Request` loads all of Node's fetch. */
 let lazyClass: LazyClass | null = null
@@ -34,16 +34,25 @@ export class WebRequest {
   readonly #lazy: Native
   readonly #body: WebBody | null
 
-  /** @param body null where Fetch has none @param leftOut names of fields that would not be true */
-  constructor(url: string, source: WebSource, body: RequestBody | null, leftOut: RegExp | null) {
+  /**
+   * @param body null when there is none
+   * @throws WEIR_HOST_SYNTAX, WEIR_METHOD_NOT_IMPLEMENTED, RequestExpiredError
+   */
+  constructor(head: Head, isSecure: boolean, body: RequestBody | null, source: Signalled) {
+    const url = urlOf(head, isSecure)
+    const { method, contentLength } = head
+    if (/^(?:TRACE|TRACK|CONNECT)$/i.test(method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'fetch has no such method')
+    const mayHaveBody = method !== 'GET' && method !== 'HEAD'
+    if (mayHaveBody) body?.checkAlive('toWeb()')
+    this.#body = body === null || contentLength === 0 || !mayHaveBody ? null : new WebBody(body)
     lazyClass ??= defineClass()
-    this.#body = body === null ? null : new WebBody(body)
     // `duplex` is in the Fetch standard and in Node, but not in the types.
-    const init = this.#body === null ? { method: source.method } : { method: source.method, body: this.#body.stream, duplex: 'half' }
+    const init = this.#body === null ? { method } : { method, body: this.#body.stream, duplex: 'half' }
     this.#lazy = new lazyClass(url, init as RequestInit, source)
+    const isLengthTrue = mayHaveBody || contentLength === 0
     const { headers } = this.#lazy
-    for (const [name, value] of source.headers)
-      if (!OF_THE_CONNECTION.test(name) && leftOut?.test(name) !== true) headers.append(name, value)
+    for (const [name, value] of head.entries())
+      if (!OF_THE_CONNECTION.test(name) && (isLengthTrue || !/^content-length$/i.test(name))) headers.append(name, value)
   }
 
   get request(): Request {
@@ -69,13 +78,19 @@ export class WebRequest {
   }
 }
 
+function urlOf({ url, host }: Head, isSecure: boolean): string {
+  const whole = `${isSecure ? 'https' : 'http'}://${host || 'localhost'}${url === '*' ? '/' : url}`
+  if (!URL.canParse(whole)) throw new WeirError('WEIR_HOST_SYNTAX')
+  return whole
+}
+
 function defineClass(): LazyClass {
   const NativeRequest = globalThis.Request as unknown as new (url: string, init: RequestInit) => Native
   // It has the name of its parent, which is what logs show.
   return class Request extends NativeRequest {
-    readonly #source: WebSource
+    readonly #source: Signalled
 
-    constructor(url: string, init: RequestInit, source: WebSource) {
+    constructor(url: string, init: RequestInit, source: Signalled) {
       super(url, init)
       this.#source = source
     }
