@@ -1,7 +1,7 @@
 // A request as the Fetch API knows it, in parts that wait until somebody needs them.
 //
 // It is a native Request, and made with its method, its URL and its fields: `fetch(web)` and `new Request(web)` read what a native Request
-// holds inside, and ask no getter. See decisions/014. The rest is lazy: the signal is made when it is read, and the body is taken when its
+// holds inside, and ask no getter. See decisions/017. The rest is lazy: the signal is made when it is read, and the body is taken when its
 // stream is read.
 
 import { WeirError } from '../../base/errors.ts'
