@@ -71,7 +71,20 @@ describe('server.fetch: aborted by its caller', () => {
     await settled()
     controller.abort(LEFT)
     await assert.rejects(response, LEFT)
-    await within(cancelled, 'the end of the body')
+    assert.equal(await within(cancelled, 'the end of the body'), LEFT)
+  })
+
+  test('while the handler works, the body that it has not read is cancelled', async () => {
+    const controller = new AbortController()
+    const { server } = serverWith((server) =>
+      server.mapPost('/', { body: 'stream' }, async (_, { signal }) => {
+        setImmediate(() => controller.abort(LEFT))
+        await once(signal, 'abort')
+      }),
+    )
+    const { body, cancelled } = brokenBody()
+    await assert.rejects(server.fetch(post(body, { signal: controller.signal })), LEFT)
+    assert.equal(await within(cancelled, 'the end of the body'), LEFT)
   })
 
   test('while the response streams, its body errors and the source is closed', async () => {

@@ -60,7 +60,7 @@ function webResponse(response: OutgoingResponse, length: number, body: Uint8Arra
 export class FetchAnswer implements AnswerUnderWay, PumpTarget {
   readonly #response: OutgoingResponse
   readonly #onBegin: (response: Response) => void
-  readonly #onCancel: () => void
+  readonly #onCancel: (reason: unknown) => void
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null
   #source: SourceReader | null = null
   #isGone = false
@@ -70,7 +70,7 @@ export class FetchAnswer implements AnswerUnderWay, PumpTarget {
   readonly #gate = new DrainGate()
 
   /** @param onBegin called with the first piece @param onCancel called when the reader wants no more */
-  constructor(response: OutgoingResponse, onBegin: (response: Response) => void, onCancel: () => void) {
+  constructor(response: OutgoingResponse, onBegin: (response: Response) => void, onCancel: (reason: unknown) => void) {
     this.#response = response
     this.#onBegin = onBegin
     this.#onCancel = onCancel
@@ -126,7 +126,7 @@ export class FetchAnswer implements AnswerUnderWay, PumpTarget {
           this.#pulls++
           this.#gate.open()
         },
-        cancel: () => this.#onCancel(),
+        cancel: (reason) => this.#onCancel(reason),
       },
       { highWaterMark: 0 },
     )

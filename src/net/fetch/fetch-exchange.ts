@@ -178,7 +178,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
   protected override send(response: OutgoingResponse): void {
     try {
       const whole = wholeResponse(response, this.#request.method === 'HEAD')
-      if (whole === null) this.sendStream(new FetchAnswer(response, this.#resolve, () => this.leave()))
+      if (whole === null) this.sendStream(new FetchAnswer(response, this.#resolve, (reason) => this.leave(reason)))
       else {
         this.#resolve(whole)
         this.expire()
@@ -229,16 +229,18 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     this.#reject(reason)
     this.answer?.fail(reason)
     this.interrupt(new WeirError('WEIR_CLIENT_GONE', undefined, reason))
-    this.leave()
+    this.leave(reason)
   }
 
   /** Nobody waits for the response any more. */
-  override leave(): void {
+  override leave(reason?: unknown): void {
     if (this.#isGone) return
     this.#isGone = true
     super.leave()
     this.#settle()
-    this.#reader?.cancel().catch(() => {})
+    const { body } = this.#request
+    if (this.#reader !== null) this.#reader.cancel(reason).catch(ignore)
+    else if (body?.locked === false) body.cancel(reason).catch(ignore)
   }
 
   protected override forget(): void {}
@@ -258,3 +260,5 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     } else if (answer === null) this.checkRequest(elapsedMs)
   }
 }
+
+function ignore(): void {}
