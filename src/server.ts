@@ -8,7 +8,7 @@ import { warnOfLiteralParameters } from './app/literal-parameters.ts'
 import { type Logger, logError, moduleLogger } from './app/logger.ts'
 import { checkMapOptions, classesOf, type MapOptions, routesOfController } from './app/mapping.ts'
 import type { BeforeSend, Middleware } from './app/middleware.ts'
-import { checkModule, type InlineHandler, type MapMethod, type Module, type ModuleHost } from './app/module-host.ts'
+import { checkModule, type InlineHandler, type MapMethod, type Module, type ModuleHost, useModuleHint } from './app/module-host.ts'
 import { type Handler, Route } from './app/route.ts'
 import { type RouteListing, RouteTable } from './app/route-table.ts'
 import { routesOf } from './app/routed.ts'
@@ -164,7 +164,7 @@ export class HttpServer implements ModuleHost {
    *   certificate
    */
   async start(): Promise<void> {
-    if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'it has been started already')
+    if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started')
     this.#listeners = new Listeners(this.#places, this.#host, this.#options.sharedReceiveBuffer !== false)
     this.#starting = this.#open(this.#listeners)
     return this.#starting
@@ -327,7 +327,8 @@ export class HttpServer implements ModuleHost {
 
   /** Adds a middleware inside those that are there already. */
   use(middleware: Middleware): this {
-    if (typeof middleware !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `use() takes a function, not ${kindOf(middleware)}`)
+    if (typeof middleware !== 'function')
+      throw new WeirError('WEIR_OPTION_INVALID', `use() takes a function, not ${kindOf(middleware)}${useModuleHint(middleware)}`)
     this.#dispatcher.use(middleware)
     return this
   }
@@ -383,6 +384,6 @@ function checkSignals(signals: readonly NodeJS.Signals[]): void {
   for (const name of signals as readonly unknown[]) {
     if (name === 'SIGKILL' || name === 'SIGSTOP') throw invalid('run()', `signals: nobody can listen to ${name}`)
     if (typeof name !== 'string' || !Object.hasOwn(known, name))
-      throw invalid('run()', `signals: ${JSON.stringify(name)} is no signal here`)
+      throw invalid('run()', `signals: ${JSON.stringify(name)} is not a signal of this system`)
   }
 }

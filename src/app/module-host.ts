@@ -56,6 +56,12 @@ export interface Module {
   install(host: ModuleHost): void
 }
 
+/** What to do instead, where a module was given as a middleware. */
+export function useModuleHint(given: unknown): string {
+  const isModule = typeof given === 'object' && given !== null && 'install' in given
+  return isModule ? ': install a module with useModule()' : ''
+}
+
 /** For callers that no compiler has checked. @throws WEIR_OPTION_INVALID */
 export function checkModule(module: Module | null | undefined): void {
   if (typeof module?.name === 'string' && typeof module.install === 'function') return

@@ -80,9 +80,14 @@ function checkMethod(method: string, path: string): void {
   const refuse = (why: string): never => {
     throw new WeirError('WEIR_ROUTE_DECLARATION', `${shown(method)} ${why}`)
   }
-  if (typeof method !== 'string' || !isToken(method)) refuse('is no method')
+  if (typeof method !== 'string' || !isToken(method))
+    refuse(
+      typeof method === 'string' && method.startsWith('/')
+        ? 'is a path, not a method: write map(method, path, handler)'
+        : 'is not a method',
+    )
   const meant = method.toUpperCase()
-  if (meant !== method && STANDARD_METHODS.has(meant)) refuse(`of ${path} is no method: methods are case-sensitive, write "${meant}"`)
+  if (meant !== method && STANDARD_METHODS.has(meant)) refuse(`of ${path} is not a method: methods are case-sensitive, write "${meant}"`)
 }
 
 /** Schemas on one side, options on the other. @throws WEIR_ROUTE_DECLARATION for what is neither */
@@ -93,7 +98,10 @@ export function splitDeclaration(
   const bindings: Record<string, AnySchema> = Object.create(null)
   const options: Record<string, unknown> = {}
   if (typeof declaration !== 'object' || declaration === null)
-    throw new WeirError('WEIR_ROUTE_DECLARATION', `the declaration of ${where} is an object, not ${kindOf(declaration)}`)
+    throw new WeirError(
+      'WEIR_ROUTE_DECLARATION',
+      `the declaration of ${where} must be an object, not ${kindOf(declaration)}${typeof declaration === 'function' ? ': the handler is the last argument' : ''}`,
+    )
   for (const [name, value] of Object.entries(declaration)) {
     if (value === undefined) continue
     if (isSchema(value)) bindings[name] = value
