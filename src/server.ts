@@ -15,6 +15,7 @@ import { checkNames, invalid, listOf, namesOf } from './base/options.ts'
 import { noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
+import { fetch } from './net/fetch/fetch-exchange.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
 import { endpointOf, type ListenOptions, placesOf, type ServerTlsOptions } from './net/listen/listen-options.ts'
@@ -143,7 +144,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    *   certificate
    */
   async start(): Promise<void> {
-    if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'it has been started already')
+    if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started')
     this.#listeners = new Listeners(this.#places, this.#host, this.#options.sharedReceiveBuffer !== false)
     this.#starting = this.#open(this.#listeners)
     return this.#starting
@@ -242,6 +243,9 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     return this
   }
 
+  /** Runs a Web Request through the whole pipeline, started or not: docs/guide/web-apis.md. May be called without its server. @throws (rejects) the reason of `request.signal`, the error of its body */
+  readonly fetch = (request: Request): Promise<Response> => fetch(this.#host, request)
+
   /** Runs a request through the real parser and the whole pipeline without a socket, started or not: for tests. */
   inject(request: InjectRequest | string): Promise<InjectResponse> {
     return inject(this.#host, request)
@@ -270,6 +274,6 @@ function checkSignals(signals: readonly NodeJS.Signals[]): void {
   for (const name of signals as readonly unknown[]) {
     if (name === 'SIGKILL' || name === 'SIGSTOP') throw invalid('run()', `signals: nobody can listen to ${name}`)
     if (typeof name !== 'string' || !Object.hasOwn(known, name))
-      throw invalid('run()', `signals: ${JSON.stringify(name)} is no signal here`)
+      throw invalid('run()', `signals: ${JSON.stringify(name)} is not a signal of this system`)
   }
 }

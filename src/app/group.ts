@@ -81,6 +81,8 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   readonly mapPatch: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PATCH', path, rest)
   readonly mapDelete: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('DELETE', path, rest)
 
+  readonly mapQuery: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('QUERY', path, rest)
+
   #mapInline(method: string | null, path: string, rest: readonly unknown[]): this {
     const declaration = rest.length > 1 ? rest[0] : {}
     return this.#add([new Route(this.#scope, method, this.#pathOf(path), declaration, rest.at(-1) as Handler)])

@@ -49,6 +49,7 @@ export interface ModuleHost extends ServerHandle {
   readonly mapPut: MapMethod<ModuleHost>
   readonly mapPatch: MapMethod<ModuleHost>
   readonly mapDelete: MapMethod<ModuleHost>
+  readonly mapQuery: MapMethod<ModuleHost>
   /** Adds a middleware or a policy inside those that are there already. */
   use(usable: Usable): ModuleHost
   /** Adds what runs on each answer just before it is sent, after those that are there already. */

@@ -100,6 +100,11 @@ export class RouteTable {
     return [...methods].sort()
   }
 
+  /** What that path accepts as a query (RFC 10008 §3); null where no route answers QUERY. */
+  acceptQueryFor(path: string, host: string): string | null {
+    return this.#matcher.find('QUERY', path, hostName(host))?.route.acceptQuery ?? null
+  }
+
   /** The routes at a level and within, in the order in which they were mapped. Without fallbacks. */
   routesIn(scope: Scope): readonly Route[] {
     return scope.parent === null ? this.#routes : this.#routes.filter((route) => route.scope.lineage.includes(scope))

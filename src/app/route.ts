@@ -3,6 +3,7 @@
 import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import { shown } from '../base/kind-of.ts'
+import { acceptQueryOf } from '../http/request/query-method.ts'
 import type { HttpRequest } from '../http/request/request.ts'
 import type { RouteInfo, RouteMetadata } from '../http/route-info.ts'
 import type { HttpSession } from '../http/session.ts'
@@ -33,6 +34,8 @@ export class Route implements RouteInfo {
   readonly writeTimeout: number | null | undefined
   readonly parameterNames: readonly string[]
   readonly label: string
+  /** The value of Accept-Query; null unless the method is QUERY. */
+  readonly acceptQuery: string | null
   /** Where it was declared, for messages: `UserController.show`, or `inline`. */
   readonly source: string
   /** Its own level, the innermost. */
@@ -67,6 +70,7 @@ export class Route implements RouteInfo {
     this.scope = scope
     this.chain = scope.chain
     if (typeof handler !== 'function') throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler`)
+    this.acceptQuery = method === 'QUERY' ? acceptQueryOf(null) : null
     this.#handler = handler
     this.#binder = this.parameterNames.length === 0 && Object.keys(bindings).length === 0 ? null : new Binder(this.template, bindings)
   }
@@ -90,7 +94,12 @@ function checkMethod(method: string, path: string): void {
   const refuse = (why: string): never => {
     throw new WeirError('WEIR_ROUTE_DECLARATION', `${shown(method)} ${why}`)
   }
-  if (typeof method !== 'string' || !isToken(method)) refuse('is no method')
+  if (typeof method !== 'string' || !isToken(method))
+    refuse(
+      typeof method === 'string' && method.startsWith('/')
+        ? 'is a path, not a method: write map(method, path, handler)'
+        : 'is not a method',
+    )
   const meant = method.toUpperCase()
-  if (meant !== method && STANDARD_METHODS.has(meant)) refuse(`of ${path} is no method: methods are case-sensitive, write "${meant}"`)
+  if (meant !== method && STANDARD_METHODS.has(meant)) refuse(`of ${path} is not a method: methods are case-sensitive, write "${meant}"`)
 }

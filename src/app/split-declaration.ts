@@ -34,7 +34,10 @@ export function splitDeclaration(declaration: unknown, owner: Owner, where: stri
   const bindings: Record<string, AnySchema> = Object.create(null)
   const options: Record<string, unknown> = {}
   if (typeof declaration !== 'object' || declaration === null)
-    throw new WeirError('WEIR_ROUTE_DECLARATION', `the declaration of ${where} is an object, not ${kindOf(declaration)}`)
+    throw new WeirError(
+      'WEIR_ROUTE_DECLARATION',
+      `the declaration of ${where} must be an object, not ${kindOf(declaration)}${typeof declaration === 'function' ? ': the handler is the last argument' : ''}`,
+    )
   for (const [name, value] of Object.entries(declaration)) {
     if (value === undefined) continue
     if (isSchema(value) && owner !== 'class') bindings[name] = value

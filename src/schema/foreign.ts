@@ -2,6 +2,7 @@
 
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
+import { shown } from '../base/kind-of.ts'
 
 import { Mismatch, PASSES_SCHEMA } from './mismatch.ts'
 import { type JsonSchema, type Presence, REQUIRED, type ReadContext, Schema } from './schema.ts'
@@ -76,7 +77,11 @@ class ForeignSchema<T> extends Schema<T> {
 /** `schema` itself if it is a `t`, else one that asks it. @throws WEIR_OPTION_INVALID for what is no Standard Schema */
 export function asSchema<S extends AnySchema>(schema: S): Schema<OutputOf<S>> {
   if (schema instanceof Schema) return schema as Schema<OutputOf<S>>
-  if (!isSchema(schema)) throw new WeirError('WEIR_OPTION_INVALID', 'a schema without "~standard"')
+  if (!isSchema(schema))
+    throw new WeirError(
+      'WEIR_OPTION_INVALID',
+      `${shown(schema)} is not a schema: write one with t, such as t.string, or use a Standard Schema`,
+    )
   return new ForeignSchema<OutputOf<S>>(schema)
 }
 

@@ -237,6 +237,27 @@ test('over HTTP/2, a client that leaves ends a gate', async (t) => {
   assert.deepEqual(seen.sort(), ['GET', 'POST'])
 })
 
+test('server.fetch passes the same gates, and the body of a request that is refused is not read', async () => {
+  for (const [how, refuse] of Object.entries(REFUSALS)) {
+    const server = injecting((one) => guarded(one, refuse))
+    for (const path of ['/buffer', '/stream', '/']) {
+      let pulled = 0
+      const body = path === '/' ? null : new ReadableStream({ pull: () => void pulled++ }, { highWaterMark: 0 })
+      const request = new Request(`http://h${path}`, { method: body === null ? 'GET' : 'POST', body, duplex: 'half' } as RequestInit)
+      const response = await server.fetch(request)
+      assert.deepEqual([response.status, pulled], [403, 0], `one that ${how}, ${path}`)
+    }
+  }
+  for (const pass of [() => {}, async () => {}] satisfies Gate[]) {
+    const server = injecting((one) => guarded(one, pass))
+    for (const path of ['/buffer', '/stream']) {
+      for (const body of ['', 'body'])
+        assert.equal(await (await server.fetch(new Request(`http://h${path}`, { method: 'POST', body }))).text(), String(body.length))
+    }
+    assert.equal(await (await server.fetch(new Request('http://h/'))).text(), 'passed')
+  }
+})
+
 // What gates know and may do.
 
 function injecting(map: (server: HttpServer) => void, options: ServerOptions = {}): HttpServer {
