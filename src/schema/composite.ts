@@ -4,7 +4,7 @@ import { WeirError } from '../base/errors.ts'
 
 import { ANY_COUNT, type Bounds, boundKeywords, saysCount, withCounts } from './bounds.ts'
 import { asSchema } from './foreign.ts'
-import { Mismatch, shorten, show } from './mismatch.ts'
+import { Mismatch, NOT_SHOWN, shorten, show } from './mismatch.ts'
 import { type JsonSchema, type Presence, REQUIRED, type ReadContext, Schema } from './schema.ts'
 import type { AnySchema, OutputOf } from './standard.ts'
 
@@ -35,6 +35,10 @@ export class ArraySchema<T> extends Schema<T> {
   /** Exactly `elements`. */
   length(elements: number): ArraySchema<T> {
     return this.#with(withCounts(this.#count, { min: elements, max: elements }))
+  }
+
+  override get holdsSecret(): boolean {
+    return super.holdsSecret || this.#element.holdsSecret
   }
 
   override optional(): ArraySchema<T | undefined> {
@@ -96,7 +100,7 @@ export class ArraySchema<T> extends Schema<T> {
       if (!(element instanceof Mismatch)) list.push(element)
       else if (element.addTo((found ??= []), i)) break
     }
-    return found === null ? list : Mismatch.ofAll(found)
+    return found === null ? list : this.conceal(Mismatch.ofAll(found))
   }
 }
 
@@ -112,6 +116,10 @@ export class ObjectSchema<T> extends Schema<T> {
 
   override describe(): string {
     return this.#properties.size === 0 ? 'an object' : `an object with ${[...this.#properties.keys()].join(', ')}`
+  }
+
+  override get holdsSecret(): boolean {
+    return super.holdsSecret || [...this.#properties.values()].some((schema) => schema.holdsSecret)
   }
 
   override toJson(value: unknown): unknown {
@@ -137,7 +145,7 @@ export class ObjectSchema<T> extends Schema<T> {
       }
     }
     if (context?.unknownProperties === 'error') found = this.#addUnknown(value, found)
-    return found === null ? object : Mismatch.ofAll(found)
+    return found === null ? object : this.conceal(Mismatch.ofAll(found))
   }
 
   protected override again(presence: Presence): ObjectSchema<unknown> {
@@ -153,9 +161,11 @@ export class ObjectSchema<T> extends Schema<T> {
 
   #addUnknown(value: Record<string, unknown>, found: Mismatch[] | null): Mismatch[] | null {
     let all = found
+    // A name that is misspelt may be that of a secret.
+    const hides = this.holdsSecret
     for (const key of Object.keys(value)) {
       if (this.#properties.has(key)) continue
-      if (new Mismatch('no property of this name', show(value[key])).addTo((all ??= []), shorten(key))) break
+      if (new Mismatch('no property of this name', hides ? NOT_SHOWN : show(value[key])).addTo((all ??= []), shorten(key))) break
     }
     return all
   }

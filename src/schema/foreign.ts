@@ -3,7 +3,7 @@
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 
-import type { Mismatch } from './mismatch.ts'
+import { Mismatch, PASSES_SCHEMA } from './mismatch.ts'
 import { type JsonSchema, type Presence, REQUIRED, type ReadContext, Schema } from './schema.ts'
 import { type AnySchema, isSchema, type OutputOf, runSchema } from './standard.ts'
 
@@ -28,7 +28,7 @@ class ForeignSchema<T> extends Schema<T> {
   }
 
   override describe(): string {
-    return 'a value that passes its schema'
+    return PASSES_SCHEMA
   }
 
   override absent(): T | Mismatch {
@@ -69,7 +69,7 @@ class ForeignSchema<T> extends Schema<T> {
         `a schema of ${this.#schema['~standard'].vendor} that answers with a promise stands where nothing can wait for it`,
       )
     }
-    return result as T | Mismatch
+    return result instanceof Mismatch ? this.conceal(result) : (result as T)
   }
 }
 

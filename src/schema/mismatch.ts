@@ -9,6 +9,12 @@ export type PathPart = string | number
 /** How many wrong parts of one value are reported. A hostile body with a million wrong elements must not become a million objects. */
 export const MAX_MISMATCHES = 100
 
+/** What is said of a secret value that came: see `Schema.secret`. */
+export const NOT_SHOWN = '(not shown)'
+
+/** What a schema of another library expects. Its own message follows in parentheses, and may repeat the value. */
+export const PASSES_SCHEMA = 'a value that passes its schema'
+
 const SHOWN_CHARACTERS = 100
 const NO_PATH: readonly PathPart[] = Object.freeze([])
 const NO_OTHERS: readonly Mismatch[] = Object.freeze([])
@@ -17,7 +23,7 @@ const NO_OTHERS: readonly Mismatch[] = Object.freeze([])
 export class Mismatch {
   /** What would have been right, in plain words: `a whole number of at least 1`. */
   readonly expected: string
-  /** What came, at most 100 characters of it; absent when nothing came. A text out of JSON is shown in quotes, so that `"5"` is not taken for `5`. */
+  /** What came, at most 100 characters of it; absent when nothing came, `(not shown)` of a secret. A text out of JSON is shown in quotes, so that `"5"` is not taken for `5`. */
   declare readonly actual?: string
   /** From the value that was read to the part that is wrong; empty when it is the value itself. */
   readonly path: readonly PathPart[]
@@ -55,6 +61,11 @@ export class Mismatch {
     return found.length >= MAX_MISMATCHES
   }
 
+  /** The same without the values that came. */
+  hidden(): Mismatch {
+    return Mismatch.ofAll(this.all().map((one) => new Mismatch(...hide(one.expected, one.actual), one.path)))
+  }
+
   /** As the failures of a `BindingError`: `name` is that of the parameter, or empty for a whole body. */
   failures(name: string, place: BindingFailure['in']): BindingFailure[] {
     return this.all().map((one) => {
@@ -62,6 +73,11 @@ export class Mismatch {
       return one.actual === undefined ? failure : { ...failure, actual: one.actual }
     })
   }
+}
+
+/** What is said of a value that must not be shown: nothing that may repeat it. */
+export function hide(expected: string, actual: string | undefined): [expected: string, actual: string | undefined] {
+  return [expected.startsWith(`${PASSES_SCHEMA} (`) ? PASSES_SCHEMA : expected, actual === undefined ? undefined : NOT_SHOWN]
 }
 
 /** `address.city`, `tags[2]`: how a person would write the way from `root` along `path`. */

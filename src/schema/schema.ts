@@ -5,7 +5,7 @@
 
 import { WeirError } from '../base/errors.ts'
 
-import { Mismatch, show } from './mismatch.ts'
+import { Mismatch, NOT_SHOWN, show } from './mismatch.ts'
 import type { StandardProps, StandardSchema } from './standard.ts'
 
 /** How ambiguous values are read. The names are those of `JsonSettings`, which may be handed in as it is. */
@@ -27,9 +27,11 @@ export interface Presence {
   readonly nullable: boolean
   /** Makes the default value; null when there is none. */
   readonly fallback: (() => unknown) | null
+  /** Whether the value is never repeated in what is said about it. */
+  readonly secret: boolean
 }
 
-export const REQUIRED: Presence = Object.freeze({ optional: false, nullable: false, fallback: null })
+export const REQUIRED: Presence = Object.freeze({ optional: false, nullable: false, fallback: null, secret: false })
 
 /** A description of a value of type `T`. */
 export abstract class Schema<T> implements StandardSchema<unknown, T> {
@@ -113,10 +115,23 @@ export abstract class Schema<T> implements StandardSchema<unknown, T> {
     return this.again({ ...this.presence, optional: false, fallback: makerOf(value) }) as Schema<Exclude<T, undefined>>
   }
 
+  /**
+   * A password, a token and the like: what came is never repeated. Errors, problem documents and logs say `(not shown)` in its place, for parts
+   * of the value too, and a default is left out of generated documents.
+   */
+  secret(): this {
+    return this.again({ ...this.presence, secret: true }) as this
+  }
+
+  /** Whether the value, or a part of it, is secret. @internal */
+  get holdsSecret(): boolean {
+    return this.presence.secret
+  }
+
   /** As JSON Schema 2020-12. */
   jsonSchema(): JsonSchema {
     const schema = this.presence.nullable ? orNull(this.keywords()) : this.keywords()
-    return this.presence.fallback === null ? schema : { ...schema, default: this.toJson(this.presence.fallback()) }
+    return this.presence.fallback === null || this.holdsSecret ? schema : { ...schema, default: this.toJson(this.presence.fallback()) }
   }
 
   get '~standard'(): StandardProps<unknown, T> {
@@ -143,12 +158,18 @@ export abstract class Schema<T> implements StandardSchema<unknown, T> {
 
   /** That `value`, out of JSON, is not what was wanted. */
   protected mismatch(value: unknown): Mismatch {
-    return new Mismatch(this.presence.nullable ? `${this.describe()} or null` : this.describe(), show(value))
+    const actual = this.holdsSecret ? NOT_SHOWN : show(value)
+    return new Mismatch(this.presence.nullable ? `${this.describe()} or null` : this.describe(), actual)
   }
 
   /** The same for a text that is not out of JSON. */
   protected textMismatch(text: string): Mismatch {
-    return new Mismatch(this.describe(), text)
+    return new Mismatch(this.describe(), this.holdsSecret ? NOT_SHOWN : text)
+  }
+
+  /** What was found wrong with parts of the value. */
+  protected conceal(mismatch: Mismatch): Mismatch {
+    return this.presence.secret ? mismatch.hidden() : mismatch
   }
 
   #validate(value: unknown) {

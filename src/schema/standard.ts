@@ -1,7 +1,7 @@
 // Standard Schema v1 (https://standardschema.dev), spelled by us: how a validator of any library is asked, and what it answers.
 
 import { isPromise } from '../base/is-promise.ts'
-import { MAX_MISMATCHES, Mismatch, type PathPart, shorten, show } from './mismatch.ts'
+import { MAX_MISMATCHES, Mismatch, PASSES_SCHEMA, type PathPart, shorten, show } from './mismatch.ts'
 
 /** Anything that validates: weir's own `t`, or a schema of Zod, Valibot, ArkType and others. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -56,13 +56,13 @@ export function runSchema<S extends AnySchema>(
 
 function resultOf<S extends AnySchema>(result: StandardResult<unknown>, value: unknown, shown: Show): OutputOf<S> | Mismatch {
   if (result.issues === undefined) return result.value as OutputOf<S>
-  if (result.issues.length === 0) return new Mismatch('a value that passes its schema', shown(value))
+  if (result.issues.length === 0) return new Mismatch(PASSES_SCHEMA, shown(value))
   return Mismatch.ofAll(result.issues.slice(0, MAX_MISMATCHES).map((issue) => mismatchOf(issue, value, shown)))
 }
 
 function mismatchOf(issue: StandardIssue, value: unknown, shown: Show): Mismatch {
   const path = (issue.path ?? []).map(partOf)
-  return new Mismatch(`a value that passes its schema (${shorten(issue.message)})`, shown(partAt(value, path)), path)
+  return new Mismatch(`${PASSES_SCHEMA} (${shorten(issue.message)})`, shown(partAt(value, path)), path)
 }
 
 function partOf(step: PropertyKey | { readonly key: PropertyKey }): PathPart {

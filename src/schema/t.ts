@@ -7,7 +7,7 @@ import { BigIntSchema, NumberSchema } from './numbers.ts'
 import { TextSchema, UuidSchema } from './text.ts'
 
 /**
- * Descriptions of values. Each is a Standard Schema, never changes, and has `.optional()`, `.nullable()` and `.default(value)`;
+ * Descriptions of values. Each is a Standard Schema, never changes, and has `.optional()`, `.nullable()`, `.default(value)` and `.secret()`;
  * `.min`, `.max`, `.length` and `.pattern` are where they make sense.
  *
  * Conversion is strict: what is not plainly such a value is refused, never guessed at.

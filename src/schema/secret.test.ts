@@ -1,0 +1,106 @@
+// .secret(): what came is never repeated, whatever is wrong with it and wherever the schema stands.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { Mismatch } from './mismatch.ts'
+import type { Schema } from './schema.ts'
+import type { AnySchema } from './standard.ts'
+import { t } from './t.ts'
+
+const SECRET = 'hunter2'
+
+/** Echoes what it gets, as some libraries do. */
+const echoing: AnySchema = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) => ({ issues: [{ message: `Expected a token but received ${JSON.stringify(value)}` }] }),
+  },
+}
+
+const EVERY: Readonly<Record<string, Schema<unknown>>> = {
+  string: t.string.length(40).secret(),
+  pattern: t.string.secret().pattern(/^x$/),
+  int: t.int.secret().min(1).max(5),
+  number: t.number.min(0).secret(),
+  bigint: t.bigint.secret().min(1n),
+  bool: t.bool.secret(),
+  uuid: t.uuid.secret(),
+  dateTime: t.dateTime.secret().min(new Date(0)),
+  date: t.date.secret(),
+  localDateTime: t.localDateTime.secret(),
+  enum: t.enum('a', 'b').secret(),
+  array: t.array(t.int).secret().max(3),
+  object: t.object({ a: t.int }).secret(),
+  'optional after secret': t.int.secret().optional(),
+  'nullable after secret': t.int.secret().nullable(),
+  'default after secret': t.int.secret().default(1),
+  'secret after default': t.int.default(1).secret(),
+  'array of secrets': t.array(t.int.secret()),
+  'object of secrets': t.object({ a: t.int.secret() }),
+  'an array of another library': t.array(echoing).secret(),
+  'an object of another library': t.object({ a: echoing }).secret(),
+}
+
+/** What a mismatch says, in all forms in which it leaves. */
+function saidOf(schema: Schema<unknown>, read: Mismatch, value: unknown): string {
+  const result = schema['~standard'].validate(value)
+  return JSON.stringify([read.all(), read.message, read.failures('p', 'query'), result])
+}
+
+describe('no schema repeats a secret', () => {
+  for (const [name, schema] of Object.entries(EVERY)) {
+    test(name, () => {
+      const values: unknown[] = [SECRET, [SECRET], { a: SECRET }, [SECRET, SECRET], { a: SECRET, b: SECRET }, [[SECRET]], { a: [SECRET] }]
+      let mismatches = 0
+      for (const value of values) {
+        const read = schema.fromValue(value, { unknownProperties: 'error' })
+        if (!(read instanceof Mismatch)) continue
+        mismatches++
+        assert.doesNotMatch(saidOf(schema, read, value), /hunter2/)
+        assert.ok(read.all().some(({ actual }) => actual === '(not shown)'))
+      }
+      for (const texts of [[SECRET], [SECRET, SECRET]]) {
+        const read = schema.fromTexts(texts)
+        if (!(read instanceof Mismatch)) continue
+        mismatches++
+        assert.doesNotMatch(saidOf(schema, read, texts), /hunter2/)
+      }
+      assert.ok(mismatches > 1)
+    })
+  }
+})
+
+test('a schema that is not secret says what came, as before', () => {
+  assert.equal((t.int.fromText(SECRET) as Mismatch).message, `expected a whole number, got ${SECRET}`)
+  const read = t.object({ a: t.int, password: t.int.secret() }).fromValue({ a: 'x', password: SECRET }) as Mismatch
+  assert.deepEqual(
+    read.all().map(({ path, actual }) => [path.join('.'), actual]),
+    [
+      ['a', '"x"'],
+      ['password', '(not shown)'],
+    ],
+  )
+})
+
+test('that nothing came is no secret', () => {
+  const read = t.object({ password: t.string.secret() }).fromValue({}) as Mismatch
+  assert.deepEqual(read.failures('', 'body'), [{ name: 'password', in: 'body', expected: 'a text' }])
+})
+
+test('a name that is misspelt hides its value where a name is secret', () => {
+  const context = { unknownProperties: 'error' } as const
+  const open = t.object({ a: t.int.optional() }).fromValue({ b: SECRET }, context) as Mismatch
+  const closed = t.object({ password: t.string.secret().optional() }).fromValue({ pasword: SECRET }, context) as Mismatch
+  assert.deepEqual([open.actual, closed.actual], [`"${SECRET}"`, '(not shown)'])
+})
+
+test('a secret reads what it read, keeps its type and leaves its default out of documents', () => {
+  const token: Schema<string> = t.string.min(3).secret().max(10)
+  assert.equal(token.fromText(SECRET), SECRET)
+  assert.equal(t.string.secret().default(SECRET).defaultValue(), SECRET)
+  assert.deepEqual(t.string.secret().default(SECRET).jsonSchema(), { type: 'string' })
+  assert.doesNotMatch(JSON.stringify(t.object({ a: t.string.secret() }).default({ a: SECRET }).jsonSchema()), /hunter2/)
+  assert.deepEqual(t.string.secret().min(1).jsonSchema(), t.string.min(1).jsonSchema())
+})
