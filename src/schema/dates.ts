@@ -61,6 +61,11 @@ export class DateSchema<T = Date, Input = string> extends Schema<T, Input> {
     return latest === Infinity ? what + from : `${what}${from}, not after ${this.#write(latest)}`
   }
 
+  /** Whether it stands in JSON as a day without a time. @internal */
+  get isDay(): boolean {
+    return this.#precision === 'date'
+  }
+
   override toJson(value: unknown): unknown {
     return value instanceof Date ? this.#write(value.getTime()) : value
   }

@@ -272,8 +272,8 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return new Mismatch(this.expects(), this.holdsSecret ? NOT_SHOWN : text)
   }
 
-  /** What another schema found wrong with the value, in the words of this one. */
-  protected restate(mismatch: Mismatch): Mismatch {
+  /** What another schema found wrong with the value, in the words of this one. @internal */
+  restate(mismatch: Mismatch): Mismatch {
     const { message } = this.presence
     const all = mismatch.all()
     const own = message === null ? undefined : all.find(({ path }) => path.length === 0)
@@ -281,8 +281,8 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return this.conceal(Mismatch.ofAll([new Mismatch(message, own.actual), ...all.filter(({ path }) => path.length > 0)]))
   }
 
-  /** What was found wrong with parts of the value. */
-  protected conceal(mismatch: Mismatch): Mismatch {
+  /** What was found wrong with parts of the value. @internal */
+  conceal(mismatch: Mismatch): Mismatch {
     return this.presence.secret ? mismatch.hidden() : mismatch
   }
 
