@@ -68,7 +68,7 @@ export class ArraySchema<T, Input = unknown> extends Schema<T, Input> {
 
   override unreadable(place: Place): string | null {
     const reason = super.unreadable(place)
-    return reason === null && place === 'text' && this.#count.min > 1 ? `${this.describe()} cannot be read from one text` : reason
+    return reason === null && place === 'text' && this.#count.min > 1 ? `one text is not ${this.describe()}` : reason
   }
 
   /** Why `list` has too few or too many elements; null when it has not. @internal */
@@ -166,7 +166,7 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     if (place !== 'form') return super.unreadable(place)
     for (const [key, schema] of this.properties) {
       const reason = schema.isRequired('input') ? schema.unreadable('texts') : null
-      if (reason !== null) return `its property "${key}", ${reason}`
+      if (reason !== null) return `property "${key}": ${reason}`
     }
     return null
   }

@@ -45,10 +45,18 @@ export function pickerOf(schema: AnySchema): Picker {
 function pickerFor(schema: Schema<unknown>): Picker {
   let picker = pickers.get(schema)
   if (picker === undefined) {
-    picker = makePicker(schema)
+    picker = schema.isSecret ? concealing(schema, makePicker(schema)) : makePicker(schema)
     pickers.set(schema, picker)
   }
   return picker
+}
+
+/** A schema of another library may repeat the value that it refuses. */
+function concealing(schema: Schema<unknown>, pick: Picker): Picker {
+  return (value) => {
+    const picked = pick(value)
+    return picked instanceof Mismatch ? schema.conceal(picked) : picked
+  }
 }
 
 function makePicker(schema: Schema<unknown>): Picker {
@@ -111,13 +119,15 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
   /** A copy of what is declared. The first properties leave as they are, up to the one at `from`, which leaves as `picked`. */
   const copy = (object: Properties, from: number, picked: unknown): unknown => {
     const copied: Record<string, unknown> = {}
+    // Kept: an object within this one may change the order.
     const expected = names
+    const expectedPickers = inOrder
     let step = 0
     let at = 0
     for (const name in object) {
       const i = step++
       const isExpected = name === expected[at]
-      const pick = isExpected ? inOrder[at] : byName.get(name)
+      const pick = isExpected ? expectedPickers[at] : byName.get(name)
       if (isExpected) at++
       // JSON.stringify does not write what a prototype has.
       if (pick === undefined || !hasOwn.call(object, name)) continue
@@ -130,11 +140,12 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
     return copied
   }
 
-  /** An object whose properties have another order, at least from `from` on, or are not declared. */
-  const reordered = (object: Properties, from: number): unknown => {
+  /** An object whose property at `from` is not the expected one: the order is another one, or it is not declared. */
+  const unexpected = (object: Properties, from: number, name: string): unknown => {
     if (Array.isArray(object)) return misfit(schema, object)
+    if (!byName.has(name)) return copy(object, from, UNPICKED)
     const own = Object.keys(object)
-    const picks = own.map((name) => byName.get(name))
+    const picks = own.map((one) => byName.get(one))
     if (picks.includes(undefined)) return copy(object, from, UNPICKED)
     for (let i = from; i < own.length; i++) {
       const part = object[own[i]!]
@@ -159,12 +170,13 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
       return Array.isArray(json) ? misfit(schema, json) : copy(json as Properties, 0, UNPICKED)
     }
     const expected = names
+    const expectedPickers = inOrder
     let at = 0
     for (const name in object) {
-      if (name !== expected[at]) return byName.has(name) ? reordered(object, at) : copy(object, at, UNPICKED)
+      if (name !== expected[at]) return unexpected(object, at, name)
       const part = object[name]
       if (!isScalar(part)) {
-        const picked = inOrder[at]!(part)
+        const picked = expectedPickers[at]!(part)
         if (picked !== part) return copy(object, at, picked)
       }
       at++

@@ -80,7 +80,7 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
   /** A form can be one, of what is read from the texts of one name. */
   override unreadable(place: Place): string | null {
     const reason = place === 'form' ? this.value.unreadable('texts') : super.unreadable(place)
-    return reason === null || place !== 'form' ? reason : `each value, ${reason}`
+    return reason === null || place !== 'form' ? reason : `each value: ${reason}`
   }
 
   /** Why `record` has too few or too many keys; null when it has not. @internal */

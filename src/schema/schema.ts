@@ -152,6 +152,11 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return this.again({ ...this.presence, secret: true }) as Schema<unknown> as this
   }
 
+  /** Whether the whole value is secret. @internal */
+  get isSecret(): boolean {
+    return this.presence.secret
+  }
+
   /** Whether the value, or a part of it, is secret. @internal */
   get holdsSecret(): boolean {
     return this.presence.secret
@@ -211,7 +216,8 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
 
   /** Why it can never be read at `place`; null when it can. @internal */
   unreadable(place: Place): string | null {
-    return place === 'json' || (place !== 'form' && this.reads !== 'json') ? null : `${this.describe()} ${ONLY_IN[place]}`
+    if (place === 'form') return `a form is not ${this.describe()}`
+    return place === 'json' || this.reads !== 'json' ? null : `${this.describe()} can only be read from JSON`
   }
 
   /** Its JSON Schema as a part of what `writer` writes. @internal */
@@ -296,14 +302,6 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     const writer = new JsonSchemaWriter({ root: this, target })
     return { $schema: writer.dialect, ...writer.document(writer.write(this, side)) }
   }
-}
-
-/** Why a value cannot be read at a place that is not JSON. */
-const ONLY_IN: Readonly<Record<Place, string>> = {
-  text: 'cannot be read from a text, only from JSON',
-  texts: 'cannot be read from texts, only from JSON',
-  form: 'cannot be read from a form',
-  json: '',
 }
 
 /** How failures show several texts of one name. @internal */
