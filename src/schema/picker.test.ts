@@ -84,6 +84,7 @@ test('what has no properties leaves as it is', () => {
 test('what has properties where none are declared does not leave', () => {
   assert.deepEqual(refused(user, { id: 1, name: { first: 'Ada', passwordHash } }), ['/name', 'a text', 'an object'])
   assert.deepEqual(refused(user, [{ id: 1 }]), ['', 'an object with id, name, mail', 'an array of 1'])
+  assert.deepEqual(refused(t.object({ 0: t.int }), [1])[2], 'an array of 1')
   assert.deepEqual(refused(t.array(user), { 0: { id: 1 } }), ['', 'an array, each an object with id, name, mail', 'an object'])
   assert.deepEqual(refused(t.object({ list: t.array(t.int) }), { list: [1, [2]] }), ['/list/1', 'a whole number', 'an array of 1'])
   assert.deepEqual(refused(t.record(t.int), { a: {} })[0], '/a')

@@ -115,6 +115,8 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
   let names: readonly (string | null)[] = [...byName.keys(), null]
   let inOrder: readonly Picker[] = [...byName.values()]
   let adaptations = 0
+  // An array has names as well: they are unexpected, unless an object declares some of them.
+  const mayHoldIndexes = Array.from(byName.keys()).some((name) => /^\d+$/.test(name))
 
   /** A copy of what is declared. The first properties leave as they are, up to the one at `from`, which leaves as `picked`. */
   const copy = (object: Properties, from: number, picked: unknown): unknown => {
@@ -169,6 +171,7 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
       // JSON.stringify would call a toJSON of the copied object, but not of what a toJSON returned.
       return Array.isArray(json) ? misfit(schema, json) : copy(json as Properties, 0, UNPICKED)
     }
+    if (mayHoldIndexes && Array.isArray(object)) return misfit(schema, object)
     const expected = names
     const expectedPickers = inOrder
     let at = 0
