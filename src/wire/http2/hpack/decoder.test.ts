@@ -5,6 +5,7 @@ import { type FaultName, Http2Error } from '../errors.ts'
 import { HpackDecoder } from './decoder.ts'
 import type { HeaderField } from './header-field.ts'
 import { LiteralCache } from './literal-cache.ts'
+import { STATIC_TABLE } from './static-table.ts'
 
 const bytesOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex')
 
@@ -167,6 +168,18 @@ test('names by index, names as text and values that share their bytes are not ta
       'a: ',
       ': a',
     ])
+  }
+})
+
+test('of the same text after every name of the static table, each is read with its own name', () => {
+  const decoder = new HpackDecoder(new LiteralCache())
+  for (let value = 0; value < 20; value++) {
+    const hex = STATIC_TABLE.slice(1).map(
+      (_, i) => (i + 1 < 15 ? `0${(i + 1).toString(16)}` : `0f${(i + 1 - 15).toString(16).padStart(2, '0')}`) + textOf(`v${value}`),
+    )
+    const names = STATIC_TABLE.slice(1).map(({ name }) => `${name}: v${value}`)
+    for (let round = 0; round < 2; round++)
+      for (const [i, name] of names.entries()) assert.deepEqual(read(decoder, hex[i]! + hex[0]!).list, [name, `:authority: v${value}`])
   }
 })
 

@@ -22,15 +22,14 @@ export function encodeHuffman(text: string, target: Uint8Array, from: number): n
   let count = 0
   for (let i = 0; i < text.length; i++) {
     const byte = text.charCodeAt(i) & 0xff
-    let code = CODES[byte]!
+    const code = CODES[byte]!
     let length = CODE_LENGTHS[byte]!
     if (length > MOST_BITS_AT_ONCE) {
       length -= SECOND_HALF_BITS
       pending = (pending << length) | (code >>> SECOND_HALF_BITS)
       count += length
       for (; count >= 8; count -= 8) target[at++] = pending >>> (count - 8)
-      code &= 0xffff
-      length = SECOND_HALF_BITS
+      length = SECOND_HALF_BITS // and what is above it in the code stands there in `pending`, the same bits
     }
     pending = (pending << length) | code
     count += length
