@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import fc from 'fast-check'
-
-import { FRAME_OPTIONS, readFrames } from '../../../../test/support/frame-words.ts'
-import { FRAME_HEAD_BYTES, PREFACE } from './frame-types.ts'
+import { FRAME_HEAD_BYTES, PREFACE } from '../../src/wire/http2/frames/frame-types.ts'
 import {
   finishHeaders,
   headersBytes,
@@ -16,7 +14,8 @@ import {
   writeSettings,
   writeSettingsAck,
   writeWindowUpdate,
-} from './frame-writer.ts'
+} from '../../src/wire/http2/frames/frame-writer.ts'
+import { FRAME_OPTIONS, readFrames } from '../support/frame-words.ts'
 
 /** What a reader finds in the frames that `write` writes. */
 function wordsOf(write: (target: Buffer, at: number) => number, bytes = 200): string[] {

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
-import { FRAME_OPTIONS, readFrames, readFramesPlainly } from '../../../../test/support/frame-words.ts'
-import { encodeFrame } from '../../../../test/support/http2-client.ts'
-import { FAULTS, type FaultName, Http2Error } from '../errors.ts'
-import { FrameReader, NEED_DATA } from './frame-reader.ts'
+import { FAULTS, type FaultName, Http2Error } from '../../src/wire/http2/errors.ts'
+import { FrameReader, NEED_DATA } from '../../src/wire/http2/frames/frame-reader.ts'
 import {
   ACK,
   CONTINUATION,
@@ -23,7 +20,9 @@ import {
   SETTINGS,
   WINDOW_UPDATE,
   WITH_PRIORITY,
-} from './frame-types.ts'
+} from '../../src/wire/http2/frames/frame-types.ts'
+import { FRAME_OPTIONS, readFrames, readFramesPlainly } from '../support/frame-words.ts'
+import { encodeFrame } from '../support/http2-client.ts'
 
 const bytesOf = (payload: string): Buffer => Buffer.from(payload, 'latin1')
 const frame = (type: number, flags: number, stream: number, payload = ''): Buffer => encodeFrame(type, flags, stream, bytesOf(payload))

@@ -5,16 +5,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { Http2Error } from '../src/wire/http2/errors.ts'
-import { HpackDecoder } from '../src/wire/http2/hpack/decoder.ts'
-import { HpackEncoder, INDEX, MOST_UPDATE_BYTES, mostFieldBytes, NEVER, PLAIN } from '../src/wire/http2/hpack/encoder.ts'
-import type { HeaderField } from '../src/wire/http2/hpack/header-field.ts'
-import { encodeHuffman, huffmanLength } from '../src/wire/http2/hpack/huffman-encode.ts'
-import { writeInteger } from '../src/wire/http2/hpack/integer.ts'
-import { LiteralCache } from '../src/wire/http2/hpack/literal-cache.ts'
-import { Random } from './fuzz/random.ts'
-import type { Field } from './support/hpack-reference.ts'
-import { Nghttp2Reader, Nghttp2Writer } from './support/nghttp2-hpack.ts'
+import { Http2Error } from '../../src/wire/http2/errors.ts'
+import { HpackDecoder } from '../../src/wire/http2/hpack/decoder.ts'
+import { HpackEncoder, INDEX, MOST_UPDATE_BYTES, mostFieldBytes, NEVER, PLAIN } from '../../src/wire/http2/hpack/encoder.ts'
+import type { HeaderField } from '../../src/wire/http2/hpack/header-field.ts'
+import { encodeHuffman, huffmanLength } from '../../src/wire/http2/hpack/huffman-encode.ts'
+import { writeInteger } from '../../src/wire/http2/hpack/integer.ts'
+import { LiteralCache } from '../../src/wire/http2/hpack/literal-cache.ts'
+import { Random } from '../fuzz/random.ts'
+import type { Field } from '../support/hpack-reference.ts'
+import { Nghttp2Reader, Nghttp2Writer } from '../support/nghttp2-hpack.ts'
 
 const BLOCKS = Number(process.env['HPACK_BLOCKS'] ?? 1_500)
 const SEED = process.env['SEED'] ?? (process.env['HPACK_BLOCKS'] === undefined ? 'test' : String(Date.now()))
