@@ -1,13 +1,24 @@
 // The public face of weir.
 
 export { Controller, type ControllerClass } from './app/controller.ts'
-export type { ArgsOf, Declaration, Method, RouteOptions, StandardMethod } from './app/declaration.ts'
+export type {
+  ArgsOf,
+  Below,
+  BoundNames,
+  Declaration,
+  GroupDeclaration,
+  GroupOptions,
+  Merged,
+  Method,
+  NoDeclaration,
+  RouteOptions,
+  StandardMethod,
+} from './app/declaration.ts'
 export {
   type DeclaredPathDecorator,
   type MethodDecorator,
   type NoBareMethod,
   type PathDecorator,
-  type PathOnly,
   Route,
   type RouteEntry,
   type RoutesDeclared,
@@ -15,11 +26,15 @@ export {
   routes,
 } from './app/decorators.ts'
 export type { OnError } from './app/dispatch.ts'
+export { Group, type RouteGroup } from './app/group.ts'
 export type { Logger } from './app/logger.ts'
 export type { MapOptions } from './app/mapping.ts'
 export type { BeforeSend, Middleware, Next } from './app/middleware.ts'
 export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'
-export type { RouteListing } from './app/route-table.ts'
+export type { Gate, Policy, Usable } from './app/policy.ts'
+export type { PolicyListing, RouteLimits, RouteListing } from './app/route-listing.ts'
+export type { Level, Setting } from './app/scope.ts'
+export { type MetadataKey, metadataKey, type PrincipalKey, principalKey } from './app/typed-keys.ts'
 export type { ErrorCode, Fault } from './base/error-codes.ts'
 export {
   BindingError,

@@ -117,11 +117,15 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     'WEIR_OPTION_INVALID',
     /maxRequestHeaders is 0, not a whole number of at least 1$/,
   ],
-  'a middleware that is null': [() => server.use(null as never), 'WEIR_OPTION_INVALID', /use\(\) takes a function, not null/],
+  'a middleware that is null': [
+    () => server.use(null as never),
+    'WEIR_OPTION_INVALID',
+    /use\(\): a middleware function or a policy is needed, not null$/,
+  ],
   'a module as middleware': [
     () => server.use({ name: 'x', install: () => {} } as never),
     'WEIR_OPTION_INVALID',
-    /use\(\) takes a function, not an object: install a module with useModule\(\)/,
+    /use\(\): .* is needed, not a module: install it with useModule$/,
   ],
   'a limit beside the limits': [
     () => new HttpServer({ maxRequestBodySize: 1 } as never),
