@@ -1,0 +1,114 @@
+// The record of one exchange while it is being written. The engine fills it in, and freezes it before anybody sees it.
+
+import { ERRORS, type ErrorCode } from '../../base/error-codes.ts'
+import { faultOf } from '../../base/errors.ts'
+import type { ExchangeRecord, ExchangeStart, Outcome, RecordKind } from '../../http/exchange-record.ts'
+import type { HttpSession } from '../../http/session.ts'
+
+/** Outcomes of errors that leave no doubt. The outcome of any other depends on its fault and on the response. */
+const OUTCOMES = new Map<string, Outcome>(
+  Object.entries({
+    WEIR_HEAD_TIMEOUT: 'timeout',
+    WEIR_BODY_TOO_SLOW: 'timeout',
+    WEIR_WRITE_TIMEOUT: 'timeout',
+    WEIR_REQUEST_TIMEOUT: 'timeout',
+    ERR_TLS_HANDSHAKE_TIMEOUT: 'timeout',
+    WEIR_CLIENT_GONE: 'client-gone',
+    WEIR_BODY_TRUNCATED: 'client-gone',
+    ECONNRESET: 'client-gone',
+    EPIPE: 'client-gone',
+    WEIR_SERVER_STOPPED: 'stopped',
+  }),
+)
+
+export class Recording implements ExchangeRecord {
+  readonly kind: RecordKind
+  readonly route: string | null
+  readonly method: string | null
+  readonly protocol: string | null
+  status: number | null = null
+  outcome: Outcome = 'completed'
+  error: unknown = null
+  code: string | null = null
+  bytesIn = 0
+  bytesOut = 0
+  readonly startedAt: number
+  firstByteMs: number | null = null
+  durationMs = 0
+  readonly clientAddress: string
+  readonly connectionId: string | null
+  readonly requestId: string | null
+  firstBytes: string | null = null
+  readonly session: HttpSession | null
+  /** By the clock of the durations. */
+  readonly #begunAt: number
+
+  constructor(
+    kind: RecordKind,
+    route: string | null,
+    method: string | null,
+    protocol: string | null,
+    begunAt: number,
+    startedAt: number,
+    clientAddress: string,
+    connectionId: string | null,
+    requestId: string | null,
+    session: HttpSession | null,
+  ) {
+    this.kind = kind
+    this.route = route
+    this.method = method
+    this.protocol = protocol
+    this.startedAt = startedAt
+    this.clientAddress = clientAddress
+    this.connectionId = connectionId
+    this.requestId = requestId
+    this.session = session
+    this.#begunAt = begunAt
+  }
+
+  /** The first byte of the response was handed over. */
+  markFirstByte(status: number, now: number): void {
+    this.status = status
+    this.firstByteMs = now - this.#begunAt
+    this.durationMs = this.firstByteMs
+  }
+
+  /** So much is over. */
+  markEnd(now: number): void {
+    this.durationMs = now - this.#begunAt
+  }
+
+  /** Why it did not go well. Only the first error counts. */
+  blame(error: unknown): void {
+    if (this.error !== null) return
+    this.error = error
+    this.code = codeOf(error)
+    this.outcome = outcomeOf(error, this.code, this.status)
+  }
+
+  /** What is known at the begin. */
+  get start(): ExchangeStart {
+    const { kind, route, method, protocol, startedAt, clientAddress, connectionId, requestId, session } = this
+    return Object.freeze({ kind, route, method, protocol, startedAt, clientAddress, connectionId, requestId, session }) as ExchangeStart
+  }
+}
+
+/** Never throws: whatever a program has thrown may throw in turn when it is read. */
+function codeOf(error: unknown): string | null {
+  try {
+    const code: unknown = (error as { readonly code?: unknown } | null | undefined)?.code
+    return typeof code === 'string' ? code : null
+  } catch {
+    return null
+  }
+}
+
+function outcomeOf(error: unknown, code: string | null, status: number | null): Outcome {
+  const certain = code === null ? undefined : OUTCOMES.get(code)
+  if (certain !== undefined) return certain
+  const fault = code !== null && Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].fault : null
+  if (fault === 'peer' || fault === 'limit') return 'refused'
+  if (status === null || status >= 500) return 'failed'
+  return status >= 400 ? 'refused' : 'completed' // `onError` has made a good response of it
+}
