@@ -3,6 +3,7 @@
 import type { Limits, Timeouts } from '../../base/limits.ts'
 import type { Application } from '../../http/application.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
+import type { Observers } from '../observe/observers.ts'
 import type { Ticker } from '../time/ticker.ts'
 import type { OpenConnection } from './connections.ts'
 
@@ -11,6 +12,7 @@ export interface ConnectionHost {
   readonly timeouts: Timeouts
   readonly ticker: Ticker
   readonly application: Application
+  readonly observers: Observers
   readonly debug: boolean
   /** Whether the server is stopping. Responses then announce that the connection closes. */
   readonly isStopping: boolean

@@ -14,6 +14,7 @@ import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Peer } from '../connections/peer.ts'
+import type { Recording } from '../observe/recording.ts'
 import type { Deadlines } from '../time/deadlines.ts'
 import { misdirection } from './misdirection.ts'
 
@@ -27,6 +28,10 @@ export interface RequestConnection extends ConnectionInfo {
 export interface AnswerUnderWay {
   /** Whether bytes of it may have reached the client. */
   readonly hasBegun: boolean
+  /** Whether all of it has been handed over. */
+  readonly isWhole: boolean
+  /** Bytes of the body that have been handed over. */
+  readonly bodyBytes: number
   /** Sends all of it. @throws what its source throws */
   send(): Promise<void>
   /** The client is gone. */
@@ -45,6 +50,8 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   protected answer: A | null = null
   /** The handler has been called, or somebody answers in its place. */
   protected isHandling = false
+  /** What observers will be told of the exchange; null if nobody is told, or all has been said. */
+  protected recording: Recording | null = null
   /** The client waits for `100 Continue`, which has not been sent. */
   protected owesContinue = false
 
@@ -58,6 +65,8 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
 
   /** Whether nothing that is sent reaches the client any more: it has left, or is being cut off. */
   abstract get isGone(): boolean
+  /** Bytes of the body that have been received. */
+  protected abstract get receivedBytes(): number
   /** A reader of the body wants more. */
   protected abstract demand(): void
   protected abstract sendContinue(): void
@@ -77,7 +86,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
 
   /** The head says what is wanted. */
   protected open(head: Head): void {
-    const { application, limits } = this.host
+    const { application, limits, observers } = this.host
     const match = application.match(head)
     const limit = bodyLimit(match, limits)
     const streams = streamsBody(head, match, limit)
@@ -85,7 +94,9 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.owesContinue = head.expectsContinue
     this.deadlines.startRequest(match.route)
     this.body = bodyFor(head, match, streams ? this.#demander() : null)
-    this.exchange = application.open(head, this.body, this.connection, match)
+    const exchange = application.open(head, this.body, this.connection, match)
+    this.exchange = exchange
+    if (observers.hears('request')) this.recording = observers.begin(exchange, this.connection)
     const misdirected = misdirection(head, this.connection)
     if (misdirected !== null) {
       this.stopWaiting()
@@ -202,6 +213,34 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.exchange?.request.fireAbort(error)
   }
 
+  /** The exchange is cut off. */
+  cutOff(error: Error): void {
+    this.interrupt(error)
+    this.loseRecording(error)
+  }
+
+  /** The response is complete, or another one answers. @returns what observers have to be told, once the response has been sent */
+  protected takeRecording(bodyBytes: number): Recording | null {
+    const { recording } = this
+    if (recording === null) return null
+    this.recording = null
+    recording.bytesIn = this.receivedBytes
+    recording.bytesOut = bodyBytes
+    const failure = this.exchange?.failure ?? null
+    if (failure !== null) recording.answers(failure)
+    return recording
+  }
+
+  /** The exchange has ended before its response was complete. */
+  protected loseRecording(error: unknown): void {
+    const { recording, answer } = this
+    if (recording === null) return
+    if (answer?.isWhole === true) recording.markEnd() // it has been handed over, and its end was about to be noticed
+    else recording.breakOff(error)
+    this.takeRecording(answer?.bodyBytes ?? 0)
+    this.host.observers.end(recording)
+  }
+
   /** Something that must not happen, or an answer that cannot be finished: the client sees a break, never a wrong answer. */
   crash(error: Error): void {
     // A source that stops because its client has left is no failure.
@@ -212,7 +251,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   /** Nothing more is received or sent: the end in order, or the client has left. Called once, when `isGone` is true. */
   leave(): void {
     // An error costs a connection more than its socket does, and most clients leave when nothing is under way.
-    if (this.exchange !== null) this.interrupt(new WeirError('WEIR_CLIENT_GONE'))
+    if (this.exchange !== null) this.cutOff(new WeirError('WEIR_CLIENT_GONE'))
     this.answer?.abandon()
     // A handler may still be cleaning up behind a client that has left.
     if (this.exchange === null || !this.isHandling) this.expire()

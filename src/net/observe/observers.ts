@@ -28,7 +28,7 @@ const ENDS: Readonly<Record<RecordKind, Channel>> = {
   connection: channel('weir.connection.refused'),
 }
 
-/** A connection with responses that may not have been sent yet. */
+/** Has responses that may not have been sent yet. */
 export interface Unsent {
   /** Ends the recordings whose responses have been sent. */
   settle(): void
@@ -70,10 +70,6 @@ export class Observers {
     return kind === 'request' ? REQUEST_BEGIN.hasSubscribers : kind === 'upgrade' && UPGRADE_BEGIN.hasSubscribers
   }
 
-  get now(): number {
-    return this.#now()
-  }
-
   /** A request has begun. Ask `hears` before. */
   begin(exchange: Exchange, connection: ConnectionInfo): Recording {
     const { session, head, match } = exchange
@@ -104,7 +100,7 @@ export class Observers {
   head(error: Error, connection: ConnectionInfo, protocol: string | null): Recording {
     const { clientAddress, connectionId } = connection
     const recording = this.#record('head', null, null, protocol, clientAddress, connectionId, null, null)
-    recording.blame(error)
+    recording.answers(error)
     return recording
   }
 
@@ -112,7 +108,7 @@ export class Observers {
   refused(kind: 'tls' | 'connection', error: Error, from: Stranger): void {
     if (!this.hears(kind)) return
     const recording = this.#record(kind, null, null, null, from.remoteAddress ?? '', null, null, null)
-    recording.blame(error)
+    recording.breakOff(error)
     this.end(recording)
   }
 
@@ -128,7 +124,7 @@ export class Observers {
   ): Recording {
     const now = this.#now()
     const startedAt = Math.round(now + this.#offsetFor(now))
-    return new Recording(kind, route, method, protocol, now, startedAt, clientAddress, connectionId, requestId, session)
+    return new Recording(kind, route, method, protocol, this.#now, now, startedAt, clientAddress, connectionId, requestId, session)
   }
 
   #offsetFor(now: number): number {
@@ -205,7 +201,7 @@ export class Observers {
 
   /** An observer may be asynchronous. Nobody waits for it, but its failure is reported as well. */
   #watch(observer: ExchangeObserver, result: unknown): void {
-    if (isPromise(result)) result.catch((error: unknown) => this.#report(observer, error))
+    if (isPromise(result)) Promise.resolve(result).catch((error: unknown) => this.#report(observer, error))
   }
 
   #report(observer: ExchangeObserver, error: unknown): void {

@@ -1,7 +1,6 @@
 // The record of one exchange while it is being written. The engine fills it in, and freezes it before anybody sees it.
 
 import { ERRORS, type ErrorCode } from '../../base/error-codes.ts'
-import { faultOf } from '../../base/errors.ts'
 import type { ExchangeRecord, ExchangeStart, Outcome, RecordKind } from '../../http/exchange-record.ts'
 import type { HttpSession } from '../../http/session.ts'
 
@@ -40,7 +39,8 @@ export class Recording implements ExchangeRecord {
   readonly requestId: string | null
   firstBytes: string | null = null
   readonly session: HttpSession | null
-  /** By the clock of the durations. */
+  /** The clock of the durations: milliseconds with fractions. */
+  readonly #now: () => number
   readonly #begunAt: number
 
   constructor(
@@ -48,6 +48,7 @@ export class Recording implements ExchangeRecord {
     route: string | null,
     method: string | null,
     protocol: string | null,
+    now: () => number,
     begunAt: number,
     startedAt: number,
     clientAddress: string,
@@ -64,27 +65,38 @@ export class Recording implements ExchangeRecord {
     this.connectionId = connectionId
     this.requestId = requestId
     this.session = session
+    this.#now = now
     this.#begunAt = begunAt
   }
 
-  /** The first byte of the response was handed over. */
-  markFirstByte(status: number, now: number): void {
+  /** The response begins now. If it is short, this is also its end. */
+  markFirstByte(status: number): void {
     this.status = status
-    this.firstByteMs = now - this.#begunAt
+    this.firstByteMs = this.#now() - this.#begunAt
     this.durationMs = this.firstByteMs
   }
 
-  /** So much is over. */
-  markEnd(now: number): void {
-    this.durationMs = now - this.#begunAt
+  /** The response, or whatever else is recorded, ends now. */
+  markEnd(): void {
+    this.durationMs = this.#now() - this.#begunAt
   }
 
-  /** Why it did not go well. Only the first error counts. */
-  blame(error: unknown): void {
+  /** The response answers `error`. */
+  answers(error: unknown): void {
+    this.#blame(error, this.status)
+  }
+
+  /** `error` ended it now, whatever had been sent. Does nothing if the error is known already. */
+  breakOff(error: unknown): void {
+    this.markEnd()
+    this.#blame(error, null)
+  }
+
+  #blame(error: unknown, status: number | null): void {
     if (this.error !== null) return
     this.error = error
     this.code = codeOf(error)
-    this.outcome = outcomeOf(error, this.code, this.status)
+    this.outcome = outcomeOf(this.kind, this.code, status)
   }
 
   /** What is known at the begin. */
@@ -104,11 +116,11 @@ function codeOf(error: unknown): string | null {
   }
 }
 
-function outcomeOf(error: unknown, code: string | null, status: number | null): Outcome {
+function outcomeOf(kind: RecordKind, code: string | null, status: number | null): Outcome {
   const certain = code === null ? undefined : OUTCOMES.get(code)
   if (certain !== undefined) return certain
   const fault = code !== null && Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].fault : null
-  if (fault === 'peer' || fault === 'limit') return 'refused'
+  if (fault === 'peer' || fault === 'limit' || kind === 'tls') return 'refused'
   if (status === null || status >= 500) return 'failed'
   return status >= 400 ? 'refused' : 'completed' // `onError` has made a good response of it
 }
