@@ -19,12 +19,16 @@ import { kindOf, shown } from './base/kind-of.ts'
 import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
 import { checkNames, invalid, listOf, namesOf } from './base/options.ts'
 import { checkEngine, type JsonEngine, noJsonForm } from './http/json-engine.ts'
+import { labelOf } from './http/route-info.ts'
 import type { Endpoint } from './http/session.ts'
+import { checkObserver } from './app/observer.ts'
+import type { ExchangeObserver } from './http/exchange-record.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
 import { endpointOf, type ListenOptions, placesOf, type ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Listeners } from './net/listen/listeners.ts'
+import { Observers } from './net/observe/observers.ts'
 import { Ticker } from './net/time/ticker.ts'
 
 export interface ServerOptions {
@@ -125,14 +129,20 @@ export class HttpServer implements ModuleHost {
       timeouts,
       ticker: new Ticker(systemClock, timeouts),
       application: this.#dispatcher,
+      observers: new Observers((error) => logError(logger, 'weir: an observer failed', error)),
       debug: settings.debug === true,
       // No getter: an object with one is a hash table to V8, and each of its properties is looked up for every request.
       isStopping: false,
-      report: (error, connection) => {
+      report: (error, connection, exchange = null) => {
         const isClients = error instanceof WeirError && error.fault !== 'developer'
         if (isClients) return
         const { connectionId } = connection
-        logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
+        if (exchange === null) logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
+        else {
+          const { requestId, head, match } = exchange
+          const text = `weir: the response to ${head.method} ${head.url} was aborted (${labelOf(match)})`
+          logError(logger, text, error, { requestId, connectionId })
+        }
       },
       reportAccept: (error) => logError(logger, 'weir: a connection could not be accepted', error),
       forget: (connection) => this.#listeners?.connections.forget(connection),
@@ -263,6 +273,7 @@ export class HttpServer implements ModuleHost {
 
   async #stop(listeners: Listeners, graceMs: number): Promise<StopReport> {
     const aborted = await listeners.close(graceMs)
+    this.#host.observers.flush()
     this.#listeners = null
     this.#host.isStopping = false
     this.#stopping = null
@@ -353,6 +364,18 @@ export class HttpServer implements ModuleHost {
   beforeSend(hook: BeforeSend): this {
     if (typeof hook !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `beforeSend() takes a function, not ${kindOf(hook)}`)
     this.#dispatcher.beforeSend(hook)
+    return this
+  }
+
+  /**
+   * Adds an observer, after those that are there already. It is told about every request whose head is completed from now on, and about
+   * every head and connection that never becomes a request. An observer that throws is reported to the logger once, and is called again.
+   *
+   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end` and, if it has `begin`, a function `begin`
+   */
+  observe(observer: ExchangeObserver): this {
+    checkObserver(observer)
+    this.#host.observers.add(observer)
     return this
   }
 

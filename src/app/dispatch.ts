@@ -159,6 +159,7 @@ export class Dispatcher implements Application<HttpSession> {
 
   #answerError(session: HttpSession, error: unknown): HttpResponse | Promise<HttpResponse> {
     const { onError } = this.#options
+    session.failure = failureOf(error)
     this.#log(session, error)
     if (onError === null) return this.#sendProblem(session, error)
     try {
@@ -183,6 +184,7 @@ export class Dispatcher implements Application<HttpSession> {
 
   /** The error handler failed too. */
   #failTwice(session: HttpSession, error: unknown): HttpResponse {
+    session.failure = failureOf(error)
     this.#log(session, error)
     return this.#sendProblem(session, error)
   }
@@ -201,4 +203,9 @@ export class Dispatcher implements Application<HttpSession> {
     const { requestId } = session
     logError(this.#options.logger, `weir: ${session.request.method} ${session.request.url} failed`, error, { requestId })
   }
+}
+
+/** Observers are told of every failure, also where nothing was thrown that could be told. */
+function failureOf(error: unknown): unknown {
+  return error ?? new WeirError('WEIR_HANDLER_FAILED', `${error} was thrown`)
 }

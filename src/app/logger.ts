@@ -24,7 +24,7 @@ export function logError(logger: Logger | null, message: string, error: unknown,
   try {
     if (logger === null) return
     if (callsAsPino(logger)) logger.error({ err: error, ...fields }, message)
-    else logger.error(message, error)
+    else logger.error(fields.requestId === undefined ? message : `${message} (request ${fields.requestId})`, error)
   } catch {}
 }
 

@@ -6,6 +6,7 @@ import type { RequestBody } from './body/body.ts'
 import type { ConnectionInfo } from './connection-info.ts'
 import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch } from './route-info.ts'
+import type { HttpSession } from './session.ts'
 
 /** A complete request head. */
 export type RequestHead = Head
@@ -13,6 +14,12 @@ export type RequestHead = Head
 /** A request on its way through the application. */
 export interface Exchange {
   readonly request: HttpRequest
+  readonly session: HttpSession
+  readonly head: Head
+  readonly match: RouteMatch
+  readonly requestId: string
+  /** The error that is answered; null if none is. */
+  readonly failure: unknown
 }
 
 export interface Application<E extends Exchange = Exchange> {

@@ -81,6 +81,8 @@ export class HttpSession {
   readonly match: RouteMatch
   /** @internal `onError` has been asked: when its answer fails as well, it is not asked again. */
   hasAskedOnError = false
+  /** @internal The error that is answered; null if none is. */
+  failure: unknown = null
   /** @internal Methods that middleware answers at this path, beside those of its routes. */
   otherMethods: readonly string[] = NO_METHODS
   readonly #connection: ConnectionInfo
@@ -107,6 +109,11 @@ export class HttpSession {
    */
   toJSON(): never {
     throw noJsonForm('a session', 'session.requestId')
+  }
+
+  /** @internal */
+  get session(): this {
+    return this
   }
 
   /** The answer to this request. */

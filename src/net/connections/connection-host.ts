@@ -1,7 +1,7 @@
 // What the connections of a server share, and where they report what the application does not see.
 
 import type { Limits, Timeouts } from '../../base/limits.ts'
-import type { Application } from '../../http/application.ts'
+import type { Application, Exchange } from '../../http/application.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { Ticker } from '../time/ticker.ts'
@@ -16,8 +16,12 @@ export interface ConnectionHost {
   readonly debug: boolean
   /** Whether the server is stopping. Responses then announce that the connection closes. */
   readonly isStopping: boolean
-  /** Reports that a request was refused before it reached the application, or that the engine itself failed. */
-  report(error: Error, connection: ConnectionInfo): void
+  /**
+   * Reports that a request was refused before it reached the application, or that the engine itself failed.
+   *
+   * @param exchange what was in progress
+   */
+  report(error: Error, connection: ConnectionInfo, exchange?: Exchange | null): void
   /** Reports that a connection could not be accepted (`EMFILE`). The next one may be. */
   reportAccept(error: Error): void
   /** The connection is gone, and so is its handler. May be called twice. */

@@ -244,7 +244,9 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   /** Something that must not happen, or an answer that cannot be finished: the client sees a break, never a wrong answer. */
   crash(error: Error): void {
     // A source that stops because its client has left is no failure.
-    if (this.exchange?.request.isEndedBy(error) !== true) this.host.report(error, this.connection)
+    const request = this.exchange?.request
+    if (request?.isEndedBy(error) !== true) this.host.report(error, this.connection, this.exchange)
+    this.loseRecording(request === undefined ? error : request.causeOf(error))
     this.breakOff(error)
   }
 

@@ -251,8 +251,10 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#outbox.flush()
     const rest = this.#wire.switchProtocol()
     this.host.ticker.delete(this)
+    const socket = new UpgradedSocket(this.#transport, this.#wire.peerEnded, () => this.onClose())
+    if (recording !== null) this.records.switchOver(recording, protocol, socket)
     try {
-      takeOver(new UpgradedSocket(this.#transport, this.#wire.peerEnded, () => this.onClose()), rest)
+      takeOver(socket, rest)
     } catch (error) {
       this.#exchange.crash(error as Error)
     }

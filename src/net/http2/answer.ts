@@ -13,6 +13,7 @@ import { mayHaveBody, shownLength, shownType } from '../cycle/answer-head.ts'
 import { DrainGate } from '../cycle/drain-gate.ts'
 import { type PumpTarget, pump } from '../cycle/pump.ts'
 import type { AnswerUnderWay } from '../cycle/request-cycle.ts'
+import type { Recording } from '../observe/recording.ts'
 
 /** A frame's payload as most clients allow it. So much is handed on at once, and Node tells when all of it has gone. */
 const PIECE_BYTES = 16 * 1024
@@ -35,7 +36,9 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
   readonly #isHead: boolean
   /** The whole body, where it is no stream. */
   readonly #bytes: Uint8Array | null
+  readonly #recording: Recording | null
   #hasBegun = false
+  #isWhole = false
   #isGone = false
   #givenBytes = 0
   #takenBytes = 0
@@ -52,6 +55,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
     dateLine: string,
     isHead: boolean,
     overwritten: RequestBody | null,
+    recording: Recording | null,
   ) {
     this.#wire = wire
     this.#stream = stream
@@ -59,12 +63,23 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
     this.#dateLine = dateLine
     this.#isHead = isHead
     this.#bytes = bytesOf(response, overwritten)
+    this.#recording = recording
     response.take()
   }
 
   /** Whether bytes of it may have reached the client. */
   get hasBegun(): boolean {
     return this.#hasBegun
+  }
+
+  /** Whether all of it has been handed over. */
+  get isWhole(): boolean {
+    return this.#isWhole
+  }
+
+  /** Bytes of the body that have been handed over. */
+  get bodyBytes(): number {
+    return this.#givenBytes
   }
 
   get isGone(): boolean {
@@ -129,6 +144,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
       await pump(this.#source, declaredLength, this)
     }
     if (this.#isGone) return
+    this.#isWhole = true
     if (this.#hasBegun) this.#stream.end()
     else this.#begin(Math.max(0, declaredLength), true)
   }
@@ -163,6 +179,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
 
   #begin(length: number, isWhole: boolean): void {
     this.#hasBegun = true
+    this.#recording?.markFirstByte(this.#response.statusCode)
     this.#stream.respond(this.#headers(length), { endStream: isWhole })
   }
 

@@ -38,7 +38,7 @@ export class Recording implements ExchangeRecord {
   readonly connectionId: string | null
   readonly requestId: string | null
   firstBytes: string | null = null
-  readonly session: HttpSession | null
+  readonly #session: HttpSession | null
   /** The clock of the durations: milliseconds with fractions. */
   readonly #now: () => number
   readonly #begunAt: number
@@ -64,9 +64,14 @@ export class Recording implements ExchangeRecord {
     this.clientAddress = clientAddress
     this.connectionId = connectionId
     this.requestId = requestId
-    this.session = session
+    this.#session = session
     this.#now = now
     this.#begunAt = begunAt
+  }
+
+  /** No property of its own: a session has no JSON form, and records are logged. */
+  get session(): HttpSession | null {
+    return this.#session
   }
 
   /** The response begins now. If it is short, this is also its end. */
@@ -101,8 +106,36 @@ export class Recording implements ExchangeRecord {
 
   /** What is known at the begin. */
   get start(): ExchangeStart {
-    const { kind, route, method, protocol, startedAt, clientAddress, connectionId, requestId, session } = this
-    return Object.freeze({ kind, route, method, protocol, startedAt, clientAddress, connectionId, requestId, session }) as ExchangeStart
+    return new Start(this)
+  }
+}
+
+class Start implements ExchangeStart {
+  readonly kind: 'request' | 'upgrade'
+  readonly route: string | null
+  readonly method: string
+  readonly protocol: string
+  readonly startedAt: number
+  readonly clientAddress: string
+  readonly connectionId: string
+  readonly requestId: string
+  readonly #session: HttpSession
+
+  constructor(recording: Recording) {
+    this.kind = recording.kind as 'request' | 'upgrade'
+    this.route = recording.route
+    this.method = recording.method!
+    this.protocol = recording.protocol!
+    this.startedAt = recording.startedAt
+    this.clientAddress = recording.clientAddress
+    this.connectionId = recording.connectionId!
+    this.requestId = recording.requestId!
+    this.#session = recording.session!
+    Object.freeze(this)
+  }
+
+  get session(): HttpSession {
+    return this.#session
   }
 }
 
