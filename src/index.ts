@@ -86,7 +86,7 @@ export type { TextSchema, UuidSchema } from './schema/text.ts'
 export {
   HttpServer,
   type RunOptions,
-  type ServerOptions,
   type StopOptions,
   type StopReport,
 } from './server.ts'
+export type { ServerOptions } from './server-options.ts'

@@ -3,26 +3,27 @@
 import { setMaxListeners } from 'node:events'
 import type { Controller, ControllerClass } from './app/controller.ts'
 import type { Declaration, Method } from './app/declaration.ts'
-import { Dispatcher, type OnError } from './app/dispatch.ts'
+import { Dispatcher } from './app/dispatch.ts'
 import { warnOfLiteralParameters } from './app/literal-parameters.ts'
 import { type Logger, logError, moduleLogger } from './app/logger.ts'
 import { checkMapOptions, classesOf, type MapOptions, routesOfController } from './app/mapping.ts'
 import type { BeforeSend, Middleware } from './app/middleware.ts'
 import { checkModule, type InlineHandler, type MapMethod, type Module, type ModuleHost } from './app/module-host.ts'
+import { checkObserver } from './app/observer.ts'
 import { type Handler, Route } from './app/route.ts'
 import { type RouteListing, RouteTable } from './app/route-table.ts'
 import { routesOf } from './app/routed.ts'
+import { abortQuietly } from './base/abort-quietly.ts'
 import { systemClock } from './base/clock.ts'
-import { WeirError } from './base/errors.ts'
+import { faultOf, WeirError } from './base/errors.ts'
 import { isPromise } from './base/is-promise.ts'
 import { kindOf, shown } from './base/kind-of.ts'
-import { type Limits, resolveLimits, resolveTimeouts, type Timeouts } from './base/limits.ts'
+import { resolveLimits, resolveTimeouts } from './base/limits.ts'
 import { checkNames, invalid, listOf, namesOf } from './base/options.ts'
-import { checkEngine, type JsonEngine, noJsonForm } from './http/json-engine.ts'
+import type { ExchangeObserver } from './http/exchange-record.ts'
+import { noJsonForm } from './http/json-engine.ts'
 import { labelOf } from './http/route-info.ts'
 import type { Endpoint } from './http/session.ts'
-import { checkObserver } from './app/observer.ts'
-import type { ExchangeObserver } from './http/exchange-record.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
@@ -30,35 +31,7 @@ import { endpointOf, type ListenOptions, placesOf, type ServerTlsOptions } from 
 import { Listeners } from './net/listen/listeners.ts'
 import { Observers } from './net/observe/observers.ts'
 import { Ticker } from './net/time/ticker.ts'
-
-export interface ServerOptions {
-  /** Address to listen on. Default `127.0.0.1`: whoever wants more says so (`0.0.0.0`, `::`). */
-  readonly address?: string
-  /** Port to listen on. Default 0: any free port; `server.port` tells which. */
-  readonly port?: number
-  /** Path of a Unix socket to listen on instead: at most 107 bytes on Linux, 103 on macOS and BSD. */
-  readonly unixSocket?: string
-  /** Speaks TLS: certificate, key and so on, as `node:tls` takes them, and certificates by server name. */
-  readonly tls?: ServerTlsOptions
-  /** Speaks HTTP/2 beside HTTP/1.1, as the client chooses. Needs `tls`. Default false. */
-  readonly http2?: boolean
-  /** Several places to listen on, in place of `address`, `port`, `unixSocket`, `tls` and `http2`. */
-  readonly listen?: readonly ListenOptions[]
-  readonly limits?: Partial<Limits>
-  readonly timeouts?: Partial<Timeouts>
-  /** Default: `JSON`. */
-  readonly jsonEngine?: JsonEngine
-  /**
-   * Where errors are reported that the client is not told of. Default `console`; null: nowhere. A logger with a `child` function, such as
-   * pino, is called as `error({ err, requestId }, message)`, any other as `error(message, error)`.
-   */
-  readonly logger?: Logger | null
-  readonly onError?: OnError
-  /** Shows errors to clients, and overwrites the memory of expired bodies. Never in production. Default false. */
-  readonly debug?: boolean
-  /** Whether connections share one receive buffer, where Node can. Default true; false reads with `data` events, a little slower. */
-  readonly sharedReceiveBuffer?: boolean
-}
+import { checkOptions, type ServerOptions, settingsOf } from './server-options.ts'
 
 export interface RunOptions {
   /** Signals at which to stop gracefully; a second one stops at once. Without them no signal is touched. */
@@ -88,8 +61,7 @@ export class HttpServer implements ModuleHost {
     hostOf = (server) => server.#host
   }
 
-  /** Where modules report errors that no client is told of; null: nowhere. It is called as `console` is, also where the logger is pino. */
-  readonly logger: Logger | null
+  readonly #logger: Logger | null
   readonly #options: ServerOptions
   readonly #routes = new RouteTable()
   readonly #modules = new Set<string>()
@@ -114,7 +86,7 @@ export class HttpServer implements ModuleHost {
     const limits = resolveLimits(settings.limits)
     const timeouts = resolveTimeouts(settings.timeouts)
     const logger = settings.logger === undefined ? console : settings.logger
-    this.logger = moduleLogger(logger)
+    this.#logger = moduleLogger(logger)
     this.#dispatcher = new Dispatcher({
       server: this,
       routes: this.#routes,
@@ -134,8 +106,8 @@ export class HttpServer implements ModuleHost {
       // No getter: an object with one is a hash table to V8, and each of its properties is looked up for every request.
       isStopping: false,
       report: (error, connection, exchange = null) => {
-        const isClients = error instanceof WeirError && error.fault !== 'developer'
-        if (isClients) return
+        const fault = faultOf(error)
+        if (fault !== null && fault !== 'developer') return // the client's, or its network's
         const { connectionId } = connection
         if (exchange === null) logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
         else {
@@ -147,6 +119,11 @@ export class HttpServer implements ModuleHost {
       reportAccept: (error) => logError(logger, 'weir: a connection could not be accepted', error),
       forget: (connection) => this.#listeners?.connections.forget(connection),
     }
+  }
+
+  /** Where modules report errors that no client is told of; null: nowhere. It is called as `console` is, also where the logger is pino. */
+  get logger(): Logger | null {
+    return this.#logger
   }
 
   /** Where it listens, in the order of `listen`; empty unless it does. */
@@ -240,7 +217,7 @@ export class HttpServer implements ModuleHost {
     let seen = 0
     const onSignal = (): void => {
       const deadline = ++seen > 1 ? { graceMs: 0 } : graceMs === undefined ? {} : { graceMs }
-      this.stop(deadline).catch(() => {})
+      this.#stop(deadline).catch(() => {}) // not `stop`, which a handler may have replaced
     }
     for (const signal of signals) process.on(signal, onSignal)
     try {
@@ -256,22 +233,26 @@ export class HttpServer implements ModuleHost {
    * handlers of clients that have left.
    * @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened
    */
-  async stop(options: StopOptions = {}): Promise<StopReport> {
+  stop(options: StopOptions = {}): Promise<StopReport> {
+    return this.#stop(options)
+  }
+
+  async #stop(options: StopOptions): Promise<StopReport> {
     checkNames('stop()', options, STOP_OPTION_NAMES)
-    const { graceMs = DEFAULT_GRACE_MS } = options
+    const { graceMs } = options
     checkGrace('stop()', graceMs)
     if (this.#stopping !== null) {
-      if (options.graceMs !== undefined) this.#listeners?.connections.shortenGrace(graceMs)
+      if (graceMs !== undefined) this.#listeners?.connections.shortenGrace(graceMs)
       return this.#stopping
     }
     if (this.#listeners === null) return { aborted: 0 }
     this.#host.isStopping = true
-    this.#stopping = this.#stop(this.#listeners, graceMs)
-    this.#stopSignal.abort(new WeirError('WEIR_SERVER_STOPPED'))
+    this.#stopping = this.#close(this.#listeners, graceMs ?? DEFAULT_GRACE_MS)
+    abortQuietly(this.#stopSignal, new WeirError('WEIR_SERVER_STOPPED'))
     return this.#stopping
   }
 
-  async #stop(listeners: Listeners, graceMs: number): Promise<StopReport> {
+  async #close(listeners: Listeners, graceMs: number): Promise<StopReport> {
     const aborted = await listeners.close(graceMs)
     this.#host.observers.flush()
     this.#listeners = null
@@ -349,7 +330,7 @@ export class HttpServer implements ModuleHost {
   /** All of them, or none. */
   #add(routes: readonly Route[]): this {
     this.#routes.addAll(routes)
-    for (const route of routes) warnOfLiteralParameters(route, this.logger)
+    for (const route of routes) warnOfLiteralParameters(route, this.#logger)
     return this
   }
 
@@ -398,14 +379,6 @@ export class HttpServer implements ModuleHost {
   }
 }
 
-/** What either way of making a server says. @throws WEIR_OPTION_INVALID for a port or options without an address: they would be lost */
-function settingsOf(first?: string | ServerOptions, port?: number, options?: ServerOptions): ServerOptions {
-  if (typeof first === 'string') return { ...options, address: first, ...(port === undefined ? {} : { port }) }
-  if (port !== undefined || options !== undefined)
-    throw invalid('new HttpServer(address, port, options)', `address is ${shown(first)}, not a text`)
-  return first === undefined ? {} : first
-}
-
 /** Every stream of events may listen to it: Node need not warn of the eleventh. */
 function newStopSignal(): AbortController {
   const controller = new AbortController()
@@ -413,41 +386,8 @@ function newStopSignal(): AbortController {
   return controller
 }
 
-const OPTION_NAMES = namesOf<ServerOptions>()([
-  'address',
-  'port',
-  'unixSocket',
-  'tls',
-  'http2',
-  'listen',
-  'limits',
-  'timeouts',
-  'jsonEngine',
-  'logger',
-  'onError',
-  'debug',
-  'sharedReceiveBuffer',
-])
 const RUN_OPTION_NAMES = namesOf<RunOptions>()(['signals', 'graceMs'])
 const STOP_OPTION_NAMES = namesOf<StopOptions>()(['graceMs'])
-
-/** For callers that no compiler has checked: an option that is misspelt would be a limit that does not hold, and a wrong one would be found out by the first error. */
-function checkOptions(options: ServerOptions): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new WeirError('WEIR_OPTION_INVALID', `new HttpServer(address, port, options) or (options), not ${kindOf(options)}`)
-  }
-  checkNames('new HttpServer()', options, OPTION_NAMES)
-  const { logger = null, onError = null, jsonEngine = null } = options
-  const refuse = (what: string): never => {
-    throw new WeirError('WEIR_OPTION_INVALID', what)
-  }
-  if (logger !== null && typeof logger.error !== 'function') refuse('logger has no error(message, detail)')
-  if (onError !== null && typeof onError !== 'function') refuse('onError is no function')
-  checkEngine('new HttpServer()', jsonEngine)
-  for (const name of ['debug', 'sharedReceiveBuffer'] as const) {
-    if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is neither true nor false`)
-  }
-}
 
 function checkGrace(owner: string, graceMs: number | undefined): void {
   if (graceMs !== undefined && !(typeof graceMs === 'number' && graceMs >= 0))

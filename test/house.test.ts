@@ -18,8 +18,9 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   net: ['base', 'wire', 'http'],
   modules: ['base', 'formats', 'http', 'app'],
   testing: ['base', 'wire', 'formats', 'http', 'net', 'server.ts'],
-  'server.ts': ['base', 'http', 'app', 'net'],
-  'index.ts': ['base', 'wire', 'formats', 'schema', 'model', 'routing', 'http', 'app', 'net', 'server.ts'],
+  'server-options.ts': ['base', 'http', 'app', 'net'],
+  'server.ts': ['base', 'http', 'app', 'net', 'server-options.ts'],
+  'index.ts': ['base', 'wire', 'formats', 'schema', 'model', 'routing', 'http', 'app', 'net', 'server-options.ts', 'server.ts'],
 }
 /**
  * The large rooms, from the lowest floor up. A place is a folder or, where it ends in `.ts`, a file. A file may import its own place and

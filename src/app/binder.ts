@@ -3,7 +3,7 @@
 import { emptyRecord } from '../base/empty-record.ts'
 import { BindingError, type BindingFailure } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
-import type { HttpRequest } from '../http/request/request.ts'
+import { type HttpRequest, queryValuesOf } from '../http/request/request.ts'
 import type { Template } from '../routing/template.ts'
 import { Mismatch, show } from '../schema/mismatch.ts'
 import { Schema } from '../schema/schema.ts'
@@ -87,7 +87,7 @@ function read(step: Step, request: HttpRequest, values: readonly string[]): unkn
     if (schema === null) return text
     return schema instanceof Schema ? schema.fromText(text) : runSchema(schema, text, showText)
   }
-  const texts = request.query.getAll(step.name)
+  const texts = queryValuesOf(request, step.name)
   if (schema instanceof Schema) return schema.fromTexts(texts)
   return runSchema(schema!, texts.length > 1 ? texts : texts[0], showText)
 }

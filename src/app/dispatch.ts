@@ -1,22 +1,21 @@
 // From a request to its answer: middleware, route, handler, reply; and from an error to its answer. Nothing thrown gets past here.
 
 import type { ErrorCode } from '../base/error-codes.ts'
-import { WeirError } from '../base/errors.ts'
-import { isPromise } from '../base/is-promise.ts'
+import { faultOf, WeirError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'
+import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { problemFor } from '../http/answer/problem.ts'
-import type { HttpResponse } from '../http/answer/response.ts'
 import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import type { JsonEngine, Serialize } from '../http/json-engine.ts'
-import { HttpRequest } from '../http/request/request.ts'
+import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
-import { HttpSession, type ServerHandle } from '../http/session.ts'
+import { Exchange, type HttpSession, type ServerHandle } from '../http/session.ts'
 
 import { type Logger, logError, logWarning } from './logger.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './middleware.ts'
-import { reply } from './reply.ts'
+import { isLater, reply } from './reply.ts'
 import type { Route } from './route.ts'
 import type { RouteTable } from './route-table.ts'
 
@@ -36,14 +35,14 @@ export interface DispatcherOptions {
   readonly debug: boolean
 }
 
-export class Dispatcher implements Application<HttpSession> {
+export class Dispatcher implements Application {
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
   readonly #middlewares: Middleware[] = []
   readonly #hooks: BeforeSend[] = []
   /** Middleware that was warned of. */
   readonly #silent = new WeakSet<Middleware>()
-  readonly #runRoute: Pipeline = (session) => this.#route(session)
+  readonly #runRoute: Pipeline = (exchange) => this.#route(exchange)
   #pipeline: Pipeline = this.#runRoute
 
   constructor(options: DispatcherOptions) {
@@ -73,135 +72,164 @@ export class Dispatcher implements Application<HttpSession> {
     return this.#options.routes.find(head)
   }
 
-  open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): HttpSession {
+  open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange {
     const request = new HttpRequest(head, body, connection, match, this.#options)
-    return new HttpSession(this.#options.server, head, connection, request, match, this.#serialize)
+    return new Exchange(this.#options.server, head, connection, request, match, this.#serialize)
   }
 
-  handle(session: HttpSession): HttpResponse | Promise<HttpResponse> {
-    return this.#prepare(session, this.#run(session))
+  handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
+    return this.#prepare(exchange, this.#run(exchange))
   }
 
-  refuse(session: HttpSession, error: Error): HttpResponse | Promise<HttpResponse> {
-    return this.#prepare(session, session.hasAskedOnError ? this.#failTwice(session, error) : this.#answerError(session, error))
+  refuse(exchange: Exchange, error: Error): OutgoingResponse | Promise<OutgoingResponse> {
+    return this.#prepare(exchange, exchange.hasAskedOnError ? this.#failTwice(exchange, error) : this.#answerError(exchange, error))
   }
 
   /** What runs just before the answer is sent. An answer that comes too late has been sent in another form. */
-  #prepare(session: HttpSession, answer: HttpResponse | Promise<HttpResponse>): HttpResponse | Promise<HttpResponse> {
+  #prepare(exchange: Exchange, answer: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
     if (this.#hooks.length === 0) return answer
-    if (isPromise(answer)) return answer.then((response) => this.#runHooks(session, response, 0))
-    return this.#runHooks(session, answer, 0)
+    if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, answer, 0)
+    return answer.then((response) => this.#runHooks(exchange, response, 0))
   }
 
-  #runHooks(session: HttpSession, response: HttpResponse, from: number): HttpResponse | Promise<HttpResponse> {
+  #runHooks(exchange: Exchange, response: OutgoingResponse, from: number): OutgoingResponse | Promise<OutgoingResponse> {
     try {
       for (let i = from; i < this.#hooks.length && !response.isTaken; i++) {
-        const running = this.#hooks[i]!(session, response)
-        if (isPromise(running)) {
-          return running.then(
-            () => this.#runHooks(session, response, i + 1),
-            (error: unknown) => this.#failHook(session, response, error),
-          )
-        }
+        const running = this.#hooks[i]!(exchange.session, exchange.faceOf(response))
+        if (isLater(running)) return this.#awaitHook(exchange, response, running, i + 1)
       }
       return response
     } catch (error) {
-      return this.#failHook(session, response, error)
+      return this.#failHook(exchange, response, error)
     }
+  }
+
+  async #awaitHook(exchange: Exchange, response: OutgoingResponse, running: Promise<unknown>, next: number): Promise<OutgoingResponse> {
+    try {
+      await running
+    } catch (error) {
+      return this.#failHook(exchange, response, error)
+    }
+    return this.#runHooks(exchange, response, next)
   }
 
   /** The answer that was to be sent is given up, whoever made it. */
-  #failHook(session: HttpSession, response: HttpResponse, error: unknown): HttpResponse {
+  #failHook(exchange: Exchange, response: OutgoingResponse, error: unknown): OutgoingResponse {
     if (response.isTaken) {
-      this.#log(session, error)
+      this.#log(exchange, error)
       return response
     }
-    session.answerWith(session.response) // closes what another response holds
-    return this.#failTwice(session, error)
+    exchange.answerWithOwn() // closes what another response holds
+    return this.#failTwice(exchange, error)
   }
 
-  #run(session: HttpSession): HttpResponse | Promise<HttpResponse> {
+  #run(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     try {
-      const answer = this.#pipeline(session)
-      return isPromise(answer) ? answer.catch((error: unknown) => this.#answerLateError(session, error)) : answer
+      const answer = this.#pipeline(exchange)
+      if (answer instanceof OutgoingResponse) return answer
+      return answer.catch((error: unknown) => this.#answerLateError(exchange, error))
     } catch (error) {
-      return this.#answerError(session, error)
+      return this.#answerError(exchange, error)
     }
   }
 
   /** An error that comes when the request has been answered already, because its time was up, has nobody to be told to. */
-  #answerLateError(session: HttpSession, error: unknown): HttpResponse | Promise<HttpResponse> {
-    if (!session.response.isTaken) return this.#answerError(session, error)
+  #answerLateError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
+    if (!exchange.own.isTaken) return this.#answerError(exchange, error)
     // What goes on to answer finds that somebody else has: that is no second failure.
-    const isTooLate = error instanceof WeirError && error.code === 'WEIR_RESPONSE_SENT'
-    if (!session.request.isEndedBy(error) && !isTooLate) this.#log(session, error)
-    return session.response
+    const isTooLate = codeOf(error) === 'WEIR_RESPONSE_SENT'
+    if (!isEndedBy(exchange.request, error) && !isTooLate) this.#log(exchange, error)
+    return exchange.own
   }
 
-  #route(session: HttpSession): HttpResponse | Promise<HttpResponse> {
-    const { route, values } = session.match
-    if (route === null) return this.#answerWithoutRoute(session)
-    return reply(session, (route as Route).run(session, session.request, values))
+  #route(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
+    const { route, values } = exchange.match
+    if (route === null) return this.#answerWithoutRoute(exchange)
+    return reply(exchange, (route as Route).run(exchange.session, exchange.request, values))
   }
 
   /** RFC 9110 §9.3.7, §15.5.6: OPTIONS is answered for every path that is known, 405 says which methods are. */
-  #answerWithoutRoute(session: HttpSession): HttpResponse | Promise<HttpResponse> {
-    const { head } = session
-    const methods = this.#options.routes.methodsFor(head.path, head.host, session.otherMethods)
-    if (methods.length === 0) return this.#answerCode(session, 'WEIR_ROUTE_NOT_FOUND')
-    session.response.header('Allow', methods.join(', '))
-    return head.method === 'OPTIONS' ? session.response.noContent() : this.#answerCode(session, 'WEIR_METHOD_NOT_ALLOWED')
+  #answerWithoutRoute(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
+    const { head, own } = exchange
+    const methods = this.#options.routes.methodsFor(head.path, head.host, exchange.otherMethods)
+    if (methods.length === 0) return this.#answerCode(exchange, 'WEIR_ROUTE_NOT_FOUND')
+    own.header('Allow', methods.join(', '))
+    return head.method === 'OPTIONS' ? own.noContent() : this.#answerCode(exchange, 'WEIR_METHOD_NOT_ALLOWED')
   }
 
-  #answerCode(session: HttpSession, code: ErrorCode): HttpResponse | Promise<HttpResponse> {
-    return this.#answerError(session, new WeirError(code))
+  #answerCode(exchange: Exchange, code: ErrorCode): OutgoingResponse | Promise<OutgoingResponse> {
+    return this.#answerError(exchange, new WeirError(code))
   }
 
-  #answerError(session: HttpSession, error: unknown): HttpResponse | Promise<HttpResponse> {
+  #answerError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
     const { onError } = this.#options
-    session.failure = failureOf(error)
-    this.#log(session, error)
-    if (onError === null) return this.#sendProblem(session, error)
+    exchange.failure = failureOf(error)
+    this.#log(exchange, error)
+    if (onError === null) return this.#sendProblem(exchange, error)
     try {
-      session.hasAskedOnError = true
-      session.response.clearRepresentation()
-      const result = onError(error, session)
-      if (isPromise(result)) {
-        return result
-          .then((settled) => this.#replyToError(session, error, settled))
-          .catch((second: unknown) => this.#failTwice(session, second))
-      }
-      const answer = this.#replyToError(session, error, result)
-      return isPromise(answer) ? answer.catch((second: unknown) => this.#failTwice(session, second)) : answer
+      exchange.hasAskedOnError = true
+      exchange.own.clearRepresentation()
+      const result = onError(error, exchange.session)
+      if (isLater(result)) return this.#awaitOnError(exchange, error, result)
+      const answer = this.#replyToError(exchange, error, result)
+      return answer instanceof OutgoingResponse ? answer : answer.catch((second: unknown) => this.#failTwice(exchange, second))
     } catch (second) {
-      return this.#failTwice(session, second)
+      return this.#failTwice(exchange, second)
     }
   }
 
-  #replyToError(session: HttpSession, error: unknown, result: unknown): HttpResponse | Promise<HttpResponse> {
-    return result === undefined && !session.response.isAnswered ? this.#sendProblem(session, error) : reply(session, result)
+  async #awaitOnError(exchange: Exchange, error: unknown, result: Promise<unknown>): Promise<OutgoingResponse> {
+    try {
+      return await this.#replyToError(exchange, error, await result)
+    } catch (second) {
+      return this.#failTwice(exchange, second)
+    }
+  }
+
+  #replyToError(exchange: Exchange, error: unknown, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
+    return result === undefined && !exchange.own.isAnswered ? this.#sendProblem(exchange, error) : reply(exchange, result)
   }
 
   /** The error handler failed too. */
-  #failTwice(session: HttpSession, error: unknown): HttpResponse {
-    session.failure = failureOf(error)
-    this.#log(session, error)
-    return this.#sendProblem(session, error)
+  #failTwice(exchange: Exchange, error: unknown): OutgoingResponse {
+    exchange.failure = failureOf(error)
+    this.#log(exchange, error)
+    return this.#sendProblem(exchange, error)
   }
 
-  #sendProblem(session: HttpSession, error: unknown): HttpResponse {
-    const { response } = session
-    response.clearRepresentation()
-    return response.sendProblem(problemFor(error, this.#options.debug))
+  #sendProblem(exchange: Exchange, error: unknown): OutgoingResponse {
+    const { own } = exchange
+    own.clearRepresentation()
+    try {
+      return own.sendProblem(problemFor(error, this.#options.debug))
+    } catch {
+      // What was thrown throws in turn when it is looked at.
+      own.clearRepresentation()
+      return own.sendProblem(problemFor(null, false))
+    }
   }
 
   /** Only what the host program must know: clients make mistakes all day. */
-  #log(session: HttpSession, error: unknown): void {
-    const cause = session.request.causeOf(error)
-    const isClients = cause instanceof WeirError && cause.fault === 'peer'
-    if (isClients || problemFor(cause, false).status < 500) return
-    const { requestId } = session
-    logError(this.#options.logger, `weir: ${session.request.method} ${session.request.url} failed`, error, { requestId })
+  #log(exchange: Exchange, error: unknown): void {
+    if (isClients(causeOf(exchange.request, error))) return
+    const { head, requestId } = exchange
+    logError(this.#options.logger, `weir: ${head.method} ${head.url} failed`, error, { requestId })
+  }
+}
+
+function isClients(error: unknown): boolean {
+  try {
+    return faultOf(error) === 'peer' || problemFor(error, false).status < 500
+  } catch {
+    return false // what was thrown throws in turn when it is looked at
+  }
+}
+
+function codeOf(error: unknown): string | null {
+  try {
+    return error instanceof WeirError ? error.code : null
+  } catch {
+    return null
   }
 }
 

@@ -22,10 +22,19 @@ interface FieldLogger {
 /** Never throws: a logger that fails must not cost a client its response, and there is nobody else to tell. */
 export function logError(logger: Logger | null, message: string, error: unknown, fields: LogFields = {}): void {
   try {
-    if (logger === null) return
-    if (callsAsPino(logger)) logger.error({ err: error, ...fields }, message)
-    else logger.error(fields.requestId === undefined ? message : `${message} (request ${fields.requestId})`, error)
-  } catch {}
+    callError(logger, message, error, fields)
+  } catch {
+    try {
+      // What a handler has thrown may throw in turn when it is looked at.
+      callError(logger, `${message}, and the error cannot be shown`, undefined, fields)
+    } catch {}
+  }
+}
+
+function callError(logger: Logger | null, message: string, error: unknown, fields: LogFields): void {
+  if (logger === null) return
+  if (callsAsPino(logger)) logger.error({ err: error, ...fields }, message)
+  else logger.error(fields.requestId === undefined ? message : `${message} (request ${fields.requestId})`, error)
 }
 
 /** The same, for what may be a mistake of the program. */

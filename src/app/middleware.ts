@@ -1,11 +1,11 @@
 // Middleware: what runs around every request, the first one added outermost. Composed once, not for each request.
 
 import { WeirError } from '../base/errors.ts'
-import { isPromise } from '../base/is-promise.ts'
+import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import type { HttpResponse } from '../http/answer/response.ts'
-import type { HttpSession } from '../http/session.ts'
+import type { Exchange, HttpSession } from '../http/session.ts'
 
-import { reply } from './reply.ts'
+import { isLater, reply } from './reply.ts'
 
 /** Runs the rest: later middleware, then the route. Gives the answer, a promise of it, or throws what they threw. Once. */
 export type Next = () => HttpResponse | Promise<HttpResponse>
@@ -24,7 +24,7 @@ export type Middleware = (session: HttpSession, next: Next) => unknown
  */
 export type BeforeSend = (session: HttpSession, response: HttpResponse) => unknown
 
-export type Pipeline = (session: HttpSession) => HttpResponse | Promise<HttpResponse>
+export type Pipeline = (exchange: Exchange) => OutgoingResponse | Promise<OutgoingResponse>
 
 /** Told of a middleware that has neither called `next` nor answered. */
 export type OnSilence = (middleware: Middleware) => void
@@ -35,25 +35,35 @@ export function compose(middlewares: readonly Middleware[], route: Pipeline, onS
 }
 
 function wrap(inner: Pipeline, middleware: Middleware, onSilence: OnSilence | null): Pipeline {
-  return (session) => {
+  return (exchange) => {
     let hasCalledNext = false
-    let answer: HttpResponse | Promise<HttpResponse> | null = null
+    let answer: OutgoingResponse | Promise<OutgoingResponse> | null = null
+    let shown: HttpResponse | Promise<HttpResponse> | null = null
     const next: Next = () => {
       if (hasCalledNext) throw new WeirError('WEIR_MIDDLEWARE_NEXT_TWICE')
       hasCalledNext = true
-      answer = inner(session)
-      // A middleware that answers without waiting must not leave a rejection that nobody handles.
-      if (isPromise(answer)) answer.catch(() => {})
-      return answer
+      answer = inner(exchange)
+      shown = answer instanceof OutgoingResponse ? exchange.faceOf(answer) : showLater(exchange, answer)
+      return shown
     }
-    const finish = (result: unknown): HttpResponse | Promise<HttpResponse> => {
-      if (result !== undefined) return reply(session, result)
-      if (answer !== null) return answer
-      if (onSilence !== null && !hasCalledNext && !session.response.isAnswered) onSilence(middleware)
-      return reply(session, undefined)
+    const finish = (result: unknown): OutgoingResponse | Promise<OutgoingResponse> => {
+      if (answer !== null && (result === undefined || result === shown)) return answer
+      if (onSilence !== null && result === undefined && !hasCalledNext && !exchange.own.isAnswered) onSilence(middleware)
+      return reply(exchange, result)
     }
-    const result = middleware(session, next)
-    if (isPromise(result)) return result.then(finish)
-    return finish(result)
+    const result = middleware(exchange.session, next)
+    return result !== shown && isLater(result) ? finishLater(result, finish) : finish(result)
   }
+}
+
+/** A promise of its own: what a middleware does to it does not reach the one that the engine waits for. */
+function showLater(exchange: Exchange, answer: Promise<OutgoingResponse>): Promise<HttpResponse> {
+  const shown = answer.then((outgoing) => exchange.faceOf(outgoing))
+  shown.catch(() => {}) // a middleware that answers without waiting must not leave a rejection that nobody handles
+  return shown
+}
+
+/** By `await`: a `then` that a program has put on its promise would not be called as it must be, if at all. */
+async function finishLater<T>(result: Promise<unknown>, finish: (settled: unknown) => T | Promise<T>): Promise<T> {
+  return finish(await result)
 }

@@ -5,8 +5,11 @@ import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { type ByteSource, closeSource, takeSource } from '../http/answer/byte-source.ts'
 import { FRAMING } from '../http/answer/field-list.ts'
-import { HttpResponse } from '../http/answer/response.ts'
-import type { HttpSession } from '../http/session.ts'
+import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import { isResponse, outgoingOf } from '../http/answer/response.ts'
+import type { FileContent } from '../http/answer/response-content.ts'
+import { upgradeOf } from '../http/request/request.ts'
+import type { Exchange } from '../http/session.ts'
 
 /**
  * Undefined: what the handler made of `session.response`, 204 if nothing. A response: itself. A string: text/plain. Bytes: themselves.
@@ -15,15 +18,15 @@ import type { HttpSession } from '../http/session.ts'
  * @returns a promise only where there is something to wait for
  * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol, a bigint, and what JSON makes `{}` of: see `hasNoJson`
  */
-export function reply(session: HttpSession, result: unknown): HttpResponse | Promise<HttpResponse> {
-  if (session.response.isTaken) return drop(session.response, result)
-  if (typeof result === 'object' && result !== null) return replyWithObject(session, result)
-  const response = session.answerWith(session.response)
+export function reply(exchange: Exchange, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
+  if (exchange.own.isTaken) return drop(exchange.own, result)
+  if (typeof result === 'object' && result !== null) return replyWithObject(exchange, result)
+  const response = exchange.answerWithOwn()
   switch (typeof result) {
     case 'string':
       return response.text(result)
     case 'undefined':
-      return complete(session, response.isAnswered ? response : response.noContent())
+      return complete(exchange, response.isAnswered ? response : response.noContent())
     case 'number':
     case 'boolean':
     case 'object':
@@ -33,21 +36,26 @@ export function reply(session: HttpSession, result: unknown): HttpResponse | Pro
   }
 }
 
+/** Whether a result is there later. Not a response, which a program may have given a `then`. */
+export function isLater(result: unknown): result is Promise<unknown> {
+  return typeof result === 'object' && result !== null && !isResponse(result) && isPromise(result)
+}
+
 /** The request was answered without waiting for its handler (`requestTimeout`): what the late answer holds is closed. */
-function drop(sent: HttpResponse, result: unknown): HttpResponse {
+function drop(sent: OutgoingResponse, result: unknown): OutgoingResponse {
   if (typeof result !== 'object' || result === null) return sent
-  if (result instanceof HttpResponse) {
-    if (result !== sent && result.content.kind === 'stream') closeSource(result.content)
+  if (isResponse(result)) {
+    const late = outgoingOf(result)
+    if (late !== sent && late.content.kind === 'stream') closeSource(late.content)
   } else if (Symbol.asyncIterator in result) closeSource(takeSource(result as ByteSource))
   else if (isWebResponse(result) && result.body !== null) closeSource(takeSource(result.body as unknown as ByteSource))
   return sent
 }
 
-function replyWithObject(session: HttpSession, result: object): HttpResponse | Promise<HttpResponse> {
-  if (result instanceof HttpResponse) return complete(session, session.answerWith(result))
-  // Not its own `then`: some give nothing back.
-  if (isPromise(result)) return Promise.resolve(result).then((settled) => reply(session, settled))
-  const response = session.answerWith(session.response)
+function replyWithObject(exchange: Exchange, result: object): OutgoingResponse | Promise<OutgoingResponse> {
+  if (isResponse(result)) return complete(exchange, exchange.answerWith(result))
+  if (isPromise(result)) return replyLater(exchange, result)
+  const response = exchange.answerWithOwn()
   if (Symbol.asyncIterator in result) return response.stream(result as ByteSource)
   const prototype: unknown = Object.getPrototypeOf(result)
   if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return response.json(result)
@@ -59,11 +67,16 @@ function replyWithObject(session: HttpSession, result: object): HttpResponse | P
   return response.json(result)
 }
 
+/** By `await`, not its own `then`: some give nothing back, and a program may have put another one on its promise. */
+async function replyLater(exchange: Exchange, result: Promise<unknown>): Promise<OutgoingResponse> {
+  return reply(exchange, await result)
+}
+
 /** A file is opened before the answer begins, so that it can still become a 404. So is an upgrade refused. */
-function complete(session: HttpSession, response: HttpResponse): HttpResponse | Promise<HttpResponse> {
-  const content = response.content
-  if (content.kind === 'file') return openFile(session, response)
-  if (content.kind === 'upgrade') checkUpgrade(session, content.protocol)
+function complete(exchange: Exchange, response: OutgoingResponse): OutgoingResponse | Promise<OutgoingResponse> {
+  const { content } = response
+  if (content.kind === 'file') return openFile(exchange, response, content.file)
+  if (content.kind === 'upgrade') checkUpgrade(exchange, content.protocol)
   return response
 }
 
@@ -72,21 +85,23 @@ function complete(session: HttpSession, response: HttpResponse): HttpResponse | 
  * would speak HTTP/1.1 to the whole origin from then on, for the sake of one resource.
  * @throws WEIR_UPGRADE_REQUIRED when the client has not asked for the protocol; WEIR_UPGRADE_OVER_HTTP2 when it cannot
  */
-function checkUpgrade({ request, response }: HttpSession, protocol: string): void {
-  const wanted = request.upgrade?.split(',').map((name) => name.trim()) ?? []
+function checkUpgrade({ head, own }: Exchange, protocol: string): void {
+  const wanted =
+    upgradeOf(head)
+      ?.split(',')
+      .map((name) => name.trim()) ?? []
   if (wanted.includes(protocol.toLowerCase())) return
-  if (request.protocol === 'HTTP/2.0') throw new WeirError('WEIR_UPGRADE_OVER_HTTP2', protocol)
-  response.offerUpgrade(protocol)
+  if (head.protocol === 'HTTP/2.0') throw new WeirError('WEIR_UPGRADE_OVER_HTTP2', protocol)
+  own.offerUpgrade(protocol)
   throw new WeirError('WEIR_UPGRADE_REQUIRED', protocol)
 }
 
 /** Loaded with the first file: a program that sends none starts faster. To ask for it again each time costs more than to read the file. */
 let prepareFile: typeof import('../http/files/file.ts').prepareFile | undefined
 
-async function openFile(session: HttpSession, response: HttpResponse): Promise<HttpResponse> {
+async function openFile({ head }: Exchange, response: OutgoingResponse, file: FileContent): Promise<OutgoingResponse> {
   prepareFile ??= (await import('../http/files/file.ts')).prepareFile
-  const content = response.content
-  if (content.kind === 'file') await prepareFile(session.request, response, content.file)
+  await prepareFile({ method: head.method, header: (name) => head.get(name) }, response, file)
   return response
 }
 
@@ -112,7 +127,7 @@ function isWebResponse(result: object): result is Response {
  * It replaces the answer that was there: body, status and what describes them. What it does not say, such as a type, is not added.
  * @throws WEIR_RESULT_UNSENDABLE for one whose body somebody has taken, as a Response can be sent once, and for `Response.error()`
  */
-function copyWebResponse(response: HttpResponse, web: Response): HttpResponse {
+function copyWebResponse(response: OutgoingResponse, web: Response): OutgoingResponse {
   if (web.bodyUsed || web.body?.locked === true) throw new WeirError('WEIR_RESULT_UNSENDABLE', 'the body of a Response was read already')
   if (web.type === 'error') throw new WeirError('WEIR_RESULT_UNSENDABLE', 'Response.error() is what a fetch gives that has failed')
   response.clearRepresentation()

@@ -48,7 +48,7 @@ export class Route implements RouteInfo {
     const { bindings, options } = splitDeclaration(declaration, path)
     this.method = method
     this.host = options.host?.toLowerCase() ?? null
-    this.bindings = bindings
+    this.bindings = Object.freeze(bindings)
     this.metadata = options.metadata === undefined ? NO_METADATA : Object.freeze({ ...options.metadata })
     this.bodyMode = options.body ?? 'auto'
     this.maxRequestBodySize = options.maxRequestBodySize

@@ -43,6 +43,15 @@ export class WeirError extends HttpError {
   }
 }
 
+/** Whose fault an error is, where it is one of weir's; else null. Safe for whatever a handler has thrown, which may throw in turn when it is looked at. */
+export function faultOf(error: unknown): Fault | null {
+  try {
+    return error instanceof WeirError ? error.fault : null
+  } catch {
+    return null
+  }
+}
+
 /**
  * The client sent bytes that break a rule of the protocol. Only the engine throws it: `onError` sees it, and so does a handler that reads a
  * streamed body.

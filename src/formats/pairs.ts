@@ -1,7 +1,14 @@
 // A read-only collection of names and values in the order in which they arrived: the query, and the fields of a form.
 
+/** @internal All values of a name. A function, not `getAll`: who holds the pairs may have replaced that. */
+export let valuesOf: (pairs: Pairs, name: string) => string[]
+
 /** Names and values in their order. Names are case-sensitive and may repeat. A collection never changes. */
 export class Pairs implements Iterable<[name: string, value: string]> {
+  static {
+    valuesOf = (pairs, name) => pairs.#valuesOf(name)
+  }
+
   /** Name, value, name, value. */
   readonly #list: readonly string[]
 
@@ -28,6 +35,10 @@ export class Pairs implements Iterable<[name: string, value: string]> {
 
   /** All values of `name` in their order; empty if there are none. */
   getAll(name: string): string[] {
+    return this.#valuesOf(name)
+  }
+
+  #valuesOf(name: string): string[] {
     const list = this.#list
     const values: string[] = []
     for (let i = 0; i < list.length; i += 2) if (list[i] === name) values.push(list[i + 1]!)
@@ -64,5 +75,6 @@ export class Pairs implements Iterable<[name: string, value: string]> {
   }
 }
 
-/** An empty collection. */
+/** An empty collection. Frozen, because all requests without a query share it. */
 export const NO_PAIRS: Pairs = new Pairs([])
+Object.freeze(NO_PAIRS)

@@ -1,7 +1,8 @@
 // One exchange, as a handler holds it: the request, the answer, and what goes with them.
 
 import type { Head } from '../wire/head/head.ts'
-import { HttpResponse } from './answer/response.ts'
+import { OutgoingResponse } from './answer/outgoing-response.ts'
+import { HttpResponse, outgoingOf } from './answer/response.ts'
 import type { ClientCertificate, ConnectionInfo } from './connection-info.ts'
 import { noJsonForm, type Serialize } from './json-engine.ts'
 import type { HttpRequest } from './request/request.ts'
@@ -68,39 +69,32 @@ const NO_METHODS: readonly string[] = Object.freeze([])
 const NO_METADATA: RouteMetadata = Object.freeze({})
 let requests = 0
 
+/** @internal The exchange that a session shows. */
+export let exchangeOf: (session: HttpSession) => Exchange
+
 /** What a handler holds: one for each exchange. */
 export class HttpSession {
-  readonly server: ServerHandle
-  /** What the client sent. */
-  readonly request: HttpRequest
+  static {
+    exchangeOf = (session) => session.#exchange
+  }
+
   /** Who is asking, as an authenticating middleware found out; null until one has. */
   principal: unknown = null
-  /** @internal */
-  readonly head: Head
-  /** @internal The route that was found. */
-  readonly match: RouteMatch
-  /** @internal `onError` has been asked: when its answer fails as well, it is not asked again. */
-  hasAskedOnError = false
-  /** @internal The error that is answered; null if none is. */
-  failure: unknown = null
-  /** @internal Methods that middleware answers at this path, beside those of its routes. */
-  otherMethods: readonly string[] = NO_METHODS
-  readonly #connection: ConnectionInfo
-  readonly #serialize: Serialize
-  #response: HttpResponse | null = null
-  /** A response of the handler's own making, which is sent in place of `response`. */
-  #other: HttpResponse | null = null
+  readonly #exchange: Exchange
   #bag: Bag | null = null
-  #requestId: string | null = null
 
   /** @internal */
-  constructor(server: ServerHandle, head: Head, connection: ConnectionInfo, request: HttpRequest, match: RouteMatch, serialize: Serialize) {
-    this.server = server
-    this.head = head
-    this.#connection = connection
-    this.request = request
-    this.match = match
-    this.#serialize = serialize
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
+  }
+
+  get server(): ServerHandle {
+    return this.#exchange.server
+  }
+
+  /** What the client sent. */
+  get request(): HttpRequest {
+    return this.#exchange.request
   }
 
   /**
@@ -111,45 +105,24 @@ export class HttpSession {
     throw noJsonForm('a session', 'session.requestId')
   }
 
-  /** @internal */
-  get session(): this {
-    return this
-  }
-
   /** The answer to this request. */
   get response(): HttpResponse {
-    this.#response ??= new HttpResponse(this.#serialize)
-    return this.#response
-  }
-
-  /** @internal `response` is what will be sent; what another one holds that was meant to be sent is closed. @throws WEIR_RESPONSE_SENT */
-  answerWith(response: HttpResponse): HttpResponse {
-    if (response === this.#other) return response
-    if (response === this.#response) {
-      this.#other?.discard()
-      this.#other = null
-      return response
-    }
-    response.claim()
-    this.#response?.discard()
-    this.#other?.discard()
-    this.#other = response
-    return response
+    return this.#exchange.response
   }
 
   /** Address of the other end of the socket: of the last proxy, if there is one. Empty where there is no socket. */
   get clientAddress(): string {
-    return this.#connection.clientAddress
+    return this.#exchange.connection.clientAddress
   }
 
   /** Port of the other end of the socket, 0 where there is none. */
   get clientPort(): number {
-    return this.#connection.clientPort
+    return this.#exchange.connection.clientPort
   }
 
   /** Whether the request came through TLS. */
   get isSecure(): boolean {
-    return this.#connection.isSecure
+    return this.#exchange.connection.isSecure
   }
 
   /**
@@ -157,12 +130,12 @@ export class HttpSession {
    * `rejectUnauthorized: false` also certificates come here that nobody vouches for: look at `authorized`.
    */
   get clientCertificate(): ClientCertificate | null {
-    return this.#connection.clientCertificate
+    return this.#exchange.connection.clientCertificate
   }
 
   /** Aborts when the client goes away or the server gives up on the request; the same as `request.signal`. */
   get signal(): AbortSignal {
-    return this.request.signal
+    return this.#exchange.request.signal
   }
 
   /** Values that middleware and handlers hand to one another along this request. */
@@ -173,22 +146,97 @@ export class HttpSession {
 
   /** What the matched route was declared with as `metadata`; empty without any, or when no route matched. */
   get metadata(): RouteMetadata {
-    return this.match.route?.metadata ?? NO_METADATA
+    return this.#exchange.match.route?.metadata ?? NO_METADATA
   }
 
   /** The template of the matched route with its method, `GET /users/:id`; null when no route matched. */
   get route(): string | null {
-    return this.match.route?.label ?? null
+    return this.#exchange.match.route?.label ?? null
   }
 
   /** Unique among the connections of this process. */
   get connectionId(): string {
-    return this.#connection.connectionId
+    return this.#exchange.connection.connectionId
   }
 
   /** Unique among the requests of this process; begins with the connection's id. */
   get requestId(): string {
-    this.#requestId ??= `${this.#connection.connectionId}-${(++requests).toString(36)}`
+    return this.#exchange.requestId
+  }
+}
+
+/**
+ * One exchange as the engine knows it. No handler ever holds it, and no entry of the package exports it: what a handler shadows, replaces or
+ * deletes on its session, or on the prototype, means nothing here.
+ */
+export class Exchange {
+  readonly server: ServerHandle
+  readonly head: Head
+  readonly connection: ConnectionInfo
+  readonly request: HttpRequest
+  /** The route that was found. */
+  readonly match: RouteMatch
+  readonly session: HttpSession
+  /** `onError` has been asked: when its answer fails as well, it is not asked again. */
+  hasAskedOnError = false
+  /** The error that is answered, for observers; null if none is. */
+  failure: unknown = null
+  /** Methods that middleware answers at this path, beside those of its routes. */
+  otherMethods: readonly string[] = NO_METHODS
+  readonly #serialize: Serialize
+  #own: OutgoingResponse | null = null
+  #response: HttpResponse | null = null
+  /** A response of the handler's own making, which is sent in place of `own`. */
+  #other: HttpResponse | null = null
+  #requestId: string | null = null
+
+  constructor(server: ServerHandle, head: Head, connection: ConnectionInfo, request: HttpRequest, match: RouteMatch, serialize: Serialize) {
+    this.server = server
+    this.head = head
+    this.connection = connection
+    this.request = request
+    this.match = match
+    this.#serialize = serialize
+    this.session = new HttpSession(this)
+  }
+
+  /** What `session.response` says. */
+  get own(): OutgoingResponse {
+    this.#own ??= new OutgoingResponse(this.#serialize)
+    return this.#own
+  }
+
+  get response(): HttpResponse {
+    this.#response ??= new HttpResponse(this.own)
+    return this.#response
+  }
+
+  /** What is sent, as handlers see it. */
+  faceOf(outgoing: OutgoingResponse): HttpResponse {
+    return outgoing === this.#own || this.#other === null ? this.response : this.#other
+  }
+
+  /** `session.response` is what will be sent. What another one holds that was meant to be sent is closed. */
+  answerWithOwn(): OutgoingResponse {
+    if (this.#other !== null) outgoingOf(this.#other).discard()
+    this.#other = null
+    return this.own
+  }
+
+  /** `response` is what will be sent. What others hold that were meant to be sent is closed. @throws WEIR_RESPONSE_SENT */
+  answerWith(response: HttpResponse): OutgoingResponse {
+    const outgoing = outgoingOf(response)
+    if (outgoing === this.#own) return this.answerWithOwn()
+    if (response === this.#other) return outgoing
+    outgoing.claim()
+    this.#own?.discard()
+    if (this.#other !== null) outgoingOf(this.#other).discard()
+    this.#other = response
+    return outgoing
+  }
+
+  get requestId(): string {
+    this.#requestId ??= `${this.connection.connectionId}-${(++requests).toString(36)}`
     return this.#requestId
   }
 }

@@ -1,7 +1,8 @@
 // Observes the application while chaos runs: which requests it got, and how far each has come.
 
-import type { HttpResponse } from '../http/answer/response.ts'
-import type { Application, Exchange } from '../http/application.ts'
+import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import type { Application } from '../http/application.ts'
+import type { Exchange } from '../http/session.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 
 import { derivedHost } from './derived-host.ts'
@@ -81,11 +82,11 @@ export class ChaosWatch {
     }
   }
 
-  #handle(client: number, exchange: Exchange): HttpResponse | Promise<HttpResponse> {
+  #handle(client: number, exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const watched = { name: nameOf(exchange), client, signal: exchange.request.signal, isSettled: false, wasReset: false }
     this.requests.push(watched)
     this.#tell(`client ${client}: ${watched.name} is handled`)
-    const settle = (response: HttpResponse): HttpResponse => {
+    const settle = (response: OutgoingResponse): OutgoingResponse => {
       watched.isSettled = true
       this.#tell(`client ${client}: ${watched.name} has settled`)
       return response

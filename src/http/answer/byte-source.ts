@@ -13,10 +13,28 @@ export const UNREAD: ByteSource = {
   async *[Symbol.asyncIterator]() {},
 }
 
+const TYPED_ARRAY: object = Object.getPrototypeOf(Uint8Array.prototype)
+const bufferOf = getterOf('buffer')
+const offsetOf = getterOf('byteOffset')
+const lengthOf = getterOf('byteLength')
+
+/**
+ * The same memory, seen through an object that nobody else has: a `length` that a program defines on its own bytes would be sent as
+ * Content-Length, and what follows would be read as another response.
+ */
+export function ownView(bytes: Uint8Array): Uint8Array {
+  const buffer = Reflect.apply(bufferOf, bytes, []) as ArrayBuffer
+  return Buffer.from(buffer, Reflect.apply(offsetOf, bytes, []) as number, Reflect.apply(lengthOf, bytes, []) as number)
+}
+
+function getterOf(name: string): () => unknown {
+  return Object.getOwnPropertyDescriptor(TYPED_ARRAY, name)!.get!
+}
+
 /** A piece of a source as bytes. @throws WEIR_RESULT_UNSENDABLE for what a source may not give */
 export function bytesOf(piece: unknown): Uint8Array {
   if (typeof piece === 'string') return Buffer.from(piece)
-  if (piece instanceof Uint8Array) return piece
+  if (piece instanceof Uint8Array) return ownView(piece)
   if (piece instanceof ArrayBuffer) return new Uint8Array(piece)
   throw new WeirError('WEIR_RESULT_UNSENDABLE', `a stream gave ${kindOf(piece)}, not bytes or text`)
 }
@@ -58,7 +76,7 @@ export function openSource({ source, giver }: GivenSource): SourceReader {
   if (isWebStream(source)) {
     // Its own iterator closes only between two pieces: a stream that has nothing to say would never hear of it.
     const reader = source.getReader()
-    return { next: () => reader.read(), close: () => void reader.cancel().catch(ignore) }
+    return { next: async () => reader.read(), close: () => void cancel(reader).catch(ignore) }
   }
   const inItsName = <T>(act: () => T): T => (giver === null ? act() : giver.runInAsyncScope(act))
   const iterator = inItsName(() => source[Symbol.asyncIterator]())
@@ -90,6 +108,10 @@ function isWebStream(source: ByteSource): source is ByteSource & ReadableStream<
 async function end(source: ByteSource, iterator: AsyncIterator<unknown>): Promise<void> {
   if ('destroy' in source && typeof source.destroy === 'function') source.destroy()
   else await iterator.return?.()
+}
+
+async function cancel(reader: ReadableStreamDefaultReader<unknown>): Promise<void> {
+  await reader.cancel()
 }
 
 function ignore(): void {}

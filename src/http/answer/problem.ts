@@ -1,6 +1,6 @@
 // Problem documents (RFC 9457): what an error looks like to a client. Never more than it may see.
 
-import { type BindingFailure, ConversionError, HttpError, LimitError, WeirError } from '../../base/errors.ts'
+import { type BindingFailure, ConversionError, faultOf, HttpError, LimitError, WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { STATUS_CODES } from '../../base/status-codes.ts'
 
@@ -33,8 +33,8 @@ export function problemFor(error: unknown, debug: boolean): Problem {
   if (!(error instanceof HttpError)) {
     return debug ? { ...problemOf(500, describe(error)), code: 'WEIR_HANDLER_FAILED' } : { ...problemOf(500), code: 'WEIR_HANDLER_FAILED' }
   }
-  const isOurs = error instanceof WeirError
-  const mayShow = debug || (isOurs ? error.fault === 'peer' || error.fault === 'limit' : error.status < 500)
+  const fault = faultOf(error)
+  const mayShow = debug || (error instanceof WeirError ? fault === 'peer' || fault === 'limit' : error.status < 500)
   const problem: Record<string, unknown> = { ...problemOf(error.status, mayShow ? error.message : undefined), code: error.code }
   if (error instanceof LimitError) {
     problem['limit'] = error.limit

@@ -1,21 +1,17 @@
-// The answer, while a handler builds it. Everything is checked when it is set, so that nothing can go wrong once bytes are on the wire.
+// The answer, while a handler builds it.
 
-import { isFieldValue, isToken, LOWER } from '../../base/ascii.ts'
-import { WeirError } from '../../base/errors.ts'
-import { kindOf, shown } from '../../base/kind-of.ts'
-import { BYTES_TYPE } from '../../formats/media-type.ts'
-import { jsonTextOf, noJsonForm, type Serialize } from '../json-engine.ts'
-import { type ByteSource, closeSource, takeSource } from './byte-source.ts'
-import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES } from './field-list.ts'
-import { checkedFileOptions, type FileOptions } from './file-options.ts'
+import { noJsonForm, type Serialize } from '../json-engine.ts'
+import type { ByteSource } from './byte-source.ts'
+import type { FileOptions } from './file-options.ts'
+import { OutgoingResponse } from './outgoing-response.ts'
 import { problemOf } from './problem.ts'
-import { NO_CONTENT, type ResponseContent, type TakeOver } from './response-content.ts'
+import type { ResponseContent, TakeOver } from './response-content.ts'
 import { type CookieOptions, setCookie } from './set-cookie.ts'
 
-const JSON_TYPE = 'application/json'
-const TEXT_TYPE = 'text/plain; charset=utf-8'
-const HTML_TYPE = 'text/html; charset=utf-8'
-const PROBLEM_TYPE = 'application/problem+json'
+/** @internal What the engine sends of a response. */
+export let outgoingOf: (response: HttpResponse) => OutgoingResponse
+/** @internal Whether a value is one, whatever a program has made of it: its prototype says nothing. */
+export let isResponse: (value: object) => value is HttpResponse
 
 /**
  * The answer to one request. Methods return the response, so that calls can be chained; the last body wins.
@@ -23,35 +19,29 @@ const PROBLEM_TYPE = 'application/problem+json'
  * `WEIR_RESPONSE_HEADER_SYNTAX` at once, before anything is sent.
  */
 export class HttpResponse {
-  readonly #serialize: Serialize
-  #status = 200
-  #reason = ''
-  #type: string | null = null
-  /** The handler has set the type itself: no body changes it. */
-  #isTypeSet = false
-  #fields: string[] | null = null
-  #content: ResponseContent = NO_CONTENT
-  #answered = false
-  #closes = false
-  #declaredLength = -1
-  /** Type, length and validators are those of a file. */
-  #describesFile = false
-  #isClaimed = false
-  #taken = false
-
-  /** @param serialize how `json` makes text of a value; `JSON.stringify` unless the server has its own engine */
-  constructor(serialize: Serialize = JSON.stringify) {
-    this.#serialize = serialize
+  static {
+    outgoingOf = (response) => response.#outgoing
+    isResponse = (value) => #outgoing in value
   }
 
-  /** The status that will be sent. */
+  readonly #outgoing: OutgoingResponse
+
+  /** @param serialize how `json` makes text of a value; `JSON.stringify` unless the server has its own engine */
+  constructor(serialize?: Serialize)
+  /** @internal The face of a response that is there already. */
+  constructor(outgoing: OutgoingResponse)
+  constructor(from: Serialize | OutgoingResponse = JSON.stringify) {
+    this.#outgoing = from instanceof OutgoingResponse ? from : new OutgoingResponse(from)
+  }
+
+  /** The status that will be sent; 101 where the connection is given to another protocol. */
   get statusCode(): number {
-    return this.#status
+    return this.#outgoing.content.kind === 'upgrade' ? 101 : this.#outgoing.statusCode
   }
 
   /** The body that will be sent, for middleware and `beforeSend`. A stream in it can be read once, by whoever then sends another body. */
   get content(): ResponseContent {
-    return this.#content
+    return { ...this.#outgoing.content }
   }
 
   /**
@@ -59,65 +49,42 @@ export class HttpResponse {
    * @throws WEIR_RESPONSE_STATUS, WEIR_RESPONSE_HEADER_SYNTAX
    */
   status(code: number, reason = ''): this {
-    this.#change()
-    if (!Number.isInteger(code) || code < 200 || code > 599) throw new WeirError('WEIR_RESPONSE_STATUS', shown(code))
-    if (reason !== '' && !isFieldValue(reason)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'reason phrase')
-    this.#status = code
-    this.#reason = reason
-    this.#answered = true
+    this.#outgoing.status(code, reason)
     return this
   }
 
   /** Sets a field, replacing those of the same name. `Content-Length` is a promise about a stream: other bodies know their own. Framing fields are the server's: only `Connection: close` may be asked for. */
   header(name: string, value: string | number): this {
-    return this.#setField(name, textOf(name, value), true)
+    this.#outgoing.header(name, value)
+    return this
   }
 
   /** Adds a field beside those of the same name. */
   appendHeader(name: string, value: string | number): this {
-    return this.#setField(name, textOf(name, value), false)
+    this.#outgoing.appendHeader(name, value)
+    return this
   }
 
   /** Removes the fields of that name. */
   removeHeader(name: string): this {
-    this.#change()
-    if (/^content-type$/i.test(name)) {
-      this.#type = null
-      this.#isTypeSet = false
-    }
-    if (/^content-length$/i.test(name)) this.#declaredLength = -1
-    if (/^connection$/i.test(name)) this.#closes = false
-    dropField(this.#fields, name)
+    this.#outgoing.removeHeader(name)
     return this
   }
 
   /** The value that was set, the first one if there are several; null without one. */
   getHeader(name: string): string | null {
-    const wanted = name.toLowerCase()
-    if (wanted === 'content-type') return this.#type
-    if (wanted === 'content-length') return this.#declaredLength === -1 ? null : String(this.#declaredLength)
-    if (wanted === 'connection' && this.#closes) return 'close'
-    return firstValue(this.#fields, wanted)
-  }
-
-  /** @internal The value of all lines of a field whose value is a list, as one (RFC 9110 §5.3); null without one. */
-  listHeader(name: string): string | null {
-    return joinedValue(this.#fields, name)
+    return this.#outgoing.getHeader(name)
   }
 
   /** Adds names of request fields to Vary (RFC 9110 §12.5.5), unless they are there: the answer would be another one if they were others. */
   vary(...names: readonly string[]): this {
-    const all = (this.listHeader('Vary') ?? '').split(/[ \t]*,[ \t]*/).filter((one) => one !== '')
-    const added = names.filter((name) => !all.some((one) => one === '*' || one.toLowerCase() === name.toLowerCase()))
-    return added.length === 0 ? this : this.header('Vary', [...all, ...added].join(', '))
+    this.#outgoing.vary(...names)
+    return this
   }
 
   /** Sets Content-Type. */
   contentType(value: string): this {
-    this.#change()
-    if (!isFieldValue(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Content-Type')
-    this.#type = value
-    this.#isTypeSet = true
+    this.#outgoing.contentType(value)
     return this
   }
 
@@ -126,7 +93,8 @@ export class HttpResponse {
    * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an attribute that there is not
    */
   cookie(name: string, value: string, options?: CookieOptions): this {
-    return this.#setField('Set-Cookie', setCookie(name, value, options), false)
+    this.#outgoing.appendHeader('Set-Cookie', setCookie(name, value, options))
+    return this
   }
 
   /** Tells the client to forget a cookie. Path, domain and partition must be those that it was set with: all its options may be given again. */
@@ -140,29 +108,32 @@ export class HttpResponse {
 
   /** Sends a value as JSON. @throws WEIR_RESULT_UNSENDABLE when it has no JSON form */
   json(value: unknown): this {
-    return this.#setText(jsonTextOf(value, this.#serialize), JSON_TYPE)
+    this.#outgoing.json(value)
+    return this
   }
 
   /** Sends text as UTF-8. */
   text(text: string): this {
-    return this.#setText(text, TEXT_TYPE)
+    this.#outgoing.text(text)
+    return this
   }
 
   /** Sends an HTML document. It is sent as it is: escaping is the caller's. */
   html(html: string): this {
-    return this.#setText(html, HTML_TYPE)
+    this.#outgoing.html(html)
+    return this
   }
 
   /** Sends bytes. The type is that given here, else that set before, else `application/octet-stream`. The memory must not change until it is sent. */
   body(bytes: Uint8Array, type?: string): this {
-    if (!(bytes instanceof Uint8Array)) throw unsendable(bytes, 'bytes')
-    return this.#setContent({ kind: 'bytes', bytes }, type, BYTES_TYPE)
+    this.#outgoing.body(bytes, type)
+    return this
   }
 
   /** Sends what a stream or async iterable gives, no faster than the client reads. It is closed when the client leaves. */
   stream(source: ByteSource, type?: string): this {
-    if (typeof source !== 'object' || source === null || !(Symbol.asyncIterator in source)) throw unsendable(source, 'a stream')
-    return this.#setContent({ kind: 'stream', ...takeSource(source) }, type, BYTES_TYPE)
+    this.#outgoing.stream(source, type)
+    return this
   }
 
   /**
@@ -172,8 +143,8 @@ export class HttpResponse {
    * @throws WEIR_OPTION_INVALID for an option that there is not, or a value that it cannot have
    */
   file(path: string, options?: FileOptions): this {
-    if (typeof path !== 'string') throw unsendable(path, 'a path')
-    return this.#setContent({ kind: 'file', file: { path, options: checkedFileOptions(options) } }, undefined, null)
+    this.#outgoing.file(path, options)
+    return this
   }
 
   /**
@@ -181,22 +152,14 @@ export class HttpResponse {
    * bytes alone changes with them: a strong ETag becomes weak, Accept-Ranges, Content-Length and digests go. `encoded` owns the stream that was there, if one was.
    */
   encodeAs(coding: string, encoded: Uint8Array | ByteSource): this {
-    this.header('Content-Encoding', coding)
-    const etag = this.getHeader('ETag')
-    if (etag?.startsWith('"') === true) this.header('ETag', `W/${etag}`)
-    for (const name of OF_THE_BYTES) this.removeHeader(name)
-    this.#content = encoded instanceof Uint8Array ? { kind: 'bytes', bytes: encoded } : { kind: 'stream', ...takeSource(encoded) }
+    this.#outgoing.encodeAs(coding, encoded)
     return this
   }
 
   /** Sends the client elsewhere: 302, or another status from 300 to 399. Characters that no URL may hold are percent-encoded. */
   redirect(url: string, status = 302): this {
-    if (status < 300 || status > 399) throw new WeirError('WEIR_RESPONSE_STATUS', `${status} is no redirect`)
-    // Control characters are refused below, not encoded: nobody means them.
-    const location = textOf('Location', url).replace(/[^\u0000-\u007e]|[ "<>\\^`{|}]/gu, (char) =>
-      /[\ud800-\udfff]/.test(char) && char.length === 1 ? '%EF%BF%BD' : encodeURIComponent(char),
-    )
-    return this.header('Location', location).status(status).#setContent(NO_CONTENT, undefined, null)
+    this.#outgoing.redirect(url, status)
+    return this
   }
 
   /**
@@ -206,8 +169,8 @@ export class HttpResponse {
    * A client that has not asked for the protocol is answered 426 with `Upgrade`.
    */
   upgrade(protocol: string, takeOver: TakeOver): this {
-    if (!isToken(protocol)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Upgrade')
-    return this.#setContent({ kind: 'upgrade', protocol, takeOver }, undefined, null)
+    this.#outgoing.upgrade(protocol, takeOver)
+    return this
   }
 
   /** 404 with a problem document. */
@@ -227,23 +190,13 @@ export class HttpResponse {
 
   /** 204: done, and nothing to say. */
   noContent(): this {
-    return this.status(204).#setContent(NO_CONTENT, undefined, null)
+    this.#outgoing.noContent()
+    return this
   }
 
   /** 500 with a problem document that carries `message`: it is shown to the client, so say nothing that is not for its eyes. */
   makeInternalServerErrorResponse(message?: string): this {
     return this.#problem(500, message)
-  }
-
-  #problem(status: number, message: string | undefined): this {
-    return this.sendProblem(problemOf(status, message))
-  }
-
-  /** @internal Sends a problem document (RFC 9457) with its status. */
-  sendProblem(problem: { readonly status: number }): this {
-    this.status(problem.status)
-    this.#isTypeSet = false
-    return this.#setContent({ kind: 'text', text: JSON.stringify(problem) }, undefined, PROBLEM_TYPE)
   }
 
   /**
@@ -254,167 +207,8 @@ export class HttpResponse {
     throw noJsonForm('a response', 'response.statusCode')
   }
 
-  #setText(text: string, type: string): this {
-    this.#change()
-    if (typeof text !== 'string') throw unsendable(text, 'text')
-    this.#replaceContent({ kind: 'text', text })
-    if (!this.#isTypeSet) this.#type = type
-    this.#answered = true
+  #problem(status: number, message: string | undefined): this {
+    this.#outgoing.sendProblem(problemOf(status, message))
     return this
   }
-
-  #setContent(content: ResponseContent, type: string | undefined, fallbackType: string | null): this {
-    this.#change()
-    this.#replaceContent(content)
-    if (type !== undefined) this.contentType(type)
-    else if (!this.#isTypeSet) this.#type = fallbackType
-    this.#answered = true
-    return this
-  }
-
-  /** A stream that will not be sent is closed: it may hold a file or a connection. */
-  #replaceContent(content: ResponseContent): void {
-    const old = this.#content
-    this.#content = content
-    if (this.#describesFile) this.#dropRepresentation()
-    else if (old.kind === 'stream') this.#declaredLength = -1
-    if (old.kind === 'stream' && (content.kind !== 'stream' || content.source !== old.source)) closeSource(old)
-  }
-
-  #setField(name: string, value: string, replaces: boolean): this {
-    this.#change()
-    if (!isToken(name) || !isFieldValue(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', JSON.stringify(name))
-    const letter = name.charCodeAt(0) | LOWER
-    if (letter === 0x63 && /^content-type$/i.test(name)) return this.contentType(value)
-    if (letter === 0x63 && /^content-length$/i.test(name)) return this.#declareLength(value)
-    if (FRAMING.test(name)) {
-      if (!/^connection$/i.test(name) || !/^(?:close|keep-alive)$/i.test(value)) {
-        throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${name} is the server's own`)
-      }
-      this.#closes = /^close$/i.test(value)
-      return this
-    }
-    if (replaces) dropField(this.#fields, name)
-    this.#fields ??= []
-    this.#fields.push(name, value)
-    return this
-  }
-
-  /** A length that a streamed body promises; other bodies know their own. */
-  #declareLength(value: string): this {
-    if (!/^\d{1,15}$/.test(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Content-Length is not a number of bytes')
-    this.#declaredLength = Number(value)
-    return this
-  }
-
-  #change(): void {
-    if (this.#taken) throw new WeirError('WEIR_RESPONSE_SENT')
-  }
-
-  // For the code that sends it.
-
-  /** @internal Whether a handler has said what to answer; fields alone do not. */
-  get isAnswered(): boolean {
-    return this.#answered
-  }
-
-  /** @internal */
-  get reasonPhrase(): string {
-    return this.#reason
-  }
-
-  /** @internal */
-  get type(): string | null {
-    return this.#type
-  }
-
-  /** @internal Name, value, name, value; without Content-Type. */
-  get fields(): readonly string[] | null {
-    return this.#fields
-  }
-
-  /** @internal The fields of a response that has none yet: checked before, and written once for many responses. */
-  begin(fields: readonly string[]): void {
-    this.#fields = [...fields]
-  }
-
-  /** @internal Sets fields that nobody has set. @param fields names and values in turn */
-  addMissing(fields: readonly string[]): void {
-    for (let i = 0; i < fields.length; i += 2) if (this.getHeader(fields[i]!) === null) this.header(fields[i]!, fields[i + 1]!)
-  }
-
-  /** @internal Whether the handler asked for `Connection: close`. */
-  get closes(): boolean {
-    return this.#closes
-  }
-
-  /** @internal Length that was promised for a stream, -1 when none was. */
-  get declaredLength(): number {
-    return this.#declaredLength
-  }
-
-  /** @internal Whether it is on its way: what a handler says now comes too late. */
-  get isTaken(): boolean {
-    return this.#taken
-  }
-
-  /** @internal The body and what describes it are those of a file: they go together when another body comes. */
-  describesFile(): void {
-    this.#describesFile = true
-  }
-
-  /** @internal One response answers one request: what was prepared for one client is not another's. @throws WEIR_RESPONSE_SENT */
-  claim(): void {
-    if (this.#isClaimed || this.#taken) throw new WeirError('WEIR_RESPONSE_SENT')
-    this.#isClaimed = true
-  }
-
-  /** @internal Says that the resource is there under another protocol only. */
-  offerUpgrade(protocol: string): void {
-    dropField(this.#fields, 'upgrade')
-    dropField(this.#fields, 'connection')
-    this.#fields ??= []
-    this.#fields.push('Upgrade', protocol, 'Connection', 'Upgrade')
-  }
-
-  /** @internal Another response is sent in its place. */
-  discard(): void {
-    if (this.#taken) return
-    this.#replaceContent(NO_CONTENT)
-  }
-
-  /** @internal From here on nothing may change: the bytes are on their way. */
-  take(): void {
-    this.#taken = true
-  }
-
-  /** @internal Makes room for the answer of an error: the body and what describes it go, all else (cookies, CORS) stays. */
-  clearRepresentation(): void {
-    this.#taken = false
-    this.#replaceContent(NO_CONTENT)
-    this.#dropRepresentation()
-    this.#reason = ''
-    this.#answered = false
-    this.#status = 200
-  }
-
-  #dropRepresentation(): void {
-    if (this.#status === 206) this.#status = 200
-    this.#describesFile = false
-    this.#type = null
-    this.#isTypeSet = false
-    this.#declaredLength = -1
-    dropRepresentation(this.#fields)
-  }
-}
-
-function textOf(name: string, value: string | number): string {
-  if (typeof value === 'string') return value
-  if (typeof value === 'number') return String(value)
-  throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} is ${kindOf(value)}`)
-}
-
-/** For callers that no compiler has checked: what cannot be sent must not be found out when the answer is on its way. */
-function unsendable(value: unknown, wanted: string): WeirError {
-  return new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(value)} is not ${wanted}`)
 }

@@ -6,7 +6,7 @@
 
 import { Buffer, isUtf8 } from 'node:buffer'
 
-import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError } from '../../base/errors.ts'
+import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError, WeirError } from '../../base/errors.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import type { Charset } from '../../formats/charset.ts'
 import { readFlatJson } from '../../formats/flat-json.ts'
@@ -79,7 +79,12 @@ export class RequestBody {
   push(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
     switch (this.#state) {
       case FLOWING:
-        return this.#sink!.data(buffer, start, end, borrowed)
+        try {
+          return this.#sink!.data(buffer, start, end, borrowed)
+        } catch (error) {
+          this.#giveUp(error)
+          return true
+        }
       case COLLECTING:
         this.#gather(buffer, start, end, borrowed)
         return true
@@ -94,7 +99,7 @@ export class RequestBody {
   /** The body is complete. */
   finish(): void {
     this.#ended = true
-    if (this.#state === FLOWING) this.#sink!.end()
+    if (this.#state === FLOWING) this.#tell((sink) => sink.end())
     else if (this.#state === COLLECTING) {
       this.#state = WHOLE
       this.#collected?.resolve()
@@ -109,8 +114,22 @@ export class RequestBody {
     this.#error = error
     this.#bytes = EMPTY
     this.#start = this.#end = 0
-    if (state === FLOWING) this.#sink!.fail(error)
+    if (state === FLOWING) this.#tell((sink) => sink.fail(error))
     this.#collected?.reject(error)
+  }
+
+  /** The sink may be a stream that its reader has broken, by another `push` say: then nobody reads any more. */
+  #tell(act: (sink: BodySink) => void): void {
+    try {
+      act(this.#sink!)
+    } catch (error) {
+      this.#giveUp(error)
+    }
+  }
+
+  #giveUp(error: unknown): void {
+    this.#state = BROKEN
+    this.#error ??= new WeirError('WEIR_HANDLER_FAILED', 'the reader of the body', error)
   }
 
   /** The engine is about to use its receive buffer again: what lies there is copied. */
@@ -124,7 +143,10 @@ export class RequestBody {
 
   /** The exchange is over. `poison` overwrites the memory, so that a view that was kept shows at once. */
   expire(route: string, poison: boolean): void {
-    if (this.#state === FLOWING && !this.#ended) this.#sink!.fail(new RequestExpiredError('body stream', route))
+    if (this.#state === FLOWING && !this.#ended) {
+      const error = new RequestExpiredError('body stream', route)
+      this.#tell((sink) => sink.fail(error))
+    }
     if (poison && !this.#borrowed) this.#bytes.fill(POISON, this.#start, this.#end) // the memory around it may hold other requests
     this.#collected?.reject(new RequestExpiredError('bufferBody()', route))
     this.#state = EXPIRED

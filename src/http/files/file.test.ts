@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { FileOptions } from '../answer/file-options.ts'
-import { HttpResponse } from '../answer/response.ts'
+import { OutgoingResponse } from '../answer/outgoing-response.ts'
 import { prepareFile } from './file.ts'
 import { FileSource, READ_SIZE } from './file-source.ts'
 
@@ -46,19 +46,19 @@ interface Ask {
   readonly headers?: Readonly<Record<string, string>>
   readonly options?: FileOptions
   /** What the handler does before. */
-  readonly before?: (response: HttpResponse) => void
+  readonly before?: (response: OutgoingResponse) => void
 }
 
 interface Answer {
-  readonly response: HttpResponse
+  readonly response: OutgoingResponse
   readonly status: number
   readonly body: string
   readonly kind: string
   header(name: string): string | null
 }
 
-async function prepared(path: string, { method = 'GET', headers = {}, options = {}, before }: Ask = {}): Promise<HttpResponse> {
-  const response = new HttpResponse()
+async function prepared(path: string, { method = 'GET', headers = {}, options = {}, before }: Ask = {}): Promise<OutgoingResponse> {
+  const response = new OutgoingResponse()
   before?.(response)
   await prepareFile({ method, header: (name) => headers[name.toLowerCase()] ?? null }, response, { path, options })
   return response
@@ -141,7 +141,7 @@ for (const [name, type] of TYPES) {
 }
 
 test('a type that was set before is kept, unless the options have one', async () => {
-  const before = (response: HttpResponse): unknown => response.contentType('text/x-own')
+  const before = (response: OutgoingResponse): unknown => response.contentType('text/x-own')
   assert.equal((await send(text, { before })).header('Content-Type'), 'text/x-own')
   const options = { contentType: 'text/x-option' }
   assert.equal((await send(text, { before, options })).header('Content-Type'), 'text/x-option')
@@ -246,7 +246,7 @@ test('a failed condition is a 412 with a problem document, without the fields of
 })
 
 test('fields that the handler has set stand, and count in conditions', async () => {
-  const before = (response: HttpResponse): unknown =>
+  const before = (response: OutgoingResponse): unknown =>
     response.header('etag', '"own"').header('last-modified', LATER).header('cache-control', 'private')
   const answer = await send(text, { before, options: { cacheControl: 'public' } })
   assert.equal(answer.header('ETag'), '"own"')
@@ -439,9 +439,9 @@ test('packages are loaded when a file first needs them', () => {
     import { register } from 'node:module'
     register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hook)}))
     const { prepareFile } = await import(${JSON.stringify(import.meta.url.replace('file.test.', 'file.'))})
-    const { HttpResponse } = await import(${JSON.stringify(import.meta.url.replace('files/file.test.', 'answer/response.'))})
+    const { OutgoingResponse } = await import(${JSON.stringify(import.meta.url.replace('files/file.test.', 'answer/outgoing-response.'))})
     const fields = {}
-    const send = () => prepareFile({ method: 'GET', header: (name) => fields[name] ?? null }, new HttpResponse(), { path: ${JSON.stringify(text)}, options: {} })
+    const send = () => prepareFile({ method: 'GET', header: (name) => fields[name] ?? null }, new OutgoingResponse(), { path: ${JSON.stringify(text)}, options: {} })
     console.log('before')
     await send()
     console.log('sent')

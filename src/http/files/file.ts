@@ -7,7 +7,7 @@ import { importPackage } from '../../base/packages.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { UNREAD } from '../answer/byte-source.ts'
 import type { FileOptions } from '../answer/file-options.ts'
-import type { HttpResponse } from '../answer/response.ts'
+import type { OutgoingResponse } from '../answer/outgoing-response.ts'
 import type { FileContent } from '../answer/response-content.ts'
 import { attachment } from './attachment.ts'
 import { type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
@@ -77,7 +77,7 @@ function stateOf(stats: BigIntStats): FileState {
  *
  * @throws WEIR_RESPONSE_HEADER_SYNTAX for an option that cannot be sent; what the file system throws. The file is closed then.
  */
-export async function prepareFile(request: Asking, response: HttpResponse, content: FileContent): Promise<void> {
+export async function prepareFile(request: Asking, response: OutgoingResponse, content: FileContent): Promise<void> {
   const found = await openFile(content.path)
   if (typeof found === 'number') return refuse(response, found)
   return prepareOpenFile(request, response, content, found)
@@ -86,7 +86,7 @@ export async function prepareFile(request: Asking, response: HttpResponse, conte
 /** The same for a file that is already open. */
 export async function prepareOpenFile(
   request: Asking,
-  response: HttpResponse,
+  response: OutgoingResponse,
   { path, options }: FileContent,
   { file, state }: FoundFile,
 ): Promise<void> {
@@ -110,7 +110,7 @@ export async function prepareOpenFile(
 }
 
 /** Fields about the whole file, whatever part of it is sent. */
-async function describe(response: HttpResponse, path: string, options: FileOptions): Promise<void> {
+async function describe(response: OutgoingResponse, path: string, options: FileOptions): Promise<void> {
   if (options.contentType !== undefined) response.contentType(options.contentType)
   else if (response.type === null) response.contentType(await typeOf(path))
   const { download = false } = options

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { formatHttpDate } from '../../formats/http-date.ts'
-import { HttpResponse } from '../answer/response.ts'
+import { OutgoingResponse } from '../answer/outgoing-response.ts'
 import type { FilePiece } from './file-source.ts'
 import { type Asking, type FileState, lastModifiedOf, selectPieces, tagOf } from './representation.ts'
 
@@ -35,7 +35,7 @@ export class MemoryFile {
     this.#state = state
     this.#facts = facts
     const now = Date.now()
-    const response = new HttpResponse()
+    const response = new OutgoingResponse()
     response.header('ETag', tagOf(state, facts.coding, now)).header('Last-Modified', formatHttpDate(lastModifiedOf(state, now)))
     response.header('Accept-Ranges', 'bytes')
     if (facts.cacheControl !== null) response.header('Cache-Control', facts.cacheControl)
@@ -44,7 +44,7 @@ export class MemoryFile {
   }
 
   /** As `response.file()` sends one: by the client's conditions and ranges. A promise only where it asks for such. */
-  send(request: Asking, response: HttpResponse): void | Promise<void> {
+  send(request: Asking, response: OutgoingResponse): void | Promise<void> {
     const isPlain = response.fields === null && response.statusCode === 200 && CONDITIONS.every((name) => request.header(name) === null)
     if (!isPlain) return this.#sendAsked(request, response)
     response.begin(this.#fields)
@@ -52,7 +52,7 @@ export class MemoryFile {
     response.describesFile()
   }
 
-  async #sendAsked(request: Asking, response: HttpResponse): Promise<void> {
+  async #sendAsked(request: Asking, response: OutgoingResponse): Promise<void> {
     const { contentType, cacheControl } = this.#facts
     this.#describeForm(response)
     const options = cacheControl === null ? {} : { cacheControl }
@@ -62,7 +62,7 @@ export class MemoryFile {
     response.describesFile()
   }
 
-  #describeForm(response: HttpResponse): void {
+  #describeForm(response: OutgoingResponse): void {
     if (this.#facts.coding !== null) response.header('Content-Encoding', this.#facts.coding)
     if (this.#facts.variesByEncoding) response.vary('Accept-Encoding')
     response.addMissing(this.#facts.fields)

@@ -5,8 +5,8 @@ import { entityTag } from '../../formats/etag.ts'
 import { formatHttpDate, parseHttpDate } from '../../formats/http-date.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import type { FileOptions } from '../answer/file-options.ts'
+import type { OutgoingResponse } from '../answer/outgoing-response.ts'
 import { problemOf } from '../answer/problem.ts'
-import type { HttpResponse } from '../answer/response.ts'
 import type { HttpRequest } from '../request/request.ts'
 import { contentRange, multipartRanges, selectRanges } from './byte-ranges.ts'
 import { evaluatePreconditions, type ReadField, rangeApplies, type Validators } from './conditional.ts'
@@ -67,7 +67,7 @@ export function lastModifiedOf(state: FileState, now: number): number {
  */
 export async function selectPieces(
   request: Asking,
-  response: HttpResponse,
+  response: OutgoingResponse,
   state: FileState,
   options: FileOptions,
   describe: () => void | Promise<void>,
@@ -81,7 +81,7 @@ export async function selectPieces(
 /** @returns the ranges to send, none for the whole file; null if the response is complete without the file */
 async function negotiate(
   request: Asking,
-  response: HttpResponse,
+  response: OutgoingResponse,
   state: FileState,
   options: FileOptions,
 ): Promise<readonly ByteRange[] | null> {
@@ -117,7 +117,7 @@ async function negotiate(
 }
 
 /** What the handler has set itself stands for the file. */
-function validatorsOf(response: HttpResponse, options: FileOptions, state: FileState, now: number): Validators {
+function validatorsOf(response: OutgoingResponse, options: FileOptions, state: FileState, now: number): Validators {
   const ownTag = response.getHeader('ETag')
   const ownDate = response.getHeader('Last-Modified')
   return {
@@ -128,7 +128,7 @@ function validatorsOf(response: HttpResponse, options: FileOptions, state: FileS
 }
 
 /** What goes out, in order; sets what is different when it is not all of the file. */
-function divide(response: HttpResponse, ranges: readonly ByteRange[], size: number): readonly FilePiece[] {
+function divide(response: OutgoingResponse, ranges: readonly ByteRange[], size: number): readonly FilePiece[] {
   const [range] = ranges
   if (range === undefined) return [{ start: 0, end: size - 1 }]
   response.status(206)
@@ -145,12 +145,12 @@ function formatDate(time: number | null): string | undefined {
   return time === null ? undefined : formatHttpDate(time)
 }
 
-function setUnlessSet(response: HttpResponse, name: string, value: string | undefined): void {
+function setUnlessSet(response: OutgoingResponse, name: string, value: string | undefined): void {
   if (value !== undefined && response.getHeader(name) === null) response.header(name, value)
 }
 
 /** A problem document. It never names the path, and what described the file (a year of Cache-Control, say) does not go with it. */
-export function refuse(response: HttpResponse, status: number): void {
+export function refuse(response: OutgoingResponse, status: number): void {
   response.clearRepresentation()
   response.sendProblem(problemOf(status))
 }

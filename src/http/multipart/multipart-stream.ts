@@ -3,6 +3,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
 import { PayloadTooLargeError } from '../../base/errors.ts'
+import { isPromise } from '../../base/is-promise.ts'
 import { checkFunction, checkNames, namesOf } from '../../base/options.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { DEFAULT_MULTIPART_LIMITS } from '../../formats/multipart.ts'
@@ -133,18 +134,21 @@ export class CallbackParts implements PartReceiver {
 
   /** @returns whether there is something to wait for */
   #await(result: unknown, onSettled: () => void): boolean {
-    if (typeof result !== 'object' || result === null || !('then' in result) || typeof result.then !== 'function') return false
-    this.#pending = Promise.resolve(result).then(
-      () => {
-        this.#pending = null
-        onSettled()
-        this.#reading.resume()
-      },
-      (error: unknown) => {
-        this.#pending = null
-        this.#reading.fail(error)
-      },
-    )
+    if (!isPromise(result)) return false
+    this.#pending = this.#goOnAfter(result, onSettled)
     return true
+  }
+
+  /** Never rejects: what fails, a stream that its reader has broken included, ends the reading. */
+  async #goOnAfter(result: Promise<unknown>, onSettled: () => void): Promise<void> {
+    try {
+      await result
+      this.#pending = null
+      onSettled()
+      this.#reading.resume()
+    } catch (error) {
+      this.#pending = null
+      this.#reading.fail(error)
+    }
   }
 }

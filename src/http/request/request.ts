@@ -1,7 +1,7 @@
 // What a handler sees of a request: a read-only snapshot. Nothing is parsed before somebody asks for it, and nothing twice.
 
 import { Readable } from 'node:stream'
-
+import { abortQuietly } from '../../base/abort-quietly.ts'
 import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
@@ -9,7 +9,7 @@ import { type Charset, charsetOf } from '../../formats/charset.ts'
 import { parseCookies } from '../../formats/cookie.ts'
 import { type FormRecord, foldForm, parseForm } from '../../formats/form.ts'
 import { parseMediaType } from '../../formats/media-type.ts'
-import { NO_PAIRS, Pairs } from '../../formats/pairs.ts'
+import { NO_PAIRS, Pairs, valuesOf } from '../../formats/pairs.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import { RequestBody } from '../body/body.ts'
@@ -48,6 +48,20 @@ export interface RequestSettings {
 /** Values of the route's parameters by name. Without a prototype: `constructor` is a name like any other. */
 export type RouteValues = Readonly<Record<string, string>>
 
+// What the engine asks of a request. Functions, not members: a handler holds the same object, and what it shadows, replaces or deletes on it,
+// or on its prototype, means nothing to the engine.
+
+/** @internal The exchange is over: what is known of the body may not be looked at any more. */
+export let expireRequest: (request: HttpRequest, poison: boolean) => void
+/** @internal The client is gone, or the server has given up. */
+export let abortRequest: (request: HttpRequest, reason: Error) => void
+/** @internal Whether an error only says that `signal` has aborted: its reason, or what Node's own make of it. */
+export let isEndedBy: (request: HttpRequest, error: unknown) => boolean
+/** @internal What is behind an error: why `signal` has aborted, where it says no more than that. */
+export let causeOf: (request: HttpRequest, error: unknown) => unknown
+/** @internal All values of a name in the query. */
+export let queryValuesOf: (request: HttpRequest, name: string) => string[]
+
 /**
  * A request, as the client sent it. Everything is read-only.
  *
@@ -55,6 +69,14 @@ export type RouteValues = Readonly<Record<string, string>>
  * `RequestExpiredError` once it has settled and its answer has been taken; copy what must live longer.
  */
 export class HttpRequest {
+  static {
+    expireRequest = (request, poison) => request.#expire(poison)
+    abortRequest = (request, reason) => request.#fireAbort(reason)
+    isEndedBy = (request, error) => request.#isEndedBy(error)
+    causeOf = (request, error) => (request.#isEndedBy(error) ? request.#abortReason : error)
+    queryValuesOf = (request, name) => valuesOf(request.#readQuery(), name)
+  }
+
   readonly #head: Head
   /** Null when there is none: then one is made as soon as somebody looks at it, which is hardly ever. */
   #given: RequestBody | null
@@ -99,8 +121,7 @@ export class HttpRequest {
     return this.#given
   }
 
-  /** @internal The exchange is over: what is known of the body may not be looked at any more. */
-  expire(poison: boolean): void {
+  #expire(poison: boolean): void {
     this.#isExpired = true
     this.#given?.expire(labelOf(this.#match), poison)
   }
@@ -135,8 +156,7 @@ export class HttpRequest {
    * when it does not ask, or cannot: with a body, with HEAD, in HTTP/1.0. Answer with `response.upgrade`, or as if nothing had been asked.
    */
   get upgrade(): string | null {
-    const { upgrade, contentLength, method } = this.#head
-    return upgrade && contentLength === 0 && method !== 'HEAD' ? this.header('upgrade')!.toLowerCase() : null
+    return upgradeOf(this.#head)
   }
 
   /** What follows the `?`, without it and undecoded. Empty when there is none. */
@@ -146,6 +166,10 @@ export class HttpRequest {
 
   /** The query, decoded as WHATWG urlencoded: `+` is a space. */
   get query(): Pairs {
+    return this.#readQuery()
+  }
+
+  #readQuery(): Pairs {
     if (this.#query === null) {
       const text = this.#head.queryString
       // The head's own limit bounds the number of pairs.
@@ -271,7 +295,7 @@ export class HttpRequest {
     const { contentType } = this.#head
     const label = contentType === null ? undefined : parseMediaType(contentType)?.parameters.get('charset')
     const charset = charsetOf(label)
-    if (charset === null) throw new WeirError('WEIR_CHARSET_UNKNOWN', JSON.stringify(label!.slice(0, SHOWN_LABEL)))
+    if (charset === null) throw new WeirError('WEIR_CHARSET_UNKNOWN', JSON.stringify(label!.slice(0, 40)))
     return charset
   }
 
@@ -365,14 +389,13 @@ export class HttpRequest {
     return this.#abort.signal
   }
 
-  /** @internal Whether an error only says that `signal` has aborted: its reason, or what Node's own make of it. */
-  isEndedBy(error: unknown): boolean {
-    return this.#abortReason !== null && (error === this.#abortReason || (error instanceof Error && error.name === 'AbortError'))
-  }
-
-  /** @internal What is behind an error: why `signal` has aborted, where it says no more than that. */
-  causeOf(error: unknown): unknown {
-    return this.isEndedBy(error) ? this.#abortReason : error
+  #isEndedBy(error: unknown): boolean {
+    if (this.#abortReason === null) return false
+    try {
+      return error === this.#abortReason || (error instanceof Error && error.name === 'AbortError')
+    } catch {
+      return false // what was thrown throws in turn when it is looked at
+    }
   }
 
   /**
@@ -404,16 +427,18 @@ export class HttpRequest {
     throw noJsonForm('a request', 'request.url or request.headers')
   }
 
-  /** @internal The client is gone, or the server has given up. */
-  fireAbort(reason: Error): void {
+  #fireAbort(reason: Error): void {
     if (this.#abortReason !== null) return
     this.#abortReason = reason
-    this.#abort?.abort(reason)
+    if (this.#abort !== null) abortQuietly(this.#abort, reason)
   }
 }
 
-/** Characters of a charset's name that an error shows. */
-const SHOWN_LABEL = 40
+/** @internal The protocols that a client asks to go on with; see `HttpRequest.upgrade`. */
+export function upgradeOf(head: Head): string | null {
+  const { upgrade, contentLength, method } = head
+  return upgrade && contentLength === 0 && method !== 'HEAD' ? head.get('upgrade')!.toLowerCase() : null
+}
 
 /** What a client does must not end a program whose handler looks at the promise later, or never. */
 function neverUnhandled<T>(promise: Promise<T>): Promise<T> {

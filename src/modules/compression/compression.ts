@@ -9,7 +9,8 @@ import type { Module } from '../../app/module-host.ts'
 import { checkNames, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
 import { closeSource, UNREAD } from '../../http/answer/byte-source.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { outgoingOf } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { EncodingChooser } from '../accept-encoding.ts'
 import { CODING_NAMES, type Coding, type CompressionLevels, type ContentEncoding, createCoding, isAvailable } from './codings.ts'
@@ -61,7 +62,7 @@ export function compression(options: CompressionOptions = {}): Module {
   const compressing = new Compressing(options)
   return {
     name: 'compression',
-    install: (host) => void host.beforeSend((session, response) => compressing.apply(session, response)),
+    install: (host) => void host.beforeSend((session, response) => compressing.apply(session, outgoingOf(response))),
   }
 }
 
@@ -90,7 +91,7 @@ class Compressing {
     this.#chooser = new EncodingChooser([...this.#codings.keys()])
   }
 
-  apply(session: HttpSession, response: HttpResponse): void | Promise<void> {
+  apply(session: HttpSession, response: OutgoingResponse): void | Promise<void> {
     if (session.metadata['compression'] === false) return
     if (response.statusCode === 304) return describeUnchanged(session, response)
     const bytes = this.#bytesIn(response)
@@ -114,7 +115,7 @@ class Compressing {
   }
 
   /** The size of what could be compressed, `Infinity` for a stream without a length; null if there is nothing to compress. */
-  #bytesIn(response: HttpResponse): number | null {
+  #bytesIn(response: OutgoingResponse): number | null {
     const { statusCode, content } = response
     if (statusCode === 204 || statusCode === 205) return null
     const type = response.getHeader('Content-Type')
@@ -142,7 +143,7 @@ class Compressing {
     return known
   }
 
-  #compress(session: HttpSession, response: HttpResponse, coding: Coding, takesIdentity: boolean): void | Promise<void> {
+  #compress(session: HttpSession, response: OutgoingResponse, coding: Coding, takesIdentity: boolean): void | Promise<void> {
     const { content } = response
     if (content.kind === 'stream') {
       if (this.#running >= this.#maxConcurrent) return
@@ -161,7 +162,7 @@ class Compressing {
 
   async #compressLater(
     { signal }: HttpSession,
-    response: HttpResponse,
+    response: OutgoingResponse,
     coding: Coding,
     bytes: Uint8Array,
     takesIdentity: boolean,
@@ -178,7 +179,7 @@ class Compressing {
 }
 
 /** A body that became larger is sent uncompressed, unless the client does not accept that. */
-function encode(response: HttpResponse, coding: Coding, bytes: Uint8Array, encoded: Uint8Array, takesIdentity: boolean): void {
+function encode(response: OutgoingResponse, coding: Coding, bytes: Uint8Array, encoded: Uint8Array, takesIdentity: boolean): void {
   if (encoded.length < bytes.length || !takesIdentity) response.encodeAs(coding.name, encoded)
 }
 
@@ -186,7 +187,7 @@ function encode(response: HttpResponse, coding: Coding, bytes: Uint8Array, encod
  * A 304 has no Content-Type, so whether the full response varies is unknown: every 304 varies. Its ETag is the weak one if the client
  * received that (RFC 9110 §15.4.5).
  */
-function describeUnchanged(session: HttpSession, response: HttpResponse): void {
+function describeUnchanged(session: HttpSession, response: OutgoingResponse): void {
   response.vary('Accept-Encoding')
   const etag = response.getHeader('ETag')
   if (etag?.startsWith('"') === true && session.request.header('if-none-match')?.includes(`W/${etag}`) === true) {

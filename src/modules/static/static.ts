@@ -9,10 +9,10 @@ import { join, resolve } from 'node:path'
 import type { Next } from '../../app/middleware.ts'
 import type { Module } from '../../app/module-host.ts'
 import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { openFile, prepareOpenFile } from '../../http/files/file.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
-import type { HttpSession } from '../../http/session.ts'
+import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import { EncodingChooser } from '../accept-encoding.ts'
 import { StaticCache } from './cache.ts'
@@ -253,7 +253,7 @@ class StaticFiles {
   /** A file supports GET, in addition to the methods of a route with the same path. Whatever answers the request lists them in Allow. */
   async #answerOther(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
     const file = await this.#findAny(name)
-    if (file !== null && typeof file === 'object') session.otherMethods = FILE_METHODS
+    if (file !== null && typeof file === 'object') exchangeOf(session).otherMethods = FILE_METHODS
     return next()
   }
 
@@ -261,7 +261,7 @@ class StaticFiles {
     const { request, response } = session
     const variant = this.#variantFor(request, file)
     if (variant.memory === null) return this.#sendFromDisk(session, next, file, variant, attempts - 1)
-    const sending = variant.memory.send(request, response)
+    const sending = variant.memory.send(request, outgoingOf(response))
     return sending === undefined ? response : sending.then(() => response)
   }
 
@@ -272,11 +272,11 @@ class StaticFiles {
     if (coding !== null) response.header('Content-Encoding', coding)
     if (file.variants.length > 1) response.vary('Accept-Encoding')
     const { contentType, cacheControl, fields } = file
-    response.addMissing(fields)
+    outgoingOf(response).addMissing(fields)
     const found = await openFile(path)
     if (typeof found === 'object' && inodeOf(found.stats) === inode) {
       const options = cacheControl === null ? { contentType } : { contentType, cacheControl }
-      await prepareOpenFile(request, response, { path, options }, found)
+      await prepareOpenFile(request, outgoingOf(response), { path, options }, found)
       return response
     }
     if (typeof found === 'object') await found.file.close()

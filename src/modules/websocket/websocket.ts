@@ -10,6 +10,7 @@ import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
 import { checkNames, flag, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
 import { problemOf } from '../../http/answer/problem.ts'
+import { outgoingOf } from '../../http/answer/response.ts'
 import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { HeartbeatTimer } from '../heartbeat-timer.ts'
@@ -184,7 +185,10 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
   /** A request that does not ask for a WebSocket gets a 426 from the core. */
   async #answer(args: Args, session: HttpSession): Promise<unknown> {
     const { request, response, server } = session
-    if (server.stopping.aborted) return response.sendProblem(problemOf(503, 'the server stops'))
+    if (server.stopping.aborted) {
+      outgoingOf(response).sendProblem(problemOf(503, 'the server stops'))
+      return response
+    }
     if (request.upgrade?.includes('websocket')) {
       checkHandshake(session)
       await checkOrigin(this.#isAllowed, session)
@@ -222,5 +226,5 @@ function handshakeOf({ request, response }: HttpSession, offer: string | null): 
     const value = request.header(`sec-websocket-${name}`)
     if (value !== null) headers[`sec-websocket-${name}`] = value
   }
-  return { method: request.method, url: request.url, headers, fields: response.fields ?? [] }
+  return { method: request.method, url: request.url, headers, fields: outgoingOf(response).fields ?? [] }
 }

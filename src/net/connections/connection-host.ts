@@ -1,8 +1,9 @@
 // What the connections of a server share, and where they report what the application does not see.
 
 import type { Limits, Timeouts } from '../../base/limits.ts'
-import type { Application, Exchange } from '../../http/application.ts'
+import type { Application } from '../../http/application.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
+import type { Exchange } from '../../http/session.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { Ticker } from '../time/ticker.ts'
 import type { OpenConnection } from './connections.ts'

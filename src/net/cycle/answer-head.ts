@@ -1,10 +1,10 @@
 // The head of a response, in either protocol: whether a body follows, and which type and length it states (RFC 9110 §6.4.1, §8.6, RFC 9112 §6.3).
 
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { NO_LENGTH } from '../../wire/http1/encode.ts'
 
 /** Whether a body may follow: never after HEAD, 204, 205 and 304. */
-export function mayHaveBody(response: HttpResponse, isHead: boolean): boolean {
+export function mayHaveBody(response: OutgoingResponse, isHead: boolean): boolean {
   const status = response.statusCode
   return status !== 204 && status !== 205 && status !== 304 && !isHead
 }
@@ -14,6 +14,6 @@ export function shownLength(status: number, length: number): number {
   return status === 204 || status === 304 ? NO_LENGTH : status === 205 ? 0 : length
 }
 
-export function shownType(response: HttpResponse): string | null {
-  return response.statusCode === 204 ? null : response.type
+export function shownType({ statusCode, type }: OutgoingResponse): string | null {
+  return statusCode === 204 ? null : type
 }

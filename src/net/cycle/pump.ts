@@ -6,8 +6,12 @@ import { bytesOf, lengthError, type SourceReader } from '../../http/answer/byte-
 export interface PumpTarget {
   /** The client is gone, so nobody needs the rest. */
   readonly isGone: boolean
-  /** Hands on one piece. @returns null, or a promise of the moment at which the client has read enough for the next */
-  write(piece: Uint8Array): Promise<void> | null
+  /**
+   * Hands on one piece.
+   * @param isLast whether the promised length is complete with it; always false without a promise
+   * @returns null, or a promise that resolves when the client has read enough for the next piece
+   */
+  write(piece: Uint8Array, isLast: boolean): Promise<void> | null
 }
 
 /** After so much the event loop gets its turn: a source that never really waits would keep everybody else waiting. */
@@ -30,7 +34,7 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
       if (done === true) break
       const piece = bytesOf(value)
       if (length !== -1 && (rest -= piece.length) < 0) throw lengthError(length, rest)
-      const drained = piece.length === 0 ? null : target.write(piece)
+      const drained = piece.length === 0 ? null : target.write(piece, rest === 0)
       if (drained !== null) await drained
       if (target.isGone) return
       bytes += piece.length

@@ -5,11 +5,12 @@
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { closeSource } from '../../http/answer/byte-source.ts'
-import { HttpResponse } from '../../http/answer/response.ts'
-import type { Exchange } from '../../http/application.ts'
+import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
+import { abortRequest, causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts'
+import type { Exchange } from '../../http/session.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
@@ -72,7 +73,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   protected abstract sendContinue(): void
   /** What has not arrived of the request is not waited for any more. HTTP/1.1 reads nothing after it. */
   protected abstract stopWaiting(): void
-  protected abstract send(response: HttpResponse): void
+  protected abstract send(response: OutgoingResponse): void
   /** All of a streamed answer has been handed over, or its client has left. */
   protected abstract endAnswer(answer: A): void
   /** Shows the client that something is missing. */
@@ -122,7 +123,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     const exchange = this.exchange!
     this.body?.fail(error)
     if (!this.isHandling) this.#answerInstead(exchange, error)
-    else if (error.fault === 'transport') exchange.request.fireAbort(error)
+    else if (error.fault === 'transport') abortRequest(exchange.request, error)
   }
 
   /** A handler that has had its time is answered for. @param elapsedMs since the last tick */
@@ -142,12 +143,12 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.#settle(exchange, this.host.application.refuse(exchange, error))
   }
 
-  #settle(exchange: Exchange, result: HttpResponse | Promise<HttpResponse>): void {
-    if (result instanceof HttpResponse) this.#respond(exchange, result)
+  #settle(exchange: Exchange, result: OutgoingResponse | Promise<OutgoingResponse>): void {
+    if (result instanceof OutgoingResponse) this.#respond(exchange, result)
     else this.#settleLater(exchange, result)
   }
 
-  #settleLater(exchange: Exchange, result: Promise<HttpResponse>): void {
+  #settleLater(exchange: Exchange, result: Promise<OutgoingResponse>): void {
     // With `.catch()` behind it, each request would make one promise more.
     result.then(
       (response) => {
@@ -162,7 +163,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     )
   }
 
-  #respond(exchange: Exchange, response: HttpResponse): void {
+  #respond(exchange: Exchange, response: OutgoingResponse): void {
     if (exchange !== this.exchange || this.answer !== null) return // too late: it has been answered for
     this.deadlines.endRequest()
     if (this.isGone) {
@@ -198,7 +199,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   }
 
   protected expire(): void {
-    this.exchange?.request.expire(this.host.debug)
+    if (this.exchange !== null) expireRequest(this.exchange.request, this.host.debug)
     this.exchange = null
     this.body = null
     this.isHandling = false
@@ -210,7 +211,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   /** Whoever works on it learns that it is of no use any more. */
   interrupt(error: Error): void {
     this.body?.fail(error)
-    this.exchange?.request.fireAbort(error)
+    if (this.exchange !== null) abortRequest(this.exchange.request, error)
   }
 
   /** The exchange is cut off. */
@@ -235,7 +236,8 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   protected loseRecording(error: unknown): void {
     const { recording, answer } = this
     if (recording === null) return
-    if (answer?.isWhole === true) recording.markEnd() // it has been handed over, and its end was about to be noticed
+    if (answer?.isWhole === true)
+      recording.markEnd() // it has been handed over, and its end was about to be noticed
     else recording.breakOff(error)
     this.takeRecording(answer?.bodyBytes ?? 0)
     this.host.observers.end(recording)
@@ -244,9 +246,9 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   /** Something that must not happen, or an answer that cannot be finished: the client sees a break, never a wrong answer. */
   crash(error: Error): void {
     // A source that stops because its client has left is no failure.
-    const request = this.exchange?.request
-    if (request?.isEndedBy(error) !== true) this.host.report(error, this.connection, this.exchange)
-    this.loseRecording(request === undefined ? error : request.causeOf(error))
+    const exchange = this.exchange
+    if (exchange === null || !isEndedBy(exchange.request, error)) this.host.report(error, this.connection, exchange)
+    this.loseRecording(exchange === null ? error : causeOf(exchange.request, error))
     this.breakOff(error)
   }
 
@@ -261,7 +263,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
 }
 
 /** Closes what a response holds that will not be sent. */
-function discardAnswer(response: HttpResponse): void {
+function discardAnswer(response: OutgoingResponse): void {
   response.take()
   const { content } = response
   if (content.kind === 'stream') closeSource(content)

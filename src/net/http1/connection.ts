@@ -17,8 +17,8 @@
 // A client's fault has one exit, `#refuse`: one response, then the connection ends.
 
 import { type LimitError, WeirError } from '../../base/errors.ts'
+import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import { HttpResponse } from '../../http/answer/response.ts'
 import type { TakeOver } from '../../http/answer/response-content.ts'
 import type { ClientCertificate } from '../../http/connection-info.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../wire/http1/connection.ts'
@@ -253,11 +253,9 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.host.ticker.delete(this)
     const socket = new UpgradedSocket(this.#transport, this.#wire.peerEnded, () => this.onClose())
     if (recording !== null) this.records.switchOver(recording, protocol, socket)
-    try {
-      takeOver(socket, rest)
-    } catch (error) {
-      this.#exchange.crash(error as Error)
-    }
+    // An async one may fail later.
+    const taken = async (): Promise<void> => takeOver(socket, rest)
+    taken().catch((error: Error) => this.#exchange.crash(error))
   }
 
   // Time.
@@ -314,7 +312,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   #respondWithoutRequest(error: WeirError): void {
-    const response = new HttpResponse().sendProblem(problemFor(error, this.host.debug))
+    const response = new OutgoingResponse().sendProblem(problemFor(error, this.host.debug))
     sendWhole(this.#wire, response, this.#outbox, this.host.ticker.dateLine, null)
     this.#wire.beginAnswer(true)
     this.#recordHead(error, error.status, this.#wire.takeHeadExcerpt())

@@ -4,9 +4,10 @@
 // that is the connection's part: see its diagram.
 
 import { WeirError } from '../../base/errors.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { TakeOver } from '../../http/answer/response-content.ts'
 import { isTooLarge } from '../../http/body/body-mode.ts'
+import { abortRequest } from '../../http/request/request.ts'
 import type { Head } from '../../wire/head/head.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
 import { CONTINUE } from '../../wire/http1/encode.ts'
@@ -94,7 +95,7 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
 
   /** The client has ended its side. */
   onEnd(): void {
-    if (this.isHandling) this.exchange!.request.fireAbort(new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
+    if (this.isHandling) abortRequest(this.exchange!.request, new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
   }
 
   protected override demand(): void {
@@ -115,7 +116,7 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
 
   // The answer.
 
-  protected override send(response: HttpResponse): void {
+  protected override send(response: OutgoingResponse): void {
     const wire = this.#wire
     const { debug, ticker } = this.host
     if (wire.keepsAlive && !this.#mayFollow(response)) wire.disableKeepAlive()
@@ -133,7 +134,7 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
   }
 
   /** Whether the server lets another request follow. */
-  #mayFollow(response: HttpResponse): boolean {
+  #mayFollow(response: OutgoingResponse): boolean {
     const { limits, isStopping } = this.host
     if (response.closes || isStopping) return false
     if (limits.maxRequestsPerConnection !== null && this.#requests >= limits.maxRequestsPerConnection) return false

@@ -1,7 +1,7 @@
 // A response whose body comes from a source, piece by piece, no faster than the client reads.
 
 import { openSource, type SourceReader } from '../../http/answer/byte-source.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
 import { chunkHead, LAST_CHUNK, NO_LENGTH } from '../../wire/http1/encode.ts'
@@ -18,7 +18,7 @@ const LINE_END = '\r\n'
 
 export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   readonly #wire: WireConnection
-  readonly #response: HttpResponse
+  readonly #response: OutgoingResponse
   readonly #outbox: Outbox
   readonly #dateLine: string
   readonly #recording: Recording | null
@@ -31,7 +31,7 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   #isWhole = false
   readonly #gate = new DrainGate()
 
-  constructor(wire: WireConnection, response: HttpResponse, outbox: Outbox, dateLine: string, recording: Recording | null) {
+  constructor(wire: WireConnection, response: OutgoingResponse, outbox: Outbox, dateLine: string, recording: Recording | null) {
     this.#wire = wire
     this.#response = response
     this.#outbox = outbox

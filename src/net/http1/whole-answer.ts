@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { closeSource } from '../../http/answer/byte-source.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { RequestBody } from '../../http/body/body.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
 import { NO_LENGTH } from '../../wire/http1/encode.ts'
@@ -20,7 +20,7 @@ export const NOT_WHOLE = -1
  */
 export function sendWhole(
   wire: WireConnection,
-  response: HttpResponse,
+  response: OutgoingResponse,
   outbox: Outbox,
   dateLine: string,
   overwritten: RequestBody | null,

@@ -6,7 +6,7 @@ import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { trimBlanks } from '../../base/ascii.ts'
 import { closeSource, openSource, type SourceReader } from '../../http/answer/byte-source.ts'
 import { FRAMING } from '../../http/answer/field-list.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { RequestBody } from '../../http/body/body.ts'
 
 import { mayHaveBody, shownLength, shownType } from '../cycle/answer-head.ts'
@@ -15,7 +15,7 @@ import { type PumpTarget, pump } from '../cycle/pump.ts'
 import type { AnswerUnderWay } from '../cycle/request-cycle.ts'
 import type { Recording } from '../observe/recording.ts'
 
-/** A frame's payload as most clients allow it. So much is handed on at once, and Node tells when all of it has gone. */
+/** The payload of a frame as most clients allow it (RFC 9113 §4.2). A body of up to this size is handed to Node with the head. */
 const PIECE_BYTES = 16 * 1024
 /** What a byte costs at most that a client lets through alone: the head of its frame beside it (RFC 9113 §4.1). */
 const MOST_WRITTEN_PER_BYTE = 10
@@ -31,7 +31,7 @@ export interface AnswerWire {
 export class Http2Answer implements AnswerUnderWay, PumpTarget {
   readonly #wire: AnswerWire
   readonly #stream: ServerHttp2Stream
-  readonly #response: HttpResponse
+  readonly #response: OutgoingResponse
   readonly #dateLine: string
   readonly #isHead: boolean
   /** The whole body, where it is no stream. */
@@ -51,7 +51,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
   constructor(
     wire: AnswerWire,
     stream: ServerHttp2Stream,
-    response: HttpResponse,
+    response: OutgoingResponse,
     dateLine: string,
     isHead: boolean,
     overwritten: RequestBody | null,
@@ -97,12 +97,21 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
   }
 
   /**
-   * 0 when nothing waits for the client, else a number that falls whenever it takes something. How much of a piece has gone Node does not
-   * say; but while it waits, what is written may be of it, up to as much as its bytes one by one would make.
+   * Whether the client has been sent END_STREAM, or never will be. `finish` of the stream does not say so: nghttp2 sends END_STREAM alone
+   * only once the client's windows are open again, although it needs no room in them (RFC 9113 §6.9.1).
+   */
+  get isSent(): boolean {
+    const stream = this.#stream
+    return stream.closed || (stream.writableEnded && stream.state.localClose === 1)
+  }
+
+  /**
+   * 0 when nothing waits for the client, else a number that falls whenever it takes something. Node does not report how much of a piece has
+   * been sent. But while a piece waits, what the connection writes may be part of it, up to what its bytes make one by one.
    */
   get unread(): number {
     const waiting = this.#givenBytes - this.#takenBytes
-    if (!this.#hasBegun || this.#stream.writableFinished || waiting === 0) return 0
+    if (!this.#hasBegun || (waiting === 0 && (!this.#stream.writableEnded || this.isSent))) return 0
     const written = this.#wire.writtenBytes
     this.#writtenBefore ??= written
     const moved = Math.min(written - this.#writtenBefore, MOST_WRITTEN_PER_BYTE * waiting)
@@ -125,49 +134,60 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
     const length = bytes !== null ? bytes.length : hasBody ? 0 : Math.max(0, declaredLength)
     const isEmpty = bytes === null || !hasBody || bytes.length === 0
     this.#begin(length, isEmpty)
-    if (!isEmpty) {
-      this.#givenBytes = bytes.length
-      this.#stream.end(bytes) // in one frame with the end of the stream
-    }
+    if (!isEmpty) this.#giveLast(bytes)
     return true
   }
 
   /** Sends the others. @throws what a streamed body's source throws */
   async send(): Promise<void> {
     const { content, declaredLength } = this.#response
-    this.#stream.on('drain', () => this.#gate.open())
     if (this.#bytes !== null) {
       this.#begin(this.#bytes.length, false)
-      await this.#giveAll(this.#bytes)
+      await this.#giveAll(this.#bytes, true)
     } else if (content.kind === 'stream') {
       this.#source = openSource(content)
       await pump(this.#source, declaredLength, this)
     }
     if (this.#isGone) return
     this.#isWhole = true
-    if (this.#hasBegun) this.#stream.end()
-    else this.#begin(Math.max(0, declaredLength), true)
+    if (!this.#hasBegun) this.#begin(Math.max(0, declaredLength), true)
+    else if (!this.#stream.writableEnded) this.#stream.end()
   }
 
-  write(piece: Uint8Array): Promise<void> | null {
+  write(piece: Uint8Array, isLast: boolean): Promise<void> | null {
     if (!this.#hasBegun) this.#begin(this.#response.declaredLength, false)
-    if (piece.length > PIECE_BYTES) return this.#giveAll(piece)
+    if (isLast || piece.length > this.#stream.writableHighWaterMark) return this.#giveAll(piece, isLast)
     return this.#give(piece) ? null : this.#gate.wait()
   }
 
-  async #giveAll(bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.length && !this.#isGone; at += PIECE_BYTES) {
-      if (!this.#give(bytes.subarray(at, at + PIECE_BYTES))) await this.#gate.wait()
+  /** In pieces of which Node reports each as taken. The last is given when nothing waits before it: only then Node ends the stream in the same frame. */
+  async #giveAll(bytes: Uint8Array, isLast: boolean): Promise<void> {
+    const step = this.#stream.writableHighWaterMark
+    for (let at = 0; at < bytes.length; at += step) {
+      if (this.#takenBytes < this.#givenBytes) await this.#gate.wait()
+      if (this.#isGone) return
+      const piece = bytes.subarray(at, at + step)
+      if (isLast && at + step >= bytes.length) this.#giveLast(piece)
+      else this.#give(piece)
     }
   }
 
   /** @returns false when the client should read first */
   #give(piece: Uint8Array): boolean {
     this.#givenBytes += piece.length
-    return this.#stream.write(piece, () => {
-      this.#takenBytes += piece.length
-      this.#writtenBefore = null
-    })
+    return this.#stream.write(piece, () => this.#take(piece.length))
+  }
+
+  /** Ends the stream with it: an END_STREAM that follows alone may have to wait (see `isSent`). */
+  #giveLast(piece: Uint8Array): void {
+    this.#givenBytes += piece.length
+    this.#stream.end(piece, () => this.#take(piece.length))
+  }
+
+  #take(bytes: number): void {
+    this.#takenBytes += bytes
+    this.#writtenBefore = null
+    if (this.#takenBytes === this.#givenBytes) this.#gate.open()
   }
 
   /** The client is gone. */
@@ -200,7 +220,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
   }
 }
 
-function bytesOf({ content }: HttpResponse, overwritten: RequestBody | null): Uint8Array | null {
+function bytesOf({ content }: OutgoingResponse, overwritten: RequestBody | null): Uint8Array | null {
   if (content.kind === 'text') return Buffer.from(content.text)
   if (content.kind !== 'bytes') return null
   return overwritten?.holds(content.bytes) === true ? new Uint8Array(content.bytes) : content.bytes

@@ -6,8 +6,8 @@
 import type { ServerHttp2Stream } from 'node:http2'
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import { HttpResponse } from '../../http/answer/response.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
 import type { Head } from '../../wire/head/head.ts'
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
@@ -45,6 +45,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
   #isGone = false
   /** What observers are told once the response has been sent. */
   #sending: Recording | null = null
+  /** The stream is to be closed once the client has been sent its answer. */
+  #isClosing = false
 
   constructor(connection: Http2RequestConnection, stream: ServerHttp2Stream) {
     super(connection, new Deadlines(connection.host.timeouts, connection.host.ticker))
@@ -70,7 +72,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     const { host, connection } = this
     host.report(error, connection)
     if (host.observers.hears('head')) this.recording = host.observers.head(error, connection, 'HTTP/2.0')
-    this.send(new HttpResponse().sendProblem(problemFor(error, this.host.debug)))
+    this.send(new OutgoingResponse().sendProblem(problemFor(error, host.debug)))
     if (!this.isGone) this.#read()
   }
 
@@ -139,14 +141,19 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
 
   // The answer.
 
-  protected override send(response: HttpResponse): void {
+  protected override send(response: OutgoingResponse): void {
     const { ticker, debug } = this.host
     const overwritten = debug ? this.body : null
     const answer = new Http2Answer(this.connection, this.#stream, response, ticker.dateLine, this.#isHead, overwritten, this.recording)
     this.answer = answer
     try {
       if (answer.sendWhole()) this.endAnswer(answer)
-      else this.sendStream(answer)
+      else {
+        // A stream that nobody has read, paused or resumed is reset by Node when the last piece of the response has gone, even if END_STREAM
+        // still waits for the client's window. The client would not know that the response is complete.
+        if (this.#hasEnded) this.#stream.pause()
+        this.sendStream(answer)
+      }
     } catch (error) {
       this.crash(error as Error) // a field that Node does not send
     }
@@ -176,7 +183,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     this.answer?.abandon()
     if (this.answer !== null) this.expire()
     // Not `close`: with that Node sends END_STREAM before the error, and the client would take what it has for the whole.
-    if (!this.isGone) setImmediate(() => this.#stream.destroy(error)) // see http2-session-end.ts
+    // With an error of our own: Node looks at its stack, and that of a handler may throw.
+    if (!this.isGone) setImmediate(() => this.#stream.destroy(new WeirError('WEIR_HANDLER_FAILED'))) // see session-end.ts
   }
 
   /** @param error null: all of the response has been sent */
@@ -193,9 +201,18 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     return this.#receivedBytes
   }
 
-  /** The client need not send the rest (RFC 9113 §8.1). A turn later: see http2-session-end.ts. */
+  /** The client need not send the rest (RFC 9113 §8.1). It is told so after END_STREAM: before it, the answer would be incomplete. */
   #close(): void {
-    setImmediate(() => this.#stream.close(NO_ERROR))
+    if (!this.#isClosing) this.#stream.once('finish', () => this.#closeSoon())
+    this.#isClosing = true
+    this.#closeSoon()
+  }
+
+  /** A turn later: see session-end.ts. Where END_STREAM has not been sent by then, `finish` or the next tick tries again. */
+  #closeSoon(): void {
+    setImmediate(() => {
+      if (this.answer?.isSent !== false) this.#stream.close(NO_ERROR)
+    })
   }
 
   protected override expire(): void {
@@ -245,7 +262,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
       this.host.report(late, this.connection, this.exchange)
       this.breakOff(late)
     } else if (deadlines.phase === phase.LINGER) {
-      if (deadlines.isOver) this.#close()
+      if (this.#isClosing || deadlines.isOver) this.#close()
     } else {
       const slow = deadlines.checkPhase(elapsedMs)
       if (slow !== null) {

@@ -9,7 +9,7 @@ import { setImmediate } from 'node:timers'
 import { isPromise } from '../../base/is-promise.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { ExchangeObserver, ExchangeStart, RecordKind } from '../../http/exchange-record.ts'
-import type { Exchange } from '../../http/application.ts'
+import type { Exchange } from '../../http/session.ts'
 import { Recording } from './recording.ts'
 
 /** How long the difference between the two clocks is trusted. Reading a clock costs as much as all the rest of a record. */

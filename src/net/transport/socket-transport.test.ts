@@ -6,13 +6,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
+import { DEFAULT_TIMEOUTS } from '../../base/limits.ts'
+import { TestClock } from '../../testing/test-clock.ts'
+import { Deadlines } from '../time/deadlines.ts'
+import { Ticker } from '../time/ticker.ts'
 import { SocketTransport } from './socket-transport.ts'
 
-/** A transport at one end of a connection, a plain socket at the other, and a promise that resolves when the transport reports its end. */
+/**
+ * A transport at one end of a connection, a plain socket at the other, and a promise that resolves when the transport reports its end.
+ * @param prepare is given the accepted socket before the transport has it
+ */
 async function pair(
   t: TestContext,
   sharesBuffer: boolean,
   path: string | null = null,
+  prepare: (accepted: Socket) => void = () => {},
 ): Promise<{ transport: SocketTransport; client: Socket; closed: Promise<void> }> {
   const server = createServer({ pauseOnConnect: true, allowHalfOpen: true })
   if (path === null) server.listen(0, '127.0.0.1')
@@ -25,6 +33,7 @@ async function pair(
     server.close()
   })
   const [accepted] = (await once(server, 'connection')) as [Socket]
+  prepare(accepted)
   const transport = new SocketTransport(accepted, path === null ? 'tcp' : 'unix', sharesBuffer)
   const closed = new Promise<void>((resolve) => {
     transport.start({ onBytes() {}, onEnd() {}, onDrain() {}, onClose: resolve })
@@ -63,6 +72,36 @@ for (const sharesBuffer of [true, false]) {
     const { transport, closed } = await pair(t, sharesBuffer, join(folder, 'socket'))
     transport.reset()
     await closed
+  })
+}
+
+/** A handle as another release of Node might have it. */
+function hideWriteQueueSize(accepted: Socket): void {
+  const { _handle } = accepted as unknown as { readonly _handle: object }
+  Object.defineProperty(_handle, 'writeQueueSize', { value: undefined })
+}
+
+for (const sharesBuffer of [true, false]) {
+  const mode = sharesBuffer ? 'shared buffer' : 'data events'
+
+  test(`without writeQueueSize, a client that does not read crosses writeTimeout (${mode})`, { timeout: 20_000 }, async (t) => {
+    const { transport, client } = await pair(t, sharesBuffer, null, hideWriteQueueSize)
+    const deadlines = new Deadlines(DEFAULT_TIMEOUTS, new Ticker(new TestClock(), DEFAULT_TIMEOUTS))
+    const elapse = (ms: number): unknown => deadlines.checkWrite(ms, transport.unsentBytes > 0, transport.sentBytes)?.limit
+    client.pause()
+    transport.writeBytes(Buffer.alloc(32 * 1024 * 1024))
+    assert.ok(transport.isBlocked)
+    elapse(0)
+    assert.equal(elapse(DEFAULT_TIMEOUTS.writeTimeout!), undefined)
+    assert.equal(elapse(1), 'writeTimeout')
+
+    const drained = new Promise<void>((resolve) => {
+      transport.handOver({ onBytes() {}, onEnd() {}, onDrain: resolve, onClose() {} })
+    })
+    client.resume()
+    await drained
+    assert.equal(transport.unsentBytes, 0)
+    assert.equal(elapse(DEFAULT_TIMEOUTS.writeTimeout!), undefined)
   })
 }
 

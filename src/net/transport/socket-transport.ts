@@ -10,7 +10,7 @@ import { type Flushable, WriteBatch } from './write-batch.ts'
 const TRANSPORT = Symbol('transport')
 type Carrier = Socket & { [TRANSPORT]?: SocketTransport }
 
-/** Of a socket, as Node has it. Not documented. */
+/** The handle of a socket. It is not documented: any of its members may be missing, and nothing may depend on one. */
 interface Handle {
   readonly bytesWritten?: number
   readonly writeQueueSize?: number
@@ -106,8 +106,12 @@ export class SocketTransport implements Transport, Reader {
   }
 
   get unsentBytes(): number {
-    // Under TLS a write counts as under way until the next turn, also where all of it has gone.
-    const waiting = this.#handle?.writeQueueSize ?? 0
+    const handle = this.#handle
+    if (handle === null || handle === undefined) return 0
+    const waiting = handle.writeQueueSize
+    // `writableLength` alone says less: it includes all of a write until the system has taken its last byte, and under TLS until the next
+    // turn of the event loop even then.
+    if (waiting === undefined) return this.#socket.writableLength
     return waiting === 0 ? 0 : this.#socket.writableLength + waiting
   }
 
@@ -116,7 +120,7 @@ export class SocketTransport implements Transport, Reader {
     return (handle?.bytesWritten ?? 0) - (handle?.writeQueueSize ?? 0)
   }
 
-  /** The kernel takes a large write piece by piece; only the handle knows how far it is, and under TLS the one below, which has it encrypted. */
+  /** The kernel takes a large write piece by piece. Only the handle knows how much is left, and under TLS the one below it, which holds the encrypted bytes. */
   get #handle(): Handle | null | undefined {
     const handle = (this.#socket as unknown as { readonly _handle?: Handle | null })._handle
     return handle?._parent ?? handle

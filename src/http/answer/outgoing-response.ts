@@ -1,0 +1,333 @@
+// A response as the engine knows it: built by a handler through `HttpResponse`, and sent. Everything is checked when it is set, so that
+// nothing can go wrong once bytes are on the wire.
+//
+// No handler ever holds this object. What it does to its `HttpResponse` (replacing methods, freezing it, taking its prototype away) is nothing
+// to what is here.
+
+import { isFieldValue, isToken, LOWER } from '../../base/ascii.ts'
+import { WeirError } from '../../base/errors.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { BYTES_TYPE } from '../../formats/media-type.ts'
+import { jsonTextOf, type Serialize } from '../json-engine.ts'
+import { type ByteSource, closeSource, ownView, takeSource } from './byte-source.ts'
+import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES } from './field-list.ts'
+import { checkedFileOptions, type FileOptions } from './file-options.ts'
+import { NO_CONTENT, type ResponseContent, type TakeOver } from './response-content.ts'
+
+const JSON_TYPE = 'application/json'
+const TEXT_TYPE = 'text/plain; charset=utf-8'
+const HTML_TYPE = 'text/html; charset=utf-8'
+const PROBLEM_TYPE = 'application/problem+json'
+
+/** Methods return the object, so that calls can be chained; the last body wins. For what they mean see `HttpResponse`. */
+export class OutgoingResponse {
+  readonly #serialize: Serialize
+  #status = 200
+  #reason = ''
+  #type: string | null = null
+  /** The handler has set the type itself: no body changes it. */
+  #isTypeSet = false
+  #fields: string[] | null = null
+  #content: ResponseContent = NO_CONTENT
+  #answered = false
+  #closes = false
+  #declaredLength = -1
+  /** Type, length and validators are those of a file. */
+  #describesFile = false
+  #isClaimed = false
+  #taken = false
+
+  /** @param serialize how `json` makes text of a value; `JSON.stringify` unless the server has its own engine */
+  constructor(serialize: Serialize = JSON.stringify) {
+    this.#serialize = serialize
+  }
+
+  get statusCode(): number {
+    return this.#status
+  }
+
+  get content(): ResponseContent {
+    return this.#content
+  }
+
+  status(code: number, reason = ''): this {
+    this.#change()
+    if (!Number.isInteger(code) || code < 200 || code > 599) throw new WeirError('WEIR_RESPONSE_STATUS', shown(code))
+    if (reason !== '' && (typeof reason !== 'string' || !isFieldValue(reason)))
+      throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'reason phrase')
+    this.#status = code
+    this.#reason = reason
+    this.#answered = true
+    return this
+  }
+
+  header(name: string, value: string | number): this {
+    return this.#setField(name, textOf(name, value), true)
+  }
+
+  appendHeader(name: string, value: string | number): this {
+    return this.#setField(name, textOf(name, value), false)
+  }
+
+  removeHeader(name: string): this {
+    this.#change()
+    if (/^content-type$/i.test(name)) {
+      this.#type = null
+      this.#isTypeSet = false
+    }
+    if (/^content-length$/i.test(name)) this.#declaredLength = -1
+    if (/^connection$/i.test(name)) this.#closes = false
+    dropField(this.#fields, name)
+    return this
+  }
+
+  getHeader(name: string): string | null {
+    const wanted = name.toLowerCase()
+    if (wanted === 'content-type') return this.#type
+    if (wanted === 'content-length') return this.#declaredLength === -1 ? null : String(this.#declaredLength)
+    if (wanted === 'connection' && this.#closes) return 'close'
+    return firstValue(this.#fields, wanted)
+  }
+
+  /** The value of all lines of a field whose value is a list, as one (RFC 9110 §5.3); null without one. */
+  listHeader(name: string): string | null {
+    return joinedValue(this.#fields, name)
+  }
+
+  vary(...names: readonly string[]): this {
+    const all = (this.listHeader('Vary') ?? '').split(/[ \t]*,[ \t]*/).filter((one) => one !== '')
+    const added = names.filter((name) => !all.some((one) => one === '*' || one.toLowerCase() === name.toLowerCase()))
+    return added.length === 0 ? this : this.header('Vary', [...all, ...added].join(', '))
+  }
+
+  contentType(value: string): this {
+    this.#change()
+    if (typeof value !== 'string' || !isFieldValue(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Content-Type')
+    this.#type = value
+    this.#isTypeSet = true
+    return this
+  }
+
+  json(value: unknown): this {
+    return this.#setText(jsonTextOf(value, this.#serialize), JSON_TYPE)
+  }
+
+  text(text: string): this {
+    return this.#setText(text, TEXT_TYPE)
+  }
+
+  html(html: string): this {
+    return this.#setText(html, HTML_TYPE)
+  }
+
+  body(bytes: Uint8Array, type?: string): this {
+    if (!(bytes instanceof Uint8Array)) throw unsendable(bytes, 'bytes')
+    return this.#setContent({ kind: 'bytes', bytes: ownView(bytes) }, type, BYTES_TYPE)
+  }
+
+  stream(source: ByteSource, type?: string): this {
+    if (typeof source !== 'object' || source === null || !(Symbol.asyncIterator in source)) throw unsendable(source, 'a stream')
+    return this.#setContent({ kind: 'stream', ...takeSource(source) }, type, BYTES_TYPE)
+  }
+
+  file(path: string, options?: FileOptions): this {
+    if (typeof path !== 'string') throw unsendable(path, 'a path')
+    return this.#setContent({ kind: 'file', file: { path, options: checkedFileOptions(options) } }, undefined, null)
+  }
+
+  encodeAs(coding: string, encoded: Uint8Array | ByteSource): this {
+    this.header('Content-Encoding', coding)
+    const etag = this.getHeader('ETag')
+    if (etag?.startsWith('"') === true) this.header('ETag', `W/${etag}`)
+    for (const name of OF_THE_BYTES) this.removeHeader(name)
+    this.#content = encoded instanceof Uint8Array ? { kind: 'bytes', bytes: ownView(encoded) } : { kind: 'stream', ...takeSource(encoded) }
+    return this
+  }
+
+  redirect(url: string, status = 302): this {
+    if (status < 300 || status > 399) throw new WeirError('WEIR_RESPONSE_STATUS', `${status} is no redirect`)
+    // Control characters are refused below, not encoded: nobody means them.
+    const location = textOf('Location', url).replace(/[^\u0000-\u007e]|[ "<>\\^`{|}]/gu, (char) =>
+      /[\ud800-\udfff]/.test(char) && char.length === 1 ? '%EF%BF%BD' : encodeURIComponent(char),
+    )
+    return this.header('Location', location).status(status).#setContent(NO_CONTENT, undefined, null)
+  }
+
+  upgrade(protocol: string, takeOver: TakeOver): this {
+    if (typeof protocol !== 'string' || !isToken(protocol)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Upgrade')
+    if (typeof takeOver !== 'function') throw unsendable(takeOver, 'a function that takes the connection over')
+    return this.#setContent({ kind: 'upgrade', protocol, takeOver }, undefined, null)
+  }
+
+  noContent(): this {
+    return this.status(204).#setContent(NO_CONTENT, undefined, null)
+  }
+
+  /** Sends a problem document (RFC 9457) with its status. */
+  sendProblem(problem: { readonly status: number }): this {
+    this.status(problem.status)
+    this.#isTypeSet = false
+    return this.#setContent({ kind: 'text', text: JSON.stringify(problem) }, undefined, PROBLEM_TYPE)
+  }
+
+  #setText(text: string, type: string): this {
+    this.#change()
+    if (typeof text !== 'string') throw unsendable(text, 'text')
+    this.#replaceContent({ kind: 'text', text })
+    if (!this.#isTypeSet) this.#type = type
+    this.#answered = true
+    return this
+  }
+
+  #setContent(content: ResponseContent, type: string | undefined, fallbackType: string | null): this {
+    this.#change()
+    this.#replaceContent(content)
+    if (type !== undefined) this.contentType(type)
+    else if (!this.#isTypeSet) this.#type = fallbackType
+    this.#answered = true
+    return this
+  }
+
+  /** A stream that will not be sent is closed: it may hold a file or a connection. */
+  #replaceContent(content: ResponseContent): void {
+    const old = this.#content
+    this.#content = content
+    if (this.#describesFile) this.#dropRepresentation()
+    else if (old.kind === 'stream') this.#declaredLength = -1
+    if (old.kind === 'stream' && (content.kind !== 'stream' || content.source !== old.source)) closeSource(old)
+  }
+
+  #setField(name: string, value: string, replaces: boolean): this {
+    this.#change()
+    if (typeof name !== 'string' || !isToken(name) || !isFieldValue(value))
+      throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', JSON.stringify(name))
+    const letter = name.charCodeAt(0) | LOWER
+    if (letter === 0x63 && /^content-type$/i.test(name)) return this.contentType(value)
+    if (letter === 0x63 && /^content-length$/i.test(name)) return this.#declareLength(value)
+    if (FRAMING.test(name)) {
+      if (!/^connection$/i.test(name) || !/^(?:close|keep-alive)$/i.test(value)) {
+        throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${name} is the server's own`)
+      }
+      this.#closes = /^close$/i.test(value)
+      return this
+    }
+    if (replaces) dropField(this.#fields, name)
+    this.#fields ??= []
+    this.#fields.push(name, value)
+    return this
+  }
+
+  /** A length that a streamed body promises; other bodies know their own. */
+  #declareLength(value: string): this {
+    if (!/^\d{1,15}$/.test(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Content-Length is not a number of bytes')
+    this.#declaredLength = Number(value)
+    return this
+  }
+
+  #change(): void {
+    if (this.#taken) throw new WeirError('WEIR_RESPONSE_SENT')
+  }
+
+  /** Whether a handler has said what to answer; fields alone do not. */
+  get isAnswered(): boolean {
+    return this.#answered
+  }
+
+  get reasonPhrase(): string {
+    return this.#reason
+  }
+
+  get type(): string | null {
+    return this.#type
+  }
+
+  /** Name, value, name, value; without Content-Type. */
+  get fields(): readonly string[] | null {
+    return this.#fields
+  }
+
+  /** The fields of a response that has none yet: checked before, and written once for many responses. */
+  begin(fields: readonly string[]): void {
+    this.#fields = [...fields]
+  }
+
+  /** Sets fields that nobody has set. @param fields names and values in turn */
+  addMissing(fields: readonly string[]): void {
+    for (let i = 0; i < fields.length; i += 2) if (this.getHeader(fields[i]!) === null) this.header(fields[i]!, fields[i + 1]!)
+  }
+
+  /** Whether the handler asked for `Connection: close`. */
+  get closes(): boolean {
+    return this.#closes
+  }
+
+  /** Length that was promised for a stream, -1 when none was. */
+  get declaredLength(): number {
+    return this.#declaredLength
+  }
+
+  /** Whether it is on its way: what a handler says now comes too late. */
+  get isTaken(): boolean {
+    return this.#taken
+  }
+
+  /** The body and what describes it are those of a file: they go together when another body comes. */
+  describesFile(): void {
+    this.#describesFile = true
+  }
+
+  /** One response answers one request: what was prepared for one client is not another's. @throws WEIR_RESPONSE_SENT */
+  claim(): void {
+    if (this.#isClaimed || this.#taken) throw new WeirError('WEIR_RESPONSE_SENT')
+    this.#isClaimed = true
+  }
+
+  /** Says that the resource is there under another protocol only. */
+  offerUpgrade(protocol: string): void {
+    dropField(this.#fields, 'upgrade')
+    dropField(this.#fields, 'connection')
+    this.#fields ??= []
+    this.#fields.push('Upgrade', protocol, 'Connection', 'Upgrade')
+  }
+
+  /** Another response is sent in its place. */
+  discard(): void {
+    if (this.#taken) return
+    this.#replaceContent(NO_CONTENT)
+  }
+
+  /** From here on nothing may change: the bytes are on their way. */
+  take(): void {
+    this.#taken = true
+  }
+
+  /** Makes room for the answer of an error: the body and what describes it go, all else (cookies, CORS) stays. */
+  clearRepresentation(): void {
+    this.#taken = false
+    this.#replaceContent(NO_CONTENT)
+    this.#dropRepresentation()
+    this.#reason = ''
+    this.#answered = false
+    this.#status = 200
+  }
+
+  #dropRepresentation(): void {
+    if (this.#status === 206) this.#status = 200
+    this.#describesFile = false
+    this.#type = null
+    this.#isTypeSet = false
+    this.#declaredLength = -1
+    dropRepresentation(this.#fields)
+  }
+}
+
+function textOf(name: string, value: string | number): string {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number') return String(value)
+  throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} is ${kindOf(value)}`)
+}
+
+/** For callers that no compiler has checked: what cannot be sent must not be found out when the answer is on its way. */
+function unsendable(value: unknown, wanted: string): WeirError {
+  return new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(value)} is not ${wanted}`)
+}

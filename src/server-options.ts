@@ -1,0 +1,84 @@
+// The options of a server, and their check: programs that no compiler has checked are told by name what is wrong.
+
+import type { OnError } from './app/dispatch.ts'
+import type { Logger } from './app/logger.ts'
+import { WeirError } from './base/errors.ts'
+import { kindOf, shown } from './base/kind-of.ts'
+import type { Limits, Timeouts } from './base/limits.ts'
+import { checkNames, invalid, namesOf } from './base/options.ts'
+import { checkEngine, type JsonEngine } from './http/json-engine.ts'
+import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
+
+export interface ServerOptions {
+  /** Address to listen on. Default `127.0.0.1`: whoever wants more says so (`0.0.0.0`, `::`). */
+  readonly address?: string
+  /** Port to listen on. Default 0: any free port; `server.port` tells which. */
+  readonly port?: number
+  /** Path of a Unix socket to listen on instead: at most 107 bytes on Linux, 103 on macOS and BSD. */
+  readonly unixSocket?: string
+  /** Speaks TLS: certificate, key and so on, as `node:tls` takes them, and certificates by server name. */
+  readonly tls?: ServerTlsOptions
+  /** Speaks HTTP/2 beside HTTP/1.1, as the client chooses. Needs `tls`. Default false. */
+  readonly http2?: boolean
+  /** Several places to listen on, in place of `address`, `port`, `unixSocket`, `tls` and `http2`. */
+  readonly listen?: readonly ListenOptions[]
+  readonly limits?: Partial<Limits>
+  readonly timeouts?: Partial<Timeouts>
+  /** Default: `JSON`. */
+  readonly jsonEngine?: JsonEngine
+  /**
+   * Where errors are reported that the client is not told of. Default `console`; null: nowhere. A logger with a `child` function, such as
+   * pino, is called as `error({ err, requestId }, message)`, any other as `error(message, error)`.
+   */
+  readonly logger?: Logger | null
+  readonly onError?: OnError
+  /** Shows errors to clients, and overwrites the memory of expired bodies. Never in production. Default false. */
+  readonly debug?: boolean
+  /** Whether connections share one receive buffer, where Node can. Default true; false reads with `data` events, a little slower. */
+  readonly sharedReceiveBuffer?: boolean
+}
+
+const OPTION_NAMES = namesOf<ServerOptions>()([
+  'address',
+  'port',
+  'unixSocket',
+  'tls',
+  'http2',
+  'listen',
+  'limits',
+  'timeouts',
+  'jsonEngine',
+  'logger',
+  'onError',
+  'debug',
+  'sharedReceiveBuffer',
+])
+
+/** The options of either constructor. @throws WEIR_OPTION_INVALID for a port or options without an address: they would be lost */
+export function settingsOf(first?: string | ServerOptions, port?: number, options?: ServerOptions): ServerOptions {
+  if (typeof first === 'string') return { ...options, address: first, ...(port === undefined ? {} : { port }) }
+  if (port !== undefined || options !== undefined)
+    throw invalid('new HttpServer(address, port, options)', `address is ${shown(first)}, not a text`)
+  return first === undefined ? {} : first
+}
+
+/**
+ * Refuses misspelt options, which would be limits that do not hold, and wrong ones, which would only show with the first error.
+ * @throws WEIR_OPTION_INVALID
+ */
+export function checkOptions(options: ServerOptions): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new WeirError('WEIR_OPTION_INVALID', `new HttpServer(address, port, options) or (options), not ${kindOf(options)}`)
+  }
+  checkNames('new HttpServer()', options, OPTION_NAMES)
+  const { logger = null, onError = null, jsonEngine = null } = options
+  const refuse = (what: string): never => {
+    throw new WeirError('WEIR_OPTION_INVALID', what)
+  }
+  if (logger !== null && typeof logger.error !== 'function') refuse('logger has no error(message, detail)')
+  if (onError !== null && typeof onError !== 'function') refuse('onError is no function')
+  checkEngine('new HttpServer()', jsonEngine)
+  for (const name of ['debug', 'sharedReceiveBuffer'] as const) {
+    if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is neither true nor false`)
+  }
+}
