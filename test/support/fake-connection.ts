@@ -44,6 +44,10 @@ export class FakeConnection implements Transport {
   isPaused = false
   /** How the server has ended the connection, if it has. `end`: only its own side. */
   fate: 'open' | 'end' | 'destroyed' | 'reset' = 'open'
+  get isDestroyed(): boolean {
+    return this.fate === 'destroyed' || this.fate === 'reset'
+  }
+
   readonly remoteAddress = '192.0.2.1'
   readonly remotePort = 1
   readonly isSecure = false

@@ -212,6 +212,15 @@ class Simulation {
     for (const [session, ends] of this.#ends) {
       if (ends.length !== 1) this.#blame(`${session.request.path} began once, and ended ${ends.length} times for observers`)
     }
+    for (const [client, connection] of this.#connections) {
+      const accepted = this.#accepted.filter((one) => one.connection === connection)
+      for (const [n, { request }] of accepted.entries()) {
+        const record = [...this.#ends].find(([session]) => session.request === request)?.[1][0]
+        const received = client.statuses[n] ?? null
+        if (received !== null && record?.status !== received) this.#blame(`the client received ${received}, observers ${record?.status}`)
+        if (received === null && record?.outcome === 'completed') this.#blame(`${request.path} was completed, but not received`)
+      }
+    }
   }
 
   /** The application, with a record of what it receives and what it does with it. */

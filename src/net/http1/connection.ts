@@ -105,7 +105,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   get hasSentAll(): boolean {
-    return this.#outbox.isEmpty && this.#transport.unsentBytes === 0
+    return this.#outbox.isEmpty && this.#transport.unsentBytes === 0 && !this.#transport.isDestroyed
   }
 
   get writesSoon(): boolean {
