@@ -22,7 +22,6 @@ import { resolveLimits, resolveTimeouts } from './base/limits.ts'
 import { checkNames, invalid, listOf, namesOf } from './base/options.ts'
 import type { ExchangeObserver } from './http/exchange-record.ts'
 import { noJsonForm } from './http/json-engine.ts'
-import { labelOf } from './http/route-info.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
@@ -112,7 +111,8 @@ export class HttpServer implements ModuleHost {
         if (exchange === null) logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
         else {
           const { requestId, head, match } = exchange
-          const text = `weir: the response to ${head.method} ${head.url} was aborted (${labelOf(match)})`
+          const route = match.route === null ? '' : `, route ${match.route.label}`
+          const text = `weir: the response to ${head.method} ${head.url} was aborted${route}`
           logError(logger, text, error, { requestId, connectionId })
         }
       },

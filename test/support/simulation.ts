@@ -220,7 +220,8 @@ class Simulation {
         if (received !== null && record?.status !== received) this.#blame(`the client received ${received}, observers ${record?.status}`)
         // A body that ends with the connection is not complete for a client that does not see that end.
         const mayEndLater = client.plans[n]!.title.includes('HTTP/1.0')
-        if (received === null && record?.outcome === 'completed' && !mayEndLater) this.#blame(`${request.path} was completed, but not received`)
+        if (received === null && record?.outcome === 'completed' && !mayEndLater)
+          this.#blame(`${request.path} was completed, but not received`)
       }
     }
   }

@@ -29,8 +29,6 @@ export interface RequestConnection extends ConnectionInfo {
 export interface AnswerUnderWay {
   /** Whether bytes of it may have reached the client. */
   readonly hasBegun: boolean
-  /** Whether all of it has been handed over. */
-  readonly isWhole: boolean
   /** Bytes of the body that have been handed over. */
   readonly bodyBytes: number
   /** Sends all of it. @throws what its source throws */
@@ -236,9 +234,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   protected loseRecording(error: unknown): void {
     const { recording, answer } = this
     if (recording === null) return
-    if (answer?.isWhole === true)
-      recording.markEnd() // it has been handed over, and its end was about to be noticed
-    else recording.breakOff(error)
+    recording.breakOff(error)
     this.takeRecording(answer?.bodyBytes ?? 0)
     this.host.observers.end(recording)
   }

@@ -28,7 +28,6 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   #source: SourceReader | null = null
   #quietMs = 0
   #bodyBytes = 0
-  #isWhole = false
   readonly #gate = new DrainGate()
 
   constructor(wire: WireConnection, response: OutgoingResponse, outbox: Outbox, dateLine: string, recording: Recording | null) {
@@ -47,11 +46,6 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
     return this.#wire.writing !== state.HEAD
   }
 
-  /** Whether all of it has been handed over. */
-  get isWhole(): boolean {
-    return this.#isWhole
-  }
-
   /** Bytes of the body that have been handed over. */
   get bodyBytes(): number {
     return this.#bodyBytes
@@ -68,7 +62,6 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
     this.#source = openSource(content)
     await pump(this.#source, this.#declared, this)
     if (this.isGone) return
-    this.#isWhole = true
     if (!this.hasBegun) this.#outbox.addText(this.#begin(Math.max(0, this.#declared)))
     else if (this.#isChunked) this.#outbox.addText(LAST_CHUNK)
     this.#outbox.flush()

@@ -38,7 +38,6 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
   readonly #bytes: Uint8Array | null
   readonly #recording: Recording | null
   #hasBegun = false
-  #isWhole = false
   #isGone = false
   #givenBytes = 0
   #takenBytes = 0
@@ -70,11 +69,6 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
   /** Whether bytes of it may have reached the client. */
   get hasBegun(): boolean {
     return this.#hasBegun
-  }
-
-  /** Whether all of it has been handed over. */
-  get isWhole(): boolean {
-    return this.#isWhole
   }
 
   /** Bytes of the body that have been handed over. */
@@ -149,7 +143,6 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
       await pump(this.#source, declaredLength, this)
     }
     if (this.#isGone) return
-    this.#isWhole = true
     if (!this.#hasBegun) this.#begin(Math.max(0, declaredLength), true)
     else if (!this.#stream.writableEnded) this.#stream.end()
   }
