@@ -1,6 +1,6 @@
-// How many answers end in these bytes? Fast, because it runs in the load generator for each of them: a server's heads look alike, so
-// the place of Content-Length's value in the last head is tried first, and the head is read in full only where it is not there. Chunked answers
-// are read from their beginning until they are whole: they are small.
+// Counts the responses that end in the given bytes. It is fast, because the load generator calls it for every piece that it receives. The
+// heads from one server look alike, so it first tries the place where Content-Length's value was in the last head, and reads the head in
+// full only if the value is not there. Chunked responses are read from their beginning until they are complete, because they are small.
 
 const CR = 13
 const LF = 10
@@ -8,7 +8,7 @@ const ZERO = 48
 const LENGTH_FIELD = 'content-length: '
 const CHUNKED_FIELD = '\r\ntransfer-encoding: chunked\r\n'
 
-/** Where the chunked body that begins at `at` ends, 0 if not all of it is there. It must have no trailers. */
+/** Where the chunked body that begins at `at` ends; 0 if it is incomplete. It must have no trailers. */
 export function endOfChunks(bytes, at, end) {
   for (let from = at; ; ) {
     const lineEnd = bytes.indexOf('\r\n', from, 'latin1')
@@ -21,15 +21,15 @@ export function endOfChunks(bytes, at, end) {
 }
 
 export class AnswerCounter {
-  /** What was wrong, when `count` gave -1. */
+  /** What was wrong if `count` returned -1. */
   complaint = ''
 
-  #left = 0 // bytes still to come of an answer whose head is known
-  #carried = null // the beginning of a head that was cut
-  #valueAt = 0 // learned from the last head: where the value of Content-Length begins,
-  #tail = 0 // and how many bytes of head follow it
+  #left = 0 // remaining bytes of a response whose head is known
+  #carried = null // the beginning of an incomplete head
+  #valueAt = 0 // learned from the last head: where the value of Content-Length begins
+  #tail = 0 // and how many bytes of the head follow it
 
-  /** @returns {number} answers completed by the first `length` bytes of `bytes`; -1 for what is no answer with status 200 */
+  /** @returns {number} how many responses the first `length` bytes of `bytes` complete; -1 for anything but responses with status 200 */
   count(bytes, length) {
     let buffer = bytes
     let end = length
@@ -66,7 +66,7 @@ export class AnswerCounter {
     return answers
   }
 
-  /** Bytes of the answer that begins at `at`, 0 if its head is not whole, -1 if it is no good. */
+  /** Size of the response that begins at `at`; 0 if its head is incomplete, -1 if it is not acceptable. */
   #sizeAt(bytes, at, end) {
     if (this.#valueAt > 0) {
       let p = at + this.#valueAt

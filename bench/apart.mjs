@@ -1,4 +1,4 @@
-// What is measured in its own way, after the workloads: `{ id, title, isQuick, measure({ pinning, quick, say }) → Markdown }`.
+// Parts that are measured in their own way, after the workloads: `{ id, title, isQuick, measure({ pinning, quick, say }) → Markdown }`.
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'

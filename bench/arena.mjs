@@ -1,8 +1,8 @@
-// The HTTP/1.1 profiles of HttpArena (http-arena.com), which w12 is: what is asked for and what is right, in our own words.
+// The HTTP/1.1 profiles of HttpArena (http-arena.com), which w12 implements: what is requested and what is right, in our own words.
 //
-// - baseline: the sum of two query values; of these and a body that is a number, with Content-Length or in chunks; text/plain.
+// - baseline: the sum of two query values, or of these and a body that is a number, with Content-Length or in chunks; text/plain.
 // - json: the first `count` of fifty items, each with `total` = price × quantity × m. The pairs of count and m are HttpArena's.
-// - upload: how many bytes the body has, counted as they are read, not taken from the head.
+// - upload: the number of bytes in the body, counted as they are read, not taken from the head.
 import { seededNumbers } from './message.mjs'
 
 const ITEM_COUNT = 50
@@ -34,7 +34,7 @@ export const COUNTS_AND_FACTORS = [
   [50, 6],
 ]
 
-/** What a handler of `/json/:count?m=` answers with, anew for every request. */
+/** What a handler of `/json/:count?m=` responds with, created anew for every request. */
 export function firstItems(count, m) {
   const items = ITEMS.slice(0, count).map(({ id, name, category, price, quantity, active, tags, rating }) => {
     return { id, name, category, price, quantity, active, tags, rating, total: price * quantity * m }

@@ -1,5 +1,5 @@
-// Where Bun's executable is. The package `bun` puts it in its own `bin` when its install script runs, which npm may not allow; the
-// package of the platform has it either way.
+// Finds Bun's executable. The install script of the package `bun` puts it in the package's own `bin`, but npm may not allow the script to
+// run. The package for the platform always has it.
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -24,6 +24,6 @@ function platformPackages() {
 
 const path = [`${modules}bun/bin/bun.exe`, ...platformPackages()].find(runs)
 
-/** What a server module needs of it: `runtime`, and `missing` where there is none. */
+/** What a server module needs from it: `runtime`, and `missing` if there is none. */
 export const runtime = path
 export const missing = path === undefined ? 'the npm package bun has no executable that runs here' : undefined

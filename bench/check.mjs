@@ -1,5 +1,5 @@
-// Before a server is timed, every request of the workload is sent to it, and every answer must be the right one: status, media type,
-// framing, Date, a connection that stays open, the body byte for byte once it is decoded. A quick wrong answer would otherwise win.
+// Before a server is timed, every request of the workload is sent to it, and every response must be right: status, media type, framing,
+// Date, a connection that stays open, and the decoded body byte for byte. Otherwise a quick wrong response would win.
 import { connect } from 'node:net'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
@@ -7,7 +7,7 @@ import { endOfChunks } from './answer-counter.mjs'
 
 const PATIENCE_MS = 20_000
 
-/** Rejects with what is wrong and with which request. With `depth`, the requests go out in batches of that many. */
+/** Rejects with what is wrong and for which request. With `depth`, the requests are sent in batches of that size. */
 export async function checkAnswers(port, { exchanges, depth }, { answersOneBody = false } = {}) {
   const expected = answersOneBody ? exchanges.slice(0, depth) : repeatedToFill(exchanges, depth)
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
@@ -18,13 +18,13 @@ export async function checkAnswers(port, { exchanges, depth }, { answersOneBody 
 
   await new Promise((resolve, reject) => {
     socket.on('error', reject)
-    socket.on('close', () => reject(new Error(`closed after ${answered} of ${expected.length} answers`)))
+    socket.on('close', () => reject(new Error(`closed after ${answered} of ${expected.length} responses`)))
     socket.on('connect', sendBatch)
     socket.on('data', (chunk) => {
       received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
       try {
         for (let answer = takeAnswer(received); answer !== null; answer = takeAnswer(received)) {
-          if (answered === expected.length) throw new Error('more answers than requests')
+          if (answered === expected.length) throw new Error('more responses than requests')
           received = received.subarray(answer.length)
           compare(answer, expected[answered])
           answered++
@@ -38,13 +38,13 @@ export async function checkAnswers(port, { exchanges, depth }, { answersOneBody 
   }).finally(() => socket.destroy())
 }
 
-/** A batch that is not full would never be answered in the rhythm of the workload. */
+/** The server would wait for an incomplete batch, unlike in the workload. */
 function repeatedToFill(exchanges, depth) {
   const batches = Math.ceil(exchanges.length / depth)
   return Array.from({ length: batches * depth }, (_, i) => exchanges[i % exchanges.length])
 }
 
-/** The first whole answer in the bytes, or null if there is none yet. */
+/** Takes the first complete response from the bytes; null if there is none yet. */
 function takeAnswer(bytes) {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd === -1) return null
@@ -79,7 +79,7 @@ function joinChunks(bytes) {
   }
 }
 
-/** Names of the same type (RFC 9239 §6). */
+/** Different names of the same type (RFC 9239 §6). */
 const OTHER_NAMES = { 'application/javascript': 'text/javascript' }
 const DECODERS = { br: brotliDecompressSync, gzip: gunzipSync }
 

@@ -1,4 +1,4 @@
-// A child process to talk to: one question at a time over IPC, each with one answer. Used for servers and for the load generator.
+// A child process that answers one question at a time over IPC. Used for servers and for the load generator.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -6,7 +6,7 @@ import { onCore } from './machine.mjs'
 
 const PATIENCE_MS = 60_000
 
-/** Every child that is still running, so that none outlives the bench. */
+/** All running children, so that none outlives the bench. */
 const running = new Set()
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
@@ -33,7 +33,7 @@ export class Child {
     })
   }
 
-  /** The next message of the child. */
+  /** The next message from the child. */
   heard() {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.#settle(new Error(`${this.#name} has not answered for ${PATIENCE_MS} ms`)), PATIENCE_MS)
@@ -47,7 +47,7 @@ export class Child {
     return answer
   }
 
-  /** Ends it, and resolves when it is gone: a dying process would still use its core. */
+  /** Stops it, and resolves when it is gone, because a dying process would still use its core. */
   async stop() {
     if (!running.has(this.#child)) return
     const gone = new Promise((resolve) => this.#child.once('exit', resolve))

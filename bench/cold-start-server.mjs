@@ -1,5 +1,6 @@
-// The process that w10 starts: `cold-start-server.mjs <name>`. It imports one server, listens, says so in one line on stdout, and answers
-// everything with the CPU time it has used until then. No IPC and no stream for stdout: both would load node:net before it is asked for.
+// The process that w10 starts: `cold-start-server.mjs <name>`. It imports one server, listens, reports that in one line on stdout, and
+// responds to everything with the CPU time that it has used so far. It uses neither IPC nor a stream for stdout, because both would load
+// node:net early.
 import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
@@ -14,7 +15,7 @@ const SERVERS = {
     },
   },
   'node:http': { load: () => import('node:http'), start: startNodeHttp },
-  // Since Node 22 an import of it loads fetch and WebSocket as well, for it gives the classes of these away; a require does not.
+  // Since Node 22, importing it also loads fetch and WebSocket, because it exports their classes. Requiring it does not.
   'node:http, by require': {
     load: () => process.getBuiltinModule('node:module').createRequire(import.meta.url)('node:http'),
     start: startNodeHttp,

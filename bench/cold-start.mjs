@@ -1,5 +1,5 @@
-// w10: from `spawn` to the first answer, and what importing the server takes of it, for weir, bare node:http and bare node:net. A process of
-// its own each time, all on one core, in turns. The files are in the page cache: what a disk costs is not in it.
+// w10: the time from `spawn` to the first response, and the share of importing the server, for weir, bare node:http and bare node:net. Each
+// start is a new process, all on one core, in turns. The files are in the page cache, so the time of a disk is not included.
 //
 //   node bench/cold-start.mjs [--rounds 30]
 import { spawn } from 'node:child_process'
@@ -29,7 +29,7 @@ export async function coldStart({ rounds, pinning, say = () => {} }) {
     for (let i = 0; i < SERVERS.length; i++) {
       const name = SERVERS[(i + round + 1) % SERVERS.length]
       const values = await startOnce(name, pinning)
-      if (round >= 0) found.get(name).push(values) // the first fills the page cache
+      if (round >= 0) found.get(name).push(values) // the first round fills the page cache
     }
   }
   const lines = [

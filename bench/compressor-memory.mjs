@@ -1,9 +1,9 @@
-// What a stream holds while it is compressed: how much RSS grows with each one that lasts, at the settings that weir/compression uses.
+// The memory of a compressed stream: how much RSS grows with each open one, with the settings that weir/compression uses.
 //
 //   npm run compile && node bench/compressor-memory.mjs [--streams 64] [--kib 4096]
 //
-// Each coding has a process of its own. Every stream is given hexadecimal digits of random bytes (text that halves), flushed every 64 KiB,
-// read to where it was flushed, and kept open. One stream is made before the count begins.
+// Each coding has its own process. Every stream gets hexadecimal digits of random bytes (text that compresses to half), is flushed every 64
+// KiB, read up to the flush, and kept open. One stream is created before the count begins.
 
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

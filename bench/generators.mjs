@@ -1,13 +1,13 @@
-// The two ways to put servers under load, with one face: `open(target)`, `run(target, seconds)` → `{ requests, elapsedSeconds,
-// busySeconds }` as often as one likes, `close(target)` → `{ p50, p99 }`. A target is `{ port, workload }`.
+// The two load generators, with one interface: `open(target)`, `run(target, seconds)` → `{ requests, elapsedSeconds, busySeconds }` any
+// number of times, and `close(target)` → `{ p50, p99 }`. A target is `{ port, workload }`.
 import { Child } from './child.mjs'
 import { LOAD_CORE } from './machine.mjs'
 import { Wrk } from './wrk.mjs'
 
-/** bench/load.mjs in a process of its own. */
+/** bench/load.mjs in its own process. */
 export class OwnGenerator {
   name = 'bench/load.mjs'
-  /** Turns are this short, so that what disturbs the machine for half a second disturbs all servers alike. */
+  /** Turns are this short so that a disturbance of half a second affects all servers alike. */
   turnSeconds = 0.05
   #child
 
@@ -38,7 +38,7 @@ export class OwnGenerator {
   }
 }
 
-/** wrk, a second opinion from another code base. It connects while it is measured, and takes whole seconds only. */
+/** wrk, as a second opinion from an independent code base. It connects during the measurement, and accepts whole seconds only. */
 export class WrkGenerator {
   name = 'wrk'
   turnSeconds = 1
@@ -57,7 +57,7 @@ export class WrkGenerator {
     return run
   }
 
-  /** Those of the last run: wrk tells no more than two figures of each. */
+  /** The latencies of the last run only: wrk reports two figures for each run. */
   close({ port }) {
     return this.#latencies.get(port)
   }

@@ -2,7 +2,7 @@
 //
 //   ulimit -n 25000 && node bench/idle.mjs [--connections 10000]
 //
-// The server runs in a process of its own, so that the memory of the clients does not count. Each connection has made one request.
+// The server runs in its own process, so that the memory of the clients does not count. Each connection has made one request.
 
 import { fork } from 'node:child_process'
 import { connect } from 'node:net'
@@ -14,7 +14,7 @@ const { values } = parseArgs({ options: { connections: { type: 'string', default
 const wait = promisify(setTimeout)
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
-/** Of each of the first connections. */
+/** How many requests each of the first connections makes. */
 const REQUESTS_BEFORE = 500
 
 const SERVERS = {
@@ -59,8 +59,8 @@ async function measure(name, count) {
     child.send('memory')
     return told()
   }
-  // What the first requests load and compile is not the connections' fault, nor that V8 takes more memory for new objects, up to 32 MiB, once
-  // there is work: a server whose start made little garbage would look as if its connections did.
+  // Two things must not count as a cost of connections: what the first requests load and compile, and the up to 32 MiB that V8 adds for new
+  // objects once there is work. Without this, a server that creates little garbage at its start would appear to have expensive connections.
   const first = await open(port, 100)
   await Promise.all(first.map(keepBusy))
   await Promise.all(first.map(close))
@@ -92,7 +92,7 @@ function open(port, count) {
   )
 }
 
-/** Asks again and again, as soon as there is an answer. */
+/** Sends the next request as soon as the last one was answered. */
 function keepBusy(socket) {
   return new Promise((resolve) => {
     let left = REQUESTS_BEFORE

@@ -1,4 +1,4 @@
-// What w8 answers with: a document that is serialized for every request, bytes that are there already, and the same bytes in a file.
+// The content of w8: a document that is serialized for every request, bytes in memory, and the same bytes in a file.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const below = seededNumbers(0x1a46e)
 export const FILE_NAME = 'sea.jpg'
 export const BYTES = Buffer.from(Array.from({ length: SIZE }, () => below(256)))
 
-/** As JSON, `SIZE` bytes to within one row. */
+/** Its JSON has `SIZE` bytes to within one row. */
 export const DOCUMENT = { rows: [] }
 for (let length = 11; length < SIZE; length += JSON.stringify(DOCUMENT.rows.at(-1)).length + 1)
   DOCUMENT.rows.push(row(DOCUMENT.rows.length))
@@ -21,7 +21,7 @@ function row(id) {
   return { id, name, city: 'Zürich', price: below(100_000) / 100, enabled: below(2) === 0, tags: ['analyst', 'engine'] }
 }
 
-/** Writes the file; it goes when this process does. */
+/** Writes the file. It is removed when this process exits. */
 export function keepFile() {
   const folder = mkdtempSync(join(tmpdir(), 'weir-bench-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))

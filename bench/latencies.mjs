@@ -1,7 +1,7 @@
-// Latencies of one round in buckets: no allocation while it runs.
+// Latencies of one round in buckets, without allocations while it runs.
 
 const BUCKET_MS = 0.01
-const BUCKETS = 100_000 // up to a second; what is longer counts as a second
+const BUCKETS = 100_000 // up to a second; longer ones count as a second
 
 export class Latencies {
   #buckets = new Uint32Array(BUCKETS)
@@ -13,7 +13,7 @@ export class Latencies {
     this.#total += times
   }
 
-  /** Milliseconds. */
+  /** In milliseconds. */
   summary() {
     return { p50: this.#percentile(0.5), p99: this.#percentile(0.99) }
   }

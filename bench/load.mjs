@@ -1,12 +1,13 @@
-// The load generator: a process of its own, asked over IPC. `{ open: { port, workload } }` connects; `{ run: { port, seconds } }` sends and
-// answers `{ requests, elapsedSeconds, busySeconds }` (the last is its own CPU time); `{ close: port }` disconnects and answers with the
-// latencies of all runs since, `{ p50, p99 }` in milliseconds. What goes wrong answers `{ failed: reason }`. Connecting is apart, and many
-// servers can be connected to at a time, so that short runs can alternate between them and measure requests, not handshakes.
+// The load generator, a process that is controlled over IPC. `{ open: { port, workload } }` connects. `{ run: { port, seconds } }` sends
+// requests and answers `{ requests, elapsedSeconds, busySeconds }`; the last one is its own CPU time. `{ close: port }` disconnects and
+// answers with the latencies of all runs since, `{ p50, p99 }` in milliseconds. A failure answers `{ failed: reason }`. Connecting is a
+// separate step, and connections to many servers can be open at a time, so that short runs can alternate between them and measure requests,
+// not handshakes.
 //
-// Closed loop: each connection sends a batch of `depth` requests and sends the next when all are answered. What is in flight at the
-// end is waited for, so that every request the server worked on is counted. Answers are told apart by Content-Length and must be 200;
-// their bodies were compared before (check.mjs). Where a workload limits the requests of a connection, the next one goes out on a new one,
-// and its latency has the connecting in it. All sockets read into one buffer, which costs the least in Node.
+// Closed loop: each connection sends a batch of `depth` requests, and the next batch when all are answered. At the end it waits for what is
+// in flight, so that every request that the server worked on is counted. Responses are separated by Content-Length and must be 200; their
+// bodies were compared before (check.mjs). If a workload limits the requests per connection, the next request uses a new connection, and
+// its latency includes connecting. All sockets read into one buffer, which is the cheapest way in Node.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
@@ -15,11 +16,11 @@ import { Latencies } from './latencies.mjs'
 import { workloadCalled } from './workloads.mjs'
 
 const DRAIN_MS = 5000
-/** After this long without a turn a connection is opened anew: node:http closes it after 5 s. */
+/** After this long without a turn a connection is reopened, because node:http closes it after 5 s. */
 const IDLE_MS = 2500
 const readBuffer = Buffer.allocUnsafeSlow(256 * 1024)
 
-/** All requests of a workload, concatenated to batches beforehand. */
+/** All requests of a workload, concatenated into batches beforehand. */
 function batchesOf({ exchanges, depth }) {
   const count = depth === 1 ? exchanges.length : Math.max(1, Math.floor(exchanges.length / depth))
   return Array.from({ length: count }, (_, batch) =>
@@ -36,7 +37,7 @@ async function prepare(id) {
   return prepared.get(id)
 }
 
-/** What all connections of a run add to. */
+/** The counters of all connections of a run. */
 class Run {
   requests = 0
   stopping = false
@@ -51,7 +52,7 @@ class Run {
     })
   }
 
-  /** A connection has all its answers and sends no more. */
+  /** Called when a connection has all its responses and sends no more. */
   left() {
     if (--this.#open === 0) this.#settle.resolve()
   }
@@ -101,7 +102,7 @@ class Connection {
     this.#send()
   }
 
-  /** Before a turn, so that none begins with a connection that the server has closed, or is about to. */
+  /** Called before a turn, so that no turn begins with a connection that the server has closed, or is about to close. */
   async refresh() {
     if (!this.#socket.destroyed && performance.now() - this.#sentAt < IDLE_MS) return
     this.#run = null
@@ -134,7 +135,7 @@ class Connection {
     const answered = this.#counter.count(readBuffer, length)
     if (run === null) return true
     if (answered < 0 || answered > this.#awaited) {
-      run.fail(answered < 0 ? this.#counter.complaint : 'more answers than requests')
+      run.fail(answered < 0 ? this.#counter.complaint : 'more responses than requests')
       return false
     }
     if (answered === 0) return true
@@ -154,7 +155,7 @@ const targets = new Map()
 const does = {
   async open({ port, workload: id }) {
     const workload = await prepare(id)
-    // Each begins elsewhere in the list, so that no two send the same request at the same time.
+    // Each begins at a different place in the list, so that no two send the same request at the same time.
     const { connections: count, batches } = workload
     const connections = Array.from({ length: count }, (_, i) => new Connection(port, workload, Math.floor((i * batches.length) / count)))
     targets.set(port, { connections, latencies: new Latencies() })
@@ -171,7 +172,7 @@ const does = {
     let stragglers
     const deadline = setTimeout(() => {
       run.stopping = true
-      stragglers = setTimeout(() => run.fail('connections without an answer after the end'), DRAIN_MS)
+      stragglers = setTimeout(() => run.fail('connections without a response after the end'), DRAIN_MS)
     }, seconds * 1000)
     for (const connection of connections) connection.begin(run)
     await run.finished.finally(() => {

@@ -1,4 +1,4 @@
-// Where the numbers come from: machine, runtime, commit, versions, and how processes are held on their cores.
+// The source of the numbers: machine, runtime, commit, versions, and how processes are pinned to cores.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
@@ -9,7 +9,7 @@ export function versionOf(name) {
   return JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, here), 'utf8')).version
 }
 
-/** The output of a command, or null where it cannot be run. */
+/** The output of a command; null if it cannot be run. */
 function said(command, ...args) {
   try {
     return execFileSync(command, args, { cwd: here, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
@@ -39,23 +39,23 @@ export function describeMachine() {
 export const SERVER_CORE = 0
 export const LOAD_CORE = 1
 
-/** The command that runs `command` on one core alone, or as it is where there is no `taskset` or only one core. */
+/** The command that runs `command` on a single core, or unchanged if there is no `taskset` or only one core. */
 export function onCore(pinning, core, command, args) {
   return pinning ? { command: 'taskset', args: ['-c', String(core), command, ...args] } : { command, args }
 }
 
-/** This process does nothing during a round, but what little it does must not happen on the server's core. */
+/** This process does nothing during a round, but what little it does must not run on the server's core. */
 export function leaveServerCore(pinning) {
   if (pinning) said('taskset', '-cp', String(LOAD_CORE), String(process.pid))
 }
 
-/** Column of /proc/stat, and its unit. */
+/** The column of /proc/stat. */
 const STEAL = 8
 const TICKS_A_SECOND = 100
 
 /**
- * Seconds in which any core had work and the host of this virtual machine had given it to another one, since the machine started. 0 where
- * the system does not say.
+ * For how many seconds, since the machine started, a core had work while the host of this virtual machine had given it to another one. 0 if
+ * the system does not report it.
  */
 function stolenSeconds() {
   try {
@@ -67,20 +67,20 @@ function stolenSeconds() {
 }
 
 /**
- * A round in which the host took more than this share of the two cores is measured again: what a server has in the processor's caches is
- * gone each time, and those that do much for a request and those that do little do not lose alike. As many are, at most, as were asked for.
+ * A round in which the host took more than this share of the two cores is measured again. Each time the contents of the processor's caches
+ * are lost, which does not affect all servers alike. At most as many rounds are repeated as were requested.
  */
 export const MOST_STOLEN = 0.02
 const USED_CORES = 2
 
-/** Watches a round from its beginning. @returns {() => boolean} to be asked at its end: whether it has to be measured again */
+/** Watches a round from its beginning. @returns {() => boolean} to be called at its end; true if the round has to be measured again */
 export function watchHost() {
   const stolenBefore = stolenSeconds()
   const began = performance.now()
   return () => (stolenSeconds() - stolenBefore) / ((performance.now() - began) / 1000) / USED_CORES > MOST_STOLEN
 }
 
-/** Seconds in which any core was at work since the machine started. */
+/** For how many seconds cores have been working since the machine started. */
 export function workedSeconds() {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000
 }

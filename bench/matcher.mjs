@@ -1,10 +1,10 @@
-// How long one route lookup takes, beside find-my-way (as it is, and with its generated code).
+// The time of one route look-up, compared with find-my-way (unchanged, and with its generated code).
 //
 //   npm run compile && node bench/matcher.mjs            or: node bench/matcher.mjs <directory of the compiled routing room>
 //
-// Every path is a string made afresh from bytes, as a server makes it: its hash is not known yet, and nothing has been cached.
-// Rounds of the contenders alternate; a number is the median of all rounds. What is not equal: find-my-way's `find` also looks
-// for a query and percent signs in the URL and makes a record of parameters, which weir does elsewhere; `weir+record` makes one too.
+// Every path is a string newly created from bytes, as in a server: its hash is unknown, and nothing is cached. Rounds of the contenders
+// alternate, and a number is the median of all rounds. The work is not quite equal: find-my-way's `find` also looks for a query and percent
+// signs in the URL and creates a record of parameters, which weir does elsewhere. `weir+record` creates one too.
 
 import os from 'node:os'
 import { resolve } from 'node:path'
@@ -72,7 +72,7 @@ function timed(find, { methods, paths }) {
   const start = process.hrtime.bigint()
   for (let i = 0; i < paths.length; i++) if (find(methods[i], paths[i]) !== null) found++
   const ns = Number(process.hrtime.bigint() - start) / paths.length
-  // Looking at what was found keeps the compiler from leaving the lookups out.
+  // Using the result keeps the compiler from removing the look-ups.
   if (found !== 0 && found !== paths.length) throw new Error(`${found} of ${paths.length} found`)
   return ns
 }

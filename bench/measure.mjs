@@ -1,5 +1,5 @@
-// One workload against all servers, in interleaved rounds: in every round each server is under load for the same time, in short turns,
-// the order shifting from turn to turn, so that what slows the machine down falls on all of them and cancels out in the ratios of that round.
+// Measures one workload with all servers, in interleaved rounds. In every round each server is under load for the same time, in short turns
+// whose order rotates. So whatever slows the machine down affects all of them, and cancels out in the ratios of that round.
 import { mkdirSync } from 'node:fs'
 
 import { checkAnswers } from './check.mjs'
@@ -9,7 +9,7 @@ import { SERVER_CORE, watchHost, workedSeconds } from './machine.mjs'
 /**
  * @returns {Promise<{ rounds: Map<string, object>[], repeated: number, othersShare: number, skipped: Map<string, string>, failed: Map<string, string> }>}
  *   each round by server name: { cpuMicroseconds, systemShare, busy, generatorBusy, requestsPerSecond, p50, p99, rssBytes };
- *   `repeated`: how many rounds were measured again; `othersShare`: how many cores other processes of this machine kept busy meanwhile
+ *   `repeated`: how many rounds were measured again; `othersShare`: how many cores other processes kept busy in the meantime
  */
 export async function measure(workload, servers, { options, pinning, generator, say }) {
   const result = { rounds: [], repeated: 0, othersShare: 0, skipped: new Map(), failed: new Map() }

@@ -1,4 +1,4 @@
-// What goes over the wire in a workload: requests built beforehand, each with the one answer that is right for it.
+// The messages of a workload: requests that are created beforehand, each with the one right response.
 
 /**
  * @param {string} method
@@ -13,7 +13,7 @@ export function requestOf(method, target, fields = {}, body = '') {
   return Buffer.from(`${text}\r\n${body}`)
 }
 
-/** A request and the answer that must come back: status 200, `application/json`, this text byte for byte. */
+/** A request and its only right response: status 200, `application/json`, this text byte for byte. */
 export function jsonExchange(request, value) {
   return { request, status: 200, mediaType: 'application/json', body: JSON.stringify(value) }
 }

@@ -1,5 +1,5 @@
-// What comes in with w3, w4 and w12, read by hand: what a framework's schema would do, for the servers that have none. Each gives null
-// for what does not fit.
+// Hand-written validation of what w3, w4 and w12 send, for the servers without schemas: it does what a framework's schema would do. Each
+// function returns null for what does not fit.
 import { parse } from 'node:querystring'
 
 export class Person {

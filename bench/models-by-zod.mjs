@@ -1,4 +1,4 @@
-// The models of w2, w3, w4 and w12 for the frameworks that leave validation to a library: zod is what their users take.
+// The models of w2, w3, w4 and w12 for frameworks that leave validation to a library. zod is what their users choose.
 import { z } from 'zod'
 
 const text = z.string()
@@ -12,7 +12,7 @@ const address = { name: text, email: text, street: text, city: text }
 
 export const Person = z.object({ ...address, age: z.number(), score: z.number(), subscribed: z.boolean(), birthday: z.coerce.date() })
 
-/** The same from a form, where everything is text. */
+/** The same from a form, in which everything is text. */
 export const PersonForm = z.object({
   ...address,
   age: z.coerce.number(),

@@ -1,10 +1,10 @@
-// How fast multipart bodies are read, beside busboy; with `--search`, how fast their delimiter is searched for, beside other ways; with
-// `--growth`, whether the worst bodies cost the same per byte however long they are.
+// The speed of reading multipart bodies, compared with busboy. With `--search`, the speed of searching for their delimiter, compared with
+// other methods. With `--growth`, whether the worst bodies cost the same for each byte at any size.
 //
 //   npm run compile && node bench/multipart.mjs [--search | --growth] [directory of the compiled formats room]
 //
-// One process, no sockets: 64 KiB chunks from memory, every byte handed out as a Buffer. Time is the processor time of the process,
-// rounds alternate, a number is the median of all rounds and the ratio the median of the ratios of neighbouring rounds.
+// One process, no sockets: 64 KiB chunks from memory, and every byte is passed on as a Buffer. Times are the CPU time of the process.
+// Rounds alternate; a number is the median of all rounds, and a ratio is the median of the ratios of neighbouring rounds.
 
 import { randomFillSync } from 'node:crypto'
 import os from 'node:os'
@@ -28,7 +28,7 @@ const FIREFOX = '-----------------------------38291947205938271950382719'
 const CURL = '------------------------d74496d66958873e'
 const MiB = 1024 * 1024
 
-/** Each fills a buffer with a kind of content. */
+/** Each fills a buffer with one kind of content. */
 const CONTENTS = {
   random: (bytes) => randomFillSync(bytes),
   lines(bytes) {
@@ -119,7 +119,7 @@ async function compare(title, makeForm) {
     const theirs = await timed(() => readByBusboy(form))
     if (ours.result !== form.size || theirs.result !== form.size)
       throw new Error(`${title}: ${ours.result}, ${theirs.result}, not ${form.size}`)
-    if (round < 0) continue // the first one warms up
+    if (round < 0) continue // the first round warms up
     weir.push(ours.seconds)
     other.push(theirs.seconds)
   }
@@ -128,7 +128,7 @@ async function compare(title, makeForm) {
   console.log(`${title.padEnd(52)} weir ${speed(weir)}   busboy ${speed(other)}   ${ratio.padStart(6)} times`)
 }
 
-/** Horspool's way, as it is mostly written. */
+/** Horspool's algorithm in its usual form. */
 function horspool(needle) {
   const last = needle.length - 1
   const skip = new Uint8Array(256).fill(needle.length)
@@ -162,7 +162,7 @@ async function compareSearches(content, boundary) {
   console.log(`${content.padEnd(28)}${String(boundary.length).padStart(3)} characters   ${line.join('   ')} thousand MiB/s`)
 }
 
-/** Nanoseconds for each byte of ever longer bodies: a row that rises is not linear. */
+/** Nanoseconds per byte for longer and longer bodies. If a row rises, the time is not linear. */
 async function showGrowth(title, sizes, unit, makeForm) {
   const line = []
   for (const size of sizes) {

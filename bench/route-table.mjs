@@ -1,4 +1,4 @@
-// The two hundred routes of w7: what a middling business API has. Every server registers them from here, in its own words.
+// The two hundred routes of w7, as an average business API has them. Every server registers them from here in its own way.
 
 const RESOURCES = [
   ['accounts', 'members'],
@@ -23,7 +23,7 @@ const RESOURCES = [
   ['users', 'devices'],
 ]
 
-/** `{ method, path, name, params }`, ten for each of twenty resources. A handler answers with the name and the route values. */
+/** `{ method, path, name, params }`, ten for each of twenty resources. A handler responds with the name and the route values. */
 export const ROUTES = RESOURCES.flatMap(([resource, part]) => [
   route('GET', `/api/${resource}`),
   route('POST', `/api/${resource}`),
@@ -41,7 +41,7 @@ function route(method, path) {
   return { method, path, name: `${method} ${path}`, params: [...path.matchAll(/:(\w+)/g)].map((match) => match[1]) }
 }
 
-/** A path that the route answers, and the answer. */
+/** A path that matches the route, and the right response. */
 export function sampleOf({ path, name, params }, values) {
   const answer = { route: name }
   let target = path

@@ -1,11 +1,11 @@
-// The process that is measured: `serve.mjs <server> <workload>`. It starts one server and answers questions about itself over IPC;
-// it leaves when its parent does. A server that is another process says itself what that one uses.
+// The process that is measured: `serve.mjs <server> <workload>`. It starts one server and answers questions about itself over IPC. It exits
+// with its parent. A server that is another process reports the usage of that process itself.
 import { workloadCalled } from './workloads.mjs'
 
 const [name, workloadId] = process.argv.slice(2)
 
 const answers = {
-  /** Microseconds since the process began, those of all its threads. */
+  /** Microseconds of CPU time since the process began, for all its threads. */
   cpu: () => server.cpuUsage?.() ?? process.cpuUsage(),
   memory: () => ({ rssBytes: server.rssBytes?.() ?? process.memoryUsage.rss() }),
 }

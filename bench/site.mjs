@@ -1,5 +1,5 @@
-// What w12f answers with: a folder of files as a page has them. The sizes are those of HttpArena's static profile: 20 files, 840 KiB, of
-// which text has a .br and a .gz beside it.
+// The content of w12f: a folder with the files of a web page. The sizes are those of HttpArena's static profile: 20 files, 840 KiB. Text
+// files also have a .br and a .gz version.
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ function contentOf(size, isText) {
   return Buffer.from(text.slice(0, size))
 }
 
-/** Writes all of them; they go when this process does. @returns the folder */
+/** Writes all files. They are removed when this process exits. @returns the folder */
 export function keepSite() {
   const folder = mkdtempSync(join(tmpdir(), 'weir-bench-site-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))

@@ -1,9 +1,9 @@
-// Hours in minutes: mixed traffic against one server, and what it costs as time goes by.
+// Hours in minutes: mixed traffic to one server, and what it costs over time.
 //
 //   node bench/soak.mjs [--minutes 20] [--every 10]
 //
-// The server runs in this process, the clients in another. Every few seconds a line: requests so far, resident memory, heap after a
-// collection, memory outside of the heap, and open descriptors. What grows without end is a leak.
+// The server runs in this process, the clients in another. Every few seconds it prints a line: requests so far, resident memory, heap after
+// a collection, memory outside the heap, and open descriptors. Whatever grows without end is a leak.
 
 import { fork } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -85,7 +85,7 @@ async function serve() {
   console.log(`stopped; ${aborted} requests were aborted`)
 }
 
-/** Many clients, each of one kind, each beginning again when it is through. */
+/** Many clients, each of one kind. A client that is done starts again. */
 async function load(port, ms) {
   const end = performance.now() + ms
   const host = 'Host: localhost\r\n'
@@ -102,7 +102,7 @@ async function load(port, ms) {
   ])
   const chunked = `POST /count HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n${`3e8\r\n${'c'.repeat(1000)}\r\n`.repeat(50)}0\r\n\r\n`
 
-  /** Sends `bytes` `times` times, each when the answer before has come, and leaves. */
+  /** Sends `bytes` `times` times, each after the previous response, and leaves. */
   const talk = (bytes, answers, times, leave) =>
     new Promise((resolve) => {
       const socket = connect(port, '127.0.0.1')
@@ -110,7 +110,7 @@ async function load(port, ms) {
       let left = times
       socket.on('connect', () => socket.write(bytes))
       socket.on('data', (data) => {
-        // Every answer has one status line, and no body of ours holds the text of one.
+        // Every response has one status line, and none of the bodies contains that text.
         for (let at = data.indexOf('HTTP/1.1 '); at !== -1; at = data.indexOf('HTTP/1.1 ', at + 9)) seen++
         if (seen < answers) return
         seen = 0

@@ -4,7 +4,7 @@ export function median(numbers) {
   return quantile(numbers, 0.5)
 }
 
-/** Linear between the two nearest. */
+/** Interpolates linearly between the two nearest numbers. */
 export function quantile(numbers, share) {
   const sorted = numbers.toSorted((a, b) => a - b)
   const place = (sorted.length - 1) * share
@@ -19,8 +19,8 @@ export function spread(numbers) {
 }
 
 /**
- * How well the median is known: half the width of its 95 % confidence interval, as a share of it. By order statistics, so without an
- * assumption about the noise, which here is anything but normal. With fewer than six numbers it is their whole range.
+ * How exact the median is: half the width of its 95 % confidence interval, as a share of the median. It uses order statistics, and so makes
+ * no assumption about the noise, which is far from normal here. With fewer than six numbers it is their whole range.
  */
 export function uncertainty(numbers) {
   const sorted = numbers.toSorted((a, b) => a - b)

@@ -1,5 +1,5 @@
-// The client of uploads.mjs: `{ port, bytes, multipart }` sends one file of that size, as a form or as it is, and answers `{ seconds,
-// busySeconds, body }`; `{ digest: bytes }` answers the SHA-256 of such a file. Its bytes are random and come from memory, again and again.
+// The client of uploads.mjs. `{ port, bytes, multipart }` sends one file of that size, as a form or as a raw body, and answers `{ seconds,
+// busySeconds, body }`. `{ digest: bytes }` answers with the SHA-256 of such a file. The content is random bytes from memory, repeated.
 import { createHash, randomFillSync } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -45,7 +45,7 @@ async function send({ port, bytes, multipart }) {
   return { seconds, busySeconds: (user + system) / 1e6, body: unchunked(received, bodyAt + 4) }
 }
 
-/** The JSON in an answer, whichever way it is framed. */
+/** The JSON in a response with any framing. */
 function unchunked(received, bodyAt) {
   return received.slice(received.indexOf('{', bodyAt), received.lastIndexOf('}') + 1)
 }

@@ -1,5 +1,5 @@
-// The servers of uploads.mjs: `upload-serve.mjs weir|busboy|raw <folder>`. Each saves the file of a form in the folder, raw the body itself,
-// and answers with its path. WEIR_DIST points at another build than ../dist.
+// The servers of uploads.mjs: `upload-serve.mjs weir|busboy|raw <folder>`. Each saves the file of a form in the folder (raw saves the body
+// itself) and responds with its path. WEIR_DIST selects another build than ../dist.
 import { randomUUID } from 'node:crypto'
 import { createWriteStream, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -77,7 +77,7 @@ function fail(response, error) {
   response.writeHead(500).end()
 }
 
-/** The kernel's own high-water mark where it tells; that of `resourceUsage` may be the parent's. */
+/** The kernel's own high-water mark, if it reports one. That of `resourceUsage` may be the parent's. */
 function peakBytes() {
   try {
     return 1024 * Number(/^VmHWM:\s*(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))[1])

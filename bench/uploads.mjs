@@ -1,10 +1,10 @@
-// Uploads that go to disk: weir's bodyMultipartStream and saveTo, beside node:http with busboy and beside node:http that does not parse.
+// Uploads to disk: weir's bodyMultipartStream and saveTo, node:http with busboy, and node:http that does not parse.
 //
 //   npm run build && node bench/uploads.mjs [--mib 1024] [--rounds 7] [--memory 100,1024,4096] [--folder path] [--free] [--cpu-prof folder]
 //
-// A server is a process of its own, the client another one that makes its bytes up; each has one core, unless --free. Every server first
-// has to save a file that is right byte for byte. Then a round gives each of them one upload, in an order that shifts. With --memory, a
-// fresh process of weir and of busboy for each size says how much memory it needed at most; --rounds 0 does only that.
+// The server and the client, which generates the bytes, are separate processes, each on one core unless --free is set. First, every server
+// has to save a file that is right byte for byte. Then, in each round, every server gets one upload, in a rotating order. With --memory, a
+// new process of weir and of busboy for each size reports its peak memory; --rounds 0 measures only that.
 import { createHash } from 'node:crypto'
 import { createReadStream, mkdirSync, mkdtempSync, rmSync, statSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ const { values } = parseArgs({
 })
 const MiB = 2 ** 20
 const GiB = 2 ** 30
-/** Not a round number, so that the last chunk is cut. */
+/** Not a round number, so that the last chunk is incomplete. */
 const CHECKED_BYTES = 9 * MiB + 4711
 
 const machine = describeMachine()
@@ -56,7 +56,7 @@ async function start(name) {
   return { child, port }
 }
 
-/** One upload: bytes a second and processor seconds of the server for each GiB. The file is removed once the clocks have stopped. */
+/** One upload: bytes per second, and CPU seconds of the server for each GiB. The file is removed after the clocks have stopped. */
 async function upload({ child, port }, name, bytes, inspect = removeWhole) {
   const before = await child.ask({ ask: 'cpu' })
   const { failed, seconds, busySeconds, body } = await client.ask({ port, bytes, multipart: name !== 'raw' })
@@ -73,7 +73,7 @@ function removeWhole(path, bytes) {
   unlinkSync(path)
 }
 
-/** The first upload of a server. Its digest must be the client's. */
+/** The first upload to a server. Its digest must be the client's. */
 async function checkBytes(path, bytes) {
   const hash = createHash('sha256')
   await pipeline(createReadStream(path), hash)

@@ -1,10 +1,10 @@
-// WebSockets: weir's module beside bare ws on node:http, with the same options.
+// WebSockets: weir's module compared with bare ws on node:http, with the same options.
 //
 //   npm run build && node bench/websocket.mjs [--connections 50] [--rounds 15] [--bytes 64,4096] [--memory 5000]
 //
-// Servers send back what they get. A server is a process of its own on one core, the clients are another one. Each connection has one message
-// on its way; a round gives each server a second, in an order that shifts. With --memory, so many connections are opened to a fresh
-// process, each has one message sent back, and then they are silent.
+// The servers send back what they receive. Each server is a process on one core, and the clients are another process. Each connection has
+// one message in flight. In each round every server gets a second, in a rotating order. With --memory, this many connections are opened to
+// a new process. Each gets one message sent back, and is silent from then on.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
@@ -76,7 +76,10 @@ async function serve(name) {
   process.send({ port: await SERVERS[name]() })
 }
 
-/** `{ port, connections, bytes, ms }` has messages of that size sent back for that long, on the connections of the question before if they are such. */
+/**
+ * `{ port, connections, bytes, ms }` exchanges messages of that size for that long. It reuses the connections of the previous question if
+ * they fit.
+ */
 async function load() {
   const clients = []
   let open = ''
@@ -96,7 +99,7 @@ async function load() {
   process.on('disconnect', () => process.exit())
 }
 
-/** Sends one frame again and again, and counts bytes: nothing in it costs much. */
+/** Sends one frame again and again, and counts bytes. Nothing in it is expensive. */
 class Client {
   static async open(port, bytes) {
     const client = new Client()

@@ -1,11 +1,12 @@
-// The workloads and servers that there are. One more is one more file in its folder; nothing else has to know of it.
+// The available workloads and servers. To add one, add a file to its folder; nothing else has to know about it.
 //
 // A workload: { id, title, app, exchanges, depth = 1, connections = 64, requestsPerConnection = Infinity, coding, needs, isQuick = true }.
-//   `app` names the set of routes that a server must have, `exchanges` are the requests with their one right answer (message.mjs),
-//   `coding` what its answers are compressed with, `needs` a member that weir may not have yet, `isQuick` whether --quick has it.
+//   `app` names the set of routes that a server must have, `exchanges` are the requests with their one right response (message.mjs),
+//   `coding` is how the responses are compressed, `needs` is a member that weir may not have yet, and `isQuick` is whether --quick
+//   includes it.
 // A server: { label, version(), start(workload) → { port } or { skipped: reason }, runtime, missing, answersOneBody }.
-//   `runtime` is another executable than this one, `missing` why it cannot be measured here at all.
-//   It is imported by this process too, for its label: what it measures must be imported inside `start`.
+//   `runtime` is the executable if it is not this one, and `missing` is why the server cannot be measured here at all.
+//   This process imports it too, for its label, so `start` must import what it measures.
 import { readdirSync } from 'node:fs'
 
 const DEFAULTS = { depth: 1, connections: 64, requestsPerConnection: Number.POSITIVE_INFINITY, isQuick: true }
@@ -26,7 +27,7 @@ export async function workloadCalled(id) {
   return found
 }
 
-/** By name: the file's, which is also what `--servers` takes. */
+/** By name: the name of the file, which `--servers` accepts. */
 export async function loadServers() {
   const servers = new Map()
   for (const file of modulesIn('servers')) servers.set(file.slice(0, -4), await import(`./servers/${file}`))

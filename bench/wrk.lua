@@ -1,4 +1,4 @@
--- Sends the requests of a file one after the other, each preceded by its length on a line; reports what wrk measured as one line of JSON.
+-- Sends the requests in a file one after the other, each preceded by a line with its length. Prints the results of wrk as one line of JSON.
 local requests = {}
 local at = 0
 

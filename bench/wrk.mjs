@@ -1,4 +1,4 @@
-// Runs wrk with wrk.lua. It cannot pipeline a workload as the own generator does, nor wait for what is in flight at the end.
+// Runs wrk with wrk.lua. Unlike the bench's own generator, it cannot pipeline a workload, or wait for what is in flight at the end.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// Writes the JavaScript of dist: a file for each entry of package.json, one for all that they share, and more for what is imported late. Node needs longer to find and
-// link a hundred small modules than to run them (decisions/011-bundled-dist.md).
+// Writes the JavaScript of dist: a file for each entry of package.json, one for what they all share, and more for what is imported later.
+// Node needs longer to find and link a hundred small modules than to run them (decisions/011-bundled-dist.md).
 import { readFileSync } from 'node:fs'
 
 import { build } from 'rolldown'
@@ -9,11 +9,14 @@ const entries = Object.values(exports)
   .flatMap((entry) => entry.default ?? [])
   .map((file) => file.replace('./dist/', '').replace(/\.js$/, ''))
 
-/** One character that is not ASCII, and V8 decodes the file the long way and holds two bytes for each of its characters. In strings, templates and expressions an escape means the same. */
+/**
+ * With a single non-ASCII character, V8 decodes the file the slow way and stores two bytes for each of its characters. In strings,
+ * templates and expressions an escape means the same.
+ */
 function generateBundle(_options, bundle) {
   for (const chunk of Object.values(bundle)) {
     if (chunk.type !== 'chunk') continue
-    // Behind a backslash, and where a template is taken as it is spelled, an escape would mean something else.
+    // After a backslash, and in raw templates, an escape would mean something else.
     if (/\\[^\0-\x7f]|String\.raw/.test(chunk.code)) throw new Error(`${chunk.fileName}: cannot be written in ASCII`)
     chunk.code = chunk.code.replace(/[^\0-\x7f]/g, escaped)
   }
@@ -23,9 +26,9 @@ const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')
 
 await build({
   input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
-  platform: 'neutral', // 'node' would import node:module for a require that nobody calls
+  platform: 'neutral', // 'node' would import node:module for a require that is never called
   external: (name) => !/^[./]/.test(name),
-  checks: { ineffectiveDynamicImport: false }, // what one entry imports late and another at once is in the shared file
+  checks: { ineffectiveDynamicImport: false }, // what one entry imports late and another immediately is in the shared file
   output: {
     dir: 'dist',
     format: 'esm',

@@ -24,6 +24,7 @@ import type { ExchangeObserver } from './http/exchange-record.ts'
 import { noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
+import { fetch } from './net/fetch/fetch-exchange.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
 import { endpointOf, type ListenOptions, placesOf, type ServerTlsOptions } from './net/listen/listen-options.ts'
@@ -289,6 +290,7 @@ export class HttpServer implements ModuleHost {
   readonly mapPut: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PUT', path, rest)
   readonly mapPatch: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PATCH', path, rest)
   readonly mapDelete: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('DELETE', path, rest)
+  readonly mapQuery: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('QUERY', path, rest)
 
   #mapInline(method: string | null, path: string, rest: readonly unknown[]): this {
     const declaration = rest.length > 1 ? (rest[0] as object) : {}
@@ -372,6 +374,9 @@ export class HttpServer implements ModuleHost {
     this.#modules.add(module.name)
     return this
   }
+
+  /** Runs a Web Request through the whole pipeline, started or not: docs/guide/web-apis.md. May be called without its server. @throws (rejects) the reason of `request.signal`, the error of its body */
+  readonly fetch = (request: Request): Promise<Response> => fetch(this.#host, request)
 
   /** Runs a request through the real parser and the whole pipeline without a socket, started or not: for tests. */
   inject(request: InjectRequest | string): Promise<InjectResponse> {

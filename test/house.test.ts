@@ -36,7 +36,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['session.ts', 'files'],
     ['application.ts', 'exchange-record.ts'],
   ],
-  net: [['transport', 'time', 'observe'], ['connections'], ['cycle'], ['http1', 'http2'], ['listen', 'inject']],
+  net: [['transport', 'time', 'observe'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],
   modules: [
     ['accept-encoding.ts', 'heartbeat-timer.ts', 'origins.ts', 'shutdown-listeners.ts'],
     ['compression', 'cors', 'sse', 'static', 'websocket'],

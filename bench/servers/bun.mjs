@@ -1,4 +1,4 @@
-// Bun.serve with its own router and by hand otherwise: another runtime, so a look at what lies beyond Node.
+// Bun.serve with its own router and hand-written code otherwise: a different runtime, for comparison.
 import { brotliCompressSync, constants } from 'node:zlib'
 
 import { ofPerson, ofUpload } from '../answers.mjs'
@@ -106,7 +106,7 @@ function json() {
 
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
 
-/** Bun has no compression of answers: this is how its users write it. */
+/** Bun does not compress responses. This is how its users do it. */
 function compressed({ coding }) {
   const headers = { 'Content-Type': 'application/json', 'Content-Encoding': coding, Vary: 'Accept-Encoding' }
   const compress = coding === 'br' ? (text) => brotliCompressSync(text, BROTLI) : (text) => globalThis.Bun.gzipSync(text)

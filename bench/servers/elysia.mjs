@@ -1,4 +1,4 @@
-// Elysia on Bun, which it is made for: a schema for everything that comes in, from which it compiles its handlers.
+// Elysia on Bun, for which it is made: a schema for every input, from which it compiles its handlers.
 import { brotliCompressSync, constants } from 'node:zlib'
 
 import { ofPerson, ofUpload } from '../answers.mjs'
@@ -82,7 +82,7 @@ function json(app, { t }) {
 
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
 
-/** As its documentation shows it for `mapResponse`: compression is no part of it. */
+/** As its documentation shows for `mapResponse`, because it has no compression of its own. */
 function compressed(app, elysia, { coding }) {
   const headers = { 'Content-Type': 'application/json', 'Content-Encoding': coding, Vary: 'Accept-Encoding' }
   const compress = coding === 'br' ? (text) => brotliCompressSync(text, BROTLI) : (text) => globalThis.Bun.gzipSync(text)

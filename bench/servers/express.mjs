@@ -1,5 +1,5 @@
-// Express 5 as its users run it in production, with what its guide on performance says; ETag and X-Powered-By, which no other server here
-// sends, are off. zod checks, multer reads uploads.
+// Express 5 as its users run it in production, following its guide on performance. ETag and X-Powered-By are off, because no other server
+// here sends them. zod validates, multer reads uploads.
 import { ofPerson, ofUpload } from '../answers.mjs'
 import { firstItems, MAX_UPLOAD } from '../arena.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'

@@ -1,5 +1,5 @@
-// Fastify with what its guide recommends for speed: a schema for every answer, synchronous handlers, no logger; its own plugins for forms,
-// uploads and files.
+// Fastify with what its guide recommends for speed: a schema for every response, synchronous handlers, no logger. Its own plugins handle
+// forms, uploads and files.
 import { ofPerson, ofUpload } from '../answers.mjs'
 import { firstItems, MAX_UPLOAD } from '../arena.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'

@@ -1,4 +1,4 @@
-// Hono on Node by its own adapter, with its validator middleware for zod.
+// Hono on Node with its own adapter, and with its validator middleware for zod.
 import { ofPerson, ofUpload } from '../answers.mjs'
 import { firstItems } from '../arena.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'

@@ -1,4 +1,4 @@
-// Koa with the modules of its own organization, each on the routes that need it; zod checks.
+// Koa with the modules of its own organization, each on the routes that need it. zod validates.
 import { ofPerson, ofUpload } from '../answers.mjs'
 import { firstItems, MAX_UPLOAD } from '../arena.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'

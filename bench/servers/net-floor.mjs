@@ -1,14 +1,14 @@
-// A line of reference, not a server: one fixed answer for each request, which it counts by its length and never reads.
-// What remains is the price of the socket itself in Node. Where requests differ in length, one chunk is taken for one request.
+// A reference line, not a server: it sends one fixed response for each request, which it counts by its length and never reads. What remains
+// is the cost of the socket itself in Node. If requests differ in length, each chunk counts as one request.
 import { createServer } from 'node:net'
 
 export const label = 'net-floor'
 export const version = () => process.versions.node
 
-/** It answers every request with the same body, so only that one is checked. */
+/** It sends the same body for every request, so only that body is checked. */
 export const answersOneBody = true
 
-/** Where all answers of a workload are alike. */
+/** Workloads in which all responses are alike. */
 const APPS = ['basic', 'bodies', 'routes', 'large', 'baseline']
 const MAX_CHUNK = 16 * 1024
 
@@ -21,7 +21,7 @@ export async function start(workload) {
   const answer = `HTTP/1.1 200 OK\r\nContent-Type: ${mediaType}\r\nContent-Length: ${content.length}\r\nDate: ${date}\r\n\r\n${content}`
   const answers = Array.from({ length: workload.depth === 1 ? 2 : 65 }, (_, count) => answer.repeat(count))
 
-  // Short strings cost the socket less than bytes, long ones more.
+  // For the socket, short strings are cheaper than bytes, and long strings more expensive.
   const single = answer.length > MAX_CHUNK ? Buffer.from(answer, 'latin1') : answer
   const onePerChunk = (socket) => socket.on('data', () => socket.write(single, 'latin1'))
   const countedByLength = (socket) => {

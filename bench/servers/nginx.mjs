@@ -1,5 +1,5 @@
-// nginx with one worker, as a line of reference for files: sendfile, open_file_cache and gzip_static, as its guides have them.
-// Its CPU time comes from /proc, in steps of 10 ms, so that only sums over many turns say something.
+// nginx with one worker, as a reference line for files: sendfile, open_file_cache and gzip_static, as in its guides. Its CPU time comes
+// from /proc, in steps of 10 ms, so only sums over many turns are meaningful.
 import { execFileSync, spawn } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
@@ -10,7 +10,7 @@ export const label = 'nginx'
 export const missing = found() ? undefined : 'nginx is not on the PATH, or this is not Linux'
 export const version = () => (missing === undefined ? /nginx\/(\S+)/.exec(said())[1] : 'none')
 
-/** Clock ticks of /proc a second; every Linux has 100. */
+/** Clock ticks per second in /proc, which is 100 on every Linux. */
 const TICKS = 100
 let child
 
@@ -30,7 +30,7 @@ export async function start(workload) {
 }
 
 export function cpuUsage() {
-  // utime and stime are the 14th and 15th field; the second one, the name, may hold blanks.
+  // utime and stime are fields 14 and 15. The second field, the name, may contain blanks.
   const fields = readFileSync(`/proc/${child.pid}/stat`, 'latin1').split(') ')[1].split(' ')
   return { user: (Number(fields[11]) * 1e6) / TICKS, system: (Number(fields[12]) * 1e6) / TICKS }
 }
@@ -80,5 +80,5 @@ async function reachable(port) {
     if (isOpen) return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  throw new Error('nginx does not listen')
+  throw new Error('nginx is not listening')
 }

@@ -1,4 +1,4 @@
-// The yardstick: node:http by hand, as someone would write it who counts microseconds and still wants correct answers.
+// The baseline: hand-written node:http, by someone who counts microseconds and still wants correct responses.
 import { createReadStream, stat } from 'node:fs'
 import { createServer } from 'node:http'
 import { parse } from 'node:querystring'
@@ -135,7 +135,9 @@ function keepUpload(request, response) {
   request.pipe(form)
 }
 
-/** Exact paths through one Map; the patterns all have their parameters in third and fifth place, so a second Map knows them by shape. */
+/**
+ * Exact paths in one Map. All patterns have their parameters in third and fifth place, so a second Map finds them by their other segments.
+ */
 function manyRoutes() {
   const exact = new Map()
   const shapes = new Map()
@@ -165,7 +167,7 @@ function manyRoutes() {
   }
 }
 
-/** A file as a careful hand sends it: its length said, streamed, closed when the client leaves. */
+/** A file, sent carefully: with its length, streamed, and closed when the client leaves. */
 function largeAnswers() {
   const { path } = keepFile()
   return (request, response) => {
@@ -211,7 +213,7 @@ function baseline(request, response) {
   })
 }
 
-/** Null for another target, and for what are no numbers. */
+/** Null for another target, and for values that are not numbers. */
 function itemsFor({ url, method }) {
   const mark = url.indexOf('?')
   if (method !== 'GET' || !url.startsWith('/json/') || mark === -1) return null

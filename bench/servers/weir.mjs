@@ -1,4 +1,4 @@
-// weir as its guide shows it. WEIR_DIST points at another build than ../../dist, for comparing two of them.
+// weir as in its guide. WEIR_DIST selects another build than ../../dist, to compare two of them.
 import { pathToFileURL } from 'node:url'
 
 import { ofPerson } from '../answers.mjs'

@@ -14,7 +14,7 @@ export default {
   exchanges,
 }
 
-/** Servers need not compress what is smaller: most have such a limit, of 1 KiB or less. */
+/** Servers do not have to compress smaller responses: most have a limit for that, of 1 KiB or less. */
 const ALWAYS_COMPRESSED = 1200
 
 /** w12d. */

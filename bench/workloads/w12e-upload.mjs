@@ -1,7 +1,7 @@
 import { UPLOAD_SIZES } from '../arena.mjs'
 import { textExchange } from '../message.mjs'
 
-/** The body is nothing but zeros, which cost the generator least: no server may look at them, and the bytes to be moved are as many. */
+/** The body consists of zeros, which is cheapest for the generator. Servers must not read them, and there are as many bytes to move. */
 function exchange(size) {
   const head = `POST /upload HTTP/1.1\r\nHost: bench.example\r\nContent-Type: application/octet-stream\r\nContent-Length: ${size}\r\n\r\n`
   const request = Buffer.alloc(head.length + size)

@@ -1,4 +1,4 @@
-// A routed request as a browser sends it. The header block differs from request to request: a memo of the last block is of no use here.
+// A routed request as a browser sends it. The header fields differ from request to request, so caching the last block is of no use.
 import { jsonExchange, requestOf, seededNumbers } from '../message.mjs'
 
 const VARIANTS = 2048

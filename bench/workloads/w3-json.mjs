@@ -1,4 +1,4 @@
-// A model from JSON; w4 sends the same as a form. The answer can only be right if numbers, boolean and date were converted.
+// A model from JSON; w4 sends the same as a form. The response can only be right if numbers, boolean and date were converted.
 import { jsonExchange, requestOf } from '../message.mjs'
 
 export const sent = {

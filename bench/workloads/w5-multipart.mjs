@@ -1,4 +1,4 @@
-// A small form with a file, held in memory. The sizes, the texts and both ends of the file in the answer show that all of it was read.
+// A small form with a file, kept in memory. The sizes, the texts and both ends of the file in the response show that all of it was read.
 import { jsonExchange, seededNumbers } from '../message.mjs'
 
 const FILE_BYTES = 64 * 1024

@@ -1,4 +1,4 @@
-// Two hundred routes, a mix of exact paths and templates; every GET among them is asked for, in a shuffled order.
+// Two hundred routes, a mix of exact paths and templates. All GET routes are requested, in shuffled order.
 import { jsonExchange, requestOf, seededNumbers } from '../message.mjs'
 import { ROUTES, sampleOf } from '../route-table.mjs'
 

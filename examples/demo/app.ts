@@ -1,4 +1,4 @@
-// The demo: a server as a host program builds it. `main.ts` runs it; tests start it on a port of their own.
+// The demo: a server as a host program builds it. `main.ts` runs it; tests start it on their own port.
 
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ export interface DemoOptions extends ServerOptions {
   readonly uploadDir?: string
 }
 
-/** Every route of the demo, on a server that has not been started. */
+/** All routes of the demo, on a server that has not been started. */
 export function demoServer({ uploadDir = newFolder(), ...options }: DemoOptions = {}): HttpServer {
   const server = new HttpServer(options)
   server.useModule(compression())

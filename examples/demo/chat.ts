@@ -1,4 +1,4 @@
-// A chat over WebSockets. What clients send is plain text; what they get are events, in JSON.
+// A chat over WebSockets. Clients send plain text, and receive events in JSON.
 
 import { type Module, t } from 'weir'
 import { websocket } from 'weir/websocket'
@@ -11,7 +11,7 @@ type ChatEvent =
   | { readonly event: 'joined' | 'left'; readonly name: string; readonly people: readonly string[] }
   | { readonly event: 'said'; readonly name: string; readonly text: string }
 
-/** `GET /chat/:room?name=`. Everybody in the room hears what is said in it, the speaker too. */
+/** `GET /chat/:room?name=`. Everybody in the room receives what is said in it, including the sender. */
 export function chat(): Module {
   const route = websocket(
     '/chat/:room',
@@ -24,7 +24,7 @@ export function chat(): Module {
         tell(room, { event: 'joined', name, people: peopleIn(room) })
       },
       message(socket, text) {
-        if (typeof text !== 'string') return socket.close(1003, 'messages are text')
+        if (typeof text !== 'string') return socket.close(1003, 'messages must be text')
         const { room, name } = socket.args
         tell(room, { event: 'said', name, text })
       },

@@ -1,21 +1,21 @@
-// A clock over server-sent events: one tick a second, the same for all who listen.
+// A clock over server-sent events: one tick a second, the same for all listeners.
 
 import type { Module } from 'weir'
 import { SseChannel, sse } from 'weir/sse'
 
 const TICK_MS = 1000
-/** How long a browser waits before it comes again: long enough to miss some ticks, and to see that it gets them. */
+/** How long a browser waits before it reconnects: long enough to miss some ticks, and to see that it gets them. */
 const RETRY_MS = 3000
-/** Ticks for those who come again. */
+/** How many ticks are kept for clients that reconnect. */
 const KEPT_TICKS = 60
 
-/** `GET /clock` is the stream, `POST /clock/end` ends it for all who listen: their browsers come again. */
+/** `GET /clock` is the stream. `POST /clock/end` ends it for all listeners, whose browsers then reconnect. */
 export function clock(): Module {
   const channel = new SseChannel({ history: KEPT_TICKS })
   let ticks = 0
   let timer: NodeJS.Timeout | null = null
 
-  /** From the first listener on, and then also for nobody: who comes again gets what it missed. */
+  /** Runs from the first listener on, and then even without any: a client that reconnects gets what it missed. */
   function begin(stopping: AbortSignal): void {
     if (timer !== null || stopping.aborted) return
     timer = setInterval(() => channel.send({ id: String(++ticks), data: { time: new Date() } }), TICK_MS)

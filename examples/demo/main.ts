@@ -1,11 +1,11 @@
-// Runs the demo on 127.0.0.1:2015, or on the port that the environment names in PORT, until SIGINT or SIGTERM.
+// Runs the demo on 127.0.0.1:2015, or on the port in the environment variable PORT, until SIGINT or SIGTERM.
 
 import { demoServer } from './app.ts'
 
 const ADDRESS = '127.0.0.1'
 const DEFAULT_PORT = 2015
 
-/** One line, because a person at a terminal reads it, and an exit code for whoever started us. */
+/** Prints one line, for a person at a terminal, and sets the exit code for the program that started this one. */
 function giveUp(message: string): void {
   console.error(message)
   process.exitCode = 1
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   } catch (error) {
     return giveUp(whyNot(error, port))
   }
-  console.log(`The demo answers on http://${ADDRESS}:${server.port}/ until Ctrl+C.`)
+  console.log(`The demo is listening on http://${ADDRESS}:${server.port}/ until Ctrl+C.`)
   await server.run({ signals: ['SIGINT', 'SIGTERM'] })
   console.log('Stopped.')
 }

@@ -1,4 +1,4 @@
-// Small uploads: the whole form is in memory before anything is judged. Answers in plain text.
+// Small uploads: the whole form is in memory before it is checked. Responses are plain text.
 
 import { extname } from 'node:path'
 
@@ -22,7 +22,7 @@ export class MemoryUploadController extends Controller {
     const form = await request.bodyMultipart()
     if (form === null || form.files.length === 0) return response.status(400).text('Send a multipart form with a file.')
     if (!form.files.every(hasGoodExtension)) return response.status(415).text(`Wrong extension: only ${EXTENSIONS.join(', ')}.`)
-    if (!form.files.every(isSmall)) return response.status(413).text(`A file may have ${MAX_FILE_BYTES} bytes at most.`)
+    if (!form.files.every(isSmall)) return response.status(413).text(`A file may have at most ${MAX_FILE_BYTES} bytes.`)
     try {
       const saved = await Promise.all(form.files.map((file) => saveTo(this.#folder, file, file.content)))
       return `Saved ${saved.map(({ fileName, size }) => `${fileName} (${size} bytes)`).join(', ')} in ${this.#folder}.`
@@ -32,7 +32,7 @@ export class MemoryUploadController extends Controller {
   }
 }
 
-/** The client's name may end in blanks, dots or worse: what counts is the name that the file would be saved under. */
+/** The client's file name may end in blanks, dots or worse. So the name under which the file would be saved is checked. */
 function hasGoodExtension({ fileName }: UploadedFile): boolean {
   return EXTENSIONS.includes(extname(safeFileName(fileName)).toLowerCase())
 }

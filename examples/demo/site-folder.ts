@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Where the page and what belongs to it are. They are files among the sources, and tsc copies only what it compiles. So they are looked for in
- * `examples/demo` of the folders above this module, the nearest first: that finds them from the sources as well as from wherever they were
- * compiled to below them.
+ * The folder of the page and its files. They are next to the sources, and tsc does not copy them. So this function looks for
+ * `examples/demo` in the folders above this module, the nearest first. That works from the sources and from any folder below them that
+ * contains the compiled module.
  */
 export function siteFolder(): string {
   const here = new URL('.', import.meta.url)

@@ -1,4 +1,4 @@
-// Large uploads: each file goes to the disk while it arrives, and the memory stays as it is. Answers in JSON.
+// Large uploads: each file is written to the disk while it arrives, so memory use does not grow. Responses are JSON.
 
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,9 +7,9 @@ import { Controller, Route, saveTo } from 'weir'
 
 interface Upload {
   readonly field: string
-  /** The client's word. */
+  /** The client's name for the file, which is not trusted. */
   readonly originalName: string | null
-  /** The name that it got in the folder. */
+  /** The name under which it was saved in the folder. */
   readonly savedAs: string
   readonly size: number
   readonly contentType: string
@@ -43,7 +43,7 @@ export class StreamUploadController extends Controller {
         },
       })
     } finally {
-      if (!isValid) await this.#remove(files) // files that were whole before the form broke: nobody was told of them
+      if (!isValid) await this.#remove(files) // files that were complete before the form failed: the client does not know of them
     }
     if (!isValid) return response.status(400).json({ ok: false, error: 'The body is not a valid multipart form.' })
     return { ok: true, title, uploadDir: this.#folder, files }

@@ -4,12 +4,12 @@ import { User } from './user.ts'
 
 @Route('/user')
 export class UserController extends Controller {
-  /** Takes a user as JSON or as a url-encoded form, and answers with the model; any other text comes back as it is. */
+  /** Accepts a user as JSON or as a url-encoded form, and responds with the model. Any other text is returned unchanged. */
   @Route('POST', '/save')
   save() {
     const { request, response } = this
     const user = new User()
-    if (request.bodyMap(user)) return { user } // a value that does not fit throws, and that answers 400
+    if (request.bodyMap(user)) return { user } // a value that does not fit throws an error, which becomes a 400
     if (claimsJson(request.header('content-type'))) return response.status(400).text('The body is not a JSON object.')
     return request.bodyString
   }

@@ -1,6 +1,6 @@
 import { Field, t } from 'weir'
 
-/** The model that `/user/save` fills. What a property takes is told by the value that it starts with, or by its `@Field`. */
+/** The model that `/user/save` populates. The value that a property starts with, or its `@Field`, decides what it accepts. */
 export class User {
   @Field(t.uuid) id = ''
   name = ''

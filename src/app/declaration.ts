@@ -37,12 +37,12 @@ export interface RouteOptions {
   /** Largest body in bytes, `null` for no limit. Default: the server's `maxRequestBodySize`. Beyond it: 413. */
   readonly maxRequestBodySize?: number | null
   /**
-   * How long the handler may work, in milliseconds; time in which the server waits for the client's body is not counted. `null`: for ever.
+   * How long the handler may work, in milliseconds; time in which the server waits for the client's body is not counted. `null`: no limit.
    * Default: the server's `requestTimeout`. When exceeded: 503, and `request.signal` aborts.
    */
   readonly requestTimeout?: number | null
   /**
-   * How long the client may go without reading what waits to be sent, in milliseconds. `null`: for ever. Default: the server's
+   * How long the client may go without reading what waits to be sent, in milliseconds. `null`: no limit. Default: the server's
    * `writeTimeout`. When exceeded: the response is aborted.
    */
   readonly writeTimeout?: number | null

@@ -64,7 +64,7 @@ export function Route(first: string, second?: string | object, third?: object): 
   }
   if (!hasMethod && isBareMethod(first)) refuse(BARE_METHOD)
   return (target: unknown, context: DecoratorContext): void => {
-    if (!isStandardContext(context)) refuse(`stands on what is no method: ${LEGACY_DECORATORS}`)
+    if (!isStandardContext(context)) refuse(`cannot be used: ${LEGACY_DECORATORS}`)
     if (context.kind === 'class') {
       if (hasMethod) refuse(`with a method stands on class ${context.name}: a class takes a path alone, the prefix of its routes`)
       if (second !== undefined)

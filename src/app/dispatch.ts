@@ -9,6 +9,7 @@ import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import type { JsonEngine, Serialize } from '../http/json-engine.ts'
+import { requireContentType } from '../http/request/query-method.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import { Exchange, type HttpSession, type ServerHandle } from '../http/session.ts'
@@ -143,17 +144,21 @@ export class Dispatcher implements Application {
   }
 
   #route(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
-    const { route, values } = exchange.match
+    const { values } = exchange.match
+    const route = exchange.match.route as Route | null
     if (route === null) return this.#answerWithoutRoute(exchange)
-    return reply(exchange, (route as Route).run(exchange.session, exchange.request, values))
+    if (route.acceptQuery !== null) requireContentType(exchange.head.contentType, route.acceptQuery, exchange.own)
+    return reply(exchange, route.run(exchange.session, exchange.request, values))
   }
 
-  /** RFC 9110 §9.3.7, §15.5.6: OPTIONS is answered for every path that is known, 405 says which methods are. */
+  /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and its queries (RFC 10008 §3). */
   #answerWithoutRoute(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { head, own } = exchange
     const methods = this.#options.routes.methodsFor(head.path, head.host, exchange.otherMethods)
     if (methods.length === 0) return this.#answerCode(exchange, 'WEIR_ROUTE_NOT_FOUND')
     own.header('Allow', methods.join(', '))
+    const acceptQuery = methods.includes('QUERY') ? this.#options.routes.acceptQueryFor(head.path, head.host) : null
+    if (acceptQuery !== null) own.header('Accept-Query', acceptQuery)
     return head.method === 'OPTIONS' ? own.noContent() : this.#answerCode(exchange, 'WEIR_METHOD_NOT_ALLOWED')
   }
 

@@ -42,6 +42,7 @@ export interface ModuleHost extends ServerHandle {
   readonly mapPut: MapMethod<ModuleHost>
   readonly mapPatch: MapMethod<ModuleHost>
   readonly mapDelete: MapMethod<ModuleHost>
+  readonly mapQuery: MapMethod<ModuleHost>
   /** Adds a middleware inside those that are there already. */
   use(middleware: Middleware): ModuleHost
   /** Adds what runs on each answer just before it is sent, after those that are there already. */

@@ -69,6 +69,11 @@ export class RouteTable {
     return [...methods].sort()
   }
 
+  /** What that path accepts as a query (RFC 10008 §3); null where no route answers QUERY. */
+  acceptQueryFor(path: string, host: string): string | null {
+    return this.#matcher.find('QUERY', path, hostName(host))?.route.acceptQuery ?? null
+  }
+
   list(): RouteListing[] {
     return this.#routes.map(({ method, template, host, bindings, metadata }) => ({
       method,

@@ -4,6 +4,7 @@ import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import { kindOf, shown } from '../base/kind-of.ts'
 import { namesOf } from '../base/options.ts'
+import { acceptQueryOf } from '../http/request/query-method.ts'
 import type { HttpRequest } from '../http/request/request.ts'
 import type { RouteInfo, RouteMetadata } from '../http/route-info.ts'
 import type { HttpSession } from '../http/session.ts'
@@ -36,6 +37,8 @@ export class Route implements RouteInfo {
   readonly writeTimeout: number | null | undefined
   readonly parameterNames: readonly string[]
   readonly label: string
+  /** The value of Accept-Query; null unless the method is QUERY. */
+  readonly acceptQuery: string | null
   /** Where it was declared, for messages: `UserController.show`, or `inline`. */
   readonly source: string
   readonly #handler: Handler
@@ -58,6 +61,7 @@ export class Route implements RouteInfo {
     this.label = `${method ?? 'ANY'} ${this.host ?? ''}${path}`
     this.source = source
     if (typeof handler !== 'function') throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler`)
+    this.acceptQuery = method === 'QUERY' ? acceptQueryOf(null) : null
     this.#handler = handler
     this.#binder = this.parameterNames.length === 0 && Object.keys(bindings).length === 0 ? null : new Binder(this.template, bindings)
   }

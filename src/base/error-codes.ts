@@ -1,4 +1,4 @@
-// The catalogue of weir's errors. Each is declared once: its code, whose fault it is, and what the client is told.
+// The catalogue of weir's errors. Each error is declared once: its code, whose fault it is, and the text for the client.
 //
 // Codes are API and never change; texts are for people and may change. docs/errors.md has one heading for each code, in the same order, and a
 // test compares the two. Only texts whose fault is `peer` or `limit` may reach the client.
@@ -89,11 +89,13 @@ export const ERRORS = {
   WEIR_ROUTE_NOT_FOUND: peer(404, STAYS, 'no route matches this path', 'RFC 9110 §15.5.5'),
   WEIR_METHOD_NOT_ALLOWED: peer(405, STAYS, 'this resource does not support this method', 'RFC 9110 §15.5.6'),
   WEIR_PARAMETER_INVALID: peer(400, STAYS, 'a parameter is missing or cannot be converted', 'docs/guide/routing.md'),
+  WEIR_CONTENT_TYPE_MISSING: peer(400, STAYS, 'a QUERY request has to state the type of its content', 'RFC 10008 §2'),
   WEIR_ROUTE_TEMPLATE: developer(500, STAYS, 'a route template cannot be used', 'docs/guide/routing.md'),
   WEIR_ROUTE_CLASH: developer(500, STAYS, 'two routes claim the same requests', 'docs/guide/routing.md'),
   WEIR_ROUTE_DECLARATION: developer(500, STAYS, 'a route declaration is invalid', 'docs/guide/routing.md'),
   WEIR_UPGRADE_REQUIRED: peer(426, STAYS, 'this resource requires an upgrade to another protocol', 'RFC 9110 §15.5.22'),
   WEIR_UPGRADE_OVER_HTTP2: peer(505, STAYS, 'this resource is only available over HTTP/1.1', 'RFC 9110 §15.6.6'),
+  WEIR_UPGRADE_WITHOUT_CONNECTION: developer(501, STAYS, 'server.fetch has no connection to upgrade', 'docs/guide/web-apis.md'),
   WEIR_WEBSOCKET_HANDSHAKE: peer(400, STAYS, 'this is not a valid WebSocket handshake', 'RFC 6455 §4.2.1'),
   WEIR_ORIGIN_REFUSED: peer(403, STAYS, 'pages from this origin may not connect', 'RFC 6455 §10.2'),
 

@@ -1,22 +1,22 @@
-// The table of conformance: what HTTP demands of a server that reads requests, as bytes and what must come of them.
+// The conformance table: what HTTP demands of a server that reads requests, as bytes and the required outcome.
 //
-// Files of test/conformance/*.http are written as those of test/wire (see support/wire-cases.ts). Here a heading is an id that stays, what is
-// promised, where the rule comes from, and how it binds: MUST, SHOULD, or MAY where we are free and have chosen.
+// Files of test/conformance/*.http are written like those of test/wire (see support/wire-cases.ts). Here a heading has a permanent id, what
+// must hold, the source of the rule, and how it binds: MUST, SHOULD, or MAY where a server is free and weir has chosen.
 //
 //   === LEN-07 two lengths -- RFC 9112 §6.3 MUST
 //   >>>
 //   POST / HTTP/1.1
 //   ...
 //   <<<
-//   as framing: refuses two lengths        instead of bytes: those of a fixture of test/wire, its limits and half-close included
-//   200 POST /a "hello"                    an answer, and the request that the handler saw
+//   as framing: refuses two lengths        instead of bytes: those of a fixture of test/wire, with its limits and half-close
+//   200 POST /a "hello"                    a response, and the request that the handler saw
 //   ~ x-id: 1, 2                           a field of that request; `~ x-id` without a colon: the handler saw none. `:path` is the path
-//   + Allow: GET                           a field of that answer; `+ Allow`: with any value
+//   + Allow: GET                           a field of that response; `+ Allow`: with any value
 //   - Content-Length                       a field that it must not have. `:body` is its body
-//   400 WEIR_HOST_MISSING                  a refusal: one answer, then the connection closes
-//   open | closed                          whether a request behind all this is answered. A refusal need not say `closed`, the rest must
+//   400 WEIR_HOST_MISSING                  a refusal: one response, then the connection closes
+//   open | closed                          whether a request after all this is answered. Required, except after a refusal that closes
 //
-// What is not listed must never happen: no more answers, no request handled that has no line, be it smuggled or behind a refusal.
+// What is not listed must never happen: no further response, and no handled request that has no line, whether smuggled or after a refusal.
 
 import { ERRORS, type ErrorCode } from '../../src/base/error-codes.ts'
 import type { Limits } from '../../src/base/limits.ts'
@@ -27,16 +27,16 @@ const WIRE_FOLDER = 'test/wire'
 
 export type Level = 'MUST' | 'SHOULD' | 'MAY'
 
-/** One answer that must come, and what must have been handled for it. */
+/** One expected response, and the request that must have been handled for it. */
 export interface Expected {
   readonly status: number
-  /** Of a refusal. */
+  /** The code of a refusal. */
   readonly code: ErrorCode | null
-  /** Method, url and body that the handler must have seen, or null when no handler may have seen anything. */
+  /** Method, url and body that the handler must have seen; null if no handler may have seen anything. */
   readonly handled: string | null
-  /** Of the request: null for a field that must not be there. */
+  /** Fields of the request. null: the field must be absent. */
   readonly sees: readonly (readonly [name: string, value: string | null])[]
-  /** Of the answer: null for a field with any value. */
+  /** Fields of the response. null: the field may have any value. */
   readonly has: readonly (readonly [name: string, value: string | null])[]
   readonly lacks: readonly string[]
 }
@@ -49,10 +49,10 @@ export interface ConformanceCase {
   readonly bytes: Buffer
   readonly limits: Limits
   readonly halfClose: boolean
-  /** What must be mended before the case can pass, or null. */
+  /** What must be done before the case can pass, or null. */
   readonly todo: string | null
   readonly expected: readonly Expected[]
-  /** Whether a request behind it is answered. */
+  /** Whether a request after it is answered. */
   readonly isOpen: boolean
   /** The code of its refusal, or null. */
   readonly refusal: ErrorCode | null
@@ -68,7 +68,7 @@ export function loadConformanceCases(): ConformanceCase[] {
   return cases
 }
 
-/** Fixtures of test/wire by `topic: name`; null where two have the same name. */
+/** Fixtures of test/wire by `topic: name`; null if two have the same name. */
 function loadFixtures(): Map<string, WireCase | null> {
   const fixtures = new Map<string, WireCase | null>()
   for (const topic of wireTopics(WIRE_FOLDER)) {
@@ -89,14 +89,14 @@ function readCase(written: WireCase, fixtures: ReadonlyMap<string, WireCase | nu
   if (lines[0]!.startsWith('as ')) {
     const name = lines.shift()!.slice('as '.length)
     if (written.bytes.length > 0) fail(where, 'a case has bytes or a fixture, not both')
-    source = fixtures.get(name) ?? fail(where, `no such fixture, or two: ${name}`)
+    source = fixtures.get(name) ?? fail(where, `no such fixture, or more than one: ${name}`)
   }
   const { expected, end } = readOutcome(lines, where)
   const refusal = expected.at(-1)?.code ?? null
-  if (refusal === null && end === null) fail(where, 'the last line is "open" or "closed"')
-  if (refusal !== null && ERRORS[refusal].closes && end !== null) fail(where, 'a refusal closes: it need not be said')
+  if (refusal === null && end === null) fail(where, 'the last line must be "open" or "closed"')
+  if (refusal !== null && ERRORS[refusal].closes && end !== null) fail(where, 'this refusal always closes: leave out the last line')
   const { bytes, limits, halfClose } = source
-  if (end === 'open' && halfClose) fail(where, 'behind a half-close nothing can tell whether the connection is open')
+  if (end === 'open' && halfClose) fail(where, 'after a half-close, nothing shows whether the connection is open')
   return {
     id: id!,
     title: title!,
@@ -116,7 +116,7 @@ function readOutcome(lines: readonly string[], where: string): { expected: Expec
   const expected: { -readonly [K in keyof Expected]: Expected[K] }[] = []
   let end: 'open' | 'closed' | null = null
   for (const line of lines) {
-    if (end !== null) fail(where, `"${end}" is the last line`)
+    if (end !== null) fail(where, `"${end}" must be the last line`)
     const answer = /^([1-5]\d\d)(?: (?:(WEIR_\w+)|(\S+ \S+(?: ".*")?)))?$/.exec(line)
     const field = /^([~+-]) ([^\s:]+|:path|:body)(?:: (.*))?$/.exec(line)
     if (line === 'open' || line === 'closed') end = line

@@ -1,4 +1,4 @@
-// Every case of the table, sent to a listening server: what is answered, what is handled, and that nothing else ever is.
+// Sends every case of the table to a listening server, and checks the responses, the handled requests, and that nothing else happens.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -11,7 +11,7 @@ import { inBothReadModes, type Serve } from '../support/serving.ts'
 import { loadWireCases, wireTopics } from '../support/wire-cases.ts'
 import { type ConformanceCase, type Expected, loadConformanceCases } from './cases.ts'
 
-/** What every case is followed by. It is answered where the connection is still open, and closes it. */
+/** Follows every case. It is answered if the connection is still open, and closes it. */
 const BEHIND = 'GET /behind HTTP/1.1\r\nHost: behind\r\nConnection: close\r\n\r\n'
 
 /** What a handler saw. */
@@ -41,7 +41,7 @@ inBothReadModes('conformance', (serve) => {
 })
 
 inBothReadModes('refusals of test/wire', (serve) => {
-  test('each is one answer over a socket too, with the code that the parser gave', { concurrency: 1 }, async (t) => {
+  test('each refusal is one response over a socket too, with the code of the parser', { concurrency: 1 }, async (t) => {
     const targets = new Map<string, Target>()
     const fixtures = wireTopics('test/wire').flatMap((topic) => loadWireCases(`test/wire/${topic}.http`))
     for (const { where, bytes, limits, halfClose, log } of fixtures) {
@@ -65,7 +65,7 @@ inBothReadModes('refusals of test/wire', (serve) => {
   })
 })
 
-test('the table is large, and says MUST more often than anything else', () => {
+test('the table is large, and most cases are MUST', () => {
   const levels = cases.map(({ level }) => level)
   assert.ok(cases.length >= 200, `${cases.length} cases`)
   assert.ok(levels.filter((level) => level === 'MUST').length > cases.length / 2)
@@ -110,7 +110,7 @@ function mapRoutes(server: HttpServer, handled: Handled[]): void {
     })
     .map(null, '/unread', { body: 'stream' }, (_, { request }) => {
       see(request, '')
-      return 'the body is of no interest'
+      return 'the body does not matter'
     })
 }
 
@@ -127,7 +127,7 @@ async function check(one: ConformanceCase, target: Target): Promise<void> {
   else client.send(BEHIND)
   compare(one, await client.rest(), target.handled)
   if (one.refusal === null || one.isOpen || one.halfClose) return
-  // The same again, and this time the request behind comes when the refusal has been read.
+  // The same again, but this time the next request is sent after the refusal has been read.
   target.handled.length = 0
   const late = await target.connect()
   late.send(one.bytes)
@@ -135,9 +135,9 @@ async function check(one: ConformanceCase, target: Target): Promise<void> {
   const heads: string[] = []
   for (const { handled, lacks } of one.expected) heads.push((await late.message(isBodiless(handled, lacks))).head)
   late.send(BEHIND)
-  assert.equal(await late.rest(), '', 'bytes behind the refusal')
+  assert.equal(await late.rest(), '', 'bytes after the refusal')
   assert.equal(heads.join('\n').split('HTTP/1.1 ').length - 1, finals)
-  assert.deepEqual(linesOf(target.handled), handledIn(one.expected), 'handled, with a request sent behind the refusal')
+  assert.deepEqual(linesOf(target.handled), handledIn(one.expected), 'handled, with a request sent after the refusal')
 }
 
 function compare(one: ConformanceCase, received: string, handled: readonly Handled[]): void {
@@ -151,7 +151,7 @@ function compare(one: ConformanceCase, received: string, handled: readonly Handl
   const seen = handled.values()
   for (const [i, answer] of answers.entries()) {
     const { code, handled: line, sees, has, lacks } = expected[i]!
-    const where = `answer ${i + 1}`
+    const where = `response ${i + 1}`
     if (code !== null) checkRefusal(answer, code)
     if (answer.status >= 200)
       assert.match(answer.header('date') ?? 'none', /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/, `${where}: Date`)
@@ -165,7 +165,7 @@ function compare(one: ConformanceCase, received: string, handled: readonly Handl
       assert.equal(visible(request?.fields.get(name) ?? 'nothing'), value ?? 'nothing', `request ${i + 1}: ${name}`)
     }
   }
-  if (!one.isOpen && !one.halfClose) assert.equal(answers.at(-1)?.header('connection'), 'close', 'the last answer says that it is the last')
+  if (!one.isOpen && !one.halfClose) assert.equal(answers.at(-1)?.header('connection'), 'close', 'the last response has Connection: close')
 }
 
 function checkRefusal(answer: Message, code: keyof typeof ERRORS): void {
@@ -181,13 +181,13 @@ function isBodiless(handled: string | null, lacks: readonly string[]): boolean {
   return handled?.startsWith('HEAD ') === true || lacks.includes(':body')
 }
 
-/** Everything that came, as answers; what is left over is an error. */
+/** Everything that arrived, as responses. Leftover bytes are an error. */
 function readAnswers(bytes: Buffer, expected: readonly Expected[]): Message[] {
   const answers: Message[] = []
   for (let at = 0; at < bytes.length; ) {
     const { handled, lacks } = expected[answers.length] ?? BEHIND_ANSWER
     const read = readMessage(bytes.subarray(at), isBodiless(handled, lacks), true)
-    assert.ok(read !== null, `this is no whole answer: ${JSON.stringify(bytes.toString('latin1', at))}`)
+    assert.ok(read !== null, `this is not a complete response: ${JSON.stringify(bytes.toString('latin1', at))}`)
     answers.push(read.message)
     at += read.length
   }
@@ -202,7 +202,7 @@ function handledIn(expected: readonly Expected[]): string[] {
   return expected.flatMap(({ handled }) => (handled === null ? [] : [handled]))
 }
 
-/** As a case has it: controls, characters above 0x7E and backslashes are escapes. */
+/** In the notation of cases: controls, characters above 0x7E and backslashes are escaped. */
 function visible(text: string): string {
   return text.replace(/\\|[^ -~]/g, (char) => {
     if (char === '\\') return '\\\\'

@@ -1,4 +1,4 @@
-// docs/http.md and the table of conformance tell the same: each case has its sentence, and each refusal the code that the page promises.
+// docs/http.md and the conformance table agree: each case has its sentence, and each refusal has the code that the page names.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -10,10 +10,10 @@ import { loadHttp2Cases, refusalsOf } from './http2-cases.ts'
 const cases = loadConformanceCases()
 const http2Cases = loadHttp2Cases()
 const lines = readFileSync('docs/http.md', 'utf8').split('\n')
-/** Rows that say which code answers. */
+/** Rows that name the code of a refusal. */
 const isRefusal = (line: string): boolean => line.startsWith('|') && line.includes('`WEIR_')
 
-/** Ids in a text: `LEN-01`, `LEN-01–03, 07`. */
+/** The ids in a text: `LEN-01`, `LEN-01–03, 07`. */
 function idsIn(text: string): string[] {
   return [...text.matchAll(/\b([A-Z]{2,})-(\d\d(?:–\d\d)?(?:, \d\d(?:–\d\d)?)*)/g)].flatMap(([, group, numbers]) =>
     numbers!.split(', ').flatMap((range) => {
@@ -25,11 +25,11 @@ function idsIn(text: string): string[] {
 
 const documented = (wanted: (line: string) => boolean): Set<string> => new Set(lines.filter(wanted).flatMap(idsIn))
 
-test('every case is named, and every name is a case', () => {
+test('the page names every case, and every id on it is a case', () => {
   assert.deepEqual([...documented(() => true)].sort(), [...cases, ...http2Cases].map(({ id }) => id).sort())
 })
 
-test('what the page says to be refused is refused, with the code of its row', () => {
+test('whatever the page lists as refused is refused, with the code of its row', () => {
   const wrong = lines.filter(isRefusal).flatMap((line) => {
     const codes = [...line.matchAll(/`(WEIR_\w+)`/g)].map(([, code]) => code!)
     const named = cases.filter(({ id }) => idsIn(line).includes(id))
@@ -42,7 +42,7 @@ test('what the page says to be refused is refused, with the code of its row', ()
   assert.deepEqual(wrong, [])
 })
 
-test('what is refused stands in a table of refusals, what is spoken does not', () => {
+test('cases in a table of refusals are refused, and no others', () => {
   const refused = documented(isRefusal)
   const wrong = cases.filter(({ id, refusal }) => refused.has(id) !== (refusal !== null && refusal !== 'WEIR_ROUTE_NOT_FOUND'))
   assert.deepEqual(
@@ -51,8 +51,8 @@ test('what is refused stands in a table of refusals, what is spoken does not', (
   )
 })
 
-test('a refusal of ours in HTTP/2 has the code of its sentence', () => {
-  // A sentence is one or more lines behind a dash.
+test('a refusal by weir in HTTP/2 has the code of its sentence', () => {
+  // A sentence is one or more lines after a dash.
   const sentences = lines.join('\n').split(/\n(?=- |\n)/)
   const wrong = http2Cases.flatMap((one) => {
     const sentence = sentences.find((text) => idsIn(text).includes(one.id))!

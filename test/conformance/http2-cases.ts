@@ -1,27 +1,27 @@
-// The table of conformance for HTTP/2: what RFC 9113 demands of a server, as frames and what must come of them.
+// The conformance table for HTTP/2: what RFC 9113 demands of a server, as frames and the required outcome.
 //
-// Files of test/conformance/http2/*.frames are written as those of test/conformance (see cases.ts), with frames for bytes:
+// Files of test/conformance/http2/*.frames are written like those of test/conformance (see cases.ts), with frames instead of bytes:
 //
 //   === PSF-02 no :method -- RFC 9113 §8.3.1 MUST
 //   >>>
-//   bare                                   optional: the client says no preface of its own
-//   HEADERS 1 end                          type and stream. `end` is END_STREAM; END_HEADERS is set unless it says `more`
+//   bare                                   optional: the test sends no preface for the client
+//   HEADERS 1 end                          type and stream. `end` is END_STREAM; END_HEADERS is set unless `more` is there
 //   GET /                                  its fields: the four pseudo-header fields for this, with the authority `a`
 //   x-a: 1                                 one field
-//   DATA 1 end "text"                      payload as text; x0000 is one in hexadecimal. Also `padded` and `ack`
-//   raw "text"                             bytes that are no frame
-//   answered 1                             waits until something has become of stream 1
-//   repeat 1000                            all that follows so many times. `HEADERS $` takes a new stream, `$` is the last one
+//   DATA 1 end "text"                      payload as text; x0000 is hexadecimal. Also `padded` and `ack`
+//   raw "text"                             bytes that are not a frame
+//   answered 1                             waits until stream 1 has an outcome
+//   repeat 1000                            repeats everything after it. `HEADERS $` opens a new stream, `$` is the last one
 //   <<<
 //   1: 200 GET / "body"                    a status, and the request that the handler saw
 //   ~ x-a: 1                               a field of that request; `~ x-a` without a colon: the handler saw none
 //   1: 431 WEIR_HEAD_TOO_LARGE             a refusal. `1: 100, 200 POST /`: statuses in order
-//   1: 400 WEIR_X or reset PROTOCOL_ERROR  either of them: the second is nghttp2's, in some versions of Node
-//   any GET /                              so many of them as may be; streams that are not listed may come to an end
-//   open | goaway CODE | closed            whether a request behind all this is answered, or the connection ends, with a word or without.
-//                                          `open or closed` where that is the server's to choose
+//   1: 400 WEIR_X or reset PROTOCOL_ERROR  either of them: the second comes from nghttp2, in some versions of Node
+//   any GET /                              any number of such requests; streams that are not listed may have any outcome
+//   open | goaway CODE | closed            whether a request after all this is answered, or the connection ends, with or without GOAWAY.
+//                                          `open or closed` if that is up to the server
 //
-// What is not listed must never happen: no other stream is answered, no other request handled.
+// What is not listed must never happen: no other stream is answered, and no other request is handled.
 
 import { ERRORS, type ErrorCode } from '../../src/base/error-codes.ts'
 import type { Limits } from '../../src/base/limits.ts'
@@ -77,12 +77,12 @@ const TYPES: Readonly<Record<string, number>> = {
   CONTINUATION,
 }
 
-/** One thing that the client does. `last` is the stream that `$` had; the next is what it has then. */
+/** One thing that the client does. `last` is the stream that `$` meant; the result has the one that it means next. */
 export type Step = (last: number) => { readonly bytes: Buffer; readonly last: number } | { readonly awaits: number }
 
-/** What becomes of a stream. */
+/** The outcome of a stream. */
 export interface StreamOutcome {
-  /** As it is written, with the code of the problem. */
+  /** As written in the case, with the code of the problem. */
   readonly text: string
   /** Method, url and body that the handler must have seen, or null. */
   readonly handled: string | null
@@ -91,7 +91,7 @@ export interface StreamOutcome {
 export interface StreamExpected {
   readonly stream: number
   readonly either: readonly StreamOutcome[]
-  /** Of the request: null for a field that must not be there. */
+  /** Fields of the request. null: the field must be absent. */
   readonly sees: readonly (readonly [name: string, value: string | null])[]
 }
 
@@ -102,7 +102,7 @@ export interface Http2Case {
   readonly level: Level
   readonly limits: Limits
   readonly isBare: boolean
-  /** Made once, and then as often as `rounds` says. */
+  /** Performed once; the repeated steps are performed `rounds` times. */
   readonly first: readonly Step[]
   readonly repeated: readonly Step[]
   readonly rounds: number
@@ -121,7 +121,7 @@ export function loadHttp2Cases(): Http2Case[] {
   return cases
 }
 
-/** Codes of ours with which a case is refused. */
+/** The codes with which weir refuses a case. */
 export function refusalsOf({ streams }: Http2Case): string[] {
   return streams.flatMap(({ either }) => either.flatMap(({ text }) => /WEIR_\w+/.exec(text) ?? []))
 }
@@ -164,7 +164,7 @@ const isStep = (line: string): boolean =>
   /^(?:answered|raw) /.test(line) || TYPES[line.split(' ')[0]!] !== undefined || /^\d+ \d/.test(line)
 
 function frameStep([, name, stream, words, written]: RegExpExecArray, fields: readonly (readonly [string, string])[], where: string): Step {
-  const type = TYPES[name!] ?? (/^\d+$/.test(name!) ? Number(name) : fail(where, `no type of frames: ${name}`))
+  const type = TYPES[name!] ?? (/^\d+$/.test(name!) ? Number(name) : fail(where, `unknown type of frame: ${name}`))
   const says = (word: string): boolean => words!.includes(` ${word}`)
   const hasBlock = type === HEADERS || type === CONTINUATION
   const flags =
@@ -210,7 +210,7 @@ function readOutcome(lines: readonly string[], where: string): Pick<Http2Case, '
   const ends = lines.at(-1)!.split(' or ')
   for (const end of ends) {
     const isEnd = end === 'open' || end === 'closed' || (end.startsWith('goaway ') && CODES.includes(end.slice('goaway '.length)))
-    if (!isEnd) fail(where, `the last line says how the connection ends: ${end}`)
+    if (!isEnd) fail(where, `the last line must state how the connection ends: ${end}`)
   }
   return { streams, any, ends }
 }
@@ -225,7 +225,7 @@ function readEnd(text: string, where: string): StreamOutcome {
       : problem !== undefined
         ? Object.hasOwn(ERRORS, problem as ErrorCode)
         : /^(?:nothing|\d\d\d)/.test(text)
-  if (!isKnown) fail(where, `nothing becomes of a stream like that: ${text}`)
+  if (!isKnown) fail(where, `this is not an outcome of a stream: ${text}`)
   return { text, handled: handled ?? null }
 }
 

@@ -1,5 +1,5 @@
-// Every case of the table for HTTP/2, sent to a listening server: what becomes of each stream and of the connection, what is handled, that
-// nothing else ever is, and that the server is whole behind it: it answers others, and stops with nothing left over.
+// Sends every case of the table for HTTP/2 to a listening server, and checks the outcome of each stream and of the connection, the handled
+// requests, and that nothing else happens. Afterwards the server must still work: it answers others, and stops with nothing left over.
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -23,11 +23,11 @@ import {
 import { within } from '../support/serving.ts'
 import { CODES, type Http2Case, loadHttp2Cases, type Step } from './http2-cases.ts'
 
-/** Rounds of a flood between two looks at what has come. */
+/** How many rounds of a flood are sent between two looks at what has arrived. */
 const ROUNDS_AT_ONCE = 100
-/** Fewer than there are cases: those that kept their places for good would be missed by later ones. */
+/** Fewer than there are cases, so that connections which never free their places would block later cases. */
 const PLACES = 60
-/** Behind a broken rule nghttp2 reads nothing more: that such a client has left is noticed by these alone. */
+/** After a violation nghttp2 reads nothing more, so only these timeouts notice that such a client has left. */
 const TIMEOUTS = { keepAliveTimeout: 500, writeTimeout: 500 }
 
 interface Handled {
@@ -65,7 +65,7 @@ for (const one of cases) {
   })
 }
 
-test('behind all of them every server stops, with no connection and no handler left', async () => {
+test('after all cases every server stops, with no connection and no handler left', async () => {
   assert.ok(cases.length > 100, `${cases.length} cases`)
   for (const starting of targets.values()) {
     const target = await starting
@@ -135,7 +135,7 @@ async function send(client: RawHttp2, { first, repeated, rounds }: Http2Case): P
   return last
 }
 
-/** What has become of a stream, as a case has it; null as long as it is open. */
+/** The outcome of a stream, as written in cases; null while it is open. */
 function outcomeOf(client: RawHttp2, stream: number): string | null {
   const own = client.frames.filter((frame) => frame.stream === stream)
   const isEnd = ({ type, flags }: Frame): boolean => (type === DATA || type === HEADERS) && (flags & END_STREAM) !== 0
@@ -167,7 +167,7 @@ function check(client: RawHttp2, { streams, any, ends }: Http2Case, behind: numb
   if (end === 'open') assert.equal(outcomeOf(client, behind), '200 GET /behind')
   const expected: string[] = end === 'open' ? ['GET /behind'] : []
   for (const { stream, either, sees } of streams) {
-    // A HEAD has no body that could say what was handled.
+    // A HEAD has no body that could show what was handled.
     const text = became.get(stream) ?? 'nothing'
     const outcome = either.find((one) => one.text === text || (one.handled?.startsWith('HEAD ') && one.text === `${text} ${one.handled}`))
     assert.ok(outcome !== undefined, `${stream}: ${text}, and not ${either.map((one) => one.text).join(' or ')}; ${all}`)

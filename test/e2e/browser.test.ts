@@ -1,5 +1,5 @@
-// What a person sees: the routes on the demo's page in a real browser, sent and read by clicking.
-// With SCREENSHOTS=FOLDER it leaves a picture of each look there, for a person to judge.
+// What a person sees: the routes on the demo's page in a real browser, sent and read by clicking. With SCREENSHOTS=FOLDER it saves a
+// screenshot of each look in that folder, for a person to judge.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -18,14 +18,14 @@ import { onHandled, temporaryFolder } from '../support/demo.ts'
 import { LOOKS, visitDemo } from '../support/demo-page.ts'
 import { eventually, gate, within } from '../support/serving.ts'
 
-/** What stands below the progress bar once it has moved. */
+/** The text below the progress bar once it has moved. */
 const SOMETHING_SENT = /^(?!0 B )[\d.]+ [kM]?B of [\d.]+ [kM]?B sent\.$/
 
 /** One route on the page. */
 interface RouteCard {
   readonly card: Locator
   send(): Promise<void>
-  /** Waits for an answer with that status line. */
+  /** Waits for a response with this status line. */
   answered(status: string, request: string): Promise<void>
   headers(): Promise<Record<string, string>>
   body(): Promise<string>
@@ -46,7 +46,7 @@ function routeCard(page: Page, title: string): RouteCard {
       const values = await card.locator('dd').allTextContents()
       return Object.fromEntries(names.map((name, i) => [name, values[i]!]))
     },
-    body: async () => (await card.getByRole('region', { name: `Body of the answer to ${title}` }).textContent()) ?? '',
+    body: async () => (await card.getByRole('region', { name: `Body of the response to ${title}` }).textContent()) ?? '',
   }
 }
 
@@ -55,8 +55,8 @@ function textFile(name: string, text: string): { name: string; mimeType: string;
 }
 
 /**
- * A port from which that many bytes of each connection reach the server, and no more however long one waits:
- * an upload over it cannot be complete, whereas a browser that slows one down no longer does so once its page closes.
+ * A port that passes on this many bytes of each connection to the server, and then no more. An upload through it cannot become complete.
+ * Slowing down the browser instead would not work, because it stops being slow once its page closes.
  */
 async function lossyRoad(t: TestContext, port: number, bytes: number): Promise<number> {
   const road = createServer((near) => {
@@ -90,7 +90,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
   const visit = (t: TestContext, options?: BrowserContextOptions, map?: (server: HttpServer) => void) => visitDemo(t, browser, options, map)
 
   for (const { name, look } of LOOKS) {
-    test(`every request can be sent and read, ${name}, without a complaint`, async (t) => {
+    test(`every request can be sent and read, ${name}, without complaints in the console`, async (t) => {
       const { page, complaints, uploadDir } = await visit(t, look)
 
       const user = routeCard(page, 'GET /users/:id')
@@ -127,11 +127,11 @@ describe('the page in Chromium', { skip: noChromium }, () => {
       assert.match((await own.headers())['content-encoding'] ?? '', /^(?:br|gzip|zstd)$/)
 
       const [content, window] = await page.evaluate('[document.documentElement.scrollWidth, innerWidth]').then((sizes) => sizes as number[])
-      assert.equal(content, window, 'nothing sticks out at the side')
+      assert.equal(content, window, 'nothing overflows at the side')
       const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
       const brightness = Number(/\d+/.exec(String(background))![0])
       assert.equal(brightness < 128, look.colorScheme === 'dark', `the background is ${background}`)
-      // Chromium notes each 4xx by itself; nothing else may be there.
+      // Chromium logs each 4xx itself; there must be nothing else.
       assert.deepEqual(complaints, ['Failed to load resource: the server responded with a status of 415 (Unsupported Media Type)'])
       if (process.env['SCREENSHOTS']) {
         await page.screenshot({ path: `${process.env['SCREENSHOTS']}/demo-${name.replaceAll(' ', '-')}.png`, fullPage: true })
@@ -139,7 +139,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     })
   }
 
-  test('active that is left out comes back as false', async (t) => {
+  test('active is false if it is left out', async (t) => {
     const { page } = await visit(t)
     const user = routeCard(page, 'GET /users/:id')
     await user.send()
@@ -147,7 +147,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     assert.equal(await user.body(), '{"id":42,"active":false}')
   })
 
-  test('an id that is no number shows what the server says about it', async (t) => {
+  test('an id that is not a number shows the error of the server', async (t) => {
     const { page, complaints } = await visit(t)
     const user = routeCard(page, 'GET /users/:id')
     await user.card.getByLabel('id in the path').fill('a/b?c')
@@ -155,11 +155,11 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     await user.answered('400 Bad Request', 'GET /users/a%2Fb%3Fc')
     assert.match(await user.body(), /expected a whole number, got \\"a\/b\?c\\"/)
     assert.equal((await user.headers())['content-type'], 'application/problem+json')
-    // Chromium notes each 4xx by itself; nothing else may be there.
+    // Chromium logs each 4xx itself; there must be nothing else.
     assert.deepEqual(complaints, ['Failed to load resource: the server responded with a status of 400 (Bad Request)'])
   })
 
-  test('what the server repeats enters the page as text, never as markup', async (t) => {
+  test('what the server repeats is shown as text, never as markup', async (t) => {
     const { page, complaints } = await visit(t)
     const save = routeCard(page, 'POST /api/user/save')
     const attack = '</pre><script>document.title = "taken"</script><img src=x onerror="document.title = \'taken\'">'
@@ -172,9 +172,9 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     assert.deepEqual(complaints, [])
   })
 
-  test('the keyboard alone is enough', async (t) => {
+  test('the page can be used with the keyboard alone', async (t) => {
     const { page } = await visit(t)
-    await page.getByRole('heading', { name: 'GET /users/:id' }).click() // from where Tab goes on
+    await page.getByRole('heading', { name: 'GET /users/:id' }).click() // Tab continues from here
     await page.keyboard.press('Tab')
     await page.keyboard.type('13') // replaces: Tab selects what is in a field
     await page.keyboard.press('Tab')
@@ -186,7 +186,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     assert.equal(await user.body(), '{"id":13,"active":true}')
   })
 
-  test('each kind of body brings its own example, fills the model, and keeps what was typed', async (t) => {
+  test('each kind of body has its own example, populates the model, and keeps what was typed', async (t) => {
     const { page, complaints } = await visit(t)
     const save = routeCard(page, 'POST /api/user/save')
     const body = save.card.getByLabel('body as it is sent')
@@ -213,7 +213,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     assert.match(await save.body(), /"name":"enabled","in":"body","expected":"true or false"/)
   })
 
-  test('a small file that was chosen is saved byte for byte', async (t) => {
+  test('a small file is saved byte for byte', async (t) => {
     const { page, uploadDir, complaints } = await visit(t)
     const upload = routeCard(page, 'POST /api/user/upload')
     const bytes = randomBytes(100_000)
@@ -227,7 +227,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     assert.deepEqual(complaints, [])
   })
 
-  test('files that are refused show why, and nothing is saved', async (t) => {
+  test('refused files show the reason, and nothing is saved', async (t) => {
     const { page, uploadDir } = await visit(t)
     const upload = routeCard(page, 'POST /api/user/upload')
     await upload.card.getByLabel('files').setInputFiles([textFile('good.txt', 'good'), textFile('run.exe', 'bad')])
@@ -237,24 +237,24 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     await upload.card.getByLabel('files').setInputFiles(textFile('long.txt', 'x'.repeat(1024 * 1024 + 1)))
     await upload.send()
     await upload.answered('413 Content Too Large', 'POST /api/user/upload')
-    assert.equal(await upload.body(), 'A file may have 1048576 bytes at most.')
+    assert.equal(await upload.body(), 'A file may have at most 1048576 bytes.')
     assert.deepEqual(await readdir(uploadDir), [])
   })
 
-  test('without a file the browser asks for one, and sends nothing', async (t) => {
+  test('without a file the browser requests one, and sends nothing', async (t) => {
     const { page } = await visit(t)
     for (const title of ['POST /api/user/upload', 'POST /api/user/upload-stream']) {
       const { card, send } = routeCard(page, title)
       await send()
       assert.equal(await card.locator('input[type=file]:focus:invalid').count(), 1)
-      assert.equal(await card.getByRole('status').textContent(), 'No answer yet.')
+      assert.equal(await card.getByRole('status').textContent(), 'No response yet.')
     }
   })
 
-  test('the progress bar stands still while the server does not read, and ends full', async (t) => {
+  test('the progress bar stops while the server does not read, and ends full', async (t) => {
     const reading = gate()
     const { page, uploadDir, complaints } = await visit(t, {}, (server) => {
-      // The handler of an upload starts before its body has come, and nobody reads until it does.
+      // The handler of an upload starts before its body has arrived, and nobody reads until this resolves.
       server.use(async (session, next) => {
         if (session.request.method === 'POST') await reading.promise
         return next()
@@ -271,11 +271,11 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     await stream.card.getByLabel('title').fill('Ein großes Bild')
     await stream.card.getByLabel('files').setInputFiles(large)
     await stream.send()
-    // What the two kernels hold is gone, the rest waits.
+    // The buffers of both kernels are full, and the rest waits.
     await stream.card.getByText(SOMETHING_SENT).waitFor()
     const held = await value()
     assert.ok(held > 0 && held < 1, `the bar is at ${held}`)
-    assert.equal(await stream.card.getByRole('status').textContent(), 'No answer yet.')
+    assert.equal(await stream.card.getByRole('status').textContent(), 'No response yet.')
     if (process.env['SCREENSHOTS']) await stream.card.screenshot({ path: `${process.env['SCREENSHOTS']}/demo-progress.png` })
 
     reading.open()
@@ -294,7 +294,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     assert.deepEqual(complaints, [])
   })
 
-  test('a page that is left in the middle of an upload leaves nothing behind', async (t) => {
+  test('a page that is closed in the middle of an upload leaves no file', async (t) => {
     const over = gate()
     let isOver = false
     const { page, server, uploadDir } = await visit(t, {}, (server) => {
@@ -311,13 +311,13 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     await stream.send()
     await stream.card.getByText(SOMETHING_SENT).waitFor()
     await eventually(() => readdirSync(uploadDir).length > 0, 'the first bytes of the file')
-    assert.equal(isOver, false, 'the upload is under way')
+    assert.equal(isOver, false, 'the upload is in progress')
     await page.close()
     await within(over.promise, 'the end of the handler')
     assert.deepEqual(await readdir(uploadDir), [])
   })
 
-  test('a server that is gone is shown as no answer', async (t) => {
+  test('a server that is gone is shown as such', async (t) => {
     const { page, server } = await visit(t)
     await server.stop({ graceMs: 0 })
     const user = routeCard(page, 'GET /users/:id')

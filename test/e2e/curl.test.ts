@@ -1,4 +1,4 @@
-// What curl sees: a client that we did not write, over real sockets.
+// What curl sees: an independent client over real sockets.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -9,9 +9,9 @@ import { curl, noCurl } from '../support/curl.ts'
 import { startDemo, temporaryFolder } from '../support/demo.ts'
 
 const MIB = 1024 * 1024
-/** Without it `--data-binary` says that its bytes are a form. */
+/** Without it, `--data-binary` sends the type of a form. */
 const TEXT = ['-H', 'Content-Type: text/plain']
-/** Text that shows a lost, doubled or moved piece. */
+/** Text in which a lost, repeated or moved piece shows. */
 const numbered = (length: number): Buffer => {
   const lines: string[] = []
   for (let size = 0; size < length; size += 8) lines.push(`${String(lines.length).padStart(7, '0')}\n`)
@@ -19,7 +19,7 @@ const numbered = (length: number): Buffer => {
 }
 
 describe('curl', { skip: noCurl }, () => {
-  test('a user comes back with the id as a number and active as false', async (t) => {
+  test('a user is returned with the id as a number and active as false', async (t) => {
     const { origin } = await startDemo(t)
     const { answer, exitCode } = await curl([`${origin}/users/42`])
     assert.equal(exitCode, 0)
@@ -35,7 +35,7 @@ describe('curl', { skip: noCurl }, () => {
     assert.equal((await curl([`${origin}/users/7?active=false`])).answer.text, '{"id":7,"active":false}')
   })
 
-  test('an id that is no number, and an active that is no boolean, answer 400 with both named', async (t) => {
+  test('an invalid id and an invalid active get a 400 that names both', async (t) => {
     const { origin } = await startDemo(t)
     const { answer } = await curl([`${origin}/users/4.2?active=maybe`])
     assert.equal(answer.status, 400)
@@ -50,7 +50,7 @@ describe('curl', { skip: noCurl }, () => {
     )
   })
 
-  test('a raw text body comes back as text', async (t) => {
+  test('a raw text body is returned as text', async (t) => {
     const { origin } = await startDemo(t)
     const { answer } = await curl([...TEXT, '--data-binary', 'Grüße\r\n\r\n', `${origin}/api/user/save`])
     assert.equal(answer.status, 200)
@@ -58,7 +58,7 @@ describe('curl', { skip: noCurl }, () => {
     assert.equal(answer.text, 'Grüße\r\n\r\n')
   })
 
-  test('a user as JSON comes back as the model, with what was left out as it began', async (t) => {
+  test('a user as JSON is returned as the model, with defaults for what was left out', async (t) => {
     const { origin } = await startDemo(t)
     const json = '{"name":"Ada","creation":"2024-01-31T09:30:00","isAdmin":true}'
     const { answer } = await curl(['-H', 'Content-Type: application/json', '--data', json, `${origin}/api/user/save`])
@@ -67,7 +67,7 @@ describe('curl', { skip: noCurl }, () => {
     assert.equal(answer.text, '{"user":{"id":"","name":"Ada","creation":"2024-01-31T09:30:00.000Z","enabled":false}}')
   })
 
-  test('a user as a form comes back as the model, each value converted', async (t) => {
+  test('a user as a form is returned as the model, with converted values', async (t) => {
     const { origin } = await startDemo(t)
     const id = '0e37df36-f698-11e6-8dd4-cb9ced3df976'
     const fields = [`id=${id}`, 'name=Jürgen Müller', 'creation=2024-01-31T09:30:00', 'enabled=true']
@@ -77,7 +77,7 @@ describe('curl', { skip: noCurl }, () => {
     assert.deepEqual(JSON.parse(answer.text), { user })
   })
 
-  test('a user whose values do not fit answers 400 with each of them, as JSON and as a form', async (t) => {
+  test('a user with invalid values gets a 400 that lists each of them, as JSON and as a form', async (t) => {
     const { origin } = await startDemo(t)
     const bodies = [
       ['-H', 'Content-Type: application/json', '--data', '{"id":"7","creation":"2024-02-31T00:00:00","enabled":"true"}'],
@@ -92,7 +92,7 @@ describe('curl', { skip: noCurl }, () => {
     }
   })
 
-  test('a body that says it is JSON and is none answers 400, not itself', async (t) => {
+  test('invalid JSON gets a 400 that does not repeat the body', async (t) => {
     const { origin } = await startDemo(t)
     for (const body of ['{"name":', '[]', '']) {
       const { answer } = await curl(['-H', 'Content-Type: application/json', '--data', body, `${origin}/api/user/save`])
@@ -101,7 +101,7 @@ describe('curl', { skip: noCurl }, () => {
     }
   })
 
-  test('an empty body comes back empty', async (t) => {
+  test('an empty body is returned empty', async (t) => {
     const { origin } = await startDemo(t)
     const { answer } = await curl(['-X', 'POST', `${origin}/api/user/save`])
     assert.equal(answer.status, 200)
@@ -124,7 +124,7 @@ describe('curl', { skip: noCurl }, () => {
     }
   })
 
-  test('OPTIONS says which methods a path has, and * which the server has', async (t) => {
+  test('OPTIONS lists the methods of a path, and those of the server for *', async (t) => {
     const { origin } = await startDemo(t)
     const one = await curl(['-X', 'OPTIONS', `${origin}/api/user/save`])
     assert.equal(one.answer.status, 204)
@@ -135,7 +135,7 @@ describe('curl', { skip: noCurl }, () => {
     assert.equal(all.answer.header('allow'), 'GET, HEAD, OPTIONS, POST')
   })
 
-  test('a path that nobody mapped answers 404, a method that it does not have 405 with Allow', async (t) => {
+  test('an unmapped path gets a 404, and an unmapped method a 405 with Allow', async (t) => {
     const { origin } = await startDemo(t)
     const missing = await curl([`${origin}/nowhere`])
     assert.equal(missing.answer.status, 404)
@@ -145,14 +145,14 @@ describe('curl', { skip: noCurl }, () => {
     assert.equal(wrong.answer.header('allow'), 'GET, HEAD, OPTIONS')
   })
 
-  test('two URLs share one connection, also after a body, a 404 and a 400', async (t) => {
+  test('two URLs share one connection, even after a body, a 404 and a 400', async (t) => {
     const { origin } = await startDemo(t)
     const urls = ['/users/1', '/nowhere', '/users/abc', '/', '/users/2'].map((path) => origin + path)
     const { stderr } = await curl(['--write-out', '%{stderr}%{http_code} %{num_connects}\n', ...urls])
     assert.deepEqual(stderr.trim().split('\n'), ['200 1', '404 0', '400 0', '200 0', '200 0'])
   })
 
-  test('HTTP/1.0 gets its answer, and the end of the connection', async (t) => {
+  test('HTTP/1.0 gets its response and the end of the connection', async (t) => {
     const { origin } = await startDemo(t)
     const { answer, exitCode } = await curl(['--http1.0', `${origin}/users/42`])
     assert.equal(exitCode, 0)
@@ -161,7 +161,7 @@ describe('curl', { skip: noCurl }, () => {
     assert.equal(answer.text, '{"id":42,"active":false}')
   })
 
-  test('a stream goes to HTTP/1.1 in chunks, and to HTTP/1.0 up to the end of the connection', async (t) => {
+  test('a stream is sent in chunks in HTTP/1.1, and up to the end of the connection in HTTP/1.0', async (t) => {
     const text = numbered(MIB)
     const { origin } = await startDemo(t, {}, (server) => {
       server.mapGet('/stream', async function* () {
@@ -179,7 +179,7 @@ describe('curl', { skip: noCurl }, () => {
     assert.ok(old.answer.body.equals(text))
   })
 
-  test('a client that asks first is told to go on, and its 1 MiB comes back', async (t) => {
+  test('a client with Expect gets a 100, and its 1 MiB is returned', async (t) => {
     const { origin } = await startDemo(t)
     const text = numbered(MIB)
     const { answers, answer } = await curl([...TEXT, '-H', 'Expect: 100-continue', '--data-binary', '@-', `${origin}/api/user/save`], text)
@@ -190,7 +190,7 @@ describe('curl', { skip: noCurl }, () => {
     assert.ok(answer.body.equals(text))
   })
 
-  test('a chunked upload of 1 MiB comes back', async (t) => {
+  test('a chunked upload of 1 MiB is returned', async (t) => {
     const { origin } = await startDemo(t)
     const text = numbered(MIB)
     const { answer } = await curl(['-X', 'POST', '-T', '-', `${origin}/api/user/save`], text)
@@ -198,7 +198,7 @@ describe('curl', { skip: noCurl }, () => {
     assert.ok(answer.body.equals(text))
   })
 
-  test('a body beyond the limit is refused by its head alone when the client asks first', async (t) => {
+  test('a body above the limit is refused by its head alone if the client sends Expect', async (t) => {
     const { origin } = await startDemo(t, { limits: { maxRequestBodySize: MIB } })
     const upload = ['-H', 'Expect: 100-continue', '--data-binary', '@-', '--write-out', '%{stderr}%{size_upload}']
     const { answers, stderr } = await curl([...upload, `${origin}/api/user/save`], numbered(MIB + 1))
@@ -209,7 +209,7 @@ describe('curl', { skip: noCurl }, () => {
     assert.equal(stderr, '0', 'no byte of the body was sent')
   })
 
-  test('a client that sends too much at once sees the 413 and not a broken connection', async (t) => {
+  test('a client that sends too much immediately sees the 413 and not a reset', async (t) => {
     const { origin } = await startDemo(t, { limits: { maxRequestBodySize: 100_000 } })
     const bodies: [string, string[]][] = [
       ['with Content-Length', ['-H', 'Expect:', '--data-binary', '@-']],
@@ -223,14 +223,14 @@ describe('curl', { skip: noCurl }, () => {
     }
   })
 
-  test('a body of exactly the limit is taken', async (t) => {
+  test('a body of exactly the limit is accepted', async (t) => {
     const { origin } = await startDemo(t, { limits: { maxRequestBodySize: 100_000 } })
     const { answer } = await curl([...TEXT, '--data-binary', '@-', `${origin}/api/user/save`], numbered(100_000))
     assert.equal(answer.status, 200)
     assert.equal(answer.body.length, 100_000)
   })
 
-  test('a part of a file can be asked for, and one beyond its end answers 416', async (t) => {
+  test('a range of a file can be requested, and one after its end gets a 416', async (t) => {
     const { origin } = await startDemo(t)
     const whole = (await curl([origin])).answer.body
     const first = await curl(['--range', '0-14', origin])
@@ -244,7 +244,7 @@ describe('curl', { skip: noCurl }, () => {
     assert.equal(beyond.answer.header('content-range'), `bytes */${whole.length}`)
   })
 
-  test('a file that the client has already is not sent again', async (t) => {
+  test('a file that the client already has is not sent again', async (t) => {
     const { origin } = await startDemo(t)
     const tag = (await curl([origin])).answer.header('etag')
     const again = await curl(['-H', `If-None-Match: ${tag}`, origin])
@@ -253,7 +253,7 @@ describe('curl', { skip: noCurl }, () => {
     assert.equal(again.answer.body.length, 0)
   })
 
-  test('a Unix socket serves the same routes, and is gone when the server has stopped', async (t) => {
+  test('a Unix socket serves the same routes, and is removed when the server has stopped', async (t) => {
     const unixSocket = join(await temporaryFolder(t), 'demo.sock')
     const { server } = await startDemo(t, { unixSocket })
     const { answer } = await curl(['--unix-socket', unixSocket, 'http://localhost/users/42'])

@@ -44,10 +44,10 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
 
   const visit = (t: TestContext, options?: BrowserContextOptions, map?: (server: HttpServer) => void) => visitDemo(t, browser, options, map)
 
-  test('the gallery comes compressed, says so, and is not sent again', async (t) => {
+  test('the gallery is sent compressed, shows that, and is not sent again', async (t) => {
     const { page, complaints } = await visit(t)
-    const [, whole, sent] = /^6 pictures of ([\d.]+) kB came as ([\d.]+) kB\.$/.exec(await status(page, gallery, 'came as'))!
-    assert.ok(Number(sent) < Number(whole) / 2, `${whole} kB came as ${sent} kB`)
+    const [, whole, sent] = /^6 pictures of ([\d.]+) kB were sent as ([\d.]+) kB\.$/.exec(await status(page, gallery, 'were sent as'))!
+    assert.ok(Number(sent) < Number(whole) / 2, `${whole} kB were sent as ${sent} kB`)
     const [picture] = await Promise.all([page.waitForResponse(/rain\.svg/), page.reload()])
     assert.equal(picture.status(), 304)
     await status(page, gallery, '6 pictures, none of them sent again.')
@@ -57,7 +57,7 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
     assert.deepEqual(complaints, [])
   })
 
-  test('the clock ticks, and after its stream has ended the browser comes again and gets what it missed', async (t) => {
+  test('the clock ticks, and after its stream has ended the browser reconnects and gets what it missed', async (t) => {
     const saidIds: (string | null)[] = []
     const { page, complaints } = await visit(t, {}, (server) => {
       server.use((session, next) => {
@@ -72,20 +72,23 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
     assert.ok(Math.abs(Date.parse(shown!) - Date.now()) < 60_000, `${shown} is now`)
 
     await clock(page).getByRole('button', { name: 'End the stream' }).click()
-    const [, last] = /ended after (\d+)\. The browser comes again\.$/.exec(await status(page, clock, 'The stream ended'))!
-    assert.match(await status(page, clock, 'Back: '), new RegExp(`said Last-Event-ID ${last}, and got what it had missed: [1-9]\\d*\\.$`))
+    const [, last] = /ended after (\d+)\. The browser will reconnect\.$/.exec(await status(page, clock, 'The stream ended'))!
+    assert.match(
+      await status(page, clock, 'Reconnected: '),
+      new RegExp(`sent Last-Event-ID ${last}, and got what it had missed: [1-9]\\d*\\.$`),
+    )
     assert.deepEqual(saidIds, [null, last])
     const ids = (await ticks.allTextContents()).map(Number)
     assert.deepEqual(
       ids,
       ids.map((_, i) => ids[0]! + i),
-      'none is left out, none came twice',
+      'none is missing, and none is repeated',
     )
     assert.ok((await clock(page).locator('.missed').count()) > 0)
     assert.deepEqual(complaints, [])
   })
 
-  test('a page that does not listen, or that nobody looks at, holds no stream', async (t) => {
+  test('a page that does not listen or is not visible has no stream', async (t) => {
     let streams = 0
     const { page, complaints } = await visit(t, {}, (server) => {
       server.use((session, next) => {
@@ -116,7 +119,7 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
     assert.deepEqual(complaints, [])
   })
 
-  test('two pages talk in a room, see who is there, and what they say stays text', async (t) => {
+  test('two pages talk in a room and see who is there, and messages are shown as text', async (t) => {
     const { page: ada, open, complaints } = await visit(t)
     await join(ada, 'Ada', 'Küche & Bad/1')
     const grace = await open()
@@ -148,7 +151,7 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
     assert.deepEqual(complaints, [])
   })
 
-  test('a message beyond the limit shows that it is, is kept from the others, and one can join again', async (t) => {
+  test('a message above the limit is reported and not delivered, and its author can join again', async (t) => {
     const { page, open } = await visit(t)
     await join(page, 'Ada')
     const other = await open()
@@ -171,16 +174,16 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
     assert.equal(await page.evaluate('document.activeElement.name'), 'text')
   })
 
-  test('when the server stops it waits for nobody, and the page says so', async (t) => {
+  test('the server stops without waiting for clients, and the page shows it', async (t) => {
     const { page, server } = await visit(t)
     await join(page, 'Ada')
     await clock(page).getByRole('listitem').first().waitFor()
     assert.deepEqual(await server.stop(), { aborted: 0 })
-    await status(page, chat, 'The server stops.')
+    await status(page, chat, 'The server has stopped.')
     await status(page, clock, 'The stream ended')
   })
 
-  test('nothing comes from elsewhere', async (t) => {
+  test('the page loads nothing from other servers', async (t) => {
     const { page, origin, complaints } = await visit(t)
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
@@ -195,18 +198,18 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
   })
 
   for (const { name, look } of LOOKS) {
-    test(`everything has a name, can be read, and shows where the focus is, ${name}`, async (t) => {
+    test(`everything has a name, enough contrast and a visible focus, ${name}`, async (t) => {
       const { page } = await visit(t, look)
       await join(page, 'Ada')
       await say(page, 'x'.repeat(300))
       await chat(page).getByLabel('message').fill('x'.repeat(600))
-      await status(page, gallery, 'came as')
+      await status(page, gallery, 'were sent as')
       await clock(page).getByRole('listitem').first().waitFor()
       await page.getByRole('button', { name: 'Send GET /users/:id' }).click()
       await page.getByText('GET /users/42').nth(1).waitFor()
       assert.deepEqual(await pageFaults(page), [])
       const [content, window] = (await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')) as number[]
-      assert.equal(content, window, 'nothing sticks out at the side')
+      assert.equal(content, window, 'nothing overflows at the side')
       if (process.env['SCREENSHOTS']) {
         await page.screenshot({ path: `${process.env['SCREENSHOTS']}/modules-${name.replaceAll(' ', '-')}.png`, fullPage: true })
       }
@@ -221,7 +224,7 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
         assert.equal(outline, 'solid', element)
         focused.push(element)
       }
-      assert.ok(focused.length > 20, `${focused.length} can be reached`)
+      assert.ok(focused.length > 20, `${focused.length} elements can be reached`)
     })
   }
 })

@@ -17,7 +17,7 @@ const MAIN = fileURLToPath(new URL('../../examples/demo/main.js', import.meta.ur
 interface Run {
   readonly child: ChildProcess
   readonly ended: Promise<{ code: number | null; signal: string | null; out: string; err: string }>
-  /** What was printed once `pattern` is in it. */
+  /** The match of `pattern`, once it has been printed. */
   printed(pattern: RegExp): Promise<RegExpExecArray>
 }
 
@@ -44,7 +44,7 @@ async function runDemo(t: TestContext, PORT: string): Promise<Run> {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  test(`says where it answers, and ends with code 0 on ${signal}, although a client keeps its connection`, async (t) => {
+  test(`prints its address, and exits with code 0 on ${signal} although a client keeps its connection open`, async (t) => {
     const { child, ended, printed } = await runDemo(t, '0')
     const [, origin] = await within(printed(/(http:\/\/127\.0\.0\.1:\d+)\//), 'the address')
     assert.deepEqual(await (await fetch(`${origin}/users/42`)).json(), { id: 42, active: false })
@@ -55,7 +55,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-test('ends with code 0 on SIGTERM, although a clock is listened to and somebody is in the chat', async (t) => {
+test('exits with code 0 on SIGTERM although clients have the clock and the chat open', async (t) => {
   const { child, ended, printed } = await runDemo(t, '0')
   const [, origin] = await within(printed(/(http:\/\/127\.0\.0\.1:\d+)\//), 'the address')
   const clock = await fetch(`${origin}/clock`)
@@ -69,7 +69,7 @@ test('ends with code 0 on SIGTERM, although a clock is listened to and somebody 
   assert.deepEqual([end.code, end.signal, end.err], [0, null, ''])
 })
 
-test('says in one line that its port is in use, and ends with code 1', async (t) => {
+test('prints one line if its port is in use, and exits with code 1', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   t.after(() => other.close())
@@ -80,7 +80,7 @@ test('says in one line that its port is in use, and ends with code 1', async (t)
   assert.match(err, new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is in use.*PORT.*\\n$`))
 })
 
-test('says in one line that PORT is no port, and ends with code 1', async (t) => {
+test('prints one line if PORT is not a port, and exits with code 1', async (t) => {
   for (const PORT of ['abc', '65536', '-1', '80.5']) {
     const { code, err } = await within((await runDemo(t, PORT)).ended, 'the end')
     assert.equal(code, 1)

@@ -1,4 +1,4 @@
-// What undici sees, as fetch and as a bare client: pipelining, streams, and leaving in the middle.
+// What undici sees, as fetch and as a plain client: pipelining, streams, and aborts.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,7 +18,7 @@ test('fetch reads the routes of the demo', async (t) => {
   assert.match(await page.text(), /^<!doctype html>/)
 })
 
-test('fetch sends a stream as a chunked body, and has it back', async (t) => {
+test('fetch sends a stream as a chunked body, and gets it back', async (t) => {
   const { origin } = await startDemo(t)
   async function* body(): AsyncGenerator<Uint8Array> {
     for (let i = 0; i < 1_000; i++) yield Buffer.from(`${i}\n`)
@@ -33,7 +33,7 @@ test('ten pipelined requests are answered in order on one connection', async (t)
   const { origin } = await startDemo(t, {}, (server) => {
     server.mapGet('/turn/:n', async ({ n }, session) => {
       ids.add(session.connectionId)
-      // The earlier ones take longer, so that an answer out of turn would overtake.
+      // Earlier requests take longer, so that a response out of order would arrive first.
       for (let i = Number(n); i < 10; i++) await new Promise((resolve) => setImmediate(resolve))
       return n
     })
@@ -51,7 +51,7 @@ test('ten pipelined requests are answered in order on one connection', async (t)
   assert.equal(ids.size, 1)
 })
 
-test('a pipelining client gets bodies and answers of both kinds right', async (t) => {
+test('a pipelining client can mix bodies and responses of both kinds', async (t) => {
   const { origin } = await startDemo(t, {}, (server) => {
     server.mapGet('/stream/:n', async function* ({ n }) {
       for (let i = 0; i < 5; i++) yield `${n}.${i} `
@@ -73,7 +73,7 @@ test('a pipelining client gets bodies and answers of both kinds right', async (t
   }
 })
 
-test('each piece of a stream arrives before the next one is made', async (t) => {
+test('each piece of a stream arrives before the next one is produced', async (t) => {
   const steps = [gate(), gate(), gate()]
   const { origin } = await startDemo(t, {}, (server) => {
     server.mapGet('/stream', async function* () {
@@ -93,7 +93,7 @@ test('each piece of a stream arrives before the next one is made', async (t) => 
   assert.equal((await within(reader.read(), 'the end')).done, true)
 })
 
-test('a client that leaves in the middle of an answer ends its source and fires the signal, and the server goes on', async (t) => {
+test('a client that leaves during a response closes its source and aborts the signal, and the server continues', async (t) => {
   const aborted = gate<unknown>()
   const closed = gate()
   const { origin } = await startDemo(t, {}, (server) => {
@@ -120,7 +120,7 @@ test('a client that leaves in the middle of an answer ends its source and fires 
   assert.equal((await fetch(`${origin}/users/1`)).status, 200)
 })
 
-test('a client that leaves in the middle of its body does not reach the handler, and the server goes on', async (t) => {
+test('a client that leaves during its body does not reach the handler, and the server continues', async (t) => {
   let calls = 0
   const arrived = gate()
   const { origin, server } = await startDemo(t, {}, (demo) => {
@@ -133,7 +133,7 @@ test('a client that leaves in the middle of its body does not reach the handler,
   async function* body(): AsyncGenerator<Uint8Array> {
     yield Buffer.alloc(64 * 1024)
     arrived.open()
-    await new Promise(() => {}) // until the abort
+    await new Promise(() => {}) // until the client aborts
   }
   const sending = fetch(`${origin}/api/user/save`, { method: 'POST', body: body(), duplex: 'half', signal: abort.signal })
   await within(arrived.promise, 'the first piece')
@@ -141,6 +141,6 @@ test('a client that leaves in the middle of its body does not reach the handler,
   await assert.rejects(sending, { name: 'AbortError' })
   assert.equal((await fetch(`${origin}/users/1`)).status, 200)
   const { aborted } = await server.stop()
-  assert.equal(aborted, 0, 'nothing is left of the broken upload')
+  assert.equal(aborted, 0, 'nothing is left of the aborted upload')
   assert.equal(calls, 0)
 })

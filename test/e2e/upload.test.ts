@@ -1,4 +1,4 @@
-// Uploads as curl and undici send them, against both upload routes of the demo.
+// Uploads with curl and undici, to both upload routes of the demo.
 
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
@@ -23,11 +23,11 @@ interface Uploaded {
   readonly files: readonly { field: string; originalName: string; savedAs: string; size: number; contentType: string }[]
 }
 
-/** Bytes that look like delimiters, line ends and text in many encodings, and whatever else there is. */
+/** Bytes that look like delimiters, line ends and text in many encodings, and random ones. */
 const awkward = Buffer.concat([Buffer.from('\r\n--\r\n--boundary--\r\n\0\r\n\r\n'), randomBytes(300_000), Buffer.from('\r\n-')])
 
 describe('curl -F', { skip: noCurl }, () => {
-  test('streams files to the folder byte for byte, and is told of each, with the title whatever its case', async (t) => {
+  test('files are streamed to the folder byte for byte and listed in the response, with a title field in any case', async (t) => {
     const { origin, uploadDir } = await startDemo(t)
     const sources = await temporaryFolder(t)
     const picture = join(sources, 'picture.png')
@@ -51,13 +51,13 @@ describe('curl -F', { skip: noCurl }, () => {
     assert.ok((await readFile(join(uploadDir, 'picture.png'))).equals(awkward))
   })
 
-  test('without a title gets null, without files an empty list', async (t) => {
+  test('without a title the response has null, and without files an empty list', async (t) => {
     const { origin, uploadDir } = await startDemo(t)
     const { answer } = await curl(['-F', 'subtitle=none', origin + STREAMING])
     assert.deepEqual(JSON.parse(answer.text), { ok: true, title: null, uploadDir, files: [] })
   })
 
-  test('the same file twice is two files, and neither is overwritten', async (t) => {
+  test('a file that is sent twice is saved as two files', async (t) => {
     const { origin, uploadDir } = await startDemo(t)
     const names: string[] = []
     for (const content of ['first', 'second']) {
@@ -69,7 +69,7 @@ describe('curl -F', { skip: noCurl }, () => {
     assert.deepEqual(await Promise.all(names.map((name) => readFile(join(uploadDir, name), 'utf8'))), ['first', 'second'])
   })
 
-  test('a name that leads elsewhere stays in the folder, on both routes', async (t) => {
+  test('a name with a path is saved in the folder, on both routes', async (t) => {
     for (const path of [IN_MEMORY, STREAMING]) {
       const { origin, uploadDir } = await startDemo(t)
       for (const name of ['../../up.txt', '/etc/absolute.txt', 'C:\\\\temp\\\\drive.txt', '..']) {
@@ -81,7 +81,7 @@ describe('curl -F', { skip: noCurl }, () => {
     }
   })
 
-  test('64 MiB arrive whole, of a file whose length curl does not tell', async (t) => {
+  test('64 MiB without a Content-Length arrive complete', async (t) => {
     const { origin, uploadDir } = await startDemo(t)
     const large = Buffer.alloc(64 * MIB, awkward)
     const form = ['-H', 'Transfer-Encoding: chunked', '-F', 'file=@-;filename=large.bin']
@@ -92,7 +92,7 @@ describe('curl -F', { skip: noCurl }, () => {
     assert.equal(hash(await readFile(join(uploadDir, 'large.bin'))), hash(large))
   })
 
-  test('more than 1 GiB is refused by its head alone', async (t) => {
+  test('more than 1 GiB is refused by the head alone', async (t) => {
     const { origin } = await startDemo(t)
     const sparse = join(await temporaryFolder(t), 'sparse.bin')
     await writeFile(sparse, '')
@@ -103,7 +103,7 @@ describe('curl -F', { skip: noCurl }, () => {
     assert.equal(stderr, '0', 'no byte of the body was sent')
   })
 
-  test('a body that is no valid form answers 400 and leaves nothing behind', async (t) => {
+  test('an invalid form gets a 400 and leaves no file', async (t) => {
     const { origin, uploadDir } = await startDemo(t)
     const whole = '--B\r\nContent-Disposition: form-data; name="a"; filename="whole.txt"\r\n\r\nwhole\r\n'
     const type = ['-H', 'Content-Type: multipart/form-data; boundary=B']
@@ -112,7 +112,7 @@ describe('curl -F', { skip: noCurl }, () => {
       ['no boundary', ['-H', 'Content-Type: multipart/form-data', '--data-binary', `${whole}--B--\r\n`]],
       ['nothing', [...type, '--data-binary', '']],
       ['no end', [...type, '--data-binary', whole]],
-      ['a file that breaks off', [...type, '--data-binary', `${whole}${whole}`.slice(0, -4)]],
+      ['a file that is cut short', [...type, '--data-binary', `${whole}${whole}`.slice(0, -4)]],
       ['a part without a name', [...type, '--data-binary', `${whole}--B\r\nContent-Type: text/plain\r\n\r\nx\r\n--B--\r\n`]],
     ]
     for (const [what, args] of invalid) {
@@ -126,7 +126,7 @@ describe('curl -F', { skip: noCurl }, () => {
     assert.deepEqual(await readdir(uploadDir), [])
   })
 
-  test('in memory, small files of the right kinds are saved, and named in the answer', async (t) => {
+  test('in memory, small files of the right kinds are saved and listed in the response', async (t) => {
     const { origin, uploadDir } = await startDemo(t)
     const largest = join(await temporaryFolder(t), 'largest.PNG')
     await writeFile(largest, Buffer.alloc(MIB, awkward))
@@ -138,7 +138,7 @@ describe('curl -F', { skip: noCurl }, () => {
     assert.ok((await readFile(join(uploadDir, 'largest.PNG'))).equals(Buffer.alloc(MIB, awkward)))
   })
 
-  test('in memory, a wrong extension or one byte too many refuses all files of the form', async (t) => {
+  test('in memory, one file with a wrong extension or one byte too many makes the server refuse all', async (t) => {
     const { origin, uploadDir } = await startDemo(t)
     const tooLarge = join(await temporaryFolder(t), 'large.txt')
     await writeFile(tooLarge, Buffer.alloc(MIB + 1))
@@ -150,11 +150,11 @@ describe('curl -F', { skip: noCurl }, () => {
     }
     const { answer } = await curl([...good, '-F', `bad=@${tooLarge}`, origin + IN_MEMORY])
     assert.equal(answer.status, 413)
-    assert.equal(answer.text, 'A file may have 1048576 bytes at most.')
+    assert.equal(answer.text, 'A file may have at most 1048576 bytes.')
     assert.deepEqual(await readdir(uploadDir), [])
   })
 
-  test('in memory, a folder that cannot be written answers 500 with what the system says', async (t) => {
+  test('in memory, a folder that cannot be written results in a 500 with the error of the system', async (t) => {
     const missing = join(await temporaryFolder(t), 'missing')
     const { origin } = await startDemo(t, { uploadDir: missing })
     const { answer } = await curl(['-F', 'a=hello;filename=a.txt', origin + IN_MEMORY])
@@ -195,7 +195,7 @@ describe('FormData of undici', () => {
     assert.equal(await readFile(join(uploadDir, 'hello.txt'), 'utf8'), 'hello')
   })
 
-  test('more parts than 200 are refused, and the files before them are gone', async (t) => {
+  test('more than 200 parts are refused, and the files before them are removed', async (t) => {
     const { origin, uploadDir } = await startDemo(t)
     const form = new FormData()
     form.append('file', new File(['hello'], 'hello.txt'))
@@ -206,7 +206,7 @@ describe('FormData of undici', () => {
     assert.deepEqual(await readdir(uploadDir), [])
   })
 
-  test('a client that leaves in the middle of a file leaves nothing behind, not even the file before it', async (t) => {
+  test('a client that leaves in the middle of a file leaves no file, not even the one before it', async (t) => {
     const over = gate()
     const { origin, uploadDir } = await startDemo(t, {}, (server) => {
       onHandled(server, 'POST', over.open)

@@ -505,7 +505,7 @@ for (const transport of TRANSPORTS) {
         }
         everything.answer.open()
         const expected = { status: 200, fields: JSON_TYPE, body: JSON.stringify(itemsFrom(1)), isCoded: true, closes: true }
-        check(await within(asked, 'the answer'), expected, combination)
+        check(await within(asked, 'the response'), expected, combination)
         assert.deepEqual(await within(stopped, 'the stop'), { aborted: 0 })
         assert.deepEqual(everything.logged, [])
       })

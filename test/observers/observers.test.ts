@@ -177,3 +177,37 @@ test('bytes of a head are escaped', () => {
   assert.equal(escapedBytes(Buffer.from('a\\b\r\n\t\x00\x7f\xff"', 'latin1')), 'a\\\\b\\r\\n\\t\\x00\\x7f\\xff"')
   assert.equal(escapedBytes(Buffer.alloc(100, 'x')).length, 64)
 })
+
+test('requests by fetch: whole, streamed, refused, aborted, and a head that is not valid', async () => {
+  const server = new HttpServer({ logger: null })
+  server.mapGet('/text', () => 'text')
+  server.mapGet('/stream', async function* () {
+    yield 'a stream'
+  })
+  server.mapPost('/echo', (_, { request }) => request.body)
+  server.mapGet('/never', () => new Promise(() => {}))
+  const observed = new Observed().on(server)
+  const get = async (path: string, init?: RequestInit): Promise<string> =>
+    (await server.fetch(new Request(`http://localhost${path}`, init))).text()
+  await get('/text')
+  await get('/stream')
+  await get('/missing')
+  await get('/echo', { method: 'POST', body: 'hello' })
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(), 5)
+  await assert.rejects(get('/never', { signal: controller.signal }))
+  await get('/%zz')
+  await observed.record(6)
+  assert.deepEqual(
+    observed.ended.map(({ kind, status, outcome, code, bytesIn, bytesOut }) => [kind, status, outcome, code, bytesIn, bytesOut < 10]),
+    [
+      ['request', 200, 'completed', null, 0, true],
+      ['request', 200, 'completed', null, 0, true],
+      ['request', 404, 'refused', 'WEIR_ROUTE_NOT_FOUND', 0, false],
+      ['request', 200, 'completed', null, 5, true],
+      ['request', null, 'client-gone', 'WEIR_CLIENT_GONE', 0, true],
+      ['head', 400, 'refused', 'WEIR_TARGET_ENCODING', 0, false],
+    ],
+  )
+  assert.deepEqual([observed.ended[0]?.bytesOut, observed.ended[1]?.bytesOut, observed.begun.length], [4, 8, 5])
+})

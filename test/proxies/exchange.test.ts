@@ -1,4 +1,4 @@
-// What an everyday program does, through a proxy in front of weir: connections that are kept, uploads, chunks, HEAD, 100-continue.
+// Everyday use through a proxy in front of weir: connections that are kept open, uploads, chunks, HEAD, 100-continue.
 
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
@@ -11,7 +11,7 @@ import { PROXIES, type ProxyKind } from './proxy.ts'
 const MIB = 1024 * 1024
 
 interface Site {
-  /** Ids of the server's connections, one for each request that it handled. */
+  /** The ids of the server's connections, one for each request that it handled. */
   readonly connections: string[]
   connect(): Promise<RawClient>
 }
@@ -72,7 +72,7 @@ for (const kind of PROXIES) {
       assert.ok(used.size < 12, 'no connection was used twice')
     })
 
-    await t.test('an upload of a known length arrives as it was sent', async () => {
+    await t.test('an upload of a known length arrives unchanged', async () => {
       const body = randomBytes(2 * MIB)
       const client = await site.connect()
       const answer = await client.post('/hash', body).message()
@@ -80,7 +80,7 @@ for (const kind of PROXIES) {
       assert.equal((await client.get('/').message()).text, 'hello')
     })
 
-    await t.test('an upload in chunks arrives as it was sent', async () => {
+    await t.test('an upload in chunks arrives unchanged', async () => {
       const body = randomBytes(MIB)
       const client = await site.connect()
       client.send('POST /hash HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n')
@@ -96,13 +96,13 @@ for (const kind of PROXIES) {
       assert.equal((await client.get('/').message()).text, 'hello')
     })
 
-    await t.test('an answer in chunks arrives whole', async () => {
+    await t.test('a response in chunks arrives complete', async () => {
       const client = await site.connect()
       assert.equal((await client.get('/stream').message()).text, allPieces)
       assert.equal((await client.get('/').message()).text, 'hello')
     })
 
-    await t.test('a streamed answer to HTTP/1.0 arrives whole', async () => {
+    await t.test('a streamed response to HTTP/1.0 arrives complete', async () => {
       const client = await site.connect()
       assert.equal((await client.send('GET /stream HTTP/1.0\r\nHost: a\r\n\r\n').message()).text, allPieces)
       assert.equal(await client.rest(), '')
@@ -115,7 +115,7 @@ for (const kind of PROXIES) {
       assert.equal((await client.get('/').message()).text, 'hello')
     })
 
-    await t.test('a client that waits for 100 Continue gets it, then its answer', async () => {
+    await t.test('a client that waits for 100 Continue gets it, and then its response', async () => {
       const client = await site.connect()
       client.send('POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n')
       assert.equal((await client.message()).status, 100)

@@ -1,7 +1,7 @@
-// nginx and HAProxy in front of a server, for one test: started on loopback with a configuration of their own, ended with the test.
+// nginx and HAProxy in front of a server, for one test: started on loopback with their own configuration, and stopped with the test.
 //
-// Each proxy says of every request that it forwards what it takes it for: X-Proxy-Id is new for each request and stands in the answer too,
-// X-Proxy-Method and X-Proxy-Target repeat the request line. What a proxy did not mean to forward has no id.
+// Each proxy marks every request that it forwards. X-Proxy-Id is new for each request and is repeated in the response; X-Proxy-Method and
+// X-Proxy-Target repeat the request line. A request that a proxy did not mean to forward has no id.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,20 +10,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** A proxy that runs. */
+/** A running proxy. */
 export interface Proxy {
   readonly port: number
-  /** What it took for the body of a request, by id, as latin1 text; without an entry where it does not say. Complete once it has stopped. */
+  /**
+   * What it took for the bodies of requests, by id, as latin1 text. No entry if it does not record a body. Complete once it has stopped.
+   */
   bodies(): ReadonlyMap<string, string>
   stop(): Promise<void>
 }
 
-/** A proxy in one way to set it up. */
+/** One configuration of a proxy. */
 export interface ProxyKind {
   readonly name: string
   /** Why it cannot run here, or false. */
   readonly missing: string | false
-  /** Starts it in front of the server on `port`; it ends with the test. */
+  /** Starts it in front of the server on `port`. It stops with the test. */
   start(t: TestContext, port: number): Promise<Proxy>
 }
 
@@ -31,16 +33,16 @@ const noNginx = absent('nginx', '-v')
 export const noHaproxy = absent('haproxy', '-v')
 
 export const PROXIES: readonly ProxyKind[] = [
-  { name: 'nginx that reads bodies whole', missing: noNginx, start: (t, port) => startNginx(t, port, 'on') },
-  { name: 'nginx that passes bodies on as they come', missing: noNginx, start: (t, port) => startNginx(t, port, 'off') },
+  { name: 'nginx that buffers bodies', missing: noNginx, start: (t, port) => startNginx(t, port, 'on') },
+  { name: 'nginx that streams bodies', missing: noNginx, start: (t, port) => startNginx(t, port, 'off') },
   { name: 'HAProxy', missing: noHaproxy, start: startHaproxy },
 ]
 
 function absent(program: string, flag: string): string | false {
-  return spawnSync(program, [flag]).status === 0 ? false : `${program} is not on the PATH: install it to run these`
+  return spawnSync(program, [flag]).status === 0 ? false : `${program} is not on the PATH: install it to run these tests`
 }
 
-/** As lenient as nginx can be told to be: what it lets through is what we want to see. */
+/** nginx as lenient as it can be configured, because the tests need what it lets through. */
 async function startNginx(t: TestContext, upstream: number, buffering: 'on' | 'off'): Promise<Proxy> {
   const port = await freePort()
   const folder = temporaryFolder()
@@ -96,14 +98,14 @@ http {
   return { port, stop, bodies: () => bodiesIn(log) }
 }
 
-/** nginx knows the body of a request only where it has read it whole; empty may be either. */
+/** nginx knows the body of a request only if it has buffered it. An empty value may mean either. */
 function bodiesIn(log: string): Map<string, string> {
   const lines = readFileSync(log, 'latin1').split('\n').slice(0, -1)
   const entries = lines.map((line) => JSON.parse(line) as { id: string; body: string })
   return new Map(entries.filter(({ body }) => body !== '').map(({ id, body }) => [id, body]))
 }
 
-/** HAProxy tells what it takes for the body in a field, X-Proxy-Body in hexadecimal. */
+/** HAProxy reports what it takes for the body in the field X-Proxy-Body, in hexadecimal. */
 async function startHaproxy(t: TestContext, upstream: number): Promise<Proxy> {
   const { port, stop } = await runHaproxy(
     t,
@@ -137,8 +139,8 @@ backend behind
 }
 
 /**
- * HAProxy in front of several servers, as one sets it up to restart them in turn: a server that takes no connection is passed over, and a
- * request that met a connection at its end is given to another. It ends with the test.
+ * HAProxy in front of several servers, configured for restarting them in turn: it skips a server that accepts no connection, and gives a
+ * request that met a closing connection to another server. It stops with the test.
  */
 export async function startBalancer(t: TestContext, upstreams: readonly number[]): Promise<number> {
   const { port } = await runHaproxy(
@@ -166,7 +168,7 @@ ${upstreams.map((upstream, i) => `  server weir${i} 127.0.0.1:${upstream}`).join
   return port
 }
 
-/** @param configure what stands in its configuration, given the port to listen on */
+/** @param configure returns its configuration for the port to listen on */
 async function runHaproxy(t: TestContext, configure: (port: number) => string): Promise<{ port: number; stop: () => Promise<void> }> {
   const port = await freePort()
   const folder = temporaryFolder()
@@ -179,7 +181,7 @@ function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'weir-proxy-'))
 }
 
-/** Runs a program until the test ends, and then removes its folder. @returns how to stop it before, once it listens */
+/** Runs a program until the test ends, and then removes its folder. @returns a function that stops it earlier, once it listens */
 async function run(t: TestContext, folder: string, program: string, args: readonly string[], port: number): Promise<() => Promise<void>> {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
@@ -200,7 +202,7 @@ async function run(t: TestContext, folder: string, program: string, args: readon
     if (await listens(port)) return stop
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
-  throw new Error(`${program} does not listen: ${said}`)
+  throw new Error(`${program} is not listening: ${said}`)
 }
 
 function isRunning(child: ChildProcess): boolean {
@@ -215,7 +217,7 @@ function listens(port: number): Promise<boolean> {
   })
 }
 
-/** A port that nobody has just now. */
+/** A port that is currently free. */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()

@@ -55,7 +55,7 @@ test('servers that are restarted in turn under load lose no request', { skip: no
       const i = restart % 2
       const before = sent
       assert.deepEqual(await Promise.race([servers[i]!.stop(), failure.then(() => null)]), { aborted: 0 })
-      // The other one carries the load alone for a while.
+      // The other server carries the load alone for a while.
       while (sent < before + 4 * CLIENTS) await Promise.race([new Promise((resolve) => setTimeout(resolve, 5)), failure])
       servers[i] = await start(i, ports[i]!)
     }

@@ -1,5 +1,5 @@
-// Every case of the table of conformance and every fixture of test/wire, sent to a proxy in front of weir: whatever the proxy makes of it, weir reads neither another request
-// than the proxy forwarded, nor more of them, and every client gets its own answer.
+// Every case of the conformance table and every fixture of test/wire, sent to a proxy in front of weir. Whatever the proxy makes of it,
+// weir reads the same requests that the proxy forwarded and no more, and every client gets its own response.
 
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
@@ -11,9 +11,9 @@ import { loadWireCases, wireTopics } from '../support/wire-cases.ts'
 import { PROXIES } from './proxy.ts'
 import { disagreements, mapWitness, mismatches, type Sighting } from './witness.ts'
 
-/** So many clients at a time: they share the proxy's few connections to the server. */
+/** The number of simultaneous clients. They share the proxy's few connections to the server. */
 const CLIENTS = 12
-/** A proxy gives up on half a request after a second; this only ends waits that would never end. */
+/** A proxy gives up on half a request after a second. This only ends waits that would never end. */
 const PATIENCE_MS = 15_000
 
 /** What one client sends. */
@@ -27,7 +27,7 @@ const fixtures = wireTopics('test/wire').flatMap((topic) => loadWireCases(`test/
 const attacks: Attack[] = [...loadConformanceCases(), ...fixtures.map(({ where, bytes, halfClose }) => ({ id: where, bytes, halfClose }))]
 
 for (const kind of PROXIES) {
-  test(`through ${kind.name}: no request is read as another one, or as two`, { skip: kind.missing }, async (t) => {
+  test(`through ${kind.name}: no request is read as a different one, or as two`, { skip: kind.missing }, async (t) => {
     const server = new HttpServer({ logger: null })
     const sightings = mapWitness(server)
     await server.start()
@@ -37,7 +37,7 @@ for (const kind of PROXIES) {
     const work = async (): Promise<void> => {
       for (const [i, one] of waiting) {
         const received = await exchange(proxy.port, bytesOf(one), one.halfClose)
-        assert.deepEqual(mismatches(received), [], `${one.id}: an answer that belongs to another request`)
+        assert.deepEqual(mismatches(received), [], `${one.id}: a response that belongs to another request`)
         await checkVictim(proxy.port, i, one.id)
       }
     }
@@ -48,21 +48,21 @@ for (const kind of PROXIES) {
     const victims = count('/victim/')
     const others = sightings.length - victims - count('/behind')
     assert.equal(victims, attacks.length)
-    t.diagnostic(`${attacks.length} attacks; the proxy forwarded ${others} requests of them`)
-    assert.ok(others > 300, `only ${others} requests came through: that says nothing`)
+    t.diagnostic(`${attacks.length} attacks; the proxy forwarded ${others} requests from them`)
+    assert.ok(others > 300, `only ${others} requests got through, which proves nothing`)
   })
 }
 
-/** What the client sends: where the connection is still open, one more request ends it. */
+/** What the client sends. If the connection is still open, one more request ends it. */
 function bytesOf(one: Attack): Buffer {
   return one.halfClose ? one.bytes : Buffer.concat([one.bytes, Buffer.from('GET /behind HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')])
 }
 
-/** Somebody else, who comes next: what an attacker has left on a shared connection would be answered to them. */
+/** The next client: it would get the response to whatever an attacker has left on a shared connection. */
 async function checkVictim(port: number, i: number, id: string): Promise<void> {
   const request = Buffer.from(`GET /victim/${i} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
   let received = ''
-  // A machine that stands still for a second makes the proxy give up, and then it says so.
+  // If the machine is blocked for a second, the proxy gives up, and responds with 408.
   for (let attempt = 0; attempt < 3 && (received === '' || / 408 /.test(received.slice(0, 20))); attempt++) {
     received = await exchange(port, request, false)
   }
@@ -70,19 +70,19 @@ async function checkVictim(port: number, i: number, id: string): Promise<void> {
   assert.deepEqual(mismatches(received), [], `the client after ${id}`)
 }
 
-/** Sends bytes and gives all that comes, until the proxy closes. */
+/** Sends bytes and returns everything that arrives until the proxy closes. */
 function exchange(port: number, bytes: Buffer, halfClose: boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     const received: Buffer[] = []
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     const timer = setTimeout(() => {
       socket.destroy()
-      reject(new Error(`no end within ${PATIENCE_MS} ms; came: ${Buffer.concat(received).toString('latin1', 0, 300)}`))
+      reject(new Error(`no end within ${PATIENCE_MS} ms; received: ${Buffer.concat(received).toString('latin1', 0, 300)}`))
     }, PATIENCE_MS)
     socket.write(bytes)
     if (halfClose) socket.end()
     socket.on('data', (piece) => received.push(piece))
-    socket.on('error', () => {}) // a reset ends the connection as well
+    socket.on('error', () => {}) // a reset ends the connection too
     socket.on('close', () => {
       clearTimeout(timer)
       resolve(Buffer.concat(received).toString('latin1'))
@@ -90,7 +90,7 @@ function exchange(port: number, bytes: Buffer, halfClose: boolean): Promise<stri
   })
 }
 
-test('the witness does not keep quiet about a smuggled request', () => {
+test('the witness reports a smuggled request', () => {
   const fair: Sighting = {
     method: 'GET',
     url: '/a',

@@ -1,8 +1,8 @@
-// What a server behind a proxy says of the requests that it handled, held against what the proxy says that it forwarded.
+// Compares the requests that a server behind a proxy handled with those that the proxy reports to have forwarded.
 
 import type { HttpServer } from '../../src/index.ts'
 
-/** A request as the server read it, and what the proxy had written on it. */
+/** A request as the server read it, and what the proxy had added to it. */
 export interface Sighting {
   readonly method: string
   readonly url: string
@@ -11,13 +11,13 @@ export interface Sighting {
   readonly proxyId: string | null
   readonly proxyMethod: string | null
   readonly proxyTarget: string | null
-  /** In hexadecimal, or null where this proxy does not say. */
+  /** In hexadecimal; null if this proxy does not report it. */
   readonly proxyBody: string | null
-  /** The server's connection on which it came. */
+  /** The server's connection on which it arrived. */
   readonly connectionId: string
 }
 
-/** Answers everything with the id that it read, and notes what it saw. */
+/** Responds to everything with the id that it read, and records what it saw. */
 export function mapWitness(server: HttpServer): Sighting[] {
   const sightings: Sighting[] = []
   server.use(({ request, connectionId }, next) => {
@@ -41,13 +41,13 @@ export function mapWitness(server: HttpServer): Sighting[] {
   return sightings
 }
 
-/** Path and query of a target, be it an absolute-form or not. */
+/** Path and query of a target, whether it is an absolute-form or not. */
 function urlOf(target: string): string {
   const rest = /^https?:\/\/[^/?]*(.*)$/is.exec(target)?.[1] ?? target
   return rest.startsWith('/') || rest === '*' ? rest : `/${rest}`
 }
 
-/** Everything that the server read otherwise than the proxy meant it. Empty when the two agree. */
+/** Everything that the server read differently from the proxy. Empty if the two agree. */
 export function disagreements(sightings: readonly Sighting[], bodies: ReadonlyMap<string, string>): string[] {
   const wrong: string[] = []
   const seen = new Set<string>()
@@ -55,20 +55,20 @@ export function disagreements(sightings: readonly Sighting[], bodies: ReadonlyMa
     const { method, url, body, proxyId, proxyMethod, proxyTarget, proxyBody } = one
     const complain = (what: string): number => wrong.push(`${what}: ${JSON.stringify(one)}`)
     if (proxyId === null || proxyTarget === null) {
-      complain('a request that the proxy did not forward as one')
+      complain('a request that the proxy did not forward as such')
       continue
     }
-    if (seen.has(proxyId)) complain('one request of the proxy was read as two')
+    if (seen.has(proxyId)) complain('one request from the proxy was read as two')
     seen.add(proxyId)
     if (method !== proxyMethod) complain('another method')
     if (url !== urlOf(proxyTarget)) complain('another target')
     const meant = proxyBody === null ? bodies.get(proxyId) : Buffer.from(proxyBody, 'hex').toString('latin1')
-    if (meant !== undefined && meant !== body) complain(`another body, which was to be ${JSON.stringify(meant)}`)
+    if (meant !== undefined && meant !== body) complain(`a different body, which should be ${JSON.stringify(meant)}`)
   }
   return wrong
 }
 
-/** Answers that a client got through the proxy, each with the proxy's id and the one that the server read. */
+/** Responses that a client got through the proxy, whose id from the proxy differs from the one that the server read. */
 export function mismatches(received: string): string[] {
   const answers = received.split(/(?=HTTP\/1\.[01] \d{3} )/)
   return answers.filter((answer) => {

@@ -84,7 +84,7 @@ export function answerOf(stream: ClientHttp2Stream): Promise<Http2Message> {
       resolve({ status, headers, body, text, code: stream.rstCode, json: () => JSON.parse(text) as unknown })
     }),
   )
-  return within(closed, 'an answer')
+  return within(closed, 'a response')
 }
 
 export const DATA = 0

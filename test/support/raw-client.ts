@@ -209,7 +209,7 @@ export class RawClient {
 
   #describe(): string {
     const end = this.#error === null ? '' : ` (${this.#error.code})`
-    return `${end}; came: ${JSON.stringify(this.#all().toString('latin1', 0, 300))}`
+    return `${end}; received: ${JSON.stringify(this.#all().toString('latin1', 0, 300))}`
   }
 
   #look(): void {

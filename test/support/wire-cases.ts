@@ -1,4 +1,5 @@
-// Wire fixtures (test/wire/*.http): the bytes that a client sends, the log that the parser must produce for them, and all ways to cut the bytes.
+// Wire fixtures (test/wire/*.http): the bytes that a client sends, the log that the parser must produce for them, and all ways to cut the
+// bytes.
 //
 //   # a comment, between cases
 //   === what must hold -- RFC section

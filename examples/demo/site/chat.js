@@ -1,13 +1,13 @@
-// One room at a time. Whatever others say enters the page as text.
+// One room at a time. What others say is inserted as text.
 
 import { element } from './element.js'
 
 const SHOWN_LINES = 200
-/** What the codes that a server closes with mean here (RFC 6455, section 7.4.1). */
+/** What the codes mean with which a server closes (RFC 6455, section 7.4.1). */
 const REASONS = {
   1000: 'You have left.',
-  1001: 'The server stops.',
-  1006: 'The server cannot be reached, or refused.',
+  1001: 'The server has stopped.',
+  1006: 'The server cannot be reached, or refused the connection.',
   1009: 'That message was too long: the server closed the connection.',
 }
 
@@ -17,11 +17,11 @@ const saying = chat.querySelector('#chat-say')
 const log = chat.querySelector('.log')
 const limit = chat.querySelector('#chat-limit')
 
-/** Null while the page is in no room. */
+/** Null while the page is not in a room. */
 let socket = null
 let maxMessageBytes = 0
 
-/** What to do when the server says that something has happened. */
+/** What to do for each kind of event from the server. */
 const events = {
   welcome(event) {
     maxMessageBytes = event.maxMessageBytes
@@ -70,14 +70,14 @@ function addLine(className, ...content) {
   line.append(...content)
   log.append(line)
   if (log.childElementCount > SHOWN_LINES) log.firstElementChild.remove()
-  if (isAtEnd) log.scrollTop = log.scrollHeight // who has scrolled up is reading
+  if (isAtEnd) log.scrollTop = log.scrollHeight // somebody who has scrolled up is reading
 }
 
-/** Longer messages can be sent all the same, to see what the server does. */
+/** Longer messages can still be sent, to see what the server does. */
 function showLimit() {
   const bytes = new TextEncoder().encode(saying.elements.text.value).length
   const isBeyond = bytes > maxMessageBytes
-  limit.textContent = `${bytes} of ${maxMessageBytes} bytes${isBeyond ? ': the server will hang up' : ''}`
+  limit.textContent = `${bytes} of ${maxMessageBytes} bytes${isBeyond ? ': the server will close the connection' : ''}`
   limit.classList.toggle('beyond', isBeyond)
 }
 

@@ -1,9 +1,9 @@
-// The clock of the server, and how the browser comes again when the stream has ended.
+// The clock of the server, and how the browser reconnects after the stream has ended.
 
 import { element } from './element.js'
 
 const SHOWN_TICKS = 12
-/** A tick that is so many milliseconds later than others was missed, and kept by the server. */
+/** A tick that is this many milliseconds later than others was missed, and kept by the server. */
 const LATE_MS = 500
 
 const clock = document.querySelector('#clock')
@@ -13,12 +13,12 @@ const listenButton = clock.querySelector('#clock-listen')
 /** Null while the page does not listen. */
 let stream = null
 let lastId = ''
-/** From the moment at which the browser has come again to the first tick that it did not miss: where it was, and what it got. */
+/** Set from the moment the browser has reconnected until the first tick that it did not miss: where it was, and how many it missed. */
 let back = null
-/** The shortest time between a tick and its arrival: the way, and what lies between the two clocks. */
+/** The shortest time between a tick and its arrival: the latency, plus the difference between the two clocks. */
 let delay = Number.POSITIVE_INFINITY
 
-/** A screen reader reads it out, so there is a word when something happens, and none each second. */
+/** A screen reader reads this aloud, so it changes when something happens, and not every second. */
 function say(text) {
   clock.querySelector('.summary').textContent = text
 }
@@ -46,8 +46,8 @@ function onOpen() {
 }
 
 function onEnd() {
-  if (stream.readyState === EventSource.CLOSED) return stopListening() // the server refused: the browser stays away
-  say(lastId === '' ? 'The server cannot be reached.' : `The stream ended after ${lastId}. The browser comes again.`)
+  if (stream.readyState === EventSource.CLOSED) return stopListening() // the server refused, so the browser does not reconnect
+  say(lastId === '' ? 'The server cannot be reached.' : `The stream ended after ${lastId}. The browser will reconnect.`)
 }
 
 function onTick({ data, lastEventId }) {
@@ -57,7 +57,7 @@ function onTick({ data, lastEventId }) {
   const wasMissed = late - delay > LATE_MS
   if (back && wasMissed) back.missed++
   else if (back) {
-    say(`Back: the browser said Last-Event-ID ${back.after}, and got what it had missed: ${back.missed}.`)
+    say(`Reconnected: the browser sent Last-Event-ID ${back.after}, and got what it had missed: ${back.missed}.`)
     back = null
   }
   lastId = lastEventId
@@ -79,7 +79,7 @@ function turn(hand, turns) {
   clock.querySelector(hand).setAttribute('transform', `rotate(${turns * 360} 50 50)`)
 }
 
-/** A browser keeps six connections to a server, for all its pages: one that nobody looks at needs none. */
+/** A browser opens at most six connections to a server, for all its pages, so a hidden page should not hold one. */
 function onVisibility() {
   if (document.hidden && stream) {
     stopListening()

@@ -1,4 +1,4 @@
-/** A new element with that text: never markup, wherever the text is from. */
+/** A new element with this text, which is never parsed as markup, wherever it comes from. */
 export function element(name, text, className = '') {
   const made = document.createElement(name)
   made.textContent = text

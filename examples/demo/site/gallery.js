@@ -1,4 +1,4 @@
-// What each picture cost on its way here, as the browser measured it.
+// What each picture cost to load, as measured by the browser.
 
 import { sizeOf } from './size.js'
 
@@ -6,7 +6,10 @@ const gallery = document.querySelector('#gallery')
 const pictures = [...gallery.querySelectorAll('img')]
 const measured = new Map()
 
-/** To a browser that asks whether its copy is good, and is told so, no body comes: the size is 0, or that of the copy, beyond what came. */
+/**
+ * If the server confirms that the browser's copy is current, no body is sent. The size is then 0, or that of the copy, which exceeds the
+ * transfer.
+ */
 function wasSent({ transferSize, encodedBodySize }) {
   return encodedBodySize > 0 && transferSize > encodedBodySize
 }
@@ -15,7 +18,7 @@ function show(entry) {
   const picture = pictures.find(({ src }) => src === entry.name)
   if (!picture) return
   measured.set(picture, entry)
-  const coding = entry.contentEncoding ? `, ${entry.contentEncoding}` : '' // not every browser tells
+  const coding = entry.contentEncoding ? `, ${entry.contentEncoding}` : '' // not every browser reports it
   const cost = wasSent(entry) ? `${sizeOf(entry.decodedBodySize)} as ${sizeOf(entry.encodedBodySize)}${coding}` : 'not sent again'
   picture.closest('figure').querySelector('.cost').textContent = cost
   if (measured.size === pictures.length) showSum([...measured.values()])
@@ -27,7 +30,7 @@ function showSum(entries) {
   gallery.querySelector('.summary').textContent =
     sent.length === 0
       ? `${entries.length} pictures, none of them sent again.`
-      : `${sent.length} pictures of ${sum('decodedBodySize')} came as ${sum('encodedBodySize')}.`
+      : `${sent.length} pictures of ${sum('decodedBodySize')} were sent as ${sum('encodedBodySize')}.`
 }
 
 new PerformanceObserver((list) => list.getEntries().forEach(show)).observe({ type: 'resource', buffered: true })

@@ -1,10 +1,10 @@
-// The routes: each form is sent as it says, and what came back is shown.
-// Every piece of an answer enters the page as text, never as markup: what the server repeats stays what it is.
+// The routes. Each form is sent as it describes, and the response is shown. All of the response is inserted as text, never as markup,
+// because the server may repeat what it received.
 
 import { element } from './element.js'
 import { sizeOf } from './size.js'
 
-/** What each form asks for, given its values and, for a multipart form, the form itself. */
+/** The request of each form, from its values and, for a multipart form, the form itself. */
 const asks = {
   user({ id, active }) {
     const query = active === '' ? '' : `?active=${active}`
@@ -16,7 +16,7 @@ const asks = {
   page: () => ({ method: 'GET', target: '/' }),
 }
 
-/** What the body of each type begins as, and what has become of it. */
+/** The initial body for each type, and the user's changes to it. */
 const drafts = {
   'text/plain': 'Hello from the page. Grüße! Καλημέρα!',
   'application/json': `{
@@ -43,7 +43,7 @@ function prepare(form) {
   answer.append(document.querySelector('#answer').content.cloneNode(true))
   section.append(answer)
   form.querySelector('button').setAttribute('aria-label', `Send ${title}`)
-  answer.querySelector('.body').setAttribute('aria-label', `Body of the answer to ${title}`)
+  answer.querySelector('.body').setAttribute('aria-label', `Body of the response to ${title}`)
 
   const read = () => {
     const data = new FormData(form)
@@ -64,7 +64,7 @@ function prepare(form) {
   let running = null
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
-    running?.abort() // a second request before the first answer: only the last one is shown
+    running?.abort() // a second request before the first response: only the last one is shown
     const own = (running = new AbortController())
     const ask = read()
     const result = await send(ask, own.signal, showProgress)
@@ -72,7 +72,7 @@ function prepare(form) {
   })
 }
 
-/** Adds a progress bar to a form. @returns what moves it */
+/** Adds a progress bar to a form. @returns a function that updates it */
 function progressOf(form) {
   form.querySelector('.send').before(document.querySelector('#progress').content.cloneNode(true))
   const bar = form.querySelector('progress')
@@ -84,8 +84,8 @@ function progressOf(form) {
 }
 
 /**
- * The answer with its whole body and the time that it took, or why there is none.
- * With XMLHttpRequest, not with fetch: only the former tells how much of a body has been sent.
+ * Resolves with the response, its whole body and its duration, or with the reason why there is none. It uses XMLHttpRequest and not fetch,
+ * because only the former reports how much of a body has been sent.
  */
 function send({ method, target, type, body }, signal, onProgress) {
   const start = performance.now()
@@ -93,8 +93,8 @@ function send({ method, target, type, body }, signal, onProgress) {
     const exchange = new XMLHttpRequest()
     const finish = (result) => resolve({ ...result, ms: performance.now() - start })
     exchange.onload = () => finish({ response: exchange })
-    exchange.onerror = () => finish({ error: 'The server cannot be reached, or broke off.' })
-    exchange.onabort = () => finish({ error: 'Given up.' })
+    exchange.onerror = () => finish({ error: 'The server cannot be reached, or aborted the connection.' })
+    exchange.onabort = () => finish({ error: 'Cancelled.' })
     exchange.upload.onloadstart = exchange.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total)
     signal.addEventListener('abort', () => exchange.abort())
     exchange.responseType = 'arraybuffer'
@@ -105,7 +105,7 @@ function send({ method, target, type, body }, signal, onProgress) {
   })
 }
 
-/** Names and values of the fields of an answer. */
+/** Names and values of the fields of a response. */
 function fieldsOf(response) {
   const lines = response
     .getAllResponseHeaders()

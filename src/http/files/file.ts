@@ -68,14 +68,14 @@ function stateOf(stats: BigIntStats): FileState {
 }
 
 /**
- * Puts the file into the response: status, fields and content. GET and HEAD are answered by the client's conditions (RFC 9110 §13) and,
- * for GET, ranges (§14), unless the handler has set a status other than 200. 404 when there is no such regular file, 403 when it may not
- * be read.
+ * Puts the file into the response: status, fields and content. The response is a 404 if there is no such regular file, and a 403 if it may
+ * not be read. Unless the handler has set a status other than 200, the client's conditions (RFC 9110 §13) count for GET and HEAD, and its
+ * ranges (§14) for GET.
  *
- * Up to 64 KiB become bytes at once, so that head and body leave in one write. What is larger is a stream with a Content-Length; it
- * holds the open file until it has been read, left early or destroyed. One of these must happen.
+ * Up to 64 KiB are read immediately, so that head and body leave in one write. A larger file becomes a stream with a Content-Length. The
+ * stream holds the open file until it has been read to its end, left early or destroyed. One of these must happen.
  *
- * @throws WEIR_RESPONSE_HEADER_SYNTAX for an option that cannot be sent; what the file system throws. The file is closed then.
+ * @throws WEIR_RESPONSE_HEADER_SYNTAX for an option that cannot be sent; errors of the file system. The file is then closed
  */
 export async function prepareFile(request: Asking, response: OutgoingResponse, content: FileContent): Promise<void> {
   const found = await openFile(content.path)
@@ -109,7 +109,7 @@ export async function prepareOpenFile(
   }
 }
 
-/** Fields about the whole file, whatever part of it is sent. */
+/** Sets the fields about the whole file, whatever part of it is sent. */
 async function describe(response: OutgoingResponse, path: string, options: FileOptions): Promise<void> {
   if (options.contentType !== undefined) response.contentType(options.contentType)
   else if (response.type === null) response.contentType(await typeOf(path))

@@ -43,7 +43,7 @@ export class MemoryFile {
     this.#fields = response.fields!
   }
 
-  /** As `response.file()` sends one: by the client's conditions and ranges. A promise only where it asks for such. */
+  /** Sends the file like `response.file()`, with the client's conditions and ranges. Returns a promise only if there are any. */
   send(request: Asking, response: OutgoingResponse): void | Promise<void> {
     const isPlain = response.fields === null && response.statusCode === 200 && CONDITIONS.every((name) => request.header(name) === null)
     if (!isPlain) return this.#sendAsked(request, response)

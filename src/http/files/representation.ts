@@ -116,7 +116,7 @@ async function negotiate(
   return null
 }
 
-/** What the handler has set itself stands for the file. */
+/** Validators that the handler has set take the place of the file's own. */
 function validatorsOf(response: OutgoingResponse, options: FileOptions, state: FileState, now: number): Validators {
   const ownTag = response.getHeader('ETag')
   const ownDate = response.getHeader('Last-Modified')
@@ -127,7 +127,7 @@ function validatorsOf(response: OutgoingResponse, options: FileOptions, state: F
   }
 }
 
-/** What goes out, in order; sets what is different when it is not all of the file. */
+/** Returns the pieces to send, in order, and sets the fields of a partial response. */
 function divide(response: OutgoingResponse, ranges: readonly ByteRange[], size: number): readonly FilePiece[] {
   const [range] = ranges
   if (range === undefined) return [{ start: 0, end: size - 1 }]
@@ -149,7 +149,7 @@ function setUnlessSet(response: OutgoingResponse, name: string, value: string | 
   if (value !== undefined && response.getHeader(name) === null) response.header(name, value)
 }
 
-/** A problem document. It never names the path, and what described the file (a year of Cache-Control, say) does not go with it. */
+/** Responds with a problem document. It never names the path, and the fields of the file (a year of Cache-Control, say) are removed. */
 export function refuse(response: OutgoingResponse, status: number): void {
   response.clearRepresentation()
   response.sendProblem(problemOf(status))

@@ -1,6 +1,6 @@
 // What a handler sees of a request: a read-only snapshot. Nothing is parsed before somebody asks for it, and nothing twice.
 
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { abortQuietly } from '../../base/abort-quietly.ts'
 import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
@@ -38,6 +38,7 @@ import { type FormLimits, readMultipart } from '../multipart/multipart-reading.t
 import { CallbackParts, type MultipartStreamOptions, streamLimits } from '../multipart/multipart-stream.ts'
 import { labelOf, type RouteMatch } from '../route-info.ts'
 import { RequestHeaders } from './headers.ts'
+import { WebRequest } from './web-request.ts'
 
 /** What all requests of a server share. */
 export interface RequestSettings {
@@ -92,6 +93,8 @@ export class HttpRequest {
   #routeValues: RouteValues | null = null
   #abort: AbortController | null = null
   #abortReason: Error | null = null
+  /** What `toWeb` has made. */
+  #webs: WebRequest[] | null = null
 
   /** @internal */
   constructor(head: Head, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch, settings: RequestSettings) {
@@ -123,6 +126,7 @@ export class HttpRequest {
 
   #expire(poison: boolean): void {
     this.#isExpired = true
+    if (this.#webs !== null) for (const web of this.#webs) web.keep()
     this.#given?.expire(labelOf(this.#match), poison)
   }
 
@@ -399,24 +403,17 @@ export class HttpRequest {
   }
 
   /**
-   * A Web `Request` with a copy of everything, for code that is written against the Fetch API. On a streaming route its body is the stream,
-   * which is taken by that. Fetch knows no body with GET and HEAD: one that came is left out, with Content-Length and Transfer-Encoding.
+   * A Web `Request`, for code that is written against the Fetch API. It may be kept; only a body that streams is gone when the request has
+   * expired. Its signal is made, and its body is taken, when they are read. Fields of the connection (Connection, Expect, Transfer-Encoding
+   * and so on) are left out. Fetch knows no body with GET and HEAD: one that came is left out, with its Content-Length.
+   * @throws WEIR_HOST_SYNTAX for a host that no URL can have; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
    */
   toWeb(): Request {
-    const target = this.url === '*' ? '/' : this.url
-    const url = `${this.#connection.isSecure ? 'https' : 'http'}://${this.#head.host || 'localhost'}${target}`
-    if (!URL.canParse(url)) throw new WeirError('WEIR_HOST_SYNTAX')
-    if (/^(?:TRACE|TRACK|CONNECT)$/i.test(this.method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'fetch has no such method')
-    const init: RequestInit = { method: this.method, headers: [...this.headers], signal: this.signal }
-    if (this.method === 'GET' || this.method === 'HEAD') {
-      // Fetch has no body here. Where one came, what said how long it is would not be true of the copy, and fetch would refuse to send it.
-      if (this.#head.contentLength !== 0)
-        init.headers = [...this.headers].filter(([name]) => !/^(?:content-length|transfer-encoding)$/i.test(name))
-      return new Request(url, init)
-    }
-    if (this.#body.isWhole) return new Request(url, { ...init, body: this.bodyBytes })
-    // `duplex` is in the Fetch standard and in Node, but not in the types.
-    return new Request(url, { ...init, body: Readable.toWeb(this.bodyStream()), duplex: 'half' } as RequestInit)
+    const web = new WebRequest(this.#head, this.#connection.isSecure, this.#given, this)
+    this.#webs ??= []
+    this.#webs.push(web)
+    if (this.#abortReason !== null) web.abort(this.#abortReason)
+    return web.request
   }
 
   /**
@@ -431,6 +428,7 @@ export class HttpRequest {
     if (this.#abortReason !== null) return
     this.#abortReason = reason
     if (this.#abort !== null) abortQuietly(this.#abort, reason)
+    if (this.#webs !== null) for (const web of this.#webs) web.abort(reason)
   }
 }
 
