@@ -35,9 +35,9 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['multipart'],
     ['uploads', 'request'],
     ['session.ts', 'files'],
-    ['application.ts'],
+    ['application.ts', 'exchange-record.ts'],
   ],
-  net: [['transport', 'time'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],
+  net: [['transport', 'time', 'observe'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],
   modules: [
     ['accept-encoding.ts', 'heartbeat-timer.ts', 'origins.ts', 'shutdown-listeners.ts'],
     ['compression', 'cors', 'sse', 'static', 'websocket'],

@@ -179,6 +179,8 @@ export class Exchange {
   readonly session: HttpSession
   /** `onError` has been asked: when its answer fails as well, it is not asked again. */
   hasAskedOnError = false
+  /** The error that is answered, for observers; null if none is. */
+  failure: unknown = null
   /** Methods that middleware answers at this path, beside those of its routes. */
   otherMethods: readonly string[] = NO_METHODS
   readonly #serialize: Serialize

@@ -29,6 +29,8 @@ export const PAUSED = 4
 export const CLOSED = 5
 
 const NOTHING = Buffer.alloc(0)
+/** How much of a refused head is kept for reports. */
+const EXCERPT_BYTES = 64
 /** Held bytes start small: most cut heads are short. */
 const HOLD_BYTES = 2048
 
@@ -59,6 +61,7 @@ export class WireConnection extends ConnectionState {
   #peerEnded = false
   #remaining = 0
   #received = 0
+  #headExcerpt: Buffer | null = null
 
   /** The request that is being read or answered. */
   head: Head = NO_HEAD
@@ -104,6 +107,11 @@ export class WireConnection extends ConnectionState {
   /** Whether the request that is being read, or was refused while it was, is a HEAD: its answer has no body. */
   get isHead(): boolean {
     return this.#headReader === null ? this.head.method === 'HEAD' : this.#headReader.isHead
+  }
+
+  /** Bytes of the current request's body that have been read, without the frames of chunks. */
+  get receivedBytes(): number {
+    return this.#received
   }
 
   /** Whether a head has begun, so that its time runs. */
@@ -216,7 +224,16 @@ export class WireConnection extends ConnectionState {
     return rest
   }
 
+  /** The first bytes of a head that was refused, or that will not be completed: once, and null if there is none. */
+  takeHeadExcerpt(): Buffer | null {
+    const excerpt = this.#headExcerpt
+    this.#headExcerpt = null
+    return excerpt
+  }
+
   protected override dropBytes(): void {
+    const isInHead = this.#headReader !== null || this.#blank === 1
+    if (isInHead) this.#headExcerpt = Buffer.from(this.buffer.subarray(this.#at, Math.min(this.#end, this.#at + EXCERPT_BYTES)))
     this.#at = this.#end = 0
     this.#held = null
     this.buffer = NOTHING
