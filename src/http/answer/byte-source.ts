@@ -41,7 +41,10 @@ export function bytesOf(piece: unknown): Uint8Array {
 
 /** For a source that yielded more or less than its Content-Length. @param rest how many bytes are missing, negative for too many */
 export function lengthError(promised: number, rest: number): WeirError {
-  return new WeirError('WEIR_RESPONSE_LENGTH', `${promised} bytes were declared, ${rest < 0 ? 'but the body has more' : `${rest} are missing`}`)
+  return new WeirError(
+    'WEIR_RESPONSE_LENGTH',
+    `${promised} bytes were declared, ${rest < 0 ? 'but the body has more' : `${rest} are missing`}`,
+  )
 }
 
 /** Reads a source once. */

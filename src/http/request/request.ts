@@ -11,7 +11,6 @@ import { type FormRecord, foldForm, parseForm } from '../../formats/form.ts'
 import { parseMediaType } from '../../formats/media-type.ts'
 import { NO_PAIRS, Pairs, valuesOf } from '../../formats/pairs.ts'
 import type { Head } from '../../wire/head/head.ts'
-
 import { RequestBody } from '../body/body.ts'
 import {
   ANONYMOUS_OPTION_NAMES,
@@ -65,9 +64,8 @@ export let queryValuesOf: (request: HttpRequest, name: string) => string[]
 /**
  * A request, as the client sent it. Everything is read-only.
  *
- * You may keep the request and read its head (`method`, `headers`, `routeValues` and so on) at any time. Members that read the body are
- * valid while the handler runs. They throw `RequestExpiredError` once the handler has settled and its response has been taken over: copy
- * what must live longer.
+ * You may read the head (`method`, `headers`, `routeValues` and so on) at any time. Members that read the body throw `RequestExpiredError`
+ * once the handler has settled and its response has been taken over: copy what must live longer.
  */
 export class HttpRequest {
   static {
@@ -208,8 +206,7 @@ export class HttpRequest {
   }
 
   /**
-   * Returns a cookie. By index: its name and value, in order of appearance, duplicates included. By name: the value of the first cookie of
-   * that name, or null when there is none.
+   * By index: name and value, in order of appearance, duplicates included. By name: the value of the first such cookie, or null.
    * @throws RangeError when there is no cookie at the index
    */
   cookie(index: number): [name: string, value: string]
@@ -234,10 +231,7 @@ export class HttpRequest {
     return this.#cookies
   }
 
-  /**
-   * The body as UTF-8 text. A BOM is removed, and invalid bytes become U+FFFD. Empty without a body. Meant for small payloads.
-   * @throws BodyNotBufferedError on a streaming route, before `bufferBody()`
-   */
+  /** The body as UTF-8 text, for small payloads. A BOM is removed, and invalid bytes become U+FFFD. Empty without a body. */
   get body(): string {
     return this.#body.text('body')
   }
@@ -287,9 +281,8 @@ export class HttpRequest {
   }
 
   /**
-   * Parses `application/x-www-form-urlencoded` text, by default the body. The record maps each name to its value, or to an array of values
-   * when the name repeats or ends in `[]`, which is removed from the key. Names are flat: they are not parsed as paths. The record has no
-   * prototype.
+   * Parses `application/x-www-form-urlencoded` text, by default the body. The record, which has no prototype, maps each name to its value,
+   * or to an array when the name repeats or ends in `[]`, which is removed from the key. Names are flat: they are not parsed as paths.
    *
    * The body is decoded as UTF-8, or as windows-1252 when the `charset` of its content type is windows-1252, ISO-8859-1 or US-ASCII.
    * @throws PayloadTooLargeError for more than 1,000 pairs; WEIR_CHARSET_UNKNOWN (415) for a body in another charset
@@ -406,16 +399,16 @@ export class HttpRequest {
   }
 
   /**
-   * Copies the request into a Web `Request`, for code written against the Fetch API. On a streaming route its body is the request's stream,
-   * which can then not be read by other means. Fetch does not allow a body with GET and HEAD: if there is one, it is left out together with
-   * Content-Length and Transfer-Encoding.
+   * Copies the request into a Web `Request`. On a streaming route its body is the request's stream, which this call takes. Fetch does not
+   * allow a body with GET and HEAD: if there is one, it is left out together with Content-Length and Transfer-Encoding.
    * @throws WEIR_HOST_SYNTAX when Host does not form a URL; WEIR_METHOD_NOT_IMPLEMENTED for TRACE, TRACK and CONNECT
    */
   toWeb(): Request {
     const target = this.url === '*' ? '/' : this.url
     const url = `${this.#connection.isSecure ? 'https' : 'http'}://${this.#head.host || 'localhost'}${target}`
     if (!URL.canParse(url)) throw new WeirError('WEIR_HOST_SYNTAX')
-    if (/^(?:TRACE|TRACK|CONNECT)$/i.test(this.method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'the Fetch API does not allow this method')
+    if (/^(?:TRACE|TRACK|CONNECT)$/i.test(this.method))
+      throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'the Fetch API does not allow this method')
     const init: RequestInit = { method: this.method, headers: [...this.headers], signal: this.signal }
     if (this.method === 'GET' || this.method === 'HEAD') {
       // The copy has no body, so fields that frame one would be wrong, and fetch would refuse to send it.
