@@ -40,7 +40,7 @@ test('a table that was not passed to fields() is refused, because its schemas wo
     name = ''
   }
   for (const model of [new Forgotten(), new Derived()]) {
-    assert.throws(() => fieldsOf(model), { code: 'WEIR_OPTION_INVALID', message: /Forgotten\.fields is a table .* fields\(this, / })
+    assert.throws(() => fieldsOf(model), { code: 'WEIR_OPTION_INVALID', message: /Forgotten\.fields has no effect: .* fields\(this, / })
   }
   class OfItsOwn {
     static fields = ['age']

@@ -18,7 +18,7 @@ const tabled = new WeakMap<object, FieldMap>()
 /** Results of `fieldsOf`, by class. Cleared when another schema is declared. */
 let found = new WeakMap<object, FieldMap | null>()
 
-/** `unknown` if a property of type `V` can hold the output of the schema; otherwise a member that no context has, so that it does not compile. */
+/** `unknown` if a property of type `V` can hold the schema's output; otherwise a member that no context has, which does not compile. */
 type Holding<S extends AnySchema, V> =
   S extends StandardSchema<unknown, V> ? unknown : { readonly 'does not fit the property': OutputOf<S> }
 
@@ -29,8 +29,9 @@ export type FieldDecorator<S extends AnySchema> = <V>(
 ) => void
 
 /**
- * Declares the schema of a model's property, when its initial value does not determine the type: a UUID, a number in a range, one of several
- * texts. Accepts any schema from `t` and any synchronous Standard Schema. It does not compile if the property cannot hold the schema's output.
+ * Declares the schema of a model's property, when its initial value does not determine the type: a UUID, a number in a range, one of
+ * several texts. Accepts any schema from `t` and any synchronous Standard Schema. It does not compile if the property cannot hold the
+ * schema's output.
  * @throws TypeError for private and static members, and with legacy (`experimentalDecorators`) decorators
  */
 export function Field<S extends AnySchema>(schema: S): FieldDecorator<S> {

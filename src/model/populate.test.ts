@@ -296,7 +296,7 @@ describe('conversion is strict', () => {
     ['5', 'address', 'an object'],
   ]
   for (const [value, property, expected] of json) {
-    test(`JSON ${value} is no ${property}`, () => {
+    test(`JSON ${value} is refused for ${property}`, () => {
       const person = new Person()
       const failures = refused(person, () => fromJson(person, `{"name":"changed","${property}":${value}}`))
       assert.equal(failures.length, 1)
@@ -324,7 +324,7 @@ describe('conversion is strict', () => {
     ['1700000000', 'born'],
   ]
   for (const [value, property] of texts) {
-    test(`a form's ${JSON.stringify(value)} is no ${property}`, () => {
+    test(`a form's ${JSON.stringify(value)} is refused for ${property}`, () => {
       const person = new Person()
       assert.equal(refused(person, () => fromForm(person, { name: 'changed', [property]: value })).length, 1)
     })

@@ -1,4 +1,4 @@
-// Arguments of the wrong type, which no compiler has checked: the error says what was expected and what was given.
+// Arguments of the wrong type, from plain JavaScript: the error states what was expected and what was passed.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -206,13 +206,13 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a request of a client that is none': [() => connect(server).request(undefined as never), 'WEIR_OPTION_INVALID', /not undefined/],
 }
 for (const [what, [call, code, message]] of Object.entries(told)) {
-  test(`told with what was expected and what came: ${what}`, async () => {
+  test(`the error states what was expected and what was passed: ${what}`, async () => {
     await assert.rejects(async () => call(), { code, message })
     assert.deepEqual(server.routes, [])
   })
 }
 
-test('told with what was expected and what came: a list as source of events', async () => {
+test('the error states what was expected and what was passed: a list as source of events', async () => {
   for (const source of [['a'], 'a', undefined, {}] as never[]) {
     const failure = (await failureIn((session) => sse(session, source), {})) as { code?: string; message?: string } | null
     assert.equal(failure?.code, 'WEIR_OPTION_INVALID')
