@@ -1,13 +1,13 @@
 // Where the server tells its program what went wrong, whichever order of arguments the logger has.
 
-/** Where the server says what went wrong. `console` is one, and so is pino: see `callsAsPino`. */
+/** Where the server reports what went wrong: `console`, pino, or anything else with an `error` function. */
 export interface Logger {
   error(message: string, detail?: unknown): void
   /** For what may be a mistake of the program. Without it, `error` is called. */
   warn?(message: string, detail?: unknown): void
 }
 
-/** What a message is about. Loggers that keep fields are given it beside the error. */
+/** What a message is about. Loggers that keep fields get it in addition to the error. */
 export interface LogFields {
   readonly requestId?: string
   readonly connectionId?: string
@@ -25,7 +25,7 @@ export function logError(logger: Logger | null, message: string, error: unknown,
     callError(logger, message, error, fields)
   } catch {
     try {
-      // What a handler has thrown may throw in turn when it is looked at.
+      // What a handler has thrown may itself throw when a logger reads it.
       callError(logger, `${message}, and the error cannot be shown`, undefined, fields)
     } catch {}
   }
@@ -47,7 +47,7 @@ export function logWarning(logger: Logger | null, message: string): void {
   } catch {}
 }
 
-/** The logger as modules see it: called as `console` is, whatever is behind it. */
+/** The logger as modules see it: they call any logger like `console`. */
 export function moduleLogger(logger: Logger | null): Logger | null {
   if (logger === null) return null
   return {
@@ -56,7 +56,7 @@ export function moduleLogger(logger: Logger | null): Logger | null {
   }
 }
 
-/** pino, bunyan and loggers shaped like them are known by `child`. winston has `child` too, and `transports`, but takes the message first. */
+/** pino, bunyan and loggers shaped like them have a `child` function. So does winston, which takes the message first; it is recognised by `transports`. */
 function callsAsPino(logger: object): logger is FieldLogger {
   return 'child' in logger && typeof logger.child === 'function' && !('transports' in logger)
 }

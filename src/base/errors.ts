@@ -130,6 +130,8 @@ export interface BindingFailure {
   /** Name of the parameter, or path of the property (`address.city`). */
   readonly name: string
   readonly in: 'route' | 'query' | 'body'
+  /** JSON Pointer (RFC 6901) to the property of a body: `/address/city`, empty for the whole body. */
+  readonly pointer?: string
   readonly expected: string
   /** The text that came, shortened to 100 characters; absent when nothing came, `(not shown)` of a secret. */
   readonly actual?: string

@@ -15,6 +15,13 @@ export interface Application {
   match(head: Head): RouteMatch
   /** Begins the exchange. Never throws. @param body null when there is none */
   open(head: Head, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange
+  /**
+   * Runs the gates of the route, before anything of the body is read: nobody can read it until they have let the request pass. Never throws
+   * and never rejects.
+   * @param body null when there is none
+   * @returns null when the request may pass; otherwise what a gate answered, or a promise of either
+   */
+  gate(exchange: Exchange, body: RequestBody | null): OutgoingResponse | null | Promise<OutgoingResponse | null>
   /** Runs middleware and handler. Never throws and never rejects: what goes wrong is an answer too. No promise unless a handler needs one. */
   handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse>
   /** Answers for the engine when a request cannot reach its handler: its body is too large, too slow or malformed. Never throws. */

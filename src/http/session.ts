@@ -1,4 +1,4 @@
-// One exchange, as a handler holds it: the request, the answer, and what goes with them.
+// One exchange: the request, the response and what goes with them, as a handler holds it and as the engine knows it.
 
 import type { Head } from '../wire/head/head.ts'
 import { OutgoingResponse } from './answer/outgoing-response.ts'

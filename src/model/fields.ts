@@ -5,6 +5,8 @@
 
 import { isStandardContext, LEGACY_DECORATORS } from '../base/decorator-context.ts'
 import { WeirError } from '../base/errors.ts'
+import { shown } from '../base/kind-of.ts'
+import { invalid } from '../base/options.ts'
 import { asSchema } from '../schema/foreign.ts'
 import type { Schema } from '../schema/schema.ts'
 import { type AnySchema, isSchema, type OutputOf, type StandardSchema } from '../schema/standard.ts'
@@ -51,7 +53,10 @@ export function fields<C extends abstract new (...args: never[]) => object>(
   table: { readonly [K in keyof InstanceType<C>]?: StandardSchema<unknown, InstanceType<C>[K]> },
 ): Readonly<Record<string, AnySchema>> {
   const given = table as Readonly<Record<string, AnySchema>>
-  for (const [name, schema] of Object.entries(given)) declare(tabled, target, name, asSchema(schema) as Schema<unknown>)
+  for (const [name, schema] of Object.entries(given)) {
+    if (!isSchema(schema)) throw invalid('fields()', `"${name}" is ${shown(schema)}, not a schema such as t.string`)
+    declare(tabled, target, name, asSchema(schema) as Schema<unknown>)
+  }
   return given
 }
 

@@ -107,7 +107,7 @@ test('saveTo with a policy that cannot be saves nothing, and does not touch the 
     [{ hash: 'sha-512-of-old' }, /saveTo\(\): hash is the string "sha-512-of-old", which this system does not know/],
     [{ hash: 256 }, /hash is 256/],
     [{ magic: 'PNG' }, /magic is the string "PNG", not a list/],
-    [{ magic: ['PNG'] }, /magic: the string "PNG" is no list of bytes/],
+    [{ magic: ['PNG'] }, /magic: the string "PNG" is not a list of bytes/],
     [{ fileName: 5 }, /fileName is 5, not a string/],
     [{ sync: 'yes' }, /sync is the string "yes", not true or false/],
   ] as const) {

@@ -121,7 +121,10 @@ test('a method in the wrong case is refused, with the right one', async () => {
   assert.throws(() => server.map('oPTIONS', '/', () => ''), refused('OPTIONS'))
   assert.throws(() => server.mapController(Decorated), refused('GET'))
   assert.throws(() => server.mapController(Tabled), refused('POST'))
-  assert.throws(() => server.map(undefined as never, '/', () => ''), { code: 'WEIR_ROUTE_DECLARATION', message: /undefined is no method/ })
+  assert.throws(() => server.map(undefined as never, '/', () => ''), {
+    code: 'WEIR_ROUTE_DECLARATION',
+    message: /undefined is not a method/,
+  })
   assert.deepEqual(server.routes, [])
   // A method of one's own may be spelt as it likes, and is matched by its case.
   server.map('purge', '/', () => 'purged')

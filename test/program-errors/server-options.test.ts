@@ -63,8 +63,8 @@ test('signals that nobody can listen to are refused before the server starts', a
   for (const [signals, message] of [
     [['SIGTERM', 'SIGKILL'], /nobody can listen to SIGKILL/],
     [['SIGSTOP'], /nobody can listen to SIGSTOP/],
-    [['SIGFOO'], /"SIGFOO" is no signal/],
-    [[2], /2 is no signal/],
+    [['SIGFOO'], /"SIGFOO" is not a signal/],
+    [[2], /2 is not a signal/],
     ['SIGINT', /"SIGINT", not a list/],
   ] as const) {
     const before = process.listenerCount('SIGTERM')

@@ -145,7 +145,7 @@ export class OutgoingResponse {
   }
 
   redirect(url: string, status = 302): this {
-    if (status < 300 || status > 399) throw new WeirError('WEIR_RESPONSE_STATUS', `${status} is no redirect`)
+    if (status < 300 || status > 399) throw new WeirError('WEIR_RESPONSE_STATUS', `${status} is not the status of a redirect`)
     // Control characters are refused below, not encoded: nobody means them.
     const location = textOf('Location', url).replace(/[^\u0000-\u007e]|[ "<>\\^`{|}]/gu, (char) =>
       /[\ud800-\udfff]/.test(char) && char.length === 1 ? '%EF%BF%BD' : encodeURIComponent(char),

@@ -5,22 +5,23 @@ import type { Duplex } from 'node:stream'
 import type { ByteSource, GivenSource } from './byte-source.ts'
 import type { FileOptions } from './file-options.ts'
 
-/** A file that is opened when the answer is sent. */
+/** A file that is opened when the response is sent. */
 export interface FileContent {
   readonly path: string
   readonly options: FileOptions
 }
 
 /**
- * Speaks another protocol from here on. It writes the 101 itself, and owns the connection: no limit of time counts any more.
+ * Speaks another protocol from here on. It writes the 101 itself and owns the connection: no timeout applies any more. What it throws or
+ * rejects with is logged, and the connection is aborted.
  * @param socket bytes in both directions, with back-pressure; `end` half-closes
- * @param head what has come behind the request already, often nothing
+ * @param head what has arrived after the request already, often nothing
  */
 export type TakeOver = (socket: Duplex, head: Buffer) => void
 
 /** The socket that `TakeOver` gets, as modules know it. No entry of the package exports it. */
 export interface UpgradedDuplex extends Duplex {
-  /** Whether the client has read of what waited for it at the last call. */
+  /** Whether the client has read any of what waited for it at the last call. */
   hasBeenRead(): boolean
 }
 

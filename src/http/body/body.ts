@@ -36,6 +36,8 @@ const WHOLE = 3
 /** It will never be complete. */
 const BROKEN = 4
 const EXPIRED = 5
+/** Gates are running: nothing of it is read before they have let the request pass. */
+const HELD = 6
 
 const EMPTY = Buffer.alloc(0)
 /** A body of large size starts with this much memory and doubles it as bytes come in: a declared length is not believed. */
@@ -74,6 +76,18 @@ export class RequestBody {
   }
 
   // The engine's side.
+
+  /** Until `admit`, nobody may read it. */
+  hold(): void {
+    this.#state = HELD
+  }
+
+  /** The gates have let the request pass. */
+  admit(): void {
+    if (this.#state !== HELD) return
+    if (this.#demand !== null) this.#state = WAITING
+    else this.#state = this.#ended ? WHOLE : COLLECTING // an empty one may have ended meanwhile
+  }
 
   /** @returns false when the engine should stop reading until `demand` */
   push(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
@@ -174,7 +188,7 @@ export class RequestBody {
 
   /** Whether nobody is going to take what still comes. */
   get isUnread(): boolean {
-    return this.#state === WAITING || this.#state === EXPIRED || this.#state === BROKEN
+    return this.#state === WAITING || this.#state === HELD || this.#state === EXPIRED || this.#state === BROKEN
   }
 
   #gather(buffer: Buffer, start: number, end: number, borrowed: boolean): void {
@@ -306,6 +320,7 @@ export class RequestBody {
   #claim(member: string): void {
     if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route)
     if (this.#error !== null) throw this.#error
+    if (this.#state === HELD) throw new WeirError('WEIR_BODY_IN_GATE', member)
     if (this.#state !== WAITING) throw new BodyAlreadyReadError(member)
   }
 
@@ -314,6 +329,7 @@ export class RequestBody {
     if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route)
     if (this.#error !== null) throw this.#error
     if (this.#state === FLOWING) throw new BodyAlreadyReadError(member)
+    if (this.#state === HELD) throw new WeirError('WEIR_BODY_IN_GATE', member)
     throw new BodyNotBufferedError(member, this.#isForm)
   }
 }

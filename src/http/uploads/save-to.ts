@@ -101,10 +101,15 @@ async function save(
     if (!(content instanceof Uint8Array || isReadable(content)))
       throw invalid('saveTo()', `content is bytes or a Readable, not ${kindOf(content)}`)
     reserve(content)
+    checkInfo(info)
     const clientName = safeFileName(info.fileName)
     if (extensions !== null) checkExtension(clientName, extensions)
     const name = policy.fileName === undefined ? clientName : safeFileName(policy.fileName)
-    handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666)
+    handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666).catch(
+      (error: unknown) => {
+        throw namingDirectory(error, directory)
+      },
+    )
     const inspector = new Inspector(maxBytes, policy.magic, policy.onProgress === undefined ? null : AsyncResource.bind(policy.onProgress))
     const saved = await write(handle, content, hash, inspector)
     if (sync) await handle.sync()
@@ -119,6 +124,21 @@ async function save(
     }
     throw error
   }
+}
+
+/** The name of a temporary file that nobody has chosen does not show that its directory is missing. The code stays the system's. */
+function namingDirectory(error: unknown, directory: string): unknown {
+  if (!(error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))) return error
+  const message = `saveTo(): ${directory} is not an existing directory; create it before you save files in it (${error.code})`
+  return Object.assign(new Error(message, { cause: error }), error)
+}
+
+/** A file of the Web has a `name` instead, and every upload would be saved as `upload.bin`. @throws WEIR_OPTION_INVALID */
+function checkInfo(info: { readonly fileName: string | null }): void {
+  const given: unknown = info
+  if (typeof given !== 'object' || given === null) throw invalid('saveTo()', `info is an object with a fileName, not ${kindOf(given)}`)
+  if (info.fileName !== null && typeof info.fileName !== 'string')
+    throw invalid('saveTo()', `info.fileName is ${shown(info.fileName)}, not a string or null`)
 }
 
 /** Can be read, and closed when something goes wrong. */
@@ -168,7 +188,7 @@ function hashOf(algorithm: string): Hash {
 function checkMagic(magic: SavePolicy['magic']): void {
   if (magic === undefined || typeof magic === 'function') return
   for (const known of listOf<unknown>('saveTo()', 'magic', magic))
-    if (!Array.isArray(known) && !(known instanceof Uint8Array)) throw invalid('saveTo()', `magic: ${shown(known)} is no list of bytes`)
+    if (!Array.isArray(known) && !(known instanceof Uint8Array)) throw invalid('saveTo()', `magic: ${shown(known)} is not a list of bytes`)
 }
 
 function checkExtension(name: string, extensions: readonly string[]): void {
