@@ -70,6 +70,7 @@ export {
   type Mappable,
 } from './http/body/body-map.ts'
 export type { CertificateName, ClientCertificate } from './http/connection-info.ts'
+export type { ExchangeObserver, ExchangeRecord, ExchangeStart, Outcome, RecordKind } from './http/exchange-record.ts'
 export type { JsonEngine, JsonSettings, Serialize } from './http/json-engine.ts'
 export type { CopyOptions, FileData, MultipartFormData, MultipartOptions, UploadedFile } from './http/multipart/multipart-form.ts'
 export type { MultipartStreamOptions, UploadedFileInfo } from './http/multipart/multipart-stream.ts'
@@ -87,16 +88,40 @@ export type { InjectRequest } from './net/inject/request-bytes.ts'
 export type { ListenOptions, ServerTlsOptions, TcpListenOptions, UnixListenOptions } from './net/listen/listen-options.ts'
 export { type HrefQuery, type HrefValue, type HrefValues, href } from './routing/href.ts'
 export type { ParamsOf } from './routing/template.ts'
+export type { EmailSchema, UrlSchema } from './schema/addresses.ts'
 export type { CheckedTextSchema } from './schema/checked-text.ts'
-export type { BoolSchema, EnumSchema } from './schema/choices.ts'
-export type { ArraySchema, ObjectOf, ObjectSchema, Shape as ObjectShape } from './schema/composite.ts'
+export type { BoolSchema, EnumSchema, Literal } from './schema/choices.ts'
+export type { ArraySchema, ObjectInputOf, ObjectOf, ObjectSchema, Shape as ObjectShape } from './schema/composite.ts'
 export type { DateSchema, LocalDateTimeSchema } from './schema/dates.ts'
+export type { JsonSchema } from './schema/json-keywords.ts'
+export {
+  type Converters,
+  type JsonSchemaTarget,
+  JsonSchemaWriter,
+  type JsonSchemaWriterOptions,
+  type Side,
+  type Writable,
+} from './schema/json-schema.ts'
+export type { LazySchema } from './schema/lazy.ts'
 export type { Mismatch, PathPart } from './schema/mismatch.ts'
 export type { BigIntSchema, NumberSchema } from './schema/numbers.ts'
-export { type JsonSchema, type Presence, type ReadContext, Schema } from './schema/schema.ts'
-export type { AnySchema, OutputOf, StandardIssue, StandardProps, StandardResult, StandardSchema } from './schema/standard.ts'
-export { t } from './schema/t.ts'
+export type { Keyed, RecordSchema } from './schema/records.ts'
+export { type FormTexts, type Presence, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema/schema.ts'
+export type {
+  AnySchema,
+  InputOf,
+  OutputOf,
+  StandardIssue,
+  StandardJsonConverter,
+  StandardJsonOptions,
+  StandardJsonProps,
+  StandardProps,
+  StandardResult,
+  StandardSchema,
+} from './schema/standard.ts'
+export { type Named, t } from './schema/t.ts'
 export type { TextSchema, UuidSchema } from './schema/text.ts'
+export type { UnionSchema } from './schema/unions.ts'
 export {
   HttpServer,
   type RunOptions,

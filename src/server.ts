@@ -5,6 +5,7 @@ import { Dispatcher } from './app/dispatch.ts'
 import { RouteGroup } from './app/group.ts'
 import { logError, moduleLogger } from './app/logger.ts'
 import type { ModuleHost } from './app/module-host.ts'
+import { checkObserver } from './app/observer.ts'
 import { RouteTable } from './app/route-table.ts'
 import { abortQuietly } from './base/abort-quietly.ts'
 import { systemClock } from './base/clock.ts'
@@ -12,6 +13,7 @@ import { faultOf, WeirError } from './base/errors.ts'
 import { shown } from './base/kind-of.ts'
 import { resolveLimits, resolveTimeouts } from './base/limits.ts'
 import { checkNames, invalid, listOf, namesOf } from './base/options.ts'
+import type { ExchangeObserver } from './http/exchange-record.ts'
 import { noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
@@ -20,6 +22,7 @@ import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
 import { endpointOf, type ListenOptions, placesOf, type ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Listeners } from './net/listen/listeners.ts'
+import { Observers } from './net/observe/observers.ts'
 import { Ticker } from './net/time/ticker.ts'
 import { checkOptions, type ServerOptions, settingsOf } from './server-options.ts'
 
@@ -88,14 +91,21 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       timeouts,
       ticker: new Ticker(systemClock, timeouts),
       application,
+      observers: new Observers((error) => logError(logger, 'weir: an observer failed', error)),
       debug: settings.debug === true,
       // No getter: an object with one is a hash table to V8, and each of its properties is looked up for every request.
       isStopping: false,
-      report: (error, connection) => {
+      report: (error, connection, exchange = null) => {
         const fault = faultOf(error)
         if (fault !== null && fault !== 'developer') return // the client's, or its network's
         const { connectionId } = connection
-        logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
+        if (exchange === null) logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
+        else {
+          const { requestId, head, match } = exchange
+          const route = match.route === null ? '' : `, route ${match.route.label}`
+          const text = `weir: the response to ${head.method} ${head.url} was aborted${route}`
+          logError(logger, text, error, { requestId, connectionId })
+        }
       },
       reportAccept: (error) => logError(logger, 'weir: a connection could not be accepted', error),
       forget: (connection) => this.#listeners?.connections.forget(connection),
@@ -225,6 +235,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   async #close(listeners: Listeners, graceMs: number): Promise<StopReport> {
     const aborted = await listeners.close(graceMs)
+    this.#host.observers.flush()
     this.#listeners = null
     this.#host.isStopping = false
     this.#stopping = null
@@ -237,6 +248,18 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
+  }
+
+  /**
+   * Adds an observer, after those that are there already. It is told about every request whose head is completed from now on, and about
+   * every head and connection that never becomes a request. An observer that throws is reported to the logger once, and is called again.
+   *
+   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end` and, if it has `begin`, a function `begin`
+   */
+  observe(observer: ExchangeObserver): this {
+    checkObserver(observer)
+    this.#host.observers.add(observer)
+    return this
   }
 
   protected override server(): ModuleHost {

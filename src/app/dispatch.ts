@@ -202,6 +202,7 @@ export class Dispatcher implements Application {
 
   #answerError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
     const { onError } = this.#options
+    exchange.failure = failureOf(error)
     this.#log(exchange, error)
     if (onError === null) return this.#sendProblem(exchange, error)
     try {
@@ -230,6 +231,7 @@ export class Dispatcher implements Application {
 
   /** The error handler failed too. */
   #failTwice(exchange: Exchange, error: unknown): OutgoingResponse {
+    exchange.failure = failureOf(error)
     this.#log(exchange, error)
     return this.#sendProblem(exchange, error)
   }
@@ -273,4 +275,9 @@ function codeOf(error: unknown): string | null {
   } catch {
     return null
   }
+}
+
+/** Observers are told of every failure, also where nothing was thrown that could be told. */
+function failureOf(error: unknown): unknown {
+  return error ?? new WeirError('WEIR_HANDLER_FAILED', `${error} was thrown`)
 }

@@ -2,6 +2,7 @@
 
 import { kindOf } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
+import type { ExchangeObserver } from '../http/exchange-record.ts'
 import type { Endpoint, HttpSession, ServerHandle } from '../http/session.ts'
 
 import type { ArgsOf, Below, Declaration, Merged, Method, NoDeclaration } from './declaration.ts'
@@ -54,6 +55,8 @@ export interface ModuleHost extends ServerHandle {
   use(usable: Usable): ModuleHost
   /** Adds what runs on each answer just before it is sent, after those that are there already. */
   beforeSend(hook: BeforeSend): ModuleHost
+  /** Adds an observer, after those that are there already. */
+  observe(observer: ExchangeObserver): ModuleHost
 }
 
 /** A part that is added to a server with `useModule`: it maps routes, and adds middleware and hooks. */

@@ -80,6 +80,7 @@ export const ERRORS = {
   WEIR_BODY_TOO_SLOW: limit(408, CLOSES, 'the request body arrived too slowly', 'RFC 9110 §15.5.9'),
   WEIR_BODY_TRUNCATED: transport(400, CLOSES, 'the request body ended before it was complete', 'RFC 9112 §8'),
   WEIR_CLIENT_GONE: transport(400, CLOSES, 'the client went away', 'docs/guide/request.md'),
+  WEIR_TOO_MANY_CONNECTIONS: limit(503, CLOSES, 'the server has too many connections', 'docs/limits.md'),
   WEIR_WRITE_TIMEOUT: limit(408, CLOSES, 'the client does not read the response', 'docs/limits.md'),
   WEIR_REQUEST_TIMEOUT: limit(503, CLOSES, 'the request took too long', 'RFC 9110 §15.6.4'),
   WEIR_SERVER_STOPPED: transport(503, CLOSES, 'the server stopped before the response was complete', 'docs/guide/lifecycle.md'),

@@ -1,4 +1,4 @@
-// Arguments of the wrong type, which no compiler has checked: the error says what was expected and what was given.
+// Arguments of the wrong type, from plain JavaScript: the error states what was expected and what was passed.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -76,7 +76,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a number as text': [() => new HttpResponse().text(5 as never), 'WEIR_RESULT_UNSENDABLE', /a number is not text$/],
   'no bytes': [() => new HttpResponse().body(null as never), 'WEIR_RESULT_UNSENDABLE', /: null is not bytes$/],
   'a list as stream': [() => new HttpResponse().stream([] as never), 'WEIR_RESULT_UNSENDABLE', /an array is not a stream$/],
-  'a stream that gives a list': [() => bytesOf([1]), 'WEIR_RESULT_UNSENDABLE', /a stream gave an array, not bytes or text$/],
+  'a stream that yields a list': [() => bytesOf([1]), 'WEIR_RESULT_UNSENDABLE', /a stream yielded an array, not bytes or text$/],
   'a field without a value': [() => new HttpResponse().header('x', undefined as never), 'WEIR_RESPONSE_HEADER_SYNTAX', /"x" is undefined$/],
   'a field with a list': [() => new HttpResponse().header('x', ['a'] as never), 'WEIR_RESPONSE_HEADER_SYNTAX', /"x" is an array$/],
   'a function as JSON': [() => new HttpResponse().json(() => 1), 'WEIR_RESULT_UNSENDABLE', /a function has no JSON form$/],
@@ -245,13 +245,13 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a request of a client that is none': [() => connect(server).request(undefined as never), 'WEIR_OPTION_INVALID', /not undefined/],
 }
 for (const [what, [call, code, message]] of Object.entries(told)) {
-  test(`told with what was expected and what came: ${what}`, async () => {
+  test(`the error states what was expected and what was passed: ${what}`, async () => {
     await assert.rejects(async () => call(), { code, message })
     assert.deepEqual(server.routes, [])
   })
 }
 
-test('told with what was expected and what came: a list as source of events', async () => {
+test('the error states what was expected and what was passed: a list as source of events', async () => {
   for (const source of [['a'], 'a', undefined, {}] as never[]) {
     const failure = (await failureIn((session) => sse(session, source), {})) as { code?: string; message?: string } | null
     assert.equal(failure?.code, 'WEIR_OPTION_INVALID')

@@ -67,6 +67,9 @@ export class SimulatedClient {
   #sent = 0
   #seenBytes = 0
 
+  /** The statuses of whole responses to requests that the application received, as `judge` last read them. */
+  statuses: readonly number[] = []
+
   constructor(random: SeededRandom, socket: SimulatedSocket) {
     this.socket = socket
     const count = random.between(1, 6)
@@ -108,6 +111,8 @@ export class SimulatedClient {
     let answered = 0
     let named = 0
     let hadContinue = false
+    const statuses: number[] = []
+    this.statuses = statuses
     while (rest.length > 0) {
       const plan = plans[answered]
       if (plan === undefined) return `${rest.length} bytes arrived after the last response: ${quote(rest)}`
@@ -127,6 +132,7 @@ export class SimulatedClient {
       const { status } = message
       const where = `the response to ${plan.title} (${message.head.split('\r\n')[0]})`
       const name = message.header('x-n')
+      if (name !== null) statuses.push(status)
       if (name !== null) named++
       if (name !== null && name !== String(plan.n)) return `${where} belongs to request ${name}`
       saysClose = message.header('connection') === 'close'

@@ -7,11 +7,13 @@ import { RouteTable } from '../../src/app/route-table.ts'
 import { RequestExpiredError, WeirError } from '../../src/base/errors.ts'
 import { resolveLimits, resolveTimeouts } from '../../src/base/limits.ts'
 import type { Application } from '../../src/http/application.ts'
+import type { ExchangeRecord } from '../../src/http/exchange-record.ts'
 import type { HttpRequest } from '../../src/http/request/request.ts'
 import type { Exchange, HttpSession } from '../../src/http/session.ts'
 import type { ConnectionHost } from '../../src/net/connections/connection-host.ts'
 import type { OpenConnection } from '../../src/net/connections/connections.ts'
 import { Http1Connection } from '../../src/net/http1/connection.ts'
+import { Observers } from '../../src/net/observe/observers.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 
@@ -88,6 +90,9 @@ class Simulation {
   readonly #clients: SimulatedClient[] = []
   readonly #connections = new Map<SimulatedClient, Http1Connection>()
   readonly #accepted: Accepted[] = []
+  /** What observers were told of each request. */
+  readonly #ends = new Map<HttpSession, ExchangeRecord[]>()
+  #observers: Observers | null = null
   readonly #forgotten = new Set<OpenConnection>()
   readonly #sources: { readonly name: string; isClosed: boolean }[] = []
   #gates: (() => void)[] = []
@@ -122,6 +127,7 @@ class Simulation {
     await this.#end()
     this.#judge(false)
     this.#lookAround()
+    this.#countEnds()
     this.#trace('late data arrives')
     release()
     for (let turn = 0; turn < 4; turn++) {
@@ -129,6 +135,7 @@ class Simulation {
       await settled()
     }
     this.#lookBack()
+    this.#countEnds()
     if (this.#wrongs.length > 0) throw new Error(this.#wrongs.join('\n'))
   }
 
@@ -152,6 +159,7 @@ class Simulation {
       timeouts,
       ticker: new Ticker(this.#clock, timeouts),
       application,
+      observers: this.#observed(),
       debug,
       get isStopping() {
         return simulation.#isStopping
@@ -176,6 +184,52 @@ class Simulation {
       this.#clients.push(client)
       this.#connections.set(client, connection)
       this.#trace(`connection ${i}: ${client.plans.map(({ title }) => title).join(', ')}`)
+    }
+  }
+
+  /** Told of every request: each begin must have one end. */
+  #observed(): Observers {
+    const observers = new Observers(
+      (error) => this.#blame(`an observer failed: ${error}`),
+      () => this.#clock.now(),
+    )
+    observers.add({
+      begin: ({ session }) => {
+        if (this.#ends.has(session)) this.#blame('an exchange began twice')
+        this.#ends.set(session, [])
+      },
+      end: (record) => {
+        const { kind, session, status, outcome, error, firstByteMs, durationMs } = record
+        this.#trace(`observed ${kind} ${session?.request.path}: ${outcome} ${status}`)
+        if (kind === 'request') this.#ends.get(session!)?.push(record)
+        else if (kind !== 'head') this.#blame(`there is a record of ${kind}`)
+        if ((error === null) !== (outcome === 'completed')) this.#blame(`${outcome} with ${error}`)
+        if (outcome === 'completed' && status === null) this.#blame('a response without a status was completed')
+        if (!(durationMs >= (firstByteMs ?? 0))) this.#blame(`the first byte came after ${firstByteMs} ms, the last after ${durationMs}`)
+      },
+    })
+    this.#observers = observers
+    return observers
+  }
+
+  #countEnds(): void {
+    this.#observers?.flush()
+    if (this.#ends.size !== this.#accepted.length)
+      this.#blame(`${this.#accepted.length} requests, but ${this.#ends.size} began for observers`)
+    for (const [session, ends] of this.#ends) {
+      if (ends.length !== 1) this.#blame(`${session.request.path} began once, and ended ${ends.length} times for observers`)
+    }
+    for (const [client, connection] of this.#connections) {
+      const accepted = this.#accepted.filter((one) => one.connection === connection)
+      for (const [n, { request }] of accepted.entries()) {
+        const record = [...this.#ends].find(([session]) => session.request === request)?.[1][0]
+        const received = client.statuses[n] ?? null
+        if (received !== null && record?.status !== received) this.#blame(`the client received ${received}, observers ${record?.status}`)
+        // A body that ends with the connection is not complete for a client that does not see that end.
+        const mayEndLater = client.plans[n]!.title.includes('HTTP/1.0')
+        if (received === null && record?.outcome === 'completed' && !mayEndLater)
+          this.#blame(`${request.path} was completed, but not received`)
+      }
     }
   }
 

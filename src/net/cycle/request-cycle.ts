@@ -9,12 +9,13 @@ import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
-import { abortRequest, expireRequest, isEndedBy } from '../../http/request/request.ts'
+import { abortRequest, causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts'
 import type { Exchange } from '../../http/session.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Peer } from '../connections/peer.ts'
+import type { Recording } from '../observe/recording.ts'
 import type { Deadlines } from '../time/deadlines.ts'
 import { misdirection } from './misdirection.ts'
 
@@ -28,6 +29,8 @@ export interface RequestConnection extends ConnectionInfo {
 export interface AnswerUnderWay {
   /** Whether bytes of it may have reached the client. */
   readonly hasBegun: boolean
+  /** Bytes of the body that have been handed over. */
+  readonly bodyBytes: number
   /** Sends all of it. @throws what its source throws */
   send(): Promise<void>
   /** The client is gone. */
@@ -48,6 +51,8 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   protected isHandling = false
   /** Gates have been called and have not settled. Nothing of the body is read. */
   protected isGating = false
+  /** What observers will be told of the exchange; null if nobody is told, or all has been said. */
+  protected recording: Recording | null = null
   /** The client waits for `100 Continue`, which has not been sent. */
   protected owesContinue = false
 
@@ -61,6 +66,8 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
 
   /** Whether nothing that is sent reaches the client any more: it has left, or is being cut off. */
   abstract get isGone(): boolean
+  /** Bytes of the body that have been received. */
+  protected abstract get receivedBytes(): number
   /** A reader of the body wants more. */
   protected abstract demand(): void
   protected abstract sendContinue(): void
@@ -84,7 +91,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
 
   /** The head says what is wanted. */
   protected open(head: Head): void {
-    const { application, limits } = this.host
+    const { application, limits, observers } = this.host
     const match = application.match(head)
     const limit = bodyLimit(match, limits)
     const streams = streamsBody(head, match, limit)
@@ -92,7 +99,9 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.owesContinue = head.expectsContinue
     this.deadlines.startRequest(match.route)
     this.body = bodyFor(head, match, streams ? this.#demander() : null)
-    this.exchange = application.open(head, this.body, this.connection, match)
+    const exchange = application.open(head, this.body, this.connection, match)
+    this.exchange = exchange
+    if (observers.hears('request')) this.recording = observers.begin(exchange, this.connection)
     const misdirected = misdirection(head, this.connection)
     if (misdirected !== null) {
       this.stopWaiting()
@@ -263,17 +272,46 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     if (this.exchange !== null) abortRequest(this.exchange.request, error)
   }
 
+  /** The exchange is cut off. */
+  cutOff(error: Error): void {
+    this.interrupt(error)
+    this.loseRecording(error)
+  }
+
+  /** The response is complete, or another one answers. @returns what observers have to be told, once the response has been sent */
+  protected takeRecording(bodyBytes: number): Recording | null {
+    const { recording } = this
+    if (recording === null) return null
+    this.recording = null
+    recording.bytesIn = this.receivedBytes
+    recording.bytesOut = bodyBytes
+    const failure = this.exchange?.failure ?? null
+    if (failure !== null) recording.answers(failure)
+    return recording
+  }
+
+  /** The exchange has ended before its response was complete. */
+  protected loseRecording(error: unknown): void {
+    const { recording, answer } = this
+    if (recording === null) return
+    recording.breakOff(error)
+    this.takeRecording(answer?.bodyBytes ?? 0)
+    this.host.observers.end(recording)
+  }
+
   /** Something that must not happen, or an answer that cannot be finished: the client sees a break, never a wrong answer. */
   crash(error: Error): void {
     // A source that stops because its client has left is no failure.
-    if (this.exchange === null || !isEndedBy(this.exchange.request, error)) this.host.report(error, this.connection)
+    const exchange = this.exchange
+    if (exchange === null || !isEndedBy(exchange.request, error)) this.host.report(error, this.connection, exchange)
+    this.loseRecording(exchange === null ? error : causeOf(exchange.request, error))
     this.breakOff(error)
   }
 
   /** Nothing more is received or sent: the end in order, or the client has left. Called once, when `isGone` is true. */
   leave(): void {
     // An error costs a connection more than its socket does, and most clients leave when nothing is under way.
-    if (this.exchange !== null) this.interrupt(new WeirError('WEIR_CLIENT_GONE'))
+    if (this.exchange !== null) this.cutOff(new WeirError('WEIR_CLIENT_GONE'))
     this.answer?.abandon()
     // A handler or a gate may still be cleaning up after a client that has left.
     if (this.exchange === null || !(this.isHandling || this.isGating)) this.expire()

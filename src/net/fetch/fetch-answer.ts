@@ -12,6 +12,7 @@ import { mayHaveBody, shownLength, shownType } from '../cycle/answer-head.ts'
 import { DrainGate } from '../cycle/drain-gate.ts'
 import { type PumpTarget, pump } from '../cycle/pump.ts'
 import type { AnswerUnderWay } from '../cycle/request-cycle.ts'
+import type { Recording } from '../observe/recording.ts'
 
 /** @returns null when the body is a stream, or the response is an upgrade: `FetchAnswer` sends it */
 export function wholeResponse(response: OutgoingResponse, isHead: boolean): Response | null {
@@ -61,23 +62,36 @@ export class FetchAnswer implements AnswerUnderWay, PumpTarget {
   readonly #response: OutgoingResponse
   readonly #onBegin: (response: Response) => void
   readonly #onCancel: (reason: unknown) => void
+  readonly #recording: Recording | null
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null
   #source: SourceReader | null = null
   #isGone = false
   #isWanted = false
   #pieces = 0
+  #bodyBytes = 0
   #pulls = 0
   readonly #gate = new DrainGate()
 
   /** @param onBegin called with the first piece @param onCancel called when the reader wants no more */
-  constructor(response: OutgoingResponse, onBegin: (response: Response) => void, onCancel: (reason: unknown) => void) {
+  constructor(
+    response: OutgoingResponse,
+    onBegin: (response: Response) => void,
+    onCancel: (reason: unknown) => void,
+    recording: Recording | null,
+  ) {
     this.#response = response
     this.#onBegin = onBegin
     this.#onCancel = onCancel
+    this.#recording = recording
   }
 
   get hasBegun(): boolean {
     return this.#controller !== null
+  }
+
+  /** Bytes of the body that have been handed over. */
+  get bodyBytes(): number {
+    return this.#bodyBytes
   }
 
   get isGone(): boolean {
@@ -103,7 +117,7 @@ export class FetchAnswer implements AnswerUnderWay, PumpTarget {
     this.#source = openSource(content)
     await pump(this.#source, declaredLength, this)
     if (this.#isGone) return
-    if (this.#controller === null) this.#onBegin(webResponse(this.#response, Math.max(0, declaredLength), null))
+    if (this.#controller === null) this.#pass(webResponse(this.#response, Math.max(0, declaredLength), null))
     else this.#controller.close()
   }
 
@@ -111,6 +125,7 @@ export class FetchAnswer implements AnswerUnderWay, PumpTarget {
     const controller = this.#controller ?? this.#begin()
     this.#isWanted = false
     this.#pieces++
+    this.#bodyBytes += piece.length
     controller.enqueue(piece) // calls `pull` when a reader is waiting
     return this.#isWanted ? null : this.#gate.wait()
   }
@@ -131,8 +146,13 @@ export class FetchAnswer implements AnswerUnderWay, PumpTarget {
       { highWaterMark: 0 },
     )
     const { declaredLength } = this.#response
-    this.#onBegin(webResponse(this.#response, declaredLength === -1 ? NO_LENGTH : declaredLength, body))
+    this.#pass(webResponse(this.#response, declaredLength === -1 ? NO_LENGTH : declaredLength, body))
     return this.#controller!
+  }
+
+  #pass(response: Response): void {
+    this.#recording?.markFirstByte(response.status)
+    this.#onBegin(response)
   }
 
   abandon(): void {

@@ -106,7 +106,9 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
 
   /** The head is not valid, so there is no request that could be handled. */
   #refuseHead(error: WeirError): void {
-    this.host.report(error, this.connection)
+    const { host, connection } = this
+    host.report(error, connection)
+    if (host.observers.hears('head')) this.recording = host.observers.head(error, connection, null)
     this.send(new OutgoingResponse().sendProblem(problemFor(error, this.host.debug)))
   }
 
@@ -185,24 +187,37 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
   protected override send(response: OutgoingResponse): void {
     try {
       const whole = wholeResponse(response, this.#request.method === 'HEAD')
-      if (whole === null) this.sendStream(new FetchAnswer(response, this.#resolve, (reason) => this.leave(reason)))
+      if (whole === null) this.sendStream(new FetchAnswer(response, this.#resolve, (reason) => this.leave(reason), this.recording))
       else {
+        this.recording?.markFirstByte(whole.status)
         this.#resolve(whole)
-        this.expire()
+        this.#end(whole.body === null ? 0 : Number(whole.headers.get('content-length')))
       }
     } catch (error) {
       this.crash(error as Error)
     }
   }
 
-  protected override endAnswer(): void {
+  protected override endAnswer(answer: FetchAnswer): void {
+    this.recording?.markEnd()
+    this.#end(answer.bodyBytes)
+  }
+
+  /** The response has been handed over. @param bodyBytes of it */
+  #end(bodyBytes: number): void {
+    const recording = this.takeRecording(bodyBytes)
+    if (recording !== null) this.host.observers.end(recording)
     this.expire()
+  }
+
+  protected override get receivedBytes(): number {
+    return this.#receivedBytes
   }
 
   protected override proceed(): void {}
 
   protected override breakOff(error: Error): void {
-    this.interrupt(error)
+    this.cutOff(error)
     this.#reject(error)
     this.answer?.fail(error)
     this.#isGone = true
@@ -259,7 +274,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     const late = deadlines.checkWrite(elapsedMs, answer?.isWaiting === true, answer?.progress ?? 0)
     const slow = deadlines.checkPhase(elapsedMs)
     if (late !== null) {
-      this.host.report(late, this.connection)
+      this.host.report(late, this.connection, this.exchange)
       this.breakOff(late)
     } else if (slow !== null) {
       this.stopWaiting()

@@ -30,7 +30,7 @@ export class Listeners {
     this.#all = all
     this.#host = host
     this.#sharesBuffer = sharesBuffer
-    this.connections = new Connections(host.limits.maxConnections)
+    this.connections = new Connections(host.limits.maxConnections, host.observers)
   }
 
   get endpoints(): readonly Endpoint[] {
@@ -71,7 +71,7 @@ export class Listeners {
   #plainServer(isUnixSocket: boolean): Server {
     const { connections } = this
     return createServer({ ...SOCKET_OPTIONS, pauseOnConnect: true }, (socket) => {
-      if (!connections.admit()) {
+      if (!connections.admit(socket)) {
         socket.destroy()
         return
       }

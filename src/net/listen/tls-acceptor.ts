@@ -37,6 +37,8 @@ export class TlsAcceptor {
   readonly #handshakes = new Set<Socket>()
   /** Finds the certificate for a server name. Replaced by a reload. */
   #sni: SniCallback
+  /** The server stops, and ends the handshakes that are under way. */
+  #isEnding = false
   /** Whether requests must be for the server name of their handshake. Replaced by a reload. */
   #bindsHosts: boolean
 
@@ -80,7 +82,7 @@ export class TlsAcceptor {
   }
 
   #accept(raw: Socket): void {
-    if (!this.#connections.admit()) {
+    if (!this.#connections.admit(raw)) {
       raw.destroy()
       return
     }
@@ -111,11 +113,13 @@ export class TlsAcceptor {
   /** Node tells of a handshake that failed or took too long, and leaves the socket open. */
   #endHandshake(error: NodeJS.ErrnoException, socket: TLSSocket): void {
     const raw = rawOf(socket)
+    this.#host.observers.refused('tls', this.#isEnding ? new WeirError('WEIR_SERVER_STOPPED') : error, raw)
     if (error.code === 'ERR_SSL_HTTP_REQUEST' && raw !== socket) raw.write(SPEAK_TLS, () => socket.destroy())
     else socket.destroy()
   }
 
   endHandshakes(): void {
+    this.#isEnding = true
     for (const raw of this.#handshakes) raw.destroy()
   }
 
