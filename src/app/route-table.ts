@@ -4,34 +4,28 @@ import { hostName } from '../base/host-name.ts'
 import type { RequestHead } from '../http/application.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import { Matcher } from '../routing/matcher.ts'
-import type { AnySchema } from '../schema/standard.ts'
+import type { Match } from '../routing/method-table.ts'
 
 import type { Route } from './route.ts'
-
-/** A route, as `server.routes` lists it: for documents and for people. */
-export interface RouteListing {
-  /** Null: any method. */
-  readonly method: string | null
-  /** The full template: `/api/user/:id`. */
-  readonly path: string
-  readonly host: string | null
-  readonly bindings: Readonly<Record<string, AnySchema>>
-  readonly metadata: Readonly<Record<string, unknown>>
-}
-
-const NO_ROUTE: RouteMatch = Object.freeze({ route: null, values: Object.freeze([]) })
+import { type Composer, commonScope, Scope } from './scope.ts'
 
 export class RouteTable {
+  /** The level of the server, around all others. */
+  readonly root = new Scope(null, 'server', '')
   #matcher = new Matcher<Route>()
+  #fallbacks = new Matcher<Route>()
   readonly #routes: Route[] = []
-  /** Whether some route asks for the host: else nobody works it out. */
+  readonly #fallbackRoutes: Route[] = []
+  /** Whether some route is bound to a host: otherwise nobody works it out. */
   #hasHosts = false
+  /** Whether some route is in a group: otherwise what has no route is the server's. */
+  #hasGroups = false
 
   /** @throws WEIR_ROUTE_CLASH when another route claims the same requests */
   add(route: Route): void {
     this.#matcher.add(route.method, route.template, route.host, route)
     this.#routes.push(route)
-    if (route.host !== null) this.#hasHosts = true
+    this.#note(route)
   }
 
   /** All of them, or none. @throws WEIR_ROUTE_CLASH */
@@ -47,12 +41,49 @@ export class RouteTable {
     }
   }
 
+  /** Routes for paths that no other route has. All of them, or none. @throws WEIR_ROUTE_CLASH */
+  addFallbacks(routes: readonly Route[]): void {
+    const matcher = new Matcher<Route>()
+    const all = [...this.#fallbackRoutes, ...routes]
+    for (const route of all) matcher.add(route.method, route.template, route.host, route)
+    this.#fallbacks = matcher
+    this.#fallbackRoutes.push(...routes)
+    for (const route of routes) this.#note(route)
+  }
+
+  #note(route: Route): void {
+    if (route.host !== null) this.#hasHosts = true
+    if (route.scope.parent !== this.root) this.#hasGroups = true
+  }
+
+  /** How middleware and routes become one function. */
+  composeWith(compose: Composer): void {
+    this.root.composeWith(compose)
+    this.recompose()
+  }
+
+  /** A level has another policy or hook: it applies to all routes there. */
+  recompose(): void {
+    for (const route of this.#routes) route.recompose()
+    for (const route of this.#fallbackRoutes) route.recompose()
+  }
+
   find(head: RequestHead): RouteMatch {
-    const match = this.#matcher.find(head.method, head.path, this.#hasHosts ? hostName(head.host) : '')
-    if (match === null) return NO_ROUTE
-    // The path keeps `%2F`, so that it has the segments of the URL; a value is decoded to its end.
-    if (match.values.length === 0 || !/%2f/i.test(head.rawPath)) return match
-    return { route: match.route, values: rawValues(match.route, match.values, head.rawPath) }
+    const host = this.#hasHosts ? hostName(head.host) : ''
+    const match = this.#matcher.find(head.method, head.path, host)
+    return match === null ? this.#findOther(head, host) : withWholeValues(match, head)
+  }
+
+  /**
+   * What applies where no route answers: for a path that has routes for other methods, whatever all of these are in; otherwise a fallback, or
+   * the server.
+   */
+  #findOther(head: RequestHead, host: string): RouteMatch {
+    if (!this.#hasGroups && this.#fallbackRoutes.length === 0) return this.root.noRoute
+    const others = this.#matcher.routesAt(head.path, host)
+    if (others.length > 0) return commonScope(others.map(({ scope }) => scope.parent!)).noRoute
+    const fallback = this.#fallbacks.find(head.method, head.path, host)
+    return fallback === null ? this.root.noRoute : withWholeValues(fallback, head)
   }
 
   /**
@@ -74,15 +105,16 @@ export class RouteTable {
     return this.#matcher.find('QUERY', path, hostName(host))?.route.acceptQuery ?? null
   }
 
-  list(): RouteListing[] {
-    return this.#routes.map(({ method, template, host, bindings, metadata }) => ({
-      method,
-      path: template.text,
-      host,
-      bindings,
-      metadata,
-    }))
+  /** The routes at a level and within, in the order in which they were mapped. Without fallbacks. */
+  routesIn(scope: Scope): readonly Route[] {
+    return scope.parent === null ? this.#routes : this.#routes.filter((route) => route.scope.lineage.includes(scope))
   }
+}
+
+/** The path keeps `%2F`, so that it has the segments of the URL; a value is decoded to its end. */
+function withWholeValues(match: Match<Route>, { rawPath }: RequestHead): RouteMatch {
+  if (match.values.length === 0 || !/%2f/i.test(rawPath)) return match
+  return { route: match.route, values: rawValues(match.route, match.values, rawPath) }
 }
 
 /** Values of single segments, read again from the raw path; a rest keeps its `%2F`, because it is a path itself. */

@@ -102,6 +102,7 @@ export const ERRORS = {
   // Bodies and requests in a handler
   WEIR_MODEL_BINDING: peer(400, STAYS, 'the body does not fit the model', 'docs/guide/body.md'),
   WEIR_BODY_NOT_BUFFERED: developer(500, STAYS, 'the body is streamed here, so await request.bufferBody() first', 'docs/guide/request.md'),
+  WEIR_BODY_IN_GATE: developer(500, STAYS, 'the body is not read before all gates have let the request pass', 'docs/guide/groups.md'),
   WEIR_BODY_IS_FORM: peer(415, STAYS, 'multipart forms are not buffered on this route', 'docs/guide/request.md'),
   WEIR_CHARSET_UNKNOWN: peer(415, STAYS, 'the form is in a character encoding that is not read here', 'docs/guide/models.md'),
   WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'a body stream can be read only once', 'docs/guide/request.md'),

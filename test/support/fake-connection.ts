@@ -60,7 +60,7 @@ export class FakeConnection implements Transport {
     for (const [title, handler] of Object.entries(options.routes)) {
       const [method, path] = title.split(' ') as [string, string]
       const declaration = { ...options.declaration, ...(path.startsWith('~') ? { body: 'stream' } : {}) }
-      routes.add(new Route(method, path.replace('~', '/'), declaration, handler))
+      routes.add(new Route(routes.root, method, path.replace('~', '/'), declaration, handler))
     }
     const server = { address: '', port: 0, isListening: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() }
     const logger = { error: (_message: string, error: unknown) => void this.logged.push(error) }

@@ -1,6 +1,7 @@
 // A whole server on simulated sockets and a simulated clock. A seed decides what happens to it, and its state is checked afterwards.
 
 import { Dispatcher } from '../../src/app/dispatch.ts'
+import { checkPolicy, type Policy, type Usable } from '../../src/app/policy.ts'
 import { Route } from '../../src/app/route.ts'
 import { RouteTable } from '../../src/app/route-table.ts'
 import { RequestExpiredError, WeirError } from '../../src/base/errors.ts'
@@ -55,12 +56,19 @@ WireConnection.prototype.receive = function (this: WireConnection, ...args) {
   receive.apply(this, args)
 }
 
-/** The stage of the current run. All runs have the same routes. */
-let presentStage: Stage
-const ROUTES = new RouteTable()
-for (const [name, { method, streams, handle }] of Object.entries(TEMPERS)) {
-  const declaration = streams === true ? { body: 'stream' } : {}
-  ROUTES.add(new Route(method, `/${name}/:n`, declaration, (args, session) => handle(presentStage, Number(args['n']), session)))
+/** The routes of one run. */
+function routesOn(stage: Stage): RouteTable {
+  const routes = new RouteTable()
+  for (const [name, { method, streams, gate, handle }] of Object.entries(TEMPERS)) {
+    const use: Policy[] = gate === undefined ? [] : [{ gate: (session) => gate(stage, numberOf(session), session) }]
+    const declaration = { use, ...(streams === true ? { body: 'stream' } : {}) }
+    routes.add(new Route(routes.root, method, `/${name}/:n`, declaration, (_, session) => handle(stage, numberOf(session), session)))
+  }
+  return routes
+}
+
+function numberOf(session: HttpSession): number {
+  return Number(session.request.path.split('/').at(-1))
 }
 
 /** @returns how many operations its sockets performed @throws if the server did anything wrong, with everything that happened */
@@ -135,7 +143,6 @@ class Simulation {
 
   #open(stage: Stage): void {
     const random = this.#random
-    presentStage = stage
     const limits = resolveLimits({ maxRequestBodySize: MAX_BODY, maxDrainSize: MAX_DRAIN })
     const timeouts = resolveTimeouts({
       headersTimeout: 2_000,
@@ -145,7 +152,7 @@ class Simulation {
       requestTimeout: random.pick([null, 3_000]),
     })
     const debug = random.chance(0.5)
-    const application = this.#watched(limits, debug)
+    const application = this.#watched(stage, limits, debug)
     const simulation = this
     const host: ConnectionHost = {
       limits,
@@ -227,25 +234,26 @@ class Simulation {
   }
 
   /** The application, with a record of what it receives and what it does with it. */
-  #watched(limits: ReturnType<typeof resolveLimits>, debug: boolean): Application {
+  #watched(stage: Stage, limits: ReturnType<typeof resolveLimits>, debug: boolean): Application {
     const random = this.#random
     const name = (session: HttpSession): void => {
       session.response.header('X-N', session.request.path.split('/').at(-1)!)
     }
+    const routes = routesOn(stage)
     const dispatcher = new Dispatcher({
       server: { address: '', port: 0, isListening: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() },
-      routes: ROUTES,
+      routes,
       limits,
       jsonEngine: null,
       onError: (_error, session) => name(session),
       logger: { error: (_message, error) => this.#hear(error) },
       debug,
     })
-    if (random.chance(0.3)) dispatcher.use(async (_, next) => void (await next()))
-    dispatcher.use((session, next) => {
-      name(session)
-      next()
-    })
+    const use = (usable: Usable): boolean => routes.root.use(checkPolicy('use()', usable))
+    if (random.chance(0.3)) use(async (_, next) => void (await next()))
+    if (random.chance(0.1)) use({ gate: () => stage.pause() })
+    use({ gate: () => {}, beforeSend: (session) => name(session) })
+    routes.recompose()
     const known = new Map<Exchange, Accepted>()
     const inner = dispatcher as Application
     return {
@@ -258,10 +266,13 @@ class Simulation {
         this.#accepted.push(accepted)
         return exchange
       },
+      gate: (exchange, body) => {
+        if (random.chance(0.6)) this.#listen(known.get(exchange)!, exchange)
+        return inner.gate(exchange, body)
+      },
       handle: (exchange) => {
         const accepted = known.get(exchange)!
         accepted.isHandled = true
-        if (random.chance(0.6)) this.#listen(accepted, exchange)
         const result = inner.handle(exchange)
         if (result instanceof Promise) result.then(() => (accepted.isSettled = true))
         else accepted.isSettled = true
@@ -428,13 +439,18 @@ class Simulation {
   #lookBack(): void {
     for (const { name, isClosed } of this.#sources) if (!isClosed) this.#blame(`a ${name} was left open`)
     for (const { path, request } of this.#accepted) {
-      if (!path.startsWith('/never/') && !isExpired(request)) this.#blame(`the body of ${path} has not expired`)
+      if (!isEndless(path) && !isExpired(request)) this.#blame(`the body of ${path} has not expired`)
     }
     for (const connection of this.#connections.values()) {
       const last = this.#accepted.filter((one) => one.connection === connection).at(-1)
-      if (!this.#forgotten.has(connection) && last?.path.startsWith('/never/') !== true) this.#blame('a connection was not forgotten')
+      if (!this.#forgotten.has(connection) && !isEndless(last?.path ?? '')) this.#blame('a connection was not forgotten')
     }
   }
+}
+
+/** Its handler or its gate never settles. */
+function isEndless(path: string): boolean {
+  return /^\/(?:never|gateNever)\//.test(path)
 }
 
 function isExpired(request: HttpRequest): boolean {

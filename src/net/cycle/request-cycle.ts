@@ -49,6 +49,8 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   protected answer: A | null = null
   /** The handler has been called, or somebody answers in its place. */
   protected isHandling = false
+  /** Gates have been called and have not settled. Nothing of the body is read. */
+  protected isGating = false
   /** What observers will be told of the exchange; null if nobody is told, or all has been said. */
   protected recording: Recording | null = null
   /** The client waits for `100 Continue`, which has not been sent. */
@@ -71,6 +73,10 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   protected abstract sendContinue(): void
   /** What has not arrived of the request is not waited for any more. HTTP/1.1 reads nothing after it. */
   protected abstract stopWaiting(): void
+  /** Nothing of the body, if there is one, is read for now. */
+  protected abstract holdBody(): void
+  /** The gates have settled later. @param isWanted whether the body is going to be read; otherwise it is discarded after the response */
+  protected abstract releaseBody(isWanted: boolean): void
   protected abstract send(response: OutgoingResponse): void
   /** All of a streamed answer has been handed over, or its client has left. */
   protected abstract endAnswer(answer: A): void
@@ -100,9 +106,61 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     if (misdirected !== null) {
       this.stopWaiting()
       this.refuse(misdirected)
-    } else if (isTooLarge(head, limit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
+      return
+    }
+    const held = application.gate(this.exchange, this.body)
+    if (held === null) this.#admit(head, streams)
+    else this.#hold(this.exchange, held, head, streams)
+  }
+
+  /** The gates have let the request pass. */
+  #admit(head: Head, streams: boolean): void {
+    const { bodyLimit } = this
+    if (isTooLarge(head, bodyLimit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit, head.contentLength))
     else if (streams) this.handle()
     else if (this.owesContinue) this.sendContinue()
+  }
+
+  /** A gate has answered, or takes its time. */
+  #hold(exchange: Exchange, held: OutgoingResponse | Promise<OutgoingResponse | null>, head: Head, streams: boolean): void {
+    this.holdBody()
+    if (held instanceof OutgoingResponse) {
+      this.#answerFromGate(exchange, held)
+      return
+    }
+    this.isGating = true
+    held.then(
+      (response) => {
+        try {
+          this.#leaveGates(exchange, response, head, streams)
+        } catch (error) {
+          this.crash(error as Error)
+        }
+      },
+      (error: Error) => this.crash(error),
+    )
+  }
+
+  /** @param response null: the request may pass */
+  #leaveGates(exchange: Exchange, response: OutgoingResponse | null, head: Head, streams: boolean): void {
+    if (exchange !== this.exchange || !this.isGating) return // too late: it has been answered for
+    this.isGating = false
+    if (response !== null) {
+      if (!this.isGone) this.releaseBody(false)
+      this.#answerFromGate(exchange, response)
+    } else if (this.isGone) this.expire()
+    else {
+      this.#admit(head, streams)
+      if (head.contentLength === 0) this.handle()
+      else this.releaseBody(true)
+    }
+    this.proceed()
+  }
+
+  #answerFromGate(exchange: Exchange, response: OutgoingResponse): void {
+    this.isHandling = true
+    this.body?.fail(new WeirError('WEIR_BODY_IN_GATE'))
+    this.#respond(exchange, response)
   }
 
   /** A method of its own, as `#settleLater` is: where a function is made, V8 makes room for what it uses in every call, whether it is made or not. */
@@ -137,6 +195,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   }
 
   #answerInstead(exchange: Exchange, error: Error): void {
+    this.isGating = false
     this.isHandling = true
     this.#settle(exchange, this.host.application.refuse(exchange, error))
   }
@@ -200,6 +259,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     if (this.exchange !== null) expireRequest(this.exchange.request, this.host.debug)
     this.exchange = null
     this.body = null
+    this.isGating = false
     this.isHandling = false
     if (this.isGone) this.forget()
   }
@@ -253,8 +313,8 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     // An error costs a connection more than its socket does, and most clients leave when nothing is under way.
     if (this.exchange !== null) this.cutOff(new WeirError('WEIR_CLIENT_GONE'))
     this.answer?.abandon()
-    // A handler may still be cleaning up behind a client that has left.
-    if (this.exchange === null || !this.isHandling) this.expire()
+    // A handler or a gate may still be cleaning up after a client that has left.
+    if (this.exchange === null || !(this.isHandling || this.isGating)) this.expire()
   }
 }
 

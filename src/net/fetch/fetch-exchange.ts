@@ -99,7 +99,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     this.open(this.#head)
     if (this.exchange !== null && !this.isHandling) {
       if (this.#head.contentLength === 0) this.#complete()
-      else this.demand()
+      else if (!this.isGating) this.demand()
     }
     if (this.exchange !== null) this.#await()
   }
@@ -165,7 +165,14 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     const expected = this.#head!.contentLength
     if (expected !== CHUNKED && expected !== this.#receivedBytes) this.body?.fail(new WeirError('WEIR_BODY_TRUNCATED'))
     this.body?.finish()
-    if (!this.isHandling) this.handle()
+    if (!this.isHandling && !this.isGating) this.handle()
+  }
+
+  /** It is not read before somebody demands it. */
+  protected override holdBody(): void {}
+
+  protected override releaseBody(isWanted: boolean): void {
+    if (isWanted && this.exchange !== null && !this.isHandling) this.demand()
   }
 
   protected override stopWaiting(): void {

@@ -90,12 +90,12 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
   /** All of the request has been received. */
   complete(): void {
     this.body?.finish()
-    if (!this.isHandling) this.handle()
+    if (!this.isHandling && !this.isGating) this.handle()
   }
 
   /** The client has ended its side. */
   onEnd(): void {
-    if (this.isHandling) abortRequest(this.exchange!.request, new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
+    if (this.isHandling || this.isGating) abortRequest(this.exchange!.request, new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
   }
 
   protected override demand(): void {
@@ -112,6 +112,15 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
 
   protected override stopWaiting(): void {
     this.#wire.refuse()
+  }
+
+  protected override holdBody(): void {
+    if (this.body !== null) this.#wire.pauseBody()
+  }
+
+  /** What is not wanted stays paused until the response has been sent. */
+  protected override releaseBody(isWanted: boolean): void {
+    if (isWanted) this.#wire.resumeBody()
   }
 
   // The answer.

@@ -80,8 +80,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
 
   #read(): void {
     const stream = this.#stream
-    // A client that was not told to go on is not slow.
-    if (!this.#isDone && !this.owesContinue) this.deadlines.enter(phase.BODY)
+    // A client that was not told to continue, or whose body nobody wants, is not slow.
+    if (!this.#isDone && !this.owesContinue && !stream.isPaused()) this.deadlines.enter(phase.BODY)
     stream.on('data', (chunk: Buffer) => this.#onData(chunk))
     // A stream that breaks off ends too, but it is closed by then.
     stream.on('end', () => {
@@ -107,7 +107,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     const expected = this.#head?.contentLength ?? CHUNKED
     if (expected !== CHUNKED && expected !== this.#receivedBytes) this.body?.fail(new WeirError('WEIR_BODY_TRUNCATED'))
     this.body?.finish()
-    if (!this.isHandling && !this.#isDone) this.handle()
+    if (!this.isHandling && !this.isGating && !this.#isDone) this.handle()
   }
 
   /** Nobody wants more of the body for now, so flow control makes the client wait. */
@@ -118,6 +118,18 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
 
   protected override stopWaiting(): void {
     this.#pauseBody()
+  }
+
+  protected override holdBody(): void {
+    if (this.body !== null) this.#pauseBody()
+  }
+
+  protected override releaseBody(isWanted: boolean): void {
+    if (!isWanted || this.#isDone) return
+    if (!this.#hasEnded) {
+      if (!this.owesContinue) this.deadlines.enter(phase.BODY)
+      this.#stream.resume()
+    } else if (!this.isHandling) this.handle()
   }
 
   protected override demand(): void {
