@@ -51,7 +51,8 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   readonly #deadlines: Deadlines
   readonly #outbox: Outbox
   readonly #exchange: ExchangeServer
-  readonly #number = nextConnection()
+  /** A number until somebody asks for the text. */
+  #id: number | string = nextConnection()
   /** Bytes that have been discarded since the last response. */
   #drained = 0
   /** `run` is on the stack: what it calls may call it again. */
@@ -89,7 +90,8 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   get connectionId(): string {
-    return connectionId(this.#number)
+    if (typeof this.#id === 'number') this.#id = connectionId(this.#id)
+    return this.#id
   }
 
   get isGone(): boolean {
