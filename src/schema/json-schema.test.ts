@@ -117,8 +117,8 @@ test('two recursive schemas without names are two definitions', () => {
   const b: Schema<unknown> = t.object({ b: t.lazy(() => a).optional() })
   const { $defs } = t.array(t.lazy(() => a)).jsonSchema() as { $defs: Record<string, unknown> }
   assert.deepEqual($defs, {
-    Recursive: { type: 'object', properties: { a: { $ref: '#/$defs/RecursiveInput' } } },
-    RecursiveInput: { type: 'object', properties: { b: { $ref: '#/$defs/Recursive' } } },
+    Recursive: { type: 'object', properties: { a: { $ref: '#/$defs/Recursive2' } } },
+    Recursive2: { type: 'object', properties: { b: { $ref: '#/$defs/Recursive' } } },
   })
 })
 

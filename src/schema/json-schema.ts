@@ -160,7 +160,7 @@ export class JsonSchemaWriter {
 
   *#candidates(name: string): Generator<string, void> {
     yield name
-    yield name + (this.#side === 'input' ? 'Input' : 'Output')
+    if (name !== NAMELESS) yield name + (this.#side === 'input' ? 'Input' : 'Output')
     for (let number = 2; ; number++) yield `${name}${number}`
   }
 }
