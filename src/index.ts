@@ -78,7 +78,7 @@ export type { LazySchema } from './schema/lazy.ts'
 export type { Mismatch, PathPart } from './schema/mismatch.ts'
 export type { BigIntSchema, NumberSchema } from './schema/numbers.ts'
 export type { Keyed, RecordSchema } from './schema/records.ts'
-export { type FormTexts, type Presence, type ReadContext, type Reads, Schema } from './schema/schema.ts'
+export { type FormTexts, type Presence, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema/schema.ts'
 export type {
   AnySchema,
   InputOf,

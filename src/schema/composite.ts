@@ -7,7 +7,7 @@ import { asSchema } from './foreign.ts'
 import type { JsonSchema } from './json-keywords.ts'
 import type { JsonSchemaWriter } from './json-schema.ts'
 import { Mismatch, NOT_SHOWN, shorten, show } from './mismatch.ts'
-import { countOf, type FormTexts, type Place, type Presence, REQUIRED, type ReadContext, type Reads, Schema } from './schema.ts'
+import { countOf, type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
 import type { AnySchema, InputOf, OutputOf } from './standard.ts'
 
 /** An array. From text it is made of all the values of one name. */
@@ -66,7 +66,7 @@ export class ArraySchema<T, Input = unknown> extends Schema<T, Input> {
     return Array.isArray(value) ? value.map((element) => this.element.toJson(element)) : value
   }
 
-  override unreadable(place: Place): string | null {
+  override unreadable(place: SchemaPlace): string | null {
     const reason = super.unreadable(place)
     return reason === null && place === 'text' && this.#count.min > 1 ? `one text is not ${this.describe()}` : reason
   }
@@ -162,7 +162,7 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
   }
 
   /** From a form, all that it must have is read from the texts of one name. */
-  override unreadable(place: Place): string | null {
+  override unreadable(place: SchemaPlace): string | null {
     if (place !== 'form') return super.unreadable(place)
     for (const [key, schema] of this.properties) {
       const reason = schema.isRequired('input') ? schema.unreadable('texts') : null

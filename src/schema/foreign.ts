@@ -6,7 +6,7 @@ import { isPromise } from '../base/is-promise.ts'
 import type { JsonSchema } from './json-keywords.ts'
 import type { Converters, JsonSchemaWriter, Side } from './json-schema.ts'
 import { Mismatch, PASSES_SCHEMA } from './mismatch.ts'
-import { type FormTexts, type Place, type Presence, REQUIRED, type ReadContext, type Reads, Schema } from './schema.ts'
+import { type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
 import { type AnySchema, type InputOf, isSchema, type OutputOf, runSchema } from './standard.ts'
 
 /** What a schema makes of `undefined`; `isTaken` is false where it wants a value. */
@@ -47,7 +47,7 @@ export class ForeignSchema<T, Input = unknown> extends Schema<T, Input> {
   }
 
   /** Only the schema knows. */
-  override unreadable(_place: Place): null {
+  override unreadable(_place: SchemaPlace): null {
     return null
   }
 

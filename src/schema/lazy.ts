@@ -7,7 +7,7 @@ import { asSchema } from './foreign.ts'
 import type { JsonSchema } from './json-keywords.ts'
 import type { JsonSchemaWriter, Side } from './json-schema.ts'
 import { Mismatch } from './mismatch.ts'
-import { type FormTexts, type Place, type Presence, REQUIRED, type ReadContext, type Reads, Schema } from './schema.ts'
+import { type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
 import type { AnySchema, InputOf, OutputOf } from './standard.ts'
 
 /** How many recursive schemas may be at work within one another. `maxDepth` refuses most JSON long before. */
@@ -112,7 +112,7 @@ export class LazySchema<T, Input = unknown> extends Schema<T, Input> {
     return this.target.toJson(value)
   }
 
-  override unreadable(place: Place): string | null {
+  override unreadable(place: SchemaPlace): string | null {
     return this.#ask('unreadable', super.unreadable(place), () => this.target.unreadable(place))
   }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import type { Place, Schema } from './schema.ts'
+import type { Schema, SchemaPlace } from './schema.ts'
 import type { AnySchema } from './standard.ts'
 import { t } from './t.ts'
 
@@ -44,7 +44,7 @@ const EVERY: readonly [Schema<unknown>, string][] = [
   [t.array(any), 'tnj'],
   [t.object({ a: any }), 'fj'],
 ]
-const PLACES: readonly [Place, string][] = [
+const PLACES: readonly [SchemaPlace, string][] = [
   ['text', 't'],
   ['texts', 'n'],
   ['form', 'f'],

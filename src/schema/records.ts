@@ -6,7 +6,7 @@ import { asSchema } from './foreign.ts'
 import type { JsonSchema } from './json-keywords.ts'
 import type { JsonSchemaWriter } from './json-schema.ts'
 import { Mismatch, shorten, show } from './mismatch.ts'
-import { type FormTexts, type Place, type Presence, REQUIRED, type ReadContext, type Reads, Schema } from './schema.ts'
+import { type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
 import type { AnySchema, InputOf, OutputOf, StandardSchema } from './standard.ts'
 
 /** A record with these keys: all of them if they are any text, else those that came. */
@@ -78,7 +78,7 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
   }
 
   /** A form can be one, of what is read from the texts of one name. */
-  override unreadable(place: Place): string | null {
+  override unreadable(place: SchemaPlace): string | null {
     const reason = place === 'form' ? this.value.unreadable('texts') : super.unreadable(place)
     return reason === null || place !== 'form' ? reason : `each value: ${reason}`
   }

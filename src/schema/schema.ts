@@ -28,7 +28,7 @@ export type FormTexts = { readonly [name: string]: string | readonly string[] }
 export type Reads = 'text' | 'texts' | 'json'
 
 /** Where a value may be read from: one text (a path, a field, a cookie), the texts of one name (a query), a url-encoded form, JSON. */
-export type Place = 'text' | 'texts' | 'form' | 'json'
+export type SchemaPlace = 'text' | 'texts' | 'form' | 'json'
 
 /** What every schema may be given, whatever it describes. */
 export interface Presence {
@@ -215,7 +215,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   }
 
   /** Why it can never be read at `place`; null when it can. @internal */
-  unreadable(place: Place): string | null {
+  unreadable(place: SchemaPlace): string | null {
     if (place === 'form') return `a form is not ${this.describe()}`
     return place === 'json' || this.reads !== 'json' ? null : `${this.describe()} can only be read from JSON`
   }

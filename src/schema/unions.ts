@@ -9,7 +9,7 @@ import type { JsonSchema } from './json-keywords.ts'
 import type { JsonSchemaWriter, Side } from './json-schema.ts'
 import { LazySchema } from './lazy.ts'
 import { Mismatch } from './mismatch.ts'
-import { countOf, type FormTexts, type Place, type Presence, REQUIRED, type ReadContext, type Reads, Schema } from './schema.ts'
+import { countOf, type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
 import type { AnySchema, InputOf, OutputOf } from './standard.ts'
 
 /** The property that tells the members of a union apart. */
@@ -93,7 +93,7 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
     return this.members.find((member) => !(member.fromValue(value) instanceof Mismatch))?.toJson(value) ?? value
   }
 
-  override unreadable(place: Place): string | null {
+  override unreadable(place: SchemaPlace): string | null {
     const reasons = this.members.map((member) => member.unreadable(place))
     return reasons.includes(null) ? null : (super.unreadable(place) ?? reasons[0]!)
   }
