@@ -13,6 +13,7 @@ import { mayHaveBody, shownLength, shownType } from '../cycle/answer-head.ts'
 import { DrainGate } from '../cycle/drain-gate.ts'
 import { type PumpTarget, pump } from '../cycle/pump.ts'
 import type { AnswerUnderWay } from '../cycle/request-cycle.ts'
+import type { Recording } from '../observe/recording.ts'
 
 /** The payload of a frame as most clients allow it (RFC 9113 §4.2). A body of up to this size is handed to Node with the head. */
 const PIECE_BYTES = 16 * 1024
@@ -35,6 +36,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
   readonly #isHead: boolean
   /** The whole body, where it is no stream. */
   readonly #bytes: Uint8Array | null
+  readonly #recording: Recording | null
   #hasBegun = false
   #isGone = false
   #givenBytes = 0
@@ -52,6 +54,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
     dateLine: string,
     isHead: boolean,
     overwritten: RequestBody | null,
+    recording: Recording | null,
   ) {
     this.#wire = wire
     this.#stream = stream
@@ -59,12 +62,18 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
     this.#dateLine = dateLine
     this.#isHead = isHead
     this.#bytes = bytesOf(response, overwritten)
+    this.#recording = recording
     response.take()
   }
 
   /** Whether bytes of it may have reached the client. */
   get hasBegun(): boolean {
     return this.#hasBegun
+  }
+
+  /** Bytes of the body that have been handed over. */
+  get bodyBytes(): number {
+    return this.#givenBytes
   }
 
   get isGone(): boolean {
@@ -183,6 +192,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
 
   #begin(length: number, isWhole: boolean): void {
     this.#hasBegun = true
+    this.#recording?.markFirstByte(this.#response.statusCode)
     this.#stream.respond(this.#headers(length), { endStream: isWhole })
   }
 
