@@ -79,7 +79,7 @@ export class Observers {
       label,
       head.method,
       head.protocol,
-      connection.clientAddress,
+      (exchange.forwardedClient ?? connection).clientAddress,
       connection.connectionId,
       exchange.requestId,
       session,
