@@ -14,6 +14,7 @@ export const USAGE = `npm run bench -- [options]
   --cpu-prof folder    writes a CPU profile of each server there; do not quote the numbers of such a run
   --json file          writes the numbers of every round there
   --markdown file      writes docs/performance.md there
+  --beside a.json,…    with --markdown: runs of other versions of Node, as --json wrote them, to show beside this one
   --help`
 
 const FULL = { servers: null, rounds: 30, seconds: 0.5, warmup: 2, processes: 3 }
@@ -37,6 +38,7 @@ export function readOptions(args) {
       'cpu-prof': text,
       json: text,
       markdown: text,
+      beside: text,
     },
   })
   const preset = values.quick ? QUICK : FULL
@@ -55,6 +57,7 @@ export function readOptions(args) {
     profiles: values['cpu-prof'] ?? null,
     json: values.json ?? null,
     markdown: values.markdown ?? null,
+    beside: list(values.beside) ?? [],
   }
 }
 

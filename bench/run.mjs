@@ -1,5 +1,5 @@
 // `npm run bench`: the workloads against the servers, as ratios to node:http. What each figure means: bench/README.md.
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 
 import { APART } from './apart.mjs'
 import { document } from './document.mjs'
@@ -23,11 +23,13 @@ if (options.generator === 'wrk' && machine.wrk === null) {
   console.error('wrk is not installed; without --generator wrk the bench does not need it.')
   process.exit(2)
 }
+// Read before anything is measured: a name that is misspelt should not cost an hour.
+const beside = options.beside.map((file) => JSON.parse(readFileSync(file, 'utf8')))
 const own = new OwnGenerator(machine.pinning)
 const wrk = options.generator === 'wrk' ? new WrkGenerator(machine.pinning) : null
 const say = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`)
 const command = `npm run bench -- ${process.argv.slice(2).join(' ')}`
-  .replace(/ --json[ =]\S+/, '')
+  .replace(/ --(?:json|beside)[ =]\S+/g, '')
   .trim()
   .replace(/ --$/, '')
 const head = heading(machine, servers, options, command)
@@ -60,7 +62,7 @@ for (const part of parts.filter((one) => APART.includes(one))) {
   record.apart[part.id] = text
   tell(`### ${part.id}: ${part.title}\n\n${text}`)
 }
-if (options.markdown !== null) writeFileSync(options.markdown, document({ head, sections, results, servers }))
+if (options.markdown !== null) writeFileSync(options.markdown, document({ head, sections, results, servers, machine, beside }))
 if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(record, null, 2)}\n`)
 
 function failed(error) {

@@ -1,13 +1,24 @@
 // The public face of weir.
 
 export { Controller, type ControllerClass } from './app/controller.ts'
-export type { ArgsOf, Declaration, Method, RouteOptions, StandardMethod } from './app/declaration.ts'
+export type {
+  ArgsOf,
+  Below,
+  BoundNames,
+  Declaration,
+  GroupDeclaration,
+  GroupOptions,
+  Merged,
+  Method,
+  NoDeclaration,
+  RouteOptions,
+  StandardMethod,
+} from './app/declaration.ts'
 export {
   type DeclaredPathDecorator,
   type MethodDecorator,
   type NoBareMethod,
   type PathDecorator,
-  type PathOnly,
   Route,
   type RouteEntry,
   type RoutesDeclared,
@@ -15,11 +26,15 @@ export {
   routes,
 } from './app/decorators.ts'
 export type { OnError } from './app/dispatch.ts'
+export { Group, type RouteGroup } from './app/group.ts'
 export type { Logger } from './app/logger.ts'
 export type { MapOptions } from './app/mapping.ts'
 export type { BeforeSend, Middleware, Next } from './app/middleware.ts'
 export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'
-export type { RouteListing } from './app/route-table.ts'
+export type { Gate, Policy, Usable } from './app/policy.ts'
+export type { PolicyListing, RouteLimits, RouteListing } from './app/route-listing.ts'
+export type { Level, Setting } from './app/scope.ts'
+export { type MetadataKey, metadataKey, type PrincipalKey, principalKey } from './app/typed-keys.ts'
 export type { ErrorCode, Fault } from './base/error-codes.ts'
 export {
   BindingError,
@@ -56,6 +71,7 @@ export {
   type Mappable,
 } from './http/body/body-map.ts'
 export type { CertificateName, ClientCertificate, SocketPeer } from './http/connection-info.ts'
+export type { ExchangeObserver, ExchangeRecord, ExchangeStart, Outcome, RecordKind } from './http/exchange-record.ts'
 export type { JsonEngine, JsonSettings, Serialize } from './http/json-engine.ts'
 export type { CopyOptions, FileData, MultipartFormData, MultipartOptions, UploadedFile } from './http/multipart/multipart-form.ts'
 export type { MultipartStreamOptions, UploadedFileInfo } from './http/multipart/multipart-stream.ts'
@@ -82,15 +98,39 @@ export type { RunOptions, StopOptions, StopReport } from './net/listen/stop-opti
 export type { ProxyOptions } from './net/proxies/proxies.ts'
 export { type HrefQuery, type HrefValue, type HrefValues, href } from './routing/href.ts'
 export type { ParamsOf } from './routing/template.ts'
+export type { EmailSchema, UrlSchema } from './schema/addresses.ts'
 export type { CheckedTextSchema } from './schema/checked-text.ts'
-export type { BoolSchema, EnumSchema } from './schema/choices.ts'
-export type { ArraySchema, ObjectOf, ObjectSchema, Shape as ObjectShape } from './schema/composite.ts'
+export type { BoolSchema, EnumSchema, Literal } from './schema/choices.ts'
+export type { ArraySchema, ObjectInputOf, ObjectOf, ObjectSchema, Shape as ObjectShape } from './schema/composite.ts'
 export type { DateSchema, LocalDateTimeSchema } from './schema/dates.ts'
+export type { JsonSchema } from './schema/json-keywords.ts'
+export {
+  type Converters,
+  type JsonSchemaTarget,
+  JsonSchemaWriter,
+  type JsonSchemaWriterOptions,
+  type Side,
+  type Writable,
+} from './schema/json-schema.ts'
+export type { LazySchema } from './schema/lazy.ts'
 export type { Mismatch, PathPart } from './schema/mismatch.ts'
 export type { BigIntSchema, NumberSchema } from './schema/numbers.ts'
-export { type JsonSchema, type Presence, type ReadContext, Schema } from './schema/schema.ts'
-export type { AnySchema, OutputOf, StandardIssue, StandardProps, StandardResult, StandardSchema } from './schema/standard.ts'
-export { t } from './schema/t.ts'
+export type { Keyed, RecordSchema } from './schema/records.ts'
+export { type FormTexts, type Presence, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema/schema.ts'
+export type {
+  AnySchema,
+  InputOf,
+  OutputOf,
+  StandardIssue,
+  StandardJsonConverter,
+  StandardJsonOptions,
+  StandardJsonProps,
+  StandardProps,
+  StandardResult,
+  StandardSchema,
+} from './schema/standard.ts'
+export { type Named, t } from './schema/t.ts'
 export type { TextSchema, UuidSchema } from './schema/text.ts'
+export type { UnionSchema } from './schema/unions.ts'
 export { HttpServer } from './server.ts'
 export type { ServerOptions } from './server-options.ts'

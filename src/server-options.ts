@@ -4,7 +4,7 @@ import type { OnError } from './app/dispatch.ts'
 import type { Logger } from './app/logger.ts'
 import { WeirError } from './base/errors.ts'
 import { kindOf, shown } from './base/kind-of.ts'
-import type { Limits, Timeouts } from './base/limits.ts'
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from './base/limits.ts'
 import { checkNames, invalid, namesOf } from './base/options.ts'
 import { checkEngine, type JsonEngine } from './http/json-engine.ts'
 import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
@@ -77,13 +77,19 @@ export function checkOptions(options: ServerOptions): void {
   if (typeof options !== 'object' || options === null) {
     throw new WeirError('WEIR_OPTION_INVALID', `new HttpServer(address, port, options) or (options), not ${kindOf(options)}`)
   }
+  for (const [group, names] of [
+    ['limits', DEFAULT_LIMITS],
+    ['timeouts', DEFAULT_TIMEOUTS],
+  ] as const)
+    for (const name of Object.keys(options))
+      if (Object.hasOwn(names, name)) throw invalid('new HttpServer()', `${name} is one of the ${group}: write { ${group}: { ${name} } }`)
   checkNames('new HttpServer()', options, OPTION_NAMES)
   const { logger = null, onError = null, jsonEngine = null } = options
   const refuse = (what: string): never => {
     throw new WeirError('WEIR_OPTION_INVALID', what)
   }
   if (logger !== null && typeof logger.error !== 'function') refuse('logger has no error(message, detail)')
-  if (onError !== null && typeof onError !== 'function') refuse('onError is no function')
+  if (onError !== null && typeof onError !== 'function') refuse('onError is not a function')
   checkEngine('new HttpServer()', jsonEngine)
   for (const name of ['debug', 'sharedReceiveBuffer'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is neither true nor false`)

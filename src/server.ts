@@ -1,26 +1,21 @@
 // The server as a host program holds it. The only place where the application and the network meet.
 
 import { setMaxListeners } from 'node:events'
-import type { Controller, ControllerClass } from './app/controller.ts'
-import type { Declaration, Method } from './app/declaration.ts'
 import { Dispatcher } from './app/dispatch.ts'
-import { warnOfLiteralParameters } from './app/literal-parameters.ts'
-import { type Logger, logError, moduleLogger } from './app/logger.ts'
-import { checkMapOptions, classesOf, type MapOptions, routesOfController } from './app/mapping.ts'
-import type { BeforeSend, Middleware } from './app/middleware.ts'
-import { checkModule, type InlineHandler, type MapMethod, type Module, type ModuleHost } from './app/module-host.ts'
-import { type Handler, Route } from './app/route.ts'
-import { type RouteListing, RouteTable } from './app/route-table.ts'
-import { routesOf } from './app/routed.ts'
+import { RouteGroup } from './app/group.ts'
+import { logError, moduleLogger } from './app/logger.ts'
+import type { ModuleHost } from './app/module-host.ts'
+import { checkObserver } from './app/observer.ts'
+import { RouteTable } from './app/route-table.ts'
 import { abortQuietly } from './base/abort-quietly.ts'
 import { systemClock } from './base/clock.ts'
 import { faultOf, WeirError } from './base/errors.ts'
-import { isPromise } from './base/is-promise.ts'
-import { kindOf } from './base/kind-of.ts'
 import { resolveLimits, resolveTimeouts } from './base/limits.ts'
+import type { ExchangeObserver } from './http/exchange-record.ts'
 import { noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
+import { fetch } from './net/fetch/fetch-exchange.ts'
 import type { ArrivalOptions } from './net/inject/arrival.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
@@ -29,6 +24,7 @@ import { Listeners } from './net/listen/listeners.ts'
 import { Places } from './net/listen/places.ts'
 import { checkRunOptions, checkStopOptions, type RunOptions, type StopOptions, type StopReport } from './net/listen/stop-options.ts'
 import { Stopping } from './net/listen/stopping.ts'
+import { Observers } from './net/observe/observers.ts'
 import { Proxies } from './net/proxies/proxies.ts'
 import { Ticker } from './net/time/ticker.ts'
 import { checkOptions, type ServerOptions, settingsOf } from './server-options.ts'
@@ -37,16 +33,13 @@ import { checkOptions, type ServerOptions, settingsOf } from './server-options.t
 export let hostOf: (server: HttpServer) => ConnectionHost
 
 /** An HTTP server inside the host program. Several may run in one process. */
-export class HttpServer implements ModuleHost {
+export class HttpServer extends RouteGroup<''> implements ModuleHost {
   static {
     hostOf = (server) => server.#host
   }
 
-  readonly #logger: Logger | null
   readonly #options: ServerOptions
-  readonly #routes = new RouteTable()
-  readonly #modules = new Set<string>()
-  readonly #dispatcher: Dispatcher
+  readonly #routes: RouteTable
   readonly #host: ConnectionHost & { isStopping: boolean }
   readonly #places: Places
   #listeners: Listeners | null = null
@@ -62,16 +55,18 @@ export class HttpServer implements ModuleHost {
   constructor(first?: string | ServerOptions, port?: number, options?: ServerOptions) {
     const settings = settingsOf(first, port, options)
     checkOptions(settings)
-    this.#options = settings
-    const proxies = settings.proxies === undefined ? null : new Proxies(settings.proxies)
-    this.#places = new Places(settings, proxies !== null)
     const limits = resolveLimits(settings.limits)
     const timeouts = resolveTimeouts(settings.timeouts)
     const logger = settings.logger === undefined ? console : settings.logger
-    this.#logger = moduleLogger(logger)
-    this.#dispatcher = new Dispatcher({
+    const routes = new RouteTable()
+    super({ table: routes, limits: { ...timeouts, ...limits }, logger: moduleLogger(logger) }, routes.root)
+    this.#options = settings
+    this.#routes = routes
+    const proxies = settings.proxies === undefined ? null : new Proxies(settings.proxies)
+    this.#places = new Places(settings, proxies !== null)
+    const application = new Dispatcher({
       server: this,
-      routes: this.#routes,
+      routes,
       limits,
       jsonEngine: settings.jsonEngine ?? null,
       onError: settings.onError ?? null,
@@ -82,26 +77,28 @@ export class HttpServer implements ModuleHost {
       limits,
       timeouts,
       ticker: new Ticker(systemClock, timeouts),
-      application: this.#dispatcher,
+      application,
+      observers: new Observers((error) => logError(logger, 'weir: an observer failed', error)),
       debug: settings.debug === true,
       proxies,
       // No getter: an object with one is a hash table to V8, and each of its properties is looked up for every request.
       isStopping: false,
-      report: (error, connection) => {
+      report: (error, connection, exchange = null) => {
         const fault = faultOf(error)
         if (fault !== null && fault !== 'developer') return // the client's, or its network's
         const { connectionId } = connection
-        logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
+        if (exchange === null) logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
+        else {
+          const { requestId, head, match } = exchange
+          const route = match.route === null ? '' : `, route ${match.route.label}`
+          const text = `weir: the response to ${head.method} ${head.url} was aborted${route}`
+          logError(logger, text, error, { requestId, connectionId })
+        }
       },
       reportAccept: (error) => logError(logger, 'weir: a connection could not be accepted', error),
       endpointNames: () => this.#places.names,
       forget: (connection) => this.#listeners?.connections.forget(connection),
     }
-  }
-
-  /** Where modules report errors that no client is told of; null: nowhere. It is called as `console` is, also where the logger is pino. */
-  get logger(): Logger | null {
-    return this.#logger
   }
 
   /** Where it listens, in the order of `listen`; empty unless it does. */
@@ -137,11 +134,6 @@ export class HttpServer implements ModuleHost {
     return this.#stopSignal.signal
   }
 
-  /** Every route, in the order in which they were mapped. */
-  get routes(): readonly RouteListing[] {
-    return this.#routes.list()
-  }
-
   /**
    * A server has no JSON form: its insides are not for clients.
    * @throws WEIR_RESULT_UNSENDABLE
@@ -157,7 +149,7 @@ export class HttpServer implements ModuleHost {
    *   certificate
    */
   async start(): Promise<void> {
-    if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'it has been started already')
+    if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started')
     const places = this.#places.take()
     this.#routes.checkEndpoints(this.#places.names!)
     this.#listeners = new Listeners(places, this.#host, this.#options.sharedReceiveBuffer !== false)
@@ -242,6 +234,7 @@ export class HttpServer implements ModuleHost {
 
   async #close(listeners: Listeners, graceMs: number): Promise<StopReport> {
     const aborted = await listeners.close(graceMs)
+    this.#host.observers.flush()
     this.#listeners = null
     this.#host.isStopping = false
     this.#stopping = null
@@ -257,96 +250,23 @@ export class HttpServer implements ModuleHost {
   }
 
   /**
-   * Maps an inline route. `method` null: any method.
-   * @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_TEMPLATE, WEIR_ROUTE_DECLARATION
+   * Adds an observer, after those that are there already. It is told about every request whose head is completed from now on, and about
+   * every head and connection that never becomes a request. An observer that throws is reported to the logger once, and is called again.
+   *
+   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end` and, if it has `begin`, a function `begin`
    */
-  map<const P extends string>(method: Method | null, path: P, handler: InlineHandler<P, Record<never, never>>): this
-  map<const P extends string, const D extends Declaration<D>>(
-    method: Method | null,
-    path: P,
-    declaration: D,
-    handler: InlineHandler<P, D>,
-  ): this
-  map(method: string | null, path: string, ...rest: readonly unknown[]): this {
-    return this.#mapInline(method, path, rest)
-  }
-
-  readonly mapGet: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('GET', path, rest)
-  readonly mapPost: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('POST', path, rest)
-  readonly mapPut: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PUT', path, rest)
-  readonly mapPatch: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PATCH', path, rest)
-  readonly mapDelete: MapMethod<HttpServer> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('DELETE', path, rest)
-
-  #mapInline(method: string | null, path: string, rest: readonly unknown[]): this {
-    const declaration = rest.length > 1 ? (rest[0] as object) : {}
-    return this.#add([new Route(method, path, declaration, rest.at(-1) as Handler)])
-  }
-
-  /**
-   * Maps one controller: full path = `prefix` + the class's prefix + the path of the method. A mapping that throws maps nothing.
-   * A class whose constructor wants something needs `options.create`.
-   */
-  mapController<T extends Controller>(Class: new () => T, prefix?: string, options?: MapOptions<T>): this
-  mapController<T extends Controller>(
-    Class: ControllerClass<T>,
-    prefix: string,
-    options: MapOptions<T> & Required<Pick<MapOptions<T>, 'create'>>,
-  ): this
-  mapController<T extends Controller>(Class: ControllerClass<T>, prefix = '', options: MapOptions<T> = {}): this {
-    checkMapOptions('mapController()', options)
-    return this.#add(routesOfController(Class, prefix, options))
-  }
-
-  /** Maps several: those of a list, or every routed subclass of a base class imported so far. `mapControllers(Controller)` takes all. */
-  mapControllers(
-    selection: readonly (new () => Controller)[] | (abstract new (...args: never[]) => Controller),
-    prefix?: string,
-    options?: MapOptions,
-  ): this
-  mapControllers(selection: readonly ControllerClass[], prefix: string, options: MapOptions & Required<Pick<MapOptions, 'create'>>): this
-  mapControllers(
-    selection: readonly ControllerClass[] | (abstract new (...args: never[]) => Controller),
-    prefix = '',
-    options: MapOptions = {},
-  ): this {
-    checkMapOptions('mapControllers()', options)
-    const classes = classesOf(selection, options.exclude ?? []).filter((Class) => Array.isArray(selection) || routesOf(Class).size > 0)
-    return this.#add(classes.flatMap((Class) => routesOfController(Class, prefix, options)))
-  }
-
-  /** All of them, or none. */
-  #add(routes: readonly Route[]): this {
-    this.#routes.addAll(routes)
-    for (const route of routes) warnOfLiteralParameters(route, this.#logger)
+  observe(observer: ExchangeObserver): this {
+    checkObserver(observer)
+    this.#host.observers.add(observer)
     return this
   }
 
-  /** Adds a middleware inside those that are there already. */
-  use(middleware: Middleware): this {
-    if (typeof middleware !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `use() takes a function, not ${kindOf(middleware)}`)
-    this.#dispatcher.use(middleware)
+  protected override server(): ModuleHost {
     return this
   }
 
-  /** Adds what runs on each answer just before it is sent, errors and refusals included, after those that are there already. */
-  beforeSend(hook: BeforeSend): this {
-    if (typeof hook !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `beforeSend() takes a function, not ${kindOf(hook)}`)
-    this.#dispatcher.beforeSend(hook)
-    return this
-  }
-
-  /** Installs a module, once. @throws WEIR_OPTION_INVALID for what is no module, WEIR_SERVER_STATE for one that is there already */
-  useModule(module: Module): this {
-    checkModule(module)
-    if (this.#modules.has(module.name)) throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is installed already`)
-    const installing: unknown = module.install(this)
-    if (isPromise(installing)) {
-      installing.catch(() => {})
-      throw new WeirError('WEIR_OPTION_INVALID', `module "${module.name}" installs itself later: await what it needs before useModule`)
-    }
-    this.#modules.add(module.name)
-    return this
-  }
+  /** Runs a Web Request through the whole pipeline, started or not: docs/guide/web-apis.md. May be called without its server. @throws (rejects) the reason of `request.signal`, the error of its body */
+  readonly fetch = (request: Request): Promise<Response> => fetch(this.#host, request)
 
   /** Runs a request through the real parser and the whole pipeline without a socket, started or not: for tests. */
   inject(request: (InjectRequest & ArrivalOptions) | string): Promise<InjectResponse> {

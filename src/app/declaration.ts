@@ -3,6 +3,8 @@
 import type { ParamsOf } from '../routing/template.ts'
 import type { AnySchema, OutputOf } from '../schema/standard.ts'
 
+import type { Usable } from './policy.ts'
+
 /** The methods that routes are usually declared for. */
 export type StandardMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS' | 'QUERY'
 
@@ -23,24 +25,21 @@ export const STANDARD_METHODS: ReadonlySet<string> = new Set<StandardMethod | 'C
   'TRACE',
 ])
 
-/** How a route behaves, beside what it binds. */
-export interface RouteOptions {
+/** How all routes of a group or of a controller class behave, in addition to what they bind. The innermost level counts. */
+export interface GroupOptions {
+  /**
+   * Middleware and policies, the outermost first. Those of outer levels run before them; a policy takes the place of an outer one of its name.
+   */
+  readonly use?: readonly Usable[]
   /** Answers only requests for this host: `api.example.com`, or `*.example.com` for one label or more before it. Without a port. */
   readonly host?: string
-  /** Answers only at endpoints of this `name` in `listen`. Elsewhere the route does not exist. Default: it answers everywhere. */
+  /** Answers only at endpoints with this `name` in `listen`. Elsewhere the route does not exist. Default: it answers everywhere. */
   readonly endpoint?: string
-  /** Leaves the controller's prefix out. The prefix under which the controller was mapped stays. */
-  readonly absolute?: boolean
-  /**
-   * `buffer`: the body is read before the handler runs. `stream`: the handler starts when the head is in, and reads the body as it comes.
-   * Without it: `stream` for multipart/form-data, else `buffer`.
-   */
-  readonly body?: 'buffer' | 'stream'
-  /** Largest body in bytes, `null` for no limit. Default: the server's `maxRequestBodySize`. Beyond it: 413. */
+  /** Largest body in bytes, `null` for no limit. Default: the server's `maxRequestBodySize`. When exceeded: 413. */
   readonly maxRequestBodySize?: number | null
   /**
-   * How long the handler may work, in milliseconds; time in which the server waits for the client's body is not counted. `null`: no limit.
-   * Default: the server's `requestTimeout`. When exceeded: 503, and `request.signal` aborts.
+   * How long gates and the handler may work, in milliseconds; time in which the server waits for the client's body is not counted. `null`: no
+   * limit. Default: the server's `requestTimeout`. When exceeded: 503, and `request.signal` aborts.
    */
   readonly requestTimeout?: number | null
   /**
@@ -48,8 +47,21 @@ export interface RouteOptions {
    * `writeTimeout`. When exceeded: the response is aborted.
    */
   readonly writeTimeout?: number | null
-  /** For middleware and documents: its own properties become those of `session.metadata`. */
+  /** For policies, middleware and documents: its own properties become those of `session.metadata`, in addition to those of outer levels. */
   readonly metadata?: object
+  /** For documents, in addition to those of outer levels. */
+  readonly tags?: readonly string[]
+}
+
+/** How a route behaves, in addition to what it binds. */
+export interface RouteOptions extends GroupOptions {
+  /** Leaves the controller's prefix out. The prefix under which the controller was mapped stays. */
+  readonly absolute?: boolean
+  /**
+   * `buffer`: the body is read before the handler runs. `stream`: the handler starts when the head is in, and reads the body as it comes.
+   * Without it: `stream` for multipart/form-data, else `buffer`.
+   */
+  readonly body?: 'buffer' | 'stream'
 }
 
 /**
@@ -60,8 +72,20 @@ export type Declaration<D> = {
   readonly [K in keyof D]: K extends keyof RouteOptions ? (D[K] extends AnySchema ? AnySchema : RouteOptions[K]) : AnySchema
 }
 
+/** The same for a group: what its routes bind, and options for all of them. */
+export type GroupDeclaration<D> = {
+  readonly [K in keyof D]: K extends keyof GroupOptions ? (D[K] extends AnySchema ? AnySchema : GroupOptions[K]) : AnySchema
+}
+
+/** A declaration that says nothing. */
+export type NoDeclaration = Record<never, never>
+/** Two declarations in one: the inner one counts where both have a name. */
+export type Merged<Outer, Inner> = [keyof Outer] extends [never] ? Inner : Omit<Outer, keyof Inner> & Inner
+/** The template of a path below a prefix. */
+export type Below<Prefix extends string, P extends string> = Prefix extends '' ? P : `${Prefix}/${P}`
+
 /** The names under which `D` has schemas. */
-type BoundNames<D> = { [K in keyof D]: D[K] extends AnySchema ? K : never }[keyof D]
+export type BoundNames<D> = { [K in keyof D]: D[K] extends AnySchema ? K : never }[keyof D]
 type Bound<D, K extends keyof D> = D[K] extends AnySchema ? OutputOf<D[K]> : never
 type OptionalNames<D> = { [K in BoundNames<D>]: undefined extends Bound<D, K> ? K : never }[BoundNames<D>]
 type Flatten<T> = { [K in keyof T]: T[K] } & {}

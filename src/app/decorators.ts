@@ -3,11 +3,21 @@
 
 import { isStandardContext, LEGACY_DECORATORS } from '../base/decorator-context.ts'
 import { WeirError } from '../base/errors.ts'
+import { kindOf } from '../base/kind-of.ts'
 import type { HttpSession } from '../http/session.ts'
 
 import type { Controller } from './controller.ts'
-import { type ArgsOf, type Declaration, type Method, STANDARD_METHODS, type StandardMethod } from './declaration.ts'
+import {
+  type ArgsOf,
+  type BoundNames,
+  type Declaration,
+  type GroupOptions,
+  type Method,
+  STANDARD_METHODS,
+  type StandardMethod,
+} from './declaration.ts'
 import { type DeclaredRoute, declareOnClass, declareOnMethod, declareTable } from './routed.ts'
+import { isOption, splitDeclaration } from './split-declaration.ts'
 
 type ControllerType = abstract new (...args: never[]) => Controller
 
@@ -26,35 +36,42 @@ export interface PathDecorator<A> {
   ): void
 }
 
-/** Decorates a method, which then answers any HTTP method. On a class it does not compile, and the property that is missing says why. */
-export type DeclaredPathDecorator<A> = <T, This extends Controller>(
-  method: T & (T extends ControllerType ? PathOnly : (this: This, args: A, session: HttpSession) => unknown),
+/**
+ * Decorates a class, whose routes get the path as prefix and the options, or a method, which then answers any HTTP method. On a class it does
+ * not compile with what belongs to single routes, and the property that is missing says why.
+ */
+export type DeclaredPathDecorator<A, D> = <T, This extends Controller>(
+  method: T & (T extends ControllerType ? ForClass<D> : (this: This, args: A, session: HttpSession) => unknown),
   context: T extends ControllerType ? ClassDecoratorContext : ClassMethodDecoratorContext<This>,
 ) => void
 
+/** Anything where `D` has nothing but options of a class. */
+type ForClass<D> = [Exclude<keyof D, keyof GroupOptions> | BoundNames<D>] extends [never] ? unknown : OptionsOnly
+
 /** Never there: its name is what the compiler says. */
-export interface PathOnly {
-  readonly 'The @Route of a class takes a path alone: a declaration belongs to the routes of its methods': never
+export interface OptionsOnly {
+  readonly 'The @Route of a class takes options such as use and metadata: parameters and body belong to the routes of its methods': never
 }
 
 /** What no path is, for the same purpose. */
 export type NoBareMethod<P> = P extends StandardMethod ? { readonly 'a path is missing after the method': `@Route('${P}', '/')` } : unknown
 
 /**
- * `@Route('/user')` on a class: the prefix of its routes. `@Route('GET', '/:id', { id: t.int })` on a method: a route with what it binds.
- * `@Route('/path')` on a method: any HTTP method. Several may stand on one method. Where a declared argument does not fit what the
- * template and the bindings give, the decorator does not compile.
+ * `@Route('/user')` on a class: the prefix of its routes; `@Route('/user', { use: [auth], metadata: { role: 'admin' } })` sets options of all of
+ * them as well. `@Route('GET', '/:id', { id: t.int })` on a method: a route with what it binds. `@Route('/path')` on a method: any HTTP
+ * method. Several may stand on one method. Where a declared argument does not fit what the template and the bindings give, the decorator
+ * does not compile.
  */
 export function Route<const P extends string, const D extends Declaration<D> = Record<never, never>>(
   method: Method,
   path: P,
-  declaration?: D,
+  declaration?: D & Declaration<D>,
 ): MethodDecorator<ArgsOf<P, D>>
 export function Route<const P extends string>(path: P & NoBareMethod<P>): PathDecorator<ArgsOf<P>>
 export function Route<const P extends string, const D extends Declaration<D>>(
   path: P & NoBareMethod<P>,
-  declaration: D | undefined,
-): DeclaredPathDecorator<ArgsOf<P, D>>
+  declaration: (D & Declaration<D>) | undefined,
+): DeclaredPathDecorator<ArgsOf<P, D>, D>
 export function Route(first: string, second?: string | object, third?: object): (target: never, context: never) => void {
   const hasMethod = typeof second === 'string'
   const path = hasMethod ? second : first
@@ -66,10 +83,9 @@ export function Route(first: string, second?: string | object, third?: object): 
   return (target: unknown, context: DecoratorContext): void => {
     if (!isStandardContext(context)) refuse(`cannot be used: ${LEGACY_DECORATORS}`)
     if (context.kind === 'class') {
-      if (hasMethod) refuse(`with a method stands on class ${context.name}: a class takes a path alone, the prefix of its routes`)
-      if (second !== undefined)
-        refuse(`stands on class ${context.name} with a declaration: a class takes a path alone, declare on the routes of its methods`)
-      declareOnClass(target as ControllerType, path)
+      if (hasMethod) refuse(`with a method stands on class ${context.name}: a class takes a path, the prefix of its routes, and options`)
+      splitDeclaration(declaration, 'class', `class ${context.name}`)
+      declareOnClass(target as ControllerType, { prefix: path, declaration })
     } else if (context.kind === 'method' && !context.static && !context.private) {
       declareOnMethod(target as (...args: never[]) => unknown, { method: hasMethod ? first : null, path, declaration })
     } else {
@@ -116,8 +132,20 @@ type FittingOne<A, E> = unknown extends A
     : { readonly 'arguments do not fit': A; given: ArgsOfEntry<E> }
 type WellFormed<E> = E extends readonly [infer M, infer P, infer D] ? readonly [M, P, D & Declaration<D>] : E
 
-/** A table of routes: `prefix`, and for each method of the controller its route or routes. */
-export type RoutesOf<I, T> = { readonly [K in keyof T]: K extends 'prefix' ? string : K extends keyof I ? Fitting<I[K], T[K]> : never }
+/**
+ * A table of routes: for each method of the controller its route or routes, and `prefix` and options for all of them. A method of the name of
+ * an option is a method.
+ */
+export type RoutesOf<I, T> = {
+  readonly [K in keyof T]: K extends 'prefix'
+    ? string
+    : K extends keyof I
+      ? I[K] extends (...args: never[]) => unknown
+        ? Fitting<I[K], T[K]>
+        : OptionOf<K>
+      : OptionOf<K>
+}
+type OptionOf<K> = K extends keyof GroupOptions ? GroupOptions[K] : never
 
 /** What `routes` gives: proof that the table was read. */
 export interface RoutesDeclared {
@@ -129,26 +157,30 @@ export interface RoutesDeclared {
  * `static routes = routes(this, { prefix: '/user', show: ['GET', '/:id', { id: t.int }] })`.
  * @throws WEIR_ROUTE_DECLARATION for a name that is no method of the class
  */
-export function routes<C extends ControllerType, const T extends { readonly [name: string]: string | RouteEntry | readonly RouteEntry[] }>(
+export function routes<C extends ControllerType, const T extends { readonly [name: string]: unknown }>(
   controller: C,
   table: T & RoutesOf<InstanceType<C>, T>,
 ): RoutesDeclared {
   const declared = new Map<string, readonly DeclaredRoute[]>()
+  const declaration: Record<string, unknown> = {}
   let prefix = ''
-  for (const [name, entry] of Object.entries(table as Record<string, string | RouteEntry | readonly RouteEntry[]>)) {
-    if (typeof entry === 'string') {
-      if (name !== 'prefix') throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${controller.name} is text, not a route`)
-      prefix = entry
-      continue
-    }
-    if (typeof (controller.prototype as unknown as Record<string, unknown>)[name] !== 'function') {
-      throw new WeirError('WEIR_ROUTE_DECLARATION', `${controller.name} has no method "${name}"`)
-    }
-    const entries = (typeof entry[0] === 'string' ? [entry] : entry) as readonly RouteEntry[]
-    declared.set(name, entries.map(readEntry))
+  const isMethod = (name: string): boolean => typeof (controller.prototype as unknown as Record<string, unknown>)[name] === 'function'
+  for (const [name, entry] of Object.entries(table)) {
+    if (name === 'prefix') prefix = entry as string
+    else if (isMethod(name)) declared.set(name, entriesOf(entry, name, controller).map(readEntry))
+    else if (isOption(name, 'class')) declaration[name] = entry
+    else if (typeof entry === 'string')
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${controller.name} is text, not a route`)
+    else throw new WeirError('WEIR_ROUTE_DECLARATION', `${controller.name} has no method "${name}"`)
   }
-  declareTable(controller, prefix, declared)
+  splitDeclaration(declaration, 'class', `class ${controller.name}`)
+  declareTable(controller, { prefix, declaration }, declared)
   return Object.freeze({ prefix })
+}
+
+function entriesOf(entry: unknown, name: string, controller: ControllerType): readonly RouteEntry[] {
+  if (Array.isArray(entry)) return (typeof entry[0] === 'string' ? [entry] : entry) as readonly RouteEntry[]
+  throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${controller.name} is ${kindOf(entry)}, not a route`)
 }
 
 function readEntry(entry: RouteEntry): DeclaredRoute {

@@ -9,15 +9,19 @@ import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import type { JsonEngine, Serialize } from '../http/json-engine.ts'
+import { requireContentType } from '../http/request/query-method.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import { Exchange, type HttpSession, type ServerHandle } from '../http/session.ts'
 
+import { type Held, runGates } from './gates.ts'
 import { type Logger, logError, logWarning } from './logger.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './middleware.ts'
+import type { Gate } from './policy.ts'
 import { isLater, reply } from './reply.ts'
 import type { Route } from './route.ts'
 import type { RouteTable } from './route-table.ts'
+import type { Chain, NoRoute } from './scope.ts'
 
 /**
  * Answers an error that nobody caught: returns what a handler may return, or nothing for the problem document that would have been sent.
@@ -38,22 +42,15 @@ export interface DispatcherOptions {
 export class Dispatcher implements Application {
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
-  readonly #middlewares: Middleware[] = []
-  readonly #hooks: BeforeSend[] = []
   /** Middleware that was warned of. */
   readonly #silent = new WeakSet<Middleware>()
-  readonly #runRoute: Pipeline = (exchange) => this.#route(exchange)
-  #pipeline: Pipeline = this.#runRoute
 
   constructor(options: DispatcherOptions) {
     this.#options = options
     const engine = options.jsonEngine
     this.#serialize = engine === null ? JSON.stringify : (value) => engine.serialize(value)
-  }
-
-  use(middleware: Middleware): void {
-    this.#middlewares.push(middleware)
-    this.#pipeline = compose(this.#middlewares, this.#runRoute, this.#options.debug ? this.#warnOfSilence : null)
+    const runRoute: Pipeline = (exchange) => this.#route(exchange)
+    options.routes.composeWith((middlewares) => compose(middlewares, runRoute, options.debug ? this.#warnOfSilence : null))
   }
 
   /** Once for each middleware: what was meant as a refusal says so, and what was not is a `next()` that was forgotten. */
@@ -64,10 +61,6 @@ export class Dispatcher implements Application {
     logWarning(this.#options.logger, `weir: ${name} neither called next() nor answered, and the client gets 204`)
   }
 
-  beforeSend(hook: BeforeSend): void {
-    this.#hooks.push(hook)
-  }
-
   match(head: RequestHead, endpointName: string | null): RouteMatch {
     return this.#options.routes.find(head, endpointName)
   }
@@ -75,6 +68,36 @@ export class Dispatcher implements Application {
   open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange {
     const request = new HttpRequest(head, body, connection, match, this.#options)
     return new Exchange(this.#options.server, head, connection, request, match, this.#serialize)
+  }
+
+  gate(exchange: Exchange, body: RequestBody | null): Held {
+    const { gates } = chainOf(exchange)
+    return gates.length === 0 ? null : this.#runGates(exchange, gates, body)
+  }
+
+  #runGates(exchange: Exchange, gates: readonly Gate[], body: RequestBody | null): Held {
+    let held: Held
+    body?.hold()
+    try {
+      held = runGates(exchange, gates, 0)
+    } catch (error) {
+      held = this.#answerError(exchange, error)
+    }
+    if (held instanceof OutgoingResponse) return this.#prepare(exchange, held)
+    if (held !== null) return this.#awaitGates(exchange, held, body)
+    body?.admit()
+    return null
+  }
+
+  async #awaitGates(
+    exchange: Exchange,
+    held: Promise<OutgoingResponse | null>,
+    body: RequestBody | null,
+  ): Promise<OutgoingResponse | null> {
+    const response = await held.catch((error: unknown) => this.#answerLateError(exchange, error))
+    if (response !== null) return this.#prepare(exchange, response)
+    body?.admit()
+    return null
   }
 
   handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
@@ -87,16 +110,22 @@ export class Dispatcher implements Application {
 
   /** What runs just before the answer is sent. An answer that comes too late has been sent in another form. */
   #prepare(exchange: Exchange, answer: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
-    if (this.#hooks.length === 0) return answer
-    if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, answer, 0)
-    return answer.then((response) => this.#runHooks(exchange, response, 0))
+    const { hooks } = chainOf(exchange)
+    if (hooks.length === 0) return answer
+    if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, 0)
+    return answer.then((response) => this.#runHooks(exchange, hooks, response, 0))
   }
 
-  #runHooks(exchange: Exchange, response: OutgoingResponse, from: number): OutgoingResponse | Promise<OutgoingResponse> {
+  #runHooks(
+    exchange: Exchange,
+    hooks: readonly BeforeSend[],
+    response: OutgoingResponse,
+    from: number,
+  ): OutgoingResponse | Promise<OutgoingResponse> {
     try {
-      for (let i = from; i < this.#hooks.length && !response.isTaken; i++) {
-        const running = this.#hooks[i]!(exchange.session, exchange.faceOf(response))
-        if (isLater(running)) return this.#awaitHook(exchange, response, running, i + 1)
+      for (let i = from; i < hooks.length && !response.isTaken; i++) {
+        const running = hooks[i]!(exchange.session, exchange.faceOf(response))
+        if (isLater(running)) return this.#awaitHook(exchange, hooks, response, running, i + 1)
       }
       return response
     } catch (error) {
@@ -104,13 +133,19 @@ export class Dispatcher implements Application {
     }
   }
 
-  async #awaitHook(exchange: Exchange, response: OutgoingResponse, running: Promise<unknown>, next: number): Promise<OutgoingResponse> {
+  async #awaitHook(
+    exchange: Exchange,
+    hooks: readonly BeforeSend[],
+    response: OutgoingResponse,
+    running: Promise<unknown>,
+    next: number,
+  ): Promise<OutgoingResponse> {
     try {
       await running
     } catch (error) {
       return this.#failHook(exchange, response, error)
     }
-    return this.#runHooks(exchange, response, next)
+    return this.#runHooks(exchange, hooks, response, next)
   }
 
   /** The answer that was to be sent is given up, whoever made it. */
@@ -125,7 +160,7 @@ export class Dispatcher implements Application {
 
   #run(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     try {
-      const answer = this.#pipeline(exchange)
+      const answer = chainOf(exchange).pipeline(exchange)
       if (answer instanceof OutgoingResponse) return answer
       return answer.catch((error: unknown) => this.#answerLateError(exchange, error))
     } catch (error) {
@@ -143,17 +178,23 @@ export class Dispatcher implements Application {
   }
 
   #route(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
-    const { route, values } = exchange.match
+    const { values } = exchange.match
+    const route = exchange.match.route as Route | null
     if (route === null) return this.#answerWithoutRoute(exchange)
-    return reply(exchange, (route as Route).run(exchange.session, exchange.request, values))
+    if (route.acceptQuery !== null) requireContentType(exchange.head.contentType, route.acceptQuery, exchange.own)
+    return reply(exchange, route.run(exchange.session, exchange.request, values))
   }
 
-  /** RFC 9110 §9.3.7, §15.5.6: OPTIONS is answered for every path that is known, 405 says which methods are. */
+  /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and its queries (RFC 10008 §3). */
   #answerWithoutRoute(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { head, own, connection } = exchange
-    const methods = this.#options.routes.methodsFor(head.path, head.host, connection.endpointName, exchange.otherMethods)
+    const { routes } = this.#options
+    const { endpointName } = connection
+    const methods = routes.methodsFor(head.path, head.host, endpointName, exchange.otherMethods)
     if (methods.length === 0) return this.#answerCode(exchange, 'WEIR_ROUTE_NOT_FOUND')
     own.header('Allow', methods.join(', '))
+    const acceptQuery = methods.includes('QUERY') ? routes.acceptQueryFor(head.path, head.host, endpointName) : null
+    if (acceptQuery !== null) own.header('Accept-Query', acceptQuery)
     return head.method === 'OPTIONS' ? own.noContent() : this.#answerCode(exchange, 'WEIR_METHOD_NOT_ALLOWED')
   }
 
@@ -163,6 +204,7 @@ export class Dispatcher implements Application {
 
   #answerError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
     const { onError } = this.#options
+    exchange.failure = failureOf(error)
     this.#log(exchange, error)
     if (onError === null) return this.#sendProblem(exchange, error)
     try {
@@ -191,6 +233,7 @@ export class Dispatcher implements Application {
 
   /** The error handler failed too. */
   #failTwice(exchange: Exchange, error: unknown): OutgoingResponse {
+    exchange.failure = failureOf(error)
     this.#log(exchange, error)
     return this.#sendProblem(exchange, error)
   }
@@ -215,6 +258,11 @@ export class Dispatcher implements Application {
   }
 }
 
+/** What runs for the route that was found, or for the level that a request without a route belongs to. */
+function chainOf({ match }: Exchange): Chain {
+  return match.route === null ? (match as NoRoute).scope.chain : (match.route as Route).chain
+}
+
 function isClients(error: unknown): boolean {
   try {
     return faultOf(error) === 'peer' || problemFor(error, false).status < 500
@@ -229,4 +277,9 @@ function codeOf(error: unknown): string | null {
   } catch {
     return null
   }
+}
+
+/** Observers are told of every failure, also where nothing was thrown that could be told. */
+function failureOf(error: unknown): unknown {
+  return error ?? new WeirError('WEIR_HANDLER_FAILED', `${error} was thrown`)
 }

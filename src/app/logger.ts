@@ -34,7 +34,7 @@ export function logError(logger: Logger | null, message: string, error: unknown,
 function callError(logger: Logger | null, message: string, error: unknown, fields: LogFields): void {
   if (logger === null) return
   if (callsAsPino(logger)) logger.error({ err: error, ...fields }, message)
-  else logger.error(message, error)
+  else logger.error(fields.requestId === undefined ? message : `${message} (request ${fields.requestId})`, error)
 }
 
 /** The same, for what may be a mistake of the program. */

@@ -8,8 +8,10 @@ import { joinPaths } from '../routing/template.ts'
 
 import type { Args } from './binder.ts'
 import { Controller, type ControllerClass } from './controller.ts'
-import { type Handler, Route, splitDeclaration } from './route.ts'
-import { type DeclaredRoute, prefixOf, routedSubclasses, routesOf } from './routed.ts'
+import { type Handler, Route } from './route.ts'
+import { type DeclaredRoute, declaredClasses, prefixOf, routedSubclasses, routesOf } from './routed.ts'
+import { Scope } from './scope.ts'
+import { splitDeclaration } from './split-declaration.ts'
 
 /** Also one that nobody can make. */
 type AnyController = abstract new (...args: never[]) => Controller
@@ -30,18 +32,31 @@ export function checkMapOptions<T extends Controller>(member: string, options: M
   checkFunction(member, 'create', options.create)
 }
 
-/** The routes of one class under `mount`. @throws WEIR_ROUTE_DECLARATION when it has none */
-export function routesOfController<T extends Controller>(Class: ControllerClass<T>, mount: string, options: MapOptions<T>): Route[] {
+/** The routes of one class under `mount`. @param outer where the class is mapped @throws WEIR_ROUTE_DECLARATION when it has none */
+export function routesOfController<T extends Controller>(
+  outer: Scope,
+  Class: ControllerClass<T>,
+  mount: string,
+  options: MapOptions<T>,
+): Route[] {
   checkClass(Class)
   const declared = routesOf(Class)
   if (declared.size === 0) throw new WeirError('WEIR_ROUTE_DECLARATION', `${Class.name} has no routes${whyNone(Class)}`)
   const { create } = options
   const make = create === undefined ? () => new Class() : (session: HttpSession) => create(Class, session)
+  const scope = scopeOf(Class, outer)
   const routes: Route[] = []
   for (const [name, entries] of declared) {
-    for (const entry of entries) routes.push(toRoute(Class, name, entry, mount, make))
+    for (const entry of entries) routes.push(toRoute(scope, Class, name, entry, mount, make))
   }
   return routes
+}
+
+/** A level for each class with a declaration, the base class around those that derive from it. */
+function scopeOf(Class: AnyController, outer: Scope): Scope {
+  return declaredClasses(Class).reduce((scope, { name, declared }) => {
+    return new Scope(scope, 'class', scope.prefix, splitDeclaration(declared.declaration, 'class', `class ${name}`))
+  }, outer)
 }
 
 /** For callers that no compiler has checked. */
@@ -65,6 +80,7 @@ export function classesOf(selection: readonly ControllerClass[] | AnyController,
 }
 
 function toRoute<T extends Controller>(
+  scope: Scope,
   Class: ControllerClass<T>,
   name: string,
   entry: DeclaredRoute,
@@ -72,11 +88,11 @@ function toRoute<T extends Controller>(
   make: (session: HttpSession) => T,
 ): Route {
   const source = `${Class.name}.${name}`
-  const { options } = splitDeclaration(entry.declaration, source)
+  const { options } = splitDeclaration(entry.declaration, 'route', source)
   const path = joinPaths(mount, options.absolute === true ? '' : prefixOf(Class), entry.path)
   const handler: Handler = (args, session) => {
     const controller = Controller.forSession(session, make) as unknown as Record<string, (args: Args, session: HttpSession) => unknown>
     return controller[name]!(args, session)
   }
-  return new Route(entry.method, path, entry.declaration, handler, source)
+  return new Route(scope, entry.method, path, entry.declaration, handler, source)
 }

@@ -2,38 +2,47 @@
 
 import { kindOf } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
+import type { ExchangeObserver } from '../http/exchange-record.ts'
 import type { Endpoint, HttpSession, ServerHandle } from '../http/session.ts'
 
-import type { ArgsOf, Declaration, Method } from './declaration.ts'
+import type { ArgsOf, Below, Declaration, Merged, Method, NoDeclaration } from './declaration.ts'
 import type { Logger } from './logger.ts'
-import type { BeforeSend, Middleware } from './middleware.ts'
-import type { RouteListing } from './route-table.ts'
+import type { BeforeSend } from './middleware.ts'
+import type { Usable } from './policy.ts'
+import type { RouteListing } from './route-listing.ts'
 
 export type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => unknown
 
-/** `mapGet` and its like. */
-export interface MapMethod<Host> {
-  <const P extends string>(path: P, handler: InlineHandler<P, Record<never, never>>): Host
-  <const P extends string, const D extends Declaration<D>>(path: P, declaration: D, handler: InlineHandler<P, D>): Host
-}
-
-/** `map`: like `mapGet`, for the method that is named first, or null for any. */
-export interface MapAny<Host> {
-  <const P extends string>(method: Method | null, path: P, handler: InlineHandler<P, Record<never, never>>): Host
+/** `mapGet` and its like. `Prefix` and `Outer` are the path and the declaration of a group around the routes. */
+export interface MapMethod<Host, Prefix extends string = '', Outer = NoDeclaration> {
+  <const P extends string>(path: P, handler: InlineHandler<Below<Prefix, P>, Outer>): Host
   <const P extends string, const D extends Declaration<D>>(
-    method: Method | null,
     path: P,
-    declaration: D,
-    handler: InlineHandler<P, D>,
+    declaration: D & Declaration<D>,
+    handler: InlineHandler<Below<Prefix, P>, Merged<Outer, D>>,
   ): Host
 }
 
-/** What a module is installed on: any `HttpServer`. */
+/** `map`: like `mapGet`, for the method that is named first, or null for any. */
+export interface MapAny<Host, Prefix extends string = '', Outer = NoDeclaration> {
+  <const P extends string>(method: Method | null, path: P, handler: InlineHandler<Below<Prefix, P>, Outer>): Host
+  <const P extends string, const D extends Declaration<D>>(
+    method: Method | null,
+    path: P,
+    declaration: D & Declaration<D>,
+    handler: InlineHandler<Below<Prefix, P>, Merged<Outer, D>>,
+  ): Host
+}
+
+/** What a module is installed on: an `HttpServer`, or a group of its routes. */
 export interface ModuleHost extends ServerHandle {
   /** Where to report errors that no client is told of; null: nowhere. */
   readonly logger: Logger | null
   /** Where it listens, in the order of `listen`; empty unless it does. */
   readonly endpoints: readonly Endpoint[]
+  /** The path before those of the routes that are mapped here. Empty for a server. */
+  readonly prefix: string
+  /** Of a group: those in it. */
   readonly routes: readonly RouteListing[]
   readonly map: MapAny<ModuleHost>
   readonly mapGet: MapMethod<ModuleHost>
@@ -41,10 +50,13 @@ export interface ModuleHost extends ServerHandle {
   readonly mapPut: MapMethod<ModuleHost>
   readonly mapPatch: MapMethod<ModuleHost>
   readonly mapDelete: MapMethod<ModuleHost>
-  /** Adds a middleware inside those that are there already. */
-  use(middleware: Middleware): ModuleHost
+  readonly mapQuery: MapMethod<ModuleHost>
+  /** Adds a middleware or a policy inside those that are there already. */
+  use(usable: Usable): ModuleHost
   /** Adds what runs on each answer just before it is sent, after those that are there already. */
   beforeSend(hook: BeforeSend): ModuleHost
+  /** Adds an observer, after those that are there already. */
+  observe(observer: ExchangeObserver): ModuleHost
 }
 
 /** A part that is added to a server with `useModule`: it maps routes, and adds middleware and hooks. */

@@ -63,7 +63,7 @@ function replyWithObject(exchange: Exchange, result: object): OutgoingResponse |
   if (result instanceof ArrayBuffer) return response.body(new Uint8Array(result))
   if (ArrayBuffer.isView(result)) return response.body(new Uint8Array(result.buffer, result.byteOffset, result.byteLength))
   if (isWebResponse(result)) return copyWebResponse(response, result)
-  if (hasNoJson(result)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(result)}, of which JSON says nothing`)
+  if (hasNoJson(result)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(result)} has no JSON form`)
   return response.json(result)
 }
 

@@ -4,81 +4,97 @@ import { WeirError } from '../base/errors.ts'
 import { hostName } from '../base/host-name.ts'
 import type { RequestHead } from '../http/application.ts'
 import type { RouteMatch } from '../http/route-info.ts'
-import { Matcher } from '../routing/matcher.ts'
-import type { AnySchema } from '../schema/standard.ts'
+import type { Match } from '../routing/method-table.ts'
 
+import { EndpointMatcher } from './endpoint-matcher.ts'
 import type { Route } from './route.ts'
-
-/** A route, as `server.routes` lists it: for documents and for people. */
-export interface RouteListing {
-  /** Null: any method. */
-  readonly method: string | null
-  /** The full template: `/api/user/:id`. */
-  readonly path: string
-  readonly host: string | null
-  /** Null: every endpoint. */
-  readonly endpoint: string | null
-  readonly bindings: Readonly<Record<string, AnySchema>>
-  readonly metadata: Readonly<Record<string, unknown>>
-}
-
-const NO_ROUTE: RouteMatch = Object.freeze({ route: null, values: Object.freeze([]) })
+import { type Composer, commonScope, Scope } from './scope.ts'
 
 export class RouteTable {
-  #matcher = new Matcher<Route>()
-  /** Routes of named endpoints, by the name. Null until there is one. */
-  #named: Map<string, Matcher<Route>> | null = null
-  /** The names that there are, once that is known. */
+  /** The level of the server, around all others. */
+  readonly root = new Scope(null, 'server', '')
+  #matcher = new EndpointMatcher()
+  #fallbacks = new EndpointMatcher()
+  /** The names of the server's endpoints, once they are known. */
   #endpointNames: ReadonlySet<string> | null = null
   readonly #routes: Route[] = []
-  /** Whether some route asks for the host: else nobody works it out. */
+  readonly #fallbackRoutes: Route[] = []
+  /** Whether some route is bound to a host: otherwise nobody works it out. */
   #hasHosts = false
+  /** Whether some route is in a group: otherwise what has no route is the server's. */
+  #hasGroups = false
 
-  /** @throws WEIR_ROUTE_CLASH when another route claims the same requests, WEIR_ROUTE_DECLARATION for an endpoint that there is not */
+  /** @throws WEIR_ROUTE_CLASH when another route claims the same requests, WEIR_ROUTE_DECLARATION for an endpoint that does not exist */
   add(route: Route): void {
     if (this.#endpointNames !== null) checkEndpoint(route, this.#endpointNames)
-    this.#matcherOf(route.endpoint).add(route.method, route.template, route.host, route)
+    this.#matcher.add(route)
     this.#routes.push(route)
-    if (route.host !== null) this.#hasHosts = true
+    this.#note(route)
   }
 
-  /** All of them, or none. @throws WEIR_ROUTE_CLASH */
+  /** All of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
   addAll(routes: readonly Route[]): void {
     const before = this.#routes.length
     try {
       for (const route of routes) this.add(route)
     } catch (error) {
       const kept = this.#routes.splice(0).slice(0, before)
-      this.#matcher = new Matcher()
-      this.#named = null
+      this.#matcher = new EndpointMatcher()
       for (const route of kept) this.add(route)
       throw error
     }
   }
 
-  #matcherOf(endpoint: string | null): Matcher<Route> {
-    if (endpoint === null) return this.#matcher
-    this.#named ??= new Map()
-    const known = this.#named.get(endpoint) ?? new Matcher<Route>()
-    this.#named.set(endpoint, known)
-    return known
+  /** Routes for paths that no other route has. All of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
+  addFallbacks(routes: readonly Route[]): void {
+    if (this.#endpointNames !== null) for (const route of routes) checkEndpoint(route, this.#endpointNames)
+    const matcher = new EndpointMatcher()
+    for (const route of [...this.#fallbackRoutes, ...routes]) matcher.add(route)
+    this.#fallbacks = matcher
+    this.#fallbackRoutes.push(...routes)
+    for (const route of routes) this.#note(route)
+  }
+
+  #note(route: Route): void {
+    if (route.host !== null) this.#hasHosts = true
+    if (route.scope.parent !== this.root) this.#hasGroups = true
   }
 
   /** From now on the endpoints are known. @throws WEIR_ROUTE_DECLARATION for a route of any other: nobody would ever reach it */
   checkEndpoints(names: ReadonlySet<string>): void {
-    for (const route of this.#routes) checkEndpoint(route, names)
+    for (const route of [...this.#routes, ...this.#fallbackRoutes]) checkEndpoint(route, names)
     this.#endpointNames = names
   }
 
-  /** Routes of the endpoint itself come first, as those of a host do. @param endpoint its name, null where it has none */
+  /** How middleware and routes become one function. */
+  composeWith(compose: Composer): void {
+    this.root.composeWith(compose)
+    this.recompose()
+  }
+
+  /** A level has another policy or hook: it applies to all routes there. */
+  recompose(): void {
+    for (const route of this.#routes) route.recompose()
+    for (const route of this.#fallbackRoutes) route.recompose()
+  }
+
+  /** Routes of the endpoint itself come first, then those of all endpoints. @param endpoint its name; null if it has none */
   find(head: RequestHead, endpoint: string | null): RouteMatch {
     const host = this.#hasHosts ? hostName(head.host) : ''
-    const own = endpoint === null || this.#named === null ? undefined : this.#named.get(endpoint)
-    const match = own?.find(head.method, head.path, host) ?? this.#matcher.find(head.method, head.path, host)
-    if (match === null) return NO_ROUTE
-    // The path keeps `%2F`, so that it has the segments of the URL; a value is decoded to its end.
-    if (match.values.length === 0 || !/%2f/i.test(head.rawPath)) return match
-    return { route: match.route, values: rawValues(match.route, match.values, head.rawPath) }
+    const match = this.#matcher.find(head.method, head.path, host, endpoint)
+    return match === null ? this.#findOther(head, host, endpoint) : withWholeValues(match, head)
+  }
+
+  /**
+   * What applies where no route answers: for a path that has routes for other methods, whatever all of these are in; otherwise a fallback, or
+   * the server.
+   */
+  #findOther(head: RequestHead, host: string, endpoint: string | null): RouteMatch {
+    if (!this.#hasGroups && this.#fallbackRoutes.length === 0) return this.root.noRoute
+    const others = this.#matcher.routesAt(head.path, host, endpoint)
+    if (others.length > 0) return commonScope(others.map(({ scope }) => scope.parent!)).noRoute
+    const fallback = this.#fallbacks.find(head.method, head.path, host, endpoint)
+    return fallback === null ? this.root.noRoute : withWholeValues(fallback, head)
   }
 
   /**
@@ -89,7 +105,7 @@ export class RouteTable {
     const routed =
       path === '*'
         ? this.#routes.filter((route) => route.endpoint === null || route.endpoint === endpoint).map((route) => route.method ?? '')
-        : [this.#matcher, this.#named?.get(endpoint ?? '')].flatMap((matcher) => matcher?.methodsFor(path, hostName(host)) ?? [])
+        : this.#matcher.methodsFor(path, hostName(host), endpoint)
     const methods = new Set([...routed, ...others])
     if (methods.size === 0 && path !== '*') return []
     if (methods.has('GET')) methods.add('HEAD')
@@ -98,15 +114,14 @@ export class RouteTable {
     return [...methods].sort()
   }
 
-  list(): RouteListing[] {
-    return this.#routes.map(({ method, template, host, endpoint, bindings, metadata }) => ({
-      method,
-      path: template.text,
-      host,
-      endpoint,
-      bindings,
-      metadata,
-    }))
+  /** What that path accepts as a query (RFC 10008 §3); null where no route answers QUERY. */
+  acceptQueryFor(path: string, host: string, endpoint: string | null): string | null {
+    return this.#matcher.find('QUERY', path, hostName(host), endpoint)?.route.acceptQuery ?? null
+  }
+
+  /** The routes at a level and within, in the order in which they were mapped. Without fallbacks. */
+  routesIn(scope: Scope): readonly Route[] {
+    return scope.parent === null ? this.#routes : this.#routes.filter((route) => route.scope.lineage.includes(scope))
   }
 }
 
@@ -115,6 +130,12 @@ function checkEndpoint({ label, source, endpoint }: Route, names: ReadonlySet<st
   const known =
     names.size === 0 ? 'no entry of "listen" has a name' : `"listen" has ${[...names].map((name) => JSON.stringify(name)).join(', ')}`
   throw new WeirError('WEIR_ROUTE_DECLARATION', `${label} (${source}) is for endpoint ${JSON.stringify(endpoint)}, and ${known}`)
+}
+
+/** The path keeps `%2F`, so that it has the segments of the URL; a value is decoded to its end. */
+function withWholeValues(match: Match<Route>, { rawPath }: RequestHead): RouteMatch {
+  if (match.values.length === 0 || !/%2f/i.test(rawPath)) return match
+  return { route: match.route, values: rawValues(match.route, match.values, rawPath) }
 }
 
 /** Values of single segments, read again from the raw path; a rest keeps its `%2F`, because it is a path itself. */

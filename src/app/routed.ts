@@ -2,6 +2,7 @@
 // has `Symbol.metadata`, and a method may be inherited or overridden.
 
 import type { Controller } from './controller.ts'
+import type { GroupOptions } from './declaration.ts'
 
 /** A route as it was declared on a method, before any prefix. */
 export interface DeclaredRoute {
@@ -11,12 +12,19 @@ export interface DeclaredRoute {
   readonly declaration: object
 }
 
+/** What a class was declared with. */
+export interface DeclaredClass {
+  readonly prefix: string
+  /** Options and policies for all its routes. */
+  readonly declaration: GroupOptions
+}
+
 type AnyMethod = (...args: never[]) => unknown
 type AnyClass = abstract new (...args: never[]) => Controller
 
 const byMethod = new WeakMap<AnyMethod, DeclaredRoute[]>()
 const byTable = new WeakMap<AnyClass, ReadonlyMap<string, readonly DeclaredRoute[]>>()
-const prefixes = new WeakMap<AnyClass, string>()
+const classes = new WeakMap<AnyClass, DeclaredClass>()
 const routedClasses = new Set<AnyClass>()
 
 /** Notes a route on a method. Decorators run from the last to the first, so each is put in front. */
@@ -26,14 +34,14 @@ export function declareOnMethod(method: AnyMethod, route: DeclaredRoute): void {
   else routes.unshift(route)
 }
 
-export function declareOnClass(target: AnyClass, prefix: string): void {
-  prefixes.set(target, prefix)
+export function declareOnClass(target: AnyClass, declared: DeclaredClass): void {
+  classes.set(target, declared)
   routedClasses.add(target)
 }
 
-export function declareTable(target: AnyClass, prefix: string, table: ReadonlyMap<string, readonly DeclaredRoute[]>): void {
+export function declareTable(target: AnyClass, declared: DeclaredClass, table: ReadonlyMap<string, readonly DeclaredRoute[]>): void {
   byTable.set(target, table)
-  declareOnClass(target, prefix)
+  declareOnClass(target, declared)
 }
 
 /** The routed classes that derive from `base`, or are it, in the order in which they were declared. */
@@ -43,11 +51,20 @@ export function routedSubclasses(base: AnyClass): AnyClass[] {
 
 /** The prefix of the class, or the nearest one that it inherits. */
 export function prefixOf(target: AnyClass): string {
+  return declaredClasses(target).at(-1)?.declared.prefix ?? ''
+}
+
+/**
+ * The declarations of the classes that it extends, the base class first, and its own. A derived class that has a prefix of its own still has
+ * the policies of its base class.
+ */
+export function declaredClasses(target: AnyClass): { readonly name: string; readonly declared: DeclaredClass }[] {
+  const found: { name: string; declared: DeclaredClass }[] = []
   for (const one of lineage(target)) {
-    const prefix = prefixes.get(one)
-    if (prefix !== undefined) return prefix
+    const declared = classes.get(one)
+    if (declared !== undefined) found.unshift({ name: one.name, declared })
   }
-  return ''
+  return found
 }
 
 /**

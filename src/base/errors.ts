@@ -43,7 +43,7 @@ export class WeirError extends HttpError {
   }
 }
 
-/** Whose fault an error is, where it is one of weir's; else null. Safe for whatever a handler has thrown, which may throw in turn when it is looked at. */
+/** Whose fault one of weir's errors is; null for any other value. Safe for a thrown object whose own members throw. */
 export function faultOf(error: unknown): Fault | null {
   try {
     return error instanceof WeirError ? error.fault : null
@@ -101,13 +101,13 @@ export class BodyNotBufferedError extends WeirError {
 export class BodyAlreadyReadError extends WeirError {
   override readonly name = 'BodyAlreadyReadError'
 
-  /** @param why what stands in the way, where that is not plain */
+  /** @param why the reason, if `member` does not make it clear */
   constructor(member: string, why?: string) {
     super('WEIR_BODY_ALREADY_READ', why === undefined ? member : `${member}: ${why}`)
   }
 }
 
-/** A member of the body was used after the handler had settled and its result had been read. Copy what you need for longer. */
+/** A member that reads the body was used after the handler had settled and its result had been read. Copy what you need for longer. */
 export class RequestExpiredError extends WeirError {
   override readonly name = 'RequestExpiredError'
 
@@ -130,8 +130,10 @@ export interface BindingFailure {
   /** Name of the parameter, or path of the property (`address.city`). */
   readonly name: string
   readonly in: 'route' | 'query' | 'body'
+  /** JSON Pointer (RFC 6901) to the property of a body: `/address/city`, empty for the whole body. */
+  readonly pointer?: string
   readonly expected: string
-  /** The text that came, shortened to 100 characters; absent when nothing came, `(not shown)` of a secret. */
+  /** The text that was received, shortened to 100 characters; absent when nothing was received, `(not shown)` for a secret. */
   readonly actual?: string
 }
 

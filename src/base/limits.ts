@@ -54,7 +54,7 @@ export interface Timeouts {
   /** How long a body may take before `minBodyRate` applies. Default 5 s. */
   readonly bodyGracePeriod: number
   /**
-   * How long the handler of a request may work, from the end of the head until it has settled. Time in which the server waits for the client's
+   * How long gates and the handler of a request may work, from the end of the head until it has settled. Time in which the server waits for the client's
    * body is not counted. Default `null`; a route may set its own. When exceeded: 503, and `request.signal` aborts.
    */
   readonly requestTimeout: number | null

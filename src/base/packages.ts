@@ -8,13 +8,16 @@ export function requirePackage<T>(name: string): T {
   return process.getBuiltinModule('node:module').createRequire(import.meta.url)(name) as T
 }
 
-/** @throws WEIR_PACKAGE_MISSING with the command that installs the package */
-export function requireOptionalPackage<T>(name: string): T {
+/**
+ * @param install what the command of the error installs, if the caller needs more than this package
+ * @throws WEIR_PACKAGE_MISSING with that command
+ */
+export function requireOptionalPackage<T>(name: string, install = name): T {
   try {
     return requirePackage<T>(name)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
-    throw new WeirError('WEIR_PACKAGE_MISSING', `npm install ${name}`, error)
+    throw new WeirError('WEIR_PACKAGE_MISSING', `npm install ${install}`, error)
   }
 }
 

@@ -2,12 +2,13 @@
 
 import { parseMediaType } from './media-type.ts'
 
-// 1 to 70 bchars, the last one not a space, or token characters: `$`, `*`, `#` and others are no bchars, but need no quotes, and clients use them.
+// 1 to 70 bchars, of which the last is not a space, or token characters: `$`, `*`, `#` and others are not bchars, but clients use them, and
+// they need no quotes.
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=?!#$%&*^`|~ ]{0,69}[0-9A-Za-z'()+_,\-./:=?!#$%&*^`|~]$/
 
 /**
- * The boundary that a `Content-Type` gives, or null when the value is not exactly `multipart/form-data` (in any case), does not follow
- * the grammar, has no boundary, has two, or has one that cannot be.
+ * The boundary in a `Content-Type`. Null when the type is not `multipart/form-data` (in any case), the value does not follow the grammar,
+ * or it has no boundary, two of them, or an invalid one.
  */
 export function boundaryOf(contentType: string): string | null {
   const mediaType = parseMediaType(contentType)

@@ -5,7 +5,7 @@ import { charsetOf, decodeText } from './charset.ts'
 
 const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
 
-test('the labels of UTF-8 and of windows-1252 are known, whatever their case; no other is', () => {
+test('only the labels of UTF-8 and windows-1252 are known, in any case', () => {
   for (const label of [undefined, 'utf-8', 'UTF-8', 'utf8']) assert.equal(charsetOf(label), 'utf-8')
   for (const label of ['ISO-8859-1', 'iso8859-1', 'Latin1', 'US-ASCII', 'windows-1252', 'CP1252'])
     assert.equal(charsetOf(label), 'windows-1252')
@@ -13,7 +13,7 @@ test('the labels of UTF-8 and of windows-1252 are known, whatever their case; no
     assert.equal(charsetOf(label), null)
 })
 
-test('windows-1252 is latin1 but for 0x80 to 0x9F, which stand for what the Encoding standard says', () => {
+test('windows-1252 is Latin-1 except for 0x80 to 0x9F, which the Encoding standard defines', () => {
   const text = decodeText(every, 0, 256, 'windows-1252')
   assert.equal(text.length, 256)
   const expected =
@@ -25,7 +25,7 @@ test('windows-1252 is latin1 but for 0x80 to 0x9F, which stand for what the Enco
   for (let byte = 0; byte < 256; byte++) if (byte < 0x80 || byte > 0x9f) assert.equal(text.charCodeAt(byte), byte)
 })
 
-test('UTF-8 keeps what it is', () => {
+test('UTF-8 is decoded unchanged', () => {
   const bytes = Buffer.from('xJürgenx')
   assert.equal(decodeText(bytes, 1, bytes.length - 1, 'utf-8'), 'Jürgen')
   assert.equal(decodeText(every, 0xfc, 0xfd, 'utf-8'), '\ufffd')

@@ -1,8 +1,8 @@
 // How the text of a form is encoded: UTF-8, unless the client says windows-1252.
 //
-// Under that name, and under those of ISO-8859-1 and US-ASCII, browsers read and write windows-1252 (https://encoding.spec.whatwg.org/#names-and-labels),
-// which differs from ISO-8859-1 only in 0x80 to 0x9F. Others are not read: to guess at them would change the text, and encodings that are not
-// supersets of ASCII would let names and values pass for others.
+// Under that name, and under those of ISO-8859-1 and US-ASCII, browsers read and write windows-1252
+// (https://encoding.spec.whatwg.org/#names-and-labels), which differs from ISO-8859-1 only in 0x80 to 0x9F. Other encodings are not
+// supported: guessing would change the text, and with encodings that are not supersets of ASCII one name or value could pass for another.
 
 import type { Buffer } from 'node:buffer'
 
@@ -30,16 +30,16 @@ const WINDOWS_1252: ReadonlySet<string> = new Set([
   'x-cp1252',
 ])
 
-/** What 0x80 to 0x9F stand for. */
+/** The characters for 0x80 to 0x9F. */
 const C1 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
 
-/** @param label a `charset` parameter, or undefined without one @returns null for an encoding that is not read */
+/** @param label a `charset` parameter, or undefined @returns null for an unsupported encoding */
 export function charsetOf(label: string | undefined): Charset | null {
   if (label === undefined || UTF_8.test(label)) return 'utf-8'
   return WINDOWS_1252.has(label.toLowerCase()) ? 'windows-1252' : null
 }
 
-/** The bytes `[from, to)` as text; what is not UTF-8 becomes U+FFFD. */
+/** Decodes the bytes `[from, to)`. Bytes that are not UTF-8 become U+FFFD. */
 export function decodeText(bytes: Buffer, from: number, to: number, charset: Charset): string {
   if (charset === 'utf-8') return bytes.toString('utf8', from, to)
   return bytes.toString('latin1', from, to).replace(/[\x80-\x9f]/g, (one) => C1[one.charCodeAt(0) - 0x80]!)

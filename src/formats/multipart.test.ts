@@ -143,7 +143,7 @@ const CASES: readonly (readonly [says: string, body: string, parts: readonly str
 ]
 
 for (const [says, body, parts, outcome, open] of CASES) {
-  test(`${outcome === 'whole' ? 'reads' : 'refuses'} ${says}, however it is cut`, () => {
+  test(`${outcome === 'whole' ? 'reads' : 'refuses'} ${says}, however it is split`, () => {
     const expected: Log = { parts: [...parts], open: open ?? null, outcome }
     assert.deepEqual(read(body), expected)
     assert.deepEqual(read(body, { cuts: eachByte(body) }), expected)
@@ -152,7 +152,7 @@ for (const [says, body, parts, outcome, open] of CASES) {
   })
 }
 
-test('names come in UTF-8', () => {
+test('names are UTF-8', () => {
   const body = Buffer.from(`--b\r\nContent-Disposition: form-data; name="é"; filename="日本"\r\n\r\n1\r\n--b--`)
   assert.deepEqual(read(body).parts, ['é<日本>=1'])
 })
@@ -165,13 +165,13 @@ test('a limit of N parts allows N and refuses N + 1 before its head is read', ()
   assert.equal(read('--b\r\n', { limits: { maxParts: 0 } }).outcome, 'maxParts')
 })
 
-test('a limit of N header lines allows N and refuses N + 1, in each part anew', () => {
+test('a limit of N header lines allows N and refuses N + 1, separately for each part', () => {
   const form = `--b\r\nX:\r\n${FIELD}\r\n1\r\n--b\r\nX:\r\n${FIELD}\r\n--b--`
   assert.equal(read(form, { limits: { maxPartHeaders: 2 } }).outcome, 'whole')
   assert.equal(read(form, { limits: { maxPartHeaders: 1 } }).outcome, 'maxPartHeaders')
 })
 
-test('a limit of N bytes of header lines allows N and refuses N + 1, in each part anew, as soon as it is clear', () => {
+test('a limit of N bytes of header lines allows N and refuses N + 1, separately for each part, as soon as it is exceeded', () => {
   const form = `--b\r\nX: 1\r\n${FIELD}\r\n1\r\n--b\r\nX: 1\r\n${FIELD}\r\n--b--`
   const size = `X: 1\r\n${FIELD}`.length
   assert.equal(read(form, { limits: { maxPartHeaderSize: size } }).outcome, 'whole')
@@ -183,7 +183,7 @@ test('a limit of N bytes of header lines allows N and refuses N + 1, in each par
   assert.equal(read(long(room + 1)).outcome, 'maxPartHeaderSize')
 })
 
-test('heads come out as they were sent, form after form, though those that came before are remembered', () => {
+test('heads are read as they were sent, form after form, although earlier ones are remembered', () => {
   const name = (i: number): string => `field ${i}`
   const received = Buffer.alloc(100) // used again for each form
   for (const i of Array.from({ length: 900 }, (_, i) => (i * i) % 300)) {
@@ -198,7 +198,7 @@ test('a line that was a field in one form is refused where it is the delimiter',
   assert.equal(read(form('c'), { boundary: 'c' }).outcome, 'WEIR_MULTIPART_DELIMITER')
 })
 
-test('data is handed out as a view of the chunk before its part is complete', () => {
+test('data is delivered as a view of the chunk before its part is complete', () => {
   const chunk = Buffer.from(`${HEAD}data\r`)
   const given: unknown[] = []
   const parser = new MultipartParser('b', {
@@ -212,7 +212,7 @@ test('data is handed out as a view of the chunk before its part is complete', ()
   assert.deepEqual(given[1], [false, '\r'])
 })
 
-test('after false, push says how much it has consumed', () => {
+test('after false, push returns how much it has consumed', () => {
   const body = Buffer.from(`${HEAD}12\r\n--b--`)
   const events: string[] = []
   const note = (event: string): boolean => events.push(event) < 0
@@ -230,7 +230,7 @@ test('after false, push says how much it has consumed', () => {
   parser.finish()
 })
 
-test('what a callback throws ends the parse with that', () => {
+test('an error of a callback ends the parse with that error', () => {
   const failure = new Error('no')
   const parser = new MultipartParser('b', {
     partBegin: () => {
@@ -243,7 +243,7 @@ test('what a callback throws ends the parse with that', () => {
     assert.throws(call, failure)
 })
 
-test('a boundary that cannot be one is the caller’s mistake', () => {
+test('an invalid boundary is an error of the caller', () => {
   const handler = { partBegin: () => true, partData: () => true, partEnd: () => true }
   for (const boundary of ['', 'a ', 'a\r\n', 'é', 'x'.repeat(71)]) assert.throws(() => new MultipartParser(boundary, handler), RangeError)
 })
@@ -260,7 +260,7 @@ function bodyOf(boundary: string): fc.Arbitrary<string> {
   return fc.array(piece, { maxLength: 14 }).map((pieces) => `--${boundary}\r\n${FIELD}\r\n${pieces.join('')}`)
 }
 
-test('any bytes come to exactly one end, whatever the cuts and pauses', () => {
+test('any bytes lead to exactly one end, however they are split and paused', () => {
   const boundary = fc.constantFrom('b', '--', '----WebKitFormBoundary7MA4YWxkTrZu0gWq')
   const cases = boundary.chain((text) => fc.tuple(fc.constant(text), bodyOf(text), fc.array(fc.nat()), fc.infiniteStream(fc.boolean())))
   fc.assert(

@@ -1,16 +1,17 @@
-// multipart/form-data: bytes in, parts out (RFC 7578, RFC 2046 §5.1). No sockets, no promises; the same bytes give the same events
-// however they are cut.
+// multipart/form-data: bytes in, parts out (RFC 7578, RFC 2046 §5.1). No sockets, no promises; the same bytes, however they are split,
+// produce the same events.
 //
-// Data is handed out as ranges of the pushed chunk, before its part is complete and without a copy. Only the beginning of a delimiter
-// at the end of a chunk waits for the next one; as it equals the delimiter, nothing is kept but its length.
+// Data is delivered as ranges of the pushed chunk, without a copy and before its part is complete. Only the beginning of a delimiter at the
+// end of a chunk waits for the next one. Its bytes equal those of the delimiter, so only its length is kept.
 //
-// Every byte is judged. How RFC 2046 is read where readers differ:
+// Every byte is checked. RFC 2046 is interpreted as follows where readers differ:
 // - A line that begins with `--boundary` is a delimiter (§5.1.1: it is enough that the boundary appears in its entirety after CRLF). It
-//   goes on with `--`, or with padding (SP, HTAB) and CRLF. Anything else is refused, also in the preamble: to read it as data would let
-//   two readers see two different forms.
+//   must continue with `--`, or with padding (SP, HTAB) and CRLF. Anything else is refused, also in the preamble: if it were read as data,
+//   two readers could see two different forms.
 // - A `--boundary` in the preamble that is not at the start of a line, or follows a bare LF, is refused (see preamble.ts).
-// - The CRLF before a delimiter may be the one that ends a part's empty header line: that part is empty (so do Go and RFC 2046's grammar).
-// - Preamble and epilogue are dropped. `--boundary--` ends the form, whatever follows; a form may have no parts, as browsers send it.
+// - The CRLF before a delimiter may be the one that ends a part's empty header line: that part is empty (as in Go and RFC 2046's grammar).
+// - Preamble and epilogue are discarded. `--boundary--` ends the form, whatever follows. A form may have no parts: browsers send such
+// forms.
 // - Line ends are CRLF. A bare CR or LF in a part's head, a folded line and NUL are refused; names are UTF-8 or refused.
 
 import { Buffer, isUtf8 } from 'node:buffer'
@@ -26,29 +27,29 @@ import { Preamble } from './preamble.ts'
 
 /** A limit of N allows N and refuses N + 1 with a `PayloadTooLargeError` that names it. */
 export interface MultipartLimits {
-  /** Parts of one form, fields and files alike. Default 200. Counted before anything is made for them. */
+  /** Number of parts in the form: fields and files together. Default 200. A part is counted before anything is created for it. */
   readonly maxParts: number
-  /** Header lines of one part with their line ends, in bytes; the empty line is not counted. Default 16 KiB. */
+  /** Size of the header lines of one part, in bytes, with their line ends but without the empty line. Default 16 KiB. */
   readonly maxPartHeaderSize: number
-  /** Header lines of one part. Default 32. */
+  /** Number of header lines of one part. Default 32. */
   readonly maxPartHeaders: number
 }
 
 export const DEFAULT_MULTIPART_LIMITS: MultipartLimits = { maxParts: 200, maxPartHeaderSize: 16 * 1024, maxPartHeaders: 32 }
 
 /**
- * Takes the events of one form: for each part `partBegin`, any number of `partData`, `partEnd`. Each returns whether to go on; after
- * false, `push` returns to whoever feeds the parser. What a callback throws goes through `push` and ends the parse.
+ * Receives the events of one form: for each part `partBegin`, any number of `partData`, `partEnd`. Each returns whether to continue; after
+ * false, `push` returns to its caller. An error that a callback throws ends the parse, and `push` throws it.
  */
 export interface PartHandler {
   partBegin(head: PartHead): boolean
   /** The next bytes of the part: `bytes` from `start` to `end`, at least one. Valid as long as the pushed chunk is. */
   partData(bytes: Uint8Array, start: number, end: number): boolean
-  /** The part is whole. Never called for a part that is cut short or followed by something malformed. */
+  /** The part is complete. Never called for a part that is truncated or followed by something malformed. */
   partEnd(): boolean
 }
 
-/** Nothing has come but the beginning of the first delimiter. */
+/** Nothing has arrived except the beginning of the first delimiter. */
 const START = 0
 const DATA = 1
 const PREAMBLE = 2
@@ -80,11 +81,11 @@ export class MultipartParser {
   #paused = false
   #partCount = 0
 
-  /** How many bytes of a delimiter the bytes read last are. */
+  /** How many of the bytes read last match the beginning of a delimiter. */
   #matched = LINE_END_LENGTH
-  /** How many of them are no data in case it is no delimiter. */
+  /** How many of them are not data if it turns out not to be a delimiter. */
   #assumed = LINE_END_LENGTH
-  /** Null while the body may begin with its first delimiter, as nearly all do. */
+  /** Null while the body may begin with its first delimiter, as nearly all bodies do. */
   #preamble: Preamble | null = null
 
   /** The header line that is being read, without its line end. */
@@ -93,13 +94,13 @@ export class MultipartParser {
   /** All bytes of the line or-ed together: below 0x80 it is ASCII. */
   #lineBits = 0
   #lines: string[] = []
-  /** Where in the chunk the head begins that is being read; -1 when it began in an earlier one. */
+  /** Index in the chunk at which the current head begins; -1 if it began in an earlier chunk. */
   #headStart = -1
   /** Bytes of the lines in `#lines`, line ends included. */
   #headSize = 0
 
   /**
-   * @param boundary as `boundaryOf` gives it
+   * @param boundary as `boundaryOf` returns it
    * @throws RangeError when `boundary` cannot be one (RFC 2046 §5.1.1)
    */
   constructor(boundary: string, handler: PartHandler, limits: MultipartLimits = DEFAULT_MULTIPART_LIMITS) {
@@ -113,10 +114,10 @@ export class MultipartParser {
   /**
    * Reads `chunk` from `start` to `end` and calls the handler.
    *
-   * @returns how many bytes were consumed: all of them, unless a callback returned false. Then push the rest again to go on, also when
-   *   the count is 0; when nothing is left, the next chunk goes on.
-   * @throws PayloadTooLargeError for a limit, WEIR_MULTIPART_DELIMITER, WEIR_MULTIPART_HEADER_SYNTAX, WEIR_MULTIPART_PART_NAME,
-   *   WEIR_MULTIPART_ENCODING, and whatever a callback throws. From then on every call throws the same again.
+   * @returns how many bytes were consumed: all of them, unless a callback returned false. To continue then, push the rest again, even if
+   *   the count is 0; if nothing is left, push the next chunk.
+   * @throws PayloadTooLargeError when a limit is exceeded, WEIR_MULTIPART_DELIMITER, WEIR_MULTIPART_HEADER_SYNTAX,
+   *   WEIR_MULTIPART_PART_NAME, WEIR_MULTIPART_ENCODING, and whatever a callback throws. From then on every call throws the same error.
    */
   push(chunk: Uint8Array, start: number = 0, end: number = chunk.length): number {
     if (this.#state === FAILED) throw this.#failure
@@ -139,7 +140,7 @@ export class MultipartParser {
     return at - start
   }
 
-  /** The body has ended. @throws WEIR_MULTIPART_TRUNCATED unless its close delimiter was read, or again what `push` threw */
+  /** The body has ended. @throws WEIR_MULTIPART_TRUNCATED unless the close delimiter was read, or the error that `push` threw */
   finish(): void {
     if (this.#state === EPILOGUE) return
     if (this.#state !== FAILED) {
@@ -149,7 +150,7 @@ export class MultipartParser {
     throw this.#failure
   }
 
-  /** What stands before the first delimiter is dropped. Returns where it stopped. */
+  /** Discards everything before the first delimiter. Returns where it stopped. */
   #readPreamble(chunk: Uint8Array, at: number, end: number): number {
     const found = this.#preamble!.end(chunk, at, end)
     if (found === -1) return end
@@ -158,7 +159,7 @@ export class MultipartParser {
     return found
   }
 
-  /** Data, up to a delimiter or as far as it is clear that there is none; at the start, the first delimiter. Returns where it stopped. */
+  /** Reads data up to a delimiter, or as far as there certainly is none; at the start, the first delimiter. Returns where it stopped. */
   #readContent(chunk: Uint8Array, at: number, end: number): number {
     const needle = this.#search.needle
     if (this.#matched > 0) {
@@ -178,7 +179,7 @@ export class MultipartParser {
         this.#preamble = new Preamble(needle.subarray(LINE_END_LENGTH), matched - LINE_END_LENGTH)
         return at
       }
-      // It was no delimiter, and what was read of it cannot begin another: its only CR is its first byte.
+      // It was not a delimiter, and the bytes read cannot begin another one: their only CR is the first byte.
       const assumed = this.#assumed
       this.#matched = 0
       this.#assumed = 0
@@ -202,7 +203,7 @@ export class MultipartParser {
     if (start < end) this.#paused = !this.#handler.partData(bytes, start, end)
   }
 
-  /** One byte of what follows `--boundary`: `--`, or padding and CRLF. */
+  /** Reads one byte of what follows `--boundary`: `--`, or padding and CRLF. */
   #readDelimiter(byte: number): void {
     const state = this.#state
     if (state === DELIMITER_LF && byte === LF) {
@@ -223,7 +224,7 @@ export class MultipartParser {
     if (this.#partCount > 0) this.#paused = !this.#handler.partEnd()
   }
 
-  /** The header lines of a part and the empty line behind them. Returns where it stopped. */
+  /** Reads the header lines of a part and the empty line after them. Returns where it stopped. */
   #readHead(chunk: Uint8Array, at: number, end: number): number {
     if (this.#state === LINE) return this.#readLine(chunk, at, end)
     const byte = chunk[at]!

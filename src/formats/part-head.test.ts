@@ -36,7 +36,7 @@ for (const [says, parameters, name, fileName] of NAMES) {
   test(`${says}: ${parameters}`, () => assert.deepEqual(disposition(parameters), { name, fileName, contentType: null, charset: 'utf-8' }))
 }
 
-test('a type is handed on as it was sent; other fields are ignored', () => {
+test('a type is returned as it was sent; other fields are ignored', () => {
   const lines = [
     'X-Other: 1',
     'content-type:  Text/Plain; charset=UTF-8\t',

@@ -1,4 +1,4 @@
-// What a part of a form says about itself: header lines in, name, file name and type out (RFC 7578 §4).
+// Reads the head of a part of a form: header lines in, name, file name and type out (RFC 7578 §4).
 
 import { BACKSLASH, DQUOTE, EQUALS, isBlank, isToken, SEMICOLON, tokenEnd, trimBlanks } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
@@ -10,15 +10,15 @@ import { decodePercent, decodePercentBytes } from './percent.ts'
 export interface PartHead {
   /** Name of the field. May be empty. */
   readonly name: string
-  /** What the client calls the file, or null when it gives no `filename`: then the part is a field. Untrusted; may be empty. */
+  /** The file name that the client sent, or null when there is no `filename`: then the part is a field. Untrusted; may be empty. */
   readonly fileName: string | null
   /** `Content-Type` as it was sent, or null when there is none. RFC 7578 §4.4 reads that as `text/plain`. */
   readonly contentType: string | null
-  /** Of the text of a field; of a file it means nothing. */
+  /** Charset of the text of a field. It has no meaning for a file. */
   readonly charset: Charset
 }
 
-/** A part that names a file, or that is plainly bytes, is a file; any other is a field (RFC 7578 §4.2, §4.4). */
+/** Whether a part is a file: it has a file name, or its type is that of plain bytes. Any other is a field (RFC 7578 §4.2, §4.4). */
 export function isFile({ fileName, contentType }: Pick<PartHead, 'fileName' | 'contentType'>): boolean {
   return fileName !== null || (contentType !== null && /^application\/octet-stream(?=[;\s]|$)/i.test(contentType))
 }
@@ -26,12 +26,12 @@ export function isFile({ fileName, contentType }: Pick<PartHead, 'fileName' | 'c
 /**
  * Reads the header lines of one part, without their line ends.
  *
- * Fields other than the three below are ignored, as RFC 7578 §4.8 has it, once their syntax has been checked. One of the three that
- * comes twice is refused.
+ * Other fields than the three below are ignored (RFC 7578 §4.8), once their syntax has been checked. If one of the three occurs twice, the
+ * part is refused.
  *
- * - `Content-Disposition` has to be `form-data` with a `name`.
- * - `Content-Type` is handed on as it is. The text of a field is in the charset that it says (RFC 7578 §4.4), else in UTF-8. A charset that is
- *   not read here is refused: the text would be another one.
+ * - `Content-Disposition` must be `form-data` with a `name`.
+ * - `Content-Type` is returned unchanged. Its charset is that of the text of a field (RFC 7578 §4.4); the default is UTF-8. An unsupported
+ *   charset is refused, because the text would be decoded wrongly.
  * - `Content-Transfer-Encoding` is deprecated (§4.7). 7bit, 8bit and binary change nothing; any other is refused, not decoded.
  *
  * @throws WEIR_MULTIPART_HEADER_SYNTAX, WEIR_MULTIPART_PART_NAME, WEIR_MULTIPART_ENCODING
@@ -60,7 +60,7 @@ export function readPartHead(lines: readonly string[]): PartHead {
   return readDisposition(disposition, contentType)
 }
 
-/** Whether `word` stands there, whatever its case. Nearly always it is spelled as it is here, and then no string is made to see it. */
+/** Whether the text is `word`, in any case. Nearly always the case is equal too, and then no string is created. */
 function isWord(line: string, from: number, to: number, word: string): boolean {
   return to - from === word.length && (line.startsWith(word, from) || line.slice(from, to).toLowerCase() === word.toLowerCase())
 }
@@ -70,15 +70,15 @@ function twice(field: string): WeirError {
 }
 
 /**
- * `form-data; name="..."; filename="..."`. Values are tokens or quoted strings, no blanks around `=`. None of the three
- * parameters may come twice; others are ignored.
+ * Reads `form-data; name="..."; filename="..."`. Values are tokens or quoted strings, without blanks around `=`. None of the three
+ * parameters may occur twice; others are ignored.
  *
- * RFC 7578 §4.2 forbids `filename*` and browsers never send it. Some clients do, so it is honoured (before `filename`, as in RFC 6266)
- * when it decodes. When it does not, `filename` counts; when there is none, the part is refused: reading it as a field would be a
- * third opinion.
+ * RFC 7578 §4.2 forbids `filename*`, and browsers never send it. Some clients do, so it is used if it can be decoded, and takes precedence
+ * over `filename`, as in RFC 6266. If it cannot be decoded, `filename` is used. If there is none, the part is refused: to read it as a
+ * field would be yet another interpretation.
  */
 function readDisposition(line: string, contentType: string | null): PartHead {
-  // Not cut out of its line: character codes of a slice take V8 twice as long.
+  // The value is not sliced from its line: in V8, reading character codes of a slice takes twice as long.
   const start = skipBlanks(line, line.indexOf(':') + 1)
   let at = tokenEnd(line, start)
   if (!isWord(line, start, at, 'form-data')) throw new WeirError('WEIR_MULTIPART_PART_NAME', 'Content-Disposition is not form-data')
@@ -120,7 +120,7 @@ function textCharset(fileName: string | null, contentType: string | null): Chars
 }
 
 function onlyValue(present: string | null, value: string, isQuoted: boolean): string {
-  if (present !== null) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a parameter of Content-Disposition comes twice')
+  if (present !== null) throw new WeirError('WEIR_MULTIPART_HEADER_SYNTAX', 'a parameter of Content-Disposition occurs twice')
   return isQuoted && value.includes('\\') ? value.replace(/\\(["\\])/g, '$1') : value
 }
 
@@ -130,8 +130,8 @@ function skipBlanks(text: string, at: number): number {
 }
 
 /**
- * Index of the quote that ends a quoted string, or -1. Only `\"` and `\\` are escapes: curl, Go and others write them, while browsers
- * send a backslash as it is, so that `C:\path\x.txt` has to stay what it is.
+ * Index of the quote that ends a quoted string, or -1. Only `\"` and `\\` are escapes: curl, Go and others write them. Browsers send a
+ * backslash unescaped, so `C:\path\x.txt` must not be changed.
  */
 function closingQuote(text: string, at: number): number {
   for (; at < text.length; at++) {
@@ -144,12 +144,12 @@ function closingQuote(text: string, at: number): number {
   return -1
 }
 
-/** Undoes what HTML has browsers do to names: `%22`, `%0D` and `%0A` for the quote and line ends; no other `%` is an escape. */
+/** Decodes what HTML makes browsers encode in names: `%22`, `%0D` and `%0A` for the quote and line ends. No other `%` is an escape. */
 function undoHtmlEscapes(text: string): string {
   return text.includes('%') ? text.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n') : text
 }
 
-/** `charset'language'percent-encoded` in UTF-8 or ISO-8859-1 (RFC 8187 §3.2.1), or null. A control character is no part of a file's name. */
+/** `charset'language'percent-encoded` in UTF-8 or ISO-8859-1 (RFC 8187 §3.2.1), or null. A file name may not contain control characters. */
 function decodeExtended(text: string): string | null {
   const match = /^([^']*)'[^']*'([^']*)$/.exec(text)
   if (match === null) return null

@@ -36,7 +36,7 @@ function found(needle: string, text: string, matched: number, cuts: readonly num
 const needles = fc.stringMatching(/^--[-ab]{1,6}$/)
 const texts = fc.array(fc.constantFrom('-', '-', '-', 'a', 'b', '\r', '\n', '\r\n', 'x'), { maxLength: 40 }).map((all) => all.join(''))
 
-test('it finds what a search of the whole text finds, wherever the text is cut', () => {
+test('it finds the same as a search of the whole text, however the text is split', () => {
   const property = fc.property(
     needles,
     texts,
@@ -51,7 +51,7 @@ test('it finds what a search of the whole text finds, wherever the text is cut',
   fc.assert(property, { numRuns: 5000 })
 })
 
-test('it goes on where a body began like the needle', () => {
+test('it continues in a body that begins like the needle', () => {
   const property = fc.property(needles, texts, fc.nat(), fc.array(fc.nat(), { maxLength: 5 }), (needle, rest, length, cuts) => {
     const matched = length % needle.length
     const text = needle.slice(0, matched) + rest

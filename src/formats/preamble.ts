@@ -1,7 +1,7 @@
-// Where does the preamble of a multipart body end? At the first `--boundary`, which must stand at the start of a line.
+// Finds the end of the preamble of a multipart body: the first `--boundary`, which must be at the start of a line.
 //
-// One in the middle of a line, or after a bare LF or CR, is a delimiter to some readers: to drop it with the preamble would lose the part
-// that follows it, without anybody noticing. It is refused.
+// One in the middle of a line, or after a bare LF or CR, is a delimiter for some readers. To discard it with the preamble would silently
+// lose the part that follows it, so it is refused.
 
 import { CR, LF } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
@@ -14,7 +14,7 @@ const LINE_START = 2
 export class Preamble {
   /** `--boundary`, which has no line end in it. */
   readonly #needle: Uint8Array
-  /** By how many bytes match: how many of them still do when the next one does not. */
+  /** By the number of bytes that match: how many still match when the next byte does not. */
   readonly #shorter: Uint8Array
   #matched: number
   /** Whether the bytes that match began at the start of a line. */
@@ -30,7 +30,7 @@ export class Preamble {
   }
 
   /**
-   * @returns the index after `--boundary`, or -1 if it is not there yet
+   * @returns the index after `--boundary`, or -1 if it has not arrived yet
    * @throws WEIR_MULTIPART_DELIMITER for one that is not at the start of a line
    */
   end(bytes: Uint8Array, from: number, to: number): number {
@@ -54,7 +54,7 @@ export class Preamble {
   }
 }
 
-/** By a length: how long the longest beginning of `needle` is that also ends its first so many bytes, and is shorter than they are. */
+/** By length: the length of the longest proper prefix of the first `length` bytes of `needle` that is also a suffix of them. */
 function bordersOf(needle: Uint8Array): Uint8Array {
   const borders = new Uint8Array(needle.length)
   for (let length = 2, border = 0; length < needle.length; length++) {

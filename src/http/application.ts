@@ -1,4 +1,4 @@
-// What the network needs of the application, and nothing else: the one seam between net/ and app/.
+// Everything the network needs from the application: the only seam between net/ and app/.
 
 import type { Head } from '../wire/head/head.ts'
 import type { OutgoingResponse } from './answer/outgoing-response.ts'
@@ -11,12 +11,22 @@ import type { Exchange } from './session.ts'
 export type RequestHead = Head
 
 export interface Application {
-  /** Which route answers at that endpoint: asked as soon as the head is in, because the route decides what becomes of the body. Never throws. */
+  /** Finds the route at that endpoint. Called when the head is complete, because the route decides how the body is read. Never throws. */
   match(head: Head, endpointName: string | null): RouteMatch
-  /** Begins the exchange. Never throws. @param body null when there is none */
+  /** Starts the exchange. Never throws. @param body null when the request has none */
   open(head: Head, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange
-  /** Runs middleware and handler. Never throws and never rejects: what goes wrong is an answer too. No promise unless a handler needs one. */
+  /**
+   * Runs the gates of the route, before anything of the body is read: nobody can read it until they have let the request pass. Never throws
+   * and never rejects.
+   * @param body null when there is none
+   * @returns null when the request may pass; otherwise what a gate answered, or a promise of either
+   */
+  gate(exchange: Exchange, body: RequestBody | null): OutgoingResponse | null | Promise<OutgoingResponse | null>
+  /**
+   * Runs middleware and handler. Never throws and never rejects: a failure becomes a response too. Returns a promise only when middleware
+   * or the handler is asynchronous.
+   */
   handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse>
-  /** Answers for the engine when a request cannot reach its handler: its body is too large, too slow or malformed. Never throws. */
+  /** Makes the response when a request cannot reach its handler: its body is too large, too slow or malformed. Never throws. */
   refuse(exchange: Exchange, error: Error): OutgoingResponse | Promise<OutgoingResponse>
 }

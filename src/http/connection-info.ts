@@ -1,26 +1,26 @@
 import type { ProxiedTls } from '../formats/proxy-protocol.ts'
 import type { Head } from '../wire/head/head.ts'
 
-/** Who a name in a certificate stands for: `CN`, `O`, `OU` and so on; an attribute that repeats has several values. */
+/** A distinguished name in a certificate, by attribute: `CN`, `O`, `OU` and so on. A repeated attribute has an array of values. */
 export type CertificateName = Readonly<Record<string, string | readonly string[]>>
 
-/** The certificate that a client has shown. Frozen; it may be kept. */
+/** The certificate that a client presented. Frozen. You may keep it after the request. */
 export interface ClientCertificate {
-  /** Whether a CA that the server trusts vouches for it, and it is within its time. Always true unless `tls.rejectUnauthorized` is false. */
+  /** Whether a CA that the server trusts has signed it and it has not expired. Always true unless `tls.rejectUnauthorized` is false. */
   readonly authorized: boolean
-  /** Why not, as OpenSSL says: `DEPTH_ZERO_SELF_SIGNED_CERT`. Null when it is authorized. */
+  /** Why it is not authorized: OpenSSL's code, such as `DEPTH_ZERO_SELF_SIGNED_CERT`. Null when it is authorized. */
   readonly authorizationError: string | null
   readonly subject: CertificateName
   readonly issuer: CertificateName
-  /** `DNS:example.org, email:…`; null without one. */
+  /** Alternative names as text: `DNS:example.org, email:…`. Null when the certificate has none. */
   readonly subjectAltName: string | null
   /** Hexadecimal, in upper case. */
   readonly serialNumber: string
   readonly validFrom: Date
   readonly validTo: Date
-  /** SHA-256 of `raw`: 32 bytes in upper-case hexadecimal, with colons. */
+  /** SHA-256 of `raw`: 32 bytes in upper-case hexadecimal, separated by colons. */
   readonly fingerprint256: string
-  /** The certificate itself, DER. */
+  /** The certificate itself, DER-encoded. */
   readonly raw: Uint8Array
 }
 
@@ -38,18 +38,15 @@ export interface SocketPeer {
   readonly clientTls: ProxiedTls | null
 }
 
-/** What a handler may know of the connection that its request came on. */
+/** What a handler may know about the connection on which its request arrived. */
 export interface ConnectionInfo {
-  /**
-   * Address of the client: of the other end of the socket, or whom its PROXY header names. Empty when it is gone or has none (Unix socket,
-   * `inject`).
-   */
+  /** IP address of the client: of the peer, or the one that its PROXY header states. Empty without an IP socket (Unix socket, `inject`). */
   readonly clientAddress: string
-  /** Port of the client, 0 when it has none. */
+  /** Port of the client; 0 when it has none. */
   readonly clientPort: number
-  /** Whether the bytes came through TLS, here or to the proxy that says so in its PROXY header. */
+  /** Whether the connection uses TLS, here or, according to its PROXY header, up to the proxy. */
   readonly isSecure: boolean
-  /** Null when the client has shown none. */
+  /** Null when the client presented none. */
   readonly clientCertificate: ClientCertificate | null
   /** Unique among the connections of this process. */
   readonly connectionId: string

@@ -1,4 +1,4 @@
-// JSON, as the server and the handlers may exchange it for another: serializing answers, and populating models.
+// The replaceable JSON engine: it serializes responses and populates models.
 
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
@@ -6,24 +6,27 @@ import { kindOf } from '../base/kind-of.ts'
 import { invalid, namesOf } from '../base/options.ts'
 import type { ReadContext } from '../schema/schema.ts'
 
-/** Makes text of values and values of text, in place of `JSON`; for a whole server, or for one call of `bodyMap`. Synchronous: promises are refused. */
+/**
+ * Serializes and parses in place of `JSON`, for a whole server or for one call of `bodyMap`. All methods must be synchronous: a promise is
+ * refused with `WEIR_OPTION_INVALID`.
+ */
 export interface JsonEngine {
   serialize(value: unknown): string
   /**
-   * For handlers and modules that want a value of their own: weir itself only serializes and populates.
-   * @throws SyntaxError for what is no JSON
+   * Parses text into a value. For your handlers and modules: weir itself only calls `serialize` and `populate`.
+   * @throws SyntaxError when the text is not JSON
    */
   deserialize(text: string): unknown
   /**
-   * Writes what `text` says into `target`; `options` are those that `bodyMap` was given.
-   * @throws SyntaxError for what is no JSON, which makes `bodyMap` false; any other error is thrown on
+   * Parses `text` and writes its values into `target`. `options` are those passed to `bodyMap`.
+   * @throws SyntaxError when the text is not JSON: `bodyMap` then returns false. It rethrows any other error
    */
   populate(text: string, target: object, options: unknown): void
 }
 
 const ENGINE_METHODS = namesOf<JsonEngine>()(['serialize', 'deserialize', 'populate'])
 
-/** @param owner whose option it is; null: none @throws WEIR_OPTION_INVALID, for methods that are asynchronous as well */
+/** @param owner what has the option @throws WEIR_OPTION_INVALID for a missing method, and for one declared `async` */
 export function checkEngine(owner: string, engine: JsonEngine | null): void {
   if (engine === null) return
   for (const method of ENGINE_METHODS) {
@@ -32,13 +35,13 @@ export function checkEngine(owner: string, engine: JsonEngine | null): void {
   }
 }
 
-/** Only those that are written with `async` can be known before they are called. */
+/** Detects methods declared `async`. Others that return a promise are noticed only when they are called. */
 function isAsync(method: unknown): boolean {
   return Object.prototype.toString.call(method) === '[object AsyncFunction]'
 }
 
 /**
- * What an engine returns must be there when it returns. Of a promise nobody would see how it ends: it is refused, and its failure dropped.
+ * Refuses a promise: nothing would wait for it or handle its rejection, so the rejection is swallowed here.
  * @throws WEIR_OPTION_INVALID
  */
 export function checkSettled(owner: string, method: keyof JsonEngine, result: unknown): void {
@@ -53,27 +56,27 @@ function asynchronous(owner: string, what: string): WeirError {
 
 /** How `bodyMap` reads JSON. */
 export interface JsonSettings extends ReadContext {
-  /** Given to `JSON.parse`. */
+  /** Passed to `JSON.parse`. Default: none. */
   readonly reviver?: (this: unknown, key: string, value: unknown) => unknown
-  /** How deep objects and arrays may lie in one another. Default 64. Beyond it: `ModelBindingError`. */
+  /** How deep objects and arrays may be nested. Default 64. When exceeded, `bodyMap` throws `ModelBindingError`. */
   readonly maxDepth?: number
   /**
-   * Properties whose values are never repeated in errors, problem documents and logs: a name (`password`) wherever it stands, or a key path
-   * from the model (`card.number`). Case does not count. Default: none but those whose schema is `.secret()`, which are secret in any case.
+   * Properties whose values never appear in errors, problem documents and logs: a name (`password`), which applies at any depth, or a key
+   * path from the model (`card.number`). Case-insensitive. Default: none. Properties whose schema is `.secret()` are always secret.
    */
   readonly secret?: readonly string[]
 }
 
-/** What `toJSON` of weir's own objects throws. */
+/** The error that `toJSON` of weir's own objects throws. */
 export function noJsonForm(what: string, instead: string): WeirError {
   return new WeirError('WEIR_RESULT_UNSENDABLE', `${what} has no JSON form: send parts of it, such as ${instead}`)
 }
 
-/** Serializes what a response is given. */
+/** Serializes a value for a response. */
 export type Serialize = (value: unknown) => string | undefined
 
 /**
- * @throws WEIR_RESULT_UNSENDABLE for what JSON says nothing of, such as a symbol, or cannot say: a bigint, an object that holds itself;
+ * @throws WEIR_RESULT_UNSENDABLE for a value that JSON cannot represent: a symbol, a bigint, a circular object;
  *   WEIR_OPTION_INVALID for an engine that returns a promise
  */
 export function jsonTextOf(value: unknown, serialize: Serialize): string {

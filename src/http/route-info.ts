@@ -1,31 +1,34 @@
-/** What the request and the engine may know of the route that was found. */
+/** What the request and the engine may know about the matched route. */
 export interface RouteInfo {
-  /** `GET /users/:id`, for messages and logs. */
+  /** Method and template, such as `GET /users/:id`, for messages and logs. */
   readonly label: string
-  /** Names of the template's parameters, in its order. */
+  /** Names of the template's parameters, in order. */
   readonly parameterNames: readonly string[]
-  /** What the declaration gave as `metadata`; an empty object without any. */
+  /** The `metadata` of the declaration; an empty object when it has none. */
   readonly metadata: RouteMetadata
-  /** `stream`: the handler starts when the head is in. `buffer`: when the body is. `auto`: `stream` for multipart/form-data, else `buffer`. */
+  /**
+   * `stream`: the handler starts when the head has arrived. `buffer`: it starts when the body has arrived. `auto`: `stream` for
+   * multipart/form-data, otherwise `buffer`.
+   */
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
-  /** Largest body in bytes, `null` for no limit, `undefined` for the server's own. */
+  /** Largest body in bytes; `null` for no limit, `undefined` for the server's limit. */
   readonly maxRequestBodySize: number | null | undefined
-  /** In milliseconds, `null` for none, `undefined` for the server's own. */
+  /** In milliseconds; `null` for no timeout, `undefined` for the server's timeout. */
   readonly requestTimeout: number | null | undefined
-  /** The same. */
+  /** In milliseconds; `null` for no timeout, `undefined` for the server's timeout. */
   readonly writeTimeout: number | null | undefined
 }
 
-/** A found route and the values of its parameters; the route is null where none matches. */
+/** The matched route and the values of its parameters. The route is null when none matched. */
 export interface RouteMatch {
   readonly route: RouteInfo | null
   readonly values: readonly string[]
 }
 
-/** What a message calls the route that was found. */
+/** The name of the matched route in messages. */
 export function labelOf({ route }: RouteMatch): string {
   return route?.label ?? 'a request without a route'
 }
 
-/** What a route was declared with, for middleware to read. */
+/** Values from a route's declaration, for middleware to read. */
 export type RouteMetadata = Readonly<Record<string, unknown>>

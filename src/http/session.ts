@@ -1,4 +1,4 @@
-// One exchange: the request, the response and what goes with them, as a handler holds it and as the engine knows it.
+// One exchange in two forms: the session that a handler holds, and the exchange that the engine works with.
 
 import { originOf } from '../base/authority.ts'
 import type { Head } from '../wire/head/head.ts'
@@ -9,46 +9,49 @@ import { noJsonForm, type Serialize } from './json-engine.ts'
 import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch, RouteMetadata } from './route-info.ts'
 
-/** A place where a server listens. */
+/** An address on which a server listens. */
 export interface Endpoint {
   /** Its `name` in `listen`, or the one that the parent gave an inherited socket; null without one. */
   readonly name: string | null
   /** The bound address, or the path of the Unix socket. */
   readonly address: string
-  /** The bound port, 0 for a Unix socket. */
+  /** The bound port; 0 for a Unix socket. */
   readonly port: number
   readonly isUnixSocket: boolean
   readonly isSecure: boolean
-  /** Whether it speaks HTTP/2 as well. */
+  /** Whether HTTP/2 is offered in addition to HTTP/1. */
   readonly http2: boolean
 }
 
-/** What a handler may do with the server that it runs in. */
+/** The server, as a handler may use it. */
 export interface ServerHandle {
   readonly address: string
   readonly port: number
   readonly isListening: boolean
   /** What a readiness check reports. False from the moment `stop` is called. */
   readonly isReady: boolean
-  /** Aborts as soon as a stop begins, with the time of grace still to come: what answers for long (events, sockets) ends itself here. Each start has a new one. */
+  /**
+   * Aborts when a stop begins, before the grace period starts: long-lived responses (events, sockets) listen to it to end themselves.
+   * Each start has a new signal.
+   */
   readonly stopping: AbortSignal
-  /** Stops gracefully. Do not await it inside a handler: it waits for the handler. */
+  /** Stops gracefully. Do not await it inside a handler: it waits for that handler. */
   stop(options?: { readonly graceMs?: number; readonly readyDelayMs?: number }): Promise<unknown>
 }
 
-/** Names a value in a `Bag` and its type. Make one with `bagKey`, once, where the value is at home. */
+/** Identifies a value in a `Bag` and carries its type. Create it once with `bagKey`, in the module that owns the value. */
 export interface BagKey<T> {
   readonly name: string
-  /** Only there to carry the type. */
+  /** Never set: it only carries the type. */
   readonly type?: T
 }
 
-/** A key of its own, equal to no other, whatever the name. */
+/** Creates a unique key: two keys with the same name are different keys. The name is for debugging only. */
 export function bagKey<T>(name: string): BagKey<T> {
   return Object.freeze({ name })
 }
 
-/** Values that middleware and handlers hand to one another along one request. */
+/** Values that middleware and handlers share during one request. */
 export class Bag {
   readonly #values = new Map<unknown, unknown>()
 
@@ -74,16 +77,16 @@ const NO_METHODS: readonly string[] = Object.freeze([])
 const NO_METADATA: RouteMetadata = Object.freeze({})
 let requests = 0
 
-/** @internal The exchange that a session shows. */
+/** @internal The exchange that a session belongs to. */
 export let exchangeOf: (session: HttpSession) => Exchange
 
-/** What a handler holds: one for each exchange. */
+/** Everything a handler needs to know about one exchange: the request, the response, and their context. Each exchange has its own. */
 export class HttpSession {
   static {
     exchangeOf = (session) => session.#exchange
   }
 
-  /** Who is asking, as an authenticating middleware found out; null until one has. */
+  /** The authenticated user or client, set by your middleware. Null until it is set. */
   principal: unknown = null
   readonly #exchange: Exchange
   #bag: Bag | null = null
@@ -93,43 +96,43 @@ export class HttpSession {
     this.#exchange = exchange
   }
 
+  /** The server that received the request. */
   get server(): ServerHandle {
     return this.#exchange.server
   }
 
-  /** What the client sent. */
+  /** The request, as the client sent it. */
   get request(): HttpRequest {
     return this.#exchange.request
   }
 
   /**
-   * A session has no JSON form: it holds the server and all of the request.
+   * Always throws: a session has no JSON form, because it holds the server and the whole request.
    * @throws WEIR_RESULT_UNSENDABLE
    */
   toJSON(): never {
     throw noJsonForm('a session', 'session.requestId')
   }
 
-  /** The answer to this request. */
+  /** The response to this request. */
   get response(): HttpResponse {
     return this.#exchange.response
   }
 
   /**
-   * Address of the client. Of a request that a trusted proxy has forwarded (`proxies`) the one that the proxy states, which is `unknown`, or a
-   * name that begins with `_`, where it states none; otherwise that of the other end of the socket, empty where there is no socket or a Unix
-   * socket.
+   * Address of the client. For a request that a trusted proxy forwarded (`proxies`), the one that the proxy states: `unknown`, or a name that
+   * begins with `_`, where it states none. Otherwise the IP address of the peer, empty without an IP socket (Unix socket, `inject`).
    */
   get clientAddress(): string {
     return (this.#exchange.forwardedClient ?? this.#exchange.connection).clientAddress
   }
 
-  /** Port of the client, likewise; 0 where it is not known. */
+  /** Port of the client, likewise; 0 when it is not known. */
   get clientPort(): number {
     return (this.#exchange.forwardedClient ?? this.#exchange.connection).clientPort
   }
 
-  /** Whether the client has sent the request over TLS. A trusted proxy has to say so of what it forwards. */
+  /** Whether the client sent the request over TLS. For forwarded requests, a trusted proxy has to state it. */
   get isSecure(): boolean {
     return (this.#exchange.forwardedClient ?? this.#exchange.connection).isSecure
   }
@@ -153,30 +156,30 @@ export class HttpSession {
   }
 
   /**
-   * What the client has shown of itself over TLS; null where it was not asked to (`tls.requestCert`), or has shown nothing. With
-   * `rejectUnauthorized: false` also certificates come here that nobody vouches for: look at `authorized`.
+   * The certificate that the client presented over TLS. Null when the server did not request one (`tls.requestCert`) or the client sent
+   * none. With `rejectUnauthorized: false` it may be a certificate that no trusted CA has signed: check `authorized`.
    */
   get clientCertificate(): ClientCertificate | null {
     return this.#exchange.connection.clientCertificate
   }
 
-  /** Aborts when the client goes away or the server gives up on the request; the same as `request.signal`. */
+  /** Aborts when the client disconnects or the server gives up on the request. The same as `request.signal`. */
   get signal(): AbortSignal {
     return this.#exchange.request.signal
   }
 
-  /** Values that middleware and handlers hand to one another along this request. */
+  /** Values that middleware and handlers share during this request. */
   get bag(): Bag {
     this.#bag ??= new Bag()
     return this.#bag
   }
 
-  /** What the matched route was declared with as `metadata`; empty without any, or when no route matched. */
+  /** The `metadata` of the matched route's declaration. Empty when the route has none, or when no route matched. */
   get metadata(): RouteMetadata {
     return this.#exchange.match.route?.metadata ?? NO_METADATA
   }
 
-  /** The template of the matched route with its method, `GET /users/:id`; null when no route matched. */
+  /** Method and template of the matched route, such as `GET /users/:id`. Null when no route matched. */
   get route(): string | null {
     return this.#exchange.match.route?.label ?? null
   }
@@ -186,32 +189,33 @@ export class HttpSession {
     return this.#exchange.connection.connectionId
   }
 
-  /** Unique among the requests of this process; begins with the connection's id. */
+  /** Unique among the requests of this process. It starts with `connectionId`. */
   get requestId(): string {
     return this.#exchange.requestId
   }
 }
 
 /**
- * One exchange as the engine knows it. No handler ever holds it, and no entry of the package exports it: what a handler shadows, replaces or
- * deletes on its session, or on the prototype, means nothing here.
+ * One exchange, as the engine works with it. Handlers never hold it, and no entry of the package exports it, so whatever a handler shadows,
+ * replaces or deletes on its session, or on the prototype, has no effect here.
  */
 export class Exchange {
   readonly server: ServerHandle
   readonly head: Head
   readonly connection: ConnectionInfo
   readonly request: HttpRequest
-  /** The route that was found. */
   readonly match: RouteMatch
   readonly session: HttpSession
-  /** `onError` has been asked: when its answer fails as well, it is not asked again. */
+  /** `onError` has been called. When its response fails as well, it is not called again. */
   hasAskedOnError = false
-  /** Methods that middleware answers at this path, beside those of its routes. */
+  /** The error that is answered, for observers; null if none is. */
+  failure: unknown = null
+  /** Methods that middleware answers at this path, in addition to those of its routes. */
   otherMethods: readonly string[] = NO_METHODS
   readonly #serialize: Serialize
   #own: OutgoingResponse | null = null
   #response: HttpResponse | null = null
-  /** A response of the handler's own making, which is sent in place of `own`. */
+  /** A response that the handler created itself. It is sent instead of `own`. */
   #other: HttpResponse | null = null
   #requestId: string | null = null
   #client: ForwardedClient | null = null
@@ -226,7 +230,7 @@ export class Exchange {
     this.session = new HttpSession(this)
   }
 
-  /** What `session.response` says. */
+  /** The response that `session.response` builds. */
   get own(): OutgoingResponse {
     this.#own ??= new OutgoingResponse(this.#serialize)
     return this.#own
@@ -237,19 +241,19 @@ export class Exchange {
     return this.#response
   }
 
-  /** What is sent, as handlers see it. */
+  /** The object through which handlers see the response that is sent. */
   faceOf(outgoing: OutgoingResponse): HttpResponse {
     return outgoing === this.#own || this.#other === null ? this.response : this.#other
   }
 
-  /** `session.response` is what will be sent. What another one holds that was meant to be sent is closed. */
+  /** Sends `session.response`. A response that was to be sent instead is discarded, and its stream closed. */
   answerWithOwn(): OutgoingResponse {
     if (this.#other !== null) outgoingOf(this.#other).discard()
     this.#other = null
     return this.own
   }
 
-  /** `response` is what will be sent. What others hold that were meant to be sent is closed. @throws WEIR_RESPONSE_SENT */
+  /** Sends `response`. Responses that were to be sent instead are discarded, and their streams closed. @throws WEIR_RESPONSE_SENT */
   answerWith(response: HttpResponse): OutgoingResponse {
     const outgoing = outgoingOf(response)
     if (outgoing === this.#own) return this.answerWithOwn()

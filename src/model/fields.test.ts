@@ -17,7 +17,7 @@ test('a model without declarations has none', () => {
   assert.equal(fieldsOf(Object.create(null) as object), null)
 })
 
-test('@Field and static fields say the same', () => {
+test('@Field and static fields declare the same', () => {
   class Decorated {
     @Field(t.uuid) id = ''
     @Field(t.int) age = 0
@@ -31,7 +31,7 @@ test('@Field and static fields say the same', () => {
   assert.deepEqual(described(new Tabled()), described(new Decorated()))
 })
 
-test('a table that was not given to fields() is refused: nothing of what it says would be checked', () => {
+test('a table that was not passed to fields() is refused, because its schemas would have no effect', () => {
   class Forgotten {
     static fields = { age: t.int.min(0) }
     age = 0
@@ -40,7 +40,7 @@ test('a table that was not given to fields() is refused: nothing of what it says
     name = ''
   }
   for (const model of [new Forgotten(), new Derived()]) {
-    assert.throws(() => fieldsOf(model), { code: 'WEIR_OPTION_INVALID', message: /Forgotten\.fields is a table .* fields\(this, / })
+    assert.throws(() => fieldsOf(model), { code: 'WEIR_OPTION_INVALID', message: /Forgotten\.fields has no effect: .* fields\(this, / })
   }
   class OfItsOwn {
     static fields = ['age']
@@ -49,7 +49,7 @@ test('a table that was not given to fields() is refused: nothing of what it says
   assert.equal(fieldsOf(new OfItsOwn()), null)
 })
 
-test('a subclass has the fields of its base, and the base not those of the subclass', () => {
+test('a subclass has the fields of its base, but the base does not have those of the subclass', () => {
   class Base {
     @Field(t.uuid) id = ''
   }
@@ -70,7 +70,7 @@ test('a subclass has the fields of its base, and the base not those of the subcl
   assert.deepEqual(described(new TabledBase()), { id: 'a UUID' })
 })
 
-test('a subclass has the last word on a property that it declares again, in either spelling', () => {
+test('a subclass takes precedence for a property that it declares again, in either notation', () => {
   class Base {
     @Field(t.int) age = 0
   }
@@ -95,7 +95,7 @@ test('a subclass has the last word on a property that it declares again, in eith
   }
 })
 
-test('@Field takes a schema of another library', () => {
+test('@Field accepts a schema of another library', () => {
   const even = {
     '~standard': {
       version: 1 as const,
@@ -109,7 +109,7 @@ test('@Field takes a schema of another library', () => {
   assert.equal(fieldsOf(new Model())?.get('count')?.fromValue(4), 4)
 })
 
-test('@Field refuses what nobody could populate', () => {
+test('@Field refuses members that cannot be populated', () => {
   assert.throws(() => {
     class Static {
       @Field(t.int) static count = 0

@@ -1,4 +1,4 @@
-// Values into models: what is written, what is refused, and that a refusal leaves the model as it was.
+// Populating models: what is written, what is refused, and that a failure leaves the model unchanged.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -15,7 +15,7 @@ const fromJson = (model: object, text: string, options: PopulateOptions = {}): v
 const fromForm = (model: object, value: Record<string, string | string[]>, options: PopulateOptions = {}): void =>
   populate(model, { kind: 'form', value: Object.assign(Object.create(null), value) }, options)
 
-/** Runs `act`, which must be refused and must leave `model` as it was, and gives what it was refused for. */
+/** Runs `act`, which must fail and leave `model` unchanged, and returns the failures. */
 function refused(model: object, act: () => void): string[] {
   const before = inspect(model, { depth: 4 })
   let failures: string[] = []
@@ -50,7 +50,7 @@ class Person {
 }
 
 describe('a property is what it holds', () => {
-  test('every kind of value, out of JSON', () => {
+  test('every kind of value, from JSON', () => {
     const person = new Person()
     const { address, greet } = person
     fromJson(
@@ -77,7 +77,7 @@ describe('a property is what it holds', () => {
     assert.equal(person.address.label, '7 London')
   })
 
-  test('every kind of value, out of a form', () => {
+  test('every kind of value, from a form', () => {
     const person = new Person()
     fromForm(person, { name: 'Ada', age: '36.5', big: '-9', isAdmin: 'true', born: '1815-12-10', tags: ['a', 'b'], anything: 'text' })
     const { name, age, big, isAdmin, born, tags, anything } = person
@@ -103,7 +103,7 @@ describe('a property is what it holds', () => {
     assert.deepEqual(person.tags, ['a'])
   })
 
-  test('arrays of moments are read as moments, arrays of objects are taken as they are', () => {
+  test('arrays of dates are read as dates, arrays of objects are copied unchanged', () => {
     const model = { days: [new Date(0)], people: [{ name: '' }], flags: [true] }
     fromJson(model, '{"days":["2024-02-29","2024-03-01T00:00:00+01:00"],"people":[{"name":"a","more":1}],"flags":[false]}')
     assert.deepEqual(model, {
@@ -113,7 +113,7 @@ describe('a property is what it holds', () => {
     })
   })
 
-  test('what a reviver has made is taken whole', () => {
+  test('a value created by a reviver is written unchanged', () => {
     const moment = new Date(5)
     const model: Record<string, unknown> = { any: null, list: [], born: new Date(0) }
     const value = { any: { moment }, list: [moment, new Map([[1, 2]])], born: moment }
@@ -121,7 +121,7 @@ describe('a property is what it holds', () => {
     assert.deepEqual(model, value)
   })
 
-  test('what cannot be mapped says so', () => {
+  test('a property that cannot be mapped is reported', () => {
     const model = { map: new Map(), bytes: new Uint8Array(1), symbol: Symbol('s') }
     assert.throws(() => fromJson(model, '{"map":{},"bytes":[],"symbol":1}'), ModelBindingError)
   })
@@ -143,7 +143,7 @@ describe('only what the model has is written', () => {
   })
 
   for (const name of ['__proto__', 'constructor', 'prototype']) {
-    test(`"${name}" reaches no prototype, wherever it stands`, () => {
+    test(`"${name}" does not reach a prototype at any depth`, () => {
       const evil = `{"${name}":{"isAdmin":true,"prototype":{"isAdmin":true}}}`
       const model: Record<string, unknown> = { nested: new Address(), any: null, list: [], typed: {} }
       const prototypes = [Object.getPrototypeOf(model), Object.getPrototypeOf(model['nested'])]
@@ -153,19 +153,19 @@ describe('only what the model has is written', () => {
       assert.equal(({} as Record<string, unknown>)['isAdmin'], undefined)
       assert.equal((model['any'] as Record<string, unknown>)['isAdmin'], undefined)
       assert.deepEqual(Object.getOwnPropertyNames(Object.prototype).includes('isAdmin'), false)
-      // What is copied on from here must not reach one either.
+      // A later copy of the result must not reach one either.
       const copied = Object.assign({}, model['any']) as Record<string, unknown>
       assert.equal(Object.getPrototypeOf(copied), Object.prototype)
     })
   }
 
-  test('a model that has a property "constructor" of its own can be given one', () => {
+  test('an own property "constructor" can be populated', () => {
     const model = { constructor: 'a' as unknown }
     fromJson(model, '{"constructor":"b"}')
     assert.equal(model.constructor, 'b')
   })
 
-  test('a declared property is written though the instance does not have it, through its setter too', () => {
+  test('a declared property is written even if the instance does not have it, also through a setter', () => {
     class Model {
       static fields = fields(this, { nick: t.string, upper: t.string })
       declare nick?: string
@@ -182,7 +182,7 @@ describe('only what the model has is written', () => {
     assert.deepEqual([model.nick, model.upper], ['n', 'U'])
   })
 
-  test('unknownProperties: error names them, a hundred at most, in a few bytes', () => {
+  test('unknownProperties: error reports at most a hundred names, in few bytes', () => {
     const model = { a: 1 }
     assert.deepEqual(
       refused(model, () => fromJson(model, '{"a":2,"b":[1],"__proto__":1}', { unknownProperties: 'error' })),
@@ -207,23 +207,23 @@ describe('include and exclude', () => {
     assert.deepEqual(mapped({}), ['n', 9, 'c', 9])
     assert.deepEqual(mapped({ includeProperties: null, excludeProperties: null }), ['n', 9, 'c', 9])
   })
-  test('include takes only what it names', () => {
+  test('include writes only the properties that it names', () => {
     assert.deepEqual(mapped({ includeProperties: ['name'] }), ['n', 1, '', 0])
     assert.deepEqual(mapped({ includeProperties: ['address'] }), ['nobody', 1, 'c', 9])
     assert.deepEqual(mapped({ includeProperties: new Set(['address.city']) }), ['nobody', 1, 'c', 0])
     assert.deepEqual(mapped({ includeProperties: [] }), ['nobody', 1, '', 0])
   })
-  test('exclude leaves out what it names', () => {
+  test('exclude omits the properties that it names', () => {
     assert.deepEqual(mapped({ excludeProperties: ['name', 'address.zip'] }), ['nobody', 9, 'c', 0])
     assert.deepEqual(mapped({ excludeProperties: ['address'] }), ['n', 9, '', 0])
     assert.deepEqual(mapped({ includeProperties: ['address', 'age'], excludeProperties: ['age', 'address.city'] }), ['nobody', 1, '', 9])
   })
-  test('what is left out is not judged', () => {
+  test('an omitted property is not checked', () => {
     const person = new Person()
     fromJson(person, '{"name":1,"age":2,"address":{"city":1,"zip":3}}', { excludeProperties: ['name', 'address.city'] })
     assert.deepEqual([person.age, person.address.zip], [2, 3])
   })
-  test('a null does not wipe out parts that may not be written', () => {
+  test('a null does not erase parts that may not be written', () => {
     const excluding = new Person()
     fromJson(excluding, '{"address":null}', { excludeProperties: ['address.city'] })
     assert.equal(excluding.address.city, '')
@@ -234,7 +234,7 @@ describe('include and exclude', () => {
     fromJson(all, '{"address":null}', { includeProperties: ['address'] })
     assert.equal(all.address, null)
   })
-  test('a property that is empty takes only the parts that may be written', () => {
+  test('an empty property receives only the parts that may be written', () => {
     const excluding = { address: null as unknown }
     fromJson(excluding, '{"address":{"city":"c","zip":9,"geo":{"lat":1,"lon":2}}}', {
       excludeProperties: ['address.city', 'address.geo.lat'],
@@ -244,7 +244,7 @@ describe('include and exclude', () => {
     fromJson(including, '{"address":{"city":"c","zip":9}}', { includeProperties: ['address.city'] })
     assert.deepEqual(including.address, { city: 'c' })
   })
-  test('a property with a schema takes only the parts that may be written', () => {
+  test('a property with a schema receives only the parts that may be written', () => {
     class Model {
       @Field(t.object({ city: t.string, zip: t.int })) address = { city: 'old', zip: 1 }
     }
@@ -296,7 +296,7 @@ describe('conversion is strict', () => {
     ['5', 'address', 'an object'],
   ]
   for (const [value, property, expected] of json) {
-    test(`JSON ${value} is no ${property}`, () => {
+    test(`JSON ${value} is refused for ${property}`, () => {
       const person = new Person()
       const failures = refused(person, () => fromJson(person, `{"name":"changed","${property}":${value}}`))
       assert.equal(failures.length, 1)
@@ -324,7 +324,7 @@ describe('conversion is strict', () => {
     ['1700000000', 'born'],
   ]
   for (const [value, property] of texts) {
-    test(`a form's ${JSON.stringify(value)} is no ${property}`, () => {
+    test(`a form's ${JSON.stringify(value)} is refused for ${property}`, () => {
       const person = new Person()
       assert.equal(refused(person, () => fromForm(person, { name: 'changed', [property]: value })).length, 1)
     })
@@ -336,12 +336,12 @@ describe('conversion is strict', () => {
     assert.equal(model.isAdmin, false)
   })
 
-  test('several values of a form where one is wanted are refused', () => {
+  test('several form values for a property that holds one are refused', () => {
     const person = new Person()
     assert.equal(refused(person, () => fromForm(person, { name: ['a', 'b'], age: ['1', '2'] })).length, 2)
   })
 
-  test('a list of one in a form is a list as that of JSON is: no single value is read from it', () => {
+  test('a list of one form value is a list, as in JSON: it is not read as a single value', () => {
     class Model {
       @Field(t.int.min(1)) id = 0
       name = ''
@@ -362,7 +362,7 @@ describe('conversion is strict', () => {
     assert.deepEqual([model.tags, model.anything], [['a'], ['b']])
   })
 
-  test('a time without zone is UTC unless told otherwise, and t.localDateTime keeps the text', () => {
+  test('a time without zone is UTC unless set otherwise, and t.localDateTime keeps the text', () => {
     class Model {
       @Field(t.localDateTime) wall = ''
       moment = new Date(0)
@@ -376,7 +376,7 @@ describe('conversion is strict', () => {
     assert.equal(refused(model, () => fromJson(model, '{"wall":"2024-07-01T10:00Z"}')).length, 1)
   })
 
-  test('an ignored null leaves a declared property as it is: no default, no null, no failure', () => {
+  test('an ignored null leaves a declared property unchanged: no default, no null, no failure', () => {
     class Rating {
       @Field(t.uuid) id = 'none yet'
       @Field(t.int.default(5)) stars = 3
@@ -387,7 +387,7 @@ describe('conversion is strict', () => {
     assert.deepEqual({ ...model }, { ...new Rating() })
   })
 
-  test('null is written where a reference stands, or ignored everywhere', () => {
+  test('null replaces a reference, or is ignored everywhere', () => {
     const json = '{"name":null,"tags":null,"address":null,"anything":null}'
     const setting = new Person()
     fromJson(setting, json)
@@ -397,7 +397,7 @@ describe('conversion is strict', () => {
     assert.deepEqual({ ...ignoring, greet: 0 }, { ...new Person(), greet: 0 })
   })
 
-  test('a schema goes before what the property holds', () => {
+  test('a schema takes precedence over the type of the value', () => {
     class Model {
       @Field(t.int.min(1).max(5)) stars = 1
       @Field(t.enum('low', 'high')) level: 'low' | 'high' = 'low'
@@ -415,7 +415,7 @@ describe('conversion is strict', () => {
 })
 
 describe('all or nothing', () => {
-  test('every mistake is told, with where it stands', () => {
+  test('every mistake is reported with its path', () => {
     const person = new Person()
     assert.deepEqual(
       refused(person, () => fromJson(person, '{"name":"changed","age":"x","address":{"city":"changed","zip":"y"}}')),
@@ -424,7 +424,7 @@ describe('all or nothing', () => {
     assert.equal(person.address.city, '')
   })
 
-  test('a setter that throws half way leaves everything as it was', () => {
+  test('a setter that throws leaves everything unchanged', () => {
     class Model {
       static fields = fields(this, { nick: t.string, guarded: t.int, late: t.string })
       declare nick?: string
@@ -448,7 +448,7 @@ describe('all or nothing', () => {
     )
   })
 
-  test('a setter that refuses its old value too does not keep the others from going back', () => {
+  test('a setter that also refuses its old value does not prevent restoring the others', () => {
     class Model {
       static fields = fields(this, { first: t.int, second: t.int, third: t.int })
       first = 1
@@ -478,7 +478,7 @@ describe('all or nothing', () => {
 })
 
 describe('a hostile body stays cheap', () => {
-  test('at most a hundred mistakes are told', () => {
+  test('at most a hundred mistakes are reported', () => {
     const scores = JSON.stringify(Array.from({ length: 100_000 }, () => 'x'))
     const person = new Person()
     assert.equal(refused(person, () => fromJson(person, `{"scores":${scores},"name":1}`)).length, 100)

@@ -1,7 +1,7 @@
-// Writes what came into a model that exists: only properties that it has, converted to what they hold, all or nothing.
+// Writes received values into an existing model: only to properties that it has, converted to their types, all or nothing.
 //
-// First everything is read and converted, then everything is written. A value that does not fit is written down and the rest is
-// still looked at, so that a client hears of all its mistakes at once.
+// First all values are read and converted, then all are written. A value that cannot be converted is recorded and the others are still
+// checked, so that the client learns of all its mistakes at the same time.
 
 import { type BindingFailure, ModelBindingError } from '../base/errors.ts'
 import { hide, MAX_MISMATCHES, Mismatch, shorten, show } from '../schema/mismatch.ts'
@@ -13,34 +13,34 @@ import { type Choice, Selection } from './key-paths.ts'
 import { SecretPaths } from './secret-paths.ts'
 
 export interface PopulateOptions extends ReadContext {
-  /** Names or key paths of the properties that may be written; null or absent: all. */
+  /** Names or key paths of the properties that may be written. Null or absent: all. */
   readonly includeProperties?: Iterable<string> | null
-  /** Those that may not. */
+  /** Names or key paths of properties that may not be written. Null or absent: none. */
   readonly excludeProperties?: Iterable<string> | null
-  /** How deep objects and arrays may lie in one another. */
+  /** How deep objects and arrays may be nested. */
   readonly maxDepth?: number
-  /** Names or key paths of properties whose values no failure shows. */
+  /** Names or key paths of properties whose values no failure may contain. */
   readonly secret?: readonly string[]
 }
 
 type Properties = Readonly<Record<string, unknown>>
 
-/** What came: parsed JSON, or the texts of a form. A list is names and values in turn, each name once. */
+/** The received values: parsed JSON, or the texts of a form. A list is name, value, name, value; each name occurs once. */
 export type Source =
   | { readonly kind: 'json'; readonly value: object }
   | { readonly kind: 'form'; readonly value: Readonly<Record<string, string | string[]>> | readonly string[] }
 
-/** Deep enough for any document that a person designs. System.Text.Json has the same. */
+/** Deep enough for any document designed by people. System.Text.Json has the same default. */
 export const DEFAULT_MAX_DEPTH = 64
 
-/** Nothing is to be written. */
+/** Result of a conversion: nothing is written. */
 const SKIP = Symbol('skip')
 
-/** What a property holds that no `@Field` describes. */
+/** The schema of a property without `@Field`, by the type of its value. */
 const BY_TYPE: Readonly<Record<string, Schema<unknown>>> = { string: t.string, number: t.number, bigint: t.bigint, boolean: t.bool }
 const TEXTS = t.array(t.string)
 
-/** @throws ModelBindingError with every property whose value cannot be converted; the model is then as it was */
+/** @throws ModelBindingError with every property whose value cannot be converted; the model is then unchanged */
 export function populate(model: object, source: Source, options: PopulateOptions): void {
   const run = new Population(source.kind === 'json', options)
   run.readObject(model, source.value as Properties | readonly unknown[], '', false, 1)
@@ -54,9 +54,9 @@ class Population {
   readonly #options: PopulateOptions
   readonly #selection: Selection | null
   readonly #maxDepth: number
-  /** Made at the first failure. */
+  /** Created at the first failure. */
   #secrets: SecretPaths | null = null
-  /** Target, key, new value and old one, one after the other. */
+  /** Target, key, new value and old value, repeated. */
   readonly #writes: unknown[] = []
 
   constructor(isJson: boolean, options: PopulateOptions) {
@@ -69,33 +69,33 @@ class Population {
 
   readObject(model: object, source: Properties | readonly unknown[], prefix: string, isIncluded: boolean, depth: number): void {
     const fields = fieldsOf(model)
-    // Most sources name their properties in the model's order: to look there first spares the search for whether the model has it.
+    // Most sources list their properties in the model's order. Comparing with the next one avoids looking the name up.
     const own = Object.keys(model)
     let next = 0
     const keys = isPairs(source) ? source : Object.keys(source)
     const step = isPairs(source) ? 2 : 1
     for (let i = 0; i < keys.length; i += step) {
       if (this.failures.length >= MAX_MISMATCHES) return
-      const key = keys[i] as string // in a list, each step begins with one
+      const key = keys[i] as string // in a list, each step starts at a name
       const given = isPairs(source) ? source[i + 1] : source[key]
       const path = prefix === '' ? key : `${prefix}.${key}`
       const schema = fields?.get(key)
-      // Only what the model has itself, or has declared, is ever read or written: nothing reaches a prototype.
+      // Only own and declared properties are read or written, so that nothing reaches a prototype.
       const isNext = key === own[next]
       if (isNext) next++
       const isKnown = key !== '__proto__' && (isNext || schema !== undefined || Object.hasOwn(model, key))
       const present = isKnown ? (model as Record<string, unknown>)[key] : undefined
       if (!isKnown || (schema === undefined && typeof present === 'function')) {
-        // A name that is misspelt may be that of a secret.
+        // It may be the misspelt name of a secret.
         if (this.#options.unknownProperties === 'error') this.#fail(path, 'no such property', show(given), this.#hasSecrets(model))
         continue
       }
       const choice = this.#selection === null ? 'all' : this.#selection.of(path, isIncluded)
       if (choice === 'none') continue
-      // As if nothing came: a declared property keeps its value as well, whether or not it has a default.
+      // As if it were absent: a declared property keeps its value as well, whether or not it has a default.
       if (given === null && this.#options.nullValues === 'ignore') continue
       let value = given
-      // Most of a body is what its model holds already: nothing to convert, and half a microsecond less for eight properties.
+      // Most values already have the type of their property and need no conversion: half a microsecond less for eight properties.
       if (schema !== undefined) value = this.#select(this.#convert(schema, given, path), present, path, choice)
       else if (choice !== 'all' || !isSameScalar(given, present)) value = this.#infer(present, given, path, choice, depth)
       if (value !== SKIP) this.#plan(model, key, value, present)
@@ -106,14 +106,14 @@ class Population {
     this.#writes.push(target, key, value, present !== undefined || key in target ? present : SKIP)
   }
 
-  /** All of it; where a property refuses to be written, what was written before is taken back. */
+  /** Writes everything. If a setter throws, everything that was written before is restored. */
   write(): void {
     const writes = this.#writes
     let at = 0
     try {
       for (; at < writes.length; at += 4) (writes[at] as Record<string, unknown>)[writes[at + 1] as string] = writes[at + 2]
     } catch (error) {
-      // The one that refused may have gone half the way.
+      // The setter that threw may have written something, so it is restored as well.
       for (; at >= 0; at -= 4) restore(writes[at] as Record<string, unknown>, writes[at + 1] as string, writes[at + 3])
       throw error
     }
@@ -130,12 +130,12 @@ class Population {
     return typeof value === 'string' ? schema.fromText(value, this.#options) : schema.fromTexts(value, this.#options, true)
   }
 
-  /** A property without a schema takes what it holds now. */
+  /** Converts to the type of the property's current value. */
   #infer(present: unknown, value: unknown, path: string, choice: Choice, depth: number): unknown {
     const schema = BY_TYPE[typeof present]
     if (value === null && this.#isJson) return this.#select(this.#inferNull(present, schema, path), present, path, choice)
     const scalar = schema ?? (present instanceof Date ? t.dateTime : undefined)
-    // A path into what has no parts names nothing that could be written.
+    // A key path into a value without parts names nothing that could be written.
     if (scalar !== undefined) return choice === 'some' ? SKIP : this.#convert(scalar, value, path)
     if (Array.isArray(present)) return this.#select(this.#inferArray(present, value, path, depth), present, path, choice)
     if (present === null || present === undefined) {
@@ -148,7 +148,7 @@ class Population {
     return SKIP
   }
 
-  /** Null is written where a reference stands; a number, a truth value or a moment cannot be missing. */
+  /** Null replaces a string or a reference. A number, boolean or date cannot be null. */
   #inferNull(present: unknown, schema: Schema<unknown> | undefined, path: string): unknown {
     if (typeof present !== 'string' && (schema !== undefined || present instanceof Date)) {
       return this.#convert(schema ?? t.dateTime, null, path)
@@ -156,7 +156,7 @@ class Population {
     return null
   }
 
-  /** Its elements are what the first one is. The elements of a form are texts: without a first one they stay what they are. */
+  /** The elements have the type of the first element. Without one, the elements of a form remain texts. */
   #inferArray(present: readonly unknown[], value: unknown, path: string, depth: number): unknown {
     const first = present[0]
     const element = first instanceof Date ? t.dateTime : BY_TYPE[typeof first]
@@ -170,8 +170,8 @@ class Population {
   }
 
   /**
-   * Of a value that would replace the whole property, only the parts that may be written. A value without parts, null included, is
-   * nothing then: it would wipe out what may not be written.
+   * Selects from a value that would replace the whole property only the parts that may be written. A value without parts, such as null, is
+   * then not written, because it would erase parts that may not be written.
    */
   #select(value: unknown, present: unknown, path: string, choice: Choice): unknown {
     if (choice === 'all' || value === SKIP) return value
@@ -180,7 +180,7 @@ class Population {
     if (!isModel(value)) return SKIP
     const parts: Record<string, unknown> = {}
     for (const [key, part] of Object.entries(value)) {
-      if (key === '__proto__') continue // a schema of another library may have let it through
+      if (key === '__proto__') continue // a schema of another library may have kept it
       const partPath = `${path}.${key}`
       const partChoice = this.#selection!.of(partPath, choice !== 'some')
       if (partChoice === 'none') continue
@@ -194,8 +194,8 @@ class Population {
   }
 
   /**
-   * A key path applies to each element. An array is replaced as a whole: no element takes over what may not be written from the one that had
-   * its index, because the client chooses the order. Elements without parts are kept, unless only parts are included.
+   * A key path applies to each element. An array is replaced as a whole: an element does not inherit parts that may not be written from the
+   * old element at its index, because the client chooses the order. Elements without parts are kept, unless only parts are included.
    */
   #selectElements(list: readonly unknown[], path: string, choice: Choice): unknown {
     const kept: unknown[] = []
@@ -206,7 +206,7 @@ class Population {
     return kept.length === 0 && list.length > 0 ? SKIP : kept
   }
 
-  /** JSON of any form. `__proto__` is left out: what reads the model later might copy it onto a prototype. */
+  /** Copies any JSON value. `__proto__` is left out, because code that reads the model later might copy it onto a prototype. */
   #copy(value: unknown, path: string, depth: number): unknown {
     if (typeof value !== 'object' || value === null || !isParsed(value)) return value
     if (depth >= this.#maxDepth) return this.#fail(path, `at most ${this.#maxDepth} levels`, 'more')
@@ -216,13 +216,13 @@ class Population {
     return copy
   }
 
-  /** Whether a property of `model`, or any that the options name, is secret. */
+  /** Whether `model` has a secret property, or the options name any. */
   #hasSecrets(model: unknown): boolean {
     if (this.#options.secret !== undefined && this.#options.secret.length > 0) return true
     return isModel(model) && [...(fieldsOf(model)?.values() ?? [])].some((schema) => schema.holdsSecret)
   }
 
-  /** @param mayBeSecret the value is not that of the property it was sent for */
+  /** @param mayBeSecret whether the value may belong to another property, or contain one, that is secret */
   #fail(path: string, expected: string, actual: string | undefined, mayBeSecret = false): typeof SKIP {
     if (this.failures.length >= MAX_MISMATCHES) return SKIP
     this.#secrets ??= new SecretPaths(this.#options.secret ?? [])
@@ -238,11 +238,11 @@ function restore(target: Record<string, unknown>, key: string, value: unknown): 
     if (value === SKIP) delete target[key]
     else target[key] = value
   } catch {
-    // What cannot be written was not written; the others still go back.
+    // A property that cannot be written was not written. The others are still restored.
   }
 }
 
-/** Whether both are texts, truth values or finite numbers: what `BY_TYPE` would take as it is. */
+/** Whether both are strings, booleans or finite numbers, which the schemas of `BY_TYPE` would accept unchanged. */
 function isSameScalar(value: unknown, present: unknown): boolean {
   const type = typeof value
   return type === typeof present && (type === 'string' || type === 'boolean' || (type === 'number' && Number.isFinite(value)))
@@ -256,12 +256,12 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What `JSON.parse` makes. Anything else, such as a Date, a reviver has made, and is whole. */
+/** Whether `JSON.parse` created it. Anything else, such as a Date, comes from a reviver and is not copied. */
 function isParsed(value: object): boolean {
   return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype
 }
 
-/** An object whose properties can be mapped: a plain one or an instance of a class, not a container with a life of its own. */
+/** Whether it is an object whose properties can be mapped: a plain object or an instance of a class, not a built-in container. */
 function isModel(value: unknown): value is object {
   if (!isObject(value)) return false
   return !(

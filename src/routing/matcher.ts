@@ -68,6 +68,11 @@ export class Matcher<R extends Sourced> {
     return [...methods].sort()
   }
 
+  /** The routes of all templates that match this path, whatever their methods. */
+  routesAt(path: string, host: string): R[] {
+    return this.#tablesFor(path, host).flatMap((table) => [...table.routes()])
+  }
+
   #routesOf(host: string | null): RouteSet<R> {
     if (host === null) return this.#unbound
     if (!HOST.test(host) || host.length > MAX_HOST_CHARACTERS)

@@ -48,4 +48,9 @@ export class MethodTable<R> {
   methods(): Iterable<string> {
     return this.#byMethod.keys()
   }
+
+  *routes(): Iterable<R> {
+    for (const { route } of this.#byMethod.values()) yield route
+    if (this.#any !== null) yield this.#any.route
+  }
 }

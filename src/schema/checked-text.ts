@@ -3,7 +3,7 @@
 import type { Mismatch } from './mismatch.ts'
 import { Schema } from './schema.ts'
 
-export abstract class CheckedTextSchema<T> extends Schema<T> {
+export abstract class CheckedTextSchema<T, Input = string> extends Schema<T, Input> {
   protected abstract fits(text: string): boolean
 
   protected override readText(text: string): string | Mismatch {

@@ -1,12 +1,14 @@
-// Values out of a short list: true and false, and enumerations.
+// Values out of a short list: true and false, enumerations and literals.
 
 import { WeirError } from '../base/errors.ts'
+import { shown } from '../base/kind-of.ts'
 
+import type { JsonSchema } from './json-keywords.ts'
 import type { Mismatch } from './mismatch.ts'
-import { type JsonSchema, type Presence, REQUIRED, Schema } from './schema.ts'
+import { type Presence, REQUIRED, Schema } from './schema.ts'
 
 /** From text: exactly `true`, `false`, `1` or `0`. From JSON: true or false, so that `"false"` is never true. */
-export class BoolSchema<T = boolean> extends Schema<T> {
+export class BoolSchema<T = boolean, Input = boolean> extends Schema<T, Input> {
   override describe(): string {
     return 'true or false'
   }
@@ -29,46 +31,62 @@ export class BoolSchema<T = boolean> extends Schema<T> {
   }
 }
 
-/** One of a few texts or numbers, exactly as declared. */
-export class EnumSchema<T> extends Schema<T> {
-  readonly #members: ReadonlySet<string | number>
-  /** A number comes as text in a query. */
-  readonly #byText: ReadonlyMap<string, string | number>
+/** What a literal may be. */
+export type Literal = string | number | boolean
 
-  constructor(members: ReadonlySet<string | number>, presence: Presence = REQUIRED) {
+/** One of a few texts, numbers or truth values, exactly as declared. */
+export class EnumSchema<T, Input = T> extends Schema<T, Input> {
+  /** @internal */
+  readonly members: ReadonlySet<Literal>
+  /** In a query, a number is text. */
+  readonly #byText: ReadonlyMap<string, Literal>
+
+  constructor(members: ReadonlySet<Literal>, presence: Presence = REQUIRED) {
     super(presence)
-    this.#members = members
+    this.members = members
     this.#byText = new Map([...members].map((member) => [String(member), member]))
     if (members.size === 0) throw new WeirError('WEIR_OPTION_INVALID', 'an enumeration without members')
     if (this.#byText.size < members.size) throw new WeirError('WEIR_OPTION_INVALID', `two members are alike as text: ${this.describe()}`)
   }
 
   override describe(): string {
-    const members = [...this.#members].map((member) => JSON.stringify(member))
+    const members = [...this.members].map((member) => JSON.stringify(member))
     return members.length === 1 ? members[0]! : `one of ${members.join(', ')}`
   }
 
-  protected override readText(text: string): string | number | Mismatch {
+  protected override readText(text: string): Literal | Mismatch {
     return this.#byText.get(text) ?? this.textMismatch(text)
   }
 
-  protected override readValue(value: unknown): string | number | Mismatch {
-    if (typeof value === 'string' || typeof value === 'number') return this.#members.has(value) ? value : this.mismatch(value)
-    return this.mismatch(value)
+  protected override readValue(value: unknown): Literal | Mismatch {
+    return this.members.has(value as Literal) ? (value as Literal) : this.mismatch(value)
   }
 
   protected override again(presence: Presence): EnumSchema<unknown> {
-    return new EnumSchema(this.#members, presence)
+    return new EnumSchema(this.members, presence)
   }
 
   protected override keywords(): JsonSchema {
-    const members = [...this.#members]
-    const types = [...new Set(members.map((member) => (typeof member === 'string' ? 'string' : 'number')))]
-    return { type: types.length === 1 ? types[0] : types, enum: members }
+    const members = [...this.members]
+    const types = [...new Set(members.map((member) => typeof member))]
+    const type = types.length === 1 ? types[0] : types
+    return members.length === 1 ? { type, const: members[0] } : { type, enum: members }
   }
 }
 
 /** @throws WEIR_OPTION_INVALID without members, or when two are alike as text */
 export function enumOf<const Members extends readonly (string | number)[]>(...members: Members): EnumSchema<Members[number]> {
+  for (const member of members as readonly unknown[]) if (typeof member !== 'string') checkNumber(member, 'a member of an enumeration')
   return new EnumSchema<Members[number]>(new Set(members))
+}
+
+/** @throws WEIR_OPTION_INVALID for anything but a text, a number or a truth value */
+export function literalOf<const Value extends Literal>(value: Value): EnumSchema<Value> {
+  if (typeof value !== 'string' && typeof value !== 'boolean') checkNumber(value, 'a literal')
+  return new EnumSchema<Value>(new Set([value]))
+}
+
+/** For callers that no compiler has checked. JSON has no other numbers. */
+function checkNumber(value: unknown, what: string): void {
+  if (!Number.isFinite(value)) throw new WeirError('WEIR_OPTION_INVALID', `${what} is ${shown(value)}`)
 }

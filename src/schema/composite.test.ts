@@ -146,3 +146,34 @@ test('an object says what it is, in words and as JSON Schema', () => {
   )
   assert.deepEqual(t.array(t.bigint).default([1n]).jsonSchema()['default'], ['1'])
 })
+
+test('a strict object refuses what is not declared, and those within it only if they are strict', () => {
+  const person = t.object({ name: t.string, address }).strict()
+  const result = person.fromValue({ name: 'Ada', age: 36, address: { city: 'Graz', planet: 'Earth' }, ['a/b']: 1 })
+  assert.ok(result instanceof Mismatch)
+  assert.deepEqual(result.failures('', 'body', ''), [
+    { name: 'age', in: 'body', pointer: '/age', expected: 'no property of this name', actual: '36' },
+    { name: 'a/b', in: 'body', pointer: '/a~1b', expected: 'no property of this name', actual: '1' },
+  ])
+  assert.ok(person.optional().fromValue({ name: 5, x: 1 }) instanceof Mismatch)
+  assert.ok(t.object({}).optional().strict().fromValue({ x: 1 }) instanceof Mismatch)
+  assert.ok(t.object({}).strict().fromValue(JSON.parse('{"__proto__":1}')) instanceof Mismatch)
+  assert.deepEqual(person.jsonSchema()['additionalProperties'], false)
+})
+
+test('an object is read from a form: texts by name, lists where a name repeats', () => {
+  const schema = t.object({ name: t.string, ages: t.array(t.int), at: t.date.optional(), level: t.int.default(1) })
+  assert.deepEqual(schema.fromForm({ name: 'Ada', ages: ['1', '2'], other: 'x' }), { name: 'Ada', ages: [1, 2], level: 1 })
+  assert.deepEqual(schema.fromForm({ name: 'Ada', ages: '1' }), { name: 'Ada', ages: [1], level: 1 })
+  const wrong = schema.strict().fromForm({ name: ['Ada', 'Bob'], ages: ['1', 'x'], other: 'x' })
+  assert.ok(wrong instanceof Mismatch)
+  assert.deepEqual(wrong.failures('', 'body', ''), [
+    { name: 'name', in: 'body', pointer: '/name', expected: 'a text, once', actual: '2 values' },
+    { name: 'ages[1]', in: 'body', pointer: '/ages/1', expected: 'a whole number', actual: 'x' },
+    { name: 'other', in: 'body', pointer: '/other', expected: 'no property of this name', actual: '"x"' },
+  ])
+  assert.deepEqual(t.object({ toString: t.string }).fromForm({}), new Mismatch('a text', undefined, ['toString']))
+  const found = t.object({ name: t.object({}) }).fromForm({ name: 'x' })
+  assert.deepEqual(found, new Mismatch('an object', 'x', ['name']))
+  assert.deepEqual(t.int.fromForm({}), new Mismatch('a whole number', 'a form'))
+})

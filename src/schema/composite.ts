@@ -4,100 +4,109 @@ import { WeirError } from '../base/errors.ts'
 
 import { ANY_COUNT, type Bounds, boundKeywords, saysCount, withCounts } from './bounds.ts'
 import { asSchema } from './foreign.ts'
+import type { JsonSchema } from './json-keywords.ts'
+import type { JsonSchemaWriter } from './json-schema.ts'
 import { Mismatch, NOT_SHOWN, shorten, show } from './mismatch.ts'
-import { type JsonSchema, type Presence, REQUIRED, type ReadContext, Schema } from './schema.ts'
-import type { AnySchema, OutputOf } from './standard.ts'
+import { countOf, type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
+import type { AnySchema, InputOf, OutputOf } from './standard.ts'
 
 /** An array. From text it is made of all the values of one name. */
-export class ArraySchema<T> extends Schema<T> {
-  override readonly reads: 'texts' | 'json'
-  readonly #element: Schema<unknown>
+export class ArraySchema<T, Input = unknown> extends Schema<T, Input> {
+  /** @internal */
+  readonly element: Schema<unknown>
   readonly #count: Bounds
 
   /** @internal */
   constructor(element: Schema<unknown>, count: Bounds = ANY_COUNT, presence: Presence = REQUIRED) {
     super(presence)
-    this.#element = element
+    this.element = element
     this.#count = count
-    this.reads = element.reads === 'json' || element instanceof ArraySchema ? 'json' : 'texts'
   }
 
   /** At least `elements`. */
-  min(elements: number): ArraySchema<T> {
+  min(elements: number): ArraySchema<T, Input> {
     return this.#with(withCounts(this.#count, { min: elements }))
   }
 
   /** At most `elements`; more are refused before the first is looked at. */
-  max(elements: number): ArraySchema<T> {
+  max(elements: number): ArraySchema<T, Input> {
     return this.#with(withCounts(this.#count, { max: elements }))
   }
 
   /** Exactly `elements`. */
-  length(elements: number): ArraySchema<T> {
+  length(elements: number): ArraySchema<T, Input> {
     return this.#with(withCounts(this.#count, { min: elements, max: elements }))
   }
 
-  /** @internal */
+  override get reads(): Reads {
+    return this.element.reads === 'json' || this.element instanceof ArraySchema ? 'json' : 'texts'
+  }
+
   override get holdsSecret(): boolean {
-    return super.holdsSecret || this.#element.holdsSecret
+    return super.holdsSecret || this.element.holdsSecret
   }
 
-  override optional(): ArraySchema<T | undefined> {
-    return super.optional() as ArraySchema<T | undefined>
+  override optional(): ArraySchema<T | undefined, Input | undefined> {
+    return super.optional() as ArraySchema<T | undefined, Input | undefined>
   }
 
-  override nullable(): ArraySchema<T | null> {
-    return super.nullable() as ArraySchema<T | null>
+  override nullable(): ArraySchema<T | null, Input | null> {
+    return super.nullable() as ArraySchema<T | null, Input | null>
   }
 
-  override default(value: Exclude<T, undefined>): ArraySchema<Exclude<T, undefined>> {
-    return super.default(value) as ArraySchema<Exclude<T, undefined>>
+  override default(value: Exclude<T, undefined>): ArraySchema<Exclude<T, undefined>, Input | undefined> {
+    return super.default(value) as ArraySchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override describe(): string {
-    return `an array${saysCount(this.#count, 'element')}, each ${this.#element.describe()}`
-  }
-
-  override fromTexts(texts: readonly string[], context?: ReadContext): T | Mismatch {
-    if (texts.length === 0) return this.absent()
-    if (this.reads === 'json' || !this.#counts(texts)) return new Mismatch(this.describe(), valuesOf(texts.length))
-    return this.#read(texts, (element, text) => element.fromText(text, context)) as T | Mismatch
+    return `an array${saysCount(this.#count, 'element')}, each ${this.element.describe()}`
   }
 
   override toJson(value: unknown): unknown {
-    return Array.isArray(value) ? value.map((element) => this.#element.toJson(element)) : value
+    return Array.isArray(value) ? value.map((element) => this.element.toJson(element)) : value
+  }
+
+  override unreadable(place: SchemaPlace): string | null {
+    const reason = super.unreadable(place)
+    return reason === null && place === 'text' && this.#count.min > 1 ? `one text is not ${this.describe()}` : reason
+  }
+
+  /** Why `list` has too few or too many elements; null when it has not. @internal */
+  miscounted(list: readonly unknown[]): Mismatch | null {
+    return list.length >= this.#count.min && list.length <= this.#count.max ? null : this.mismatch(list)
+  }
+
+  protected override readTexts(texts: readonly string[], context: ReadContext | undefined): unknown {
+    if (this.reads === 'json' || this.miscounted(texts) !== null) return new Mismatch(this.expects(), countOf(texts))
+    return this.#read(texts, (element, text) => element.fromText(text, context))
   }
 
   protected override readText(text: string, context: ReadContext | undefined): unknown {
-    return this.fromTexts([text], context)
+    return this.readTexts([text], context)
   }
 
   protected override readValue(value: unknown, context: ReadContext | undefined): unknown[] | Mismatch {
-    if (!Array.isArray(value) || !this.#counts(value)) return this.mismatch(value)
-    return this.#read<unknown>(value, (element, item) => element.fromValue(item, context))
+    if (!Array.isArray(value)) return this.mismatch(value)
+    return this.miscounted(value) ?? this.#read<unknown>(value, (element, item) => element.fromValue(item, context))
   }
 
   protected override again(presence: Presence): ArraySchema<unknown> {
-    return new ArraySchema(this.#element, this.#count, presence)
+    return new ArraySchema(this.element, this.#count, presence)
   }
 
-  protected override keywords(): JsonSchema {
-    return { type: 'array', items: this.#element.jsonSchema(), ...boundKeywords(this.#count, 'minItems', 'maxItems') }
+  protected override keywords(writer: JsonSchemaWriter): JsonSchema {
+    return { type: 'array', items: this.element.writeTo(writer), ...boundKeywords(this.#count, 'minItems', 'maxItems') }
   }
 
-  #with(count: Bounds): ArraySchema<T> {
-    return new ArraySchema(this.#element, count, this.presence)
-  }
-
-  #counts(list: readonly unknown[]): boolean {
-    return list.length >= this.#count.min && list.length <= this.#count.max
+  #with(count: Bounds): ArraySchema<T, Input> {
+    return new ArraySchema(this.element, count, this.presence)
   }
 
   #read<Item>(items: readonly Item[], read: (element: Schema<unknown>, item: Item) => unknown): unknown[] | Mismatch {
     const list: unknown[] = []
     let found: Mismatch[] | null = null
     for (let i = 0; i < items.length; i++) {
-      const element = read(this.#element, items[i]!)
+      const element = read(this.element, items[i]!)
       if (!(element instanceof Mismatch)) list.push(element)
       else if (element.addTo((found ??= []), i)) break
     }
@@ -106,38 +115,103 @@ export class ArraySchema<T> extends Schema<T> {
 }
 
 /** An object with the declared properties. */
-export class ObjectSchema<T> extends Schema<T> {
-  override readonly reads = 'json'
-  readonly #properties: ReadonlyMap<string, Schema<unknown>>
+export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
+  /** @internal */
+  readonly properties: ReadonlyMap<string, Schema<unknown>>
+  /** @internal */
+  readonly isStrict: boolean
 
-  constructor(properties: ReadonlyMap<string, Schema<unknown>>, presence: Presence = REQUIRED) {
+  constructor(properties: ReadonlyMap<string, Schema<unknown>>, isStrict: boolean = false, presence: Presence = REQUIRED) {
     super(presence)
-    this.#properties = properties
+    this.properties = properties
+    this.isStrict = isStrict
+  }
+
+  /** Refuses properties that are not declared, which are otherwise dropped. Objects within it have a `.strict()` of their own. */
+  strict(): ObjectSchema<T, Input> {
+    return new ObjectSchema(this.properties, true, this.presence)
+  }
+
+  override get reads(): Reads {
+    return 'json'
+  }
+
+  override get holdsSecret(): boolean {
+    return super.holdsSecret || [...this.properties.values()].some((schema) => schema.holdsSecret)
+  }
+
+  override optional(): ObjectSchema<T | undefined, Input | undefined> {
+    return super.optional() as ObjectSchema<T | undefined, Input | undefined>
+  }
+
+  override nullable(): ObjectSchema<T | null, Input | null> {
+    return super.nullable() as ObjectSchema<T | null, Input | null>
+  }
+
+  override default(value: Exclude<T, undefined>): ObjectSchema<Exclude<T, undefined>, Input | undefined> {
+    return super.default(value) as ObjectSchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override describe(): string {
-    return this.#properties.size === 0 ? 'an object' : `an object with ${[...this.#properties.keys()].join(', ')}`
-  }
-
-  /** @internal */
-  override get holdsSecret(): boolean {
-    return super.holdsSecret || [...this.#properties.values()].some((schema) => schema.holdsSecret)
+    return this.properties.size === 0 ? 'an object' : `an object with ${[...this.properties.keys()].join(', ')}`
   }
 
   override toJson(value: unknown): unknown {
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, this.#properties.get(key)?.toJson(part)]))
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, this.properties.get(key)?.toJson(part)]))
+  }
+
+  /** From a form, all that it must have is read from the texts of one name. */
+  override unreadable(place: SchemaPlace): string | null {
+    if (place !== 'form') return super.unreadable(place)
+    for (const [key, schema] of this.properties) {
+      const reason = schema.isRequired('input') ? schema.unreadable('texts') : null
+      if (reason !== null) return `property "${key}": ${reason}`
+    }
+    return null
+  }
+
+  /** Adds every property of `value` that is not declared. @internal */
+  addUnknown(value: object, found: Mismatch[] | null): Mismatch[] | null {
+    let all = found
+    const hides = this.holdsSecret
+    for (const key of Object.keys(value)) {
+      if (this.properties.has(key)) continue
+      // A name that is misspelt may be that of a secret.
+      if (
+        new Mismatch('no property of this name', hides ? NOT_SHOWN : show((value as Record<string, unknown>)[key])).addTo(
+          (all ??= []),
+          shorten(key),
+        )
+      )
+        break
+    }
+    return all
   }
 
   protected override readText(text: string): Mismatch {
     return this.textMismatch(text)
   }
 
+  protected override readForm(form: FormTexts, context: ReadContext | undefined): object | Mismatch {
+    const object: Record<string, unknown> = {}
+    let found: Mismatch[] | null = null
+    for (const [key, schema] of this.properties) {
+      const part = readEntry(schema, Object.hasOwn(form, key) ? form[key] : undefined, context)
+      if (part instanceof Mismatch) {
+        if (part.addTo((found ??= []), key)) break
+      } else if (part !== undefined) {
+        object[key] = part
+      }
+    }
+    return this.#finish(object, form, found, context)
+  }
+
   protected override readValue(value: unknown, context: ReadContext | undefined): object | Mismatch {
     if (!isPlainObject(value)) return this.mismatch(value)
     const object: Record<string, unknown> = {}
     let found: Mismatch[] | null = null
-    for (const [key, schema] of this.#properties) {
+    for (const [key, schema] of this.properties) {
       // Own properties only: what a prototype carries was not sent.
       const part = schema.fromValue(Object.hasOwn(value, key) ? value[key] : undefined, context)
       if (part instanceof Mismatch) {
@@ -146,63 +220,76 @@ export class ObjectSchema<T> extends Schema<T> {
         object[key] = part
       }
     }
-    if (context?.unknownProperties === 'error') found = this.#addUnknown(value, found)
-    return found === null ? object : this.conceal(Mismatch.ofAll(found))
+    return this.#finish(object, value, found, context)
   }
 
   protected override again(presence: Presence): ObjectSchema<unknown> {
-    return new ObjectSchema(this.#properties, presence)
+    return new ObjectSchema(this.properties, this.isStrict, presence)
   }
 
-  protected override keywords(): JsonSchema {
-    const properties = [...this.#properties]
-    const required = properties.filter(([, schema]) => !schema.isOptional && !schema.hasDefault).map(([key]) => key)
-    const keywords = { type: 'object', properties: Object.fromEntries(properties.map(([key, schema]) => [key, schema.jsonSchema()])) }
-    return required.length === 0 ? keywords : { ...keywords, required }
-  }
-
-  #addUnknown(value: Record<string, unknown>, found: Mismatch[] | null): Mismatch[] | null {
-    let all = found
-    // A name that is misspelt may be that of a secret.
-    const hides = this.holdsSecret
-    for (const key of Object.keys(value)) {
-      if (this.#properties.has(key)) continue
-      if (new Mismatch('no property of this name', hides ? NOT_SHOWN : show(value[key])).addTo((all ??= []), shorten(key))) break
+  protected override keywords(writer: JsonSchemaWriter): JsonSchema {
+    const properties = [...this.properties]
+    const required = properties.filter(([, schema]) => schema.isRequired(writer.side)).map(([key]) => key)
+    return {
+      type: 'object',
+      properties: Object.fromEntries(properties.map(([key, schema]) => [key, schema.writeTo(writer)])),
+      ...(required.length > 0 && { required }),
+      ...(this.isStrict && { additionalProperties: false }),
     }
-    return all
+  }
+
+  #finish(object: object, source: object, found: Mismatch[] | null, context: ReadContext | undefined): object | Mismatch {
+    const all = this.isStrict || context?.unknownProperties === 'error' ? this.addUnknown(source, found) : found
+    return all === null ? object : this.conceal(Mismatch.ofAll(all))
   }
 }
 
 /** The properties of an object and what each is. */
 export type Shape = { readonly [name: string]: AnySchema }
 
-/** What `t.object` gives: a property that may be absent is an optional key, and is never `undefined` where it is there. */
+/** What `t.object` returns: a property that may be absent is an optional key, and is never `undefined` where it is there. */
 export type ObjectOf<S extends Shape> = Flatten<
   { -readonly [K in keyof S as undefined extends OutputOf<S[K]> ? never : K]: OutputOf<S[K]> } & {
     -readonly [K in keyof S as undefined extends OutputOf<S[K]> ? K : never]?: Exclude<OutputOf<S[K]>, undefined>
   }
 >
 
+/** What `t.object` reads, as it stands in JSON: a property with a default is an optional key too. */
+export type ObjectInputOf<S extends Shape> = Flatten<
+  { -readonly [K in keyof S as undefined extends InputOf<S[K]> ? never : K]: InputOf<S[K]> } & {
+    -readonly [K in keyof S as undefined extends InputOf<S[K]> ? K : never]?: Exclude<InputOf<S[K]>, undefined>
+  }
+>
+
 type Flatten<T> = { [K in keyof T]: T[K] }
 
 /** An array of what `element` describes. */
-export function arrayOf<S extends AnySchema>(element: S): ArraySchema<OutputOf<S>[]> {
-  return new ArraySchema<OutputOf<S>[]>(asSchema(element))
+export function arrayOf<S extends AnySchema>(element: S): ArraySchema<OutputOf<S>[], InputOf<S>[]> {
+  return new ArraySchema<OutputOf<S>[], InputOf<S>[]>(asSchema(element))
 }
 
-/** A plain object: only declared own properties are read, unknown ones are dropped, and the result is a new ordinary object. @throws WEIR_OPTION_INVALID for a property `__proto__` */
-export function objectOf<const S extends Shape>(shape: S): ObjectSchema<ObjectOf<S>> {
+/**
+ * A plain object: only declared own properties are read, unknown ones are dropped unless it is `.strict()`, and the result is a new ordinary
+ * object. @throws WEIR_OPTION_INVALID for a property `__proto__`
+ */
+export function objectOf<const S extends Shape>(shape: S): ObjectSchema<ObjectOf<S>, ObjectInputOf<S>> {
   const properties = new Map(Object.entries(shape).map(([key, schema]) => [key, asSchema(schema)]))
   if (properties.has('__proto__')) throw new WeirError('WEIR_OPTION_INVALID', 'a property "__proto__" would be a prototype')
-  return new ObjectSchema<ObjectOf<S>>(properties)
+  return new ObjectSchema<ObjectOf<S>, ObjectInputOf<S>>(properties)
 }
 
-function valuesOf(count: number): string {
-  return count === 1 ? '1 value' : `${count} values`
+/** One name of a form; undefined where the form does not have it. @internal */
+export function readEntry(
+  schema: Schema<unknown>,
+  entry: string | readonly string[] | undefined,
+  context: ReadContext | undefined,
+): unknown {
+  if (entry === undefined) return schema.absent()
+  return typeof entry === 'string' ? schema.fromText(entry, context) : schema.fromTexts(entry, context, true)
 }
 
-/** An object as `{}` and `JSON.parse` make them, or one without prototype. A Date, a Map or a class instance has meaning beyond its properties. */
-function isPlainObject(value: unknown): value is Record<string, unknown> {
+/** An object as `{}` and `JSON.parse` make them, or one without prototype. A Date, a Map or a class instance has meaning beyond its properties. @internal */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null

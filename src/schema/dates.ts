@@ -4,8 +4,9 @@ import { WeirError } from '../base/errors.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { CheckedTextSchema } from './checked-text.ts'
 import { dateMs, dateTimeMs, hasZone } from './iso.ts'
+import type { JsonSchema } from './json-keywords.ts'
 import type { Mismatch } from './mismatch.ts'
-import { type JsonSchema, type Presence, REQUIRED, type ReadContext, Schema } from './schema.ts'
+import { type Presence, REQUIRED, type ReadContext, Schema } from './schema.ts'
 
 const DAY_MS = 86_400_000
 
@@ -21,7 +22,7 @@ interface Range {
  * A Date. `date-time` reads RFC 3339 and ISO 8601, where a time without zone is UTC unless the context says `local`; `date` reads
  * `YYYY-MM-DD` as midnight UTC. A Date that a reviver has already made is taken as it is.
  */
-export class DateSchema<T = Date> extends Schema<T> {
+export class DateSchema<T = Date, Input = string> extends Schema<T, Input> {
   readonly #precision: Precision
   readonly #range: Range
 
@@ -32,25 +33,25 @@ export class DateSchema<T = Date> extends Schema<T> {
   }
 
   /** `earliest` or later. */
-  min(earliest: Date): DateSchema<T> {
+  min(earliest: Date): DateSchema<T, Input> {
     return this.#with({ ...this.#range, earliest: msOf(earliest) })
   }
 
   /** `latest` or earlier. */
-  max(latest: Date): DateSchema<T> {
+  max(latest: Date): DateSchema<T, Input> {
     return this.#with({ ...this.#range, latest: msOf(latest) })
   }
 
-  override optional(): DateSchema<T | undefined> {
-    return super.optional() as DateSchema<T | undefined>
+  override optional(): DateSchema<T | undefined, Input | undefined> {
+    return super.optional() as DateSchema<T | undefined, Input | undefined>
   }
 
-  override nullable(): DateSchema<T | null> {
-    return super.nullable() as DateSchema<T | null>
+  override nullable(): DateSchema<T | null, Input | null> {
+    return super.nullable() as DateSchema<T | null, Input | null>
   }
 
-  override default(value: Exclude<T, undefined>): DateSchema<Exclude<T, undefined>> {
-    return super.default(value) as DateSchema<Exclude<T, undefined>>
+  override default(value: Exclude<T, undefined>): DateSchema<Exclude<T, undefined>, Input | undefined> {
+    return super.default(value) as DateSchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override describe(): string {
@@ -58,6 +59,11 @@ export class DateSchema<T = Date> extends Schema<T> {
     const what = this.#precision === 'date' ? 'a date like 2024-01-31' : 'a date and time like 2024-01-31T09:30:00Z'
     const from = earliest === -Infinity ? '' : `, not before ${this.#write(earliest)}`
     return latest === Infinity ? what + from : `${what}${from}, not after ${this.#write(latest)}`
+  }
+
+  /** Whether it stands in JSON as a day without a time. @internal */
+  get isDay(): boolean {
+    return this.#precision === 'date'
   }
 
   override toJson(value: unknown): unknown {
@@ -87,7 +93,7 @@ export class DateSchema<T = Date> extends Schema<T> {
     return earliest === -Infinity && latest === Infinity ? keywords : { ...keywords, description: this.describe() }
   }
 
-  #with(range: Range): DateSchema<T> {
+  #with(range: Range): DateSchema<T, Input> {
     if (!(range.earliest <= range.latest)) throw new WeirError('WEIR_OPTION_INVALID', 'no date lies between .min and .max')
     return new DateSchema(this.#precision, range, this.presence)
   }
@@ -117,7 +123,7 @@ function msOf(end: unknown): number {
 }
 
 /** A wall-clock date and time without a zone. It stays text, checked: no Date can hold one without inventing a zone. */
-export class LocalDateTimeSchema<T = string> extends CheckedTextSchema<T> {
+export class LocalDateTimeSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
   override describe(): string {
     return 'a date and time without a zone like 2024-01-31T09:30:00'
   }

@@ -1,30 +1,42 @@
-// Schemas of other libraries where a `t` stands: anything with `~standard`, as long as it answers at once.
+// Schemas of other libraries in place of a `t`: anything with `~standard`, as long as it answers synchronously.
 
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
+import { shown } from '../base/kind-of.ts'
 
+import type { JsonSchema } from './json-keywords.ts'
+import type { Converters, JsonSchemaWriter, Side } from './json-schema.ts'
 import { Mismatch, PASSES_SCHEMA } from './mismatch.ts'
-import { type JsonSchema, type Presence, REQUIRED, type ReadContext, Schema } from './schema.ts'
-import { type AnySchema, isSchema, type OutputOf, runSchema } from './standard.ts'
+import { type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
+import { type AnySchema, type InputOf, isSchema, type OutputOf, runSchema } from './standard.ts'
+
+/** What a schema makes of `undefined`; `isTaken` is false where it wants a value. */
+interface Nothing {
+  readonly isTaken: boolean
+  readonly value?: unknown
+}
+
+const REFUSED: Nothing = Object.freeze({ isTaken: false })
 
 /**
- * Gives a text as a string, a list of texts as an array of strings, also one of one, and JSON as it is; the schema converts. One that answers
- * with a promise can only be run by `runSchema`, on its own: nothing here waits.
+ * Passes a text on as a string, a list of texts as an array of strings (a list of one too), a form as a record of both, and JSON as it is; the
+ * schema converts. One that answers with a promise can only be run by `runSchema`, on its own: nothing here waits.
  */
-class ForeignSchema<T> extends Schema<T> {
-  override readonly reads = 'texts'
+export class ForeignSchema<T, Input = unknown> extends Schema<T, Input> {
   readonly #schema: AnySchema
-  #takesNothing: boolean | undefined
+  #nothing: Nothing | undefined
 
   constructor(schema: AnySchema, presence: Presence = REQUIRED) {
     super(presence)
     this.#schema = schema
   }
 
-  /** Found out by asking once. A schema that throws or answers later is taken as one that wants a value. */
+  override get reads(): Reads {
+    return 'texts'
+  }
+
   override get isOptional(): boolean {
-    this.#takesNothing ??= super.isOptional || takesNothing(this.#schema)
-    return this.#takesNothing
+    return super.isOptional || this.#ofNothing().isTaken
   }
 
   override describe(): string {
@@ -32,35 +44,16 @@ class ForeignSchema<T> extends Schema<T> {
   }
 
   override absent(): T | Mismatch {
-    return super.hasDefault || super.isOptional ? super.absent() : this.#run(undefined)
+    return super.hasDefault || super.isOptional ? super.absent() : this.run(undefined)
   }
 
-  override fromTexts(texts: readonly string[], context?: ReadContext): T | Mismatch {
-    return texts.length > 0 ? this.#run(texts) : super.fromTexts(texts, context)
+  /** Only the schema knows. */
+  override unreadable(_place: SchemaPlace): null {
+    return null
   }
 
-  override fromValue(value: unknown, context?: ReadContext): T | Mismatch {
-    if (value === null && !this.presence.nullable && context?.nullValues !== 'ignore') return this.#run(value)
-    return super.fromValue(value, context)
-  }
-
-  protected override readText(text: string): unknown {
-    return this.#run(text)
-  }
-
-  protected override readValue(value: unknown): unknown {
-    return this.#run(value)
-  }
-
-  protected override again(presence: Presence): ForeignSchema<unknown> {
-    return new ForeignSchema(this.#schema, presence)
-  }
-
-  protected override keywords(): JsonSchema {
-    return jsonSchemaOf(this.#schema)
-  }
-
-  #run(value: unknown): T | Mismatch {
+  /** What the schema makes of `value`, whatever that is. @internal */
+  run(value: unknown): T | Mismatch {
     const result = runSchema(this.#schema, value)
     if (isPromise(result)) {
       result.catch(() => {})
@@ -69,36 +62,69 @@ class ForeignSchema<T> extends Schema<T> {
         `a schema of ${this.#schema['~standard'].vendor} that answers with a promise stands where nothing can wait for it`,
       )
     }
-    return result instanceof Mismatch ? this.conceal(result) : (result as T)
+    return result instanceof Mismatch ? this.restate(result) : (result as T)
+  }
+
+  protected override requires(side: Side): boolean {
+    const { isTaken, value } = this.#ofNothing()
+    return !isTaken || (side === 'output' && value !== undefined)
+  }
+
+  protected override readNull(context: ReadContext | undefined): unknown {
+    return this.presence.nullable || context?.nullValues === 'ignore' ? super.readNull(context) : this.run(null)
+  }
+
+  protected override readTexts(texts: readonly string[]): unknown {
+    return this.run(texts)
+  }
+
+  protected override readText(text: string): unknown {
+    return this.run(text)
+  }
+
+  protected override readForm(form: FormTexts): unknown {
+    return this.run(form)
+  }
+
+  protected override readValue(value: unknown): unknown {
+    return this.run(value)
+  }
+
+  protected override again(presence: Presence): ForeignSchema<unknown> {
+    return new ForeignSchema(this.#schema, presence)
+  }
+
+  protected override keywords(writer: JsonSchemaWriter): JsonSchema {
+    const { jsonSchema } = this.#schema['~standard'] as { readonly jsonSchema?: Converters | null }
+    return writer.embed(this.#schema, jsonSchema ?? {})
+  }
+
+  /** Found out by running it once. */
+  #ofNothing(): Nothing {
+    this.#nothing ??= ofNothing(this.#schema)
+    return this.#nothing
   }
 }
 
-/** `schema` itself if it is a `t`, else one that asks it. @throws WEIR_OPTION_INVALID for what is no Standard Schema */
-export function asSchema<S extends AnySchema>(schema: S): Schema<OutputOf<S>> {
-  if (schema instanceof Schema) return schema as Schema<OutputOf<S>>
-  if (!isSchema(schema)) throw new WeirError('WEIR_OPTION_INVALID', 'a schema without "~standard"')
-  return new ForeignSchema<OutputOf<S>>(schema)
+/** `schema` itself if it is a `t`, else one that runs it. @throws WEIR_OPTION_INVALID for what is not a Standard Schema */
+export function asSchema<S extends AnySchema>(schema: S): Schema<OutputOf<S>, InputOf<S>> {
+  if (schema instanceof Schema) return schema as Schema<OutputOf<S>, InputOf<S>>
+  if (!isSchema(schema))
+    throw new WeirError(
+      'WEIR_OPTION_INVALID',
+      `${shown(schema)} is not a schema: write one with t, such as t.string, or use a Standard Schema`,
+    )
+  return new ForeignSchema<OutputOf<S>, InputOf<S>>(schema)
 }
 
-function takesNothing(schema: AnySchema): boolean {
+/** A schema that throws or answers later is taken as one that wants a value. */
+function ofNothing(schema: AnySchema): Nothing {
   try {
     const result = schema['~standard'].validate(undefined)
-    if (!isPromise(result)) return result.issues === undefined
+    if (!isPromise(result)) return result.issues === undefined ? { isTaken: true, value: result.value } : REFUSED
     result.catch(() => {})
-    return false
   } catch {
-    return false
+    // It will throw again where it is used.
   }
-}
-
-/** Standard JSON Schema (https://standardschema.dev/json-schema): some libraries can say what they take. Any value, if this one cannot. */
-function jsonSchemaOf(schema: AnySchema): JsonSchema {
-  const converter: unknown = (schema['~standard'] as { readonly jsonSchema?: unknown }).jsonSchema
-  if (typeof converter !== 'object' || converter === null || !('input' in converter) || typeof converter.input !== 'function') return {}
-  try {
-    const found: unknown = converter.input({ target: 'draft-2020-12' })
-    return typeof found === 'object' && found !== null ? (found as JsonSchema) : {}
-  } catch {
-    return {} // the standard lets a converter throw for what it cannot express
-  }
+  return REFUSED
 }

@@ -75,3 +75,18 @@ test('no more than 100 mismatches are gathered, and the last one says so', () =>
   assert.equal(new Mismatch('a text').addTo(found, 0), true)
   assert.equal(found.length, MAX_MISMATCHES)
 })
+
+test('a pointer leads to the part, with ~ and / escaped', () => {
+  assert.equal(new Mismatch('a text').pointer, '')
+  assert.equal(new Mismatch('a text', 'x', ['a', 0, 'b c']).pointer, '/a/0/b c')
+  assert.equal(new Mismatch('a text', 'x', ['', 'a/b', 'm~n', '~1', '/']).pointer, '//a~1b/m~0n/~01/~1')
+})
+
+test('failures have pointers where they are part of a document, beside the same names', () => {
+  const wrong = Mismatch.ofAll([new Mismatch('a text', '5', ['a.b']), new Mismatch('a text', undefined, ['tags', 2])])
+  assert.deepEqual(wrong.failures('', 'body', '/users/0'), [
+    { name: 'a.b', in: 'body', pointer: '/users/0/a.b', expected: 'a text', actual: '5' },
+    { name: 'tags[2]', in: 'body', pointer: '/users/0/tags/2', expected: 'a text' },
+  ])
+  assert.deepEqual(wrong.failures('q', 'query')[1], { name: 'q.tags[2]', in: 'query', expected: 'a text' })
+})

@@ -47,6 +47,11 @@ export class Mismatch {
     return `expected ${this.expected}, ${this.actual === undefined ? 'nothing came' : `got ${this.actual}`}`
   }
 
+  /** The way from the value that was read to the part that is wrong, as a JSON Pointer (RFC 6901): `/address/city`; empty for the value itself. */
+  get pointer(): string {
+    return pointerOf(this.path)
+  }
+
   /** This one and the others. */
   all(): readonly Mismatch[] {
     return this.others.length === 0 ? [this] : [this, ...this.others]
@@ -66,12 +71,19 @@ export class Mismatch {
     return Mismatch.ofAll(this.all().map((one) => new Mismatch(...hide(one.expected, one.actual), one.path)))
   }
 
-  /** As the failures of a `BindingError`: `name` is that of the parameter, or empty for a whole body. */
-  failures(name: string, place: BindingFailure['in']): BindingFailure[] {
-    return this.all().map((one) => {
-      const failure = { name: nameOf(name, one.path), in: place, expected: one.expected }
-      return one.actual === undefined ? failure : { ...failure, actual: one.actual }
-    })
+  /**
+   * As the failures of a `BindingError`: `name` is that of the parameter, or empty for a whole body.
+   * @param pointer where the value that was read is in its document (empty for the whole), so that each failure has a JSON Pointer; null for
+   *   what is not part of a document
+   */
+  failures(name: string, place: BindingFailure['in'], pointer: string | null = null): BindingFailure[] {
+    return this.all().map((one) => ({
+      name: nameOf(name, one.path),
+      in: place,
+      ...(pointer !== null && { pointer: pointer + one.pointer }),
+      expected: one.expected,
+      ...(one.actual !== undefined && { actual: one.actual }),
+    }))
   }
 }
 
@@ -85,6 +97,13 @@ export function nameOf(root: string, path: readonly PathPart[]): string {
   let name = root
   for (const part of path) name += typeof part === 'number' ? `[${part}]` : name === '' ? part : `.${part}`
   return name
+}
+
+/** A JSON Pointer (RFC 6901): each part after a slash, where `~` is written `~0` and a slash `~1`. */
+export function pointerOf(path: readonly PathPart[]): string {
+  let pointer = ''
+  for (const part of path) pointer += `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`
+  return pointer
 }
 
 /** At most 100 characters of `text`, never half of a surrogate pair. */

@@ -7,8 +7,10 @@ import { DASH, DOT, ZERO } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 
 import { ANY_NUMBER, type Bounds, boundKeywords, noEnd, saysNumbers, withNumbers } from './bounds.ts'
+import type { JsonSchema } from './json-keywords.ts'
+import type { JsonSchemaWriter } from './json-schema.ts'
 import type { Mismatch } from './mismatch.ts'
-import { type JsonSchema, type Presence, REQUIRED, Schema } from './schema.ts'
+import { type Presence, REQUIRED, Schema } from './schema.ts'
 
 /** `Number.MAX_SAFE_INTEGER` has 16 digits. */
 const SAFE_DIGITS = 16
@@ -20,7 +22,7 @@ const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const JSON_INTEGER = /^-?(?:0|[1-9]\d*)$/
 
 /** A number, whole (and safe, that is within ±2^53) or any finite one. */
-export class NumberSchema<T = number> extends Schema<T> {
+export class NumberSchema<T = number, Input = number> extends Schema<T, Input> {
   readonly #whole: boolean
   readonly #bounds: Bounds
 
@@ -32,25 +34,25 @@ export class NumberSchema<T = number> extends Schema<T> {
   }
 
   /** `least` or more. */
-  min(least: number): NumberSchema<T> {
+  min(least: number): NumberSchema<T, Input> {
     return new NumberSchema(this.#whole, withNumbers(this.#bounds, { min: least }), this.presence)
   }
 
   /** `most` or less. */
-  max(most: number): NumberSchema<T> {
+  max(most: number): NumberSchema<T, Input> {
     return new NumberSchema(this.#whole, withNumbers(this.#bounds, { max: most }), this.presence)
   }
 
-  override optional(): NumberSchema<T | undefined> {
-    return super.optional() as NumberSchema<T | undefined>
+  override optional(): NumberSchema<T | undefined, Input | undefined> {
+    return super.optional() as NumberSchema<T | undefined, Input | undefined>
   }
 
-  override nullable(): NumberSchema<T | null> {
-    return super.nullable() as NumberSchema<T | null>
+  override nullable(): NumberSchema<T | null, Input | null> {
+    return super.nullable() as NumberSchema<T | null, Input | null>
   }
 
-  override default(value: Exclude<T, undefined>): NumberSchema<Exclude<T, undefined>> {
-    return super.default(value) as NumberSchema<Exclude<T, undefined>>
+  override default(value: Exclude<T, undefined>): NumberSchema<Exclude<T, undefined>, Input | undefined> {
+    return super.default(value) as NumberSchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override describe(): string {
@@ -86,7 +88,7 @@ interface BigIntBounds {
 }
 
 /** A whole number of up to 1,000 digits: from text, from a JSON string, or from a JSON number that is whole and safe. */
-export class BigIntSchema<T = bigint> extends Schema<T> {
+export class BigIntSchema<T = bigint, Input = string | number> extends Schema<T, Input> {
   readonly #bounds: BigIntBounds
 
   constructor(bounds: BigIntBounds = { min: null, max: null }, presence: Presence = REQUIRED) {
@@ -95,25 +97,25 @@ export class BigIntSchema<T = bigint> extends Schema<T> {
   }
 
   /** `least` or more. */
-  min(least: bigint): BigIntSchema<T> {
+  min(least: bigint): BigIntSchema<T, Input> {
     return this.#with({ min: least })
   }
 
   /** `most` or less. */
-  max(most: bigint): BigIntSchema<T> {
+  max(most: bigint): BigIntSchema<T, Input> {
     return this.#with({ max: most })
   }
 
-  override optional(): BigIntSchema<T | undefined> {
-    return super.optional() as BigIntSchema<T | undefined>
+  override optional(): BigIntSchema<T | undefined, Input | undefined> {
+    return super.optional() as BigIntSchema<T | undefined, Input | undefined>
   }
 
-  override nullable(): BigIntSchema<T | null> {
-    return super.nullable() as BigIntSchema<T | null>
+  override nullable(): BigIntSchema<T | null, Input | null> {
+    return super.nullable() as BigIntSchema<T | null, Input | null>
   }
 
-  override default(value: Exclude<T, undefined>): BigIntSchema<Exclude<T, undefined>> {
-    return super.default(value) as BigIntSchema<Exclude<T, undefined>>
+  override default(value: Exclude<T, undefined>): BigIntSchema<Exclude<T, undefined>, Input | undefined> {
+    return super.default(value) as BigIntSchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override describe(): string {
@@ -124,7 +126,7 @@ export class BigIntSchema<T = bigint> extends Schema<T> {
   }
 
   override toJson(value: unknown): unknown {
-    return String(value)
+    return typeof value === 'bigint' ? String(value) : value
   }
 
   protected override readText(text: string): bigint | Mismatch {
@@ -141,12 +143,12 @@ export class BigIntSchema<T = bigint> extends Schema<T> {
     return new BigIntSchema(this.#bounds, presence)
   }
 
-  protected override keywords(): JsonSchema {
-    // JSON Schema's `minimum` would speak of the number alone, and a double cannot say where most of these bounds are.
-    return { type: ['string', 'integer'], pattern: JSON_INTEGER.source, description: this.describe() }
+  protected override keywords(writer: JsonSchemaWriter): JsonSchema {
+    // JSON Schema's `minimum` would apply to the number alone, and a double cannot hold most of these bounds.
+    return { type: writer.side === 'output' ? 'string' : ['string', 'integer'], pattern: JSON_INTEGER.source, description: this.describe() }
   }
 
-  #with(change: Partial<BigIntBounds>): BigIntSchema<T> {
+  #with(change: Partial<BigIntBounds>): BigIntSchema<T, Input> {
     for (const end of Object.values(change)) if (typeof end !== 'bigint') throw noEnd(end, 'a bigint')
     const bounds = { ...this.#bounds, ...change }
     const { min, max } = bounds

@@ -1,12 +1,15 @@
 // What every `t` is: a description of a value that reads it from text (route, query, url-encoded form) and from JSON.
 //
-// Reading gives the converted value itself or a `Mismatch`; nothing is thrown and nothing is wrapped. A schema never changes:
-// each modifier gives a new one, so that one may be kept in a constant and refined in many places.
+// Reading returns the converted value itself or a `Mismatch`; nothing is thrown and nothing is wrapped. A schema never changes:
+// each modifier returns a new one, so that one may be kept in a constant and refined in many places.
 
 import { WeirError } from '../base/errors.ts'
+import { shown } from '../base/kind-of.ts'
 
+import { type JsonSchema, orNull } from './json-keywords.ts'
+import { JsonSchemaWriter, type Side } from './json-schema.ts'
 import { Mismatch, NOT_SHOWN, show } from './mismatch.ts'
-import type { StandardProps, StandardSchema } from './standard.ts'
+import type { StandardJsonProps, StandardSchema } from './standard.ts'
 
 /** How ambiguous values are read. The names are those of `JsonSettings`, which may be handed in as it is. */
 export interface ReadContext {
@@ -18,10 +21,16 @@ export interface ReadContext {
   readonly nullValues?: 'set' | 'ignore'
 }
 
-/** A JSON Schema (2020-12), for generated documents. */
-export type JsonSchema = { readonly [keyword: string]: unknown }
+/** A url-encoded form: the text of each name, or a list where the name repeats or ends in `[]`. */
+export type FormTexts = { readonly [name: string]: string | readonly string[] }
 
-/** What may stand in place of a value. */
+/** What a schema reads: one text, any number of texts of one name (one included), or only JSON. */
+export type Reads = 'text' | 'texts' | 'json'
+
+/** Where a value may be read from: one text (a path, a field, a cookie), the texts of one name (a query), a url-encoded form, JSON. */
+export type SchemaPlace = 'text' | 'texts' | 'form' | 'json'
+
+/** What every schema may be given, whatever it describes. */
 export interface Presence {
   readonly optional: boolean
   readonly nullable: boolean
@@ -29,14 +38,28 @@ export interface Presence {
   readonly fallback: (() => unknown) | null
   /** Whether the value is never repeated in what is said about it. */
   readonly secret: boolean
+  /** What failures say was expected; null for what `describe` returns. */
+  readonly message: string | null
+  /** Its name in documents; null when it has none. */
+  readonly name: string | null
 }
 
-export const REQUIRED: Presence = Object.freeze({ optional: false, nullable: false, fallback: null, secret: false })
+export const REQUIRED: Presence = Object.freeze({
+  optional: false,
+  nullable: false,
+  fallback: null,
+  secret: false,
+  message: null,
+  name: null,
+})
 
-/** A description of a value of type `T`. */
-export abstract class Schema<T> implements StandardSchema<unknown, T> {
+/** OpenAPI allows these names for its components. */
+const NAME = /^[A-Za-z0-9._-]+$/
+
+/** A description of a value of type `T`, which stands in JSON as an `Input`. */
+export abstract class Schema<T, Input = unknown> implements StandardSchema<Input, T> {
   protected readonly presence: Presence
-  #standard: StandardProps<unknown, T> | undefined
+  #standard: StandardJsonProps<Input, T> | undefined
 
   constructor(presence: Presence = REQUIRED) {
     this.presence = presence
@@ -46,7 +69,14 @@ export abstract class Schema<T> implements StandardSchema<unknown, T> {
   abstract describe(): string
 
   /** What it reads: one text, any number of texts of one name (or one), or only JSON. */
-  readonly reads: 'text' | 'texts' | 'json' = 'text'
+  get reads(): Reads {
+    return 'text'
+  }
+
+  /** Its name in documents, given by `t.named`; null when it has none. */
+  get name(): string | null {
+    return this.presence.name
+  }
 
   /** Whether `undefined` is what an absent value becomes. */
   get isOptional(): boolean {
@@ -66,7 +96,7 @@ export abstract class Schema<T> implements StandardSchema<unknown, T> {
   /** What an absent value becomes: the default, undefined if it is optional, else a mismatch. */
   absent(): T | Mismatch {
     if (this.presence.fallback !== null) return this.presence.fallback() as T
-    return this.presence.optional ? (undefined as T) : new Mismatch(this.describe())
+    return this.presence.optional ? (undefined as T) : new Mismatch(this.expects())
   }
 
   /** Reads a route, query or url-encoded value, already decoded. */
@@ -76,33 +106,32 @@ export abstract class Schema<T> implements StandardSchema<unknown, T> {
 
   /**
    * Reads all the texts of one name. Where one value is wanted, several are a mismatch: taking the first or the last of them is how filters are
-   * passed by.
-   * @param isList whether a single one was said to be a list too: `n[]=5` of a form
+   * bypassed.
+   * @param isList whether a single text was marked as a list too: `n[]=5` of a form
    */
   fromTexts(texts: readonly string[], context?: ReadContext, isList: boolean = false): T | Mismatch {
-    if (texts.length === 0) return this.absent()
-    if (isList && texts.length === 1) return this.mismatch(texts)
-    return texts.length === 1 ? this.fromText(texts[0]!, context) : new Mismatch(`${this.describe()}, once`, `${texts.length} values`)
+    return texts.length === 0 ? this.absent() : (this.readTexts(texts, context, isList) as T | Mismatch)
+  }
+
+  /** Reads a whole url-encoded form, where an object is wanted. */
+  fromForm(form: FormTexts, context?: ReadContext): T | Mismatch {
+    return this.readForm(form, context) as T | Mismatch
   }
 
   /** Reads a value out of JSON; `undefined` is an absent one. */
   fromValue(value: unknown, context?: ReadContext): T | Mismatch {
     if (value === undefined) return this.absent()
-    if (value === null) {
-      if (this.presence.nullable) return null as T
-      return context?.nullValues === 'ignore' ? this.absent() : this.mismatch(value)
-    }
-    return this.readValue(value, context) as T | Mismatch
+    return (value === null ? this.readNull(context) : this.readValue(value, context)) as T | Mismatch
   }
 
   /** May be missing: it is then `undefined`, or not there in an object. Takes a default back. */
-  optional(): Schema<T | undefined> {
-    return this.again({ ...this.presence, optional: true, fallback: null }) as Schema<T | undefined>
+  optional(): Schema<T | undefined, Input | undefined> {
+    return this.again({ ...this.presence, optional: true, fallback: null }) as Schema<T | undefined, Input | undefined>
   }
 
   /** May be null in JSON. */
-  nullable(): Schema<T | null> {
-    return this.again({ ...this.presence, nullable: true }) as Schema<T | null>
+  nullable(): Schema<T | null, Input | null> {
+    return this.again({ ...this.presence, nullable: true }) as Schema<T | null, Input | null>
   }
 
   /**
@@ -111,8 +140,8 @@ export abstract class Schema<T> implements StandardSchema<unknown, T> {
    *
    * @throws WEIR_OPTION_INVALID for a value that `structuredClone` cannot copy
    */
-  default(value: Exclude<T, undefined>): Schema<Exclude<T, undefined>> {
-    return this.again({ ...this.presence, optional: false, fallback: makerOf(value) }) as Schema<Exclude<T, undefined>>
+  default(value: Exclude<T, undefined>): Schema<Exclude<T, undefined>, Input | undefined> {
+    return this.again({ ...this.presence, optional: false, fallback: makerOf(value) }) as Schema<Exclude<T, undefined>, Input | undefined>
   }
 
   /**
@@ -120,7 +149,12 @@ export abstract class Schema<T> implements StandardSchema<unknown, T> {
    * of the value too, and a default is left out of generated documents.
    */
   secret(): this {
-    return this.again({ ...this.presence, secret: true }) as this
+    return this.again({ ...this.presence, secret: true }) as Schema<unknown> as this
+  }
+
+  /** Whether the whole value is secret. @internal */
+  get isSecret(): boolean {
+    return this.presence.secret
   }
 
   /** Whether the value, or a part of it, is secret. @internal */
@@ -128,15 +162,41 @@ export abstract class Schema<T> implements StandardSchema<unknown, T> {
     return this.presence.secret
   }
 
-  /** As JSON Schema 2020-12. */
-  jsonSchema(): JsonSchema {
-    const schema = this.presence.nullable ? orNull(this.keywords()) : this.keywords()
-    return this.presence.fallback === null || this.holdsSecret ? schema : { ...schema, default: this.toJson(this.presence.fallback()) }
+  /**
+   * What failures of this value say was expected, in place of `describe()`. The parts of an array or an object keep their own.
+   *
+   * @throws WEIR_OPTION_INVALID for anything but a text
+   */
+  message(expected: string): this {
+    if (typeof expected !== 'string' || expected === '')
+      throw new WeirError('WEIR_OPTION_INVALID', `a message is ${shown(expected)}, not a text`)
+    return this.again({ ...this.presence, message: expected }) as Schema<unknown> as this
   }
 
-  get '~standard'(): StandardProps<unknown, T> {
-    this.#standard ??= { version: 1, vendor: 'weir', validate: (value) => this.#validate(value) }
+  /** As JSON Schema 2020-12: of the JSON that it reads, or of the JSON that an answer holds. */
+  jsonSchema(side: Side = 'input'): JsonSchema {
+    const writer = new JsonSchemaWriter({ root: this })
+    return writer.document(writer.write(this, side))
+  }
+
+  get '~standard'(): StandardJsonProps<Input, T> {
+    this.#standard ??= {
+      version: 1,
+      vendor: 'weir',
+      validate: (value) => this.#validate(value),
+      jsonSchema: {
+        input: ({ target }) => this.#convert('input', target),
+        output: ({ target }) => this.#convert('output', target),
+      },
+    }
     return this.#standard
+  }
+
+  /** The same schema under a name. @throws WEIR_OPTION_INVALID for a name that documents cannot have @internal */
+  withName(name: string): this {
+    if (typeof name !== 'string' || !NAME.test(name))
+      throw new WeirError('WEIR_OPTION_INVALID', `the name of a schema is ${shown(name)}, not letters, digits, ".", "_" and "-"`)
+    return this.again({ ...this.presence, name }) as Schema<unknown> as this
   }
 
   /** A converted value as it would stand in JSON. @internal */
@@ -144,31 +204,91 @@ export abstract class Schema<T> implements StandardSchema<unknown, T> {
     return value
   }
 
+  /** Whether null is one of its values. @internal */
+  get isNullable(): boolean {
+    return this.presence.nullable
+  }
+
+  /** Whether a value must be there: in what comes, or in what is sent, where a default has taken its place. @internal */
+  isRequired(side: Side): boolean {
+    return this.presence.fallback === null ? !this.presence.optional && this.requires(side) : side === 'output'
+  }
+
+  /** Why it can never be read at `place`; null when it can. @internal */
+  unreadable(place: SchemaPlace): string | null {
+    if (place === 'form') return `a form is not ${this.describe()}`
+    return place === 'json' || this.reads !== 'json' ? null : `${this.describe()} can only be read from JSON`
+  }
+
+  /** Its JSON Schema as a part of what `writer` writes. @internal */
+  writeTo(writer: JsonSchemaWriter): JsonSchema {
+    const { name, nullable, fallback } = this.presence
+    const own = name === null ? this.keywords(writer) : writer.define(name, this, () => this.keywords(writer))
+    const schema = nullable ? orNull(own) : own
+    return fallback === null || this.holdsSecret ? schema : writer.withDefault(schema, this.toJson(fallback()))
+  }
+
   /** The same schema with another presence. */
   protected abstract again(presence: Presence): Schema<unknown>
 
-  /** Gives the converted value or a mismatch. */
+  /** Returns the converted value or a mismatch. */
   protected abstract readText(text: string, context: ReadContext | undefined): unknown
 
   /** The same for a JSON value, which is neither undefined nor null. */
   protected abstract readValue(value: unknown, context: ReadContext | undefined): unknown
 
   /** JSON Schema of the value itself. */
-  protected abstract keywords(): JsonSchema
+  protected abstract keywords(writer: JsonSchemaWriter): JsonSchema
+
+  /** The same for the texts of one name, of which there is one at least. */
+  protected readTexts(texts: readonly string[], context: ReadContext | undefined, isList: boolean): unknown {
+    if (texts.length === 1) return isList ? this.mismatch(texts) : this.readText(texts[0]!, context)
+    return new Mismatch(this.expects(`${this.describe()}, once`), countOf(texts))
+  }
+
+  /** The same for a form. */
+  protected readForm(_form: FormTexts, _context: ReadContext | undefined): unknown {
+    return new Mismatch(this.expects(), 'a form')
+  }
+
+  /** The same for null. */
+  protected readNull(context: ReadContext | undefined): unknown {
+    if (this.presence.nullable) return null
+    return context?.nullValues === 'ignore' ? this.absent() : this.mismatch(null)
+  }
+
+  /** Whether a value must be there that is neither optional nor has a default. */
+  protected requires(_side: Side): boolean {
+    return true
+  }
+
+  /** What failures say was expected: the message if there is one, else `described`. */
+  protected expects(described: string = this.describe()): string {
+    return this.presence.message ?? described
+  }
 
   /** That `value`, out of JSON, is not what was wanted. */
   protected mismatch(value: unknown): Mismatch {
     const actual = this.holdsSecret ? NOT_SHOWN : show(value)
-    return new Mismatch(this.presence.nullable ? `${this.describe()} or null` : this.describe(), actual)
+    return new Mismatch(this.expects(this.presence.nullable ? `${this.describe()} or null` : this.describe()), actual)
   }
 
   /** The same for a text that is not out of JSON. */
   protected textMismatch(text: string): Mismatch {
-    return new Mismatch(this.describe(), this.holdsSecret ? NOT_SHOWN : text)
+    return new Mismatch(this.expects(), this.holdsSecret ? NOT_SHOWN : text)
   }
 
-  /** What was found wrong with parts of the value. */
-  protected conceal(mismatch: Mismatch): Mismatch {
+  /** What another schema found wrong with the value, in the words of this one. @internal */
+  restate(mismatch: Mismatch): Mismatch {
+    const { message } = this.presence
+    const all = mismatch.all()
+    const own = message === null ? undefined : all.find(({ path }) => path.length === 0)
+    if (message === null || own === undefined) return this.conceal(mismatch)
+    return this.conceal(Mismatch.ofAll([new Mismatch(message, own.actual), ...all.filter(({ path }) => path.length > 0)]))
+  }
+
+  /** What was found wrong with parts of the value. @internal */
+  conceal(mismatch: Mismatch): Mismatch {
     return this.presence.secret ? mismatch.hidden() : mismatch
   }
 
@@ -177,6 +297,16 @@ export abstract class Schema<T> implements StandardSchema<unknown, T> {
     if (!(result instanceof Mismatch)) return { value: result }
     return { issues: result.all().map(({ message, path }) => ({ message, path })) }
   }
+
+  #convert(side: Side, target: string): JsonSchema {
+    const writer = new JsonSchemaWriter({ root: this, target })
+    return { $schema: writer.dialect, ...writer.document(writer.write(this, side)) }
+  }
+}
+
+/** How failures show several texts of one name. @internal */
+export function countOf(texts: readonly unknown[]): string {
+  return texts.length === 1 ? '1 value' : `${texts.length} values`
 }
 
 function makerOf(value: unknown): () => unknown {
@@ -187,10 +317,4 @@ function makerOf(value: unknown): () => unknown {
   } catch (cause) {
     throw new WeirError('WEIR_OPTION_INVALID', 'a default value that cannot be copied', cause)
   }
-}
-
-function orNull(schema: JsonSchema): JsonSchema {
-  const { type } = schema
-  if (Array.isArray(schema['enum'])) return { ...schema, type: [type, 'null'].flat(), enum: [...schema['enum'], null] }
-  return type === undefined ? { anyOf: [schema, { type: 'null' }] } : { ...schema, type: [type, 'null'].flat() }
 }

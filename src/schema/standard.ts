@@ -1,6 +1,8 @@
-// Standard Schema v1 (https://standardschema.dev), spelled by us: how a validator of any library is asked, and what it answers.
+// Standard Schema v1 (https://standardschema.dev) and its extension for JSON Schema, spelled by us: how a validator of any library is
+// called, and what it returns.
 
 import { isPromise } from '../base/is-promise.ts'
+import type { JsonSchema } from './json-keywords.ts'
 import { MAX_MISMATCHES, Mismatch, PASSES_SCHEMA, type PathPart, shorten, show } from './mismatch.ts'
 
 /** Anything that validates: weir's own `t`, or a schema of Zod, Valibot, ArkType and others. */
@@ -17,6 +19,24 @@ export interface StandardProps<Input = unknown, Output = Input> {
   readonly types?: { readonly input: Input; readonly output: Output } | undefined
 }
 
+/** What turns a schema into JSON Schema (https://standardschema.dev/json-schema). Throws for a target that it does not know. */
+export interface StandardJsonConverter {
+  /** Of what the schema reads. */
+  readonly input: (options: StandardJsonOptions) => JsonSchema
+  /** Of what it returns, as it stands in JSON. */
+  readonly output: (options: StandardJsonOptions) => JsonSchema
+}
+
+export interface StandardJsonOptions {
+  /** `draft-2020-12` or `draft-07`. */
+  readonly target: string
+}
+
+/** What the schemas of weir have: they validate, and they describe themselves. */
+export interface StandardJsonProps<Input = unknown, Output = Input> extends StandardProps<Input, Output> {
+  readonly jsonSchema: StandardJsonConverter
+}
+
 /** It is a failure exactly when `issues` is there. */
 export type StandardResult<Output> = { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] }
 
@@ -28,8 +48,11 @@ export interface StandardIssue {
 /** Any Standard Schema, whatever it takes and gives. */
 export type AnySchema = StandardSchema<unknown, unknown>
 
-/** What a schema gives: `OutputOf<typeof t.int>` is `number`. */
+/** What a schema returns: `OutputOf<typeof t.date>` is `Date`. */
 export type OutputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['output']
+
+/** What a schema reads, as it stands in JSON: `InputOf<typeof t.date>` is `string`. */
+export type InputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['input']
 
 /** Whether `value` is a Standard Schema. Some libraries make them functions. */
 export function isSchema(value: unknown): value is AnySchema {
@@ -61,7 +84,8 @@ function resultOf<S extends AnySchema>(result: StandardResult<unknown>, value: u
 }
 
 function mismatchOf(issue: StandardIssue, value: unknown, shown: Show): Mismatch {
-  const path = (issue.path ?? []).map(partOf)
+  // Not `path.map`: the paths of arktype are arrays of a class of their own, and so would the result be.
+  const path = Array.from(issue.path ?? [], partOf)
   return new Mismatch(`${PASSES_SCHEMA} (${shorten(issue.message)})`, shown(partAt(value, path)), path)
 }
 

@@ -1,14 +1,21 @@
 // `t`: how a host program says what a value is, once, for route and query parameters, model fields and generated documents.
 
-import { BoolSchema, enumOf } from './choices.ts'
+import { EmailSchema, UrlSchema } from './addresses.ts'
+import { BoolSchema, enumOf, literalOf } from './choices.ts'
 import { arrayOf, objectOf } from './composite.ts'
 import { DateSchema, LocalDateTimeSchema } from './dates.ts'
+import { asSchema } from './foreign.ts'
+import { lazyOf } from './lazy.ts'
 import { BigIntSchema, NumberSchema } from './numbers.ts'
+import { recordOf } from './records.ts'
+import type { Schema } from './schema.ts'
+import type { AnySchema, InputOf, OutputOf } from './standard.ts'
 import { TextSchema, UuidSchema } from './text.ts'
+import { unionOf } from './unions.ts'
 
 /**
- * Descriptions of values. Each is a Standard Schema, never changes, and has `.optional()`, `.nullable()`, `.default(value)` and `.secret()`;
- * `.min`, `.max`, `.length` and `.pattern` are where they make sense.
+ * Descriptions of values. Each is a Standard Schema, never changes, and has `.optional()`, `.nullable()`, `.default(value)`, `.message(text)` and
+ * `.secret()`; `.min`, `.max`, `.length` and `.pattern` are where they make sense.
  *
  * Conversion is strict: what is not plainly such a value is refused, never guessed at.
  */
@@ -31,10 +38,32 @@ export const t = Object.freeze({
   date: new DateSchema('date'),
   /** A date and time without zone, kept as text. */
   localDateTime: new LocalDateTimeSchema(),
+  /** An email address, in the grammar of HTML's `<input type=email>`, at most 254 characters. */
+  email: new EmailSchema(),
+  /** An absolute `http:` or `https:` URL without user and password, at most 8,000 characters. Kept as sent. */
+  url: new UrlSchema(),
   /** One of these texts or numbers: `t.enum('up', 'down')`. */
   enum: enumOf,
+  /** This text, number or truth value, and nothing else. */
+  literal: literalOf,
   /** An array; in a query, all the values of one name. `.min .max .length` count elements. */
   array: arrayOf,
-  /** An object with these properties; unknown ones are dropped. */
+  /** An object with these properties; unknown ones are dropped, or refused if it is `.strict()`. */
   object: objectOf,
+  /** An object with any property names, and values of one kind. `.keys(schema)` describes the names; `.min .max` count them. */
+  record: recordOf,
+  /** A value that one of these schemas reads, tried in this order. Objects with a literal under one name are told apart by it. */
+  union: unionOf,
+  /** The schema that a function returns, so that a shape can hold itself: `t.array(t.lazy(() => Comment))`. */
+  lazy: lazyOf,
+  /** A schema under a name, which generated documents use: `t.named('User', t.object({ … }))`. Modifiers keep the name. */
+  named: namedAs,
 })
+
+/** What `t.named` returns: the same kind of schema, with its modifiers, unless it is of another library. */
+export type Named<S extends AnySchema> = S extends Schema<unknown> ? S : Schema<OutputOf<S>, InputOf<S>>
+
+/** @throws WEIR_OPTION_INVALID for a name with anything but letters, digits, `.`, `_` and `-` */
+function namedAs<S extends AnySchema>(name: string, schema: S): Named<S> {
+  return asSchema(schema).withName(name) as AnySchema as Named<S>
+}

@@ -4,14 +4,15 @@ import { WeirError } from '../base/errors.ts'
 
 import { ANY_COUNT, type Bounds, boundKeywords, saysCount, withCounts } from './bounds.ts'
 import { CheckedTextSchema } from './checked-text.ts'
-import { type JsonSchema, type Presence, REQUIRED } from './schema.ts'
+import type { JsonSchema } from './json-keywords.ts'
+import { type Presence, REQUIRED } from './schema.ts'
 
 interface TextRules extends Bounds {
   readonly pattern: RegExp | null
 }
 
 /** A text. Its length is counted in characters (code points), as JSON Schema counts: an emoji is one. */
-export class TextSchema<T = string> extends CheckedTextSchema<T> {
+export class TextSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
   readonly #rules: TextRules
 
   constructor(rules: TextRules = { ...ANY_COUNT, pattern: null }, presence: Presence = REQUIRED) {
@@ -20,17 +21,17 @@ export class TextSchema<T = string> extends CheckedTextSchema<T> {
   }
 
   /** At least `characters`. */
-  min(characters: number): TextSchema<T> {
+  min(characters: number): TextSchema<T, Input> {
     return this.#with(withCounts(this.#rules, { min: characters }))
   }
 
   /** At most `characters`. */
-  max(characters: number): TextSchema<T> {
+  max(characters: number): TextSchema<T, Input> {
     return this.#with(withCounts(this.#rules, { max: characters }))
   }
 
   /** Exactly `characters`. */
-  length(characters: number): TextSchema<T> {
+  length(characters: number): TextSchema<T, Input> {
     return this.#with(withCounts(this.#rules, { min: characters, max: characters }))
   }
 
@@ -38,22 +39,22 @@ export class TextSchema<T = string> extends CheckedTextSchema<T> {
    * Matched by `pattern`, anywhere in the text unless it has `^` and `$`; a later pattern replaces an earlier one. It runs only on texts
    * whose length is right: put a `.max()` beside an expression that backtracks.
    */
-  pattern(pattern: RegExp): TextSchema<T> {
+  pattern(pattern: RegExp): TextSchema<T, Input> {
     if (!(pattern instanceof RegExp)) throw new WeirError('WEIR_OPTION_INVALID', 'a pattern that is no RegExp')
     // g and y would make the answer depend on the text before.
     return this.#with({ pattern: new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, '')) })
   }
 
-  override optional(): TextSchema<T | undefined> {
-    return super.optional() as TextSchema<T | undefined>
+  override optional(): TextSchema<T | undefined, Input | undefined> {
+    return super.optional() as TextSchema<T | undefined, Input | undefined>
   }
 
-  override nullable(): TextSchema<T | null> {
-    return super.nullable() as TextSchema<T | null>
+  override nullable(): TextSchema<T | null, Input | null> {
+    return super.nullable() as TextSchema<T | null, Input | null>
   }
 
-  override default(value: Exclude<T, undefined>): TextSchema<Exclude<T, undefined>> {
-    return super.default(value) as TextSchema<Exclude<T, undefined>>
+  override default(value: Exclude<T, undefined>): TextSchema<Exclude<T, undefined>, Input | undefined> {
+    return super.default(value) as TextSchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override describe(): string {
@@ -77,13 +78,13 @@ export class TextSchema<T = string> extends CheckedTextSchema<T> {
     return pattern === null || /[ims]/.test(pattern.flags) ? keywords : { ...keywords, pattern: pattern.source }
   }
 
-  #with(change: Partial<TextRules>): TextSchema<T> {
+  #with(change: Partial<TextRules>): TextSchema<T, Input> {
     return new TextSchema({ ...this.#rules, ...change }, this.presence)
   }
 }
 
 /** A UUID of any version, as RFC 9562 writes it: 8-4-4-4-12 hexadecimal digits. Kept as it was sent, case included. */
-export class UuidSchema<T = string> extends CheckedTextSchema<T> {
+export class UuidSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
   override describe(): string {
     return 'a UUID'
   }

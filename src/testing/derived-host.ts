@@ -7,13 +7,14 @@ export function derivedHost(host: ConnectionHost, changes: Partial<Omit<Connecti
     timeouts: host.timeouts,
     ticker: host.ticker,
     application: host.application,
+    observers: host.observers,
     debug: host.debug,
     proxies: host.proxies,
     endpointNames: () => host.endpointNames(),
     get isStopping() {
       return host.isStopping
     },
-    report: (error, connection) => host.report(error, connection),
+    report: (error, connection, exchange) => host.report(error, connection, exchange),
     reportAccept: (error) => host.reportAccept(error),
     forget: (connection) => host.forget(connection),
     ...changes,

@@ -1,4 +1,4 @@
-// Forms that are not UTF-8: read where the client says so in a charset that is known, refused where it is not, and never guessed at.
+// Forms that are not UTF-8: decoded if the client names a supported charset, refused otherwise, and never guessed.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -60,7 +60,7 @@ describe('a url-encoded form in the charset of its content type', () => {
     })
   }
 
-  test('text that is given to bodyForm has been decoded: no charset counts', async () => {
+  test('text passed to bodyForm is already decoded: the charset is ignored', async () => {
     assert.deepEqual({ ...(await see(`${FORM_TYPE}; charset=shift_jis`, 'x', (request) => request.bodyForm('a=%C3%BC'))) }, { a: 'ü' })
   })
 
@@ -109,7 +109,7 @@ describe('a field of a multipart form in the charset of its part', () => {
     })
   }
 
-  test('the charset of a file means nothing: its content is bytes', async () => {
+  test('the charset of a file is ignored: its content is bytes', async () => {
     const file = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="f"; filename="f"\r\nContent-Type: text/plain; charset=utf-16\r\n\r\nx\r\n`
     const bytes = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="f"\r\nContent-Type: application/octet-stream; charset=x\r\n\r\nx\r\n`
     assert.deepEqual(await read(file, bytes), { memory: [], streamed: [] })

@@ -28,7 +28,7 @@ async function withFiles<T>(look: (files: readonly UploadedFile[], request: Http
   return result!
 }
 
-/** A target that is slow to take what it is given. */
+/** A slow target. */
 class Target extends Writable {
   readonly taken: Buffer[] = []
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
@@ -60,7 +60,7 @@ describe('copyTo', () => {
     assert.ok(target.bytes.equals(Buffer.concat(SIZES.map((size) => patternBytes(size)))))
   })
 
-  test('a target that has ended is refused: nothing is lost in silence', async () => {
+  test('a target that has ended is refused: nothing is lost silently', async () => {
     const refused = { code: 'WEIR_OPTION_INVALID', message: /copyTo\(\): the target has ended: .*\{ end: false \}/ }
     await withFiles(async ([first, , last]) => {
       const target = new Target()
@@ -106,7 +106,7 @@ describe('copyTo', () => {
     assert.ok(read.equals(patternBytes(100_000)))
   })
 
-  test('it fails with what the target fails with', async () => {
+  test('it rejects with the error of the target', async () => {
     const target = new Writable({ write: (_chunk, _encoding, done) => done(new Error('the disk is full')) })
     await withFiles(([file]) => assert.rejects(file!.data.copyTo(target), /the disk is full/))
   })

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { safeFileName } from '../../src/index.ts'
 
 const rows: [hostile: string | null | undefined, safe: string][] = [
-  // What is fine stays.
+  // Valid names stay unchanged.
   ['report.pdf', 'report.pdf'],
   ['Übersicht 2024 (Kopie).tar.gz', 'Übersicht 2024 (Kopie).tar.gz'],
   ['日本語.txt', '日本語.txt'],
@@ -74,28 +74,28 @@ const rows: [hostile: string | null | undefined, safe: string][] = [
   ['console.txt', 'console.txt'],
   ['com10', 'com10'],
   ['auxiliary', 'auxiliary'],
-  // Two ways of writing one name become one.
+  // Two encodings of one name become one.
   ['e\u0301.txt', '\u00e9.txt'],
 ]
 for (const [hostile, safe] of rows) {
   test(`${JSON.stringify(hostile)} becomes ${JSON.stringify(safe)}`, () => assert.equal(safeFileName(hostile), safe))
 }
 
-test('a fallback of one’s own', () => {
+test('a custom fallback', () => {
   assert.deepEqual([safeFileName('..', 'file'), safeFileName(null, 'file'), safeFileName('x', 'file')], ['file', 'file', 'x'])
 })
 
 describe('long names', () => {
   const bytes = (name: string): number => Buffer.byteLength(name)
 
-  test('223 bytes stay, more are cut, and the extension is kept', () => {
+  test('223 bytes are kept, longer names are shortened, and the extension is kept', () => {
     assert.equal(safeFileName('x'.repeat(223)), 'x'.repeat(223))
     assert.equal(safeFileName('x'.repeat(224)), 'x'.repeat(223))
     assert.equal(safeFileName(`${'x'.repeat(300)}.jpeg`), `${'x'.repeat(218)}.jpeg`)
     assert.equal(safeFileName(`${'x'.repeat(300)}.${'y'.repeat(300)}`), 'x'.repeat(223), 'so long an extension is none')
   })
 
-  test('no character is cut in two', () => {
+  test('no character is split', () => {
     for (const character of ['ü', '日', '👧']) {
       for (const before of ['', 'a', 'ab', 'abc']) {
         const name = safeFileName(`${before}${character.repeat(300)}.txt`)
@@ -105,12 +105,12 @@ describe('long names', () => {
     }
   })
 
-  test('no blank or dot ends a name that was cut', () => {
+  test('a shortened name does not end with a blank or dot', () => {
     assert.equal(safeFileName(`${'x'.repeat(200)}${' .'.repeat(100)}${'y'.repeat(20)}`), 'x'.repeat(200))
     assert.equal(safeFileName(`${'x'.repeat(200)}${' .'.repeat(100)}y.txt`), `${'x'.repeat(200)}.txt`)
   })
 
-  // Each took the square of the length, minutes and more: the time limit of the test run ends what is not linear.
+  // Each once took quadratic time, minutes and more. The time limit of the test run fails what is not linear.
   const length = 2_000_000
   for (const [what, hostile, safe] of [
     ['letters', 'x'.repeat(length), 'x'.repeat(223)],
@@ -125,7 +125,7 @@ describe('long names', () => {
   }
 })
 
-test('any name becomes a safe one, and a safe one stays as it is', () => {
+test('any name becomes a safe one, and a safe one is unchanged', () => {
   const pieces = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.string(),

@@ -1,11 +1,11 @@
-// A form where the handler reads a text.
+// A form sent to a handler that reads text.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { HttpServer } from '../../src/index.ts'
 
-test('a form where a text was expected is the client’s mistake, and not logged', async () => {
+test('a form instead of text is an error of the client, and is not logged', async () => {
   const logged: unknown[] = []
   const server = new HttpServer({ logger: { error: (_, error) => logged.push(error) } })
   server.mapPost('/text', (_, { request }) => request.body)

@@ -1,4 +1,4 @@
-// The body as a stream or in a buffer, how it breaks off, when the client is known to be gone, and when it is all over.
+// The body as a stream or in a buffer, how it is aborted, when the client counts as disconnected, and when the exchange is over.
 
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
@@ -17,7 +17,7 @@ const STREAM = { body: 'stream', maxRequestBodySize: null } as const
 
 const codeOf = (error: unknown): string => (error as WeirError).code ?? String(error)
 
-/** How a stream ends: with `end`, or with the code of its error. */
+/** How a stream ends: `end`, or the code of its error. */
 function endOf(stream: Readable): Promise<string> {
   return finished(stream).then(() => 'whole', codeOf)
 }
@@ -28,7 +28,7 @@ function headOf(length: number | 'chunked', fields = ''): string {
 }
 
 inBothReadModes('body lifetime', (serve) => {
-  test('bodyStream: every byte in its order, with and without a declared length', async (t) => {
+  test('bodyStream: every byte in order, with and without a declared length', async (t) => {
     const bytes = patternBytes(3_000_000)
     const { connect } = await serve(t, (server) => server.mapPost('/', STREAM, async (_, { request }) => buffer(request.bodyStream())))
     const client = await connect()
@@ -127,7 +127,7 @@ inBothReadModes('body lifetime', (serve) => {
     })
   }
 
-  test('signal does not abort for a client that stays, nor once it was answered', async (t) => {
+  test('signal does not abort while the client stays, or after the response', async (t) => {
     const signals: AbortSignal[] = []
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', async (_, { request }) => {
@@ -147,7 +147,7 @@ inBothReadModes('body lifetime', (serve) => {
     )
   })
 
-  test('a body beyond maxRequestBodySize: N is allowed; N + 1 errors the stream, rejects bufferBody, and answers 413', async (t) => {
+  test('maxRequestBodySize: N bytes are allowed; N + 1 fail the stream, reject bufferBody, and lead to 413', async (t) => {
     const ends: string[] = []
     const { connect } = await serve(t, (server) => {
       server.mapPost('/stream', { body: 'stream', maxRequestBodySize: 1_000 }, async (_, { request }) => {
@@ -211,7 +211,7 @@ inBothReadModes('body lifetime', (serve) => {
     }
   }
 
-  test('{ body: "buffer" } gives a form’s bytes at once, and its operations too', async (t) => {
+  test('with { body: "buffer" } the bytes of a form are available immediately, and its operations work too', async (t) => {
     const form = encodeForm([{ name: 'a', content: 'b' }])
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', { body: 'buffer' }, async (_, { request }) => [
@@ -289,7 +289,7 @@ inBothReadModes('body lifetime', (serve) => {
     }
   }
 
-  test('a stream that is kept errors when it is over', async (t) => {
+  test('a stream that is kept fails when the exchange is over', async (t) => {
     const ends: Promise<string>[] = []
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', STREAM, (_, { request }) => {
@@ -303,7 +303,7 @@ inBothReadModes('body lifetime', (serve) => {
     assert.deepEqual(await Promise.all(ends), ['WEIR_REQUEST_EXPIRED', 'WEIR_BODY_ALREADY_READ'])
   })
 
-  test('bufferBody that is still waiting when it is over rejects', async (t) => {
+  test('bufferBody that is still pending when the exchange is over rejects', async (t) => {
     const ends: Promise<string>[] = []
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', STREAM, (_, { request }) => {
@@ -315,7 +315,7 @@ inBothReadModes('body lifetime', (serve) => {
     assert.deepEqual(await Promise.all(ends), ['WEIR_REQUEST_EXPIRED'])
   })
 
-  test('with debug a kept bodySpan is overwritten, in whatever way it came', async (t) => {
+  test('with debug a kept bodySpan is overwritten, however the body arrived', async (t) => {
     const spans: Uint8Array[] = []
     const { connect } = await serve(
       t,
@@ -355,7 +355,7 @@ inBothReadModes('body lifetime', (serve) => {
       )
   })
 
-  test('an uploaded file in memory is not overwritten with debug: it is the handler’s own', async (t) => {
+  test('with debug an uploaded file in memory is not overwritten: the handler may keep it', async (t) => {
     const kept: Uint8Array[] = []
     const { connect } = await serve(
       t,

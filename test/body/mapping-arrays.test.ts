@@ -1,4 +1,4 @@
-// Arrays in a model: what a form may put into them, and key paths into those of objects.
+// Arrays in a model: what a form may write into them, and key paths into arrays of objects.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -56,12 +56,12 @@ describe('a key path into an array of objects applies to each element', () => {
     return model
   }
 
-  test('what is excluded is written in no element', async () => {
+  test('an excluded property is not written in any element', async () => {
     const body = { note: 'n', lines: [{ price: 0, qty: 2 }, { qty: 3 }] }
     assert.deepEqual(await mapped(body, { excludeProperties: ['lines.price'] }), { note: 'n', lines: [{ qty: 2 }, { qty: 3 }] })
   })
 
-  test('of what is included by path nothing else is written', async () => {
+  test('with an included path, only that part is written', async () => {
     const body = { note: 'n', lines: [{ price: 0, qty: 2, more: 1 }, 'x', null] }
     assert.deepEqual(await mapped(body, { includeProperties: ['lines.qty'] }), { note: '', lines: [{ qty: 2 }] })
   })
@@ -80,18 +80,18 @@ describe('a key path into an array of objects applies to each element', () => {
     ])
   })
 
-  test('no element takes over what may not be written: the client chooses the order', async () => {
+  test('no element inherits parts that may not be written: the client chooses the order', async () => {
     const model: Order = { note: '', lines: [1, 2].map((price) => ({ price, qty: price })) }
     assert.deepEqual((await mapped({ lines: [{ price: 0, qty: 9 }] }, { excludeProperties: ['lines.price'] }, model)).lines, [{ qty: 9 }])
   })
 
-  test('elements without parts are kept where something is excluded, and an empty array is one', async () => {
+  test('elements without parts are kept when something is excluded, and an empty array stays one', async () => {
     assert.deepEqual((await mapped({ lines: ['x', null] }, { excludeProperties: ['lines.price'] })).lines as unknown, ['x', null])
     for (const options of [{ excludeProperties: ['lines.price'] }, { includeProperties: ['lines.qty'] }] satisfies BodyMapOptions<Order>[])
       assert.deepEqual((await mapped({ lines: [] }, options)).lines, [])
   })
 
-  test('nothing takes the place of an array of which only parts may be written', async () => {
+  test('nothing replaces an array of which only parts may be written', async () => {
     for (const lines of [null, ['x'], [1, null]])
       assert.deepEqual((await mapped({ lines }, { includeProperties: ['lines.qty'] })).lines, order().lines)
   })
@@ -107,14 +107,14 @@ describe('a key path into an array of objects applies to each element', () => {
     assert.deepEqual(model.lines as unknown, [{ qty: 2 }])
   })
 
-  test('arrays in a property that takes any JSON', async () => {
+  test('arrays in a property that accepts any JSON', async () => {
     const model: { any: { l: { x: number; y: number }[] } | null } = { any: null }
     const look = (request: HttpRequest) => request.bodyMap(model, { excludeProperties: ['any.l.x'] })
     assert.equal(await see(JSON_TYPE, '{"any":{"l":[{"x":1,"y":2}]}}', look), true)
     assert.deepEqual(model.any as unknown, { l: [{ y: 2 }] })
   })
 
-  test('an array does not take the place of an object that has what may not be written', async () => {
+  test('an array does not replace an object with parts that may not be written', async () => {
     class Declared {
       static fields = fields(this, {
         any: { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value: value as object }) } },
@@ -126,7 +126,7 @@ describe('a key path into an array of objects applies to each element', () => {
     assert.deepEqual(model.any, { secret: 1 })
   })
 
-  test('a path into what has no parts names nothing', async () => {
+  test('a path into a value without parts names nothing', async () => {
     const model = { name: 'old', when: new Date(0), tags: ['old'] }
     const options = { includeProperties: ['name.x', 'when.x', 'tags.x'] } as object
     for (const body of ['{"name":"new","when":"2024-01-31","tags":["new"]}', '{"name":{"x":1}}'])
@@ -135,7 +135,7 @@ describe('a key path into an array of objects applies to each element', () => {
     assert.deepEqual(model, { name: 'old', when: new Date(0), tags: ['old'] })
   })
 
-  test('__proto__ in an element, or in what a schema lets through, reaches no prototype', async () => {
+  test('__proto__ in an element, or in the output of a schema, does not reach a prototype', async () => {
     const body = '{"lines":[{"qty":1,"__proto__":{"price":9}}]}'
     const model = order()
     assert.equal(await see(JSON_TYPE, body, (request) => request.bodyMap(model, { excludeProperties: ['lines.price'] })), true)

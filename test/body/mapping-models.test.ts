@@ -1,4 +1,4 @@
-// What cannot be mapped: a schema in the place of a model, and an engine that nothing waits for.
+// What cannot be mapped: a schema in place of a model, and an asynchronous engine.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -81,13 +81,13 @@ describe('an asynchronous JSON engine is refused', () => {
     assert.match(String(logged[0]), /jsonEngine\.serialize\(\) returned a promise/)
   })
 
-  test('a promise that rejects ends nothing', async () => {
+  test('a promise that rejects does not end the process', async () => {
     const failing: JsonEngine = { ...plain, populate: () => Promise.reject(new Error('too late')) }
     await see(JSON_TYPE, '{}', (request) => assert.throws(() => request.bodyMap({}, { jsonEngine: failing })))
     await setImmediate()
   })
 
-  test('a synchronous one is what it was', async () => {
+  test('a synchronous one works as before', async () => {
     const model = { a: 0 }
     assert.equal(await see(JSON_TYPE, '{"a":1}', (request) => request.bodyMap(model, { jsonEngine: plain })), true)
     assert.equal(model.a, 1)

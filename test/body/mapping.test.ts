@@ -74,7 +74,7 @@ for (const { name: spelling, map } of SPELLINGS) {
       })
     }
 
-    test('a plain object serves as template', async () => {
+    test('a plain object serves as a template', async () => {
       const model = { name: '', count: 0, tags: ['x'], nested: { on: false } }
       assert.equal(
         await see(JSON_TYPE, '{"name":"n","count":2,"tags":[],"nested":{"on":true},"more":1}', (request) => map(request, model)),
@@ -83,7 +83,7 @@ for (const { name: spelling, map } of SPELLINGS) {
       assert.deepEqual(model, { name: 'n', count: 2, tags: [], nested: { on: true } })
     })
 
-    test('arrays of a form have [] behind their name and hold texts', async () => {
+    test('arrays of a form have [] after their name and contain texts', async () => {
       const model = { tags: [] as string[], one: [] as string[], flat: '' }
       assert.equal(await see(FORM_TYPE, 'tags[]=1&tags%5B%5D=true&one[]=x&flat=f', (request) => map(request, model)), true)
       assert.deepEqual(model, { tags: ['1', 'true'], one: ['x'], flat: 'f' })
@@ -102,7 +102,7 @@ for (const { name: spelling, map } of SPELLINGS) {
       }
     })
 
-    test('nested names of a form mean nothing', async () => {
+    test('nested names of a form have no meaning', async () => {
       const model = { nested: { on: false }, name: 'as before' }
       assert.equal(await see(FORM_TYPE, 'nested[on]=true&nested.on=true&name[0]=x', (request) => map(request, model)), true)
       assert.deepEqual(model, { nested: { on: false }, name: 'as before' })
@@ -130,7 +130,7 @@ for (const { name: spelling, map } of SPELLINGS) {
       ['with JSON that is a number', JSON_TYPE, '1'],
     ]
     for (const [what, contentType, body] of nothings) {
-      test(`false for a request ${what}, and the model is as it was`, async () => {
+      test(`false for a request ${what}, and the model is unchanged`, async () => {
         const model = { name: 'as before' }
         assert.equal(await see(contentType, body, (request) => map(request, model)), false)
         assert.deepEqual(model, { name: 'as before' })
@@ -150,7 +150,7 @@ for (const { name: spelling, map } of SPELLINGS) {
       })
     }
 
-    test('throws for values that do not fit, names all of them, and leaves the model as it was', async () => {
+    test('throws for values that cannot be converted, names all of them, and leaves the model unchanged', async () => {
       const user = new User()
       const json = '{"id":"7","name":"good","creation":"2024-02-31T00:00:00","enabled":"false"}'
       const failures = await see(JSON_TYPE, json, (request) => failuresOf(() => map(request, user)))
@@ -179,7 +179,7 @@ for (const { name: spelling, map } of SPELLINGS) {
       }
     })
 
-    test('maps as often as it is asked to, and the body is still there', async () => {
+    test('maps as often as it is called, and the body is still available', async () => {
       const models = [{ name: '' }, { name: '' }]
       const seen = await see(JSON_TYPE, '{"name":"n"}', (request) => [...models.map((model) => map(request, model)), request.body])
       assert.deepEqual(
@@ -209,7 +209,7 @@ for (const { name: spelling, map } of SPELLINGS) {
         assert.deepEqual(deep, [': at most 64 levels, not more'])
       })
 
-      test('a maxDepth that is none is the program’s mistake', async () => {
+      test('an invalid maxDepth is an error of the program', async () => {
         for (const maxDepth of [0, -1, Number.NaN]) {
           const look = (request: HttpRequest) =>
             assert.throws(() => map(request, {}, { settings: { maxDepth } }), { code: 'WEIR_OPTION_INVALID' })
@@ -230,7 +230,7 @@ for (const { name: spelling, map } of SPELLINGS) {
         assert.deepEqual(model, { name: 'as before', count: 1 })
       })
 
-      test('zoneless: local reads a moment as ECMAScript does', async () => {
+      test('zoneless: local reads a date and time as ECMAScript does', async () => {
         for (const [contentType, body] of [
           [JSON_TYPE, '{"creation":"2024-05-06T07:08:09"}'],
           [FORM_TYPE, 'creation=2024-05-06T07%3A08%3A09'],
@@ -247,7 +247,7 @@ for (const { name: spelling, map } of SPELLINGS) {
     })
 
     describe('revision A: jsonEngine', () => {
-      test('for one call: is given the text, the model and the options', async () => {
+      test('for one call: receives the text, the model and the options', async () => {
         const model = { name: '' }
         const engine = new NoteTaking()
         const options = { jsonEngine: engine, settings: { maxDepth: 3 } }
@@ -256,7 +256,7 @@ for (const { name: spelling, map } of SPELLINGS) {
         assert.deepEqual(engine.options, [options])
       })
 
-      test('for the server, and a call may have another', async () => {
+      test('for the server, and a call may use another', async () => {
         const ofServer = new NoteTaking()
         const ofCall = new NoteTaking()
         const options: ServerOptions = { jsonEngine: ofServer }
@@ -267,7 +267,7 @@ for (const { name: spelling, map } of SPELLINGS) {
         assert.deepEqual([ofServer.texts, ofCall.texts, first.name], [['{"a":1}', '{"a":2}'], ['{"a":3}'], '{"a":3}'])
       })
 
-      test('is not asked for forms, nor where there is nothing to read', async () => {
+      test('is not called for forms, or when there is nothing to read', async () => {
         const engine = new NoteTaking()
         const model = { name: '' }
         assert.equal(await see(FORM_TYPE, 'name=n', (request) => map(request, model, { jsonEngine: engine })), true)
@@ -277,7 +277,7 @@ for (const { name: spelling, map } of SPELLINGS) {
         assert.deepEqual([model.name, engine.texts], ['n', []])
       })
 
-      test('its SyntaxError is false, its other errors are thrown', async () => {
+      test('its SyntaxError leads to false, other errors are rethrown', async () => {
         const throwing = (error: Error): JsonEngine => ({
           serialize: JSON.stringify,
           deserialize: JSON.parse,
@@ -356,7 +356,7 @@ describe('includeProperties and excludeProperties', () => {
     assert.deepEqual(model, { address: { city: 'new', zip: 2 }, name: 'old' })
   })
 
-  test('what is left out is not judged', async () => {
+  test('an omitted property is not checked', async () => {
     const user = new User()
     const look = (request: HttpRequest) => request.bodyMap(user, { excludeProperties: ['id'] })
     assert.equal(await see(JSON_TYPE, '{"id":7,"name":"new"}', look), true)
@@ -364,7 +364,7 @@ describe('includeProperties and excludeProperties', () => {
   })
 })
 
-test('a model without decorators, with a table of fields, is populated alike', async () => {
+test('a model with a table of fields instead of decorators is populated the same', async () => {
   class Plain {
     static fields = fields(this, { id: t.uuid, age: t.int.optional() })
     id = ''
@@ -377,7 +377,7 @@ test('a model without decorators, with a table of fields, is populated alike', a
   assert.equal(failures.length, 2)
 })
 
-test('the sample handler: a conversion that fails is caught and answered with a server error that carries its message', async () => {
+test('the sample handler catches a failed conversion and responds with a server error that contains its message', async () => {
   const server = new HttpServer()
   server.mapPost('/user/save', (_, { request, response }) => {
     const user = new User()
@@ -397,7 +397,7 @@ test('the sample handler: a conversion that fails is caught and answered with a 
   assert.deepEqual([(await post([])).status, (await post([])).text()], [400, 'no user'])
 })
 
-test('left uncaught, a conversion that fails is answered with 400 and a problem document that lists it', async () => {
+test('an uncaught failed conversion leads to 400 and a problem document that lists it', async () => {
   const server = new HttpServer()
   server.mapPost('/', (_, { request }) => ({ mapped: request.bodyMap(new User()) }))
   const answer = await server.inject({ method: 'POST', url: '/', json: { enabled: 'perhaps' } })
@@ -406,7 +406,7 @@ test('left uncaught, a conversion that fails is answered with 400 and a problem 
   assert.match(answer.text(), /perhaps/)
 })
 
-test('a model that is none is the program’s mistake', async () => {
+test('an invalid model is an error of the program', async () => {
   for (const [model, what] of [
     [User, 'a function: give it an instance, new User()'],
     [[], 'an array'],
@@ -459,7 +459,7 @@ describe('bodyForm', () => {
     assert.deepEqual(await form(Buffer.from('a=\xc3%A9&b=\xff', 'latin1')), { a: 'é', b: '\ufffd' })
   })
 
-  test('reads a form that is long, with escapes and without, as any other', async () => {
+  test('reads a long form, with and without escapes, like any other', async () => {
     const long = 'ü'.repeat(5000)
     for (const name of ['ü', '%C3%BC']) {
       const form = await see(FORM_TYPE, `${name}=${long}&b=1&b=2`, (request) => ({ ...request.bodyForm() }))
@@ -467,7 +467,7 @@ describe('bodyForm', () => {
     }
   })
 
-  test('has no prototype, and names of prototypes are names', async () => {
+  test('has no prototype, and names of prototypes are ordinary names', async () => {
     const form = await see(FORM_TYPE, '__proto__=x&constructor=y', (request) => request.bodyForm())
     assert.equal(Object.getPrototypeOf(form), null)
     assert.deepEqual(Object.entries(form), [

@@ -334,7 +334,10 @@ describe('what fails leaves nothing behind and says why', () => {
       ['file', 'ENOTDIR'],
     ] as const) {
       const content = Readable.from([Buffer.from('x')])
-      await assert.rejects(saveTo(join(directory, name), info('x'), content), { code })
+      await assert.rejects(saveTo(join(directory, name), info('x'), content), {
+        code,
+        message: /^saveTo\(\): .* is not an existing directory; create it/,
+      })
       assert.ok(content.destroyed)
     }
     assert.deepEqual(readdirSync(directory), ['file'])

@@ -73,14 +73,14 @@ describe('settings.secret', () => {
     }
   }
 
-  test('an unknown name hides its value: it may be a secret that is misspelt', async () => {
+  test('the value of an unknown name is hidden: it may be a misspelt secret', async () => {
     const settings: JsonSettings = { secret: ['password'], unknownProperties: 'error' }
     const result = await told(JSON_TYPE, `{"pasword":"${SECRET}"}`, (request) => request.bodyMap(model(), { settings }))
     assert.deepEqual(result.failures, ['pasword: (not shown)'])
     assert.doesNotMatch(result.all, /hunter2/)
   })
 
-  test('what is not secret is shown, and names are', async () => {
+  test('other values are shown, and so are names', async () => {
     const settings: JsonSettings = { secret: ['password'] }
     const body = `{"password":"${SECRET}","born":"yesterday"}`
     const result = await told(JSON_TYPE, body, (request) => request.bodyMap(model(), { settings }))
@@ -88,7 +88,7 @@ describe('settings.secret', () => {
     assert.match(result.all, /body value "password": expected a number, got \(not shown\); body value "born": .* got "yesterday"/)
   })
 
-  test('the message of a schema of another library goes with the value', async () => {
+  test('the message of a schema of another library is hidden with the value', async () => {
     class Model {
       static fields = fields(this, {
         token: {

@@ -1,4 +1,4 @@
-// Files on their way from a socket to a directory, and everything that can end the way: nothing is left behind, and the client is answered.
+// Files on their way from a socket to a directory, and everything that can go wrong: nothing is left over, and the client gets a response.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -14,7 +14,7 @@ import { smallDisk, temporaryDirectory } from '../support/temporary.ts'
 
 const FILE = patternBytes(1_000_000)
 
-/** A form with one file, and a field behind it. */
+/** A form with one file and a field after it. */
 function formWith(content: Uint8Array, fileName = 'file.bin'): Buffer {
   return encodeForm([
     { name: 'file', fileName, content },
@@ -185,7 +185,7 @@ inBothReadModes('uploads', (serve) => {
     })
   }
 
-  test('a handler that answers before the upload is in: what is being saved fails by expiry, the answer comes', async (t) => {
+  test('a handler that responds before the upload is complete: the save fails by expiry, and the response is sent', async (t) => {
     const directory = temporaryDirectory(t)
     const ends: string[] = []
     const { connect } = await serve(t, (server) =>
@@ -207,7 +207,7 @@ inBothReadModes('uploads', (serve) => {
     await becomesEmpty(directory)
   })
 
-  // The first piece of the file waits in its stream while the temporary file is being made; what follows it is already there as well.
+  // The first piece of the file waits in its stream while the temporary file is being created. The rest has already arrived as well.
   const ends: [what: string, body: Buffer, status: number][] = [
     [
       'turns out to be malformed',
@@ -281,7 +281,7 @@ inBothReadModes('uploads', (serve) => {
     })
   }
 
-  test('a disk that fills up answers 500, nothing is left, and the connection is in step or closed', async (t) => {
+  test('a full disk leads to 500, nothing is left, and the connection is in step or closed', async (t) => {
     const directory = smallDisk(t, 512)
     if (directory === null) {
       t.skip('needs the right to make a small disk')
@@ -299,7 +299,7 @@ inBothReadModes('uploads', (serve) => {
     assert.ok(readFileSync(join(directory, 'file.bin')).equals(small))
   })
 
-  test('a stream can be saved once: the second rejects, the first is whole', async (t) => {
+  test('a stream can be saved once: the second call rejects, the first file is complete', async (t) => {
     const directory = temporaryDirectory(t)
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', async (_, { request }) => {
@@ -320,7 +320,7 @@ inBothReadModes('uploads', (serve) => {
     assert.deepEqual(readdirSync(directory), ['file.bin'])
   })
 
-  test('the stream of a saved file ends and closes for those who only listen', async (t) => {
+  test('the stream of a saved file emits end and close for listeners', async (t) => {
     const directory = temporaryDirectory(t)
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', async (_, { request }) => {
@@ -339,7 +339,7 @@ inBothReadModes('uploads', (serve) => {
     assert.deepEqual((await (await connect()).post('/', formWith(FILE), FORM_FIELD).message()).json(), ['end'])
   })
 
-  test('a hundred uploads at once: half are cut short, half are saved; no temporary file, no descriptor, little memory', async (t) => {
+  test('a hundred concurrent uploads: half are aborted, half are saved; no temporary file, no descriptor, little memory', async (t) => {
     const directory = temporaryDirectory(t)
     const log: unknown[] = []
     const { connect } = await serve(t, (server) => mapUpload(server, directory, log))
@@ -375,7 +375,7 @@ inBothReadModes('uploads', (serve) => {
     assert.ok(peak - before < 120 * 1024 * 1024, `${peak - before} bytes for 200 MiB`)
   })
 
-  test('the sample upload of the interface: streaming, with its answer', async (t) => {
+  test('the sample upload of the interface: streaming, with its response', async (t) => {
     const uploadDir = temporaryDirectory(t)
     const { connect } = await serve(t, (server) => mapSample(server, uploadDir))
     const form = encodeForm([

@@ -4,6 +4,8 @@ import type { Target } from './target.ts'
 import { cookieTarget } from './targets/cookie.ts'
 import { flatJsonTarget } from './targets/flat-json.ts'
 import { forwardedTarget } from './targets/forwarded.ts'
+import { hpackTarget } from './targets/hpack.ts'
+import { http2FramesTarget } from './targets/http2-frames.ts'
 import { http2HeadTarget } from './targets/http2-head.ts'
 import { mediaTypeTarget } from './targets/media-type.ts'
 import { multipartTarget } from './targets/multipart.ts'
@@ -18,6 +20,8 @@ import { chunkedTarget, chunksTarget, headTarget } from './targets/wire.ts'
 export const TARGETS: readonly Target[] = [
   headTarget,
   http2HeadTarget,
+  http2FramesTarget,
+  hpackTarget,
   chunkedTarget,
   chunksTarget,
   multipartTarget,

@@ -1,9 +1,9 @@
-// Arguments of the wrong type, which no compiler has checked: the error says what was expected and what was given.
+// Arguments of the wrong type, from plain JavaScript: the error states what was expected and what was passed.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bytesOf } from '../../src/http/answer/byte-source.ts'
-import { Controller, HttpError, HttpResponse, HttpServer, Route } from '../../src/index.ts'
+import { Controller, fields, HttpError, HttpResponse, HttpServer, Route, saveTo } from '../../src/index.ts'
 import { sse } from '../../src/modules/sse/index.ts'
 import { chaos, connect } from '../../src/testing/index.ts'
 import { failureIn } from '../support/failure-in.ts'
@@ -35,7 +35,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a handler in place of the declaration': [
     () => server.mapGet('/', (() => '') as never, () => ''),
     'WEIR_ROUTE_DECLARATION',
-    /the declaration of \/ is an object, not a function/,
+    /the declaration of \/ must be an object, not a function: the handler is the last argument/,
   ],
   'options as prefix': [() => server.mapController(Routed, {} as never), 'WEIR_ROUTE_TEMPLATE', /a path is a string .*, not an object/],
   'a table that routes() has not made': [
@@ -76,7 +76,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a number as text': [() => new HttpResponse().text(5 as never), 'WEIR_RESULT_UNSENDABLE', /a number is not text$/],
   'no bytes': [() => new HttpResponse().body(null as never), 'WEIR_RESULT_UNSENDABLE', /: null is not bytes$/],
   'a list as stream': [() => new HttpResponse().stream([] as never), 'WEIR_RESULT_UNSENDABLE', /an array is not a stream$/],
-  'a stream that gives a list': [() => bytesOf([1]), 'WEIR_RESULT_UNSENDABLE', /a stream gave an array, not bytes or text$/],
+  'a stream that yields a list': [() => bytesOf([1]), 'WEIR_RESULT_UNSENDABLE', /a stream yielded an array, not bytes or text$/],
   'a field without a value': [() => new HttpResponse().header('x', undefined as never), 'WEIR_RESPONSE_HEADER_SYNTAX', /"x" is undefined$/],
   'a field with a list': [() => new HttpResponse().header('x', ['a'] as never), 'WEIR_RESPONSE_HEADER_SYNTAX', /"x" is an array$/],
   'a function as JSON': [() => new HttpResponse().json(() => 1), 'WEIR_RESULT_UNSENDABLE', /a function has no JSON form$/],
@@ -117,7 +117,46 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     'WEIR_OPTION_INVALID',
     /maxRequestHeaders is 0, not a whole number of at least 1$/,
   ],
-  'a middleware that is null': [() => server.use(null as never), 'WEIR_OPTION_INVALID', /use\(\) takes a function, not null/],
+  'a middleware that is null': [
+    () => server.use(null as never),
+    'WEIR_OPTION_INVALID',
+    /use\(\): a middleware function or a policy is needed, not null$/,
+  ],
+  'a module as middleware': [
+    () => server.use({ name: 'x', install: () => {} } as never),
+    'WEIR_OPTION_INVALID',
+    /use\(\): .* is needed, not a module: install it with useModule$/,
+  ],
+  'a limit beside the limits': [
+    () => new HttpServer({ maxRequestBodySize: 1 } as never),
+    'WEIR_OPTION_INVALID',
+    /maxRequestBodySize is one of the limits: write { limits: { maxRequestBodySize } }/,
+  ],
+  'a name in place of the info of a file': [
+    () => saveTo('.', 'a.txt' as never, Buffer.from('a')),
+    'WEIR_OPTION_INVALID',
+    /saveTo\(\): info is an object with a fileName, not a string/,
+  ],
+  'a file of the Web in place of the info of a file': [
+    () => saveTo('.', new File(['a'], 'a.txt') as never, Buffer.from('a')),
+    'WEIR_OPTION_INVALID',
+    /saveTo\(\): info\.fileName is undefined, not a string or null/,
+  ],
+  'a request in place of the session': [
+    () => sse({} as never, async function* () {}),
+    'WEIR_OPTION_INVALID',
+    /sse: the first argument is the session, not an object without a response/,
+  ],
+  'a path as method': [
+    () => server.map('/x', '/y', () => ''),
+    'WEIR_ROUTE_DECLARATION',
+    /the string "\/x" is a path, not a method: write map\(method, path, handler\)/,
+  ],
+  'a constructor as schema of a field': [
+    () => fields(NoController, { id: Number } as never),
+    'WEIR_OPTION_INVALID',
+    /fields\(\): "id" is a function, not a schema such as t\.string/,
+  ],
   'a hook that is a list': [() => server.beforeSend([] as never), 'WEIR_OPTION_INVALID', /takes a function, not an array/],
   'a host that is a number': [
     () => server.mapGet('/', { host: 5 as never }, () => ''),
@@ -206,13 +245,13 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a request of a client that is none': [() => connect(server).request(undefined as never), 'WEIR_OPTION_INVALID', /not undefined/],
 }
 for (const [what, [call, code, message]] of Object.entries(told)) {
-  test(`told with what was expected and what came: ${what}`, async () => {
+  test(`the error states what was expected and what was passed: ${what}`, async () => {
     await assert.rejects(async () => call(), { code, message })
     assert.deepEqual(server.routes, [])
   })
 }
 
-test('told with what was expected and what came: a list as source of events', async () => {
+test('the error states what was expected and what was passed: a list as source of events', async () => {
   for (const source of [['a'], 'a', undefined, {}] as never[]) {
     const failure = (await failureIn((session) => sse(session, source), {})) as { code?: string; message?: string } | null
     assert.equal(failure?.code, 'WEIR_OPTION_INVALID')

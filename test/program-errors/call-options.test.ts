@@ -1,4 +1,4 @@
-// Options of calls in a handler that do not exist, or that have a value they cannot have: the call throws, and does nothing.
+// Unknown options of calls in a handler, and options with invalid values: the call throws, and does nothing.
 
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
@@ -47,7 +47,7 @@ for (const [what, [call, sent]] of Object.entries(misspelt)) {
   })
 }
 
-test('options that exist are taken where those that do not are refused', async () => {
+test('known options are accepted where unknown ones are refused', async () => {
   const settings = { reviver: (_: string, value: unknown) => value, maxDepth: 9, zoneless: 'utc', unknownProperties: 'ignore', nullValues: 'set' } as const // biome-ignore format: one line
   const options = { jsonEngine: null, settings, includeProperties: null, excludeProperties: null }
   assert.equal(await failureIn(({ request }) => request.bodyMap({ a: 1 }, options), { json: { a: 2 } }), null)
@@ -64,7 +64,7 @@ const limitsThatAreNone: Readonly<Record<string, readonly [call: (session: HttpS
   'bodyMultipartStream where no form came': [({ request }) => request.bodyMultipartStream({ maxFieldBytes: '1' as never }), {}],
 }
 for (const [what, [call, sent]] of Object.entries(limitsThatAreNone)) {
-  test(`a limit that is none is refused: ${what}`, async () => {
+  test(`an invalid limit is refused: ${what}`, async () => {
     const failure = (await failureIn(call, sent)) as { code?: string; message?: string } | null
     assert.equal(failure?.code, 'WEIR_OPTION_INVALID')
     assert.match(failure!.message!, /max\w+ is the string "1", not a whole number/)
@@ -92,7 +92,7 @@ const wrong: readonly (readonly [call: (session: HttpSession) => unknown, messag
   [file({ acceptRanges: 'none' }), /acceptRanges is the string "none"/],
 ]
 for (const [call, message] of wrong) {
-  test(`a value that an option cannot have is refused: ${message.source}`, async () => {
+  test(`an invalid value of an option is refused: ${message.source}`, async () => {
     for (const sent of [{ json: { a: 2 } }, { body: new URLSearchParams({ a: '2' }) }]) {
       const failure = (await failureIn(call, sent)) as { code?: string; message: string } | null
       assert.equal(failure?.code, 'WEIR_OPTION_INVALID')
@@ -101,13 +101,13 @@ for (const [call, message] of wrong) {
   })
 }
 
-test('saveTo with a policy that cannot be saves nothing, and does not touch the disk', async (t) => {
+test('saveTo with an invalid policy saves nothing, and does not touch the disk', async (t) => {
   const folder = temporaryDirectory(t)
   for (const [policy, message] of [
-    [{ hash: 'sha-512-of-old' }, /saveTo\(\): hash is the string "sha-512-of-old", which this system does not know/],
+    [{ hash: 'sha-512-of-old' }, /saveTo\(\): hash is the string "sha-512-of-old", which this system does not support/],
     [{ hash: 256 }, /hash is 256/],
     [{ magic: 'PNG' }, /magic is the string "PNG", not a list/],
-    [{ magic: ['PNG'] }, /magic: the string "PNG" is no list of bytes/],
+    [{ magic: ['PNG'] }, /magic: the string "PNG" is not a list of bytes/],
     [{ fileName: 5 }, /fileName is 5, not a string/],
     [{ sync: 'yes' }, /sync is the string "yes", not true or false/],
   ] as const) {
@@ -116,7 +116,7 @@ test('saveTo with a policy that cannot be saves nothing, and does not touch the 
   }
 })
 
-test('a callback of bodyMultipartStream that is no function is refused', async () => {
+test('a callback of bodyMultipartStream that is not a function is refused', async () => {
   for (const name of ['onFile', 'onField']) {
     const failure = await failureIn(({ request }) => request.bodyMultipartStream({ [name]: {} }), { body: form })
     const { code, message } = failure as { code?: string; message: string }
@@ -125,7 +125,7 @@ test('a callback of bodyMultipartStream that is no function is refused', async (
   }
 })
 
-test('saveTo with a size that is none saves nothing: it would be no limit', async (t) => {
+test('saveTo with an invalid size saves nothing: there would be no limit', async (t) => {
   const folder = temporaryDirectory(t)
   for (const maxBytes of [Number.NaN, '10 MB', '5', -1, 1.5, null] as never[]) {
     const saving = saveTo(folder, { fileName: 'a.txt' }, Buffer.from('x'), { maxBytes })

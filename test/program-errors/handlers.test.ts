@@ -12,7 +12,7 @@ import { eventually, gate, inBothReadModes, within } from '../support/serving.ts
 
 const quiet = { logger: null }
 
-/** An iterable that `for await` takes, but whose `return` gives no promise. */
+/** An iterable that `for await` accepts, but whose `return` does not return a promise. */
 function plainReturn(values: readonly string[], onReturn: () => void): AsyncIterable<string> {
   return {
     [Symbol.asyncIterator]() {
@@ -29,7 +29,7 @@ function plainReturn(values: readonly string[], onReturn: () => void): AsyncIter
 }
 
 inBothReadModes('a handler that misbehaves', (serve) => {
-  test('a Readable that will fail ends nothing when HEAD asks for it, or when its answer is replaced', async (t) => {
+  test('a Readable that fails does not end the process, for HEAD or when its response is replaced', async (t) => {
     const missing = join(tmpdir(), 'weir-is-not-here')
     const { connect } = await serve(t, (server) => {
       server.use(async ({ request }, next) => {
@@ -51,7 +51,7 @@ inBothReadModes('a handler that misbehaves', (serve) => {
     assert.equal((await client.get('/doc').message()).status, 500)
   })
 
-  test('a Readable that fails after its client has left ends nothing', async (t) => {
+  test('a Readable that fails after its client has disconnected does not end the process', async (t) => {
     const [left, returned] = [gate(), gate()]
     const { connect } = await serve(t, (server) =>
       server.mapGet('/', async (_, { signal }) => {
@@ -67,7 +67,7 @@ inBothReadModes('a handler that misbehaves', (serve) => {
     await new Promise((resolve) => setTimeout(resolve, 20))
   })
 
-  test('bufferBody that nobody awaits ends nothing', async (t) => {
+  test('a bufferBody that is not awaited does not end the process', async (t) => {
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', { body: 'stream' }, (_, { request }) => {
         void request.bufferBody()
@@ -81,7 +81,7 @@ inBothReadModes('a handler that misbehaves', (serve) => {
     await new Promise((resolve) => setTimeout(resolve, 20))
   })
 
-  test('an iterator whose return gives no promise is streamed whole, and closed when the client leaves', async (t) => {
+  test('an iterator whose return does not return a promise is streamed completely, and closed when the client disconnects', async (t) => {
     let returns = 0
     const { connect } = await serve(t, (server) => {
       server.mapGet('/whole', () => plainReturn(['a', 'b'], () => returns++))
@@ -96,7 +96,7 @@ inBothReadModes('a handler that misbehaves', (serve) => {
   })
 })
 
-test('an onError whose answer fails is asked once', async () => {
+test('an onError whose response fails is called once', async () => {
   let asked = 0
   const server = new HttpServer({
     ...quiet,
@@ -113,7 +113,7 @@ test('an onError whose answer fails is asked once', async () => {
   assert.deepEqual([answer.status, asked], [500, 1])
 })
 
-test('a thenable that gives nothing back, and errors that have no text, are answered', async () => {
+test('a thenable that returns nothing, and errors without a text, get a response', async () => {
   class Thenable {
     // biome-ignore lint/suspicious/noThenProperty: that is what is tested
     then(resolve: (value: string) => void): void {
@@ -130,7 +130,7 @@ test('a thenable that gives nothing back, and errors that have no text, are answ
   assert.deepEqual([bare.status, (bare.json() as { detail: string }).detail], [500, 'an object'])
 })
 
-test('a schema that rejects behind one that throws ends nothing', async () => {
+test('a schema that rejects after one that throws does not end the process', async () => {
   const make = (validate: StandardSchema['~standard']['validate']): StandardSchema => ({
     '~standard': { version: 1, vendor: 'x', validate },
   })
@@ -143,7 +143,7 @@ test('a schema that rejects behind one that throws ends nothing', async () => {
   await new Promise((resolve) => setImmediate(resolve))
 })
 
-test('files whose saving onFile does not wait for are saved whole; a stream that was read is refused', async (t) => {
+test('files that onFile saves without awaiting are saved completely; a stream that was read is refused', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const server = new HttpServer(quiet)

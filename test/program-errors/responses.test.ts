@@ -20,7 +20,7 @@ test('one response object answers one request', async (t) => {
   assert.deepEqual((await server.inject('/')).json(), { title: 'Internal Server Error', status: 500, code: 'WEIR_RESPONSE_SENT' })
 })
 
-test('answers that cannot be sent are a 500, not a broken connection', async () => {
+test('responses that cannot be sent become a 500, not a broken connection', async () => {
   const bodies: ((response: HttpResponse) => unknown)[] = [
     (r) => r.text(42 as never),
     (r) => r.text(undefined as never),

@@ -1,4 +1,4 @@
-// Options of a server, and of its start and stop, that do not exist or that have a value they cannot have.
+// Unknown options of a server and of its start and stop, and options with invalid values.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ test('options that do not exist are refused', () => {
   assert.throws(() => new HttpServer().useModule({ name: 'late', install: async () => {} }), { code: 'WEIR_OPTION_INVALID' })
 })
 
-test('an address that is none is refused: the system would take it for all of its addresses', () => {
+test('an invalid address is refused: the system would listen on all of its addresses', () => {
   for (const address of ['', null, 5, false] as never[]) {
     const refused = { code: 'WEIR_OPTION_INVALID', message: /address is / }
     assert.throws(() => new HttpServer({ ...quiet, address }), refused, String(address))
@@ -47,7 +47,7 @@ test('options of stop, run, connect and chaos that do not exist are refused', as
   await assert.rejects(chaos(server, { requests: ['/'], run: 1 } as never), refused)
 })
 
-test('a grace that is no time is refused, and the server goes on', async () => {
+test('an invalid grace period is refused, and the server continues', async () => {
   const server = new HttpServer(quiet)
   await server.start()
   for (const graceMs of [Number.NaN, '5s', '5', -1, null] as never[]) {
@@ -58,13 +58,13 @@ test('a grace that is no time is refused, and the server goes on', async () => {
   await server.stop()
 })
 
-test('signals that nobody can listen to are refused before the server starts', async () => {
+test('signals without possible listeners are refused before the server starts', async () => {
   const server = new HttpServer(quiet)
   for (const [signals, message] of [
     [['SIGTERM', 'SIGKILL'], /nobody can listen to SIGKILL/],
     [['SIGSTOP'], /nobody can listen to SIGSTOP/],
-    [['SIGFOO'], /"SIGFOO" is no signal/],
-    [[2], /2 is no signal/],
+    [['SIGFOO'], /"SIGFOO" is not a signal/],
+    [[2], /2 is not a signal/],
     ['SIGINT', /"SIGINT", not a list/],
   ] as const) {
     const before = process.listenerCount('SIGTERM')

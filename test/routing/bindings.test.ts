@@ -1,4 +1,4 @@
-// Values of the route and of the query that a declaration turns into arguments, and the 400 where it cannot.
+// Values of the path and the query that a declaration converts to arguments, and the 400 when it cannot.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -99,7 +99,7 @@ for (const [promise, schema, query, actual] of misfits) {
   })
 }
 
-test('one problem document lists every failure, those of the route and of a schema that answers later included', async () => {
+test('one problem document lists every failure, including those of the path and of an asynchronous schema', async () => {
   const server = new HttpServer(quiet).mapGet(
     '/:id/:name',
     { id: t.int, page: t.int, sort: t.enum('up', 'down'), late: later, fine: t.bool.default(true) },
@@ -116,12 +116,12 @@ test('one problem document lists every failure, those of the route and of a sche
   ])
 })
 
-test('a route value wins over a query value of its name', async () => {
+test('a path value takes precedence over a query value of the same name', async () => {
   const server = new HttpServer(quiet).mapGet('/:id', { id: t.int }, ({ id }) => ({ id }))
   assert.deepEqual((await server.inject('/1?id=2')).json(), { id: 1 })
 })
 
-test('a Standard Schema gets undefined for nothing and a list for repeated values', async () => {
+test('a Standard Schema receives undefined for a missing value and a list for repeated ones', async () => {
   asked.length = 0
   const server = new HttpServer(quiet).mapGet('/', { v: upper }, () => '')
   await texts(server, '/', '/?v=a&v=b')

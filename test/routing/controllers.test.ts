@@ -1,4 +1,4 @@
-// Controllers: which routes a class has, under which paths, in both spellings, and which instance handles a request.
+// Controllers: which routes a class has, under which paths, in both notations, and which instance handles a request.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -154,7 +154,7 @@ for (const [spelling, Class, prefix] of [
     assert.deepEqual(await texts(new HttpServer(quiet).mapController(Class), prefix, `${prefix}/`), ['root', '404'])
   })
 
-  test(`${spelling}: several routes stand on one method`, async () => {
+  test(`${spelling}: one method can have several routes`, async () => {
     const server = new HttpServer(quiet).mapController(Class)
     const got = await texts(server, `${prefix}/one`, { method: 'POST', url: `${prefix}/two` }, `${prefix}/three/x`, {
       method: 'POST',
@@ -163,13 +163,13 @@ for (const [spelling, Class, prefix] of [
     assert.deepEqual(got, [`GET GET ${prefix}/one`, `POST POST ${prefix}/two`, `GET GET ${prefix}/three/:x`, '405'])
   })
 
-  test(`${spelling}: a route without a method answers any`, async () => {
+  test(`${spelling}: a route without a method answers any method`, async () => {
     const server = new HttpServer(quiet).mapController(Class)
     const methods = ['GET', 'POST', 'DELETE', 'PURGE', 'OPTIONS']
     assert.deepEqual(await texts(server, ...methods.map((method) => ({ method, url: `${prefix}/any` }))), methods)
   })
 
-  test(`${spelling}: absolute leaves the controller's prefix out, not the mapping's`, async () => {
+  test(`${spelling}: absolute omits the controller's prefix, but not the mapping's`, async () => {
     assert.deepEqual(await texts(new HttpServer(quiet).mapController(Class, '/api'), '/api/outside', `/api${prefix}/outside`), [
       'outside',
       '400',
@@ -191,7 +191,7 @@ for (const [spelling, Class, prefix] of [
     ])
   })
 
-  test(`${spelling}: both spellings list the same routes`, () => {
+  test(`${spelling}: both notations list the same routes`, () => {
     const listed = new HttpServer(quiet)
       .mapController(Class)
       .routes.map(({ method, path, host }) => `${method} ${host ?? ''}${path.replace(prefix, '')}`)
@@ -212,7 +212,7 @@ for (const [spelling, Class, prefix] of [
   })
 }
 
-test('inheritance: inherited routes stand under the prefix of the class that is mapped, overridden methods keep theirs unless they declare others', async () => {
+test('inheritance: inherited routes have the prefix of the mapped class; overridden methods keep theirs unless they declare others', async () => {
   const server = new HttpServer(quiet).mapControllers([Base, Derived])
   assert.deepEqual(await texts(server, '/base/kept', '/base/replaced', '/base/moved', '/base/own'), ['kept of Base', 'base', 'base', '404'])
   const got = await texts(server, '/derived/kept', '/derived/replaced', '/derived/moved', '/derived/elsewhere', '/derived/own')
@@ -228,13 +228,13 @@ test('inheritance: a table adds to the table of the base', async () => {
   assert.deepEqual(await texts(server, '/td/kept', '/td/elsewhere', '/td/moved'), ['TabledDerived', 'moved', '404'])
 })
 
-test('mapControllers(Controller) takes every routed subclass, exclude leaves some out', async () => {
+test('mapControllers(Controller) maps every routed subclass; exclude omits some', async () => {
   const server = new HttpServer(quiet).mapControllers(Controller, '/all', { exclude: [Decorated, TabledBase] })
   const got = await texts(server, '/all/table/5', '/all/base/kept', '/all/derived/kept', '/all/td/kept', '/all/tb/kept', '/all/deco/5')
   assert.deepEqual(got, ['{"id":5,"active":false}', 'kept of Base', 'kept of Derived', 'TabledDerived', '404', '404'])
 })
 
-test('mapControllers(Base) takes Base and what derives from it', async () => {
+test('mapControllers(Base) maps Base and its subclasses', async () => {
   assert.deepEqual(await texts(new HttpServer(quiet).mapControllers(Base), '/base/kept', '/derived/kept', '/table/5'), [
     'kept of Base',
     'kept of Derived',
@@ -242,7 +242,7 @@ test('mapControllers(Base) takes Base and what derives from it', async () => {
   ])
 })
 
-test('create makes the instance, so that a constructor gets what it wants', async () => {
+test('create makes the instance, so that a constructor receives what it needs', async () => {
   class Greeter extends Controller {
     static routes = routes(this, { prefix: '/greet', greet: ['GET', '/:name'] })
     readonly #greeting: string
@@ -262,7 +262,7 @@ test('create makes the instance, so that a constructor gets what it wants', asyn
   assert.equal((await server.inject({ url: '/greet/Ann', headers: { X: 'Moin' } })).text(), 'Moin Ann at /greet/Ann')
 })
 
-test('each request has an instance of its own, and one instance for two requests is an error', async () => {
+test('each request has its own instance; one instance for two requests is an error', async () => {
   class Counting extends Controller {
     static routes = routes(this, { count: ['GET', '/count'] })
     #calls = 0
@@ -277,6 +277,6 @@ test('each request has an instance of its own, and one instance for two requests
   assert.deepEqual(await texts(wrong, '/count', '/count'), ['1', '500'])
 })
 
-test('a controller made outside a request has no session', () => {
+test('a controller created outside a request has no session', () => {
   assert.throws(() => new Decorated().request, { code: 'WEIR_SERVER_STATE' })
 })

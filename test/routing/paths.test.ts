@@ -1,4 +1,4 @@
-// Which template a path matches, and with which values; which of several routes wins; and the list of all.
+// Which template a path matches, and with which values; which of several routes takes precedence; and the list of routes.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

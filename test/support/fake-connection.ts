@@ -7,6 +7,7 @@ import { RouteTable } from '../../src/app/route-table.ts'
 import { resolveLimits, resolveTimeouts, type Timeouts } from '../../src/base/limits.ts'
 import type { ConnectionHost } from '../../src/net/connections/connection-host.ts'
 import { Http1Connection } from '../../src/net/http1/connection.ts'
+import { Observers } from '../../src/net/observe/observers.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
 import type { Transport, TransportOwner } from '../../src/net/transport/transport.ts'
 import type { Flushable } from '../../src/net/transport/write-batch.ts'
@@ -27,6 +28,11 @@ export class FakeConnection implements Transport {
   readonly clock = new TestClock()
   readonly reported: Error[] = []
   readonly logged: unknown[] = []
+  /** In time that stands still. */
+  readonly observers = new Observers(
+    (error) => this.logged.push(error),
+    () => this.clock.now(),
+  )
   #owner: TransportOwner
   #written: Buffer[] = []
   /** What the network has not accepted yet, as the server sees it. Set by a test. */
@@ -38,6 +44,10 @@ export class FakeConnection implements Transport {
   isPaused = false
   /** How the server has ended the connection, if it has. `end`: only its own side. */
   fate: 'open' | 'end' | 'destroyed' | 'reset' = 'open'
+  get isDestroyed(): boolean {
+    return this.fate === 'destroyed' || this.fate === 'reset'
+  }
+
   readonly remoteAddress = '192.0.2.1'
   readonly remotePort = 1
   readonly isSecure = false
@@ -50,7 +60,7 @@ export class FakeConnection implements Transport {
     for (const [title, handler] of Object.entries(options.routes)) {
       const [method, path] = title.split(' ') as [string, string]
       const declaration = { ...options.declaration, ...(path.startsWith('~') ? { body: 'stream' } : {}) }
-      routes.add(new Route(method, path.replace('~', '/'), declaration, handler))
+      routes.add(new Route(routes.root, method, path.replace('~', '/'), declaration, handler))
     }
     const server = { address: '', port: 0, isListening: true, isReady: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() }
     const logger = { error: (_message: string, error: unknown) => void this.logged.push(error) }
@@ -61,6 +71,7 @@ export class FakeConnection implements Transport {
       timeouts,
       ticker: new Ticker(this.clock, timeouts),
       application,
+      observers: this.observers,
       debug: false,
       proxies: null,
       endpointNames: () => null,

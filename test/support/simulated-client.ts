@@ -67,6 +67,9 @@ export class SimulatedClient {
   #sent = 0
   #seenBytes = 0
 
+  /** The statuses of whole responses to requests that the application received, as `judge` last read them. */
+  statuses: readonly number[] = []
+
   constructor(random: SeededRandom, socket: SimulatedSocket) {
     this.socket = socket
     const count = random.between(1, 6)
@@ -108,6 +111,8 @@ export class SimulatedClient {
     let answered = 0
     let named = 0
     let hadContinue = false
+    const statuses: number[] = []
+    this.statuses = statuses
     while (rest.length > 0) {
       const plan = plans[answered]
       if (plan === undefined) return `${rest.length} bytes arrived after the last response: ${quote(rest)}`
@@ -127,6 +132,7 @@ export class SimulatedClient {
       const { status } = message
       const where = `the response to ${plan.title} (${message.head.split('\r\n')[0]})`
       const name = message.header('x-n')
+      if (name !== null) statuses.push(status)
       if (name !== null) named++
       if (name !== null && name !== String(plan.n)) return `${where} belongs to request ${name}`
       saysClose = message.header('connection') === 'close'
@@ -137,7 +143,7 @@ export class SimulatedClient {
       const wasCut = this.isTruncated && answered === this.#parts.length - 1 && status === 400
       // The signal of a waiting handler fires when its client ends its side. Its rejection becomes a response that the client may still
       // read.
-      const wasLeft = socket.hasToldEnd && plan.title.includes('/untilAborted/') && status === 400
+      const wasLeft = socket.hasToldEnd && /\/(?:untilAborted|gateUntilAborted)(?:\/| )/.test(plan.title) && status === 400
       // A Readable that is destroyed discards the pieces that it had not emitted, so its failure may come before the first one.
       const wasEmpty = plan.title.includes('/readableFails/') && status === 500
       if (status !== plan.ending && !wasTimed && !wasCut && !wasLeft && !wasEmpty) return `${where} should be ${plan.ending}`
@@ -225,7 +231,8 @@ function post(random: SeededRandom, n: number, name: string, temper: Temper): Pl
   ]
   const head = `POST /${name}/${n} HTTP/1.1\r\nHost: h\r\n${fields.join('\r\n')}\r\n\r\n`
   const body = isChunked ? chunked(random, sent, isBroken) : sent
-  const ending = isBroken ? 400 : isTooLarge ? 413 : temper.ending
+  const isRead = temper.refuses !== true && temper.ending !== 'nothing'
+  const ending = isRead && isBroken ? 400 : isRead && isTooLarge ? 413 : temper.ending
   return {
     n,
     title: `request ${n} (POST /${name} of ${size}${isChunked ? ' chunked' : ''}${isBroken ? ' broken' : ''} bytes; ${fields.slice(1).join(' ')})`,
@@ -234,8 +241,8 @@ function post(random: SeededRandom, n: number, name: string, temper: Temper): Pl
     expectsContinue,
     ending,
     body: ending !== 200 || temper.answers === undefined ? null : Buffer.from(temper.answers(n, sent)),
-    mustClose: isLast || isBroken,
-    mayClose: isTooLarge || (temper.leavesBody === true && (size > MAX_DRAIN || expectsContinue)),
+    mustClose: isLast || (isRead && isBroken),
+    mayClose: isTooLarge || isBroken || (temper.leavesBody === true && (size > MAX_DRAIN || expectsContinue)),
     isUnreadable: false,
   }
 }

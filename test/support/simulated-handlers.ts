@@ -31,6 +31,10 @@ export interface Temper {
   readonly leavesBody?: true
   /** The body of its 200; `sent` is that of the request. Without it any body is accepted. */
   readonly answers?: (n: number, sent: Buffer) => string | Uint8Array
+  /** Runs before its body is read. */
+  readonly gate?: (stage: Stage, n: number, session: HttpSession) => unknown
+  /** Its gate refuses every request, whatever body it has. */
+  readonly refuses?: true
   readonly handle: (stage: Stage, n: number, session: HttpSession) => unknown
 }
 
@@ -404,4 +408,124 @@ export const TEMPERS: Readonly<Record<string, Temper>> = {
       return 'forgot'
     },
   },
+
+  // Gates.
+  gatePasses: {
+    method: 'POST',
+    ending: 200,
+    answers: (_, sent) => sent,
+    gate: (stage, _, session) => checkThatBodyIsClosed(stage, session),
+    handle: (_, __, { request }) => request.body,
+  },
+  gatePassesLater: {
+    method: 'POST',
+    ending: 200,
+    answers: (_, sent) => sent,
+    async gate(stage, _, session) {
+      await stage.pause()
+      checkThatBodyIsClosed(stage, session)
+      await stage.pause()
+    },
+    handle: (_, __, { request }) => request.bodyBytes,
+  },
+  gatePassesStream: {
+    method: 'POST',
+    streams: true,
+    ending: 200,
+    answers: (_, sent) => sent,
+    gate: (stage) => stage.pause(),
+    handle: (stage, _, session) => readAll(stage, session),
+  },
+  gatePassesLaterGet: {
+    method: 'GET',
+    ending: 200,
+    answers: (n) => `passed ${n}`,
+    gate: (stage) => stage.pause(),
+    handle: (_, n) => `passed ${n}`,
+  },
+  gateRefuses: {
+    method: 'POST',
+    ending: 403,
+    refuses: true,
+    leavesBody: true,
+    gate() {
+      throw new HttpError(403, PLANNED)
+    },
+    handle: blameHandler,
+  },
+  gateRefusesLater: {
+    method: 'POST',
+    ending: 403,
+    refuses: true,
+    leavesBody: true,
+    async gate(stage) {
+      await stage.pause()
+      throw new HttpError(403, PLANNED)
+    },
+    handle: blameHandler,
+  },
+  gateFails: {
+    method: 'GET',
+    ending: 500,
+    refuses: true,
+    async gate(stage, n) {
+      if (n % 2 === 0) await stage.pause()
+      throw planned()
+    },
+    handle: blameHandler,
+  },
+  gateAnswers: {
+    method: 'POST',
+    ending: 200,
+    refuses: true,
+    leavesBody: true,
+    answers: (n) => `gate ${n}`,
+    gate: (stage, n) => (n % 2 === 0 ? `gate ${n}` : stage.pause().then(() => `gate ${n}`)),
+    handle: blameHandler,
+  },
+  gateAnswersWithStream: {
+    method: 'POST',
+    streams: true,
+    ending: 200,
+    refuses: true,
+    leavesBody: true,
+    answers: streamed,
+    async gate(stage, n) {
+      await stage.pause()
+      return source(stage, piecesOf(n), 'done')
+    },
+    handle: blameHandler,
+  },
+  gateNever: { method: 'GET', ending: 'nothing', gate: () => new Promise(() => {}), handle: blameHandler },
+  gateUntilAborted: {
+    method: 'POST',
+    ending: 'nothing',
+    leavesBody: true,
+    gate: (_, __, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+    handle: blameHandler,
+  },
+  gateTooLate: {
+    method: 'POST',
+    ending: 'nothing',
+    leavesBody: true,
+    async gate(stage, n) {
+      await stage.afterAll
+      return n % 2 === 0 ? undefined : source(stage, piecesOf(n), 'done')
+    },
+    handle: blameHandler,
+  },
+}
+
+function checkThatBodyIsClosed(stage: Stage, { request }: HttpSession): void {
+  try {
+    if (request.bodyLength > 0) stage.blame('a gate has read a body')
+  } catch (error) {
+    const { code } = error as { code?: string }
+    if (code !== 'WEIR_BODY_IN_GATE' && code !== 'WEIR_CLIENT_GONE' && !request.signal.aborted)
+      stage.blame(`a body in a gate threw ${String(error)}`)
+  }
+}
+
+function blameHandler(stage: Stage): void {
+  stage.blame('a handler ran although its gate had not let the request pass')
 }

@@ -200,6 +200,10 @@ export class SimulatedSocket implements Transport {
 
   // The server's side.
 
+  get isDestroyed(): boolean {
+    return this.#isDestroyed
+  }
+
   get unsentBytes(): number {
     return this.#unsent
   }

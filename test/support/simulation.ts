@@ -1,16 +1,19 @@
 // A whole server on simulated sockets and a simulated clock. A seed decides what happens to it, and its state is checked afterwards.
 
 import { Dispatcher } from '../../src/app/dispatch.ts'
+import { checkPolicy, type Policy, type Usable } from '../../src/app/policy.ts'
 import { Route } from '../../src/app/route.ts'
 import { RouteTable } from '../../src/app/route-table.ts'
 import { RequestExpiredError, WeirError } from '../../src/base/errors.ts'
 import { resolveLimits, resolveTimeouts } from '../../src/base/limits.ts'
 import type { Application } from '../../src/http/application.ts'
+import type { ExchangeRecord } from '../../src/http/exchange-record.ts'
 import type { HttpRequest } from '../../src/http/request/request.ts'
 import type { Exchange, HttpSession } from '../../src/http/session.ts'
 import type { ConnectionHost } from '../../src/net/connections/connection-host.ts'
 import type { OpenConnection } from '../../src/net/connections/connections.ts'
 import { Http1Connection } from '../../src/net/http1/connection.ts'
+import { Observers } from '../../src/net/observe/observers.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 
@@ -53,12 +56,19 @@ WireConnection.prototype.receive = function (this: WireConnection, ...args) {
   receive.apply(this, args)
 }
 
-/** The stage of the current run. All runs have the same routes. */
-let presentStage: Stage
-const ROUTES = new RouteTable()
-for (const [name, { method, streams, handle }] of Object.entries(TEMPERS)) {
-  const declaration = streams === true ? { body: 'stream' } : {}
-  ROUTES.add(new Route(method, `/${name}/:n`, declaration, (args, session) => handle(presentStage, Number(args['n']), session)))
+/** The routes of one run. */
+function routesOn(stage: Stage): RouteTable {
+  const routes = new RouteTable()
+  for (const [name, { method, streams, gate, handle }] of Object.entries(TEMPERS)) {
+    const use: Policy[] = gate === undefined ? [] : [{ gate: (session) => gate(stage, numberOf(session), session) }]
+    const declaration = { use, ...(streams === true ? { body: 'stream' } : {}) }
+    routes.add(new Route(routes.root, method, `/${name}/:n`, declaration, (_, session) => handle(stage, numberOf(session), session)))
+  }
+  return routes
+}
+
+function numberOf(session: HttpSession): number {
+  return Number(session.request.path.split('/').at(-1))
 }
 
 /** @returns how many operations its sockets performed @throws if the server did anything wrong, with everything that happened */
@@ -80,6 +90,9 @@ class Simulation {
   readonly #clients: SimulatedClient[] = []
   readonly #connections = new Map<SimulatedClient, Http1Connection>()
   readonly #accepted: Accepted[] = []
+  /** What observers were told of each request. */
+  readonly #ends = new Map<HttpSession, ExchangeRecord[]>()
+  #observers: Observers | null = null
   readonly #forgotten = new Set<OpenConnection>()
   readonly #sources: { readonly name: string; isClosed: boolean }[] = []
   #gates: (() => void)[] = []
@@ -114,6 +127,7 @@ class Simulation {
     await this.#end()
     this.#judge(false)
     this.#lookAround()
+    this.#countEnds()
     this.#trace('late data arrives')
     release()
     for (let turn = 0; turn < 4; turn++) {
@@ -121,6 +135,7 @@ class Simulation {
       await settled()
     }
     this.#lookBack()
+    this.#countEnds()
     if (this.#wrongs.length > 0) throw new Error(this.#wrongs.join('\n'))
   }
 
@@ -128,7 +143,6 @@ class Simulation {
 
   #open(stage: Stage): void {
     const random = this.#random
-    presentStage = stage
     const limits = resolveLimits({ maxRequestBodySize: MAX_BODY, maxDrainSize: MAX_DRAIN })
     const timeouts = resolveTimeouts({
       headersTimeout: 2_000,
@@ -138,13 +152,14 @@ class Simulation {
       requestTimeout: random.pick([null, 3_000]),
     })
     const debug = random.chance(0.5)
-    const application = this.#watched(limits, debug)
+    const application = this.#watched(stage, limits, debug)
     const simulation = this
     const host: ConnectionHost = {
       limits,
       timeouts,
       ticker: new Ticker(this.#clock, timeouts),
       application,
+      observers: this.#observed(),
       debug,
       proxies: null,
       endpointNames: () => null,
@@ -174,26 +189,73 @@ class Simulation {
     }
   }
 
+  /** Told of every request: each begin must have one end. */
+  #observed(): Observers {
+    const observers = new Observers(
+      (error) => this.#blame(`an observer failed: ${error}`),
+      () => this.#clock.now(),
+    )
+    observers.add({
+      begin: ({ session }) => {
+        if (this.#ends.has(session)) this.#blame('an exchange began twice')
+        this.#ends.set(session, [])
+      },
+      end: (record) => {
+        const { kind, session, status, outcome, error, firstByteMs, durationMs } = record
+        this.#trace(`observed ${kind} ${session?.request.path}: ${outcome} ${status}`)
+        if (kind === 'request') this.#ends.get(session!)?.push(record)
+        else if (kind !== 'head') this.#blame(`there is a record of ${kind}`)
+        if ((error === null) !== (outcome === 'completed')) this.#blame(`${outcome} with ${error}`)
+        if (outcome === 'completed' && status === null) this.#blame('a response without a status was completed')
+        if (!(durationMs >= (firstByteMs ?? 0))) this.#blame(`the first byte came after ${firstByteMs} ms, the last after ${durationMs}`)
+      },
+    })
+    this.#observers = observers
+    return observers
+  }
+
+  #countEnds(): void {
+    this.#observers?.flush()
+    if (this.#ends.size !== this.#accepted.length)
+      this.#blame(`${this.#accepted.length} requests, but ${this.#ends.size} began for observers`)
+    for (const [session, ends] of this.#ends) {
+      if (ends.length !== 1) this.#blame(`${session.request.path} began once, and ended ${ends.length} times for observers`)
+    }
+    for (const [client, connection] of this.#connections) {
+      const accepted = this.#accepted.filter((one) => one.connection === connection)
+      for (const [n, { request }] of accepted.entries()) {
+        const record = [...this.#ends].find(([session]) => session.request === request)?.[1][0]
+        const received = client.statuses[n] ?? null
+        if (received !== null && record?.status !== received) this.#blame(`the client received ${received}, observers ${record?.status}`)
+        // A body that ends with the connection is not complete for a client that does not see that end.
+        const mayEndLater = client.plans[n]!.title.includes('HTTP/1.0')
+        if (received === null && record?.outcome === 'completed' && !mayEndLater)
+          this.#blame(`${request.path} was completed, but not received`)
+      }
+    }
+  }
+
   /** The application, with a record of what it receives and what it does with it. */
-  #watched(limits: ReturnType<typeof resolveLimits>, debug: boolean): Application {
+  #watched(stage: Stage, limits: ReturnType<typeof resolveLimits>, debug: boolean): Application {
     const random = this.#random
     const name = (session: HttpSession): void => {
       session.response.header('X-N', session.request.path.split('/').at(-1)!)
     }
+    const routes = routesOn(stage)
     const dispatcher = new Dispatcher({
       server: { address: '', port: 0, isListening: true, isReady: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() },
-      routes: ROUTES,
+      routes,
       limits,
       jsonEngine: null,
       onError: (_error, session) => name(session),
       logger: { error: (_message, error) => this.#hear(error) },
       debug,
     })
-    if (random.chance(0.3)) dispatcher.use(async (_, next) => void (await next()))
-    dispatcher.use((session, next) => {
-      name(session)
-      next()
-    })
+    const use = (usable: Usable): boolean => routes.root.use(checkPolicy('use()', usable))
+    if (random.chance(0.3)) use(async (_, next) => void (await next()))
+    if (random.chance(0.1)) use({ gate: () => stage.pause() })
+    use({ gate: () => {}, beforeSend: (session) => name(session) })
+    routes.recompose()
     const known = new Map<Exchange, Accepted>()
     const inner = dispatcher as Application
     return {
@@ -206,10 +268,13 @@ class Simulation {
         this.#accepted.push(accepted)
         return exchange
       },
+      gate: (exchange, body) => {
+        if (random.chance(0.6)) this.#listen(known.get(exchange)!, exchange)
+        return inner.gate(exchange, body)
+      },
       handle: (exchange) => {
         const accepted = known.get(exchange)!
         accepted.isHandled = true
-        if (random.chance(0.6)) this.#listen(accepted, exchange)
         const result = inner.handle(exchange)
         if (result instanceof Promise) result.then(() => (accepted.isSettled = true))
         else accepted.isSettled = true
@@ -376,13 +441,18 @@ class Simulation {
   #lookBack(): void {
     for (const { name, isClosed } of this.#sources) if (!isClosed) this.#blame(`a ${name} was left open`)
     for (const { path, request } of this.#accepted) {
-      if (!path.startsWith('/never/') && !isExpired(request)) this.#blame(`the body of ${path} has not expired`)
+      if (!isEndless(path) && !isExpired(request)) this.#blame(`the body of ${path} has not expired`)
     }
     for (const connection of this.#connections.values()) {
       const last = this.#accepted.filter((one) => one.connection === connection).at(-1)
-      if (!this.#forgotten.has(connection) && last?.path.startsWith('/never/') !== true) this.#blame('a connection was not forgotten')
+      if (!this.#forgotten.has(connection) && !isEndless(last?.path ?? '')) this.#blame('a connection was not forgotten')
     }
   }
+}
+
+/** Its handler or its gate never settles. */
+function isEndless(path: string): boolean {
+  return /^\/(?:never|gateNever)\//.test(path)
 }
 
 function isExpired(request: HttpRequest): boolean {

@@ -2,8 +2,8 @@
 
 import { Controller, Route, t } from '../../src/index.ts'
 
-// @ts-expect-error a class takes a path alone
-@Route('/admin', { metadata: { role: 'admin' } })
+// @ts-expect-error a class takes options of all its routes alone
+@Route('/admin', { body: 'stream' })
 export class Declared extends Controller {
   @Route('/any/:id', { id: t.int, metadata: { anonymous: true } })
   any({ id }: { id: number }) {

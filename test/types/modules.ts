@@ -28,7 +28,7 @@ const routes: Module = {
   install(host) {
     const isHost: Expect<Equal<typeof host, ModuleHost>> = true
     const all = host.mapPut('/:id', ({ id }) => id).mapPatch('/:id', ({ id }) => id)
-    all.mapDelete('/:id', ({ id }) => id)
+    all.mapDelete('/:id', ({ id }) => id).mapQuery('/:id', ({ id }) => id)
     // @ts-expect-error a host has no way to the network
     host.start
     return isHost && host.endpoints[0]?.isSecure

@@ -1,14 +1,14 @@
-// A body that comes in pieces from the host program, and how it is read and closed.
+// A response body that the host program produces in pieces: how it is read and closed.
 
 import { AsyncResource } from 'node:async_hooks'
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 
-/** Bytes, or text that is sent as UTF-8, as they come. A Node `Readable` and a Web `ReadableStream` are such. */
+/** An asynchronous sequence of bytes, or of text that is sent as UTF-8. Node's `Readable` and Web `ReadableStream` are byte sources. */
 export type ByteSource = AsyncIterable<Uint8Array | string>
 
-/** The body of an answer to HEAD: it is never asked for. */
+/** The body of a response to HEAD. It is never read. */
 export const UNREAD: ByteSource = {
   async *[Symbol.asyncIterator]() {},
 }
@@ -19,8 +19,8 @@ const offsetOf = getterOf('byteOffset')
 const lengthOf = getterOf('byteLength')
 
 /**
- * The same memory, seen through an object that nobody else has: a `length` that a program defines on its own bytes would be sent as
- * Content-Length, and what follows would be read as another response.
+ * A private view of the same memory. A program may define its own `length` on its bytes, which would be sent as Content-Length, so that the
+ * client would read the excess bytes as another response.
  */
 export function ownView(bytes: Uint8Array): Uint8Array {
   const buffer = Reflect.apply(bufferOf, bytes, []) as ArrayBuffer
@@ -31,37 +31,40 @@ function getterOf(name: string): () => unknown {
   return Object.getOwnPropertyDescriptor(TYPED_ARRAY, name)!.get!
 }
 
-/** A piece of a source as bytes. @throws WEIR_RESULT_UNSENDABLE for what a source may not give */
+/** Converts a piece of a source to bytes. @throws WEIR_RESULT_UNSENDABLE for anything but bytes and text */
 export function bytesOf(piece: unknown): Uint8Array {
   if (typeof piece === 'string') return Buffer.from(piece)
   if (piece instanceof Uint8Array) return ownView(piece)
   if (piece instanceof ArrayBuffer) return new Uint8Array(piece)
-  throw new WeirError('WEIR_RESULT_UNSENDABLE', `a stream gave ${kindOf(piece)}, not bytes or text`)
+  throw new WeirError('WEIR_RESULT_UNSENDABLE', `a stream yielded ${kindOf(piece)}, not bytes or text`)
 }
 
-/** A source that gave more or less than its Content-Length promised. @param rest how many bytes were still to come, below zero for too many */
+/** For a source that yielded more or less than its Content-Length. @param rest how many bytes are missing, negative for too many */
 export function lengthError(promised: number, rest: number): WeirError {
-  return new WeirError('WEIR_RESPONSE_LENGTH', `${promised} bytes were promised, ${rest < 0 ? 'more came' : `${rest} are missing`}`)
+  return new WeirError(
+    'WEIR_RESPONSE_LENGTH',
+    `${promised} bytes were declared, ${rest < 0 ? 'but the body has more' : `${rest} are missing`}`,
+  )
 }
 
 /** Reads a source once. */
 export interface SourceReader {
   next(): Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>
-  /** Nobody reads further. May be called at any time, also while `next` is pending, and more than once. */
+  /** Stops reading and releases the source. May be called at any time, even while `next` is pending, and more than once. */
   close(): void
 }
 
-/** A source as an answer has it. The same may be given to several. */
+/** A source as a response holds it. One source may be given to several responses. */
 export interface GivenSource {
   readonly source: ByteSource
   /**
-   * The context in which it runs: the socket that has room reads it, but its AsyncLocalStorage is that of the code that passed it in.
-   * Null for streams, which keep a context of their own.
+   * The asynchronous context in which the source runs. The socket's events drive the reading, but the source must see the AsyncLocalStorage
+   * of the code that passed it in. Null for streams, which keep their own context.
    */
   readonly giver: AsyncResource | null
 }
 
-/** Takes a source in, to be read later. A stream that fails before anybody reads it, or when nobody is going to, must not end the process. */
+/** Accepts a source, to be read later. A stream that fails before it is read, or that is never read, must not end the process. */
 export function takeSource(source: ByteSource): GivenSource {
   if (isNodeStream(source)) source.on('error', ignore)
   else if (!isWebStream(source)) return { source, giver: new AsyncResource('weir.source') }
@@ -69,12 +72,12 @@ export function takeSource(source: ByteSource): GivenSource {
 }
 
 /**
- * Begins to read.
- * @throws TypeError for a Web stream that has another reader
+ * Starts reading.
+ * @throws TypeError for a Web stream that already has a reader
  */
 export function openSource({ source, giver }: GivenSource): SourceReader {
   if (isWebStream(source)) {
-    // Its own iterator closes only between two pieces: a stream that has nothing to say would never hear of it.
+    // The stream's own iterator can be closed only between two pieces, so a silent stream would never be cancelled.
     const reader = source.getReader()
     return { next: async () => reader.read(), close: () => void cancel(reader).catch(ignore) }
   }
@@ -86,12 +89,12 @@ export function openSource({ source, giver }: GivenSource): SourceReader {
   }
 }
 
-/** Closes a source that nobody is going to read: a HEAD request, or an answer that was replaced. */
+/** Closes a source that will not be read, because the request is HEAD or the response was replaced. */
 export function closeSource(given: GivenSource): void {
   try {
     openSource(given).close()
   } catch {
-    // It has a reader already, who will close it.
+    // It already has a reader, which will close it.
   }
 }
 
@@ -99,12 +102,12 @@ function isNodeStream(source: ByteSource): source is ByteSource & NodeJS.EventEm
   return 'destroy' in source && 'on' in source && typeof source.on === 'function'
 }
 
-/** Asked by its method: touching the global `ReadableStream` would load all of Node's Web streams. */
+/** Checks for a method, because touching the global `ReadableStream` would load all of Node's Web streams. */
 function isWebStream(source: ByteSource): source is ByteSource & ReadableStream<unknown> {
   return 'getReader' in source && typeof source.getReader === 'function'
 }
 
-/** What it throws or rejects with, and whether it gives a promise at all, is no longer of interest. */
+/** Asynchronous so that the caller can ignore whatever it throws or rejects with. */
 async function end(source: ByteSource, iterator: AsyncIterator<unknown>): Promise<void> {
   if ('destroy' in source && typeof source.destroy === 'function') source.destroy()
   else await iterator.return?.()

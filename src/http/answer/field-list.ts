@@ -1,20 +1,26 @@
-// Header fields as an answer keeps them: name, value, name, value, in the order in which they are sent. Names count whatever their case.
+// The fields of a response as a flat list: name, value, name, value, in the order in which they are sent. Names are case-insensitive.
 
-/** Fields that describe a body, and so go when the body is replaced by that of an error. Content-Security-Policy protects whatever is sent. */
+/**
+ * Fields that describe a body, and are removed when an error's body replaces it. Content-Security-Policy stays, because it protects any
+ * response.
+ */
 const REPRESENTATION = /^(?:content-(?!security-policy).*|etag|last-modified|accept-ranges|cache-control|expires)$/i
-/** Fields that say something of a body's very bytes, and so not of the same body in another coding. */
+/** Fields that apply to the exact bytes of a body, and are wrong once the body has another content coding. */
 export const OF_THE_BYTES = ['Accept-Ranges', 'Content-Length', 'Content-MD5', 'Content-Digest', 'Repr-Digest', 'Digest']
-/** Fields by which the engine frames messages and connections; a handler that set them could split an answer in two. */
+/** Fields with which the engine frames messages and manages connections. A handler that sets them could split a response in two. */
 export const FRAMING = /^(?:transfer-encoding|connection|keep-alive|upgrade|trailer|te|proxy-connection)$/i
 
-/** The value of the first line of that name; null without one. */
+/** The value of the first field of that name; null when there is none. */
 export function firstValue(fields: readonly string[] | null, name: string): string | null {
   const wanted = name.toLowerCase()
   if (fields !== null) for (let i = 0; i < fields.length; i += 2) if (fields[i]!.toLowerCase() === wanted) return fields[i + 1]!
   return null
 }
 
-/** All lines of that name as one, which means the same for a field whose value is a list (RFC 9110 §5.3); null without one. */
+/**
+ * The values of all fields of that name, joined, which has the same meaning when the value is a list (RFC 9110 §5.3). Null when there are
+ * none.
+ */
 export function joinedValue(fields: readonly string[] | null, name: string): string | null {
   const wanted = name.toLowerCase()
   let joined: string | null = null
@@ -25,14 +31,14 @@ export function joinedValue(fields: readonly string[] | null, name: string): str
   return joined
 }
 
-/** Takes all lines of that name out. */
+/** Removes all fields of that name. */
 export function dropField(fields: string[] | null, name: string): void {
   if (fields === null) return
   const wanted = name.toLowerCase()
   for (let i = fields.length - 2; i >= 0; i -= 2) if (fields[i]!.toLowerCase() === wanted) fields.splice(i, 2)
 }
 
-/** Takes out all that describes a body. */
+/** Removes all fields that describe a body. */
 export function dropRepresentation(fields: string[] | null): void {
   if (fields === null) return
   for (let i = fields.length - 2; i >= 0; i -= 2) if (REPRESENTATION.test(fields[i]!)) fields.splice(i, 2)

@@ -1,29 +1,32 @@
-// What a handler may say about a file that it sends.
+// The options with which a handler sends a file, and their checks.
 
 import { shown } from '../../base/kind-of.ts'
 import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
 
-/** How `response.file(path, options)` sends a file. Fields that the handler has set itself are kept and count in conditions. */
+/** Options of `response.file(path, options)`. Fields that the handler set itself are kept, and conditional requests are judged by them. */
 export interface FileOptions {
-  /** Content-Type. Default: the one that the response has, else by the file's extension, else `application/octet-stream`. */
+  /** Content-Type. Default: the type already set on the response, otherwise by file extension, otherwise `application/octet-stream`. */
   readonly contentType?: string
   /**
-   * Asks the client to save the file instead of showing it (RFC 6266): under this name, or with `true` under the file's own. Control
+   * Tells the client to save the file instead of showing it (RFC 6266): under this name, or with `true` under the file's own name. Control
    * characters are removed from the name, and slashes become `_`. Default `false`.
    */
   readonly download?: boolean | string
-  /** Cache-Control, such as `public, max-age=3600` (RFC 9111 §5.2; its ages are seconds). Default: none. A 304 carries it too. */
+  /** Cache-Control, such as `public, max-age=3600` (RFC 9111 §5.2; ages in seconds). Default: none. Also sent with 304. */
   readonly cacheControl?: string
-  /** Whether to send an ETag, made of size and time of change, and of Content-Encoding where it is set. It is weak for the first 2 seconds after a change. Default `true`. */
+  /**
+   * Whether to send an ETag. It is made of the file's size and modification time, and of Content-Encoding if that is set. It is weak during
+   * the first 2 seconds after a change. Default `true`.
+   */
   readonly etag?: boolean
   /** Whether to send Last-Modified. Default `true`. */
   readonly lastModified?: boolean
-  /** Whether parts of the file may be asked for (RFC 9110 §14). Otherwise Range is ignored. Default `true`. */
+  /** Whether to answer range requests (RFC 9110 §14). With `false`, Range is ignored. Default `true`. */
   readonly acceptRanges?: boolean
 }
 
 const OPTION_NAMES = namesOf<FileOptions>()(['contentType', 'download', 'cacheControl', 'etag', 'lastModified', 'acceptRanges'])
-/** Nothing said: the same object each time. */
+/** Shared by all calls without options. */
 const NO_OPTIONS: FileOptions = Object.freeze({})
 
 /** @throws WEIR_OPTION_INVALID */

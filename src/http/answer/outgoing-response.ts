@@ -1,8 +1,8 @@
-// A response as the engine knows it: built by a handler through `HttpResponse`, and sent. Everything is checked when it is set, so that
+// A response as the engine works with it. A handler builds it through `HttpResponse`. Everything is checked when it is set, so that
 // nothing can go wrong once bytes are on the wire.
 //
-// No handler ever holds this object. What it does to its `HttpResponse` (replacing methods, freezing it, taking its prototype away) is nothing
-// to what is here.
+// Handlers never hold this object: whatever they do to their `HttpResponse` (replace methods, freeze it, change its prototype) has no
+// effect here.
 
 import { isFieldValue, isToken, LOWER } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
@@ -19,25 +19,25 @@ const TEXT_TYPE = 'text/plain; charset=utf-8'
 const HTML_TYPE = 'text/html; charset=utf-8'
 const PROBLEM_TYPE = 'application/problem+json'
 
-/** Methods return the object, so that calls can be chained; the last body wins. For what they mean see `HttpResponse`. */
+/** Methods return the object, so that calls can be chained. The last body wins. `HttpResponse` documents the public ones. */
 export class OutgoingResponse {
   readonly #serialize: Serialize
   #status = 200
   #reason = ''
   #type: string | null = null
-  /** The handler has set the type itself: no body changes it. */
+  /** The handler has set the type itself, so a new body does not change it. */
   #isTypeSet = false
   #fields: string[] | null = null
   #content: ResponseContent = NO_CONTENT
   #answered = false
   #closes = false
   #declaredLength = -1
-  /** Type, length and validators are those of a file. */
+  /** Type, length and validators describe a file. */
   #describesFile = false
   #isClaimed = false
   #taken = false
 
-  /** @param serialize how `json` makes text of a value; `JSON.stringify` unless the server has its own engine */
+  /** @param serialize used by `json`; default `JSON.stringify` */
   constructor(serialize: Serialize = JSON.stringify) {
     this.#serialize = serialize
   }
@@ -89,7 +89,7 @@ export class OutgoingResponse {
     return firstValue(this.#fields, wanted)
   }
 
-  /** The value of all lines of a field whose value is a list, as one (RFC 9110 §5.3); null without one. */
+  /** All values of a field whose value is a list, joined (RFC 9110 §5.3). Null when it is not set. */
   listHeader(name: string): string | null {
     return joinedValue(this.#fields, name)
   }
@@ -145,8 +145,8 @@ export class OutgoingResponse {
   }
 
   redirect(url: string, status = 302): this {
-    if (status < 300 || status > 399) throw new WeirError('WEIR_RESPONSE_STATUS', `${status} is no redirect`)
-    // Control characters are refused below, not encoded: nobody means them.
+    if (status < 300 || status > 399) throw new WeirError('WEIR_RESPONSE_STATUS', `${status} is not the status of a redirect`)
+    // Control characters are never intended: `header` refuses them.
     const location = textOf('Location', url).replace(/[^\u0000-\u007e]|[ "<>\\^`{|}]/gu, (char) =>
       /[\ud800-\udfff]/.test(char) && char.length === 1 ? '%EF%BF%BD' : encodeURIComponent(char),
     )
@@ -188,7 +188,7 @@ export class OutgoingResponse {
     return this
   }
 
-  /** A stream that will not be sent is closed: it may hold a file or a connection. */
+  /** Closes a stream that will not be sent, because it may hold a file or a connection open. */
   #replaceContent(content: ResponseContent): void {
     const old = this.#content
     this.#content = content
@@ -206,7 +206,7 @@ export class OutgoingResponse {
     if (letter === 0x63 && /^content-length$/i.test(name)) return this.#declareLength(value)
     if (FRAMING.test(name)) {
       if (!/^connection$/i.test(name) || !/^(?:close|keep-alive)$/i.test(value)) {
-        throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${name} is the server's own`)
+        throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${name} is set by the server`)
       }
       this.#closes = /^close$/i.test(value)
       return this
@@ -217,7 +217,7 @@ export class OutgoingResponse {
     return this
   }
 
-  /** A length that a streamed body promises; other bodies know their own. */
+  /** Declares the length of a streamed body. Other bodies have a known length. */
   #declareLength(value: string): this {
     if (!/^\d{1,15}$/.test(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Content-Length is not a number of bytes')
     this.#declaredLength = Number(value)
@@ -228,7 +228,7 @@ export class OutgoingResponse {
     if (this.#taken) throw new WeirError('WEIR_RESPONSE_SENT')
   }
 
-  /** Whether a handler has said what to answer; fields alone do not. */
+  /** Whether a handler has set a status or a body. Setting fields does not count. */
   get isAnswered(): boolean {
     return this.#answered
   }
@@ -241,48 +241,48 @@ export class OutgoingResponse {
     return this.#type
   }
 
-  /** Name, value, name, value; without Content-Type. */
+  /** Name, value, name, value, without Content-Type. */
   get fields(): readonly string[] | null {
     return this.#fields
   }
 
-  /** The fields of a response that has none yet: checked before, and written once for many responses. */
+  /** Sets the first fields of a response. They were checked once, for many responses. */
   begin(fields: readonly string[]): void {
     this.#fields = [...fields]
   }
 
-  /** Sets fields that nobody has set. @param fields names and values in turn */
+  /** Sets those fields that are not set yet. @param fields name, value, name, value */
   addMissing(fields: readonly string[]): void {
     for (let i = 0; i < fields.length; i += 2) if (this.getHeader(fields[i]!) === null) this.header(fields[i]!, fields[i + 1]!)
   }
 
-  /** Whether the handler asked for `Connection: close`. */
+  /** Whether the handler set `Connection: close`. */
   get closes(): boolean {
     return this.#closes
   }
 
-  /** Length that was promised for a stream, -1 when none was. */
+  /** Content-Length that was declared for a stream; -1 when none was. */
   get declaredLength(): number {
     return this.#declaredLength
   }
 
-  /** Whether it is on its way: what a handler says now comes too late. */
+  /** Whether it is being sent, so that changes are no longer possible. */
   get isTaken(): boolean {
     return this.#taken
   }
 
-  /** The body and what describes it are those of a file: they go together when another body comes. */
+  /** Marks type, length and validators as those of a file: they are removed when another body replaces it. */
   describesFile(): void {
     this.#describesFile = true
   }
 
-  /** One response answers one request: what was prepared for one client is not another's. @throws WEIR_RESPONSE_SENT */
+  /** Reserves the response for one request: what was prepared for one client must not reach another. @throws WEIR_RESPONSE_SENT */
   claim(): void {
     if (this.#isClaimed || this.#taken) throw new WeirError('WEIR_RESPONSE_SENT')
     this.#isClaimed = true
   }
 
-  /** Says that the resource is there under another protocol only. */
+  /** Sets the fields that offer the resource under another protocol (426). */
   offerUpgrade(protocol: string): void {
     dropField(this.#fields, 'upgrade')
     dropField(this.#fields, 'connection')
@@ -290,18 +290,18 @@ export class OutgoingResponse {
     this.#fields.push('Upgrade', protocol, 'Connection', 'Upgrade')
   }
 
-  /** Another response is sent in its place. */
+  /** Another response is sent instead. */
   discard(): void {
     if (this.#taken) return
     this.#replaceContent(NO_CONTENT)
   }
 
-  /** From here on nothing may change: the bytes are on their way. */
+  /** The response is being sent: from now on changes throw `WEIR_RESPONSE_SENT`. */
   take(): void {
     this.#taken = true
   }
 
-  /** Makes room for the answer of an error: the body and what describes it go, all else (cookies, CORS) stays. */
+  /** Prepares for an error's response: removes the body and the fields that describe it. Others (cookies, CORS) stay. */
   clearRepresentation(): void {
     this.#taken = false
     this.#replaceContent(NO_CONTENT)
@@ -327,7 +327,7 @@ function textOf(name: string, value: string | number): string {
   throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} is ${kindOf(value)}`)
 }
 
-/** For callers that no compiler has checked: what cannot be sent must not be found out when the answer is on its way. */
+/** For callers in plain JavaScript: what cannot be sent must be found before the response is on the wire. */
 function unsendable(value: unknown, wanted: string): WeirError {
   return new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(value)} is not ${wanted}`)
 }

@@ -1,33 +1,35 @@
-// Problem documents (RFC 9457): what an error looks like to a client. Never more than it may see.
+// Problem documents (RFC 9457): what a client sees of an error, and never more than it may see.
 
 import { type BindingFailure, ConversionError, faultOf, HttpError, LimitError, WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { STATUS_CODES } from '../../base/status-codes.ts'
 
+/** A problem document (RFC 9457). */
 export interface Problem {
-  /** Short name of the kind of problem: the status's reason phrase. */
+  /** Short name of the kind of problem: the reason phrase of the status. */
   readonly title: string
   readonly status: number
-  /** What went wrong this time. */
+  /** What went wrong in this case. */
   readonly detail?: string
-  /** Stable identifier: `WEIR_…` for weir's own. */
+  /** Stable identifier; `WEIR_…` for weir's own errors. */
   readonly code?: string
-  /** Which limit was crossed, and what it allows. */
+  /** Name of the limit that was exceeded. */
   readonly limit?: string
+  /** What the limit allows. */
   readonly maximum?: number
   /** Every parameter or property that could not be converted. */
   readonly errors?: readonly BindingFailure[]
 }
 
-/** A problem with a message, for answers that a handler makes. */
+/** A problem document for responses that a handler makes. */
 export function problemOf(status: number, detail?: string): Problem {
   const title = STATUS_CODES[status] ?? 'Error'
   return detail === undefined ? { title, status } : { title, status, detail }
 }
 
 /**
- * The document for an error that nobody caught. Errors that are not `HttpError`, and all from 500 on, keep their message to
- * themselves unless `debug` is on: it could name a file, a query or a secret.
+ * The problem document for an uncaught error. The message of an error that is not an `HttpError`, or whose status is 500 or above, is
+ * hidden unless `debug` is on: it could contain a file name, a query or a secret.
  */
 export function problemFor(error: unknown, debug: boolean): Problem {
   if (!(error instanceof HttpError)) {
@@ -49,6 +51,6 @@ function describe(error: unknown): string {
   try {
     return String(error)
   } catch {
-    return kindOf(error) // an object without a prototype has no text
+    return kindOf(error) // an object without a prototype cannot be converted to text
   }
 }

@@ -1,4 +1,4 @@
-// What may follow the head of a response.
+// The kinds of content that may follow the head of a response.
 
 import type { Duplex } from 'node:stream'
 
@@ -12,20 +12,23 @@ export interface FileContent {
 }
 
 /**
- * Speaks another protocol from here on. It writes the 101 itself and owns the connection: no timeout applies any more. What it throws or
- * rejects with is logged, and the connection is aborted.
- * @param socket bytes in both directions, with back-pressure; `end` half-closes
- * @param head what has arrived after the request already, often nothing
+ * Takes over a connection to speak another protocol. It writes the 101 response itself and owns the connection: the server's timeouts no
+ * longer apply. When it throws or rejects, the error is logged and the connection is aborted.
+ * @param socket the connection's bytes in both directions, with back-pressure; `end` half-closes
+ * @param head bytes that have already arrived after the request; often empty
  */
 export type TakeOver = (socket: Duplex, head: Buffer) => void
 
-/** The socket that `TakeOver` gets, as modules know it. No entry of the package exports it. */
+/** The socket that `TakeOver` receives, as weir's modules see it. No entry of the package exports it. */
 export interface UpgradedDuplex extends Duplex {
-  /** Whether the client has read any of what waited for it at the last call. */
+  /** Whether the client has read any of the bytes that were waiting for it at the previous call. */
   hasBeenRead(): boolean
 }
 
-/** What follows the head. Text is sent as UTF-8. `file` is a file that is yet to be opened: what `next()` gives and `beforeSend` sees never is one. */
+/**
+ * What follows the head. Text is sent as UTF-8. `file` is a file that has not been opened yet: after `next()`, and in `beforeSend`, the
+ * content is never of that kind.
+ */
 export type ResponseContent =
   | { readonly kind: 'none' }
   | { readonly kind: 'text'; readonly text: string }

@@ -1,4 +1,4 @@
-// The answer, while a handler builds it.
+// The response, as a handler builds it.
 
 import { noJsonForm, type Serialize } from '../json-engine.ts'
 import type { ByteSource } from './byte-source.ts'
@@ -8,15 +8,16 @@ import { problemOf } from './problem.ts'
 import type { ResponseContent, TakeOver } from './response-content.ts'
 import { type CookieOptions, setCookie } from './set-cookie.ts'
 
-/** @internal What the engine sends of a response. */
+/** @internal The response that the engine sends. */
 export let outgoingOf: (response: HttpResponse) => OutgoingResponse
-/** @internal Whether a value is one, whatever a program has made of it: its prototype says nothing. */
+/** @internal Whether a value is a response. It does not depend on the prototype, which a program can change. */
 export let isResponse: (value: object) => value is HttpResponse
 
 /**
- * The answer to one request. Methods return the response, so that calls can be chained; the last body wins.
- * Names and values that cannot be sent (CR, LF, NUL and other controls, characters beyond latin1) throw
- * `WEIR_RESPONSE_HEADER_SYNTAX` at once, before anything is sent.
+ * The response to one request. Methods return the response, so that calls can be chained. The last body wins.
+ *
+ * Names and values that cannot be sent (CR, LF, NUL and other control characters, characters outside Latin-1) throw
+ * `WEIR_RESPONSE_HEADER_SYNTAX` immediately. Once the response is being sent, every change throws `WEIR_RESPONSE_SENT`.
  */
 export class HttpResponse {
   static {
@@ -26,26 +27,29 @@ export class HttpResponse {
 
   readonly #outgoing: OutgoingResponse
 
-  /** @param serialize how `json` makes text of a value; `JSON.stringify` unless the server has its own engine */
+  /** @param serialize used by `json`. Default: `JSON.stringify` */
   constructor(serialize?: Serialize)
-  /** @internal The face of a response that is there already. */
+  /** @internal Wraps an existing response of the engine. */
   constructor(outgoing: OutgoingResponse)
   constructor(from: Serialize | OutgoingResponse = JSON.stringify) {
     this.#outgoing = from instanceof OutgoingResponse ? from : new OutgoingResponse(from)
   }
 
-  /** The status that will be sent; 101 where the connection is given to another protocol. */
+  /** The status that will be sent. Default 200; 101 when the connection switches to another protocol. */
   get statusCode(): number {
     return this.#outgoing.content.kind === 'upgrade' ? 101 : this.#outgoing.statusCode
   }
 
-  /** The body that will be sent, for middleware and `beforeSend`. A stream in it can be read once, by whoever then sends another body. */
+  /**
+   * The body that will be sent, for middleware and `beforeSend`. If it is a stream, it can be read only once: middleware that reads it must
+   * set another body.
+   */
   get content(): ResponseContent {
     return { ...this.#outgoing.content }
   }
 
   /**
-   * Sets the status, 200 to 599, and optionally the reason phrase, by default that of the registry.
+   * Sets the status, 200 to 599, and optionally the reason phrase. The default phrase is the registered one.
    * @throws WEIR_RESPONSE_STATUS, WEIR_RESPONSE_HEADER_SYNTAX
    */
   status(code: number, reason = ''): this {
@@ -53,94 +57,105 @@ export class HttpResponse {
     return this
   }
 
-  /** Sets a field, replacing those of the same name. `Content-Length` is a promise about a stream: other bodies know their own. Framing fields are the server's: only `Connection: close` may be asked for. */
+  /**
+   * Sets a field and replaces all others of the same name. `Content-Length` declares the length of a stream; other bodies have a known
+   * length. The server sets the framing fields: of those you may only set `Connection`, to `close` or `keep-alive`.
+   * @throws WEIR_RESPONSE_HEADER_SYNTAX
+   */
   header(name: string, value: string | number): this {
     this.#outgoing.header(name, value)
     return this
   }
 
-  /** Adds a field beside those of the same name. */
+  /** Adds a field and keeps others of the same name. @throws WEIR_RESPONSE_HEADER_SYNTAX */
   appendHeader(name: string, value: string | number): this {
     this.#outgoing.appendHeader(name, value)
     return this
   }
 
-  /** Removes the fields of that name. */
+  /** Removes all fields of that name. */
   removeHeader(name: string): this {
     this.#outgoing.removeHeader(name)
     return this
   }
 
-  /** The value that was set, the first one if there are several; null without one. */
+  /** The value of a field that was set; the first value if there are several, null when it is not set. */
   getHeader(name: string): string | null {
     return this.#outgoing.getHeader(name)
   }
 
-  /** Adds names of request fields to Vary (RFC 9110 §12.5.5), unless they are there: the answer would be another one if they were others. */
+  /** Adds names of request fields to Vary (RFC 9110 §12.5.5), unless already present: the fields on which the response depends. */
   vary(...names: readonly string[]): this {
     this.#outgoing.vary(...names)
     return this
   }
 
-  /** Sets Content-Type. */
+  /** Sets Content-Type. A body keeps it, unless it is set with a type of its own. @throws WEIR_RESPONSE_HEADER_SYNTAX */
   contentType(value: string): this {
     this.#outgoing.contentType(value)
     return this
   }
 
   /**
-   * Adds a Set-Cookie field (RFC 6265 §4.1). The value is percent-encoded, as `request.cookie` decodes it.
-   * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an attribute that there is not
+   * Adds a Set-Cookie field (RFC 6265 §4.1). The value is percent-encoded; `request.cookie` decodes it.
+   * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an unknown attribute
    */
   cookie(name: string, value: string, options?: CookieOptions): this {
     this.#outgoing.appendHeader('Set-Cookie', setCookie(name, value, options))
     return this
   }
 
-  /** Tells the client to forget a cookie. Path, domain and partition must be those that it was set with: all its options may be given again. */
+  /**
+   * Tells the client to delete a cookie. Path, domain and `partitioned` must be those with which it was set; you may pass the same options
+   * again.
+   */
   deleteCookie(
     name: string,
     options: Pick<CookieOptions, 'path' | 'domain' | 'secure' | 'httpOnly' | 'sameSite' | 'partitioned'> = {},
   ): this {
-    const { maxAge: _, ...attributes }: CookieOptions = options // an age goes before a date (RFC 6265 §5.3)
+    const { maxAge: _, ...attributes }: CookieOptions = options // Max-Age would take precedence over Expires (RFC 6265 §5.3)
     return this.cookie(name, '', { ...attributes, expires: new Date(0) })
   }
 
-  /** Sends a value as JSON. @throws WEIR_RESULT_UNSENDABLE when it has no JSON form */
+  /** Sends a value as JSON. @throws WEIR_RESULT_UNSENDABLE for a value without a JSON form: undefined, a bigint, a circular object */
   json(value: unknown): this {
     this.#outgoing.json(value)
     return this
   }
 
-  /** Sends text as UTF-8. */
+  /** Sends text as UTF-8, by default as `text/plain`. */
   text(text: string): this {
     this.#outgoing.text(text)
     return this
   }
 
-  /** Sends an HTML document. It is sent as it is: escaping is the caller's. */
+  /** Sends an HTML document as UTF-8. Nothing is escaped: that is up to the caller. */
   html(html: string): this {
     this.#outgoing.html(html)
     return this
   }
 
-  /** Sends bytes. The type is that given here, else that set before, else `application/octet-stream`. The memory must not change until it is sent. */
+  /**
+   * Sends bytes. The content type is `type`, otherwise the one set before, otherwise `application/octet-stream`. The memory is not copied:
+   * do not change it before it is sent.
+   */
   body(bytes: Uint8Array, type?: string): this {
     this.#outgoing.body(bytes, type)
     return this
   }
 
-  /** Sends what a stream or async iterable gives, no faster than the client reads. It is closed when the client leaves. */
+  /** Sends a stream or async iterable, no faster than the client reads it. It is closed when the client disconnects. */
   stream(source: ByteSource, type?: string): this {
     this.#outgoing.stream(source, type)
     return this
   }
 
   /**
-   * Sends a file: type by its extension, ETag and Last-Modified, conditional requests (RFC 9110 §13) and byte ranges (§14).
-   * The path is the caller's: never build it from what a client sent without checking where it leads.
-   * Answers 404 when there is no such regular file.
-   * @throws WEIR_OPTION_INVALID for an option that there is not, or a value that it cannot have
+   * Sends a file, with a content type by its extension, ETag and Last-Modified, conditional requests (RFC 9110 §13) and byte ranges (§14).
+   * The response is 404 when the path is not a regular file.
+   *
+   * The path is used unchecked: never build it from client input without checking where it leads.
+   * @throws WEIR_OPTION_INVALID for an unknown option or an invalid value
    */
   file(path: string, options?: FileOptions): this {
     this.#outgoing.file(path, options)
@@ -148,59 +163,64 @@ export class HttpResponse {
   }
 
   /**
-   * Sends the same content in another coding (RFC 9110 §8.4), such as `gzip`: type and fields stay, also those of a file. What holds for the
-   * bytes alone changes with them: a strong ETag becomes weak, Accept-Ranges, Content-Length and digests go. `encoded` owns the stream that was there, if one was.
+   * Replaces the body by the same content in another content coding (RFC 9110 §8.4), such as `gzip`. Type and fields stay, including those
+   * of a file. What applies to the exact bytes changes: a strong ETag becomes weak, and Accept-Ranges, Content-Length and digests are
+   * removed. If the previous body was a stream, `encoded` must read and close it.
    */
   encodeAs(coding: string, encoded: Uint8Array | ByteSource): this {
     this.#outgoing.encodeAs(coding, encoded)
     return this
   }
 
-  /** Sends the client elsewhere: 302, or another status from 300 to 399. Characters that no URL may hold are percent-encoded. */
+  /**
+   * Redirects the client to `url` with status 302, or another from 300 to 399. Characters that are not allowed in URLs are percent-encoded.
+   * @throws WEIR_RESPONSE_STATUS, WEIR_RESPONSE_HEADER_SYNTAX
+   */
   redirect(url: string, status = 302): this {
     this.#outgoing.redirect(url, status)
     return this
   }
 
   /**
-   * Gives the connection to another protocol (RFC 9110 §7.8), which the client must have asked for: see `request.upgrade`. `takeOver` is
-   * called when all that was asked before has been answered; status and fields that were set are not sent, unless it does so.
+   * Switches the connection to another protocol (RFC 9110 §7.8), which the client must have requested: see `request.upgrade`. `takeOver`
+   * is called when all earlier requests have been answered. Status and fields set on this response are not sent, unless `takeOver` writes
+   * them.
    *
-   * A client that has not asked for the protocol is answered 426 with `Upgrade`.
+   * A client that has not requested the protocol gets 426 with `Upgrade`.
    */
   upgrade(protocol: string, takeOver: TakeOver): this {
     this.#outgoing.upgrade(protocol, takeOver)
     return this
   }
 
-  /** 404 with a problem document. */
+  /** Sends 404 with a problem document. The client sees `message`. */
   notFound(message?: string): this {
     return this.#problem(404, message)
   }
 
-  /** 401 with a problem document. Say how to authenticate with `header('WWW-Authenticate', …)` (RFC 9110 §11.6.1). */
+  /** Sends 401 with a problem document. Set `WWW-Authenticate` as well (RFC 9110 §11.6.1). The client sees `message`. */
   unauthorized(message?: string): this {
     return this.#problem(401, message)
   }
 
-  /** 403 with a problem document. */
+  /** Sends 403 with a problem document. The client sees `message`. */
   forbidden(message?: string): this {
     return this.#problem(403, message)
   }
 
-  /** 204: done, and nothing to say. */
+  /** Sends 204 without a body. */
   noContent(): this {
     this.#outgoing.noContent()
     return this
   }
 
-  /** 500 with a problem document that carries `message`: it is shown to the client, so say nothing that is not for its eyes. */
+  /** Sends 500 with a problem document. The client sees `message`: it must not contain internals. */
   makeInternalServerErrorResponse(message?: string): this {
     return this.#problem(500, message)
   }
 
   /**
-   * A response has no JSON form: inside a result it would be `{}`. A handler returns it alone.
+   * Always throws: a response has no JSON form. Inside a handler's result it would become `{}`; return the response itself.
    * @throws WEIR_RESULT_UNSENDABLE
    */
   toJSON(): never {

@@ -24,9 +24,9 @@ const OPTION_NAMES = namesOf<CookieOptions>()([
 let serialize: typeof import('cookie').serialize | undefined
 
 /**
- * RFC 6265 §4.1, the value percent-encoded; a lone surrogate is U+FFFD. The package is loaded for the first cookie, so that starting a server
- * need not wait for it.
- * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an attribute that there is not
+ * Formats a cookie by RFC 6265 §4.1. The value is percent-encoded; a lone surrogate becomes U+FFFD. The package is loaded with the first
+ * cookie, so that it does not delay the start of a server.
+ * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an unknown attribute
  */
 export function setCookie(name: string, value: string, options?: CookieOptions): string {
   if (options !== undefined) checkNames('cookie()', options, OPTION_NAMES)

@@ -1,4 +1,4 @@
-// A body becomes the properties of a model: JSON or a form, by its content type.
+// Populates a model from a body: JSON or a form, by content type.
 
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET } from '../../base/ascii.ts'
 import { emptyRecord } from '../../base/empty-record.ts'
@@ -14,24 +14,26 @@ import { isSchema } from '../../schema/standard.ts'
 import { checkEngine, checkSettled, type JsonEngine, type JsonSettings } from '../json-engine.ts'
 import type { RequestBody } from './body.ts'
 
-/** What `bodyMap` populates: any object but a schema. The text ends what the compiler says about a schema. */
+/** What `bodyMap` populates: any object except a schema. The text appears at the end of the compiler's error for a schema. */
 export type BodyModel = object & {
   readonly '~standard'?: 'a schema cannot be populated: pass an object, such as new User(), whose properties have schemas by fields() or @Field'
 }
 
-/** How a model without a class of its own is mapped. */
+/** Options of `bodyMapAnonymous`. */
 export interface BodyMapAnonymousOptions {
-  /** Reads the JSON in place of the server's engine (revision A of the interface). */
+  /** Parses the JSON in place of the server's engine. Null or absent: the server's engine. */
   readonly jsonEngine?: JsonEngine | null
-  /** How JSON is read (revision B of the interface). */
+  /** How JSON is read. Null or absent: the defaults. */
   readonly settings?: JsonSettings | null
 }
 
-/** How a model is mapped. */
+/** Options of `bodyMap`. */
 export interface BodyMapOptions<T> extends BodyMapAnonymousOptions {
-  /** Properties to write, by name or by key path (`address.city`; `lines.price` applies to each element of an array). Null or absent: all. */
+  /**
+   * Properties to write, by name or by key path (`address.city`; `lines.price` applies to each element of an array). Null or absent: all.
+   */
   readonly includeProperties?: Iterable<KeyPath<T>> | null
-  /** Properties to leave alone. Null or absent: none. */
+  /** Properties that are not written. They take precedence over `includeProperties`. Null or absent: none. */
   readonly excludeProperties?: Iterable<KeyPath<T>> | null
 }
 
@@ -46,10 +48,10 @@ const SETTING_NAMES = namesOf<JsonSettings>()(['reviver', 'maxDepth', 'zoneless'
 
 const FORM = 'application/x-www-form-urlencoded'
 
-/** Like a record without prototype, but half a microsecond cheaper: its forms are shared by all bodies with the same names. */
+/** Like a record without a prototype, but half a microsecond cheaper: bodies with the same names share a hidden class. */
 const Folded = emptyRecord<FormRecord>()
 
-/** Nothing said: the same object each time. */
+/** Shared by all calls without options. */
 export const NO_MAP_OPTIONS = Object.freeze({})
 
 /** @throws WEIR_OPTION_INVALID */
@@ -72,7 +74,7 @@ function checkSettings(owner: string, settings: JsonSettings): void {
     if (typeof name !== 'string' || name === '') throw invalid(owner, `secret: ${shown(name)} is not a name or a key path`)
 }
 
-/** @returns whether there was something to map @throws ModelBindingError, WEIR_OPTION_INVALID for a model that is none */
+/** @returns whether there was anything to map @throws ModelBindingError; WEIR_OPTION_INVALID for a value that cannot be a model */
 export function mapBody(
   member: string,
   contentType: string | null,
@@ -102,11 +104,11 @@ function mapJson(member: string, body: RequestBody, model: object, options: AnyO
     return true
   }
   const text = body.text(member)
-  // Bytes that are no UTF-8 have left U+FFFD in the text; where there is none, the bytes need no second look.
+  // Invalid UTF-8 becomes U+FFFD in the text. Without one, the bytes need no second check.
   if (text === '' || (text.includes('\uFFFD') && !body.isUtf8)) return false
   if (engine !== null) return mapByEngine(member, engine, text, model, options)
   const maxDepth = options.settings?.maxDepth ?? DEFAULT_MAX_DEPTH
-  // Before it is parsed: that takes long where brackets are many, and a reviver, which is called from within itself, would break the stack.
+  // Checked before parsing: parsing many brackets takes long, and the recursion of a reviver would overflow the stack.
   if (!isAtMost(maxDepth, text))
     throw new ModelBindingError([{ name: '', in: 'body', expected: `at most ${maxDepth} levels`, actual: 'more' }])
   let value: unknown
@@ -133,9 +135,9 @@ function mapByEngine(member: string, engine: JsonEngine, text: string, model: ob
   return true
 }
 
-/** Whether objects and arrays in a JSON text lie at most `depth` deep in one another. */
+/** Whether objects and arrays in a JSON text are nested at most `depth` deep. */
 function isAtMost(depth: number, text: string): boolean {
-  if (text.length <= 2 * depth) return true // each level takes two brackets
+  if (text.length <= 2 * depth) return true // each level needs two brackets
   if (opensAtMost(depth, text)) return true
   let rest = depth
   for (let at = 0; at < text.length; at++) {
@@ -148,7 +150,7 @@ function isAtMost(depth: number, text: string): boolean {
   return true
 }
 
-/** Whether so few brackets open in the whole text, those in strings included: quickly told, and true of most bodies. */
+/** Whether the whole text, strings included, has at most `count` opening brackets: a fast check that most bodies pass. */
 function opensAtMost(count: number, text: string): boolean {
   let rest = count
   for (let at = text.indexOf('{'); at !== -1; at = text.indexOf('{', at + 1)) if (--rest < 0) return false
@@ -156,7 +158,7 @@ function opensAtMost(count: number, text: string): boolean {
   return true
 }
 
-/** Where the string ends that begins at `at`. */
+/** Index of the quote that ends the string at `at`. */
 function stringEnd(text: string, at: number): number {
   for (let end = text.indexOf('"', at + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let before = end
@@ -166,7 +168,7 @@ function stringEnd(text: string, at: number): number {
   return text.length
 }
 
-/** Classes, lists and schemas are objects too, but what is written into them helps nobody. */
+/** Classes, arrays and schemas are objects too, but writing into them is a mistake. */
 function noModel(member: string, given: unknown): WeirError {
   if (isSchema(given))
     return invalid(
@@ -197,12 +199,12 @@ export interface Mappable {
   bodyMapAnonymous<T extends BodyModel>(model: T, options?: BodyMapAnonymousOptions): boolean
 }
 
-/** `request.bodyMap(model, options)`, in the form in which the request comes first. */
+/** The same as `request.bodyMap(model, options)`, as a function. */
 export function bodyMap<T extends BodyModel>(request: Mappable, model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
   return request.bodyMap(model, options)
 }
 
-/** `request.bodyMapAnonymous(model, options)`, in the form in which the request comes first. */
+/** The same as `request.bodyMapAnonymous(model, options)`, as a function. */
 export function bodyMapAnonymous<T extends BodyModel>(
   request: Mappable,
   model: T,

@@ -1,4 +1,4 @@
-// How is the body of a request taken in: how much of it, and before the handler starts or while it runs?
+// Decides how the body of a request is read: how much of it, and whether before the handler starts or while it runs.
 
 import { LOWER } from '../../base/ascii.ts'
 import type { Limits } from '../../base/limits.ts'
@@ -9,30 +9,30 @@ import { RequestBody } from './body.ts'
 
 const LETTER_M = 0x6d
 
-/** Most bytes that the body may have, null for no limit. The route has the last word. */
+/** Largest body in bytes; null for no limit. The limit of the route takes precedence over the server's. */
 export function bodyLimit({ route }: RouteMatch, limits: Limits): number | null {
   return route?.maxRequestBodySize === undefined ? limits.maxRequestBodySize : route.maxRequestBodySize
 }
 
-/** Whether the declared length alone is beyond `limit`. */
+/** Whether the declared length exceeds `limit`. */
 export function isTooLarge({ contentLength }: Head, limit: number | null): limit is number {
   return limit !== null && contentLength > limit
 }
 
 /**
- * Whether the handler starts before the body is there. A form with files may be large and is read as it comes; all else is gathered first. What
- * no route wants, or is too large, is not gathered at all.
+ * Whether the handler starts before the body has arrived. By default a multipart form, which may be large, is streamed, and any other body
+ * is gathered first. A body that no route needs, or that is too large, is not gathered at all.
  */
 export function streamsBody(head: Head, { route }: RouteMatch, limit: number | null): boolean {
   if (head.contentLength === 0) return false
   if (route === null || isTooLarge(head, limit)) return true
   if (route.bodyMode !== 'auto') return route.bodyMode === 'stream'
   const type = head.contentType
-  // Almost every other type can be told from a form by its first letter.
+  // The first letter rules out almost every other type.
   return type !== null && (type.charCodeAt(0) | LOWER) === LETTER_M && parseMediaType(type)?.type === 'multipart/form-data'
 }
 
-/** @param demand called when a reader wants (more) of it; null when it is gathered first. @returns null where there is no body */
+/** @param demand called when a reader needs (more) bytes; null when the body is gathered first @returns null when there is no body */
 export function bodyFor({ contentLength }: Head, { route }: RouteMatch, demand: (() => void) | null): RequestBody | null {
   return contentLength === 0 ? null : new RequestBody(contentLength, demand, route?.bodyMode === 'auto')
 }

@@ -1,11 +1,11 @@
-// The body as a Readable, no faster than it is read.
+// The body as a Readable, with back-pressure.
 
 import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 
 import type { BodySink, RequestBody } from './body.ts'
 
-/** A stream over the bytes of `body`. It errors when the body breaks off: a body that was cut short never ends as if it were whole. */
+/** A stream of the bytes of `body`. It emits an error when the body is aborted: a truncated body never ends as if it were complete. */
 export function streamOf(body: RequestBody, member: string): Readable {
   const stream = new BodyReadable(body)
   body.take(member, stream.sink)
@@ -17,7 +17,7 @@ class BodyReadable extends Readable {
   readonly sink: BodySink = {
     keepsBytes: true,
     data: (buffer, start, end, borrowed) => {
-      if (this.destroyed) return true // dropped, so that the connection can go on
+      if (this.destroyed) return true // discarded, so that the connection can be used for the next request
       const piece = buffer.subarray(start, end)
       return this.push(borrowed ? Buffer.from(piece) : piece)
     },
@@ -32,7 +32,7 @@ class BodyReadable extends Readable {
   constructor(body: RequestBody) {
     super()
     this.#body = body
-    // A client that leaves must not crash a program that only forgot to listen; readers still see the error.
+    // A client that disconnects must not crash a program without an error listener. Readers still see the error.
     this.on('error', () => {})
   }
 

@@ -7,7 +7,7 @@ import { RequestBody } from './body.ts'
 
 const UNKNOWN = -1
 
-test('a body of unknown length is what came, however it was cut and whenever the receive buffer was used again', () => {
+test('a body of unknown length is read correctly, however it was split and whenever the receive buffer was reused', () => {
   const piece = fc.record({ bytes: fc.uint8Array({ minLength: 1, maxLength: 6000 }), readsAgain: fc.boolean() })
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 8 }), fc.nat(100), (pieces, offset) => {
@@ -31,7 +31,7 @@ test('a body of unknown length is what came, however it was cut and whenever the
   )
 })
 
-test('what follows the first piece is not written over what lies behind it in memory that is not the body’s', () => {
+test('the second piece does not overwrite the memory after the first, which does not belong to the body', () => {
   const body = new RequestBody(UNKNOWN, null)
   const chunk = Buffer.from('first, another request')
   body.push(chunk, 0, 5, false)
@@ -41,7 +41,7 @@ test('what follows the first piece is not written over what lies behind it in me
   assert.equal(chunk.toString(), 'first, another request')
 })
 
-test('a body of unknown length that came in one piece is not copied before somebody needs one', () => {
+test('a body of unknown length that arrived in one piece is not copied until a copy is needed', () => {
   const body = new RequestBody(UNKNOWN, null)
   const received = Buffer.from('number 42')
   body.push(received, 7, 9, true)

@@ -1,8 +1,8 @@
-// The body of one request, from the engine's hands into those of one reader, and its end.
+// The body of one request, on its way from the engine to its one reader.
 //
-// The engine pushes; a reader takes everything at once (`collect`) or as it comes (`take`). While nobody reads, push says false and
-// the engine stops reading the socket: that is the back-pressure. After `expire` every member throws, so that nobody trusts memory
-// that belongs to somebody else by now.
+// The engine pushes bytes. A reader waits for the whole body (`collect`) or takes the bytes as they arrive (`take`). While there is no
+// reader, `push` returns false and the engine stops reading the socket: that is the back-pressure. After `expire` every member throws,
+// because the memory may by then hold another request.
 
 import { Buffer, isUtf8 } from 'node:buffer'
 
@@ -12,35 +12,37 @@ import type { Charset } from '../../formats/charset.ts'
 import { readFlatJson } from '../../formats/flat-json.ts'
 import { DEFAULT_MAX_FORM_PAIRS, type PairList, parseFormBytes } from '../../formats/form.ts'
 
-/** Who takes body bytes as they arrive. */
+/** Receives the bytes of a body as they arrive. */
 export interface BodySink {
   /**
-   * @param borrowed the memory is used again as soon as this returns: copy what is needed later
-   * @returns false to be given nothing more until `demand` is called
+   * @param borrowed whether the memory is reused as soon as this returns: copy what is needed later
+   * @returns false to receive nothing more until it calls `demand`
    */
   data(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean
   end(): void
   fail(error: Error): void
-  /** Whether it keeps what it is given, and so copies what is borrowed. */
+  /** Whether it keeps the bytes, and therefore copies borrowed ones. */
   readonly keepsBytes?: boolean
 }
 
-/** The body waits for its reader. */
+/** No reader yet. */
 const WAITING = 0
-/** Bytes are gathered into one piece of memory. */
+/** The bytes are gathered in one buffer. */
 const COLLECTING = 1
-/** A sink takes the bytes as they come. */
+/** A sink takes the bytes as they arrive. */
 const FLOWING = 2
-/** Gathered, complete. */
+/** Gathered and complete. */
 const WHOLE = 3
 /** It will never be complete. */
 const BROKEN = 4
 const EXPIRED = 5
+/** Gates are running: nothing of it is read before they have let the request pass. */
+const HELD = 6
 
 const EMPTY = Buffer.alloc(0)
-/** A body of large size starts with this much memory and doubles it as bytes come in: a declared length is not believed. */
+/** Initial memory of a large body. It doubles as bytes arrive, because a declared length cannot be trusted. */
 const FIRST_BYTES = 64 * 1024
-/** One of unknown size, if it comes in more than one piece: most are small. */
+/** Initial memory of a body of unknown size that arrives in more than one piece. Most are small. */
 const FIRST_BYTES_OF_UNKNOWN = 4 * 1024
 const POISON = 0xdd
 
@@ -49,7 +51,7 @@ export class RequestBody {
   #bytes: Buffer = EMPTY
   #start = 0
   #end = 0
-  /** `#bytes` is the engine's receive buffer, good only until the engine reads again. */
+  /** `#bytes` is the engine's receive buffer, which is valid only until the engine reads again. */
   #borrowed = false
   #text: string | null = null
   #sink: BodySink | null = null
@@ -63,8 +65,8 @@ export class RequestBody {
 
   /**
    * @param expectedLength from Content-Length, -1 when unknown
-   * @param demand called when a reader wants (more) bytes; null when the engine gathers the body before the handler runs
-   * @param isForm whether it comes as a stream only because the client sends a form
+   * @param demand called when a reader needs (more) bytes; null when the body is gathered before the handler runs
+   * @param isForm whether the body is streamed only because the client sends a multipart form
    */
   constructor(expectedLength: number, demand: (() => void) | null, isForm = false) {
     this.#expectedLength = expectedLength
@@ -73,7 +75,19 @@ export class RequestBody {
     this.#state = demand === null ? COLLECTING : WAITING
   }
 
-  // The engine's side.
+  // Called by the engine.
+
+  /** Until `admit`, nobody may read it. */
+  hold(): void {
+    this.#state = HELD
+  }
+
+  /** The gates have let the request pass. */
+  admit(): void {
+    if (this.#state !== HELD) return
+    if (this.#demand !== null) this.#state = WAITING
+    else this.#state = this.#ended ? WHOLE : COLLECTING // an empty one may have ended meanwhile
+  }
 
   /** @returns false when the engine should stop reading until `demand` */
   push(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
@@ -92,7 +106,7 @@ export class RequestBody {
         this.#gather(buffer, start, end, borrowed)
         return false
       default:
-        return true // nobody wants it any more: the engine counts what it drops
+        return true // no longer needed: the engine counts the bytes that it discards
     }
   }
 
@@ -106,7 +120,7 @@ export class RequestBody {
     }
   }
 
-  /** The body will never be complete. Whoever reads it learns why. */
+  /** The body will never be complete. Its reader receives the error. */
   fail(error: Error): void {
     if (this.#state === EXPIRED || this.#state === BROKEN || this.#ended) return
     const state = this.#state
@@ -118,7 +132,7 @@ export class RequestBody {
     this.#collected?.reject(error)
   }
 
-  /** The sink may be a stream that its reader has broken, by another `push` say: then nobody reads any more. */
+  /** The sink may be a stream that its reader has broken, for example by replacing `push`. Then the body is given up. */
   #tell(act: (sink: BodySink) => void): void {
     try {
       act(this.#sink!)
@@ -132,7 +146,7 @@ export class RequestBody {
     this.#error ??= new WeirError('WEIR_HANDLER_FAILED', 'the reader of the body', error)
   }
 
-  /** The engine is about to use its receive buffer again: what lies there is copied. */
+  /** The engine is about to reuse its receive buffer: copies the bytes that are in it. */
   own(): void {
     if (!this.#borrowed) return
     this.#bytes = Buffer.from(this.#bytes.subarray(this.#start, this.#end))
@@ -141,7 +155,7 @@ export class RequestBody {
     this.#borrowed = false
   }
 
-  /** The exchange is over. `poison` overwrites the memory, so that a view that was kept shows at once. */
+  /** The exchange is over. `poison` overwrites the memory, so that the use of a view that was kept becomes visible immediately. */
   expire(route: string, poison: boolean): void {
     if (this.#state === FLOWING && !this.#ended) {
       const error = new RequestExpiredError('body stream', route)
@@ -157,29 +171,29 @@ export class RequestBody {
     this.#sink = null
   }
 
-  /** Whether `bytes` lies in the memory of this body. */
+  /** Whether `bytes` is in the memory of this body. */
   holds(bytes: Uint8Array): boolean {
     return bytes.buffer === this.#bytes.buffer
   }
 
-  /** Whether its reader keeps the bytes that come. */
+  /** Whether its reader keeps the bytes that arrive. */
   get keepsBytes(): boolean {
     return this.#state === FLOWING && this.#sink!.keepsBytes === true
   }
 
-  /** Whether all of it is there, in one piece. */
+  /** Whether all of it has arrived and is in one buffer. */
   get isWhole(): boolean {
     return this.#state === WHOLE
   }
 
-  /** Whether nobody is going to take what still comes. */
+  /** Whether the bytes that still arrive have no reader. */
   get isUnread(): boolean {
-    return this.#state === WAITING || this.#state === EXPIRED || this.#state === BROKEN
+    return this.#state === WAITING || this.#state === HELD || this.#state === EXPIRED || this.#state === BROKEN
   }
 
   #gather(buffer: Buffer, start: number, end: number, borrowed: boolean): void {
     if (this.#end === this.#start && end - start === this.#expectedLength) {
-      // All of it in one piece, as most bodies are: no copy before somebody needs one.
+      // The whole body in one piece, as usual: it is not copied until a copy is needed.
       this.#bytes = buffer
       this.#start = start
       this.#end = end
@@ -187,7 +201,7 @@ export class RequestBody {
       return
     }
     if (this.#end === this.#start && this.#expectedLength === -1) {
-      // Perhaps all of it. The view ends where the piece does: what follows makes it grow into memory of its own.
+      // Perhaps the whole body. The view ends with the piece, so that a second piece makes it grow into memory of its own.
       this.#bytes = buffer.subarray(start, end)
       this.#start = 0
       this.#end = end - start
@@ -210,9 +224,9 @@ export class RequestBody {
     this.#borrowed = false
   }
 
-  // The reader's side.
+  // Called by the reader.
 
-  /** @throws RequestExpiredError, for members that may have nothing to read */
+  /** For members that may have nothing to read. @throws RequestExpiredError */
   checkAlive(member: string): void {
     if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route)
   }
@@ -223,20 +237,20 @@ export class RequestBody {
     return this.#text
   }
 
-  /** Whether there is any text: a BOM is none. */
+  /** Whether there is any text. A BOM does not count. */
   hasText(member: string): boolean {
     this.#check(member)
     return textStart(this.#bytes, this.#start, this.#end) < this.#end
   }
 
-  /** The pairs of a form, names before values, read where its bytes lie. See `parseFormBytes`. */
+  /** The pairs of a form: name, value, name, value. Read in place: see `parseFormBytes`. */
   form(member: string, charset: Charset, expected: readonly string[]): PairList {
     this.#check(member)
     const start = charset === 'utf-8' ? textStart(this.#bytes, this.#start, this.#end) : this.#start
     return parseFormBytes(this.#bytes, start, this.#end, DEFAULT_MAX_FORM_PAIRS, expected, charset)
   }
 
-  /** The names and values of JSON that is read where its bytes lie, or null. See `readFlatJson`. */
+  /** The names and values of flat JSON, or null. Read in place: see `readFlatJson`. */
   flatJson(member: string, model: object): unknown[] | null {
     this.#check(member)
     return readFlatJson(this.#bytes, this.#start, this.#end, model)
@@ -247,13 +261,13 @@ export class RequestBody {
     return isUtf8(this.#bytes.subarray(this.#start, this.#end))
   }
 
-  /** Bytes of the reader's own. */
+  /** A copy that the reader may keep. */
   copy(member: string): UnsharedBytes {
     this.#check(member)
     return new Uint8Array(this.#bytes.subarray(this.#start, this.#end))
   }
 
-  /** A view that lives as long as the handler runs. */
+  /** A view that is valid while the handler runs. */
   view(member: string): UnsharedBytes {
     this.#check(member)
     this.own()
@@ -266,7 +280,7 @@ export class RequestBody {
     return this.#end - this.#start
   }
 
-  /** Gathers the whole body, after which the members that need it answer. A second call waits for the same. */
+  /** Gathers the whole body, so that `text`, `form` and the like can be used. A second call waits for the same body. */
   async collect(member: string): Promise<void> {
     if (this.#state === WHOLE) return
     this.checkAlive(member)
@@ -280,7 +294,10 @@ export class RequestBody {
     await this.#collected.promise
   }
 
-  /** Hands the body to `sink` as it comes; one that was gathered is handed over in one piece. @throws BodyAlreadyReadError when somebody has taken it */
+  /**
+   * Passes the body to `sink` as it arrives. A body that was gathered is passed in one piece, as often as it is taken.
+   * @throws BodyAlreadyReadError when a streamed body already has a reader
+   */
   take(member: string, sink: BodySink): void {
     const isWhole = this.#state === WHOLE
     if (!isWhole) {
@@ -298,7 +315,7 @@ export class RequestBody {
     else if (goOn) this.#demand!()
   }
 
-  /** The sink that answered false can take more. */
+  /** The sink that returned false can take more. */
   demand(): void {
     if (this.#state === FLOWING && !this.#ended) this.#demand?.()
   }
@@ -306,6 +323,7 @@ export class RequestBody {
   #claim(member: string): void {
     if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route)
     if (this.#error !== null) throw this.#error
+    if (this.#state === HELD) throw new WeirError('WEIR_BODY_IN_GATE', member)
     if (this.#state !== WAITING) throw new BodyAlreadyReadError(member)
   }
 
@@ -314,11 +332,12 @@ export class RequestBody {
     if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route)
     if (this.#error !== null) throw this.#error
     if (this.#state === FLOWING) throw new BodyAlreadyReadError(member)
+    if (this.#state === HELD) throw new WeirError('WEIR_BODY_IN_GATE', member)
     throw new BodyNotBufferedError(member, this.#isForm)
   }
 }
 
-/** Behind a BOM the text begins (WHATWG Encoding); `toString` would keep it. */
+/** Skips a BOM (WHATWG Encoding). `toString` would keep it. */
 function textStart(bytes: Buffer, start: number, end: number): number {
   const hasBom = end - start >= 3 && bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf
   return hasBom ? start + 3 : start
@@ -331,6 +350,6 @@ function promiseParts(): { resolve: () => void; reject: (error: Error) => void; 
     resolve = done
     reject = failed
   })
-  promise.catch(() => {}) // a handler that never awaits it must not make an unhandled rejection
+  promise.catch(() => {}) // a handler that never awaits it must not cause an unhandled rejection
   return { resolve, reject, promise }
 }

@@ -1,15 +1,15 @@
-// Bytes that come in pieces of any size, gathered in one place: a piece of one byte costs one byte, not an object.
+// Gathers bytes that arrive in pieces of any size in one buffer, so that a piece of one byte costs one byte and not an object.
 
 import { Buffer } from 'node:buffer'
 
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import { type Charset, decodeText } from '../../formats/charset.ts'
 
-/** Small enough for Node's pool: most forms have short fields and nothing else that is gathered. */
+/** Small enough for Node's buffer pool. In most forms only short fields are gathered. */
 const FIRST_BYTES = 1024
 const NOTHING = Buffer.alloc(0)
 
-/** Holds one text or one file at a time; the memory is used again for the next. */
+/** Holds one text or one file at a time and reuses the memory for the next. */
 export class GatheredBytes {
   #memory: Buffer = NOTHING
   #size = 0
@@ -29,14 +29,14 @@ export class GatheredBytes {
     this.#size = size
   }
 
-  /** Takes all of it as text; bytes that are not UTF-8 become U+FFFD. */
+  /** Takes all bytes as text. Bytes that are not UTF-8 become U+FFFD. */
   takeText(charset: Charset): string {
     const text = decodeText(this.#memory, 0, this.#size, charset)
     this.#size = 0
     return text
   }
 
-  /** Takes all of it as bytes, alone in their memory. */
+  /** Takes a copy of all bytes, in memory of its own. */
   takeBytes(): UnsharedBytes {
     const bytes = new Uint8Array(this.#memory.subarray(0, this.#size))
     this.#size = 0

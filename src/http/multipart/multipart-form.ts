@@ -1,4 +1,4 @@
-// A whole form in memory, for small uploads.
+// Reads a whole form into memory, for small uploads.
 
 import { Buffer } from 'node:buffer'
 import { Readable, type Writable } from 'node:stream'
@@ -14,19 +14,19 @@ import { isFile, type PartHead } from '../../formats/part-head.ts'
 import { GatheredBytes } from '../body/gathered-bytes.ts'
 import { type FormLimits, formLimits, type PartReceiver } from './multipart-reading.ts'
 
-/** Sizes are bytes. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError`. */
+/** Limits of `bodyMultipart`. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError` (413). */
 export interface MultipartOptions {
-  /** Parts of one form, fields and files alike. Default 200. */
+  /** Number of parts in the form: fields and files together. Default 200. */
   readonly maxParts?: number
-  /** Size of one file. Default: as large as the body may be. */
+  /** Size of one file in bytes. Default: limited only by `maxRequestBodySize`. */
   readonly maxFileBytes?: number
-  /** Size of one field. Default: as large as the body may be. */
+  /** Size of one field in bytes. Default: limited only by `maxRequestBodySize`. */
   readonly maxFieldBytes?: number
 }
 
 const OPTION_NAMES = namesOf<MultipartOptions>()(['maxParts', 'maxFileBytes', 'maxFieldBytes'])
 
-/** How large files and fields may be is left to the limit of the body. */
+/** The sizes of files and fields are limited only by the size of the body. */
 export const DEFAULT_FORM_LIMITS: FormLimits = {
   ...DEFAULT_MULTIPART_LIMITS,
   maxFileBytes: Number.POSITIVE_INFINITY,
@@ -39,15 +39,15 @@ export function memoryLimits(options: MultipartOptions): FormLimits {
   return formLimits('bodyMultipart()', options, DEFAULT_FORM_LIMITS)
 }
 
-/** A file in memory. */
+/** An uploaded file in memory. */
 export class UploadedFile {
   /** Name of the form field. */
   readonly fieldName: string
-  /** What the client calls the file; null when it gives no name. Untrusted and unchanged: see `safeFileName`. */
+  /** The file name that the client sent, unchanged; null when it sent none. Do not trust it: see `safeFileName`. */
   readonly fileName: string | null
-  /** As the client says, `application/octet-stream` when it says nothing. Untrusted. */
+  /** The content type that the client sent; `application/octet-stream` when it sent none. Do not trust it. */
   readonly contentType: string
-  /** The bytes; `content.length` is the size. They are the handler's own and may be kept. */
+  /** The bytes; `content.length` is the size. You may keep them after the request. */
   readonly content: UnsharedBytes
   #data: FileData | null = null
 
@@ -59,22 +59,22 @@ export class UploadedFile {
     this.content = content
   }
 
-  /** The content as a stream: always the same one. As a stream it can be read once; `copyTo` writes the whole file each time. */
+  /** The content as a stream, always the same object. It can be read once; its `copyTo` writes the whole file each time. */
   get data(): FileData {
     this.#data ??= new FileData(this.content)
     return this.#data
   }
 
-  /** What the form says about the file, and its size in bytes: not its content. */
+  /** Name, type and size in bytes of the file, without its content. */
   toJSON(): { fieldName: string; fileName: string | null; contentType: string; length: number } {
     const { fieldName, fileName, contentType, content } = this
     return { fieldName, fileName, contentType, length: content.length }
   }
 }
 
-/** How a file is copied. */
+/** Options of `copyTo`. */
 export interface CopyOptions {
-  /** Whether the target is ended after the file. Default true. With false it stays open, for the next file or for `end()`. */
+  /** Whether to end the target after the file. Default `true`. With `false` it stays open: write the next file, or call `end()`. */
   readonly end?: boolean
 }
 
@@ -95,11 +95,11 @@ export class FileData extends Readable {
   }
 
   /**
-   * Writes the whole file to `target` and ends it, unless `options` says otherwise. Every call writes all of it, also when the stream itself
-   * has been read or closed, and none of them reads from the stream.
+   * Writes the whole file to `target` and ends it, unless `end` is false. Every call writes the whole file, even after the stream itself
+   * was read or closed, because it does not read from the stream.
    *
-   * @returns resolves when `target` has finished, with `end: false` when everything has been handed to it
-   * @throws (rejects) WEIR_OPTION_INVALID for a target that has ended or was destroyed, and whatever the target fails with
+   * @returns resolves when `target` has finished; with `end: false`, when everything has been written to it
+   * @throws (rejects) WEIR_OPTION_INVALID for a target that has ended or was destroyed, and any error of the target
    */
   async copyTo(target: Writable, options: CopyOptions = {}): Promise<void> {
     checkNames('copyTo()', options, COPY_OPTION_NAMES)
@@ -116,9 +116,9 @@ export class FileData extends Readable {
   }
 }
 
-/** A form in memory. */
+/** A multipart form in memory. You may keep it after the request. */
 export class MultipartFormData {
-  /** The fields that are no files, in order, repeated names included. */
+  /** The parts that are not files, in order, repeated names included. */
   readonly fields: Pairs
   /** The files, in order. */
   readonly files: readonly UploadedFile[]
@@ -130,7 +130,6 @@ export class MultipartFormData {
   }
 }
 
-/** Gathers the parts. */
 export class MemoryParts implements PartReceiver {
   readonly #limits: FormLimits
   readonly #fields: string[] = []
@@ -138,7 +137,7 @@ export class MemoryParts implements PartReceiver {
   #head: PartHead | null = null
   #isFile = false
   readonly #content = new GatheredBytes()
-  /** The file so far when it came in one piece, as most small ones do: it is copied once, to where it stays. */
+  /** The file, while only one piece of it has arrived. Most small files have only one, which is copied once. */
   #onlyPiece: UnsharedBytes | null = null
 
   constructor(limits: FormLimits) {

@@ -1,4 +1,4 @@
-// From the request's body to the parts of a form: feeds the parser, stops when a part's receiver cannot keep up, and ends exactly once.
+// Reads the parts of a form from a body: feeds the parser, stops while the receiver cannot keep up, and ends exactly once.
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
@@ -9,23 +9,23 @@ import type { PartHead } from '../../formats/part-head.ts'
 
 import type { BodySink, RequestBody } from '../body/body.ts'
 
-/** What becomes of the parts. After a method has returned false nothing follows until `resume` of the reading is called. */
+/** Receives the parts. After a method has returned false, nothing more is delivered until the reading's `resume` is called. */
 export interface PartReceiver {
   begin(head: PartHead): boolean
-  /** The memory is used again as soon as this returns. */
+  /** The memory is reused as soon as this returns. */
   data(buffer: Buffer, start: number, end: number): boolean
   end(): boolean
-  /** The form will never be complete. Resolves when everything that was begun has been let go of. */
+  /** The form will never be complete. Resolves when everything that was started has been released. */
   abort(error: Error): Promise<void>
 }
 
-/** Of a form, and of each of its parts in bytes. */
+/** Limits of a form, and of each of its parts in bytes. */
 export interface FormLimits extends MultipartLimits {
   readonly maxFileBytes: number
   readonly maxFieldBytes: number
 }
 
-/** @throws WEIR_OPTION_INVALID for what is no number of parts or bytes */
+/** @throws WEIR_OPTION_INVALID for a value that is not a number of parts or bytes */
 export function formLimits(
   member: string,
   given: Partial<Pick<FormLimits, 'maxParts' | 'maxFileBytes' | 'maxFieldBytes'>>,
@@ -40,10 +40,10 @@ export function formLimits(
 }
 
 /**
- * Reads the form of a body.
- * @param makeReceiver is given what to call when it can take more, or has failed
- * @returns false when the body is no multipart/form-data, or not a valid one; rejects with limits that were crossed, what the receiver
- *   failed with, and that the client has left
+ * Reads the form in a body.
+ * @param makeReceiver creates the receiver; it calls `resume` of the reading when it can take more, and `fail` when it has failed
+ * @returns false when the body is not valid multipart/form-data; rejects when a limit is exceeded, the receiver has failed, or the client
+ *   has disconnected
  * @throws RequestExpiredError, BodyAlreadyReadError
  */
 export function readMultipart(
@@ -67,16 +67,16 @@ export class MultipartReading implements BodySink, PartHandler {
   readonly #body: RequestBody
   readonly #parser: MultipartParser
   readonly #receiver: PartReceiver
-  /** What was handed in and not yet parsed. */
+  /** Bytes that have not been parsed yet. */
   #chunk: Buffer = NOTHING
   #at = 0
   #end = 0
   #isWaiting = false
   #isPumping = false
   #hasEnded = false
-  /** The form is complete, or has failed: whatever arrives now is too late. */
+  /** The form is complete or has failed: whatever still arrives is ignored. */
   #isOver = false
-  /** The receiver has the word: what is thrown is its own, whatever it looks like. */
+  /** The receiver is running: an error that is thrown now is its own, even if it looks like one of the parser. */
   #isReceiving = false
   #resolve!: (isValid: boolean) => void
   #reject!: (error: unknown) => void
@@ -101,7 +101,7 @@ export class MultipartReading implements BodySink, PartHandler {
     if (!this.#isWaiting && !this.#hasEnded && !this.#isOver) this.#body.demand()
   }
 
-  // What the body does.
+  // Called by the body.
 
   data(buffer: Buffer, start: number, end: number): boolean {
     if (this.#isOver) return false
@@ -110,7 +110,7 @@ export class MultipartReading implements BodySink, PartHandler {
     this.#end = end
     this.#pump()
     if (this.#at < this.#end) {
-      // The receiver has stopped in the middle: the rest must outlive the engine's buffer.
+      // The receiver has stopped in the middle of the chunk. The rest must survive the reuse of the engine's buffer.
       this.#chunk = Buffer.from(buffer.subarray(this.#at, this.#end))
       this.#end -= this.#at
       this.#at = 0
@@ -123,7 +123,7 @@ export class MultipartReading implements BodySink, PartHandler {
     if (!this.#isPumping) this.#pump()
   }
 
-  /** The body breaks off, or a receiver has failed. The first reason counts. */
+  /** The body was aborted, or the receiver has failed. The first error wins. */
   fail(error: unknown): void {
     this.#break(error, () => this.#reject(error))
   }
@@ -158,7 +158,7 @@ export class MultipartReading implements BodySink, PartHandler {
     this.#resolve(true)
   }
 
-  // What the parser finds.
+  // Called by the parser.
 
   partBegin(head: PartHead): boolean {
     this.#isReceiving = true

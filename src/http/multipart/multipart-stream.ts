@@ -1,4 +1,4 @@
-// A form whose fields and files are handed to callbacks as they arrive: constant memory, whatever the size.
+// Passes the fields and files of a form to callbacks as they arrive, in constant memory.
 
 import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
@@ -13,36 +13,39 @@ import { GatheredBytes } from '../body/gathered-bytes.ts'
 import { type FormLimits, formLimits, type MultipartReading, type PartReceiver } from './multipart-reading.ts'
 import { PartStream } from './part-stream.ts'
 
-/** What a form says about one of its files. */
+/** What is known about an uploaded file while it arrives. */
 export interface UploadedFileInfo {
   /** Name of the form field. */
   readonly fieldName: string
-  /** What the client calls the file; null when it gives no name. Untrusted and unchanged: see `safeFileName`. */
+  /** The file name that the client sent, unchanged; null when it sent none. Do not trust it: see `safeFileName`. */
   readonly fileName: string | null
-  /** As the client says, `application/octet-stream` when it says nothing. Untrusted. */
+  /** The content type that the client sent; `application/octet-stream` when it sent none. Do not trust it. */
   readonly contentType: string
-  /** Bytes so far: grows while the file passes, and is final at its end. */
+  /** Bytes received so far. It grows while the file arrives, and is final when the stream ends. */
   readonly length: number
 }
 
-/** Sizes are bytes. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError`. */
+/** Callbacks and limits of `bodyMultipartStream`. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError` (413). */
 export interface MultipartStreamOptions {
-  /** Called for each field that is no file. A promise is waited for. */
+  /** Called for each part that is not a file, when it is complete. A returned promise is awaited. */
   readonly onField?: (name: string, value: string) => unknown
-  /** Called for each file when its first bytes are there. A promise is waited for; what nobody reads by then is skipped, and its stream closed. */
+  /**
+   * Called for each file when its head has arrived. A returned promise is awaited. If nothing has started to read the file by then, the
+   * file is skipped and its stream closed.
+   */
   readonly onFile?: (info: UploadedFileInfo, content: Readable) => unknown
-  /** Parts of one form, fields and files alike. Default 200. */
+  /** Number of parts in the form: fields and files together. Default 200. */
   readonly maxParts?: number
-  /** Size of one file. Default 50 MiB. The request's own `maxRequestBodySize` counts as well. */
+  /** Size of one file in bytes. Default 50 MiB. The body as a whole is limited by `maxRequestBodySize`. */
   readonly maxFileBytes?: number
-  /** Size of one field. Default 1 MiB. */
+  /** Size of one field in bytes. Default 1 MiB. */
   readonly maxFieldBytes?: number
 }
 
 const OPTION_NAMES = namesOf<MultipartStreamOptions>()(['onField', 'onFile', 'maxParts', 'maxFileBytes', 'maxFieldBytes'])
 const DEFAULT_LIMITS: FormLimits = { ...DEFAULT_MULTIPART_LIMITS, maxFileBytes: 50 * 1024 * 1024, maxFieldBytes: 1024 * 1024 }
 
-/** The file that is passing. */
+/** The file that is arriving. */
 class PassingFile implements UploadedFileInfo {
   readonly fieldName: string
   readonly fileName: string | null
@@ -56,7 +59,7 @@ class PassingFile implements UploadedFileInfo {
   }
 }
 
-/** @throws WEIR_OPTION_INVALID, for callbacks that are none as well */
+/** @throws WEIR_OPTION_INVALID, also for callbacks that are not functions */
 export function streamLimits(options: MultipartStreamOptions): FormLimits {
   checkNames('bodyMultipartStream()', options, OPTION_NAMES)
   checkFunction('bodyMultipartStream()', 'onField', options.onField)
@@ -68,7 +71,7 @@ export class CallbackParts implements PartReceiver {
   readonly #reading: MultipartReading
   readonly #options: MultipartStreamOptions
   readonly #limits: FormLimits
-  /** Callbacks are called out of the socket, in the name of who asked: an AsyncLocalStorage is there what it is in the handler. */
+  /** The socket's events call the callbacks. They run in the handler's asynchronous context, so that they see its AsyncLocalStorage. */
   readonly #caller = new AsyncResource('weir.form')
   #field: PartHead | null = null
   readonly #value = new GatheredBytes()
@@ -90,7 +93,7 @@ export class CallbackParts implements PartReceiver {
     }
     const file = new PassingFile(head)
     const stream: PartStream = new PartStream(() => {
-      // A stream that is past has no say in what follows it.
+      // The stream of an earlier file must not resume the reading.
       if (this.#stream === stream) this.#reading.resume()
     })
     this.#file = file
@@ -128,18 +131,18 @@ export class CallbackParts implements PartReceiver {
   async abort(error: Error): Promise<void> {
     this.#stream?.abort(error)
     this.#stream = null
-    // The callback lets go of what it holds, such as a temporary file; that it fails now is no news.
+    // Let the callback release what it holds, such as a temporary file. Its failure adds nothing to the first error.
     await this.#pending
   }
 
-  /** @returns whether there is something to wait for */
+  /** @returns whether the result is a promise, which is then awaited */
   #await(result: unknown, onSettled: () => void): boolean {
     if (!isPromise(result)) return false
     this.#pending = this.#goOnAfter(result, onSettled)
     return true
   }
 
-  /** Never rejects: what fails, a stream that its reader has broken included, ends the reading. */
+  /** Never rejects: any failure, even of a stream that its reader has broken, ends the reading. */
   async #goOnAfter(result: Promise<unknown>, onSettled: () => void): Promise<void> {
     try {
       await result

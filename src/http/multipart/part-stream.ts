@@ -9,13 +9,13 @@ import type { BodySink } from '../body/body.ts'
 const HIGH_WATER_MARK = 64 * 1024
 
 /**
- * A Readable over one part. It ends only when the part is whole; when the form breaks off or a limit is crossed it errors.
- * Nobody has to listen for that error: `bodyMultipartStream` reports it as well.
+ * A Readable with the bytes of one part. It ends only when the part is complete; it emits an error when the form is aborted or a limit is
+ * exceeded. You need not listen for that error: `bodyMultipartStream` reports it as well.
  */
 export class PartStream extends Readable {
   readonly #onDemand: () => void
   #wantsMore = false
-  /** Takes the bytes past the stream's own buffer: half the cost of an upload that is written to disk. */
+  /** Receives the bytes directly, without the stream's buffer. This halves the cost of writing an upload to disk. */
   #sink: BodySink | null = null
   #isWhole = false
   #isDiverting = false
@@ -28,32 +28,35 @@ export class PartStream extends Readable {
     this.on('error', () => {})
   }
 
-  /** @returns false when the reader has enough for now */
+  /** @returns false when the reader needs no more for now */
   give(buffer: Buffer, start: number, end: number): boolean {
     if (this.#sink !== null) return this.#sink.data(buffer, start, end, true)
-    if (this.destroyed) return true // nobody wants it: the part is skipped
+    if (this.destroyed) return true // the part is skipped
     this.#wantsMore = false
     const hasRoom = this.push(Buffer.from(buffer.subarray(start, end)))
     return hasRoom || this.#wantsMore
   }
 
-  /** The part is whole. */
+  /** The part is complete. */
   finish(): void {
     this.#isWhole = true
     this.#sink?.end()
     if (this.destroyed) return
     this.push(null)
-    if (this.#sink !== null) this.resume() // so that it ends and closes for those who only listen
+    if (this.#sink !== null) this.resume() // so that it emits `end` and `close` for listeners
   }
 
-  /** The part will never be whole. */
+  /** The part will never be complete. */
   abort(error: Error): void {
     if (this.#isWhole) return
     this.#sink?.fail(error)
     this.destroy(error)
   }
 
-  /** Whoever was given the stream has returned: what nobody reads is skipped. Who comes later finds no end, which would make what is left a whole file. */
+  /**
+   * `onFile` has returned: skips the file if nothing reads it. The stream is destroyed and not ended, so that a late reader does not take
+   * the empty rest for a whole file.
+   */
   skipUnlessRead(): void {
     if (this.#isReserved || this.#sink !== null || this.destroyed) return
     if (this.readableFlowing !== null || this.listenerCount('readable') > 0) return
@@ -62,8 +65,8 @@ export class PartStream extends Readable {
   }
 
   /**
-   * Keeps it for somebody who is about to read it, though not immediately: until then it is not skipped, and nobody else may listen to its data.
-   * @returns what stands in the way, or null
+   * Reserves the stream for a reader that starts later: until then it is not skipped, and nothing else may listen to its data.
+   * @returns why it cannot be reserved, or null
    */
   reserve(): string | null {
     if (this.#isReserved) return 'the file is being saved already'
@@ -74,13 +77,13 @@ export class PartStream extends Readable {
   }
 
   /**
-   * Who has reserved it has all bytes handed to `sink` instead, those that wait here first.
-   * @returns what stands in the way, or null
+   * Passes all bytes to `sink`, starting with those in the stream's buffer. Called by the reader that reserved the stream.
+   * @returns why it cannot be diverted, or null
    */
   divert(sink: BodySink): string | null {
     const other = otherReader(this)
     if (other !== null) return other
-    // Nothing may be asked for meanwhile: what comes would go here, and a form that breaks off would find no sink to tell.
+    // No bytes may be demanded meanwhile: they would end up in this buffer, and an aborted form would have no sink to notify.
     this.#isDiverting = true
     for (let chunk: Buffer | null = this.read(); chunk !== null; chunk = this.read()) sink.data(chunk, 0, chunk.length, false)
     this.#isDiverting = false
@@ -89,7 +92,7 @@ export class PartStream extends Readable {
     return null
   }
 
-  /** @throws BodyAlreadyReadError for who would listen to data that goes elsewhere: it would be missing in one of two places */
+  /** @throws BodyAlreadyReadError for a data listener on a reserved stream: each byte would reach only one of the two readers */
   override on(event: string | symbol, listener: (...args: never[]) => void): this {
     if (this.#isReserved && (event === 'data' || event === 'readable')) {
       throw new BodyAlreadyReadError(
@@ -117,7 +120,7 @@ export class PartStream extends Readable {
   }
 }
 
-/** Why `stream` cannot be read whole any more: somebody reads it, or has read of it. Null when nobody has. */
+/** Why `stream` can no longer be read as a whole: something reads it, or has read some of it. Null when it can. */
 export function otherReader(stream: Readable): string | null {
   if (stream.readableDidRead || stream.readableEnded) return 'some of it was read already'
   if (stream.readableFlowing !== true && stream.listenerCount('data') === 0 && stream.listenerCount('readable') === 0) return null

@@ -1,8 +1,8 @@
-// The fields of a request, looked up in the block in which they came.
+// The fields of a request. They are looked up in the block of bytes that was received, without a map.
 
 import type { Head } from '../../wire/head/head.ts'
 
-/** Request header fields. Read-only; names are compared without regard to case, order and spelling are kept as sent. */
+/** Request header fields. Read-only. Names are case-insensitive; iteration keeps the order and spelling that the client sent. */
 export class RequestHeaders implements Iterable<[name: string, value: string]> {
   readonly #head: Head
 
@@ -11,7 +11,7 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
     this.#head = head
   }
 
-  /** Value of the field, or null. Repeated fields are combined with `, `, cookies with `; ` (RFC 9110 §5.2). */
+  /** The value of a field, or null when the request has none. Repeated fields are joined with `, `, cookies with `; ` (RFC 9110 §5.2). */
   get(name: string): string | null {
     return this.#head.get(name.toLowerCase())
   }
@@ -20,7 +20,7 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
     return this.get(name) !== null
   }
 
-  /** The values of every line with that name, in order; empty when there is none. */
+  /** The values of all fields with that name, in order, not joined. Empty when there are none. */
   getAll(name: string): string[] {
     const wanted = name.toLowerCase()
     const values: string[] = []
@@ -28,7 +28,7 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
     return values
   }
 
-  /** Every line, in order, the name as sent. */
+  /** All fields in order, with their names as sent. */
   entries(): IterableIterator<[name: string, value: string]> {
     return this.#head.entries()
   }
@@ -37,7 +37,7 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
     return this.#head.entries()
   }
 
-  /** A record without prototype: each name in lower case to its value, as `get` returns it. */
+  /** A record without a prototype that maps each name, in lower case, to the value that `get` returns. */
   toJSON(): Record<string, string> {
     const record: Record<string, string> = Object.create(null)
     for (const [field] of this) {
@@ -47,7 +47,7 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
     return record
   }
 
-  /** So that `console.log(request.headers)` shows what is in it. */
+  /** Makes `console.log(request.headers)` print the fields. */
   [Symbol.for('nodejs.util.inspect.custom')](): [string, string][] {
     return [...this]
   }

@@ -1,6 +1,6 @@
-// What a handler sees of a request: a read-only snapshot. Nothing is parsed before somebody asks for it, and nothing twice.
+// The request as a handler sees it: a read-only snapshot. Everything is parsed on first use, and only once.
 
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { abortQuietly } from '../../base/abort-quietly.ts'
 import { originOf } from '../../base/authority.ts'
 import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
@@ -12,7 +12,6 @@ import { type FormRecord, foldForm, parseForm } from '../../formats/form.ts'
 import { parseMediaType } from '../../formats/media-type.ts'
 import { NO_PAIRS, Pairs, valuesOf } from '../../formats/pairs.ts'
 import type { Head } from '../../wire/head/head.ts'
-
 import { RequestBody } from '../body/body.ts'
 import {
   ANONYMOUS_OPTION_NAMES,
@@ -39,35 +38,36 @@ import { type FormLimits, readMultipart } from '../multipart/multipart-reading.t
 import { CallbackParts, type MultipartStreamOptions, streamLimits } from '../multipart/multipart-stream.ts'
 import { labelOf, type RouteMatch } from '../route-info.ts'
 import { RequestHeaders } from './headers.ts'
+import { WebRequest } from './web-request.ts'
 
-/** What all requests of a server share. */
+/** Settings that all requests of a server share. */
 export interface RequestSettings {
   readonly limits: Limits
   readonly jsonEngine: JsonEngine | null
 }
 
-/** Values of the route's parameters by name. Without a prototype: `constructor` is a name like any other. */
+/** Values of the route's parameters by name. The record has no prototype, so a parameter may have any name, even `constructor`. */
 export type RouteValues = Readonly<Record<string, string>>
 
-// What the engine asks of a request. Functions, not members: a handler holds the same object, and what it shadows, replaces or deletes on it,
-// or on its prototype, means nothing to the engine.
+// The engine's access to a request. These are functions and not members because a handler holds the same object: whatever it shadows,
+// replaces or deletes on it, or on its prototype, must not affect the engine.
 
-/** @internal The exchange is over: what is known of the body may not be looked at any more. */
+/** @internal The exchange is over: from now on members that read the body throw. */
 export let expireRequest: (request: HttpRequest, poison: boolean) => void
-/** @internal The client is gone, or the server has given up. */
+/** @internal The client has disconnected, or the server has given up on the request. */
 export let abortRequest: (request: HttpRequest, reason: Error) => void
-/** @internal Whether an error only says that `signal` has aborted: its reason, or what Node's own make of it. */
+/** @internal Whether an error only reports that `signal` has aborted: it is the abort reason, or an AbortError that Node made of it. */
 export let isEndedBy: (request: HttpRequest, error: unknown) => boolean
-/** @internal What is behind an error: why `signal` has aborted, where it says no more than that. */
+/** @internal The cause of an error: the abort reason when the error only reports that `signal` has aborted, otherwise the error itself. */
 export let causeOf: (request: HttpRequest, error: unknown) => unknown
-/** @internal All values of a name in the query. */
+/** @internal All values of a name in the query string. */
 export let queryValuesOf: (request: HttpRequest, name: string) => string[]
 
 /**
  * A request, as the client sent it. Everything is read-only.
  *
- * Head members (`method` to `routeValues`) may be kept. Body members are valid while the handler runs, and throw
- * `RequestExpiredError` once it has settled and its answer has been taken; copy what must live longer.
+ * You may read the head (`method`, `headers`, `routeValues` and so on) at any time. Members that read the body throw `RequestExpiredError`
+ * once the handler has settled and its response has been taken over: copy what must live longer.
  */
 export class HttpRequest {
   static {
@@ -79,7 +79,7 @@ export class HttpRequest {
   }
 
   readonly #head: Head
-  /** Null when there is none: then one is made as soon as somebody looks at it, which is hardly ever. */
+  /** Null for a request without a body: an empty one is created when it is read, which is rare. */
   #given: RequestBody | null
   #isExpired = false
   readonly #connection: ConnectionInfo
@@ -93,6 +93,8 @@ export class HttpRequest {
   #routeValues: RouteValues | null = null
   #abort: AbortController | null = null
   #abortReason: Error | null = null
+  /** What `toWeb` has made. */
+  #webs: WebRequest[] | null = null
 
   /** @internal */
   constructor(head: Head, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch, settings: RequestSettings) {
@@ -103,12 +105,12 @@ export class HttpRequest {
     this.#settings = settings
   }
 
-  /** Largest head that the server takes, in bytes. */
+  /** Largest request head that the server accepts, in bytes. */
   get maxRequestHeaderSize(): number {
     return this.#settings.limits.maxRequestHeaderSize
   }
 
-  /** Largest body that this request may have, in bytes; `Infinity` without a limit. */
+  /** Largest body that this request may have, in bytes: the limit of the route, otherwise of the server. `Infinity` for no limit. */
   get maxRequestBodySize(): number {
     return bodyLimit(this.#match, this.#settings.limits) ?? Number.POSITIVE_INFINITY
   }
@@ -124,48 +126,50 @@ export class HttpRequest {
 
   #expire(poison: boolean): void {
     this.#isExpired = true
+    if (this.#webs !== null) for (const web of this.#webs) web.keep()
     this.#given?.expire(labelOf(this.#match), poison)
   }
 
-  /** Request method, case as sent: `GET`. */
+  /** The request method, such as `GET`, in the case that the client sent. */
   get method(): string {
     return this.#head.method
   }
 
-  /** Path and query as sent: `/users/J%C3%BCrgen?active=true`. */
+  /** Path and query string as sent, not decoded: `/users/J%C3%BCrgen?active=true`. */
   get url(): string {
     return this.#head.url
   }
 
-  /** The path, percent-decoded once: `/users/Jürgen`. `%2F` stays as it is, so that the segments are those of the URL. */
+  /** The path, percent-decoded once: `/users/Jürgen`. `%2F` is not decoded, so that the path has the same segments as the URL. */
   get path(): string {
     return this.#head.path
   }
 
-  /** The request target exactly as it stood in the request line (RFC 9112 §3.2), also in absolute form. */
+  /** The request target exactly as in the request line (RFC 9112 §3.2), including the absolute form. */
   get rawTarget(): string {
     return this.#head.target
   }
 
-  /** `HTTP/2.0`, `HTTP/1.1` or `HTTP/1.0`. A client that speaks a higher minor version of 1 is answered as 1.1. */
+  /** `HTTP/2.0`, `HTTP/1.1` or `HTTP/1.0`. A higher minor version of HTTP/1 is treated as `HTTP/1.1`. */
   get protocol(): string {
     return this.#head.protocol
   }
 
   /**
-   * The protocol that the client asks to go on with, in lower case: `websocket`; several are a list, the best first (RFC 9110 §7.8). Null
-   * when it does not ask, or cannot: with a body, with HEAD, in HTTP/1.0. Answer with `response.upgrade`, or as if nothing had been asked.
+   * The protocol that the client wants to switch to, in lower case, such as `websocket`. Several protocols are a comma-separated list, in
+   * order of preference (RFC 9110 §7.8). Null when the client does not request an upgrade, or cannot: with a body, with HEAD, in HTTP/1.0.
+   * Call `response.upgrade` to switch, or send a normal response to ignore the request for an upgrade.
    */
   get upgrade(): string | null {
     return upgradeOf(this.#head)
   }
 
-  /** What follows the `?`, without it and undecoded. Empty when there is none. */
+  /** The query string after the `?`, not decoded. Empty when there is none. */
   get queryString(): string {
     return this.#head.queryString
   }
 
-  /** The query, decoded as WHATWG urlencoded: `+` is a space. */
+  /** The names and values of the query string, decoded as WHATWG urlencoded: `+` is a space. */
   get query(): Pairs {
     return this.#readQuery()
   }
@@ -173,13 +177,13 @@ export class HttpRequest {
   #readQuery(): Pairs {
     if (this.#query === null) {
       const text = this.#head.queryString
-      // The head's own limit bounds the number of pairs.
+      // The limit on the head bounds the number of pairs.
       this.#query = text === '' ? NO_PAIRS : new Pairs(parseForm(text, Number.POSITIVE_INFINITY))
     }
     return this.#query
   }
 
-  /** The values that the route's template found in the path, decoded; null when the route has no parameters. */
+  /** Values of the route's parameters, percent-decoded. Null when the route has no parameters. */
   get routeValues(): RouteValues | null {
     if (this.#routeValues === null && this.#match.values.length > 0) {
       const record: Record<string, string> = Object.create(null)
@@ -196,19 +200,19 @@ export class HttpRequest {
     return this.#headers
   }
 
-  /** Value of a header field, whatever the case of its name; null when the request has none. Repeated fields are combined with `, `. */
+  /** The value of a header field, or null when the request has none. The name is case-insensitive. Repeated fields are joined with `, `. */
   header(name: string): string | null {
     return this.#head.get(name.toLowerCase())
   }
 
-  /** Number of cookies, for `cookie(i)`. */
+  /** Number of cookies, for access by index with `cookie(i)`. */
   get cookies(): number {
     return this.#cookieList.length / 2
   }
 
   /**
-   * By index: the pair of name and value, in order of appearance, duplicates kept. By name: the first value, or null.
-   * @throws RangeError when there is no cookie at that index
+   * By index: name and value, in order of appearance, duplicates included. By name: the value of the first such cookie, or null.
+   * @throws RangeError when there is no cookie at the index
    */
   cookie(index: number): [name: string, value: string]
   cookie(name: string): string | null
@@ -232,22 +236,22 @@ export class HttpRequest {
     return this.#cookies
   }
 
-  /** The body as UTF-8 text; a BOM is skipped and invalid bytes become U+FFFD. Empty without a body. For small payloads. */
+  /** The body as UTF-8 text, for small payloads. A BOM is removed, and invalid bytes become U+FFFD. Empty without a body. */
   get body(): string {
     return this.#body.text('body')
   }
 
-  /** Another name of `body`. */
+  /** An alias of `body`. */
   get bodyString(): string {
     return this.#body.text('bodyString')
   }
 
-  /** A copy of the body: the handler may keep it. */
+  /** A copy of the body's bytes. You may keep it. */
   get bodyBytes(): UnsharedBytes {
     return this.#body.copy('bodyBytes')
   }
 
-  /** A view on the server's memory: valid only while the handler runs. */
+  /** A view of the body in the server's memory, without a copy. Valid only while the handler runs. */
   get bodySpan(): UnsharedBytes {
     return this.#body.view('bodySpan')
   }
@@ -258,15 +262,15 @@ export class HttpRequest {
   }
 
   /**
-   * Populates `model` from a JSON body (`application/json`, `+json`) or a form (`application/x-www-form-urlencoded`). Only properties
-   * that the model has itself, or that are declared with `@Field`, are written; unknown names are ignored, absent ones keep their value.
-   * A value is converted to what its `@Field` says, else to the type of what the property holds, strictly.
+   * Populates `model` from a JSON body (`application/json`, `+json`) or a form (`application/x-www-form-urlencoded`). It writes only the
+   * model's own properties and those declared with `@Field`. Unknown names are ignored, and absent properties keep their values. Each value
+   * is converted strictly, by the property's `@Field`, otherwise to the type of the property's current value.
    *
-   * All or nothing: after a failure the model is as it was.
+   * All or nothing: when it throws, the model is unchanged.
    *
-   * @returns true when the model is populated; false when there is nothing to populate from: no body, another content type, malformed
-   * JSON, JSON that is not an object
-   * @throws ModelBindingError listing every property whose value cannot be converted; uncaught it answers 400
+   * @returns true when the model was populated; false when there is nothing to populate it from: no body, another content type, malformed
+   * JSON, or JSON that is not an object
+   * @throws ModelBindingError listing every property whose value cannot be converted; if you do not catch it, the client gets 400
    * @throws BodyNotBufferedError on a streaming route, before `bufferBody()`
    * @throws WEIR_OPTION_INVALID for an unknown option or value, a schema in place of a model, and an asynchronous `jsonEngine`
    */
@@ -275,18 +279,18 @@ export class HttpRequest {
     return mapBody('bodyMap()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 
-  /** The same for a plain object literal that serves as template: its values say what each property is. */
+  /** Like `bodyMap`, for a plain object that serves as the template: the type of each value is the type of the property. */
   bodyMapAnonymous<T extends BodyModel>(model: T, options: BodyMapAnonymousOptions = NO_MAP_OPTIONS): boolean {
     if (options !== NO_MAP_OPTIONS) checkBodyMapOptions('bodyMapAnonymous()', options, ANONYMOUS_OPTION_NAMES)
     return mapBody('bodyMapAnonymous()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 
   /**
-   * Parses `application/x-www-form-urlencoded` text, by default the body: name to value, or to an array where a name repeats or ends in
-   * `[]`, which is not part of the key. Names are flat text. The record has no prototype.
+   * Parses `application/x-www-form-urlencoded` text, by default the body. The record, which has no prototype, maps each name to its value,
+   * or to an array when the name repeats or ends in `[]`, which is removed from the key. Names are flat: they are not parsed as paths.
    *
-   * The body is read as UTF-8, or as windows-1252 where the `charset` of its content type says that, or ISO-8859-1 or US-ASCII.
-   * @throws PayloadTooLargeError beyond 1,000 pairs; WEIR_CHARSET_UNKNOWN (415) for a body in another charset
+   * The body is decoded as UTF-8, or as windows-1252 when the `charset` of its content type is windows-1252, ISO-8859-1 or US-ASCII.
+   * @throws PayloadTooLargeError for more than 1,000 pairs; WEIR_CHARSET_UNKNOWN (415) for a body in another charset
    */
   bodyForm(text?: string): FormRecord {
     return foldForm(text === undefined ? this.#body.form('bodyForm()', this.#charset, []).pairs : parseForm(text))
@@ -301,25 +305,25 @@ export class HttpRequest {
   }
 
   /**
-   * The whole form of a multipart/form-data body in memory, for small uploads. A second call gives the same form.
-   * @returns null when the body is no multipart/form-data, or not a valid one
-   * @throws (rejects) PayloadTooLargeError for a limit that was crossed; BodyAlreadyReadError when the body went elsewhere
+   * Reads a whole multipart/form-data body into memory, for small uploads. A second call returns the same form.
+   * @returns null when the body is not multipart/form-data, or is malformed
+   * @throws (rejects) PayloadTooLargeError (413) when a limit is exceeded; BodyAlreadyReadError when the body was read by other means
    */
   bodyMultipart(options?: MultipartOptions): Promise<MultipartFormData | null> {
     let limits = DEFAULT_FORM_LIMITS
     try {
-      if (options !== undefined) limits = memoryLimits(options) // also where the form was read before, and they come too late
+      if (options !== undefined) limits = memoryLimits(options) // checked even when the form was read before and they have no effect
     } catch (error) {
       return neverUnhandled(Promise.reject(error))
     }
-    // An expired request says so, whatever was read before.
+    // An expired request throws, even when the form was read before.
     if (this.#form === null || this.#isExpired) this.#form = neverUnhandled(this.#readForm('bodyMultipart()', limits))
     return this.#form
   }
 
   /**
-   * The form of a multipart/form-data body, read from the body's stream, which cannot be rewound: it can be parsed only once.
-   * @throws (rejects) BodyAlreadyReadError at a second call; WEIR_MULTIPART_INVALID (400) when there is no valid form
+   * Reads a whole multipart/form-data body into memory. It can be called only once, because the body's stream cannot be rewound.
+   * @throws (rejects) BodyAlreadyReadError for a second call; WEIR_MULTIPART_INVALID (400) when the body is not a valid form
    */
   bodyFile(): Promise<MultipartFormData> {
     return neverUnhandled(this.#readFile())
@@ -340,14 +344,14 @@ export class HttpRequest {
   }
 
   /**
-   * Hands the fields and files of a multipart/form-data body to callbacks as they arrive: constant memory, whatever the size. The socket
-   * is not read further while a callback's promise is pending or a file's stream is full.
+   * Passes the fields and files of a multipart/form-data body to callbacks as they arrive, in constant memory. The server stops reading
+   * the socket while a callback's promise is pending or a file's stream is full.
    *
-   * Whatever happens the call settles, and the handler can still answer.
+   * The promise always settles, and the handler can still send a response.
    *
-   * @returns true when the form was read to its end; false when the body is no valid multipart/form-data
-   * @throws (rejects) PayloadTooLargeError (413) for a limit that was crossed, what a callback threw, or that the client has left. The
-   *   stream of a file that is cut short errors: it never ends as if it were whole
+   * @returns true when the form was read to its end; false when the body is not valid multipart/form-data
+   * @throws (rejects) PayloadTooLargeError (413) when a limit is exceeded, the error that a callback threw, or the reason why the client
+   *   is gone. The stream of a truncated file emits an error; it never ends as if the file were complete
    */
   bodyMultipartStream(options: MultipartStreamOptions): Promise<boolean> {
     return neverUnhandled(this.#streamForm(options))
@@ -364,23 +368,23 @@ export class HttpRequest {
     )
   }
 
-  /** Reads the whole body of a streaming route, after which the members that need it answer. On other routes it is there already. */
+  /** Reads the whole body of a streaming route, so that `body`, `bodyMap` and the like can be used. On other routes it does nothing. */
   bufferBody(): Promise<void> {
     return neverUnhandled(this.#body.collect('bufferBody()'))
   }
 
   /**
-   * The raw body as it arrives, with back-pressure down to the socket. It errors when the client leaves, is too slow or sends too
-   * much: a body that was cut short never ends as if it were whole.
-   * @throws BodyAlreadyReadError when the stream was taken before
+   * The raw body as a stream, with back-pressure down to the socket. It emits an error when the client disconnects, is too slow or sends
+   * too much: a truncated body never ends as if it were complete.
+   * @throws BodyAlreadyReadError when the body is already being read
    */
   bodyStream(): Readable {
     return streamOf(this.#body, 'bodyStream()')
   }
 
   /**
-   * Aborts when the client goes away, or when the server gives up on the request. A client that only ends its sending side is taken
-   * for gone as well: the two cannot be told apart before something is written.
+   * Aborts when the client disconnects, or when the server gives up on the request. A client that only half-closes its side counts as
+   * disconnected: the two cannot be told apart until something is written.
    */
   get signal(): AbortSignal {
     if (this.#abort === null) {
@@ -395,34 +399,28 @@ export class HttpRequest {
     try {
       return error === this.#abortReason || (error instanceof Error && error.name === 'AbortError')
     } catch {
-      return false // what was thrown throws in turn when it is looked at
+      return false // the thrown object has a getter or proxy that throws
     }
   }
 
   /**
-   * A Web `Request` with a copy of everything, for code that is written against the Fetch API. On a streaming route its body is the stream,
-   * which is taken by that. Fetch knows no body with GET and HEAD: one that came is left out, with Content-Length and Transfer-Encoding.
+   * A Web `Request`, for code that is written against the Fetch API. It may be kept; only a body that streams is gone when the request has
+   * expired. Its signal is made, and its body is taken, when they are read. Fields of the connection (Connection, Expect, Transfer-Encoding
+   * and so on) are left out. Fetch knows no body with GET and HEAD: one that came is left out, with its Content-Length.
+   * @throws WEIR_HOST_SYNTAX for a host that no URL can have; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
    */
   toWeb(): Request {
-    const target = this.url === '*' ? '/' : this.url
     const client = this.#connection.forwarding?.clientOf(this.#head, this.#connection)
-    const url = `${originOf(client?.host ?? this.#head.host, (client ?? this.#connection).isSecure)}${target}`
-    if (!URL.canParse(url)) throw new WeirError('WEIR_HOST_SYNTAX')
-    if (/^(?:TRACE|TRACK|CONNECT)$/i.test(this.method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'fetch has no such method')
-    const init: RequestInit = { method: this.method, headers: [...this.headers], signal: this.signal }
-    if (this.method === 'GET' || this.method === 'HEAD') {
-      // Fetch has no body here. Where one came, what said how long it is would not be true of the copy, and fetch would refuse to send it.
-      if (this.#head.contentLength !== 0)
-        init.headers = [...this.headers].filter(([name]) => !/^(?:content-length|transfer-encoding)$/i.test(name))
-      return new Request(url, init)
-    }
-    if (this.#body.isWhole) return new Request(url, { ...init, body: this.bodyBytes })
-    // `duplex` is in the Fetch standard and in Node, but not in the types.
-    return new Request(url, { ...init, body: Readable.toWeb(this.bodyStream()), duplex: 'half' } as RequestInit)
+    const origin = originOf(client?.host ?? this.#head.host, (client ?? this.#connection).isSecure)
+    const web = new WebRequest(this.#head, origin, this.#given, this)
+    this.#webs ??= []
+    this.#webs.push(web)
+    if (this.#abortReason !== null) web.abort(this.#abortReason)
+    return web.request
   }
 
   /**
-   * A request has no JSON form: `{}` in a response would help nobody, and all of it would be too much.
+   * Always throws: a request has no JSON form. `{}` would be useless in a response, and the whole request would reveal too much.
    * @throws WEIR_RESULT_UNSENDABLE
    */
   toJSON(): never {
@@ -433,16 +431,17 @@ export class HttpRequest {
     if (this.#abortReason !== null) return
     this.#abortReason = reason
     if (this.#abort !== null) abortQuietly(this.#abort, reason)
+    if (this.#webs !== null) for (const web of this.#webs) web.abort(reason)
   }
 }
 
-/** @internal The protocols that a client asks to go on with; see `HttpRequest.upgrade`. */
+/** @internal The protocols that a client wants to switch to. See `HttpRequest.upgrade`. */
 export function upgradeOf(head: Head): string | null {
   const { upgrade, contentLength, method } = head
   return upgrade && contentLength === 0 && method !== 'HEAD' ? head.get('upgrade')!.toLowerCase() : null
 }
 
-/** What a client does must not end a program whose handler looks at the promise later, or never. */
+/** A client must not be able to end the process by making a promise reject that the handler awaits later, or never. */
 function neverUnhandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {})
   return promise

@@ -58,7 +58,7 @@ async function hasSettled(promise: Promise<unknown>): Promise<boolean> {
   return settled
 }
 
-test('bytes are written one buffer after the other, each at its place', async (t) => {
+test('bytes are written one buffer after the other, each at its position', async (t) => {
   const { writer, writes } = fakeDisk(t)
   give(writer, 256, 'a')
   give(writer, 100, 'b')
@@ -78,7 +78,7 @@ test('bytes are written one buffer after the other, each at its place', async (t
   assert.equal(writer.size, 356 * KIB)
 })
 
-test('a source is stopped while two full buffers wait, and called when one is written', (t) => {
+test('a source is stopped while two full buffers wait, and resumed when one is written', (t) => {
   const { writer, writes, rooms } = fakeDisk(t)
   assert.equal(give(writer, 256), true)
   assert.equal(give(writer, 255), true)
@@ -89,7 +89,7 @@ test('a source is stopped while two full buffers wait, and called when one is wr
   assert.equal(give(writer, 1), true)
 })
 
-test('what the disk takes in pieces is written to its end', async (t) => {
+test('a buffer that the disk accepts in pieces is written to its end', async (t) => {
   const { writer, writes } = fakeDisk(t)
   give(writer, 10)
   writer.end()
@@ -107,16 +107,16 @@ test('what the disk takes in pieces is written to its end', async (t) => {
   )
 })
 
-test('a disk that takes nothing more without an error is a failure, not a short file', async (t) => {
+test('a disk that accepts nothing more without an error is a failure, not a short file', async (t) => {
   const { writer, writes } = fakeDisk(t)
   give(writer, 10)
   writer.end()
   writes[0]!.answer(null, 1_000)
   writes[1]!.answer(null, 0)
-  await assert.rejects(writer.done, /takes no more/)
+  await assert.rejects(writer.done, /accepts no more/)
 })
 
-test('a failure is reported only when nothing is being written any more: then the file may be closed', async (t) => {
+test('a failure is reported only when no write is pending: then the file may be closed', async (t) => {
   const { writer, writes, rooms } = fakeDisk(t)
   const error = new Error('the client left')
   give(writer, 300)
@@ -127,7 +127,7 @@ test('a failure is reported only when nothing is being written any more: then th
   assert.deepEqual([writes.length, writer.hasFailed, rooms() > 0], [1, true, true])
 })
 
-test('the first failure counts, and what comes after it is dropped', async (t) => {
+test('the first failure wins, and later bytes are discarded', async (t) => {
   const { writer, writes } = fakeDisk(t)
   const error = new Error('the disk')
   give(writer, 512)

@@ -1,7 +1,7 @@
-// Bytes on their way to a file: gathered into a few large buffers, which are written one after the other.
+// Writes bytes to a file: it gathers them in a few large buffers, which are written one after the other.
 //
-// A small pool of 256 KiB buffers and plain positioned writes cost a third of what a `Writable` for each file does. When all
-// buffers are full the source is told to stop; nothing else bounds the memory, and nothing else has to.
+// A small pool of 256 KiB buffers and plain positioned writes cost a third of a `Writable` for each file. When all buffers are full, the
+// source is stopped. This is the only bound on the memory, and it is sufficient.
 
 import { Buffer } from 'node:buffer'
 import type { Hash } from 'node:crypto'
@@ -10,15 +10,18 @@ import type { FileHandle } from 'node:fs/promises'
 
 import type { BodySink } from '../body/body.ts'
 
-/** As large as the receive buffer of net/shared-read.ts, so that there is about one write for a read: at half or twice the size 1 GiB takes a quarter more CPU. */
+/**
+ * As large as the receive buffer of net/transport/shared-read.ts, so that there is about one write per read. At half or twice the size, 1
+ * GiB takes a quarter more CPU.
+ */
 export const BUFFER_BYTES = 256 * 1024
 /** One is filled while another is written. */
 const BUFFERS = 2
-/** Buffers that were let go of, for the next upload. */
+/** Buffers that the next upload can reuse. */
 const spare: Buffer[] = []
 const MAX_SPARE = 8
 
-/** Looks at every byte before it is written; what it throws ends the write. */
+/** Checks every byte before it is written. If it throws, the write fails. */
 export interface ByteInspector {
   look(bytes: Buffer): void
   end(): void
@@ -31,7 +34,7 @@ export class DiskWriter implements BodySink {
   readonly #hash: Hash | null
   #filling: Buffer
   #filled = 0
-  /** Full buffers that wait to be written, the first one being written. */
+  /** Full buffers that wait to be written. The first one is being written. */
   readonly #full: Buffer[] = []
   #position = 0
   #size = 0
@@ -40,7 +43,7 @@ export class DiskWriter implements BodySink {
   #isDone = false
   #resolve!: () => void
   #reject!: (error: Error) => void
-  /** Resolves when everything has been written, rejects with the first thing that failed; in both cases nothing is being written any more. */
+  /** Resolves when everything has been written, rejects with the first failure. In both cases no write is pending any more. */
   readonly done: Promise<void>
   #error: Error | null = null
 
@@ -57,17 +60,17 @@ export class DiskWriter implements BodySink {
     this.done.catch(() => {})
   }
 
-  /** Bytes taken so far. */
+  /** Bytes received so far. */
   get size(): number {
     return this.#size
   }
 
-  /** Whether what still comes is dropped. */
+  /** Whether further bytes are discarded. */
   get hasFailed(): boolean {
     return this.#error !== null
   }
 
-  /** Digest of everything, in hexadecimal digits; once, after `done`. */
+  /** Digest of all bytes, in hexadecimal. To be called once, after `done`. */
   digest(): string | null {
     return this.#hash === null ? null : this.#hash.digest('hex')
   }
@@ -111,7 +114,7 @@ export class DiskWriter implements BodySink {
     this.#settle()
   }
 
-  /** The buffer that was filled waits to be written; a chunk larger than the room is taken all the same. */
+  /** Queues the full buffer for writing. A chunk larger than the remaining room is accepted all the same. */
   #turnOver(): void {
     this.#full.push(this.#filling)
     this.#filling = takeBuffer()
@@ -137,7 +140,7 @@ export class DiskWriter implements BodySink {
       }
       this.#isWriting = false
       if (error !== null) this.#error ??= error
-      else if (from + written < length) this.#error ??= new Error('the disk takes no more')
+      else if (from + written < length) this.#error ??= new Error('the disk accepts no more bytes')
       if (buffer === this.#full[0]) {
         this.#full.shift()
         giveBack(buffer)
@@ -150,7 +153,7 @@ export class DiskWriter implements BodySink {
     })
   }
 
-  /** Ends once nothing is being written: only then may the file be closed or removed. */
+  /** Ends when no write is pending: only then may the file be closed or removed. */
   #settle(): void {
     if (this.#isDone || this.#isWriting || !(this.#hasEnded || this.#error !== null)) return
     this.#isDone = true

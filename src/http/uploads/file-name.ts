@@ -1,19 +1,19 @@
-// File names that came from a client, made fit for a file system.
+// Makes file names from a client safe for a file system.
 
 import { Buffer } from 'node:buffer'
 
-/** What Windows, macOS or Linux refuse or read in a way of their own, controls, bidirectional overrides and halves of surrogate pairs included. */
+/** Characters that Windows, macOS or Linux refuse or treat specially, with controls, bidirectional overrides and lone surrogates. */
 const REFUSED = /[\u0000-\u001f\u007f-\u009f<>:"|?*\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Cs}]/gu
-/** Names of devices, which Windows opens instead of a file, whatever the extension. */
+/** Device names: Windows opens the device instead of a file, whatever the extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(?:\.|$)/i
 const EDGE = /[\s.]/
-/** The shortest limit among common file systems, in bytes; some room is left for a suffix. */
+/** The smallest limit of common file systems, in bytes, with some room for a suffix. */
 const MAX_BYTES = 255 - 32
 
 /**
- * The last segment of a client's file name, with what file systems refuse replaced by `_`: no separators, no controls, no device names,
- * no leading or trailing dots and blanks, at most 223 bytes of UTF-8 with the extension kept. `upload.bin` when nothing is left.
- * The result says nothing of what is in the file.
+ * Returns the last segment of a client's file name, with characters that file systems refuse replaced by `_`. The result has no separators,
+ * no control characters, no leading or trailing dots and blanks, is not a device name, and has at most 223 bytes of UTF-8, with the
+ * extension kept. When nothing is left, it is `fallback`, by default `upload.bin`. The name does not tell what is in the file.
  */
 export function safeFileName(fileName: string | null | undefined, fallback = 'upload.bin'): string {
   const whole = (fileName ?? '').normalize('NFC')
@@ -24,7 +24,7 @@ export function safeFileName(fileName: string | null | undefined, fallback = 'up
   return DEVICE.test(short) ? shorten(`_${short}`) : short
 }
 
-/** `report.pdf` with something unique before its extension. */
+/** Inserts `-suffix` before the extension: `report.pdf` becomes `report-suffix.pdf`. */
 export function withSuffix(name: string, suffix: string): string {
   const dot = name.lastIndexOf('.')
   return dot <= 0 ? `${name}-${suffix}` : `${name.slice(0, dot)}-${suffix}${name.slice(dot)}`
@@ -40,7 +40,7 @@ function shorten(name: string): string {
   return trimEdges(stem.toString('utf8', 0, end)) + extension
 }
 
-/** Without dots and blanks at both ends. A regular expression would take the square of their number. */
+/** Removes dots and blanks at both ends. A regular expression would take quadratic time. */
 function trimEdges(text: string): string {
   let start = 0
   let end = text.length

@@ -1,4 +1,4 @@
-// An upload becomes a file: under a temporary name while it comes, under its own when it is whole, and not at all when it is not.
+// Saves an upload as a file: under a temporary name while it arrives, under its final name when it is complete, otherwise not at all.
 
 import { AsyncResource } from 'node:async_hooks'
 import { Buffer } from 'node:buffer'
@@ -15,58 +15,62 @@ import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import { BUFFER_BYTES, type ByteInspector, DiskWriter } from './disk-writer.ts'
 import { safeFileName, withSuffix } from './file-name.ts'
 
-/** What may be saved, and how. */
+/** Options of `saveTo`: what may be saved, and how. */
 export interface SavePolicy {
-  /** Largest size in bytes; beyond it `PayloadTooLargeError`. Default: none beside those of the form. */
+  /** Largest size in bytes; when exceeded, `PayloadTooLargeError` (413). Default: no limit in addition to those of the form. */
   readonly maxBytes?: number
   /**
-   * Extensions that the client's file name may have, such as `.png` or `png`, whatever their case; an empty one is a name without. Default:
-   * any. A `fileName` of your own is not judged.
+   * Extensions that the client's file name may have, such as `.png` or `png`, case-insensitive. An empty string allows names without an
+   * extension. Default: any. Your own `fileName` is not checked.
    */
   readonly extensions?: readonly string[]
-  /** First bytes that are allowed, such as `[[0x89, 0x50, 0x4e, 0x47]]`, or a function that judges the first 64 bytes. Default: any. */
+  /**
+   * Byte sequences with which the file may begin, such as `[[0x89, 0x50, 0x4e, 0x47]]`, or a function that returns whether the first 64
+   * bytes (fewer for a shorter file) are allowed. Default: any.
+   */
   readonly magic?: readonly (readonly number[] | Uint8Array)[] | ((first: Uint8Array) => boolean)
   /** Hash to compute while writing, such as `sha256`. Default: none. */
   readonly hash?: string
-  /** Name to save under, in place of the client's; made safe all the same. */
+  /** Name to save under, in place of the client's. It is passed through `safeFileName` as well. */
   readonly fileName?: string
   /**
-   * Called with the bytes that have come so far, each time more have come and fit `maxBytes`; never for an empty file. What it throws ends the
-   * save. Nothing waits for a promise that it returns.
+   * Called with the number of bytes received so far, each time more bytes have arrived within `maxBytes`; never for an empty file. If it
+   * throws, the save fails. A returned promise is not awaited.
    */
   readonly onProgress?: (bytes: number) => void
-  /** Permissions of the new file, before the process's umask. Default 0o666, as everywhere. */
+  /** Permissions of the new file, before the process's umask. Default `0o666`, as in Node. */
   readonly mode?: number
-  /** Whether the bytes must be on the disk, not only with the system, before the file gets its name. Default false. */
+  /** Whether to flush the bytes to the disk (fsync) before the file gets its final name. Default `false`. */
   readonly sync?: boolean
 }
 
-/** A file that was saved. */
+/** A saved file. */
 export interface SavedFile {
-  /** Where it is. */
+  /** Path of the file: the directory and `fileName`. */
   readonly path: string
-  /** The name that it got in its directory. */
+  /** Its name in the directory. */
   readonly fileName: string
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number
-  /** Digest in hexadecimal digits; null unless the policy asked for one. */
+  /** Digest in hexadecimal; null unless `hash` was set. */
   readonly hash: string | null
 }
 
 const OPTION_NAMES = namesOf<SavePolicy>()(['maxBytes', 'extensions', 'magic', 'hash', 'fileName', 'onProgress', 'mode', 'sync'])
-/** Enough to tell any common kind of file. */
+/** Enough to recognise any common file type. */
 const MAGIC_BYTES = 64
 
 /**
- * Saves an upload in `directory`, which must exist: under a temporary name while it comes, under `safeFileName` of the client's name when it
- * is whole. Nothing is ever overwritten; when the name is taken, something unique goes before the extension.
+ * Saves an upload in `directory`, which must exist. While the upload arrives, it has a temporary name; when it is complete, it gets the
+ * name that `safeFileName` makes of the client's file name. An existing file is never overwritten: if the name is taken, a unique suffix is
+ * added before the extension.
  *
- * Whatever goes wrong (the client leaves, a limit, a full disk), the temporary file is closed and removed before the promise rejects.
+ * When the save fails (the client disconnects, a limit, a full disk), the temporary file is closed and removed before the promise rejects.
  *
- * @param info of the file: its `fileName` is the client's word
- * @param content bytes, or the stream that `onFile` was given
- * @throws FileRefusedError (415), PayloadTooLargeError (413), BodyAlreadyReadError for a stream that has another reader, what the stream fails
- *   with, what the system says (`ENOSPC`, `EACCES`), WEIR_OPTION_INVALID for a policy that there is not, and for content that is neither
+ * @param info what the client sent about the file; only its `fileName` is used
+ * @param content bytes, or the stream passed to `onFile`
+ * @throws (rejects) FileRefusedError (415), PayloadTooLargeError (413), BodyAlreadyReadError for a stream that has another reader, the
+ *   error of the stream or of the system (`ENOSPC`, `EACCES`), WEIR_OPTION_INVALID for an invalid policy, and for content that is neither
  *   bytes nor a Readable
  */
 export function saveTo(
@@ -76,7 +80,7 @@ export function saveTo(
   policy: SavePolicy = {},
 ): Promise<SavedFile> {
   const saving = save(directory, info, content, policy)
-  // A client that leaves must not end a program whose onFile looks at the promise later, or throws before it does.
+  // A client that disconnects must not end a program whose onFile awaits the promise later, or throws before it does.
   if (content instanceof PartStream) saving.catch(() => {})
   return saving
 }
@@ -101,10 +105,15 @@ async function save(
     if (!(content instanceof Uint8Array || isReadable(content)))
       throw invalid('saveTo()', `content is bytes or a Readable, not ${kindOf(content)}`)
     reserve(content)
+    checkInfo(info)
     const clientName = safeFileName(info.fileName)
     if (extensions !== null) checkExtension(clientName, extensions)
     const name = policy.fileName === undefined ? clientName : safeFileName(policy.fileName)
-    handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666)
+    handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666).catch(
+      (error: unknown) => {
+        throw namingDirectory(error, directory)
+      },
+    )
     const inspector = new Inspector(maxBytes, policy.magic, policy.onProgress === undefined ? null : AsyncResource.bind(policy.onProgress))
     const saved = await write(handle, content, hash, inspector)
     if (sync) await handle.sync()
@@ -121,7 +130,22 @@ async function save(
   }
 }
 
-/** Can be read, and closed when something goes wrong. */
+/** The name of a temporary file that nobody has chosen does not show that its directory is missing. The code stays the system's. */
+function namingDirectory(error: unknown, directory: string): unknown {
+  if (!(error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))) return error
+  const message = `saveTo(): ${directory} is not an existing directory; create it before you save files in it (${error.code})`
+  return Object.assign(new Error(message, { cause: error }), error)
+}
+
+/** A file of the Web has a `name` instead, and every upload would be saved as `upload.bin`. @throws WEIR_OPTION_INVALID */
+function checkInfo(info: { readonly fileName: string | null }): void {
+  const given: unknown = info
+  if (typeof given !== 'object' || given === null) throw invalid('saveTo()', `info is an object with a fileName, not ${kindOf(given)}`)
+  if (info.fileName !== null && typeof info.fileName !== 'string')
+    throw invalid('saveTo()', `info.fileName is ${shown(info.fileName)}, not a string or null`)
+}
+
+/** Whether it can be read, and closed when something goes wrong. */
 function isReadable(content: unknown): content is Readable {
   return (
     typeof content === 'object' &&
@@ -134,8 +158,8 @@ function isReadable(content: unknown): content is Readable {
 }
 
 /**
- * Makes sure that all of it is still to come: else what is left would pass for the whole. An uploaded file is reserved immediately, before the
- * first wait, so that it is not skipped when `onFile` returns without waiting for its file to be saved.
+ * Makes sure that nothing of it was read yet: otherwise the rest would be saved as if it were the whole file. An uploaded file is reserved
+ * before the first `await`, so that it is not skipped when `onFile` returns without waiting for the save.
  * @throws BodyAlreadyReadError
  */
 function reserve(content: Readable | Uint8Array): void {
@@ -147,28 +171,28 @@ function refuseIf(reason: string | null): void {
   if (reason !== null) throw new BodyAlreadyReadError('saveTo()', reason)
 }
 
-/** As `extname` gives them, in lower case. @throws WEIR_OPTION_INVALID for what no name could end in */
+/** Extensions as `extname` returns them, in lower case. @throws WEIR_OPTION_INVALID for one that no name can have */
 function extensionsOf(given: readonly string[]): readonly string[] {
   return listOf<unknown>('saveTo()', 'extensions', given).map((one) => {
     if (typeof one !== 'string' || !/^(?:\.?[^./\\]+)?$/.test(one))
-      throw invalid('saveTo()', `extensions: ${JSON.stringify(one)} is not what stands behind the last dot of a name: .png`)
+      throw invalid('saveTo()', `extensions: ${JSON.stringify(one)} is not an extension, such as .png`)
     return `${one === '' || one.startsWith('.') ? '' : '.'}${one.toLowerCase()}`
   })
 }
 
-/** @throws WEIR_OPTION_INVALID for one that the system does not know */
+/** @throws WEIR_OPTION_INVALID for an algorithm that the system does not have */
 function hashOf(algorithm: string): Hash {
   try {
     return process.getBuiltinModule('node:crypto').createHash(algorithm)
   } catch {
-    throw invalid('saveTo()', `hash is ${shown(algorithm)}, which this system does not know`)
+    throw invalid('saveTo()', `hash is ${shown(algorithm)}, which this system does not support`)
   }
 }
 
 function checkMagic(magic: SavePolicy['magic']): void {
   if (magic === undefined || typeof magic === 'function') return
   for (const known of listOf<unknown>('saveTo()', 'magic', magic))
-    if (!Array.isArray(known) && !(known instanceof Uint8Array)) throw invalid('saveTo()', `magic: ${shown(known)} is no list of bytes`)
+    if (!Array.isArray(known) && !(known instanceof Uint8Array)) throw invalid('saveTo()', `magic: ${shown(known)} is not a list of bytes`)
 }
 
 function checkExtension(name: string, extensions: readonly string[]): void {
@@ -186,8 +210,8 @@ async function write(
   let onRoom = (): void => {}
   const writer = new DiskWriter(handle, hash, inspector, () => onRoom())
   if (content instanceof PartStream) {
-    // Meanwhile it may have broken off, or somebody else may have begun to read it.
-    if (content.destroyed && !content.readableDidRead) writer.fail(content.errored ?? new Error('the upload broke off'))
+    // Meanwhile the upload may have been aborted, or something else may have started to read it.
+    if (content.destroyed && !content.readableDidRead) writer.fail(content.errored ?? new Error('the upload was aborted'))
     else {
       const reason = content.divert(writer)
       if (reason !== null) writer.fail(new BodyAlreadyReadError('saveTo()', reason))
@@ -210,7 +234,7 @@ async function write(
   return { size: writer.size, hash: writer.digest() }
 }
 
-/** Between two pieces the writer is waited for: it takes all that it is given at once, and would copy a large file whole. */
+/** Splits the content, so that the caller can wait for the writer between two pieces: it would copy a large file as a whole. */
 async function* piecesOf(content: Readable | Uint8Array): AsyncGenerator<Buffer> {
   for await (const chunk of content instanceof Uint8Array ? [content] : content) {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
@@ -218,7 +242,7 @@ async function* piecesOf(content: Readable | Uint8Array): AsyncGenerator<Buffer>
   }
 }
 
-/** Holds the bytes against the policy before they are written. */
+/** Checks the bytes against the policy before they are written. */
 class Inspector implements ByteInspector {
   readonly #maxBytes: number
   readonly #magic: SavePolicy['magic']
@@ -242,7 +266,7 @@ class Inspector implements ByteInspector {
     if (this.#first.length === MAGIC_BYTES) this.end()
   }
 
-  /** The first bytes are known. */
+  /** The first bytes have arrived, or the file is shorter than that. */
   end(): void {
     const first = this.#first
     const magic = this.#magic
@@ -256,14 +280,14 @@ class Inspector implements ByteInspector {
   }
 }
 
-/** Moves a whole file to its name, or to one beside it that is free. @returns the name */
+/** Gives a complete file its name, or one with a suffix that is free. @returns the name */
 async function giveName(temporary: string, directory: string, name: string): Promise<string> {
   for (let fileName = name; ; fileName = withSuffix(name, randomHex(6))) {
     if (await claim(temporary, join(directory, fileName))) return fileName
   }
 }
 
-/** `link` fails where the name is taken, which `rename` would overwrite. */
+/** `link` fails when the name is taken; `rename` would overwrite that file. */
 async function claim(temporary: string, path: string): Promise<boolean> {
   try {
     await link(temporary, path)
@@ -273,11 +297,11 @@ async function claim(temporary: string, path: string): Promise<boolean> {
     if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error
     return claimWithoutLinks(temporary, path)
   }
-  await unlink(temporary).catch(() => {}) // a directory that only grows keeps both names
+  await unlink(temporary).catch(() => {}) // a directory that does not allow removal keeps both names
   return true
 }
 
-/** File systems without hard links: the name is claimed by an empty file, which the whole one then replaces. */
+/** For file systems without hard links: an empty file claims the name, and the complete file then replaces it. */
 async function claimWithoutLinks(temporary: string, path: string): Promise<boolean> {
   try {
     await (await open(path, 'wx')).close()
@@ -294,7 +318,7 @@ async function claimWithoutLinks(temporary: string, path: string): Promise<boole
   return true
 }
 
-/** Two digits for each byte. Not imported above: loading it takes longer than all of this library does to start listening. */
+/** Two digits per byte. `node:crypto` is not imported above because loading it takes longer than starting a whole server. */
 function randomHex(bytes: number): string {
   return process.getBuiltinModule('node:crypto').randomBytes(bytes).toString('hex')
 }

@@ -196,6 +196,6 @@ function describeUnchanged(session: HttpSession, response: OutgoingResponse): vo
 }
 
 function defaultTypes(): (contentType: string) => boolean {
-  const compressible = requireOptionalPackage<(contentType: string) => boolean | undefined>('compressible')
+  const compressible = requireOptionalPackage<(contentType: string) => boolean | undefined>('compressible', 'negotiator compressible')
   return (contentType) => !/^text\/event-stream\b/i.test(contentType) && compressible(contentType) === true
 }

@@ -56,8 +56,12 @@ export function cors(options: CorsOptions = {}): Module {
   return {
     name: 'cors',
     install(host) {
-      host.use((session, next) => (isPreflight(session) ? policy.answerPreflight(session) : next()))
-      host.beforeSend((session, response) => policy.describe(session, response))
+      host.use({
+        name: 'cors',
+        // No route answers a preflight, and it has no credentials: it is answered before the gates that are added later.
+        gate: (session) => (isPreflight(session) ? policy.answerPreflight(session) : undefined),
+        beforeSend: (session, response) => policy.describe(session, response),
+      })
     },
   }
 }

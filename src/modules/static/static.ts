@@ -112,7 +112,11 @@ export function staticFiles(options: StaticOptions): Module {
   const files = new StaticFiles(options)
   return {
     name: `static ${files.prefix} ${files.root.path}`,
-    install: (host) => void host.use((session, next) => files.answer(session, next)),
+    install(host) {
+      // It answers requests without a route, and those are the server's.
+      if (host.prefix !== '') throw invalid('static', `it is installed on a server, with the option prefix, not on group ${host.prefix}`)
+      host.use((session, next) => files.answer(session, next))
+    },
   }
 }
 

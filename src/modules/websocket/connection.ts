@@ -49,7 +49,7 @@ export interface ConnectionHost<Args> {
   readonly pingInterval: number | null
   readonly connections: Set<WebSocketConnection<Args>>
   readonly rooms: Rooms<WebSocketConnection<Args>>
-  report(error: unknown): void
+  report(error: unknown, requestId: string): void
   forget(connection: WebSocketConnection<Args>): void
 }
 
@@ -310,7 +310,7 @@ export class WebSocketConnection<Args = unknown> {
   }
 
   #fail(error: unknown): void {
-    this.#host.report(error)
+    this.#host.report(error, this.session.requestId)
     this.close(INTERNAL_ERROR, 'a handler failed')
   }
 

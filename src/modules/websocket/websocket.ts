@@ -172,8 +172,8 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
     return broadcast(this, room, data, null)
   }
 
-  report(error: unknown): void {
-    this.#host?.logger?.error(`weir: ${this.name} failed`, error)
+  report(error: unknown, requestId: string): void {
+    this.#host?.logger?.error(`weir: ${this.name} failed (request ${requestId})`, error)
   }
 
   forget(connection: WebSocketConnection<Args>): void {

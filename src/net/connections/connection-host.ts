@@ -3,6 +3,8 @@
 import type { Limits, Timeouts } from '../../base/limits.ts'
 import type { Application } from '../../http/application.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
+import type { Exchange } from '../../http/session.ts'
+import type { Observers } from '../observe/observers.ts'
 import type { Proxies } from '../proxies/proxies.ts'
 import type { Ticker } from '../time/ticker.ts'
 import type { OpenConnection } from './connections.ts'
@@ -12,6 +14,7 @@ export interface ConnectionHost {
   readonly timeouts: Timeouts
   readonly ticker: Ticker
   readonly application: Application
+  readonly observers: Observers
   readonly debug: boolean
   /** Whose word counts for a client's address; null: nobody's. */
   readonly proxies: Proxies | null
@@ -19,8 +22,12 @@ export interface ConnectionHost {
   endpointNames(): ReadonlySet<string> | null
   /** Whether the server is stopping. Responses then announce that the connection closes. */
   readonly isStopping: boolean
-  /** Reports that a request was refused before it reached the application, or that the engine itself failed. */
-  report(error: Error, connection: ConnectionInfo): void
+  /**
+   * Reports that a request was refused before it reached the application, or that the engine itself failed.
+   *
+   * @param exchange what was in progress
+   */
+  report(error: Error, connection: ConnectionInfo, exchange?: Exchange | null): void
   /** Reports that a connection could not be accepted (`EMFILE`). The next one may be. */
   reportAccept(error: Error): void
   /** The connection is gone, and so is its handler. May be called twice. */

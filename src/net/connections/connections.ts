@@ -1,6 +1,7 @@
 // The open connections of a server, from all listeners and for all protocols: how many there may be, and how they end.
 
-import { WeirError } from '../../base/errors.ts'
+import { LimitError, WeirError } from '../../base/errors.ts'
+import type { Observers, Stranger } from '../observe/observers.ts'
 
 /** The longest delay that Node's timers support. A longer one would fire immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -34,6 +35,7 @@ export function drainSoon(connection: OpenConnection): void {
 
 export class Connections {
   readonly #maximum: number | null
+  readonly #observers: Observers
   readonly #open = new Set<OpenConnection>()
   /** Open sockets. A connection may last longer than its socket while its handlers clean up. */
   #sockets = 0
@@ -49,15 +51,25 @@ export class Connections {
   }
 
   /** @param maximum of open sockets; null for no limit */
-  constructor(maximum: number | null) {
+  constructor(maximum: number | null, observers: Observers) {
     this.#maximum = maximum
+    this.#observers = observers
   }
 
   /** Counts a new socket, for which `release` must be called later. @returns false if there is no room; the socket is not counted then */
-  admit(): boolean {
-    if (this.#maximum !== null && this.#sockets >= this.#maximum) return false
+  admit(socket: Stranger): boolean {
+    if (this.#maximum !== null && this.#sockets >= this.#maximum) {
+      this.#refuse(this.#maximum, socket)
+      return false
+    }
     this.#sockets++
     return true
+  }
+
+  #refuse(maximum: number, socket: Stranger): void {
+    if (!this.#observers.hears('connection')) return
+    const error = new LimitError('WEIR_TOO_MANY_CONNECTIONS', 'maxConnections', maximum)
+    this.#observers.refused('connection', error, socket)
   }
 
   add(connection: OpenConnection): void {

@@ -54,7 +54,7 @@ export function peerAt(
 }
 
 /** Address of the client, as far as the connection knows it. @param socketAddress of the other end of the socket */
-export function clientAddressOf({ proxyHeader }: Peer, socketAddress: string): string {
+export function clientAddressOf({ proxyHeader }: Pick<Peer, 'proxyHeader'>, socketAddress: string): string {
   return proxyHeader === null || proxyHeader.isLocal ? socketAddress : (proxyHeader.address ?? UNKNOWN_ADDRESS)
 }
 

@@ -9,12 +9,13 @@ import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
-import { abortRequest, expireRequest, isEndedBy } from '../../http/request/request.ts'
+import { abortRequest, causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts'
 import type { Exchange } from '../../http/session.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Peer } from '../connections/peer.ts'
+import type { Recording } from '../observe/recording.ts'
 import type { Deadlines } from '../time/deadlines.ts'
 import { misdirection } from './misdirection.ts'
 
@@ -28,6 +29,8 @@ export interface RequestConnection extends ConnectionInfo {
 export interface AnswerUnderWay {
   /** Whether bytes of it may have reached the client. */
   readonly hasBegun: boolean
+  /** Bytes of the body that have been handed over. */
+  readonly bodyBytes: number
   /** Sends all of it. @throws what its source throws */
   send(): Promise<void>
   /** The client is gone. */
@@ -46,6 +49,10 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   protected answer: A | null = null
   /** The handler has been called, or somebody answers in its place. */
   protected isHandling = false
+  /** Gates have been called and have not settled. Nothing of the body is read. */
+  protected isGating = false
+  /** What observers will be told of the exchange; null if nobody is told, or all has been said. */
+  protected recording: Recording | null = null
   /** The client waits for `100 Continue`, which has not been sent. */
   protected owesContinue = false
 
@@ -59,11 +66,17 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
 
   /** Whether nothing that is sent reaches the client any more: it has left, or is being cut off. */
   abstract get isGone(): boolean
+  /** Bytes of the body that have been received. */
+  protected abstract get receivedBytes(): number
   /** A reader of the body wants more. */
   protected abstract demand(): void
   protected abstract sendContinue(): void
   /** What has not arrived of the request is not waited for any more. HTTP/1.1 reads nothing after it. */
   protected abstract stopWaiting(): void
+  /** Nothing of the body, if there is one, is read for now. */
+  protected abstract holdBody(): void
+  /** The gates have settled later. @param isWanted whether the body is going to be read; otherwise it is discarded after the response */
+  protected abstract releaseBody(isWanted: boolean): void
   protected abstract send(response: OutgoingResponse): void
   /** All of a streamed answer has been handed over, or its client has left. */
   protected abstract endAnswer(answer: A): void
@@ -78,7 +91,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
 
   /** The head says what is wanted. */
   protected open(head: Head): void {
-    const { application, limits } = this.host
+    const { application, limits, observers } = this.host
     const match = application.match(head, this.connection.peer.endpointName)
     const limit = bodyLimit(match, limits)
     const streams = streamsBody(head, match, limit)
@@ -86,14 +99,68 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.owesContinue = head.expectsContinue
     this.deadlines.startRequest(match.route)
     this.body = bodyFor(head, match, streams ? this.#demander() : null)
-    this.exchange = application.open(head, this.body, this.connection, match)
+    const exchange = application.open(head, this.body, this.connection, match)
+    this.exchange = exchange
+    if (observers.hears('request')) this.recording = observers.begin(exchange, this.connection)
     const misdirected = misdirection(head, this.connection)
     if (misdirected !== null) {
       this.stopWaiting()
       this.refuse(misdirected)
-    } else if (isTooLarge(head, limit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
+      return
+    }
+    const held = application.gate(this.exchange, this.body)
+    if (held === null) this.#admit(head, streams)
+    else this.#hold(this.exchange, held, head, streams)
+  }
+
+  /** The gates have let the request pass. */
+  #admit(head: Head, streams: boolean): void {
+    const { bodyLimit } = this
+    if (isTooLarge(head, bodyLimit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit, head.contentLength))
     else if (streams) this.handle()
     else if (this.owesContinue) this.sendContinue()
+  }
+
+  /** A gate has answered, or takes its time. */
+  #hold(exchange: Exchange, held: OutgoingResponse | Promise<OutgoingResponse | null>, head: Head, streams: boolean): void {
+    this.holdBody()
+    if (held instanceof OutgoingResponse) {
+      this.#answerFromGate(exchange, held)
+      return
+    }
+    this.isGating = true
+    held.then(
+      (response) => {
+        try {
+          this.#leaveGates(exchange, response, head, streams)
+        } catch (error) {
+          this.crash(error as Error)
+        }
+      },
+      (error: Error) => this.crash(error),
+    )
+  }
+
+  /** @param response null: the request may pass */
+  #leaveGates(exchange: Exchange, response: OutgoingResponse | null, head: Head, streams: boolean): void {
+    if (exchange !== this.exchange || !this.isGating) return // too late: it has been answered for
+    this.isGating = false
+    if (response !== null) {
+      if (!this.isGone) this.releaseBody(false)
+      this.#answerFromGate(exchange, response)
+    } else if (this.isGone) this.expire()
+    else {
+      this.#admit(head, streams)
+      if (head.contentLength === 0) this.handle()
+      else this.releaseBody(true)
+    }
+    this.proceed()
+  }
+
+  #answerFromGate(exchange: Exchange, response: OutgoingResponse): void {
+    this.isHandling = true
+    this.body?.fail(new WeirError('WEIR_BODY_IN_GATE'))
+    this.#respond(exchange, response)
   }
 
   /** A method of its own, as `#settleLater` is: where a function is made, V8 makes room for what it uses in every call, whether it is made or not. */
@@ -128,6 +195,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   }
 
   #answerInstead(exchange: Exchange, error: Error): void {
+    this.isGating = false
     this.isHandling = true
     this.#settle(exchange, this.host.application.refuse(exchange, error))
   }
@@ -191,6 +259,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     if (this.exchange !== null) expireRequest(this.exchange.request, this.host.debug)
     this.exchange = null
     this.body = null
+    this.isGating = false
     this.isHandling = false
     if (this.isGone) this.forget()
   }
@@ -203,20 +272,49 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     if (this.exchange !== null) abortRequest(this.exchange.request, error)
   }
 
+  /** The exchange is cut off. */
+  cutOff(error: Error): void {
+    this.interrupt(error)
+    this.loseRecording(error)
+  }
+
+  /** The response is complete, or another one answers. @returns what observers have to be told, once the response has been sent */
+  protected takeRecording(bodyBytes: number): Recording | null {
+    const { recording } = this
+    if (recording === null) return null
+    this.recording = null
+    recording.bytesIn = this.receivedBytes
+    recording.bytesOut = bodyBytes
+    const failure = this.exchange?.failure ?? null
+    if (failure !== null) recording.answers(failure)
+    return recording
+  }
+
+  /** The exchange has ended before its response was complete. */
+  protected loseRecording(error: unknown): void {
+    const { recording, answer } = this
+    if (recording === null) return
+    recording.breakOff(error)
+    this.takeRecording(answer?.bodyBytes ?? 0)
+    this.host.observers.end(recording)
+  }
+
   /** Something that must not happen, or an answer that cannot be finished: the client sees a break, never a wrong answer. */
   crash(error: Error): void {
     // A source that stops because its client has left is no failure.
-    if (this.exchange === null || !isEndedBy(this.exchange.request, error)) this.host.report(error, this.connection)
+    const exchange = this.exchange
+    if (exchange === null || !isEndedBy(exchange.request, error)) this.host.report(error, this.connection, exchange)
+    this.loseRecording(exchange === null ? error : causeOf(exchange.request, error))
     this.breakOff(error)
   }
 
   /** Nothing more is received or sent: the end in order, or the client has left. Called once, when `isGone` is true. */
   leave(): void {
     // An error costs a connection more than its socket does, and most clients leave when nothing is under way.
-    if (this.exchange !== null) this.interrupt(new WeirError('WEIR_CLIENT_GONE'))
+    if (this.exchange !== null) this.cutOff(new WeirError('WEIR_CLIENT_GONE'))
     this.answer?.abandon()
-    // A handler may still be cleaning up behind a client that has left.
-    if (this.exchange === null || !this.isHandling) this.expire()
+    // A handler or a gate may still be cleaning up after a client that has left.
+    if (this.exchange === null || !(this.isHandling || this.isGating)) this.expire()
   }
 }
 

@@ -28,6 +28,8 @@ import type { ConnectionHost } from '../connections/connection-host.ts'
 import { connectionId, nextConnection } from '../connections/connection-id.ts'
 import { drainSoon } from '../connections/connections.ts'
 import { clientAddressOf, clientPortOf, isProxiedTls, type Peer, STRANGER, socketPeerOf } from '../connections/peer.ts'
+import { ConnectionRecords, type Sending } from '../observe/connection-records.ts'
+import type { Recording } from '../observe/recording.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
@@ -42,7 +44,7 @@ const MAX_WAITING_BYTES = 64 * 1024
 /** A smaller rest of a body is copied: memory of its own would cost more. */
 const KEPT_BYTES = 64 * 1024
 
-export class Http1Connection implements Http1RequestConnection, TransportOwner, Timed {
+export class Http1Connection implements Http1RequestConnection, TransportOwner, Timed, Sending {
   readonly host: ConnectionHost
   readonly peer: Peer
   readonly #transport: Transport
@@ -50,13 +52,16 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   readonly #deadlines: Deadlines
   readonly #outbox: Outbox
   readonly #exchange: ExchangeServer
-  readonly #number = nextConnection()
+  /** A number until somebody asks for the text. */
+  #id: number | string = nextConnection()
   /** Bytes that have been discarded since the last response. */
   #drained = 0
   /** `run` is on the stack: what it calls may call it again. */
   #isRunning = false
   /** The chunk being read, where it is ours to keep: bytes in it need no copy. */
   #ownChunk: Buffer | null = null
+  /** Made for the first record: most connections are not observed. */
+  #records: ConnectionRecords | null = null
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer = STRANGER) {
     this.host = host
@@ -99,7 +104,8 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   get connectionId(): string {
-    return connectionId(this.#number)
+    if (typeof this.#id === 'number') this.#id = connectionId(this.#id)
+    return this.#id
   }
 
   get isGone(): boolean {
@@ -112,6 +118,19 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
 
   get isIdle(): boolean {
     return this.#deadlines.phase === phase.IDLE && !this.isBusy && this.#transport.unsentBytes === 0
+  }
+
+  get hasSentAll(): boolean {
+    return this.#outbox.isEmpty && this.#transport.unsentBytes === 0 && !this.#transport.isDestroyed
+  }
+
+  get writesSoon(): boolean {
+    return !this.#outbox.isEmpty
+  }
+
+  get records(): ConnectionRecords {
+    this.#records ??= new ConnectionRecords(this.host.observers, this)
+    return this.#records
   }
 
   // What happens on the transport.
@@ -143,6 +162,8 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     const wasAborted = this.#wire.life === state.ABORTED
     this.host.ticker.delete(this)
     this.#wire.leave()
+    this.#recordCutHead(null)
+    this.#records?.close(null)
     this.#exchange.leave()
     // `stop` waits for a handler that is still cleaning up, unless the connection was aborted.
     if (wasAborted) this.host.forget(this)
@@ -172,6 +193,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#transport.keepsBytes = exchange.keepsBytes && wire.remainingBytes >= KEPT_BYTES
     this.#ownChunk = null
     this.#outbox.flushSoon()
+    this.#records?.settle()
     const hasEnough = wire.waitingBytes > MAX_WAITING_BYTES || this.#drained > this.host.limits.maxDrainSize
     const pauses = hasEnough || wire.reading === state.PAUSED
     if (pauses === this.#transport.isPaused) return
@@ -201,6 +223,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
         this.#wait()
         return false
       case CLOSED:
+        this.#recordCutHead(null)
         if (!wire.isBusy) this.#finish()
         return false
       case PAUSED:
@@ -242,11 +265,12 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   /** Another protocol takes over: earlier requests have been answered, and all that is left to do here is to wait for the end of the connection. */
-  handOver(takeOver: TakeOver): void {
+  handOver(takeOver: TakeOver, protocol: string, recording: Recording | null): void {
     this.#outbox.flush()
     const rest = this.#wire.switchProtocol()
     this.host.ticker.delete(this)
     const socket = new UpgradedSocket(this.#transport, this.#wire.peerEnded, () => this.onClose())
+    if (recording !== null) this.records.switchOver(recording, protocol, socket)
     // An async one may fail later.
     const taken = async (): Promise<void> => takeOver(socket, rest)
     taken().catch((error: Error) => this.#exchange.crash(error))
@@ -264,6 +288,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
 
   #checkTime(elapsedMs: number): void {
     if (this.#wire.isOver) return
+    this.#records?.settle()
     const unsent = this.#transport.unsentBytes
     const deadlines = this.#deadlines
     if (unsent > 0) deadlines.postponeEnd()
@@ -308,6 +333,17 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     const response = new OutgoingResponse().sendProblem(problemFor(error, this.host.debug))
     sendWhole(this.#wire, response, this.#outbox, this.host.ticker.dateLine, null)
     this.#wire.beginAnswer(true)
+    this.#recordHead(error, error.status, this.#wire.takeHeadExcerpt())
+  }
+
+  /** The connection ends in the middle of a head, perhaps. @param error null: the client has left */
+  #recordCutHead(error: Error | null): void {
+    const excerpt = this.#wire.takeHeadExcerpt()
+    if (excerpt !== null) this.#recordHead(error ?? new WeirError('WEIR_CLIENT_GONE'), null, excerpt)
+  }
+
+  #recordHead(error: Error, status: number | null, excerpt: Buffer | null): void {
+    if (this.host.observers.hears('head')) this.records.refuseHead(error, status, excerpt, this)
   }
 
   /**
@@ -334,8 +370,11 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     if (this.#wire.isOver) return
     // A reset would tell a client that has been sent everything, and is only slow to close, that something is missing.
     const hasAll = this.#wire.life === state.LINGERING && this.#transport.unsentBytes === 0
+    this.#records?.settle()
     this.#wire.abort()
-    this.#exchange.interrupt(error)
+    this.#recordCutHead(error)
+    this.#records?.close(error)
+    this.#exchange.cutOff(error)
     if (hasAll) this.#transport.destroy()
     else this.#transport.reset()
   }

@@ -14,11 +14,13 @@ import { CONTINUE } from '../../wire/http1/encode.ts'
 
 import type { OpenConnection } from '../connections/connections.ts'
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
+import type { ConnectionRecords } from '../observe/connection-records.ts'
+import type { Recording } from '../observe/recording.ts'
 import type { Deadlines } from '../time/deadlines.ts'
 import * as phase from '../time/deadlines.ts'
 import type { Outbox } from '../transport/outbox.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
-import { sendWhole } from './whole-answer.ts'
+import { NOT_WHOLE, sendWhole } from './whole-answer.ts'
 
 /** The connection, as its requests see it. */
 export interface Http1RequestConnection extends RequestConnection, OpenConnection {
@@ -26,7 +28,10 @@ export interface Http1RequestConnection extends RequestConnection, OpenConnectio
   run(): void
   /** The response has been handed over, and the request has expired. */
   endCycle(): void
-  handOver(takeOver: TakeOver): void
+  /** @param recording of the request that has switched to `protocol`; null if nobody is told */
+  handOver(takeOver: TakeOver, protocol: string, recording: Recording | null): void
+  /** What observers are told after a response has been handed over. */
+  readonly records: ConnectionRecords
 }
 
 export class ExchangeServer extends RequestCycle<Http1RequestConnection, StreamedAnswer> {
@@ -85,12 +90,12 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
   /** All of the request has been received. */
   complete(): void {
     this.body?.finish()
-    if (!this.isHandling) this.handle()
+    if (!this.isHandling && !this.isGating) this.handle()
   }
 
   /** The client has ended its side. */
   onEnd(): void {
-    if (this.isHandling) abortRequest(this.exchange!.request, new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
+    if (this.isHandling || this.isGating) abortRequest(this.exchange!.request, new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
   }
 
   protected override demand(): void {
@@ -109,19 +114,32 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
     this.#wire.refuse()
   }
 
+  protected override holdBody(): void {
+    if (this.body !== null) this.#wire.pauseBody()
+  }
+
+  /** What is not wanted stays paused until the response has been sent. */
+  protected override releaseBody(isWanted: boolean): void {
+    if (isWanted) this.#wire.resumeBody()
+  }
+
   // The answer.
 
   protected override send(response: OutgoingResponse): void {
     const wire = this.#wire
     const { debug, ticker } = this.host
     if (wire.keepsAlive && !this.#mayFollow(response)) wire.disableKeepAlive()
-    if (sendWhole(wire, response, this.#outbox, ticker.dateLine, debug ? this.body : null)) {
+    const bodyBytes = sendWhole(wire, response, this.#outbox, ticker.dateLine, debug ? this.body : null)
+    if (bodyBytes !== NOT_WHOLE) {
       wire.beginAnswer(true)
-      this.#end()
+      this.recording?.markFirstByte(response.statusCode)
+      this.#end(bodyBytes)
     } else if (response.content.kind === 'upgrade') {
+      const recording = this.takeRecording(0)
       this.expire()
-      this.connection.handOver(response.content.takeOver)
-    } else this.sendStream(new StreamedAnswer(wire, response, this.#outbox, ticker.dateLine))
+      const { takeOver, protocol } = response.content
+      this.connection.handOver(takeOver, protocol, recording)
+    } else this.sendStream(new StreamedAnswer(wire, response, this.#outbox, ticker.dateLine, this.recording))
   }
 
   /** Whether the server lets another request follow. */
@@ -142,18 +160,25 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
     this.answer?.onDrain()
   }
 
-  protected override endAnswer(): void {
+  protected override endAnswer(answer: StreamedAnswer): void {
     if (this.isGone) {
       this.expire()
       return
     }
     this.#wire.endAnswer()
-    this.#end()
+    this.recording?.markEnd()
+    this.#end(answer.bodyBytes)
     this.connection.run()
   }
 
-  /** The response has been handed over. */
-  #end(): void {
+  protected override get receivedBytes(): number {
+    return this.#wire.receivedBytes
+  }
+
+  /** The response has been handed over. @param bodyBytes of it */
+  #end(bodyBytes: number): void {
+    const recording = this.takeRecording(bodyBytes)
+    if (recording !== null) this.connection.records.handOver(recording)
     this.expire()
     this.answer = null
     this.connection.endCycle()

@@ -10,6 +10,7 @@ import * as state from '../../wire/http1/states.ts'
 import { DrainGate } from '../cycle/drain-gate.ts'
 import { type PumpTarget, pump } from '../cycle/pump.ts'
 import type { AnswerUnderWay } from '../cycle/request-cycle.ts'
+import type { Recording } from '../observe/recording.ts'
 import type { Outbox } from '../transport/outbox.ts'
 import { answerHead } from './answer-head.ts'
 
@@ -20,18 +21,21 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   readonly #response: OutgoingResponse
   readonly #outbox: Outbox
   readonly #dateLine: string
+  readonly #recording: Recording | null
   /** The length that the handler promised, -1 without a promise. */
   readonly #declared: number
   readonly #isChunked: boolean
   #source: SourceReader | null = null
   #quietMs = 0
+  #bodyBytes = 0
   readonly #gate = new DrainGate()
 
-  constructor(wire: WireConnection, response: OutgoingResponse, outbox: Outbox, dateLine: string) {
+  constructor(wire: WireConnection, response: OutgoingResponse, outbox: Outbox, dateLine: string, recording: Recording | null) {
     this.#wire = wire
     this.#response = response
     this.#outbox = outbox
     this.#dateLine = dateLine
+    this.#recording = recording
     this.#declared = response.declaredLength
     this.#isChunked = this.#declared === -1 && wire.head.minorVersion === 1
     if (this.#declared === -1 && !this.#isChunked) wire.disableKeepAlive() // HTTP/1.0 has no chunks: the body ends with the connection
@@ -40,6 +44,11 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   /** Whether bytes of it may have reached the client. */
   get hasBegun(): boolean {
     return this.#wire.writing !== state.HEAD
+  }
+
+  /** Bytes of the body that have been handed over. */
+  get bodyBytes(): number {
+    return this.#bodyBytes
   }
 
   get isGone(): boolean {
@@ -66,6 +75,7 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
 
   write(piece: Uint8Array): Promise<void> | null {
     this.#quietMs = 0
+    this.#bodyBytes += piece.length
     let before = this.#isChunked ? chunkHead(piece.length) : ''
     if (!this.hasBegun) before = this.#begin(this.#declared !== -1 ? this.#declared : this.#isChunked ? CHUNKED : NO_LENGTH) + before
     this.#outbox.addBytes(before, piece, this.#isChunked ? LINE_END : '')
@@ -86,6 +96,7 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   /** Called for the first bytes. @returns the head */
   #begin(length: number): string {
     this.#wire.beginAnswer(false)
+    this.#recording?.markFirstByte(this.#response.statusCode)
     return answerHead(this.#wire, this.#response, length, this.#dateLine)
   }
 }

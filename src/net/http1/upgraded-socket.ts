@@ -9,6 +9,7 @@ import { Duplex } from 'node:stream'
 
 import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 
+import type { OtherProtocol } from '../observe/connection-records.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 
 /** Shorter pieces that are written together become one: that is cheaper than a vectored write. */
@@ -16,9 +17,12 @@ const JOIN_BYTES = 1024
 
 type Done = (error?: Error | null) => void
 
-export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDuplex {
+export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDuplex, OtherProtocol {
   readonly #transport: Transport
   readonly #onGone: () => void
+  receivedBytes = 0
+  writtenBytes = 0
+  #wasClosed = false
   /** A write that waits for room. */
   #onRoom: Done | null = null
   /** What had been sent at the last look; null when nothing waited then. */
@@ -35,18 +39,28 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     transport.handOver(this)
     transport.pause()
     transport.keepsBytes = true
-    if (hasEnded) this.push(null)
+    if (hasEnded) this.#endReading()
   }
 
   // What happens on the transport.
 
   onBytes(buffer: Buffer, length: number, borrowed: boolean): void {
+    this.receivedBytes += length
     const piece = buffer.subarray(0, length)
     if (!this.push(borrowed ? Buffer.from(piece) : piece)) this.#transport.pause()
   }
 
   onEnd(): void {
+    this.#endReading()
+  }
+
+  #endReading(): void {
+    this.#wasClosed = true
     this.push(null)
+  }
+
+  get wasClosed(): boolean {
+    return this.#wasClosed
   }
 
   onDrain(): void {
@@ -56,6 +70,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   }
 
   onClose(): void {
+    if (this.destroyed) this.#wasClosed = true // by the program
     this.destroy()
     this.#onGone()
   }
@@ -75,6 +90,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   }
 
   override _write(bytes: Buffer, _encoding: string, done: Done): void {
+    this.writtenBytes += bytes.length
     this.#transport.writeBytes(bytes)
     this.#awaitRoom(done)
   }
@@ -83,6 +99,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     const transport = this.#transport
     let text = ''
     for (const { chunk } of pieces) {
+      this.writtenBytes += chunk.length
       if (chunk.length < JOIN_BYTES) text += chunk.toString('latin1')
       else if (text === '') transport.writeBytes(chunk)
       else {
@@ -95,6 +112,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   }
 
   override _final(done: Done): void {
+    this.#wasClosed = true
     this.#transport.end()
     done()
   }

@@ -11,9 +11,12 @@ import { mayHaveBody } from '../cycle/answer-head.ts'
 import type { Outbox } from '../transport/outbox.ts'
 import { answerHead } from './answer-head.ts'
 
+/** The response cannot be sent whole. */
+export const NOT_WHOLE = -1
+
 /**
  * @param overwritten body of the request, when its memory is about to be overwritten: a response that sends that very memory sends a copy
- * @returns false when nothing has been sent: the body is a stream, or another protocol answers
+ * @returns how many bytes of a body it has; `NOT_WHOLE` if nothing has been sent: the body is a stream, or another protocol answers
  */
 export function sendWhole(
   wire: WireConnection,
@@ -21,7 +24,7 @@ export function sendWhole(
   outbox: Outbox,
   dateLine: string,
   overwritten: RequestBody | null,
-): boolean {
+): number {
   response.take()
   const content = response.content
   const hasBody = mayHaveBody(response, wire.isHead)
@@ -31,25 +34,25 @@ export function sendWhole(
       const start = answerHead(wire, response, length, dateLine)
       if (hasBody) outbox.addUtf8(start, content.text, length)
       else outbox.addText(start)
-      return true
+      return hasBody ? length : 0
     }
     case 'bytes': {
       const { bytes } = content
       const start = answerHead(wire, response, bytes.length, dateLine)
       if (hasBody) outbox.addBytes(start, overwritten?.holds(bytes) === true ? new Uint8Array(bytes) : bytes)
       else outbox.addText(start)
-      return true
+      return hasBody ? bytes.length : 0
     }
     case 'stream':
-      if (hasBody) return false
+      if (hasBody) return NOT_WHOLE
       closeSource(content)
       outbox.addText(answerHead(wire, response, response.declaredLength === -1 ? NO_LENGTH : response.declaredLength, dateLine))
-      return true
+      return 0
     case 'upgrade':
-      return false
+      return NOT_WHOLE
     default:
       // A handler for HEAD may say the length that GET would have.
       outbox.addText(answerHead(wire, response, hasBody ? 0 : Math.max(0, response.declaredLength), dateLine))
-      return true
+      return 0
   }
 }

@@ -13,6 +13,7 @@ import { mayHaveBody, shownLength, shownType } from '../cycle/answer-head.ts'
 import { DrainGate } from '../cycle/drain-gate.ts'
 import { type PumpTarget, pump } from '../cycle/pump.ts'
 import type { AnswerUnderWay } from '../cycle/request-cycle.ts'
+import type { Recording } from '../observe/recording.ts'
 
 /** The payload of a frame as most clients allow it (RFC 9113 §4.2). A body of up to this size is handed to Node with the head. */
 const PIECE_BYTES = 16 * 1024
@@ -35,6 +36,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
   readonly #isHead: boolean
   /** The whole body, where it is no stream. */
   readonly #bytes: Uint8Array | null
+  readonly #recording: Recording | null
   #hasBegun = false
   #isGone = false
   #givenBytes = 0
@@ -42,6 +44,8 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
   /** When it was looked at first since something was taken; null until then. */
   #writtenBefore: number | null = null
   #source: SourceReader | null = null
+  /** The piece of a stream that completes the promised length. */
+  #last: Uint8Array | null = null
   readonly #gate = new DrainGate()
 
   /** @param overwritten body of the request, when its memory is about to be overwritten: an answer that sends that very memory sends a copy */
@@ -52,6 +56,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
     dateLine: string,
     isHead: boolean,
     overwritten: RequestBody | null,
+    recording: Recording | null,
   ) {
     this.#wire = wire
     this.#stream = stream
@@ -59,12 +64,18 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
     this.#dateLine = dateLine
     this.#isHead = isHead
     this.#bytes = bytesOf(response, overwritten)
+    this.#recording = recording
     response.take()
   }
 
   /** Whether bytes of it may have reached the client. */
   get hasBegun(): boolean {
     return this.#hasBegun
+  }
+
+  /** Bytes of the body that have been handed over. */
+  get bodyBytes(): number {
+    return this.#givenBytes
   }
 
   get isGone(): boolean {
@@ -135,12 +146,17 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
     }
     if (this.#isGone) return
     if (!this.#hasBegun) this.#begin(Math.max(0, declaredLength), true)
+    else if (this.#last !== null) await this.#giveAll(this.#last, true)
     else if (!this.#stream.writableEnded) this.#stream.end()
   }
 
   write(piece: Uint8Array, isLast: boolean): Promise<void> | null {
     if (!this.#hasBegun) this.#begin(this.#response.declaredLength, false)
-    if (isLast || piece.length > this.#stream.writableHighWaterMark) return this.#giveAll(piece, isLast)
+    if (isLast) {
+      this.#last = piece // until the source has ended, and no sooner: it may still fail, or give more than was promised
+      return null
+    }
+    if (piece.length > this.#stream.writableHighWaterMark) return this.#giveAll(piece, false)
     return this.#give(piece) ? null : this.#gate.wait()
   }
 
@@ -183,6 +199,7 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
 
   #begin(length: number, isWhole: boolean): void {
     this.#hasBegun = true
+    this.#recording?.markFirstByte(this.#response.statusCode)
     this.#stream.respond(this.#headers(length), { endStream: isWhole })
   }
 

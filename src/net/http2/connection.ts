@@ -322,7 +322,9 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     else if (deadlines.phase === phase.HEAD) deadlines.enter(this.#exchanges.size > 0 ? phase.NONE : phase.IDLE)
     const late = deadlines.checkPhase(elapsedMs)
     if (late === null) return
+    const { observers } = this.host
     this.host.report(late, this)
+    if (observers.hears('head')) observers.end(observers.head(late, this, 'HTTP/2.0'))
     this.abort(late, ENHANCE_YOUR_CALM)
   }
 

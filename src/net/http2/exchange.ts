@@ -11,6 +11,7 @@ import { problemFor } from '../../http/answer/problem.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
 import type { Head } from '../../wire/head/head.ts'
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
+import type { Recording } from '../observe/recording.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import { type AnswerWire, Http2Answer } from './answer.ts'
@@ -42,6 +43,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
   #isDone = false
   /** The stream is closed. */
   #isGone = false
+  /** What observers are told once the response has been sent. */
+  #sending: Recording | null = null
   /** The stream is to be closed once the client has been sent its answer. */
   #isClosing = false
 
@@ -66,8 +69,10 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
   /** The head is none that could be answered for. */
   refuseHead(error: WeirError, isHead: boolean): void {
     this.#isHead = isHead
-    this.host.report(error, this.connection)
-    this.send(new OutgoingResponse().sendProblem(problemFor(error, this.host.debug)))
+    const { host, connection } = this
+    host.report(error, connection)
+    if (host.observers.hears('head')) this.recording = host.observers.head(error, connection, 'HTTP/2.0')
+    this.send(new OutgoingResponse().sendProblem(problemFor(error, host.debug)))
     if (!this.isGone) this.#read()
   }
 
@@ -75,8 +80,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
 
   #read(): void {
     const stream = this.#stream
-    // A client that was not told to go on is not slow.
-    if (!this.#isDone && !this.owesContinue) this.deadlines.enter(phase.BODY)
+    // A client that was not told to continue, or whose body nobody wants, is not slow.
+    if (!this.#isDone && !this.owesContinue && !stream.isPaused()) this.deadlines.enter(phase.BODY)
     stream.on('data', (chunk: Buffer) => this.#onData(chunk))
     // A stream that breaks off ends too, but it is closed by then.
     stream.on('end', () => {
@@ -102,7 +107,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     const expected = this.#head?.contentLength ?? CHUNKED
     if (expected !== CHUNKED && expected !== this.#receivedBytes) this.body?.fail(new WeirError('WEIR_BODY_TRUNCATED'))
     this.body?.finish()
-    if (!this.isHandling && !this.#isDone) this.handle()
+    if (!this.isHandling && !this.isGating && !this.#isDone) this.handle()
   }
 
   /** Nobody wants more of the body for now, so flow control makes the client wait. */
@@ -113,6 +118,18 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
 
   protected override stopWaiting(): void {
     this.#pauseBody()
+  }
+
+  protected override holdBody(): void {
+    if (this.body !== null) this.#pauseBody()
+  }
+
+  protected override releaseBody(isWanted: boolean): void {
+    if (!isWanted || this.#isDone) return
+    if (!this.#hasEnded) {
+      if (!this.owesContinue) this.deadlines.enter(phase.BODY)
+      this.#stream.resume()
+    } else if (!this.isHandling) this.handle()
   }
 
   protected override demand(): void {
@@ -138,7 +155,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
 
   protected override send(response: OutgoingResponse): void {
     const { ticker, debug } = this.host
-    const answer = new Http2Answer(this.connection, this.#stream, response, ticker.dateLine, this.#isHead, debug ? this.body : null)
+    const overwritten = debug ? this.body : null
+    const answer = new Http2Answer(this.connection, this.#stream, response, ticker.dateLine, this.#isHead, overwritten, this.recording)
     this.answer = answer
     try {
       if (answer.sendWhole()) this.endAnswer(answer)
@@ -155,6 +173,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
 
   protected override endAnswer(answer: Http2Answer): void {
     const rest = this.#hasEnded ? 0 : this.#head === null ? 0 : this.#head.contentLength - this.#receivedBytes
+    if (this.isGone) this.loseRecording(new WeirError('WEIR_CLIENT_GONE'))
+    else this.#sending = this.takeRecording(answer.bodyBytes)
     this.expire()
     if (this.isGone) return
     if (answer.closes) this.connection.finish()
@@ -169,13 +189,28 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
 
   /** Ends the stream in a way that shows the client that something is missing: INTERNAL_ERROR. */
   override breakOff(error: Error): void {
-    this.interrupt(error)
+    this.cutOff(error)
+    this.#endSending(error)
     this.deadlines.enter(phase.LINGER)
     this.answer?.abandon()
     if (this.answer !== null) this.expire()
     // Not `close`: with that Node sends END_STREAM before the error, and the client would take what it has for the whole.
     // With an error of our own: Node looks at its stack, and that of a handler may throw.
     if (!this.isGone) setImmediate(() => this.#stream.destroy(new WeirError('WEIR_HANDLER_FAILED'))) // see session-end.ts
+  }
+
+  /** @param error null: all of the response has been sent */
+  #endSending(error: Error | null): void {
+    const sending = this.#sending
+    if (sending === null) return
+    this.#sending = null
+    if (error === null) sending.markEnd()
+    else sending.breakOff(error)
+    this.host.observers.end(sending)
+  }
+
+  protected override get receivedBytes(): number {
+    return this.#receivedBytes
   }
 
   /** The client need not send the rest (RFC 9113 §8.1). It is told so after END_STREAM: before it, the answer would be incomplete. */
@@ -209,6 +244,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
   override leave(): void {
     if (this.#isGone) return
     this.#isGone = true
+    const { writableFinished, rstCode, aborted } = this.#stream
+    this.#endSending(writableFinished || (rstCode === NO_ERROR && !aborted) ? null : new WeirError('WEIR_CLIENT_GONE'))
     super.leave()
     this.#stream.resume() // what nobody reads would keep it open
   }
@@ -234,7 +271,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     this.#unread = unread
     const late = deadlines.checkWrite(elapsedMs, unread > 0, -unread) // `unread` falls when the client reads
     if (late !== null) {
-      this.host.report(late, this.connection)
+      this.host.report(late, this.connection, this.exchange)
       this.breakOff(late)
     } else if (deadlines.phase === phase.LINGER) {
       if (this.#isClosing || deadlines.isOver) this.#close()

@@ -51,8 +51,16 @@ export async function inject(host: ConnectionHost, request: (InjectRequest & Arr
     })
   } finally {
     signal?.removeEventListener('abort', onAbort)
+    const isObserved = host.observers.hears('request')
+    if (isObserved) await turn() // else the client would seem to leave before the server has noticed the end of a stream
     transport.break()
+    if (isObserved) await turn()
+    host.observers.flush() // a test that awaits the response can look at its record
   }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Collects the first final response until it is complete. */

@@ -32,14 +32,22 @@ export class Entrance implements Entry {
   /** Lets a new socket in, and counts it until it is `release`d; one that may not come in is destroyed. */
   admit(socket: Socket): boolean {
     const isWelcome = !this.requiresHeader || this.#trusts(socket.remoteAddress ?? '')
-    if (!isWelcome) this.report(new ProtocolError('WEIR_PROXY_PEER', `${socket.remoteAddress || 'a Unix socket'} is not in proxies.trust`))
-    if (isWelcome && this.connections.admit()) return true
+    if (!isWelcome) {
+      const error = new ProtocolError('WEIR_PROXY_PEER', `${socket.remoteAddress || 'a Unix socket'} is not in proxies.trust`)
+      this.refuse(error, socket.remoteAddress)
+    } else if (this.connections.admit(socket)) return true
     socket.destroy()
     return false
   }
 
-  /** Tells the program of a peer that sends no PROXY header, or may not: once, for anybody could go on for ever. */
-  report(error: Error | null): void {
+  /**
+   * Tells observers about a peer that sends no PROXY header, or may not, and reports the first one to the program: anybody could go on forever.
+   * @param error null when the peer has sent nothing at all
+   * @param address of the peer
+   */
+  refuse(error: Error | null, address: string | undefined): void {
+    if (error === null) return
+    this.host.observers.refused('connection', error, { remoteAddress: address })
     if (this.#hasReported || !(error instanceof WeirError) || error.fault !== 'peer') return
     this.#hasReported = true
     this.host.reportAccept(error)

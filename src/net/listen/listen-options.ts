@@ -165,7 +165,7 @@ function hasReusePort(nodeVersion: string): boolean {
 
 /** What can be told without OpenSSL. @throws WEIR_OPTION_INVALID */
 export function checkTlsOptions(tls: ServerTlsOptions): void {
-  if (typeof tls !== 'object' || tls === null) throw invalid('"tls" is no set of options')
+  if (typeof tls !== 'object' || tls === null) throw invalid('"tls" is not an object of options')
   for (const name of TLS_RESERVED) if (name in tls) throw invalid(`"tls.${name}" is the server's own`)
   const { key, cert, pfx, sni, SNICallback, pskCallback, minVersion } = tls
   if (sni !== undefined && SNICallback !== undefined) throw invalid('"tls" has both "sni" and "SNICallback"')

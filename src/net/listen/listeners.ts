@@ -32,7 +32,7 @@ export class Listeners {
     this.#all = all
     this.#host = host
     this.#sharesBuffer = sharesBuffer
-    this.connections = new Connections(host.limits.maxConnections)
+    this.connections = new Connections(host.limits.maxConnections, host.observers)
   }
 
   get endpoints(): readonly Endpoint[] {
@@ -98,7 +98,7 @@ export class Listeners {
         if (rest.length > 0) connection.onBytes(rest, rest.length, true)
       },
       onRefused: (error) => {
-        entrance.report(error)
+        entrance.refuse(error, transport.remoteAddress)
         transport.destroy()
       },
     })

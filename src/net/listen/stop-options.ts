@@ -53,6 +53,6 @@ function checkSignals(signals: readonly NodeJS.Signals[]): void {
   for (const name of signals as readonly unknown[]) {
     if (name === 'SIGKILL' || name === 'SIGSTOP') throw invalid('run()', `signals: nobody can listen to ${name}`)
     if (typeof name !== 'string' || !Object.hasOwn(known, name))
-      throw invalid('run()', `signals: ${JSON.stringify(name)} is no signal here`)
+      throw invalid('run()', `signals: ${JSON.stringify(name)} is not a signal of this system`)
   }
 }

@@ -18,7 +18,7 @@ import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
 import type { ProxyHeader } from '../../formats/proxy-protocol.ts'
 import { drainSoon, type OpenConnection } from '../connections/connections.ts'
-import type { Peer } from '../connections/peer.ts'
+import { clientAddressOf, type Peer } from '../connections/peer.ts'
 import { Http1Connection } from '../http1/connection.ts'
 import type { Http2Connection } from '../http2/connection.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
@@ -44,7 +44,7 @@ export class TlsAcceptor {
   readonly #entrance: Entrance
   readonly #http2: typeof Http2Connection | null
   /** By their sockets. */
-  readonly #handshakes = new Map<Socket, Handshake>()
+  readonly #handshakes = new WeakMap<Socket, Handshake>()
   /** Finds the certificate for a server name. Replaced by a reload. */
   #sni: SniCallback
   /** Whether requests must be for the server name of their handshake. Replaced by a reload. */
@@ -104,7 +104,7 @@ export class TlsAcceptor {
         this.#tlsServer.emit('connection', raw)
       },
       onRefused: (error) => {
-        this.#entrance.report(error)
+        this.#entrance.refuse(error, raw.remoteAddress)
         raw.destroy()
       },
     })
@@ -121,10 +121,7 @@ export class TlsAcceptor {
     const handshake = new Handshake(raw, proxyHeader)
     this.#handshakes.set(raw, handshake)
     connections.add(handshake)
-    raw.once('close', () => {
-      this.#handshakes.delete(raw)
-      host.forget(handshake)
-    })
+    raw.once('close', () => host.forget(handshake))
   }
 
   #open(socket: TLSSocket): void {
@@ -159,6 +156,11 @@ export class TlsAcceptor {
   /** Node tells of a handshake that failed or took too long, and leaves the socket open. */
   #endHandshake(error: NodeJS.ErrnoException, socket: TLSSocket): void {
     const raw = rawOf(socket)
+    const handshake = this.#handshakes.get(raw)
+    const proxyHeader = handshake?.proxyHeader ?? null
+    const why = handshake?.wasAborted === true ? new WeirError('WEIR_SERVER_STOPPED') : error
+    const remoteAddress = clientAddressOf({ proxyHeader }, raw.remoteAddress ?? '')
+    this.#entrance.host.observers.refused('tls', why, { remoteAddress })
     if (error.code === 'ERR_SSL_HTTP_REQUEST' && raw !== socket) raw.write(SPEAK_TLS, () => socket.destroy())
     else socket.destroy()
   }
@@ -192,6 +194,8 @@ export class TlsAcceptor {
 /** A connection between its first byte and the end of its handshake. */
 class Handshake implements OpenConnection {
   readonly isBusy = false
+  /** By the server, because it stops. */
+  wasAborted = false
   readonly proxyHeader: ProxyHeader | null
   readonly #raw: Socket
 
@@ -206,10 +210,11 @@ class Handshake implements OpenConnection {
 
   /** One that has begun is let come to its end: a request is sure to follow. */
   drain(): void {
-    if (this.#raw.bytesRead === 0) this.#raw.destroy()
+    if (this.#raw.bytesRead === 0) this.abort()
   }
 
   abort(): void {
+    this.wasAborted = true
     this.#raw.destroy()
   }
 }

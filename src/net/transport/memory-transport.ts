@@ -125,6 +125,10 @@ export class MemoryTransport implements Transport {
     return this.#unsent
   }
 
+  get isDestroyed(): boolean {
+    return this.#isClosed
+  }
+
   get sentBytes(): number {
     return this.#written - this.#unsent
   }

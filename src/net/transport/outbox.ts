@@ -20,6 +20,10 @@ export class Outbox {
     this.#transport = transport
   }
 
+  get isEmpty(): boolean {
+    return this.#text === ''
+  }
+
   /** Whether the client must read before more is produced for it. */
   get isBlocked(): boolean {
     if (this.#text.length >= FULL_CHARS) this.flush()

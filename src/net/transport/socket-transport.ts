@@ -115,6 +115,10 @@ export class SocketTransport implements Transport, Reader {
     return waiting === 0 ? 0 : this.#socket.writableLength + waiting
   }
 
+  get isDestroyed(): boolean {
+    return this.#socket.destroyed
+  }
+
   get sentBytes(): number {
     const handle = this.#handle
     return (handle?.bytesWritten ?? 0) - (handle?.writeQueueSize ?? 0)

@@ -22,6 +22,8 @@ export interface Transport {
   readonly isBlocked: boolean
   /** Bytes that wait to be sent. Falls while the client reads, and rises when more is written. */
   readonly unsentBytes: number
+  /** Whether it has been closed, or has failed: nothing more is sent, and `onClose` follows if it has not been called. */
+  readonly isDestroyed: boolean
   /** Bytes that have been sent. Rises while the client reads. */
   readonly sentBytes: number
   /** Checks whether the client is still there when reading would not show it. If it has reset the connection, `onClose` follows. */

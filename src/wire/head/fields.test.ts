@@ -21,7 +21,7 @@ class Reader extends FieldReader {
 
 const isAllowed = (byte: number): boolean => byte === TAB || (byte >= 0x20 && byte !== 0x7f)
 
-/** What comes of a block of one field, lying at `base` in memory that is full of the bytes before and behind it. */
+/** The result for a block of one field, at `base` in memory that is full of the bytes before and after it. */
 function readAt(base: number, value: Buffer, memoryBytes: number): string {
   const memory = Buffer.alloc(memoryBytes, 'x')
   const stop = base + Buffer.concat([Buffer.from('a:'), value, Buffer.from('\r\n\r\n')]).copy(memory, base)
@@ -35,9 +35,9 @@ function readAt(base: number, value: Buffer, memoryBytes: number): string {
   }
 }
 
-// Long values are judged four bytes at a time, short ones one by one: what one allows the other must allow, wherever the four begin.
+// Long values are checked four bytes at a time, short ones one by one. Both must accept the same bytes, at any alignment.
 for (const memoryBytes of [512, 64]) {
-  test(`every byte in every place of a value is judged by the grammar, in ${memoryBytes} bytes of memory`, () => {
+  test(`every byte at every position of a value is checked by the grammar, in ${memoryBytes} bytes of memory`, () => {
     for (let base = 0; base < 4; base++) {
       for (let place = 0; place < 13; place++) {
         for (let byte = 0; byte < 256; byte++) {
@@ -55,7 +55,7 @@ for (const memoryBytes of [512, 64]) {
   })
 }
 
-test('a value that ends with the memory is read on when more comes', () => {
+test('a value that ends with the memory is continued when more bytes arrive', () => {
   for (let length = 1; length < 12; length++) {
     const memory = Buffer.from(`a:${'v'.repeat(300 + length)}`)
     const reader = new Reader()

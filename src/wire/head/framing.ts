@@ -1,19 +1,18 @@
-// How long is this request's body? RFC 9112 §6.3, and nothing else in weir decides it.
+// How long is this request's body (RFC 9112 §6.3)? Nothing else in weir decides it.
 //
-// Takes the two fields that may say so and gives the length, or CHUNKED, or throws (fault: peer).
-// Content-Length together with Transfer-Encoding is refused. §6.1 lets a server refuse or repair;
-// repairing is how a request is smuggled past a proxy that repairs the other way.
-// Counting the bytes is not done here: see http1/chunked.ts and http1/connection.ts.
+// The result depends on two fields: it is a length, or CHUNKED, or an error (fault: peer). Content-Length together with Transfer-Encoding
+// is refused. §6.1 lets a server refuse or repair such a request, but repairing it lets a request be smuggled past a proxy that repairs it
+// differently. The bytes are counted elsewhere: see http1/chunked.ts and http1/connection.ts.
 
 import { isBlank, isToken, trimBlanks, ZERO } from '../../base/ascii.ts'
 import { LimitError, ProtocolError } from '../../base/errors.ts'
 
-/** The body comes in chunks, so its length is known only at its end. */
+/** The body is sent in chunks, so its length is known only at its end. */
 export const CHUNKED = -1
 
 /**
- * @param contentLength value of the only Content-Length field, blanks around it removed; null without one
- * @param transferEncoding values of all Transfer-Encoding fields, joined with `, `; null without one
+ * @param contentLength value of the only Content-Length field, without surrounding blanks; null when there is none
+ * @param transferEncoding values of all Transfer-Encoding fields, joined with `, `; null when there are none
  * @returns number of bytes, 0 when there is no body, or `CHUNKED`
  */
 export function bodyLength(contentLength: string | null, transferEncoding: string | null, minorVersion: number): number {
@@ -36,7 +35,7 @@ function readLength(text: string): number {
   return length
 }
 
-/** 400 where chunked is not the single last coding, for then nobody knows where the body ends (RFC 9112 §6.3); 501 for codings before it. */
+/** 400 when chunked is not the single last coding, so that the end of the body is unknown (RFC 9112 §6.3); 501 for codings before it. */
 function refuseCoding(transferEncoding: string): ProtocolError {
   const codings = transferEncoding.split(',').map((coding) => trimBlanks(coding))
   for (const coding of codings) {

@@ -1,7 +1,7 @@
-// Reads request heads: the bytes up to the empty line, and what they say (RFC 9112 §3, §5). Judges every byte once, and keeps only the facts
-// that the engine needs.
+// Reads request heads: the bytes up to the empty line and their meaning (RFC 9112 §3, §5). It checks every byte once, and keeps only the
+// facts that the engine needs.
 //
-// HTTP/2 heads are written down as the HTTP/1.1 heads that say the same, and read here too: one reader judges both.
+// HTTP/2 heads are converted to equivalent HTTP/1.1 heads and read here too, so that one reader checks both.
 
 import { CLASS, CR, isDigit, LF, SLASH, SP, TARGET, TARGET_SPECIAL, TOKEN, trimBlanks, ZERO } from '../../base/ascii.ts'
 import { LimitError, ProtocolError } from '../../base/errors.ts'
@@ -21,28 +21,33 @@ const MAJOR_AT = 5
 const MINOR_AT = 7
 const CR_AT = 8
 
-/** Methods by the length of their names: to know one again costs less than a string of its own, and less again where it is looked up. */
+/** Methods by the length of their names. Recognising one is cheaper than creating a string, and makes later look-ups cheaper too. */
 const METHODS: readonly (readonly string[])[] = [[], [], [], ['GET', 'PUT'], ['POST', 'HEAD'], ['PATCH'], ['DELETE'], ['OPTIONS']]
 
-/** Fields that the engine itself must read, as bits of what was seen. */
+/** Fields that the engine itself reads, as bits of `#seen`. */
 const CONNECTION = 1
 const TRANSFER_ENCODING = 2
 const EXPECT = 4
 const UPGRADE = 8
-/** A Connection field that says `keep-alive` and nothing else, as those of browsers do. */
+/** A Connection field whose value is just `keep-alive`, as browsers send it. */
 const KEEP_ALIVE = 16
-/** More than one Content-Type. */
+/** More than one Content-Type field. */
 const CONTENT_TYPES = 32
 
-/** A Host or a Content-Type of more characters is not remembered: what comes in every request is shorter, and readers outlive their connections. */
+/**
+ * A longer Host or Content-Type is not remembered: values that repeat in every request are shorter, and readers outlive their connections.
+ */
 const MAX_REMEMBERED_CHARS = 128
 
-/** Reads heads one after the other. Holds no bytes: it is given the same ones again, from the head's first, until the head is complete. */
+/**
+ * Reads heads one after the other. It keeps no bytes: until the head is complete, each call receives the bytes from the head's first byte
+ * again.
+ */
 export class HeadReader extends FieldReader {
   #limits: Limits = DEFAULT_LIMITS
   #state = METHOD
   #method = ''
-  /** All the flags of the target's bytes. */
+  /** The flags of all bytes of the target, or-ed together. */
   #targetFlags = 0
   #targetStart = 0
   #versionStart = 0
@@ -50,13 +55,13 @@ export class HeadReader extends FieldReader {
   #fieldsStart = 0
   #fieldCount = 0
   #seen = 0
-  /** Requests that follow one another mostly say the same Host: it is judged once. */
+  /** Successive requests mostly have the same Host, which is then checked only once. */
   #lastHost = ''
   #hostStart = -1
   #hostEnd = 0
   #lengthStart = -1
   #lengthEnd = 0
-  /** As with Host. Whoever reads it is given the same string again, and may know from before what it says. */
+  /** Like `#lastHost`. The same string is returned again, so that its reader can remember how it parsed it. */
   #lastType = ''
   #typeStart = -1
   #typeEnd = 0
@@ -66,12 +71,12 @@ export class HeadReader extends FieldReader {
     return this.at
   }
 
-  /** Whether the method of the request line that is being read is HEAD: known before the rest of it, which may be refused. */
+  /** Whether the method is HEAD. Known as soon as the method was read, even if the rest of the head is refused. */
   get isHead(): boolean {
     return this.#method === 'HEAD'
   }
 
-  /** Forgets the head that was read, for the next one. */
+  /** Prepares for the next head. */
   reset(): void {
     this.at = 0
     this.#method = ''
@@ -85,7 +90,7 @@ export class HeadReader extends FieldReader {
   }
 
   /**
-   * Reads on in `buf[base, end)`, where `base` is the head's first byte.
+   * Continues reading in `buf[base, end)`, where `base` is the head's first byte.
    * @returns the head, `length` bytes long, or null when bytes are missing
    * @throws ProtocolError, LimitError
    */
@@ -143,7 +148,7 @@ export class HeadReader extends FieldReader {
     return true
   }
 
-  /** A higher minor version is read as 1.1 (RFC 9110 §2.5); another major one is not spoken; what is no version at all is a bad request. */
+  /** A higher minor version is read as 1.1 (RFC 9110 §2.5). Another major version is not supported. Anything else is a bad request. */
   #checkVersion(byte: number, index: number): void {
     if (byte === VERSION_TEXT.charCodeAt(index)) {
       if (index === MINOR_AT) this.#minorVersion = 1
@@ -226,7 +231,7 @@ export class HeadReader extends FieldReader {
     return head
   }
 
-  /** RFC 9112 §3.2: exactly one Host in HTTP/1.1; an absolute-form target says it too, and then both must say the same. */
+  /** RFC 9112 §3.2: HTTP/1.1 requires exactly one Host. The authority of an absolute-form target must be the same. */
   #readHost(buf: Buffer, base: number, block: string, target: Target): string {
     if (this.#hostStart === -1) {
       if (this.#minorVersion === 1) throw new ProtocolError('WEIR_HOST_MISSING')
@@ -235,15 +240,15 @@ export class HeadReader extends FieldReader {
     if (this.#hostStart !== -1 && target.authority === null && isAgain(block, this.#hostStart, this.#hostEnd, this.#lastHost))
       return this.#lastHost
     const host = this.#hostStart === -1 ? target.authority! : ownText(buf, base + this.#hostStart, base + this.#hostEnd)
-    // Empty is how a client says that its target has no authority (RFC 9112 §3.2).
+    // A client sends an empty Host when its target has no authority (RFC 9112 §3.2).
     if (host !== '' && host !== this.#lastHost && !isAuthority(host)) throw new ProtocolError('WEIR_HOST_SYNTAX')
-    // An authority may be a slice of its head, and would keep all of it.
+    // An authority may be a slice of its head, and would keep the whole head in memory.
     if (this.#hostStart !== -1 && host.length <= MAX_REMEMBERED_CHARS) this.#lastHost = host
     if (target.authority !== null && target.authority.toLowerCase() !== host.toLowerCase()) throw new ProtocolError('WEIR_HOST_MISMATCH')
     return host
   }
 
-  /** More than one are combined, as any field is: no media type is read from that. */
+  /** Several fields are joined like any other field. No media type can be read from the result. */
   #readType(buf: Buffer, base: number, block: string, head: MutableHead): string | null {
     if ((this.#seen & CONTENT_TYPES) !== 0) return head.get('content-type')
     if (isAgain(block, this.#typeStart, this.#typeEnd, this.#lastType)) return this.#lastType
@@ -257,7 +262,7 @@ export class HeadReader extends FieldReader {
     return end - start === 'keep-alive'.length && isName(buf, start, 'keep-alive')
   }
 
-  /** RFC 9112 §9.3: `close` wins; HTTP/1.0 stays open only when it asks to. */
+  /** RFC 9112 §9.3: `close` takes precedence. HTTP/1.0 stays open only with `keep-alive`. */
   #readConnection(head: MutableHead, namesUpgrade: boolean): void {
     const options = head
       .get('connection')!
@@ -280,12 +285,12 @@ function isText(buf: Buffer, start: number, text: string): boolean {
   return true
 }
 
-/** A value that is remembered: not a slice of the block, which would be kept as long as the value is. */
+/** A value to remember. It must not be a slice of the block, because it would keep the block in memory. */
 function ownText(buf: Buffer, start: number, end: number): string {
   return trimBlanks(buf.toString('latin1', start, end))
 }
 
-/** Whether a value says what it said in the request before, behind one blank. */
+/** Whether a value is the same as in the previous request, after a single blank. */
 function isAgain(block: string, start: number, end: number, last: string): boolean {
   return last !== '' && end - start === last.length + 1 && block.charCodeAt(start) === SP && block.startsWith(last, start + 1)
 }

@@ -21,7 +21,7 @@ function read(reader: HeadReader, fields: string): Head {
   return head
 }
 
-test('contentType is what this head says, whatever the heads before it said', () => {
+test('contentType is that of this head, whatever earlier heads had', () => {
   const reader = new HeadReader()
   const rows: [fields: string, expected: string | null][] = [
     ['Content-Type: a/b\r\n', 'a/b'],
@@ -43,7 +43,7 @@ test('contentType is what this head says, whatever the heads before it said', ()
   for (const [fields, expected] of rows) assert.equal(read(reader, fields).contentType, expected, JSON.stringify(fields))
 })
 
-test('contentType is what get() gives for it, in any heads that follow one another', () => {
+test('contentType is what get() returns, in any sequence of heads', () => {
   const name = fc.constantFrom('Content-Type', 'content-type', 'CONTENT-TYPE', 'Content-Typo', 'X')
   const value = fc.constantFrom('', ' ', ' a/b', 'a/b', ' a/b ', '\ta/b', ' a/bc', ' A/B', '  a/b', ` a/${'b'.repeat(200)}`)
   const heads = fc.array(fc.array(fc.tuple(name, value), { maxLength: 3 }), { minLength: 2, maxLength: 6 })
@@ -58,7 +58,7 @@ test('contentType is what get() gives for it, in any heads that follow one anoth
   )
 })
 
-test('a host is what this head says, whatever the heads before it said', () => {
+test('host is that of this head, whatever earlier heads had', () => {
   const reader = new HeadReader()
   const long = 'h'.repeat(200)
   for (const host of ['a', 'a', long, long, 'a', 'b:80', `${long}x`, 'b:80', '']) {
@@ -68,7 +68,7 @@ test('a host is what this head says, whatever the heads before it said', () => {
   }
 })
 
-test('a reader keeps nothing of a large head, which may be its last for long', () => {
+test('a reader keeps nothing of a large head, which may be its last one for a long time', () => {
   const large = 'h'.repeat(50_000)
   const heads = [
     `GET / HTTP/1.1\r\nHost: ${large}\r\n\r\n`,
@@ -87,7 +87,7 @@ test('a reader keeps nothing of a large head, which may be its last for long', (
   }
 })
 
-test('nobody but a reader can write to a head', () => {
+test('only a reader can write to a head', () => {
   const head = read(new HeadReader(), '')
   // @ts-expect-error Cannot assign to 'keepAlive' because it is a read-only property.
   const write = (): void => void (head.keepAlive = false)

@@ -1,10 +1,10 @@
-// A request head, in either protocol: one string with the whole block, in which fields are looked up when somebody asks. No object with all
-// headers is ever built on the way.
+// A request head, in either protocol: one string with the whole block, in which fields are looked up when they are read. An object with all
+// fields is never built.
 
 import { COLON, CR, LOWER, trimBlanks } from '../../base/ascii.ts'
 import { plainTarget, type Target } from './target.ts'
 
-/** A complete request head. It owns its text, so that it may be kept for as long as anybody likes. */
+/** A complete request head. It owns its text, so it may be kept after the request. */
 export type Head = Readonly<MutableHead>
 
 /** A head while it is being read: only readers set its properties. */
@@ -16,19 +16,19 @@ export class MutableHead {
   readonly #fieldsStart: number
   readonly method: string
   readonly minorVersion: 0 | 1
-  /** Host, or the authority of an absolute-form target, as sent. Empty in HTTP/1.0 without either, and where the client sent an empty one. */
+  /** Host, or the authority of an absolute-form target, as sent. Empty if the client sent an empty one, or in HTTP/1.0 neither of them. */
   readonly host: string
-  /** Whether the client lets another request follow on its connection. What becomes of the connection is decided in `ConnectionState`. */
+  /** Whether the client allows another request on the connection. `ConnectionState` decides whether the connection stays open. */
   keepAlive: boolean
   /** The client waits for `100 Continue` before it sends the body. */
   expectsContinue = false
   /** `Connection: upgrade` and an Upgrade field. */
   upgrade = false
-  /** Content-Type as `get` gives it, null without one. */
+  /** Content-Type as `get` returns it; null when there is none. */
   contentType: string | null = null
-  /** It came as HTTP/2. What it says is read as if it had come as HTTP/1.1. */
+  /** Whether it arrived over HTTP/2. It is interpreted like an HTTP/1.1 head. */
   isHttp2 = false
-  /** Length of the body in bytes, 0 without one, -1 (`CHUNKED`) when only its end will tell. */
+  /** Length of the body in bytes; 0 without a body, -1 (`CHUNKED`) when it is known only at its end. */
   contentLength = 0
 
   constructor(
@@ -72,7 +72,7 @@ export class MutableHead {
     return this.#target.rawPath
   }
 
-  /** Percent-decoded once; `%2F` stays as it is. */
+  /** Percent-decoded once, except `%2F`. */
   get path(): string {
     return this.#target.path
   }
@@ -91,16 +91,16 @@ export class MutableHead {
   }
 
   /**
-   * Value of a field, whose name is given in lower case; null without one. Repeated fields are combined in order with `, `
+   * The value of a field, or null when there is none. The name must be in lower case. Repeated fields are joined in order with `, `
    * (RFC 9110 §5.2), cookies with `; ` (RFC 6265 §5.4).
    */
   get(name: string): string | null {
-    if (name.includes(':')) return null // no field has such a name, but a name and a value may look like it
+    if (name.includes(':')) return null // no field has such a name, but it could match a name and part of a value
     const block = this.#block
     const first = name.charCodeAt(0) | LOWER
     let value: string | null = null
     for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; line = block.indexOf('\n', line) + 1) {
-      // A look at the first letter and at the colon's place spares most lines the rest.
+      // The first letter and the position of the colon rule out most lines.
       const colon = line + name.length
       if ((block.charCodeAt(line) | LOWER) !== first || block.charCodeAt(colon) !== COLON) continue
       if (!isNamed(block, line, name)) continue
@@ -110,7 +110,7 @@ export class MutableHead {
     return value
   }
 
-  /** Names as sent and values without the blanks around them, in order. */
+  /** The fields in order: names as sent, values without surrounding blanks. */
   *entries(): IterableIterator<[name: string, value: string]> {
     const block = this.#block
     for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; ) {
@@ -122,7 +122,7 @@ export class MutableHead {
   }
 }
 
-/** Whether the name of the field that begins at `line` is `name`, given in lower case. It has the same length. */
+/** Whether the field that begins at `line` is named `name`, which is in lower case. The lengths are known to be equal. */
 function isNamed(block: string, line: number, name: string): boolean {
   for (let i = 0; i < name.length; i++) {
     const code = block.charCodeAt(line + i)
@@ -132,5 +132,5 @@ function isNamed(block: string, line: number, name: string): boolean {
   return true
 }
 
-/** Stands where there is no request. */
+/** The head while there is no request. */
 export const NO_HEAD: Head = Object.freeze(new MutableHead('', '', plainTarget(''), 0, 0, 1, 0, ''))

@@ -1,7 +1,8 @@
-// What does a request target name? RFC 9112 §3.2: which of the four forms it has, and the one decoded path that everybody sees.
+// Reads a request target (RFC 9112 §3.2): which of the four forms it has, and the decoded path that routing, middleware and handlers see.
 //
-// The path is percent-decoded once, here. `%2F` stays (in upper case), so that a decoded path has the segments of the raw one; NUL, broken
-// escapes, broken UTF-8 and dot segments are refused, because a proxy or a file system would read them in another way than a router.
+// The path is percent-decoded once, here. `%2F` is kept (in upper case), so that the decoded path has the same segments as the raw one.
+// NUL, invalid escapes, invalid UTF-8 and dot segments are refused, because a proxy or a file system would read them differently than a
+// router.
 
 import { COLON, DASH, isDigit, LOWER, OPEN_BRACKET, SLASH, ZERO } from '../../base/ascii.ts'
 import { ProtocolError } from '../../base/errors.ts'
@@ -11,13 +12,13 @@ const LETTER_V = 0x76
 export interface Target {
   /** Path as sent, without the query. `*` for asterisk-form. */
   readonly rawPath: string
-  /** Path decoded once; `%2F` stays. */
+  /** Path decoded once, except `%2F`. */
   readonly path: string
-  /** What follows `?`, without it. Empty when there is none. */
+  /** The text after `?`. Empty when there is none. */
   readonly queryString: string
   /** Path and query as sent. */
   readonly url: string
-  /** The authority of an absolute-form target, null in the other forms. */
+  /** The authority of an absolute-form target; null in the other forms. */
   readonly authority: string | null
 }
 
@@ -29,7 +30,7 @@ const ABSOLUTE = /^https?:\/\/([^/?@]+)((?:\/[^?]*)?(?:\?.*)?)$/i
  */
 const AUTHORITY = /^(?:\[(?:[0-9a-f:.]{2,45}|v[0-9a-f]+\.[\w\-.~!$&'()*+,;=:]+)\]|(?:[\w\-.~!$&'()*+,;=]|%[0-9a-f]{2})+)(?::\d{0,5})?$/i
 
-/** The target of most requests: a path in which nothing is encoded, no dot stands, and which has no query. */
+/** The target of most requests: a path without a query, percent-encoding and dots. */
 export function plainTarget(path: string): Target {
   return { rawPath: path, path, queryString: '', url: path, authority: null }
 }
@@ -59,7 +60,7 @@ function split(url: string, authority: string | null): Target {
 
 function decodePath(rawPath: string): string {
   const path = rawPath.includes('%') ? decodeOnce(rawPath) : rawPath
-  // Some read a backslash as a slash: URL parsers, and Windows.
+  // URL parsers and Windows read a backslash as a slash.
   if ((path.includes('/.') || path.includes('\\.')) && /[/\\]\.\.?(?:[/\\]|$)/.test(path))
     throw new ProtocolError('WEIR_TARGET_DOT_SEGMENT')
   return path
@@ -83,7 +84,7 @@ export function isAuthority(text: string): boolean {
   return isPlainHost(text) || (AUTHORITY.test(text) && (text.charCodeAt(0) !== OPEN_BRACKET || isIpLiteral(text)))
 }
 
-/** Whether there is an address in the brackets. Its version was checked (IPvFuture), or the URL parser knows the grammar (IPv6). */
+/** Whether the brackets contain an address. AUTHORITY has checked IPvFuture; the URL parser checks IPv6. */
 function isIpLiteral(text: string): boolean {
   if ((text.charCodeAt(1) | LOWER) === LETTER_V) return true
   return URL.canParse(`http://${text.slice(0, text.indexOf(']') + 1)}/`)

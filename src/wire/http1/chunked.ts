@@ -1,7 +1,7 @@
-// The chunked transfer coding (RFC 9112 §7.1): sizes, extensions, data, trailers. Every byte is judged; nothing is skipped.
+// The chunked transfer coding (RFC 9112 §7.1): sizes, extensions, data, trailers. Every byte is checked; nothing is skipped.
 //
-// A state takes what is there and returns where it stopped; out of bytes, the decoder remembers the state and the next call goes on.
-// Extensions are read by their grammar, counted and dropped. Trailers are kept apart from the header fields, always.
+// Each state reads the available bytes and returns where it stopped. When the bytes run out, the decoder remembers the state and the next
+// call continues. Extensions are checked by their grammar, counted and discarded. Trailers are always kept apart from the header fields.
 
 import {
   BACKSLASH,
@@ -25,9 +25,9 @@ import { FieldReader } from '../head/fields.ts'
 /** 13 digits stay below 2^53, so a size is always exact. */
 const MAX_SIZE_DIGITS = 13
 
-// What the decoder waits for. From EXTENSION to QUOTED_PAIR it is inside an extension, whose bytes are counted.
+// What the decoder expects next. From BEFORE_SEMICOLON to AFTER_VALUE it is inside an extension, whose bytes are counted.
 const SIZE = 0
-/** Blanks behind a size or an extension: only `;` may follow (RFC 9112 §7.1.1 allows blanks before it, not before CRLF). */
+/** Blanks after a size or an extension: only `;` may follow (RFC 9112 §7.1.1 allows blanks before it, but not before CRLF). */
 const BEFORE_SEMICOLON = 1
 const BEFORE_NAME = 2
 const NAME = 3
@@ -50,7 +50,7 @@ export const BODY_DATA = 1
 /** The body and its trailers are complete. */
 export const BODY_END = 2
 
-/** Decodes one body. Holds no bytes of it. */
+/** Decodes one body. It keeps no bytes. */
 export class ChunkDecoder extends FieldReader {
   readonly #limits: Limits
   #state = SIZE
@@ -58,14 +58,16 @@ export class ChunkDecoder extends FieldReader {
   #digits = 0
   #extensionBytes = 0
   #trailers: [string, string][] | null = null
-  /** Sizes of all chunks so far, held against the limit before their data comes: so it does not matter how the data is cut. */
+  /**
+   * Total size of all chunks so far. It is compared with the limit before the data arrives, so that it does not matter how that is split.
+   */
   #announced = 0
-  /** Most bytes that the body may have, null for no limit. */
+  /** Largest body in bytes; null for no limit. */
   bodyLimit: number | null = null
 
   dataStart = 0
   dataEnd = 0
-  /** How far the input has been used. Bytes behind it must be given again: trailers are read where they lie. */
+  /** How far the input was consumed. The bytes after it must be passed again, because trailers are read in place. */
   used = 0
 
   constructor(limits: Limits) {
@@ -79,9 +81,9 @@ export class ChunkDecoder extends FieldReader {
   }
 
   /**
-   * Reads on in `buf[from, end)`.
+   * Continues decoding in `buf[from, end)`.
    * @returns MORE, BODY_DATA or BODY_END
-   * @throws ProtocolError, LimitError; PayloadTooLargeError as soon as a size says that the body is beyond `bodyLimit`
+   * @throws ProtocolError, LimitError; PayloadTooLargeError as soon as a chunk size makes the body exceed `bodyLimit`
    */
   decode(buf: Buffer, from: number, end: number): number {
     let p = from
@@ -231,7 +233,7 @@ export class ChunkDecoder extends FieldReader {
   }
 }
 
-/** What may follow a name or a value at once: the line's end, the next extension, or blanks. */
+/** What may immediately follow a name or a value: the line's end, the next extension, or blanks. */
 function afterElement(byte: number, afterBlanks: number): number {
   if (byte === CR) return SIZE_LF
   if (byte === SEMICOLON) return BEFORE_NAME

@@ -1,8 +1,8 @@
-// One HTTP/1.1 connection without a socket: bytes in, events out. Knows no time and no promise; the same bytes, however they
-// are cut, give the same events. Where the connection stands is in its base, `ConnectionState`.
+// One HTTP/1.1 connection without a socket: bytes in, events out. It has no timers and no promises; the same bytes, however they are split,
+// produce the same events. Its base, `ConnectionState`, holds the state.
 //
-// Pull, not callbacks: `receive` hands bytes in, then `next` is called until it returns NEED_DATA, PAUSED or CLOSED. Not calling it is
-// back-pressure. Bytes given to `receive` are borrowed: what is left of them is copied only where the caller stops (`hold`).
+// Events are pulled: after `receive`, the caller calls `next` until it returns NEED_DATA, PAUSED or CLOSED. Not calling it is
+// back-pressure. Bytes passed to `receive` are borrowed: those that remain are copied only when the caller stops (`hold`).
 
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../../base/ascii.ts'
@@ -15,13 +15,13 @@ import { BODY_DATA, BODY_END, ChunkDecoder } from './chunked.ts'
 import * as state from './states.ts'
 import { ConnectionState } from './states.ts'
 
-/** Nothing more can be said before the next `receive`. */
+/** More bytes are needed: call `receive`. */
 export const NEED_DATA = 0
-/** `head` is a new request. */
+/** A request has begun: see `head`. */
 export const HEAD = 1
-/** `buffer[dataStart, dataEnd)` is body. */
+/** `buffer[dataStart, dataEnd)` is part of the body. */
 export const DATA = 2
-/** The request is complete; `trailers` are known. */
+/** The request is complete, and `trailers` are known. */
 export const END = 3
 /** Bytes may be waiting, but are not read yet: the rest of a body waits for `resumeBody`, the next request for `endCycle`. */
 export const PAUSED = 4
@@ -29,10 +29,12 @@ export const PAUSED = 4
 export const CLOSED = 5
 
 const NOTHING = Buffer.alloc(0)
-/** Held bytes start small: most cut heads are short. */
+/** How much of a refused head is kept for reports. */
+const EXCERPT_BYTES = 64
+/** Initial size of the memory for held bytes: most incomplete heads are short. */
 const HOLD_BYTES = 2048
 
-/** Readers that nobody uses. Most heads come whole, and then one reader serves all connections. */
+/** Unused readers. Most heads arrive in one piece, and then one reader serves all connections. */
 const readers: HeadReader[] = []
 const MOST_READERS = 16
 
@@ -47,24 +49,25 @@ function giveBack(reader: HeadReader): void {
 
 export class WireConnection extends ConnectionState {
   readonly #limits: Limits
-  /** Only while a head is being read, and after one that was refused: an idle connection does without. */
+  /** Set only while a head is being read, and after one was refused: an idle connection has none. */
   #headReader: HeadReader | null = null
   #chunks: ChunkDecoder | null = null
   #at = 0
   #end = 0
-  /** Memory of our own for bytes that could not be used yet. While it is in use it is `buffer`. */
+  /** Our own memory for bytes that could not be used yet. While it is in use, `buffer` is the same object. */
   #held: Buffer | null = null
-  /** Line ends before a request line: one CRLF is skipped (RFC 9112 §2.2). 0 none yet, 1 CR, 2 CRLF. */
+  /** The CRLF that may precede a request line and is skipped (RFC 9112 §2.2): 0 nothing yet, 1 CR, 2 CRLF. */
   #blank = 0
   #peerEnded = false
   #remaining = 0
   #received = 0
+  #headExcerpt: Buffer | null = null
 
   /** The request that is being read or answered. */
   head: Head = NO_HEAD
-  /** Most bytes that the body may have, `null` for no limit. May be set after HEAD, before the next call of `next`. */
+  /** Largest body in bytes; `null` for no limit. May be set after HEAD, before the next call of `next`. */
   bodyLimit: number | null
-  /** Where DATA lies. Borrowed until `next` has said NEED_DATA, PAUSED or CLOSED, or until `hold`. */
+  /** Contains the bytes of DATA. Borrowed until `next` returns NEED_DATA, PAUSED or CLOSED, or until `hold`. */
   buffer: Buffer = NOTHING
   dataStart = 0
   dataEnd = 0
@@ -80,44 +83,49 @@ export class WireConnection extends ConnectionState {
     return this.#chunks?.trailers ?? []
   }
 
-  /** What the body still lacks, `Infinity` while only its end will tell, 0 once it is complete. */
+  /** Bytes of the body that are still missing; `Infinity` for a chunked body, 0 once it is complete. */
   get remainingBytes(): number {
     if (this.reading === state.DONE) return 0
     return this.#chunks === null ? this.#remaining : Number.POSITIVE_INFINITY
   }
 
-  /** Size of the memory that is held between two receives: for the fuzzer and the simulation, which see to it that it is bounded and let go of. */
+  /** Size of the memory held between two calls of `receive`. The fuzzer and the simulation check that it is bounded and released. */
   get heldBytes(): number {
     return this.#held === null ? 0 : this.#held.length
   }
 
-  /** Bytes that wait to be used. */
+  /** Bytes received and not yet used. */
   get waitingBytes(): number {
     return this.#end - this.#at
   }
 
-  /** Whether the client has said that it will send no more. */
+  /** Whether the client has half-closed the connection. */
   get peerEnded(): boolean {
     return this.#peerEnded
   }
 
-  /** Whether the request that is being read, or was refused while it was, is a HEAD: its answer has no body. */
+  /** Whether the request that is being read, or was refused meanwhile, is a HEAD: its response has no body. */
   get isHead(): boolean {
     return this.#headReader === null ? this.head.method === 'HEAD' : this.#headReader.isHead
   }
 
-  /** Whether a head has begun, so that its time runs. */
+  /** Bytes of the current request's body that have been read, without the frames of chunks. */
+  get receivedBytes(): number {
+    return this.#received
+  }
+
+  /** Whether a head has begun, so that its timeout applies. */
   get inHead(): boolean {
     return this.reading === state.HEAD || (this.reading === state.IDLE && this.#blank !== 0)
   }
 
-  /** Whether a request is being received or answered, or another protocol is spoken. */
+  /** Whether a request is being received or answered, or another protocol is in use. */
   get isBusy(): boolean {
     const { writing } = this
     return writing === state.HEAD || writing === state.BODY || this.inHead || this.life === state.SWITCHED
   }
 
-  /** Hands in `bytes[0, length)`, borrowed until `next` has said NEED_DATA, PAUSED or CLOSED, or until `hold`. */
+  /** Passes in `bytes[0, length)`, borrowed until `next` returns NEED_DATA, PAUSED or CLOSED, or until `hold`. */
   receive(bytes: Buffer, length: number): void {
     if (this.reading === state.CLOSED) return
     if (this.#at === this.#end) {
@@ -127,12 +135,12 @@ export class WireConnection extends ConnectionState {
     } else this.#append(bytes, length)
   }
 
-  /** The client has half-closed: what was received is still answered, but nothing more comes. */
+  /** The client has half-closed the connection. Requests that were received completely are still answered. */
   receiveEnd(): void {
     this.#peerEnded = true
   }
 
-  /** Copies what was borrowed and not yet used, so that the caller's buffer is free again. */
+  /** Copies borrowed bytes that were not used yet, so that the caller can reuse its buffer. */
   hold(): void {
     if (this.#at === this.#end) {
       this.buffer = NOTHING
@@ -168,7 +176,7 @@ export class WireConnection extends ConnectionState {
 
   /**
    * @returns NEED_DATA, HEAD, DATA, END, PAUSED or CLOSED
-   * @throws ProtocolError, LimitError or, for a body that was cut short, WeirError; from then on it says CLOSED
+   * @throws ProtocolError, LimitError or, for a truncated body, WeirError. From then on it returns CLOSED
    */
   next(): number {
     try {
@@ -182,7 +190,7 @@ export class WireConnection extends ConnectionState {
         case state.BODY:
           return this.#readBody()
         case state.DONE:
-          // The client has ended its side, and this was its last request.
+          // The client has half-closed, so this was its last request.
           if (this.#peerEnded && this.#at === this.#end) this.disableKeepAlive()
           this.hold()
           return PAUSED
@@ -209,14 +217,23 @@ export class WireConnection extends ConnectionState {
     return life
   }
 
-  /** The current request, which was read whole, is answered by another protocol. @returns what has come of that, a copy */
+  /** Another protocol takes over after the current request. @returns a copy of the bytes that have already arrived of it */
   switchProtocol(): Buffer {
     const rest = Buffer.from(this.buffer.subarray(this.#at, this.#end))
     this.switchOver()
     return rest
   }
 
+  /** The first bytes of a head that was refused, or that will not be completed: once, and null if there is none. */
+  takeHeadExcerpt(): Buffer | null {
+    const excerpt = this.#headExcerpt
+    this.#headExcerpt = null
+    return excerpt
+  }
+
   protected override dropBytes(): void {
+    const isInHead = this.#headReader !== null || this.#blank === 1
+    if (isInHead) this.#headExcerpt = Buffer.from(this.buffer.subarray(this.#at, Math.min(this.#end, this.#at + EXCERPT_BYTES)))
     this.#at = this.#end = 0
     this.#held = null
     this.buffer = NOTHING
@@ -233,7 +250,7 @@ export class WireConnection extends ConnectionState {
     return NEED_DATA
   }
 
-  /** @returns whether the first byte of a request line is there */
+  /** @returns whether the first byte of a request line has arrived */
   #skipBlankLine(): boolean {
     while (this.#at < this.#end) {
       const byte = this.buffer[this.#at]!
@@ -297,7 +314,7 @@ export class WireConnection extends ConnectionState {
     return this.#needData()
   }
 
-  /** @throws PayloadTooLargeError when the declared length alone is beyond `bodyLimit` */
+  /** @throws PayloadTooLargeError when the declared length exceeds `bodyLimit` */
   #checkLength(): void {
     if (this.bodyLimit !== null && this.head.contentLength > this.bodyLimit) {
       throw new PayloadTooLargeError('maxRequestBodySize', this.bodyLimit, this.head.contentLength)

@@ -1,16 +1,16 @@
-// Answers as bytes: status line, fields and framing (RFC 9112 §4, §6, §7.1). What stands in them was checked when it was set.
+// Encodes responses: status line, fields and framing (RFC 9112 §4, §6, §7.1). Their content was checked when it was set.
 
 import { Buffer } from 'node:buffer'
 import { STATUS_CODES } from '../../base/status-codes.ts'
 import { CHUNKED } from '../head/framing.ts'
 
-/** The answer has no body and says nothing of a length: 204, 304 (RFC 9110 §8.6). */
+/** The response has no body and no Content-Length: 204, 304 (RFC 9110 §8.6). */
 export const NO_LENGTH = -2
 
 export const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 export const LAST_CHUNK = '0\r\n\r\n'
 
-/** What the Connection field of an answer says. */
+/** Values for the Connection field of a response. */
 export const CONNECTION_DEFAULT = ''
 export const CONNECTION_CLOSE = 'Connection: close\r\n'
 /** For HTTP/1.0, where it is not the default. */
@@ -19,10 +19,10 @@ export const CONNECTION_KEEP_ALIVE = 'Connection: keep-alive\r\n'
 const STATUS_LINES = new Map<number, string>()
 
 /**
- * The head of an answer, as latin1 text.
+ * The head of a response, as Latin-1 text.
  * @param fields name, value, name, value
- * @param length of the body in bytes, `CHUNKED`, or `NO_LENGTH`
- * @param dateLine `Date: …` with its line end; left out when `fields` has a Date
+ * @param length length of the body in bytes, `CHUNKED`, or `NO_LENGTH`
+ * @param dateLine `Date: …` with its line end; omitted when `fields` has a Date
  */
 export function encodeHead(
   status: number,
@@ -57,7 +57,7 @@ let lastType = ''
 let lastDateLine = ''
 let lastStart = ''
 
-/** What an answer without fields of its own begins with: the same for a second, and one flat string, which is cheaper to join and to send. */
+/** The beginning of a response without fields. It is the same for a second, and a flat string is cheaper to join and to send. */
 function plainStart(type: string, dateLine: string): string {
   if (dateLine !== lastDateLine || type !== lastType) {
     lastType = type
@@ -67,7 +67,7 @@ function plainStart(type: string, dateLine: string): string {
   return lastStart
 }
 
-/** Bodies below this have the end of their heads made once: one string to join instead of four. */
+/** For shorter bodies the end of the head is cached: one string to join instead of four. */
 const SHORT = 1024
 const LENGTH_ENDS: string[] = []
 
@@ -85,7 +85,7 @@ function statusLine(status: number): string {
   return line
 }
 
-/** What stands before the data of a chunk; CRLF stands behind it. */
+/** What precedes the data of a chunk. CRLF follows the data. */
 export function chunkHead(size: number): string {
   return `${size.toString(16)}\r\n`
 }

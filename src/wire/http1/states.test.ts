@@ -94,7 +94,7 @@ const steps = explore()
 const states = [...new Map(steps.map(({ before }) => [before.name, before])).values()]
 const taken = steps.flatMap(({ before, call, after }) => (after === null ? [] : [{ before, call, after }]))
 
-test('every move of the tables is made, and no other', () => {
+test('every move in the tables is made, and no other', () => {
   const made = (read: (machine: Machine) => number, moves: readonly (readonly number[])[], name: string): void => {
     const direct = new Set(taken.map(({ before, after }) => `${read(before)} ${read(after)}`))
     for (const [from, tos] of moves.entries()) {
@@ -125,14 +125,14 @@ test('the three machines agree in every state that can be reached', () => {
   }
 })
 
-test('a connection can be aborted until it is, and its transport can always close, once', () => {
+test('a connection can be aborted once, and its transport can always close, once', () => {
   for (const { before, call, after } of steps) {
     if (call === 'leave') assert.equal(after === null, before.life === GONE, before.name)
     if (call === 'abort') assert.equal(after === null, before.isOver, before.name)
   }
 })
 
-test('no end in order while a response is owed or under way', () => {
+test('a connection cannot linger while a response is owed or being sent', () => {
   for (const { before, call, after } of steps) {
     if (call !== 'linger') continue
     const owes = before.writing === HEAD || before.writing === BODY
@@ -141,7 +141,7 @@ test('no end in order while a response is owed or under way', () => {
   }
 })
 
-test('the next request begins only after a whole request and a whole response, and never after the last', () => {
+test('the next request begins only after a complete request and a complete response, and never after the last', () => {
   const fresh = taken.filter(({ before, call, after }) => call === 'endCycle' && after.reading === IDLE && before.reading !== IDLE)
   assert.ok(fresh.length > 0)
   for (const { before, after } of fresh) {
@@ -152,7 +152,7 @@ test('the next request begins only after a whole request and a whole response, a
   for (const { before, after } of taken) if (!before.keepsAlive) assert.equal(after.keepsAlive, false, before.name)
 })
 
-test('a refusal is owed a response, unless one is under way or has been sent', () => {
+test('a refused request is owed a response, unless one is being sent or has been sent', () => {
   for (const { before, call, after } of taken) {
     if (call !== 'refuse' || before.reading === CLOSED) continue
     assert.equal(after.reading, CLOSED, before.name)
@@ -161,7 +161,7 @@ test('a refusal is owed a response, unless one is under way or has been sent', (
   }
 })
 
-test('another protocol takes over from a request that was read whole and not answered', () => {
+test('another protocol takes over only after a request that was read completely and not answered', () => {
   const switched = taken.filter(({ call }) => call === 'switchOver')
   assert.ok(switched.length > 0)
   for (const { before, after } of switched) {

@@ -4,9 +4,9 @@
 //   writing   how much of the response to it has been sent
 //   life      whether another request may follow, and how the connection ends
 //
-// Whatever changes one of them is a method of `ConnectionState`, and so is every rule by which one of them moves another. A move that is not
-// in the tables is a bug in weir: it throws, and the connection is reset. Errors of the client are not moves. They are thrown where they are
-// found, and lead to `refuse`. docs/http.md shows these tables.
+// Whatever changes one of them is a method of `ConnectionState`, and so is every rule by which one of them moves another. A move that is
+// not in the tables is a bug in weir: it throws, and the connection is reset. Errors of the client are not moves. They are thrown where
+// they are found, and lead to `refuse`. docs/http.md shows these tables.
 
 /** Between two requests: nothing of the next one has been received, and no response is owed. */
 export const IDLE = 0
@@ -14,7 +14,7 @@ export const IDLE = 0
 export const HEAD = 1
 /** Inside a body. */
 export const BODY = 2
-/** Reading only: inside a body, whose reader wants nothing more for now. */
+/** Reading only: inside a body whose reader needs no more bytes for now. */
 export const PAUSED = 3
 /** The message is complete. The other direction may not be. */
 export const DONE = 4
@@ -77,7 +77,7 @@ function maskOf(moves: readonly number[]): number {
   return moves.reduce((mask, to) => mask | (1 << to), 0)
 }
 
-/** Its methods throw an `Error` for a move that the tables do not have. */
+/** Methods throw an `Error` for a move that is not in the tables. */
 export abstract class ConnectionState {
   #reading: number = IDLE
   #writing: number = IDLE
@@ -98,7 +98,7 @@ export abstract class ConnectionState {
     return this.#life
   }
 
-  /** Whether another request may follow the current one. A response says `Connection: close` where none may. */
+  /** Whether another request may follow the current one. If not, the response has `Connection: close`. */
   get keepsAlive(): boolean {
     return this.#life < LAST
   }
@@ -119,7 +119,7 @@ export abstract class ConnectionState {
     this.#moveReading(HEAD)
   }
 
-  /** @param keepsAlive what the client says of the time after this request */
+  /** @param keepsAlive whether the client allows another request after this one */
   protected endHead(keepsAlive: boolean): void {
     this.#moveReading(BODY)
     this.#moveWriting(HEAD)
@@ -135,22 +135,22 @@ export abstract class ConnectionState {
     this.#closeReading()
   }
 
-  /** Lets go of all bytes: nothing of them will be read. */
+  /** Discards all bytes that were not read. */
   protected abstract dropBytes(): void
 
-  /** Nobody wants more of the body for now, if there is more. */
+  /** The reader needs no more of the body for now, if there is more. */
   pauseBody(): void {
     if (this.#reading === BODY) this.#moveReading(PAUSED)
   }
 
-  /** Somebody wants more of the body, if there is more. */
+  /** The reader needs more of the body, if there is more. */
   resumeBody(): void {
     if (this.#reading === PAUSED) this.#moveReading(BODY)
   }
 
   /**
-   * What is being read will not become a whole request, and nothing that follows is read as one. A response is owed: to the current request
-   * or, where its head is not complete, to what has been received of it.
+   * The request that is being read will not be completed, and no other is read after it. A response is owed: to the current request or, if
+   * its head is not complete, to the part that was received.
    */
   refuse(): void {
     if (this.#reading === CLOSED) return
@@ -170,7 +170,7 @@ export abstract class ConnectionState {
     this.#moveWriting(DONE)
   }
 
-  /** No request follows the current one. Says nothing new once its response has been sent. */
+  /** No request follows the current one. Has no effect once its response has been sent. */
   disableKeepAlive(): void {
     if (this.#life === OPEN) this.#moveLife(LAST)
   }
@@ -178,8 +178,8 @@ export abstract class ConnectionState {
   // From one request to the next, or to the end.
 
   /**
-   * The response has been sent. Goes on to the next request, or where this one has not been read to its end, to the rest of it.
-   * @returns OPEN for the next request, DRAINING for the rest; anything else says that no request follows
+   * The response has been sent. Continues with the next request or, if this one has not been read to its end, with the rest of it.
+   * @returns OPEN for the next request, DRAINING for the rest; any other state if no request follows
    */
   endCycle(): number {
     if (!this.keepsAlive) return this.#life
@@ -189,19 +189,19 @@ export abstract class ConnectionState {
       if (this.#life === DRAINING) this.#moveLife(OPEN)
     } else {
       if (this.#writing !== DONE) throw illegalMove('life', LIFE_NAMES, this.#life, DRAINING)
-      this.resumeBody() // what nobody wants is discarded
+      this.resumeBody() // the rest is discarded
       this.#moveLife(DRAINING)
     }
     return this.#life
   }
 
-  /** The current request, which has been read whole, is answered by another protocol. */
+  /** Another protocol takes over. The current request has been read completely. */
   protected switchOver(): void {
     if (this.#reading !== DONE || this.#writing !== HEAD) throw illegalMove('life', LIFE_NAMES, this.#life, SWITCHED)
     this.#end(SWITCHED)
   }
 
-  /** All that is owed has been sent, and our side ends. */
+  /** Everything that was owed has been sent, and our side ends. */
   linger(): void {
     if (this.#writing === HEAD || this.#writing === BODY) throw illegalMove('life', LIFE_NAMES, this.#life, LINGERING)
     this.#end(LINGERING)
@@ -217,7 +217,7 @@ export abstract class ConnectionState {
     this.#end(GONE)
   }
 
-  /** The one way to any end. */
+  /** Every end goes through here. */
   #end(to: number): void {
     this.#closeReading()
     if (this.#writing !== CLOSED) this.#moveWriting(CLOSED)

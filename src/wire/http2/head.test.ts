@@ -14,7 +14,7 @@ import { readHttp2Head } from './head.ts'
 const limits = resolveLimits({ maxRequestHeaderSize: 2000, maxRequestHeaders: 20 })
 const read = (list: readonly string[], isWhole: boolean): Head => readHttp2Head(list, isWhole, limits)
 
-/** A list with the pseudo-header fields of GET, those that are given in their place. */
+/** A list with the pseudo-header fields of GET, replaced by those that are passed. */
 function listOf(pseudo: Readonly<Record<string, string>>, fields: readonly string[] = []): string[] {
   const all = { ':method': 'GET', ':scheme': 'https', ':authority': 'localhost', ':path': '/', ...pseudo }
   return [...Object.entries(all).flat(), ...fields]
@@ -32,7 +32,7 @@ const codeOf = (reading: () => unknown): string => {
 }
 const refusal = (list: readonly string[], isWhole = true): string => codeOf(() => read(list, isWhole))
 
-test('a list is read as the HTTP/1.1 head that says the same', () => {
+test('a list is read as the equivalent HTTP/1.1 head', () => {
   const head = read(listOf({ ':path': '/J%C3%BC?q', ':authority': 'a.org:8443' }, ['cookie', 'a=1', 'x-a', '', 'cookie', 'b=2']), true)
   assert.deepEqual([head.method, head.path, head.queryString, head.target, head.host], ['GET', '/Jü', 'q', '/J%C3%BC?q', 'a.org:8443'])
   assert.deepEqual([head.protocol, head.keepAlive, head.upgrade, head.contentLength], ['HTTP/2.0', true, false, 0])
@@ -40,7 +40,7 @@ test('a list is read as the HTTP/1.1 head that says the same', () => {
   assert.equal(head.get(':path'), null)
 })
 
-test('the body is as long as Content-Length says, as long as it lasts without one, and none where the head is all', () => {
+test('the body has the length of Content-Length, an unknown length without one, and no length if the head ends the request', () => {
   const post = (fields: string[], isWhole: boolean): unknown[] => {
     const { contentLength, expectsContinue } = read(listOf({ ':method': 'POST' }, fields), isWhole)
     return [contentLength, expectsContinue]
@@ -100,7 +100,7 @@ for (const [what, list, code] of refusals) {
 
 const text = fc.string({ unit: fc.constantFrom('a', 'B', '/', ':', ' ', '\r', '\n', '\0', '%', '2', 'e', '.', '@', '*', '\xfc', '\u010a') })
 
-test('any list gives a head whose fields are those of the list, or one refusal', () => {
+test('any list yields a head with the fields of the list, or one error', () => {
   const name = fc.oneof(fc.constantFrom('host', 'te', 'cookie', 'content-length', 'expect', 'connection', 'x-a'), text)
   const list = fc
     .tuple(
@@ -125,7 +125,7 @@ test('any list gives a head whose fields are those of the list, or one refusal',
   )
 })
 
-test('what the two readers say of one target and one host is the same', () => {
+test('both readers agree on any target and host', () => {
   const target = text.map((rest) => `/${rest}`)
   fc.assert(
     fc.property(target, text, (path, host) => {

@@ -1,7 +1,8 @@
-// The head of an HTTP/2 request: a list of names and values (RFC 9113 §8.3), read as the HTTP/1.1 head that says the same.
+// The head of an HTTP/2 request: a list of names and values (RFC 9113 §8.3), read as the equivalent HTTP/1.1 head.
 //
-// So one reader judges the heads of both protocols: targets, Host, lengths, expectations and limits, to the letter. What is checked here
-// is what the list could smuggle into that text, and what HTTP/2 alone forbids (§8.2). Fields are counted as their HTTP/1.1 lines.
+// One reader thus checks the heads of both protocols in exactly the same way: targets, Host, lengths, expectations and limits. This file
+// checks what the list could smuggle into the text, and what only HTTP/2 forbids (§8.2). Fields count with the size of their HTTP/1.1
+// lines.
 
 import { Buffer } from 'node:buffer'
 import { CLASS, isBlank, isFieldValue, isToken, TARGET } from '../../base/ascii.ts'
@@ -12,7 +13,7 @@ import { CHUNKED } from '../head/framing.ts'
 import type { Head } from '../head/head.ts'
 import { HeadReader } from '../head/head-reader.ts'
 
-/** What belongs to a connection of HTTP/1.1 (RFC 9113 §8.2.2). TE may say `trailers`. */
+/** Fields that belong to an HTTP/1.1 connection (RFC 9113 §8.2.2). TE is allowed if its value is `trailers`. */
 const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
 
 interface Pseudo {
@@ -22,11 +23,11 @@ interface Pseudo {
   ':path'?: string
 }
 
-/** One for all: a head is always read in one go. */
+/** One reader for all requests, because a head is always read completely. */
 const reader = new HeadReader()
 
 /**
- * @param list name, value, name, value, pseudo-header fields first; one character a byte
+ * @param list name, value, name, value, pseudo-header fields first; one character per byte
  * @param isWhole whether the request ends with its head
  * @throws ProtocolError, LimitError
  */
@@ -34,10 +35,10 @@ export function readHttp2Head(list: readonly string[], isWhole: boolean, limits:
   const block = Buffer.from(blockOf(list), 'latin1')
   reader.reset()
   const head = reader.read(block, 0, block.length, limits)
-  if (head === null) throw new ProtocolError('WEIR_PSEUDO_FIELDS') // cannot be: the block is whole
+  if (head === null) throw new ProtocolError('WEIR_PSEUDO_FIELDS') // impossible: the block is complete
   head.isHttp2 = true
   if (head.get('content-length') === null && !isWhole) head.contentLength = CHUNKED
-  if (isWhole && head.contentLength !== 0) throw new ProtocolError('WEIR_CONTENT_LENGTH_SYNTAX', 'a body was announced, none came')
+  if (isWhole && head.contentLength !== 0) throw new ProtocolError('WEIR_CONTENT_LENGTH_SYNTAX', 'a body was declared, but there is none')
   head.expectsContinue = head.contentLength !== 0 && head.get('expect') !== null
   return head
 }
@@ -67,7 +68,7 @@ function blockOf(list: readonly string[]): string {
   return `${method} ${path} HTTP/1.1\r\n${hostLine(authority, host)}${lines}\r\n`
 }
 
-/** Each once, before all other fields (RFC 9113 §8.3). */
+/** Each pseudo-header field may occur once, before all other fields (RFC 9113 §8.3). */
 function takePseudo(pseudo: Pseudo, name: string, value: string, isLate: boolean): void {
   const isKnown = name === ':method' || name === ':scheme' || name === ':authority' || name === ':path'
   if (!isKnown || isLate || pseudo[name] !== undefined) throw new ProtocolError('WEIR_PSEUDO_FIELDS', JSON.stringify(name.slice(0, 32)))
@@ -86,7 +87,7 @@ function isPlainValue(value: string): boolean {
   return !isPadded && isFieldValue(value)
 }
 
-/** The forms of a target that name another host are not for `:path`. */
+/** `:path` may not have one of the target forms that name a host. */
 function checkPath(path: string): void {
   for (let i = 0; i < path.length; i++) {
     if (((CLASS[path.charCodeAt(i)] ?? 0) & TARGET) === 0) throw new ProtocolError('WEIR_TARGET_SYNTAX')
@@ -95,8 +96,8 @@ function checkPath(path: string): void {
 }
 
 /**
- * `:authority` stands where Host stands in HTTP/1.1, and becomes one where there is none (RFC 9113 §8.3.1). Where there are both they
- * must say the same: the target of that request would be the one, and what others route by the other.
+ * `:authority` takes the place of Host, and becomes the Host field when there is none (RFC 9113 §8.3.1). If a request has both, they must
+ * be equal: otherwise one would be the request's target, while other software routes by the other.
  */
 function hostLine(authority: string | undefined, host: string): string {
   if (authority === undefined) return ''

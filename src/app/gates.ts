@@ -1,0 +1,52 @@
+// The gates of a route, one after the other. Synchronous ones make no promise.
+
+import { WeirError } from '../base/errors.ts'
+import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import type { Exchange } from '../http/session.ts'
+
+import type { Gate } from './policy.ts'
+import { isLater, reply } from './reply.ts'
+
+/** What came of gates: null when all of them let the request pass. */
+export type Held = OutgoingResponse | null | Promise<OutgoingResponse | null>
+
+/** @throws what a gate throws */
+export function runGates(exchange: Exchange, gates: readonly Gate[], from: number): Held {
+  for (let i = from; i < gates.length; i++) {
+    const result = gates[i]!(exchange.session)
+    if (isLater(result)) return awaitGate(exchange, gates, result, i + 1)
+    if (hasAnswered(exchange, result)) return answer(exchange, result)
+  }
+  return null
+}
+
+async function awaitGate(
+  exchange: Exchange,
+  gates: readonly Gate[],
+  running: Promise<unknown>,
+  next: number,
+): Promise<OutgoingResponse | null> {
+  const result = await running
+  if (hasAnswered(exchange, result)) return answer(exchange, result)
+  // The server has answered meanwhile, because time was up. A client that has only ended its side still waits for a response.
+  if (exchange.own.isTaken) throw new WeirError('WEIR_RESPONSE_SENT')
+  return runGates(exchange, gates, next)
+}
+
+/** Also without a result, where a gate has said what to send: that was hardly meant to let the request pass. */
+function hasAnswered({ own }: Exchange, result: unknown): boolean {
+  return result !== undefined || (own.isAnswered && !own.isTaken)
+}
+
+/** @throws WEIR_RESULT_UNSENDABLE for what only a handler can answer with, or nobody means to send */
+function answer(exchange: Exchange, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
+  if (typeof result === 'boolean')
+    throw new WeirError(
+      'WEIR_RESULT_UNSENDABLE',
+      `a gate returned ${result}: it returns nothing to let a request pass, and a response to refuse it`,
+    )
+  const response = reply(exchange, result)
+  if (response instanceof OutgoingResponse && response.content.kind === 'upgrade')
+    throw new WeirError('WEIR_RESULT_UNSENDABLE', 'a gate cannot answer with an upgrade')
+  return response
+}

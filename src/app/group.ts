@@ -1,0 +1,256 @@
+// Where routes are mapped: a server, or a group of routes below one prefix that share parameters, options and policies.
+
+import { WeirError } from '../base/errors.ts'
+import { isPromise } from '../base/is-promise.ts'
+import { kindOf } from '../base/kind-of.ts'
+import { invalid } from '../base/options.ts'
+import type { Endpoint } from '../http/session.ts'
+import { joinPaths, Template } from '../routing/template.ts'
+
+import type { Controller, ControllerClass } from './controller.ts'
+import type { Below, Declaration, GroupDeclaration, Merged, Method, NoDeclaration } from './declaration.ts'
+import { warnOfLiteralParameters } from './literal-parameters.ts'
+import type { Logger } from './logger.ts'
+import { checkMapOptions, classesOf, type MapOptions, routesOfController } from './mapping.ts'
+import type { BeforeSend } from './middleware.ts'
+import { checkModule, type InlineHandler, type MapMethod, type Module, type ModuleHost } from './module-host.ts'
+import { checkPolicy, type Gate, type Usable } from './policy.ts'
+import { type Handler, Route } from './route.ts'
+import { listingOf, type RouteLimits, type RouteListing } from './route-listing.ts'
+import type { RouteTable } from './route-table.ts'
+import { routesOf } from './routed.ts'
+import { Scope } from './scope.ts'
+import { splitDeclaration } from './split-declaration.ts'
+
+/** What a server and its groups share. */
+export interface Home {
+  readonly table: RouteTable
+  readonly limits: RouteLimits
+  readonly logger: Logger | null
+}
+
+/** The rest of a path, in the routes of `fallback`. */
+const REST = 'fallbackPath'
+
+/** What a server and a group have in common. `P` is the path before their routes, `D` what their declarations bind. */
+export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
+  readonly #home: Home
+  readonly #scope: Scope
+  readonly #modules = new Set<string>()
+
+  /** @internal */
+  constructor(home: Home, scope: Scope) {
+    this.#home = home
+    this.#scope = scope
+  }
+
+  /** The path before those of the routes that are mapped here. Empty for a server. */
+  get prefix(): string {
+    return this.#scope.prefix
+  }
+
+  /** Every route, in the order in which they were mapped; of a group, those in it. */
+  get routes(): readonly RouteListing[] {
+    const { table, limits } = this.#home
+    return table.routesIn(this.#scope).map((route) => listingOf(route, limits))
+  }
+
+  /** Where modules report errors that no client is told of; null: nowhere. It is called as `console` is, also where the logger is pino. */
+  get logger(): Logger | null {
+    return this.#home.logger
+  }
+
+  /**
+   * Maps an inline route. `method` null: any method.
+   * @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_TEMPLATE, WEIR_ROUTE_DECLARATION
+   */
+  map<const Q extends string>(method: Method | null, path: Q, handler: InlineHandler<Below<P, Q>, D>): this
+  map<const Q extends string, const E extends Declaration<E>>(
+    method: Method | null,
+    path: Q,
+    declaration: E & Declaration<E>,
+    handler: InlineHandler<Below<P, Q>, Merged<D, E>>,
+  ): this
+  map(method: string | null, path: string, ...rest: readonly unknown[]): this {
+    return this.#mapInline(method, path, rest)
+  }
+
+  readonly mapGet: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('GET', path, rest)
+  readonly mapPost: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('POST', path, rest)
+  readonly mapPut: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PUT', path, rest)
+  readonly mapPatch: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PATCH', path, rest)
+  readonly mapDelete: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('DELETE', path, rest)
+
+  readonly mapQuery: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('QUERY', path, rest)
+
+  #mapInline(method: string | null, path: string, rest: readonly unknown[]): this {
+    const declaration = rest.length > 1 ? rest[0] : {}
+    return this.#add([new Route(this.#scope, method, this.#pathOf(path), declaration, rest.at(-1) as Handler)])
+  }
+
+  /** Of a server's own route, the path as it was written: it must begin with a slash. */
+  #pathOf(path: string): string {
+    return this.#scope.prefix === '' ? path : joinPaths(this.#scope.prefix, path)
+  }
+
+  /**
+   * Maps one controller: full path = prefix of the group + `prefix` + the class's prefix + the path of the method. A mapping that throws maps
+   * nothing. A class whose constructor needs arguments needs `options.create`.
+   */
+  mapController<T extends Controller>(Class: new () => T, prefix?: string, options?: MapOptions<T>): this
+  mapController<T extends Controller>(
+    Class: ControllerClass<T>,
+    prefix: string,
+    options: MapOptions<T> & Required<Pick<MapOptions<T>, 'create'>>,
+  ): this
+  mapController<T extends Controller>(Class: ControllerClass<T>, prefix = '', options: MapOptions<T> = {}): this {
+    checkMapOptions('mapController()', options)
+    return this.#add(this.#routesOfController(Class, prefix, options))
+  }
+
+  /** Maps several: those of a list, or every routed subclass of a base class imported so far. `mapControllers(Controller)` takes all. */
+  mapControllers(
+    selection: readonly (new () => Controller)[] | (abstract new (...args: never[]) => Controller),
+    prefix?: string,
+    options?: MapOptions,
+  ): this
+  mapControllers(selection: readonly ControllerClass[], prefix: string, options: MapOptions & Required<Pick<MapOptions, 'create'>>): this
+  mapControllers(
+    selection: readonly ControllerClass[] | (abstract new (...args: never[]) => Controller),
+    prefix = '',
+    options: MapOptions = {},
+  ): this {
+    checkMapOptions('mapControllers()', options)
+    const classes = classesOf(selection, options.exclude ?? []).filter((Class) => Array.isArray(selection) || routesOf(Class).size > 0)
+    return this.#add(classes.flatMap((Class) => this.#routesOfController(Class, prefix, options)))
+  }
+
+  #routesOfController<T extends Controller>(Class: ControllerClass<T>, prefix: string, options: MapOptions<T>): Route[] {
+    return routesOfController(this.#scope, Class, joinPaths(this.#scope.prefix, prefix), options)
+  }
+
+  /** All of them, or none. */
+  #add(routes: readonly Route[]): this {
+    this.#home.table.addAll(routes)
+    for (const route of routes) warnOfLiteralParameters(route, this.#home.logger)
+    return this
+  }
+
+  /**
+   * A group of routes below `prefix`, which may have parameters. `declaration` has schemas for parameters, and options and policies for all of
+   * them. A route, a class or an inner group may override an option.
+   * @throws WEIR_ROUTE_TEMPLATE, WEIR_ROUTE_DECLARATION
+   */
+  group<const Q extends string, const E extends GroupDeclaration<E> = NoDeclaration>(
+    prefix: Q,
+    declaration?: E & GroupDeclaration<E>,
+  ): Group<Below<P, Q>, Merged<D, E>> {
+    const path = joinPaths(this.#scope.prefix, prefix)
+    const full = path === '/' ? '' : path
+    const { parameters } = new Template(path)
+    const rest = parameters.find((parameter) => parameter.rest)
+    if (rest !== undefined)
+      throw new WeirError('WEIR_ROUTE_TEMPLATE', `${JSON.stringify(path)}: "*${rest.name}" matches all that is left, but a group continues`)
+    const declared = splitDeclaration(declaration ?? {}, 'group', `group ${path}`)
+    return new Group(this.#home, new Scope(this.#scope, 'group', full, declared), this.server())
+  }
+
+  /** The server, as modules of a group see it. */
+  protected abstract server(): ModuleHost
+
+  /**
+   * Answers paths below the prefix that no route has, with the policies of this group. A path that has routes for other methods is still
+   * answered 405. The fallback of an inner group comes first.
+   * @throws WEIR_ROUTE_CLASH when there is one already
+   */
+  fallback(handler: InlineHandler<P, D>): this {
+    const base = this.#scope.prefix.replace(/\/$/, '')
+    const paths = base === '' ? ['/', `/*${REST}`] : [base, `${base}/`, `${base}/*${REST}`]
+    const routes = paths.map((path) => new Route(this.#scope, null, path, {}, handler as Handler, 'fallback'))
+    this.#home.table.addFallbacks(routes)
+    return this
+  }
+
+  /**
+   * Adds a middleware or a policy inside those that are there already. It applies to all routes here, also to those that were mapped before.
+   * @throws WEIR_OPTION_INVALID for what is neither, and for a policy of a name that is in use here
+   */
+  use(usable: Usable): this {
+    return this.#use('use()', usable)
+  }
+
+  /** `use({ gate })`. */
+  gate(gate: Gate): this {
+    if (typeof gate !== 'function') throw invalid('gate()', `a function is needed, not ${kindOf(gate)}`)
+    return this.#use('gate()', { gate })
+  }
+
+  #use(owner: string, usable: Usable): this {
+    const policy = checkPolicy(owner, usable)
+    if (!this.#scope.use(policy)) throw invalid(owner, `there is a policy ${JSON.stringify(policy.name)} at this level already`)
+    this.#home.table.recompose()
+    return this
+  }
+
+  /** Adds what runs on each response just before it is sent, errors and refusals included, after those that are there already. */
+  beforeSend(hook: BeforeSend): this {
+    if (typeof hook !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `beforeSend() takes a function, not ${kindOf(hook)}`)
+    this.#scope.beforeSend(hook)
+    this.#home.table.recompose()
+    return this
+  }
+
+  /** Installs a module, once. @throws WEIR_OPTION_INVALID for what is not a module, WEIR_SERVER_STATE for one that is there already */
+  useModule(module: Module): this {
+    checkModule(module)
+    if (this.#modules.has(module.name)) throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is installed already`)
+    const installing: unknown = module.install(this as unknown as ModuleHost)
+    if (isPromise(installing)) {
+      installing.catch(() => {})
+      throw new WeirError('WEIR_OPTION_INVALID', `module "${module.name}" installs itself later: await what it needs before useModule`)
+    }
+    this.#modules.add(module.name)
+    return this
+  }
+}
+
+/** A group of routes. Made by `group` of a server or of another group. Modules can be installed on it. */
+export class Group<P extends string = string, D = NoDeclaration> extends RouteGroup<P, D> {
+  readonly #server: ModuleHost
+
+  /** @internal */
+  constructor(home: Home, scope: Scope, server: ModuleHost) {
+    super(home, scope)
+    this.#server = server
+  }
+
+  protected override server(): ModuleHost {
+    return this.#server
+  }
+
+  // What a server has, for modules.
+
+  get address(): string {
+    return this.#server.address
+  }
+
+  get port(): number {
+    return this.#server.port
+  }
+
+  get isListening(): boolean {
+    return this.#server.isListening
+  }
+
+  get stopping(): AbortSignal {
+    return this.#server.stopping
+  }
+
+  get endpoints(): readonly Endpoint[] {
+    return this.#server.endpoints
+  }
+
+  stop(options?: { readonly graceMs?: number }): Promise<unknown> {
+    return this.#server.stop(options)
+  }
+}

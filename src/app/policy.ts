@@ -1,0 +1,128 @@
+// Policies: named bundles of hooks that are bound to routes when they are mapped. Nothing compares paths at run time to find out which of
+// them apply.
+
+import { WeirError } from '../base/errors.ts'
+import { kindOf, shown } from '../base/kind-of.ts'
+import { invalid, namesOf } from '../base/options.ts'
+import type { HttpSession } from '../http/session.ts'
+
+import type { BeforeSend, Middleware } from './middleware.ts'
+
+/**
+ * Runs when the head and the route are known, before the body is read and before `100 Continue` is sent. Returns nothing to let the request
+ * pass, or what a handler may return to answer it; what it throws is answered like any other error. While a promise that it returns is
+ * pending, the body is not read. It may set `session.principal`, and fields of `session.response`. It cannot read the body.
+ */
+export type Gate = (session: HttpSession) => unknown
+
+/** A named bundle of hooks. All of them are optional. */
+export interface Policy {
+  /**
+   * Where two policies of one name meet on a route, the inner one takes the place of the outer one. A policy with a name and no hooks removes
+   * the outer one. Without a name a policy is never replaced.
+   */
+  readonly name?: string
+  readonly gate?: Gate
+  readonly middleware?: Middleware
+  readonly beforeSend?: BeforeSend
+  /** What documents and `server.routes` state about it, such as the credentials that it requires. Called when they are made. */
+  readonly describe?: () => unknown
+}
+
+/** What `use` takes: a middleware function, or a policy. */
+export type Usable = Middleware | Policy
+
+/** A usable that has been checked. Its hooks have been read once, so that what a program does to the object later changes nothing. */
+export interface CheckedPolicy {
+  /** Null: it is never replaced. */
+  readonly name: string | null
+  /** Its name, or that of its function. */
+  readonly label: string
+  readonly gate: Gate | null
+  readonly middleware: Middleware | null
+  readonly beforeSend: BeforeSend | null
+  readonly describe: (() => unknown) | null
+}
+
+const MEMBERS = namesOf<Policy>()(['name', 'gate', 'middleware', 'beforeSend', 'describe'])
+const HOOKS = ['gate', 'middleware', 'beforeSend', 'describe'] as const
+
+/** @param owner who is given it, for messages: `use()` @throws WEIR_OPTION_INVALID */
+export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
+  if (typeof usable === 'function') {
+    const label = usable.name === '' ? '(anonymous)' : usable.name
+    return { name: null, label, gate: null, middleware: usable as Middleware, beforeSend: null, describe: null }
+  }
+  if (typeof usable !== 'object' || usable === null || Array.isArray(usable))
+    throw invalid(owner, `a middleware function or a policy is needed, not ${kindOf(usable)}`)
+  if (isModule(usable)) throw invalid(owner, 'a middleware function or a policy is needed, not a module: install it with useModule')
+  checkMembers(owner, usable)
+  const policy = usable as Policy
+  const { name } = policy
+  if (name !== undefined && (typeof name !== 'string' || name === ''))
+    throw invalid(owner, `name of a policy is ${shown(name)}, not a text`)
+  const known = HOOKS.filter((hook) => policy[hook] !== undefined)
+  if (known.length === 0 && name === undefined) throw invalid(owner, 'a policy has a name or a hook: gate, middleware or beforeSend')
+  for (const hook of known)
+    if (typeof policy[hook] !== 'function') throw invalid(owner, `${hook} of ${titleOf(policy)} is ${shown(policy[hook])}, not a function`)
+  return {
+    name: name ?? null,
+    label: name ?? nameOfHook(policy),
+    gate: bound(policy, policy.gate),
+    middleware: bound(policy, policy.middleware),
+    beforeSend: bound(policy, policy.beforeSend),
+    describe: bound(policy, policy.describe),
+  }
+}
+
+/** All of a declaration's `use`. No two of one name. @throws WEIR_ROUTE_DECLARATION */
+export function checkPolicies(where: string, usables: unknown): CheckedPolicy[] {
+  if (usables === undefined) return []
+  const refuse = (why: string): never => {
+    throw new WeirError('WEIR_ROUTE_DECLARATION', `option "use" of ${where} ${why}`)
+  }
+  if (!Array.isArray(usables)) return refuse(`is ${shown(usables)}, not a list of middleware and policies`)
+  const checked: CheckedPolicy[] = []
+  for (const usable of usables) {
+    const policy = checkPolicy(`use of ${where}`, usable)
+    if (isNameTaken(policy, checked)) refuse(`has two policies "${policy.name}"`)
+    checked.push(policy)
+  }
+  return checked
+}
+
+export function isNameTaken({ name }: CheckedPolicy, others: readonly CheckedPolicy[]): boolean {
+  return name !== null && others.some((other) => other.name === name)
+}
+
+function isModule(value: object): boolean {
+  return 'install' in value && typeof value.install === 'function'
+}
+
+/** Of an object literal: a misspelt hook would never run. An instance of a class may have members of its own. */
+function checkMembers(owner: string, policy: object): void {
+  const prototype: unknown = Object.getPrototypeOf(policy)
+  if (prototype !== Object.prototype && prototype !== null) return
+  for (const member of Object.keys(policy))
+    if (!MEMBERS.includes(member as keyof Policy))
+      throw invalid(owner, `${titleOf(policy)} has ${JSON.stringify(member)}: a policy has ${MEMBERS.join(', ')}`)
+}
+
+function titleOf({ name }: Policy): string {
+  return typeof name === 'string' ? `policy ${JSON.stringify(name)}` : 'a policy'
+}
+
+function nameOfHook({ gate, middleware, beforeSend }: Policy): string {
+  const name = (gate ?? middleware ?? beforeSend)?.name ?? ''
+  return name === '' || HOOKS.includes(name as (typeof HOOKS)[number]) ? '(anonymous)' : name
+}
+
+/** A policy may be an instance of a class. Its hooks keep their names, for messages. */
+function bound<A extends readonly unknown[]>(
+  policy: Policy,
+  hook: ((...args: A) => unknown) | undefined,
+): ((...args: A) => unknown) | null {
+  if (hook === undefined) return null
+  const name = policy.name ?? hook.name
+  return Object.defineProperty(hook.bind(policy) as (...args: A) => unknown, 'name', { value: name })
+}

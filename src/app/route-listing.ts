@@ -1,0 +1,77 @@
+// A route as `server.routes` lists it: for documents, for `explain` and for people.
+
+import type { RouteMetadata } from '../http/route-info.ts'
+import type { AnySchema } from '../schema/standard.ts'
+
+import type { Route } from './route.ts'
+import type { Level, PlacedPolicy, Setting } from './scope.ts'
+
+/** A policy or a middleware of a route. */
+export interface PolicyListing {
+  /** The policy's name, or that of its function, or `(anonymous)`. */
+  readonly name: string
+  /** Where it is used. A policy that takes the place of an outer one is listed in that place, with its own level. */
+  readonly level: Level
+  /** What `describe` of the policy returned; null without. */
+  readonly description: unknown
+}
+
+/** The limits that a route or a group may set. */
+export interface RouteLimits {
+  /** In bytes. */
+  readonly maxRequestBodySize: number | null
+  /** In milliseconds. */
+  readonly requestTimeout: number | null
+  /** In milliseconds. */
+  readonly writeTimeout: number | null
+}
+
+export interface RouteListing {
+  /** Null: any method. */
+  readonly method: string | null
+  /** The full template: `/api/user/:id`. */
+  readonly path: string
+  readonly host: string | null
+  /** Null: every endpoint. */
+  readonly endpoint: string | null
+  /** Schemas of its parameters, those of groups included. */
+  readonly bindings: Readonly<Record<string, AnySchema>>
+  readonly metadata: RouteMetadata
+  /** Those of groups and classes first. */
+  readonly tags: readonly string[]
+  /** Policies and middleware, the outermost first. */
+  readonly policies: readonly PolicyListing[]
+  /** `auto`: `stream` for multipart/form-data, otherwise `buffer`. */
+  readonly bodyMode: 'auto' | 'buffer' | 'stream'
+  /** Each limit in force, `null` for none, and which level has set it. */
+  readonly limits: { readonly [K in keyof RouteLimits]: Setting<number | null> }
+  /** Where it was declared: `UserController.show`, or `inline`. */
+  readonly source: string
+}
+
+/** @param server the limits of the server */
+export function listingOf(route: Route, server: RouteLimits): RouteListing {
+  const { method, template, host, endpoint, bindings, metadata, bodyMode, scope, source, chain } = route
+  const limitOf = (name: keyof RouteLimits): Setting<number | null> => scope.settings[name] ?? { value: server[name], level: 'server' }
+  return {
+    method,
+    path: template.text,
+    host,
+    endpoint,
+    bindings,
+    metadata,
+    tags: scope.tags,
+    policies: chain.policies.map(policyListing),
+    bodyMode,
+    limits: {
+      maxRequestBodySize: limitOf('maxRequestBodySize'),
+      requestTimeout: limitOf('requestTimeout'),
+      writeTimeout: limitOf('writeTimeout'),
+    },
+    source,
+  }
+}
+
+function policyListing({ policy, level }: PlacedPolicy): PolicyListing {
+  return { name: policy.label, level, description: policy.describe?.() ?? null }
+}

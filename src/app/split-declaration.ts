@@ -1,0 +1,80 @@
+// A declaration, read once: schemas on one side, options on the other, both checked.
+
+import { WeirError } from '../base/errors.ts'
+import { kindOf, shown } from '../base/kind-of.ts'
+import { namesOf } from '../base/options.ts'
+import { type AnySchema, isSchema } from '../schema/standard.ts'
+
+import type { GroupOptions, RouteOptions } from './declaration.ts'
+import { type CheckedPolicy, checkPolicies } from './policy.ts'
+
+const GROUP_OPTION_NAMES = namesOf<GroupOptions>()([
+  'use',
+  'host',
+  'endpoint',
+  'maxRequestBodySize',
+  'requestTimeout',
+  'writeTimeout',
+  'metadata',
+  'tags',
+])
+const ROUTE_OPTION_NAMES = namesOf<RouteOptions>()([...GROUP_OPTION_NAMES, 'absolute', 'body'])
+
+/** Who has declarations. */
+export type Owner = 'route' | 'group' | 'class'
+
+export interface SplitDeclaration {
+  /** Without a prototype. */
+  readonly bindings: Readonly<Record<string, AnySchema>>
+  readonly options: RouteOptions
+  readonly policies: readonly CheckedPolicy[]
+}
+
+/** @throws WEIR_ROUTE_DECLARATION for what is neither a schema nor an option of the owner, and for an option that has a wrong value */
+export function splitDeclaration(declaration: unknown, owner: Owner, where: string): SplitDeclaration {
+  const bindings: Record<string, AnySchema> = Object.create(null)
+  const options: Record<string, unknown> = {}
+  if (typeof declaration !== 'object' || declaration === null)
+    throw new WeirError(
+      'WEIR_ROUTE_DECLARATION',
+      `the declaration of ${where} must be an object, not ${kindOf(declaration)}${typeof declaration === 'function' ? ': the handler is the last argument' : ''}`,
+    )
+  for (const [name, value] of Object.entries(declaration)) {
+    if (value === undefined) continue
+    if (isSchema(value) && owner !== 'class') bindings[name] = value
+    else if (isOption(name, owner)) options[name] = value
+    else throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${where} ${whyNot(name, owner)}`)
+  }
+  checkOptions(options, where)
+  return { bindings, options, policies: checkPolicies(where, options['use']) }
+}
+
+export function isOption(name: string, owner: Owner): boolean {
+  return ((owner === 'route' ? ROUTE_OPTION_NAMES : GROUP_OPTION_NAMES) as readonly string[]).includes(name)
+}
+
+function whyNot(name: string, owner: Owner): string {
+  if (owner === 'class') return 'is not an option of a class: parameters belong to the routes of its methods'
+  if (owner === 'group' && isOption(name, 'route')) return 'is not an option of a group: it belongs to each route'
+  return `is neither a schema nor an option of a ${owner}`
+}
+
+function checkOptions(options: RouteOptions, where: string): void {
+  const refuse = (name: keyof RouteOptions, expected: string): never => {
+    throw new WeirError('WEIR_ROUTE_DECLARATION', `option "${name}" of ${where} is ${shown(options[name])}, not ${expected}`)
+  }
+  const { host, endpoint, body, maxRequestBodySize: size, metadata = {}, tags = [] } = options
+  if (host !== undefined && !(typeof host === 'string' && /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(host)))
+    refuse('host', 'a name such as api.example.com or *.example.com, without a port')
+  if (endpoint !== undefined && (typeof endpoint !== 'string' || endpoint === '')) refuse('endpoint', 'the name of an entry of "listen"')
+  if (body !== undefined && body !== 'buffer' && body !== 'stream') refuse('body', '"buffer" or "stream"')
+  if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0))
+    refuse('maxRequestBodySize', 'a whole number of bytes or null')
+  for (const name of ['requestTimeout', 'writeTimeout'] as const) {
+    const time = options[name]
+    if (time !== undefined && time !== null && !(Number.isSafeInteger(time) && time >= 1))
+      refuse(name, 'a whole number of milliseconds, 1 or more, or null')
+  }
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) refuse('metadata', 'an object')
+  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) refuse('tags', 'a list of texts')
+}

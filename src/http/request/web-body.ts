@@ -1,0 +1,73 @@
+// The body of a request as a Web stream, which takes it when it is first read.
+
+import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
+import type { BodySink, RequestBody } from '../body/body.ts'
+
+/** Bytes that may wait in the stream until they are read. */
+const HIGH_WATER_BYTES = 64 * 1024
+
+export class WebBody implements BodySink {
+  readonly keepsBytes = true
+  readonly stream: ReadableStream<Uint8Array>
+  readonly #body: RequestBody
+  #controller!: ReadableStreamDefaultController<Uint8Array>
+  #isTaken = false
+  #isCancelled = false
+  /** All of it, where it was copied before the request expired. */
+  #kept: UnsharedBytes | null = null
+
+  constructor(body: RequestBody) {
+    this.#body = body
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller
+        },
+        pull: () => this.#pull(),
+        cancel: () => this.#cancel(),
+      },
+      { highWaterMark: 0, size: (piece) => piece.length },
+    )
+  }
+
+  /** The request is about to expire. What is still arriving then never will be complete, and errors. */
+  keep(): void {
+    if (!this.#isTaken && !this.#isCancelled && this.#body.isWhole) this.#kept = this.#body.copy('toWeb()')
+  }
+
+  /** What it throws becomes the error of the stream. */
+  #pull(): void {
+    if (this.#isTaken) {
+      this.#body.demand()
+      return
+    }
+    this.#isTaken = true
+    if (this.#kept === null && !this.#body.isWhole) this.#body.take('toWeb()', this)
+    else {
+      const bytes = this.#kept ?? this.#body.copy('toWeb()')
+      this.#kept = null
+      if (bytes.length > 0) this.#controller.enqueue(bytes)
+      this.#controller.close()
+    }
+  }
+
+  #cancel(): void {
+    this.#isCancelled = true
+    if (this.#isTaken) this.#body.demand()
+  }
+
+  data(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
+    if (this.#isCancelled) return true // dropped, so that the connection can go on
+    const piece = new Uint8Array(buffer.buffer, buffer.byteOffset + start, end - start)
+    this.#controller.enqueue(borrowed ? piece.slice() : piece)
+    return this.#controller.desiredSize! > -HIGH_WATER_BYTES
+  }
+
+  end(): void {
+    if (!this.#isCancelled) this.#controller.close()
+  }
+
+  fail(error: Error): void {
+    this.#controller.error(error)
+  }
+}

@@ -1,0 +1,107 @@
+// A request as the Fetch API knows it, in parts that wait until somebody needs them.
+//
+// It is a native Request, and made with its method, its URL and its fields: `fetch(web)` and `new Request(web)` read what a native Request
+// holds inside, and ask no getter. See decisions/017. The rest is lazy: the signal is made when it is read, and the body is taken when its
+// stream is read.
+
+import { WeirError } from '../../base/errors.ts'
+import type { Head } from '../../wire/head/head.ts'
+
+import type { RequestBody } from '../body/body.ts'
+import { WebBody } from './web-body.ts'
+
+/** Where the signal comes from, which is made when it is read. */
+interface Signalled {
+  readonly signal: AbortSignal
+}
+
+/** Fields that belong to the connection on which the request came. Most of them make a fetch fail. */
+const OF_THE_CONNECTION = /^(?:connection|expect|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
+
+/** A native Request. Node's types have fields in the place of its accessors and methods. */
+interface Native {
+  get headers(): Headers
+  get signal(): AbortSignal
+  clone(): Request
+}
+
+type LazyClass = new (url: string, init: RequestInit, source: Signalled) => Native
+
+/** Made for the first request: touching the global `Request` loads all of Node's fetch. */
+let lazyClass: LazyClass | null = null
+
+export class WebRequest {
+  readonly #lazy: Native
+  readonly #body: WebBody | null
+
+  /**
+   * @param origin scheme and host that the client asked for
+   * @param body null when there is none
+   * @throws WEIR_HOST_SYNTAX, WEIR_METHOD_NOT_IMPLEMENTED, RequestExpiredError
+   */
+  constructor(head: Head, origin: string, body: RequestBody | null, source: Signalled) {
+    const url = urlOf(head, origin)
+    const { method, contentLength } = head
+    if (/^(?:TRACE|TRACK|CONNECT)$/i.test(method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'fetch has no such method')
+    const mayHaveBody = method !== 'GET' && method !== 'HEAD'
+    if (mayHaveBody) body?.checkAlive('toWeb()')
+    this.#body = body === null || contentLength === 0 || !mayHaveBody ? null : new WebBody(body)
+    lazyClass ??= defineClass()
+    // `duplex` is in the Fetch standard and in Node, but not in the types.
+    const init = this.#body === null ? { method } : { method, body: this.#body.stream, duplex: 'half' }
+    this.#lazy = new lazyClass(url, init as RequestInit, source)
+    const isLengthTrue = mayHaveBody || contentLength === 0
+    const { headers } = this.#lazy
+    for (const [name, value] of head.entries())
+      if (!OF_THE_CONNECTION.test(name) && (isLengthTrue || !/^content-length$/i.test(name))) headers.append(name, value)
+  }
+
+  get request(): Request {
+    return this.#lazy as unknown as Request
+  }
+
+  /** The request is about to expire: a body that nobody has read is copied. */
+  keep(): void {
+    this.#body?.keep()
+  }
+
+  /**
+   * Aborts the signal that a native Request has inside, which `fetch(web)` and `new Request(web)` listen to; code that has read `signal` knows.
+   * It could follow another signal by itself, but that costs more than all the rest of the request. Where a handler has broken it, nobody is
+   * told, and nothing else happens.
+   */
+  abort(reason: Error): void {
+    try {
+      const inside = Reflect.get(Object.getPrototypeOf(lazyClass!.prototype), 'signal', this.#lazy) as AbortSignal
+      Object.defineProperties(inside, { aborted: { value: true }, reason: { value: reason } })
+      inside.dispatchEvent(new Event('abort'))
+    } catch {}
+  }
+}
+
+function urlOf({ url }: Head, origin: string): string {
+  const whole = `${origin}${url === '*' ? '/' : url}`
+  if (!URL.canParse(whole)) throw new WeirError('WEIR_HOST_SYNTAX')
+  return whole
+}
+
+function defineClass(): LazyClass {
+  const NativeRequest = globalThis.Request as unknown as new (url: string, init: RequestInit) => Native
+  // It has the name of its parent, which is what logs show.
+  return class Request extends NativeRequest {
+    readonly #source: Signalled
+
+    constructor(url: string, init: RequestInit, source: Signalled) {
+      super(url, init)
+      this.#source = source
+    }
+
+    override get signal(): AbortSignal {
+      return this.#source.signal
+    }
+
+    override clone(): globalThis.Request {
+      return new globalThis.Request(super.clone(), { signal: this.signal })
+    }
+  }
+}

@@ -1,0 +1,293 @@
+// One Web Request, from its head to the last byte of its Response, without a connection.
+
+import { Buffer } from 'node:buffer'
+import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
+import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { problemFor } from '../../http/answer/problem.ts'
+import type { SocketPeer } from '../../http/connection-info.ts'
+import { CHUNKED } from '../../wire/head/framing.ts'
+import type { Head } from '../../wire/head/head.ts'
+
+import type { ConnectionHost } from '../connections/connection-host.ts'
+import { connectionId, nextConnection } from '../connections/connection-id.ts'
+import { STRANGER, socketPeerOf } from '../connections/peer.ts'
+import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
+import * as phase from '../time/deadlines.ts'
+import { Deadlines } from '../time/deadlines.ts'
+import type { Timed } from '../time/ticker.ts'
+import { FetchAnswer, wholeResponse } from './fetch-answer.ts'
+import { readFetchHead } from './fetch-head.ts'
+
+/** What a handler sees in the place of a connection. */
+class NoConnection implements RequestConnection {
+  readonly host: ConnectionHost
+  readonly clientAddress = ''
+  readonly clientPort = 0
+  readonly isSecure: boolean
+  readonly clientCertificate = null
+  readonly endpointName = null
+  readonly forwarding = null
+  readonly peer = STRANGER
+  readonly #number = nextConnection()
+
+  constructor(host: ConnectionHost, isSecure: boolean) {
+    this.host = host
+    this.isSecure = isSecure
+  }
+
+  get connectionId(): string {
+    return connectionId(this.#number)
+  }
+
+  describePeer(): SocketPeer {
+    return socketPeerOf(STRANGER, '', 0, this.isSecure)
+  }
+}
+
+/**
+ * Runs `request` through the application.
+ * @throws (rejects) the reason of `request.signal`; the error of a `request.body` that fails; WEIR_BODY_ALREADY_READ; WEIR_OPTION_INVALID
+ */
+export function fetch(host: ConnectionHost, request: Request): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    checkRequest(request)
+    new FetchExchange(host, request, resolve, reject).start()
+  })
+}
+
+/** The Request of another implementation is no instance of the global class. */
+function checkRequest(request: Partial<Request> | null | undefined): void {
+  if (typeof request?.url === 'string' && typeof request.method === 'string' && typeof request.headers === 'object') return
+  throw invalid('fetch()', `the request is ${kindOf(request)}, not a Request`)
+}
+
+class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements Timed {
+  readonly isIdle = false
+  readonly #request: Request
+  readonly #resolve: (response: Response) => void
+  readonly #reject: (reason: unknown) => void
+  readonly #onAbort = (): void => this.#abort(this.#request.signal.reason)
+  #head: Head | null = null
+  #reader: ReadableStreamDefaultReader<Uint8Array> | null = null
+  #isReading = false
+  /** Nobody wants the rest of the body. */
+  #hasStopped = false
+  #receivedBytes = 0
+  /** All of the request is here. */
+  #hasEnded = false
+  #isGone = false
+  /** It may be aborted, and time is counted for it. */
+  #isPending = false
+
+  constructor(host: ConnectionHost, request: Request, resolve: (response: Response) => void, reject: (reason: unknown) => void) {
+    super(new NoConnection(host, request.url.startsWith('https:')), new Deadlines(host.timeouts, host.ticker))
+    this.#request = request
+    this.#resolve = resolve
+    this.#reject = reject
+    this.deadlines.enter(phase.NONE)
+  }
+
+  start(): void {
+    const { signal, body } = this.#request
+    if (signal?.aborted === true) {
+      this.#reject(signal.reason)
+      return
+    }
+    if (this.#request.bodyUsed || body?.locked === true) throw new WeirError('WEIR_BODY_ALREADY_READ', 'server.fetch()')
+    try {
+      this.#head = readFetchHead(this.#request, this.host.limits)
+    } catch (error) {
+      if (!(error instanceof WeirError)) throw error
+      this.#refuseHead(error)
+      return
+    }
+    this.open(this.#head)
+    if (this.exchange !== null && !this.isHandling) {
+      if (this.#head.contentLength === 0) this.#complete()
+      else if (!this.isGating) this.demand()
+    }
+    if (this.exchange !== null) this.#await()
+  }
+
+  /** The head is not valid, so there is no request that could be handled. */
+  #refuseHead(error: WeirError): void {
+    const { host, connection } = this
+    host.report(error, connection)
+    if (host.observers.hears('head')) this.recording = host.observers.head(error, connection, null)
+    this.send(new OutgoingResponse().sendProblem(problemFor(error, this.host.debug)))
+  }
+
+  /** It is not over at once, as most requests are. */
+  #await(): void {
+    this.#isPending = true
+    this.host.ticker.add(this)
+    this.#request.signal?.addEventListener('abort', this.#onAbort)
+  }
+
+  // The body.
+
+  protected override demand(): void {
+    if (!this.#isReading && !this.#hasEnded && !this.#isGone) void this.#read()
+  }
+
+  async #read(): Promise<void> {
+    this.#isReading = true
+    try {
+      this.#reader ??= this.#request.body!.getReader()
+      for (let wantsMore = true; wantsMore; ) {
+        this.deadlines.enter(phase.BODY)
+        const { done, value } = await this.#reader.read()
+        if (this.#isGone || this.#hasStopped) return
+        this.deadlines.enter(phase.NONE)
+        wantsMore = !done && this.#take(value)
+        if (done) this.#complete()
+      }
+    } catch (error) {
+      if (!this.#hasStopped) this.#abort(error)
+    } finally {
+      this.#isReading = false
+    }
+  }
+
+  /** @returns whether more is wanted now */
+  #take(chunk: Uint8Array): boolean {
+    if (!(chunk instanceof Uint8Array)) throw new TypeError('a piece of the body of a Request is not a Uint8Array')
+    this.#receivedBytes += chunk.length
+    this.deadlines.countBody(chunk.length)
+    const { body, bodyLimit } = this
+    if (body === null) return false
+    if (bodyLimit !== null && this.#receivedBytes > bodyLimit) {
+      this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit))
+      return false
+    }
+    // Whoever made the chunk may use its memory again: what is neither read at once nor kept as it is will be copied.
+    return body.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length), 0, chunk.length, !body.keepsBytes)
+  }
+
+  #complete(): void {
+    this.#hasEnded = true
+    this.deadlines.enter(phase.NONE)
+    const expected = this.#head!.contentLength
+    if (expected !== CHUNKED && expected !== this.#receivedBytes) this.body?.fail(new WeirError('WEIR_BODY_TRUNCATED'))
+    this.body?.finish()
+    if (!this.isHandling && !this.isGating) this.handle()
+  }
+
+  /** It is not read before somebody demands it. */
+  protected override holdBody(): void {}
+
+  protected override releaseBody(isWanted: boolean): void {
+    if (isWanted && this.exchange !== null && !this.isHandling) this.demand()
+  }
+
+  protected override stopWaiting(): void {
+    this.#hasStopped = true
+    this.deadlines.enter(phase.NONE)
+  }
+
+  protected override sendContinue(): void {}
+
+  // The response.
+
+  protected override send(response: OutgoingResponse): void {
+    try {
+      const whole = wholeResponse(response, this.#request.method === 'HEAD')
+      if (whole === null) this.sendStream(new FetchAnswer(response, this.#resolve, (reason) => this.leave(reason), this.recording))
+      else {
+        this.recording?.markFirstByte(whole.status)
+        this.#resolve(whole)
+        this.#end(whole.body === null ? 0 : Number(whole.headers.get('content-length')))
+      }
+    } catch (error) {
+      this.crash(error as Error)
+    }
+  }
+
+  protected override endAnswer(answer: FetchAnswer): void {
+    this.recording?.markEnd()
+    this.#end(answer.bodyBytes)
+  }
+
+  /** The response has been handed over. @param bodyBytes of it */
+  #end(bodyBytes: number): void {
+    const recording = this.takeRecording(bodyBytes)
+    if (recording !== null) this.host.observers.end(recording)
+    this.expire()
+  }
+
+  protected override get receivedBytes(): number {
+    return this.#receivedBytes
+  }
+
+  protected override proceed(): void {}
+
+  protected override breakOff(error: Error): void {
+    this.cutOff(error)
+    this.#reject(error)
+    this.answer?.fail(error)
+    this.#isGone = true
+    this.expire()
+  }
+
+  protected override expire(): void {
+    super.expire()
+    this.#settle()
+    // Not cancelled: behind some bodies there is a connection, which would close before the response is sent.
+    if (!this.#hasEnded && !this.#isGone) this.#reader?.releaseLock()
+  }
+
+  /** Nothing of the request is waited for any more. */
+  #settle(): void {
+    this.#hasStopped = true
+    if (!this.#isPending) return
+    this.#isPending = false
+    this.host.ticker.delete(this)
+    this.#request.signal?.removeEventListener('abort', this.#onAbort)
+  }
+
+  // The end before its time.
+
+  override get isGone(): boolean {
+    return this.#isGone
+  }
+
+  /** The request was aborted, or its body broke off. */
+  #abort(reason: unknown): void {
+    this.#reject(reason)
+    this.answer?.fail(reason)
+    this.interrupt(new WeirError('WEIR_CLIENT_GONE', undefined, reason))
+    this.leave(reason)
+  }
+
+  /** Nobody waits for the response any more. */
+  override leave(reason?: unknown): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    super.leave()
+    this.#settle()
+    const { body } = this.#request
+    if (this.#reader !== null) this.#reader.cancel(reason).catch(ignore)
+    else if (body?.locked === false) body.cancel(reason).catch(ignore)
+  }
+
+  protected override forget(): void {}
+
+  // Time.
+
+  tick(elapsedMs: number): void {
+    const { deadlines, answer } = this
+    const late = deadlines.checkWrite(elapsedMs, answer?.isWaiting === true, answer?.progress ?? 0)
+    const slow = deadlines.checkPhase(elapsedMs)
+    if (late !== null) {
+      this.host.report(late, this.connection, this.exchange)
+      this.breakOff(late)
+    } else if (slow !== null) {
+      this.stopWaiting()
+      this.refuse(slow)
+    } else if (answer === null) this.checkRequest(elapsedMs)
+  }
+}
+
+function ignore(): void {}

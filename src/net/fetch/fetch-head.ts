@@ -1,0 +1,54 @@
+// The head of a Web Request, read as the HTTP/1.1 head with the same meaning.
+//
+// This way one reader judges the heads of all protocols: targets, lengths, expectations and limits. Only what could break out of that text
+// is checked here. Node's Request refuses it too, but any object with the members of a Request may be passed in.
+
+import { Buffer } from 'node:buffer'
+import { isFieldValue, isToken } from '../../base/ascii.ts'
+import { ProtocolError } from '../../base/errors.ts'
+import type { Limits } from '../../base/limits.ts'
+import { CHUNKED } from '../../wire/head/framing.ts'
+import type { Head, MutableHead } from '../../wire/head/head.ts'
+import { HeadReader } from '../../wire/head/head-reader.ts'
+
+/** Authority, path and query. A fragment is not sent. */
+const URL_PARTS = /^https?:\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/i
+/** The URL names the host, and a Host field could name another. How a body was framed on its way to the host program is of no use here. */
+const LEFT_OUT = /^(?:host|transfer-encoding)$/i
+
+/** One reader for all requests: a head is always read in one go. */
+const reader = new HeadReader()
+
+/** @throws ProtocolError, LimitError */
+export function readFetchHead(request: Request, limits: Limits): Head {
+  const block = Buffer.from(blockOf(request), 'latin1')
+  reader.reset()
+  const head = reader.read(block, 0, block.length, limits)
+  if (head === null) throw new ProtocolError('WEIR_LINE_END') // cannot happen: the block is whole
+  head.expectsContinue = false // whoever passes in a body has it
+  if (request.body === null) expectNoBody(head)
+  else if (head.get('content-length') === null) head.contentLength = CHUNKED
+  return head
+}
+
+function blockOf({ method, url, headers }: Request): string {
+  const parts = /^[\x21-\x7e]+$/.test(url) ? URL_PARTS.exec(url) : null
+  if (parts === null) throw new ProtocolError('WEIR_TARGET_FORM', 'the URL is not an http or https URL')
+  if (!isToken(method)) throw new ProtocolError('WEIR_METHOD_SYNTAX')
+  const [, authority, path, query = ''] = parts
+  let lines = `${method} ${path || '/'}${query} HTTP/1.1\r\nhost: ${authority}\r\n`
+  for (const [name, value] of headers) {
+    if (!isToken(name)) throw new ProtocolError('WEIR_FIELD_NAME_SYNTAX')
+    if (!isFieldValue(value)) throw new ProtocolError('WEIR_FIELD_VALUE_SYNTAX')
+    if (!LEFT_OUT.test(name)) lines += `${name}: ${value}\r\n`
+  }
+  return `${lines}\r\n`
+}
+
+/** In Fetch, GET and HEAD have no body, whatever length the client announced. With other methods, a body that is missing was lost. */
+function expectNoBody(head: MutableHead): void {
+  if (head.contentLength === 0) return
+  if (head.method !== 'GET' && head.method !== 'HEAD')
+    throw new ProtocolError('WEIR_CONTENT_LENGTH_SYNTAX', 'a body was announced, none came')
+  head.contentLength = 0
+}

@@ -1,0 +1,119 @@
+// What observers have yet to be told about one connection, beside the exchange in progress: responses that are still being sent, a head that
+// was refused, and the other protocol that the connection has switched to.
+
+import { WeirError } from '../../base/errors.ts'
+import type { ConnectionInfo } from '../../http/connection-info.ts'
+import { escapedBytes, type Observers, type Unsent } from './observers.ts'
+import type { Recording } from './recording.ts'
+
+/** What is known of the way to the client. */
+export interface Sending {
+  /** Whether everything that was handed over has been taken by the operating system. */
+  readonly hasSentAll: boolean
+  /** Whether something waits in memory, and will be written in this turn of the event loop. */
+  readonly writesSoon: boolean
+}
+
+/** The socket of another protocol. */
+export interface OtherProtocol {
+  readonly receivedBytes: number
+  readonly writtenBytes: number
+  /** Whether one of the two sides has closed it, and no reset has. */
+  readonly wasClosed: boolean
+}
+
+export class ConnectionRecords implements Unsent {
+  readonly #observers: Observers
+  readonly #sending: Sending
+  /** The oldest response that may not have been sent yet. */
+  #unsent: Recording | null = null
+  /** Those after it, where requests are pipelined. */
+  #later: Recording[] = []
+  /** Some were looked at, and had not been sent. */
+  #hasWaited = false
+  #upgrade: Recording | null = null
+  #other: OtherProtocol | null = null
+
+  constructor(observers: Observers, sending: Sending) {
+    this.#observers = observers
+    this.#sending = sending
+  }
+
+  /** All of a response has been handed over. Call `settle` after that, and whenever some of it may have been sent. */
+  handOver(recording: Recording): void {
+    if (this.#unsent === null) this.#unsent = recording
+    else this.#later.push(recording)
+  }
+
+  settle(now?: number): void {
+    if (this.#unsent === null) return
+    if (this.#sending.writesSoon) {
+      this.#hasWaited = true
+      this.#observers.lookLater(this)
+    } else if (!this.#sending.hasSentAll) this.#hasWaited = true
+    else {
+      const hasWaited = this.#hasWaited
+      this.#hasWaited = false
+      const first = this.#unsent
+      const later = this.#later
+      this.#unsent = null
+      this.#end(first, hasWaited, now)
+      if (later.length === 0) return
+      this.#later = []
+      for (const recording of later) this.#end(recording, hasWaited, now)
+    }
+  }
+
+  #end(recording: Recording, hasWaited: boolean, now: number | undefined): void {
+    if (hasWaited) recording.markEnd(now)
+    this.#observers.end(recording)
+  }
+
+  /**
+   * A head was refused with a response of `status`; null: the connection ended in the middle of it.
+   *
+   * @param excerpt its first bytes
+   */
+  refuseHead(error: Error, status: number | null, excerpt: Uint8Array | null, connection: ConnectionInfo): void {
+    const recording = this.#observers.head(error, connection, 'HTTP/1.1')
+    if (excerpt !== null) recording.firstBytes = escapedBytes(excerpt)
+    if (status === null) this.#observers.end(recording)
+    else {
+      recording.markFirstByte(status)
+      this.handOver(recording)
+    }
+  }
+
+  /** The connection speaks `protocol` from now on. @param request what it has switched for */
+  switchOver(request: Recording, protocol: string, other: OtherProtocol): void {
+    request.markFirstByte(101)
+    this.#observers.end(request)
+    this.#upgrade = this.#observers.beginUpgrade(request, protocol)
+    this.#other = other
+  }
+
+  /** Nothing more is sent. @param error null: the client has left, or everything was in order */
+  close(error: Error | null): void {
+    const unsent = this.#unsent === null ? [] : [this.#unsent, ...this.#later]
+    this.#unsent = null
+    this.#later = []
+    for (const recording of unsent) {
+      recording.breakOff(error ?? new WeirError('WEIR_CLIENT_GONE'))
+      this.#observers.end(recording)
+    }
+    this.#endUpgrade(error)
+  }
+
+  #endUpgrade(error: Error | null): void {
+    const upgrade = this.#upgrade
+    const other = this.#other
+    if (upgrade === null || other === null) return
+    this.#upgrade = null
+    upgrade.bytesIn = other.receivedBytes
+    upgrade.bytesOut = other.writtenBytes
+    if (error !== null) upgrade.breakOff(error)
+    else if (other.wasClosed) upgrade.markEnd()
+    else upgrade.breakOff(new WeirError('WEIR_CLIENT_GONE'))
+    this.#observers.end(upgrade)
+  }
+}

@@ -1,0 +1,230 @@
+// Who is told about exchanges, and when: observers and subscribers of `node:diagnostics_channel`.
+//
+// Ends are collected and told in a later turn of the event loop, so that no response waits for an observer. Records are frozen: what one
+// observer does with a record is not seen by the next.
+
+import { type Channel, channel } from 'node:diagnostics_channel'
+import { setImmediate } from 'node:timers'
+
+import { isPromise } from '../../base/is-promise.ts'
+import type { ConnectionInfo } from '../../http/connection-info.ts'
+import type { ExchangeObserver, ExchangeStart, RecordKind } from '../../http/exchange-record.ts'
+import type { Exchange } from '../../http/session.ts'
+import { Recording } from './recording.ts'
+
+/** How long the difference between the two clocks is trusted. */
+const CLOCKS_AGREE_MS = 1000
+/** The longest excerpt of a broken head. */
+export const FIRST_BYTES = 64
+
+// Kept here: Node forgets a channel that nobody holds.
+const REQUEST_BEGIN = channel('weir.request.begin')
+const UPGRADE_BEGIN = channel('weir.upgrade.begin')
+const ENDS: Readonly<Record<RecordKind, Channel>> = {
+  request: channel('weir.request.end'),
+  upgrade: channel('weir.upgrade.end'),
+  head: channel('weir.head.refused'),
+  tls: channel('weir.tls.failed'),
+  connection: channel('weir.connection.refused'),
+}
+
+/** Has responses that may not have been sent yet. */
+export interface Unsent {
+  /** Ends the recordings whose responses have been sent by `now`. */
+  settle(now: number): void
+}
+
+/** Where a connection comes from that was never accepted. */
+export interface Stranger {
+  readonly remoteAddress?: string | undefined
+}
+
+export class Observers {
+  readonly #all: ExchangeObserver[] = []
+  readonly #failed = new WeakSet<ExchangeObserver>()
+  readonly #onError: (error: unknown) => void
+  readonly #now: () => number
+  #ended: Recording[] = []
+  #unsent: Unsent[] = []
+  #isScheduled = false
+  /** Wall time minus `#now()`, and when that was read. */
+  #offset = 0
+  #offsetAt = Number.NEGATIVE_INFINITY
+
+  /**
+   * @param onError told what an observer throws, once for each observer
+   * @param now milliseconds with fractions
+   */
+  constructor(onError: (error: unknown) => void, now: () => number = () => performance.now()) {
+    this.#onError = onError
+    this.#now = now
+  }
+
+  add(observer: ExchangeObserver): void {
+    this.#all.push(observer)
+  }
+
+  /** Whether anybody is told about records of `kind`. */
+  hears(kind: RecordKind): boolean {
+    if (this.#all.length > 0 || ENDS[kind].hasSubscribers) return true
+    return kind === 'request' ? REQUEST_BEGIN.hasSubscribers : kind === 'upgrade' && UPGRADE_BEGIN.hasSubscribers
+  }
+
+  /** A request has begun. Ask `hears` before. */
+  begin(exchange: Exchange, connection: ConnectionInfo): Recording {
+    const { session, head, match } = exchange
+    const label = match.route?.label ?? null
+    const recording = this.#record(
+      'request',
+      label,
+      head.method,
+      head.protocol,
+      (exchange.forwardedClient ?? connection).clientAddress,
+      connection.connectionId,
+      exchange.requestId,
+      session,
+    )
+    this.#tellBegin(recording, REQUEST_BEGIN)
+    return recording
+  }
+
+  /** The connection of `request` speaks another protocol from now on. */
+  beginUpgrade(request: Recording, protocol: string): Recording {
+    const { route, method, clientAddress, connectionId, requestId, session } = request
+    const recording = this.#record('upgrade', route, method, protocol, clientAddress, connectionId, requestId, session)
+    this.#tellBegin(recording, UPGRADE_BEGIN)
+    return recording
+  }
+
+  /** A head has been refused, or was not completed. */
+  head(error: Error, connection: ConnectionInfo, protocol: string | null): Recording {
+    const { clientAddress, connectionId } = connection
+    const recording = this.#record('head', null, null, protocol, clientAddress, connectionId, null, null)
+    recording.answers(error)
+    return recording
+  }
+
+  /** A connection was refused before it could be used. */
+  refused(kind: 'tls' | 'connection', error: Error, from: Stranger): void {
+    if (!this.hears(kind)) return
+    const recording = this.#record(kind, null, null, null, from.remoteAddress ?? '', null, null, null)
+    recording.breakOff(error)
+    this.end(recording)
+  }
+
+  #record(
+    kind: RecordKind,
+    route: string | null,
+    method: string | null,
+    protocol: string | null,
+    clientAddress: string,
+    connectionId: string | null,
+    requestId: string | null,
+    session: Exchange['session'] | null,
+  ): Recording {
+    const now = this.#now()
+    const startedAt = Math.round(now + this.#offsetFor(now))
+    return new Recording(kind, route, method, protocol, this.#now, now, startedAt, clientAddress, connectionId, requestId, session)
+  }
+
+  #offsetFor(now: number): number {
+    if (now - this.#offsetAt > CLOCKS_AGREE_MS) {
+      this.#offset = Date.now() - now
+      this.#offsetAt = now
+    }
+    return this.#offset
+  }
+
+  // Telling.
+
+  /** The exchange is over: tells everybody soon. */
+  end(recording: Recording): void {
+    this.#ended.push(recording)
+    this.#schedule()
+  }
+
+  /** A response waits in memory to be written in this turn: looks at it again after that. */
+  lookLater(connection: Unsent): void {
+    this.#unsent.push(connection)
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(this.#onTurn)
+  }
+
+  readonly #onTurn = (): void => {
+    this.#isScheduled = false
+    const unsent = this.#unsent
+    if (unsent.length > 0) {
+      this.#unsent = []
+      const now = this.#now() // once for all: it costs more than the rest of a record
+      for (let i = 0; i < unsent.length; i++) unsent[i]!.settle(now)
+    }
+    this.flush()
+  }
+
+  /** Tells everything that is over. */
+  flush(): void {
+    const ended = this.#ended
+    if (ended.length === 0) return
+    this.#ended = []
+    for (let i = 0; i < ended.length; i++) this.#tellEnd(Object.freeze(ended[i]!))
+  }
+
+  #tellBegin(recording: Recording, to: Channel): void {
+    let start: ExchangeStart | null = null
+    for (const observer of this.#all) {
+      if (observer.begin === undefined) continue
+      start ??= recording.start
+      try {
+        this.#watch(observer, observer.begin(start))
+      } catch (error) {
+        this.#report(observer, error)
+      }
+    }
+    if (to.hasSubscribers) to.publish(start ?? recording.start)
+  }
+
+  #tellEnd(recording: Readonly<Recording>): void {
+    const all = this.#all
+    for (let i = 0; i < all.length; i++) {
+      const observer = all[i]!
+      try {
+        const result = observer.end(recording)
+        if (result !== undefined) this.#watch(observer, result)
+      } catch (error) {
+        this.#report(observer, error)
+      }
+    }
+    const to = ENDS[recording.kind]
+    if (to.hasSubscribers) to.publish(recording)
+  }
+
+  /** An observer may be asynchronous. Nobody waits for it, but its failure is reported as well. */
+  #watch(observer: ExchangeObserver, result: unknown): void {
+    if (isPromise(result)) Promise.resolve(result).catch((error: unknown) => this.#report(observer, error))
+  }
+
+  #report(observer: ExchangeObserver, error: unknown): void {
+    if (this.#failed.has(observer)) return
+    this.#failed.add(observer)
+    this.#onError(error)
+  }
+}
+
+/** Printable ASCII stays, everything else is escaped, so that it can be logged. */
+export function escapedBytes(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes.subarray(0, FIRST_BYTES)) {
+    if (byte === 0x5c) text += '\\\\'
+    else if (byte === 0x0d) text += '\\r'
+    else if (byte === 0x0a) text += '\\n'
+    else if (byte === 0x09) text += '\\t'
+    else if (byte >= 0x20 && byte < 0x7f) text += String.fromCharCode(byte)
+    else text += `\\x${byte.toString(16).padStart(2, '0')}`
+  }
+  return text
+}

@@ -1,0 +1,62 @@
+// Addresses of people and of pages: email and URL. Both stay text, as they were sent.
+
+import { CheckedTextSchema } from './checked-text.ts'
+import type { JsonSchema } from './json-keywords.ts'
+import type { Presence } from './schema.ts'
+
+/**
+ * An email address in the grammar of HTML (https://html.spec.whatwg.org/#valid-e-mail-address), which is that of `<input type=email>`: a local
+ * part of letters, digits and ``.!#$%&'*+/=?^_`{|}~-``, an `@`, and labels of up to 63 letters, digits and inner hyphens with dots between them.
+ * No quoted local parts, no comments, no addresses in brackets, nothing but ASCII; a domain without a dot is one. At most 254 characters:
+ * SMTP delivers no longer ones (RFC 5321 §4.5.3.1.3, with the angle brackets).
+ */
+export class EmailSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
+  override describe(): string {
+    return 'an email address'
+  }
+
+  protected override fits(text: string): boolean {
+    return text.length <= MAX_EMAIL_CHARACTERS && EMAIL.test(text)
+  }
+
+  protected override again(presence: Presence): EmailSchema<unknown> {
+    return new EmailSchema(presence)
+  }
+
+  protected override keywords(): JsonSchema {
+    return { type: 'string', format: 'email', maxLength: MAX_EMAIL_CHARACTERS }
+  }
+}
+
+const MAX_EMAIL_CHARACTERS = 254
+const LABEL = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?'
+const EMAIL = new RegExp(`^[a-zA-Z0-9.!#$%&'*+/=?^_\`{|}~-]+@${LABEL}(?:\\.${LABEL})*$`)
+
+/**
+ * An absolute URL of `http:` or `https:` that the URL parser of browsers and Node takes without having to repair it: no blanks, control
+ * characters or backslashes, two slashes after the scheme. No user and password, which make an address look like another one (RFC 9110
+ * §4.2.4 has them refused). At most 8,000 characters, which RFC 9110 §4.1 asks of every server.
+ */
+export class UrlSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
+  override describe(): string {
+    return 'a URL like https://example.com/path'
+  }
+
+  protected override fits(text: string): boolean {
+    return text.length <= MAX_URL_CHARACTERS && URL_START.test(text) && !REPAIRED.test(text) && URL.canParse(text)
+  }
+
+  protected override again(presence: Presence): UrlSchema<unknown> {
+    return new UrlSchema(presence)
+  }
+
+  protected override keywords(): JsonSchema {
+    return { type: 'string', format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://', maxLength: MAX_URL_CHARACTERS }
+  }
+}
+
+const MAX_URL_CHARACTERS = 8_000
+/** The scheme and an authority without `@`. */
+const URL_START = /^https?:\/\/[^/?#@]+(?:[/?#]|$)/i
+/** What the parser would drop, or read as something else. */
+const REPAIRED = /[\x00-\x20\x7f\\\p{Cs}]/u

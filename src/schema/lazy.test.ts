@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { MAX_LEVELS } from './lazy.ts'
+import { Mismatch } from './mismatch.ts'
+import type { Schema } from './schema.ts'
+import { t } from './t.ts'
+
+interface Comment {
+  text: string
+  replies?: Comment[]
+}
+
+const comment: Schema<Comment> = t.object({ text: t.string, replies: t.array(t.lazy(() => comment)).optional() })
+const json: Schema<unknown> = t.union(t.string, t.number, t.array(t.lazy(() => json)), t.record(t.lazy(() => json))).nullable()
+
+/** `{ text: '', replies: [{ … }] }`, so many levels deep. */
+function thread(levels: number, last: unknown = { text: 'x' }): unknown {
+  let value = last
+  for (let i = 0; i < levels; i++) value = { text: '', replies: [value] }
+  return value
+}
+
+test('a shape can hold itself', () => {
+  assert.deepEqual(comment.fromValue(thread(3)), thread(3))
+  const wrong = comment.fromValue(thread(2, { text: 5 }))
+  assert.ok(wrong instanceof Mismatch)
+  assert.deepEqual([wrong.pointer, wrong.expected], ['/replies/0/replies/0/text', 'a text'])
+  const read = json.fromValue({ a: [1, 'x', { b: null }] })
+  assert.deepEqual(JSON.stringify(read), '{"a":[1,"x",{"b":null}]}')
+  assert.ok(json.fromValue({ a: [true] }) instanceof Mismatch)
+})
+
+test('the function is called when it is first needed, and once', () => {
+  let calls = 0
+  const schema = t.lazy(() => {
+    calls++
+    return t.int
+  })
+  const list = t.array(schema).optional()
+  assert.equal(calls, 0)
+  assert.deepEqual(list.fromValue([1, 2]), [1, 2])
+  assert.deepEqual(schema.nullable().fromValue(3), 3)
+  assert.equal(calls, 1)
+})
+
+test('how deep it goes has an end, in what is nested and in what holds itself', () => {
+  const deep = comment.fromValue(thread(MAX_LEVELS + 1))
+  assert.ok(deep instanceof Mismatch)
+  assert.deepEqual([deep.expected, deep.actual], [`at most ${MAX_LEVELS} levels`, 'more'])
+  assert.ok(!(comment.fromValue(thread(MAX_LEVELS)) instanceof Mismatch))
+  const circle: Record<string, unknown> = { text: 'x' }
+  circle['replies'] = [circle]
+  const round = comment.fromValue(circle)
+  assert.ok(round instanceof Mismatch)
+  assert.equal(round.expected, 'a value that does not hold itself')
+  const loop: Schema<unknown> = t.lazy(() => loop)
+  assert.ok(loop.fromValue(5) instanceof Mismatch)
+  assert.ok(loop.fromText('5') instanceof Mismatch)
+  assert.deepEqual([loop.reads, loop.isOptional, loop.describe()], ['json', false, 'a value of the same kind'])
+})
+
+test('members that are tried in vain do not multiply the time', () => {
+  // Every level is read by the second member, after the first has read all levels below it.
+  const node: Schema<unknown> = t.union(
+    t.object({ next: t.lazy(() => node).nullable(), a: t.int }),
+    t.object({ next: t.lazy(() => node).nullable(), b: t.int }),
+  )
+  let value: unknown = null
+  for (let i = 0; i < 60; i++) value = { next: value, b: i }
+  assert.deepEqual(node.fromValue(value), value)
+})
+
+test('one object in two places is read once, and a text for each', () => {
+  const dates = t.array(t.lazy(() => t.dateTime)).fromValue(['2024-01-31', '2024-01-31']) as Date[]
+  assert.notEqual(dates[0], dates[1])
+})
+
+test('what it throws leaves no trace', () => {
+  const schema: Schema<unknown> = t.lazy(() =>
+    t.object({ a: { '~standard': { version: 1, vendor: 'test', validate: () => assert.fail('broken') } } }),
+  )
+  const value = { a: 1 }
+  for (let i = 0; i < MAX_LEVELS + 1; i++) assert.throws(() => schema.fromValue(value), /broken/)
+})
+
+test('presence is its own, or that of what it stands for', () => {
+  const schema = t.lazy(() => t.int.nullable().default(5))
+  assert.deepEqual([schema.fromValue(null), schema.absent(), schema.hasDefault, schema.defaultValue()], [null, 5, true, 5])
+  assert.equal(schema.optional().absent(), undefined)
+  assert.equal(schema.default(7).absent(), 7)
+  assert.equal(
+    t
+      .lazy(() => t.int)
+      .nullable()
+      .fromValue(null),
+    null,
+  )
+  assert.deepEqual(t.lazy(() => t.int).absent(), new Mismatch('a whole number'))
+  assert.deepEqual(t.object({ a: t.lazy(() => t.int.optional()) }).fromValue({}), {})
+})
+
+test('it reads what it stands for, from everywhere', () => {
+  const schema = t.lazy(() => t.array(t.int))
+  assert.deepEqual([schema.reads, schema.fromText('1'), schema.fromTexts(['1', '2'])], ['texts', [1], [1, 2]])
+  assert.deepEqual(t.lazy(() => t.object({ a: t.int })).fromForm({ a: '1' }), { a: 1 })
+})
+
+test('it says what it is, and comes to an end', () => {
+  assert.equal(comment.describe(), 'an object with text, replies')
+  assert.match(json.describe(), /^a text, a number, an array, each .*a value of the same kind/)
+  assert.deepEqual(comment.jsonSchema(), {
+    type: 'object',
+    properties: { text: { type: 'string' }, replies: { type: 'array', items: { $ref: '#' } } },
+    required: ['text'],
+  })
+  assert.deepEqual(t.object({ thread: comment }).jsonSchema(), {
+    type: 'object',
+    properties: {
+      thread: {
+        ...comment.jsonSchema(),
+        properties: { text: { type: 'string' }, replies: { type: 'array', items: { $ref: '#/$defs/Recursive' } } },
+      },
+    },
+    required: ['thread'],
+    $defs: {
+      Recursive: {
+        type: 'object',
+        properties: { text: { type: 'string' }, replies: { type: 'array', items: { $ref: '#/$defs/Recursive' } } },
+        required: ['text'],
+      },
+    },
+  })
+})
+
+test('what is not a function, or returns none, is refused', () => {
+  assert.throws(() => t.lazy(t.int as never), { code: 'WEIR_OPTION_INVALID' })
+  assert.throws(() => t.lazy(() => 5 as never).fromValue(5), { code: 'WEIR_OPTION_INVALID' })
+})

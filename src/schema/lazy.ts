@@ -1,0 +1,176 @@
+// Schemas that are only known later, so that a shape can hold itself: a comment and its replies, a folder and its folders.
+
+import { WeirError } from '../base/errors.ts'
+import { kindOf } from '../base/kind-of.ts'
+
+import { asSchema } from './foreign.ts'
+import type { JsonSchema } from './json-keywords.ts'
+import type { JsonSchemaWriter, Side } from './json-schema.ts'
+import { Mismatch } from './mismatch.ts'
+import { type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
+import type { AnySchema, InputOf, OutputOf } from './standard.ts'
+
+/** How many recursive schemas may be at work within one another. `maxDepth` refuses most JSON long before. */
+export const MAX_LEVELS = 200
+
+/** Of all recursive schemas together: they may hold one another. Reading is synchronous, so that it counts one value's levels. */
+let levels = 0
+
+/**
+ * One recursive schema at work: how deep it is, and what became of each value so far. A union tries its members one after the other, and
+ * each may lead here again with the same value: without a memory, the time would double with every level.
+ */
+export class Descent {
+  readonly #results = new Map<unknown, unknown>()
+  #depth = 0
+
+  /** What `read` makes of `value`, or why it is not called: the levels are too many, or it is at work on this value already. */
+  into(value: unknown, read: () => unknown): unknown {
+    if (levels >= MAX_LEVELS) return new Mismatch(`at most ${MAX_LEVELS} levels`, 'more')
+    if (this.#results.has(value)) return this.#results.get(value)
+    this.#results.set(value, new Mismatch('a value that does not hold itself', 'one that does'))
+    this.#depth++
+    levels++
+    try {
+      const result = read()
+      // What a text or a number became may be an object, of which each place needs its own.
+      if (typeof value === 'object') this.#results.set(value, result)
+      else this.#results.delete(value)
+      return result
+    } finally {
+      levels--
+      if (--this.#depth === 0) this.#results.clear()
+    }
+  }
+}
+
+/** The schema that a function returns, called when it is first needed. */
+export class LazySchema<T, Input = unknown> extends Schema<T, Input> {
+  readonly #resolve: () => AnySchema
+  readonly #descent = new Descent()
+  #target: Schema<unknown> | undefined
+  /** Questions that are being answered: about a recursive schema, each leads back to itself. */
+  readonly #asked = new Set<string>()
+
+  constructor(resolve: () => AnySchema, presence: Presence = REQUIRED) {
+    super(presence)
+    this.#resolve = resolve
+  }
+
+  /** What it stands for. @throws WEIR_OPTION_INVALID if the function does not return a schema @internal */
+  get target(): Schema<unknown> {
+    this.#target ??= asSchema(this.#resolve())
+    return this.#target
+  }
+
+  override get reads(): Reads {
+    return this.#ask('reads', 'json', () => this.target.reads)
+  }
+
+  override get isOptional(): boolean {
+    return super.isOptional || this.#ask('isOptional', false, () => this.target.isOptional)
+  }
+
+  override get hasDefault(): boolean {
+    return super.hasDefault || this.#ask('hasDefault', false, () => this.target.hasDefault)
+  }
+
+  override get isNullable(): boolean {
+    return super.isNullable || this.#ask('isNullable', false, () => this.target.isNullable)
+  }
+
+  override get holdsSecret(): boolean {
+    return super.holdsSecret || this.#ask('holdsSecret', false, () => this.target.holdsSecret)
+  }
+
+  override optional(): LazySchema<T | undefined, Input | undefined> {
+    return super.optional() as LazySchema<T | undefined, Input | undefined>
+  }
+
+  override nullable(): LazySchema<T | null, Input | null> {
+    return super.nullable() as LazySchema<T | null, Input | null>
+  }
+
+  override default(value: Exclude<T, undefined>): LazySchema<Exclude<T, undefined>, Input | undefined> {
+    return super.default(value) as LazySchema<Exclude<T, undefined>, Input | undefined>
+  }
+
+  override defaultValue(): T | undefined {
+    return super.hasDefault ? super.defaultValue() : (this.target.defaultValue() as T | undefined)
+  }
+
+  override absent(): T | Mismatch {
+    if (super.hasDefault || super.isOptional) return super.absent()
+    return this.#restate(this.#ask<unknown>('absent', super.absent(), () => this.target.absent())) as T | Mismatch
+  }
+
+  override describe(): string {
+    return this.#ask('describe', 'a value of the same kind', () => this.target.describe())
+  }
+
+  override toJson(value: unknown): unknown {
+    return this.target.toJson(value)
+  }
+
+  override unreadable(place: SchemaPlace): string | null {
+    return this.#ask('unreadable', super.unreadable(place), () => this.target.unreadable(place))
+  }
+
+  protected override requires(side: Side): boolean {
+    return this.#ask('requires', true, () => this.target.isRequired(side))
+  }
+
+  protected override readText(text: string, context: ReadContext | undefined): unknown {
+    return this.#into(text, () => this.target.fromText(text, context))
+  }
+
+  protected override readTexts(texts: readonly string[], context: ReadContext | undefined, isList: boolean): unknown {
+    return this.#into(texts, () => this.target.fromTexts(texts, context, isList))
+  }
+
+  protected override readForm(form: FormTexts, context: ReadContext | undefined): unknown {
+    return this.#into(form, () => this.target.fromForm(form, context))
+  }
+
+  protected override readValue(value: unknown, context: ReadContext | undefined): unknown {
+    return this.#into(value, () => this.target.fromValue(value, context))
+  }
+
+  protected override readNull(context: ReadContext | undefined): unknown {
+    return this.presence.nullable ? null : this.#into(null, () => this.target.fromValue(null, context))
+  }
+
+  protected override again(presence: Presence): LazySchema<unknown> {
+    return new LazySchema(() => this.target, presence)
+  }
+
+  protected override keywords(writer: JsonSchemaWriter): JsonSchema {
+    return writer.recur(this.target)
+  }
+
+  #into(value: unknown, read: () => unknown): unknown {
+    return this.#restate(this.#descent.into(value, read))
+  }
+
+  #restate(result: unknown): unknown {
+    return result instanceof Mismatch ? this.restate(result) : result
+  }
+
+  /** The answer to a question about what it stands for; `again` where that leads back to the same question. */
+  #ask<A>(question: string, again: A, answer: () => A): A {
+    if (this.#asked.has(question)) return again
+    this.#asked.add(question)
+    try {
+      return answer()
+    } finally {
+      this.#asked.delete(question)
+    }
+  }
+}
+
+/** The schema that `resolve` returns, which may be declared later, and may hold this one. */
+export function lazyOf<S extends AnySchema>(resolve: () => S): LazySchema<OutputOf<S>, InputOf<S>> {
+  if (typeof resolve !== 'function')
+    throw new WeirError('WEIR_OPTION_INVALID', `t.lazy takes a function that returns a schema, not ${kindOf(resolve)}`)
+  return new LazySchema<OutputOf<S>, InputOf<S>>(resolve)
+}

@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { MAX_LEVELS } from './lazy.ts'
+import { Mismatch } from './mismatch.ts'
+import { checkedPickerOf, pickerOf } from './picker.ts'
+import type { Schema } from './schema.ts'
+import type { AnySchema } from './standard.ts'
+import { t } from './t.ts'
+
+const user = t.object({ id: t.int, name: t.string, mail: t.email.optional() })
+const passwordHash = '$argon2id$v=19$x'
+
+/** What leaves, as text. */
+function sent(schema: AnySchema, value: unknown): string | undefined {
+  const picked = pickerOf(schema)(value)
+  assert.ok(!(picked instanceof Mismatch), (picked as Mismatch).message)
+  return JSON.stringify(picked)
+}
+
+function refused(schema: AnySchema, value: unknown): [pointer: string, expected: string, actual: string | undefined] {
+  const picked = pickerOf(schema)(value)
+  assert.ok(picked instanceof Mismatch, JSON.stringify(picked))
+  return [picked.pointer, picked.expected, picked.actual]
+}
+
+function misfits(schema: AnySchema, value: unknown): string[] {
+  const picked = checkedPickerOf(schema)(value)
+  assert.ok(picked instanceof Mismatch, JSON.stringify(picked))
+  return picked.all().map(({ pointer, message }) => `${pointer}: ${message}`)
+}
+
+test('only declared properties leave', () => {
+  assert.equal(sent(user, { id: 1, name: 'Ada', passwordHash }), '{"id":1,"name":"Ada"}')
+  assert.equal(sent(user, { passwordHash, name: 'Ada', id: 1 }), '{"name":"Ada","id":1}')
+  assert.equal(sent(t.object({}), { passwordHash }), '{}')
+  assert.equal(
+    sent(t.array(user), [
+      { id: 1, name: 'Ada' },
+      { id: 2, name: 'Bob', passwordHash },
+    ]),
+    '[{"id":1,"name":"Ada"},{"id":2,"name":"Bob"}]',
+  )
+  assert.equal(sent(t.record(user), { ada: { id: 1, passwordHash } }), '{"ada":{"id":1}}')
+  assert.equal(sent(t.object({ a: t.object({ b: user }) }), { a: { b: { id: 1, passwordHash }, x: 1 }, y: 1 }), '{"a":{"b":{"id":1}}}')
+})
+
+test('where nothing is undeclared, the value itself leaves, and it is never changed', () => {
+  const shape = t.object({ user, list: t.array(user), record: t.record(t.array(t.int)), at: t.dateTime })
+  const value = { user: { id: 1, name: 'Ada' }, list: [{ name: 'Bob', id: 2 }], record: { a: [1] }, at: new Date(0) }
+  assert.equal(pickerOf(shape)(value), value)
+  const extra = { ...value, list: [{ name: 'Bob', id: 2, passwordHash }] }
+  const kept = structuredClone(extra)
+  const picked = pickerOf(shape)(extra) as typeof value
+  assert.notEqual(picked, extra)
+  assert.deepEqual(extra, kept)
+  // Only what lies on the way to what is left out is copied.
+  assert.equal(picked.user, extra.user)
+  assert.equal(picked.record, extra.record)
+})
+
+test('properties leave in the order that the value has, whatever orders came before', () => {
+  const pick = pickerOf(t.object({ a: t.int, b: t.int, c: t.object({ d: t.int }), e: t.int }))
+  const orders = ['abce', 'ecba', 'cabe', 'bc', 'a', '', 'eabc', 'ceba', 'bcae', 'acbe', 'ecab', 'beca', 'cbea']
+  for (const order of [...orders, ...orders]) {
+    const whole = Object.fromEntries([...order].map((name) => [name, name === 'c' ? { d: 1 } : 1]))
+    assert.equal(pick(whole), whole)
+    for (let at = 0; at <= order.length; at++) {
+      const names = [...order.slice(0, at), 'x', ...order.slice(at)]
+      const extra = Object.fromEntries(names.map((name) => [name, name === 'c' ? { d: 1, y: 1 } : 1]))
+      assert.equal(JSON.stringify(pick(extra)), JSON.stringify(whole))
+    }
+  }
+})
+
+test('what has no properties leaves as it is', () => {
+  for (const value of ['x', 5, Number.NaN, true, null, undefined]) {
+    for (const schema of [t.int, user, t.array(user), t.record(t.int), t.union(t.int, user), t.lazy(() => user)])
+      assert.equal(pickerOf(schema)(value), value)
+  }
+  assert.equal(sent(user, { id: 'x', name: Number.NaN, mail: undefined }), '{"id":"x","name":null}')
+})
+
+test('what has properties where none are declared does not leave', () => {
+  assert.deepEqual(refused(user, { id: 1, name: { first: 'Ada', passwordHash } }), ['/name', 'a text', 'an object'])
+  assert.deepEqual(refused(user, [{ id: 1 }]), ['', 'an object with id, name, mail', 'an array of 1'])
+  assert.deepEqual(refused(t.object({ 0: t.int }), [1])[2], 'an array of 1')
+  assert.deepEqual(refused(t.array(user), { 0: { id: 1 } }), ['', 'an array, each an object with id, name, mail', 'an object'])
+  assert.deepEqual(refused(t.object({ list: t.array(t.int) }), { list: [1, [2]] }), ['/list/1', 'a whole number', 'an array of 1'])
+  assert.deepEqual(refused(t.record(t.int), { a: {} })[0], '/a')
+  assert.deepEqual(refused(t.object({ bytes: t.string }), { bytes: Buffer.from('x') }), ['/bytes', 'a text', 'an object'])
+  assert.deepEqual(refused(t.object({ list: t.array(t.int) }), { list: new Set([1]) })[0], '/list')
+})
+
+test('dates, and all else with a toJSON, leave as JSON.stringify writes them', () => {
+  const at = new Date('2024-01-31T09:30:00Z')
+  assert.equal(sent(t.object({ at: t.dateTime }), { at }), '{"at":"2024-01-31T09:30:00.000Z"}')
+  assert.equal(sent(t.object({ at: t.string }), { at }), '{"at":"2024-01-31T09:30:00.000Z"}')
+  assert.equal(sent(t.dateTime, new Date(Number.NaN)), 'null')
+  assert.equal(sent(t.object({ url: t.url }), { url: new URL('https://example.com') }), '{"url":"https://example.com/"}')
+  class Money {
+    toJSON() {
+      return '5 EUR'
+    }
+  }
+  assert.equal(sent(t.array(t.string), [new Money()]), '["5 EUR"]')
+  // As a document of a database: its properties are not the ones that it is written with.
+  class Row {
+    readonly row = { id: 1, name: 'Ada', passwordHash }
+    toJSON() {
+      return this.row
+    }
+  }
+  assert.equal(sent(user, new Row()), '{"id":1,"name":"Ada"}')
+  assert.equal(sent(t.array(user), { toJSON: () => [new Row()] }), '[{"id":1,"name":"Ada"}]')
+  assert.equal(sent(t.record(user), { toJSON: () => ({ a: new Row() }) }), '{"a":{"id":1,"name":"Ada"}}')
+  assert.equal(sent(user, { toJSON: () => 'x' }), '"x"')
+})
+
+test('a toJSON that would be called a second time finds nothing to say', () => {
+  const sly = { id: 1, toJSON: () => ({ passwordHash }) }
+  const value = { toJSON: () => sly }
+  assert.equal(sent(user, value), '{"id":1}')
+  assert.equal(sent(user, Object.defineProperty({ id: 1 }, 'toJSON', { value: () => ({ id: 2, passwordHash }) })), '{"id":2}')
+  assert.equal(sent(t.record(t.int), { toJSON: () => Object.defineProperty({ a: 1 }, 'toJSON', { value: () => sly }) }), '{"a":1}')
+  const list = Object.assign([1], { toJSON: () => [2, 3] })
+  assert.equal(sent(t.array(t.int), list), '[2,3]')
+  const fn = Object.assign(() => 0, { toJSON: () => ({ passwordHash }) })
+  assert.deepEqual(refused(t.object({ name: t.string }), { name: fn })[0], '/name')
+  assert.equal(sent(t.object({ name: t.string }), { name: () => 0 }), '{}')
+})
+
+test('a day leaves as a day, and a bigint as text', () => {
+  assert.equal(sent(t.object({ day: t.date }), { day: new Date('2024-01-31') }), '{"day":"2024-01-31"}')
+  assert.equal(sent(t.array(t.date), ['2024-01-31', null]), '["2024-01-31",null]')
+  assert.equal(sent(t.object({ n: t.bigint }), { n: 5n }), '{"n":"5"}')
+  assert.equal(sent(t.union(t.bool, t.bigint), 5n), '"5"')
+  assert.equal(sent(t.union(t.date, t.int), new Date('2024-01-31')), '"2024-01-31"')
+  assert.throws(() => sent(t.int, 5n), TypeError)
+})
+
+test('instances leave by their own properties, not by those of a prototype', () => {
+  class Account {
+    readonly id = 1
+    name = 'Ada'
+    passwordHash = passwordHash
+    get mail() {
+      return 'ada@example.com'
+    }
+  }
+  assert.equal(sent(user, new Account()), '{"id":1,"name":"Ada"}')
+  const inherits = Object.assign(Object.create({ name: 'Ada', extra: 1 }), { id: 1, passwordHash })
+  assert.equal(sent(user, inherits), '{"id":1}')
+  assert.equal(sent(user, Object.assign(Object.create(null), { id: 1, passwordHash })), '{"id":1}')
+  assert.equal(sent(user, new Map([['id', 1]])), '{}')
+})
+
+test('a record keeps the keys that it would read', () => {
+  const schema = t.record(t.int).keys(t.enum('a', 'b'))
+  assert.equal(sent(schema, { a: 1, b: 2 }), '{"a":1,"b":2}')
+  assert.equal(sent(schema, { a: 1, passwordHash: 2 }), '{"a":1}')
+  assert.equal(sent(t.record(t.int), JSON.parse('{"a":1,"__proto__":2}')), '{"a":1}')
+})
+
+test('the tag of a union says what may leave', () => {
+  const event = t.union(t.object({ type: t.literal('in'), user }), t.object({ type: t.literal('out'), at: t.dateTime }))
+  assert.equal(sent(event, { type: 'in', user: { id: 1, passwordHash }, at: 5 }), '{"type":"in","user":{"id":1}}')
+  assert.equal(sent(event, { type: 'out', user: { id: 1 }, at: 5 }), '{"type":"out","at":5}')
+  assert.deepEqual(refused(event, { type: 'away', user }), ['/type', 'one of "in", "out"', '"away"'])
+  assert.deepEqual(refused(event, [1])[0], '')
+})
+
+test('a union without a tag leaves by the only member that has such values, or by the first that fits', () => {
+  const one = t.union(t.string, user, t.array(user))
+  assert.equal(sent(one, { id: 'not checked', passwordHash }), '{"id":"not checked"}')
+  assert.equal(sent(one, [{ id: 1, passwordHash }]), '[{"id":1}]')
+  const two = t.union(t.object({ mail: t.email }), t.object({ phone: t.string, area: t.int.optional() }))
+  assert.equal(sent(two, { phone: '5', mail: 'x', passwordHash }), '{"phone":"5"}')
+  assert.deepEqual(
+    refused(two, { passwordHash }),
+    ['/mail', 'an email address', undefined].with(0, '').with(1, two.describe()).with(2, 'an object'),
+  )
+  assert.deepEqual(refused(t.union(t.int, t.string), { passwordHash })[0], '')
+})
+
+test('what holds itself has an end', () => {
+  interface Comment {
+    text: string
+    replies?: Comment[]
+  }
+  const comment: Schema<Comment> = t.object({ text: t.string, replies: t.array(t.lazy(() => comment)).optional() })
+  const value = { text: 'a', replies: [{ text: 'b', replies: [{ text: 'c', passwordHash }] }] }
+  assert.equal(sent(comment, value), '{"text":"a","replies":[{"text":"b","replies":[{"text":"c"}]}]}')
+  const circle: { text: string; replies: unknown[] } = { text: 'x', replies: [] }
+  circle.replies.push(circle)
+  assert.equal(refused(comment, circle)[1], 'a value that does not hold itself')
+  let deep: unknown = { text: '' }
+  for (let i = 0; i <= MAX_LEVELS; i++) deep = { text: '', replies: [deep] }
+  assert.equal(refused(comment, deep)[1], `at most ${MAX_LEVELS} levels`)
+  assert.match(misfits(comment, circle)[0]!, /a value that does not hold itself/)
+})
+
+test('a schema of another library picks by what it returns', () => {
+  const stripping: AnySchema = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) => {
+        const { id } = value as { id?: unknown }
+        return typeof id === 'number' ? { value: { id } } : { issues: [{ message: 'No id', path: ['id'] }] }
+      },
+    },
+  }
+  assert.equal(sent(t.array(stripping), [{ id: 1, passwordHash }]), '[{"id":1}]')
+  assert.deepEqual(refused(t.array(stripping), [{ passwordHash }])[0], '/0/id')
+  const later: AnySchema = { '~standard': { version: 1, vendor: 'test', validate: async (value) => ({ value }) } }
+  assert.throws(() => pickerOf(later)({}), { code: 'WEIR_OPTION_INVALID' })
+})
+
+test('one picker is made for a schema', () => {
+  assert.equal(pickerOf(user), pickerOf(user))
+})
+
+test('a checked picker names everything that does not fit', () => {
+  const answer = t.object({ user, list: t.array(t.int).max(1), level: t.int.default(1), day: t.date, kind: t.record(t.int).max(1) })
+  const fits = { user: { id: 1, name: 'Ada', passwordHash }, list: [], level: 1, day: new Date('2024-01-31'), kind: {} }
+  assert.equal(
+    JSON.stringify(checkedPickerOf(answer)(fits)),
+    '{"user":{"id":1,"name":"Ada"},"list":[],"level":1,"day":"2024-01-31","kind":{}}',
+  )
+  assert.deepEqual(misfits(answer, { user: { id: '1', name: null }, list: [1, 2], day: new Date(5), kind: { a: 'x' } }), [
+    '/user/id: expected a whole number, got "1"',
+    '/user/name: expected a text, got null',
+    '/list: expected an array of at most 1 element, each a whole number, got an array of 2',
+    '/day: expected a date like 2024-01-31, got an object',
+    '/kind/a: expected a whole number, got "x"',
+    '/level: expected a whole number, nothing came',
+  ])
+})
+
+test('a checked picker takes what JSON.stringify would write, and refuses what it would leave out', () => {
+  class Account {
+    id = 1
+    name = 'Ada'
+  }
+  assert.deepEqual(checkedPickerOf(user)(new Account()), { id: 1, name: 'Ada' })
+  assert.deepEqual(checkedPickerOf(t.url)(new URL('https://example.com')), 'https://example.com/')
+  assert.deepEqual(checkedPickerOf(t.object({ n: t.bigint }))({ n: 5n }), { n: '5' })
+  assert.deepEqual(checkedPickerOf(t.string.nullable().optional())(null), null)
+  assert.deepEqual(checkedPickerOf(t.string.nullable().optional())(undefined), undefined)
+  assert.deepEqual(misfits(user, { id: 1, name: () => 0 }), ['/name: expected a text, nothing came'])
+  assert.deepEqual(misfits(user, Object.create({ id: 1, name: 'x' })).length, 2)
+  assert.deepEqual(misfits(t.array(t.int), [1, undefined]), ['/1: expected a whole number, nothing came'])
+  assert.deepEqual(misfits(t.number, Number.NaN), [': expected a number, got NaN'])
+  assert.deepEqual(misfits(user.strict(), { id: 1, name: '', passwordHash: 1 }), [
+    '/passwordHash: expected no property of this name, got 1',
+  ])
+  assert.deepEqual(misfits(t.record(t.int).keys(t.uuid), { a: 1 }), ['/a: expected a key that is a UUID, got "a"'])
+  assert.deepEqual(misfits(t.union(t.int, t.bool), 'x'), [': expected a whole number or true or false, got "x"'])
+  const tagged = t.union(t.object({ k: t.literal(1), n: t.int }), t.object({ k: t.literal(2) }))
+  assert.deepEqual(misfits(tagged, { k: 1 }), ['/n: expected a whole number, nothing came'])
+  assert.deepEqual(misfits(tagged, { k: 3 }), ['/k: expected one of 1, 2, got 3'])
+})
+
+test('an object within itself, in another order, does not confuse the one around it', () => {
+  const node: Schema<unknown> = t.object({ a: t.int, child: t.lazy(() => node), b: t.object({ d: t.int }) })
+  const value = { a: 1, child: { b: { d: 1 }, child: null, a: 1 }, b: { d: 1, y: 1 } }
+  const text = '{"a":1,"child":{"b":{"d":1},"child":null,"a":1},"b":{"d":1}}'
+  assert.equal(sent(node, value), text)
+  const extra = { x: 1, a: 1, child: { child: null, b: { d: 1 }, a: 1 }, b: { d: 1, y: 1 } }
+  assert.equal(sent(node, extra), '{"a":1,"child":{"child":null,"b":{"d":1},"a":1},"b":{"d":1}}')
+})

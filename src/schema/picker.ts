@@ -1,0 +1,376 @@
+// What may leave: a value with the properties that its schema declares, and no others.
+//
+// A picker is made once for a schema, out of closures, and runs for every answer. It does not serialize: what it returns goes to
+// `JSON.stringify`. Where nothing is undeclared, it returns the value itself; otherwise it copies the objects on the way to what it leaves
+// out. Texts, numbers and truth values pass as they are, whatever the schema says of them: they have no properties. What has properties
+// where the schema declares none does not pass.
+
+import { ArraySchema, ObjectSchema } from './composite.ts'
+import { DateSchema } from './dates.ts'
+import { asSchema, ForeignSchema } from './foreign.ts'
+import { Descent, LazySchema } from './lazy.ts'
+import { Mismatch, NOT_SHOWN, type PathPart, shorten, show } from './mismatch.ts'
+import { BigIntSchema } from './numbers.ts'
+import { RecordSchema } from './records.ts'
+import type { Schema } from './schema.ts'
+import type { AnySchema } from './standard.ts'
+import { UnionSchema } from './unions.ts'
+
+/** Returns what may leave of a value, for `JSON.stringify`; a mismatch, which names the part, where that cannot be told. Never changes the value. */
+export type Picker = (value: unknown) => unknown
+
+type Properties = Readonly<Record<string, unknown>>
+
+/** How often a picker adapts to an order of properties that it has not met before. */
+const MAX_ADAPTATIONS = 8
+/** In place of what a part leaves as, where it has not been picked yet. */
+const UNPICKED = Symbol('unpicked')
+/** In a loop over names, V8 knows the answer to this one, and calls `Object.hasOwn`: half of what a copy costs. */
+const { hasOwnProperty: hasOwn } = Object.prototype
+
+const pickers = new WeakMap<Schema<unknown>, Picker>()
+
+/**
+ * The picker of a schema. Only undeclared properties matter to it: what is missing, or is a number where a text is declared, passes.
+ *
+ * - Dates, and all else with a `toJSON`, leave as `JSON.stringify` writes them, picked from what `toJSON` returns. But a Date under `t.date`
+ *   leaves as its day, and a bigint under `t.bigint` as text: `JSON.stringify` would write a time, and throw.
+ * - A schema of another library runs over an object or an array, and what it returns leaves.
+ * - A union without a tag checks its members one after the other, unless only one of them has such values.
+ */
+export function pickerOf(schema: AnySchema): Picker {
+  return pickerFor(asSchema(schema))
+}
+
+function pickerFor(schema: Schema<unknown>): Picker {
+  let picker = pickers.get(schema)
+  if (picker === undefined) {
+    picker = schema.isSecret ? concealing(schema, makePicker(schema)) : makePicker(schema)
+    pickers.set(schema, picker)
+  }
+  return picker
+}
+
+/** A schema of another library may repeat the value that it refuses. */
+function concealing(schema: Schema<unknown>, pick: Picker): Picker {
+  return (value) => {
+    const picked = pick(value)
+    return picked instanceof Mismatch ? schema.conceal(picked) : picked
+  }
+}
+
+function makePicker(schema: Schema<unknown>): Picker {
+  if (schema instanceof ObjectSchema) return objectPicker(schema)
+  if (schema instanceof ArraySchema) return arrayPicker(schema)
+  if (schema instanceof RecordSchema) return recordPicker(schema)
+  if (schema instanceof UnionSchema) return unionPicker(schema)
+  if (schema instanceof LazySchema) return lazyPicker(schema)
+  if (schema instanceof ForeignSchema) return (value) => (isScalar(value) ? value : schema.run(value))
+  return leafPicker(schema)
+}
+
+function leafPicker(schema: Schema<unknown>): Picker {
+  const isBigInt = schema instanceof BigIntSchema
+  const isDay = schema instanceof DateSchema && schema.isDay
+  return (value) => {
+    if (isScalar(value)) return value
+    if (isBigInt && typeof value === 'bigint') return String(value)
+    if (isDate(value)) return isDay && !Number.isNaN(value.getTime()) ? schema.toJson(value) : value
+    const json = jsonOf(value)
+    return isObject(json) ? misfit(schema, json) : json
+  }
+}
+
+function arrayPicker(schema: ArraySchema<unknown>): Picker {
+  const pickElement = pickerFor(schema.element)
+
+  const copy = (list: readonly unknown[], from: number, picked: unknown): unknown => {
+    const copied = list.slice(0, from)
+    for (let i = from; i < list.length; i++) {
+      const element = i === from && picked !== UNPICKED ? picked : pickElement(list[i])
+      if (element instanceof Mismatch) return under(element, i)
+      copied.push(element)
+    }
+    return copied
+  }
+
+  return (value) => {
+    if (!Array.isArray(value) || (value as { toJSON?: unknown }).toJSON !== undefined) {
+      const json = jsonOf(value)
+      return Array.isArray(json) ? copy(json, 0, UNPICKED) : isObject(json) ? misfit(schema, json) : json
+    }
+    for (let i = 0; i < value.length; i++) {
+      const element: unknown = value[i]
+      if (isScalar(element)) continue
+      const picked = pickElement(element)
+      if (picked !== element) return copy(value, i, picked)
+    }
+    return value
+  }
+}
+
+function objectPicker(schema: ObjectSchema<unknown>): Picker {
+  const byName = new Map([...schema.properties].map(([name, part]) => [name, pickerFor(part)]))
+  // In the order in which an object had them before: then one look at each name is enough. Null ends it, so that no look goes beyond.
+  let names: readonly (string | null)[] = [...byName.keys(), null]
+  let inOrder: readonly Picker[] = [...byName.values()]
+  let adaptations = 0
+  // An array has names as well: they are unexpected, unless an object declares some of them.
+  const mayHoldIndexes = Array.from(byName.keys()).some((name) => /^\d+$/.test(name))
+
+  /** A copy of what is declared. The first properties leave as they are, up to the one at `from`, which leaves as `picked`. */
+  const copy = (object: Properties, from: number, picked: unknown): unknown => {
+    const copied: Record<string, unknown> = {}
+    // Kept: an object within this one may change the order.
+    const expected = names
+    const expectedPickers = inOrder
+    let step = 0
+    let at = 0
+    for (const name in object) {
+      const i = step++
+      const isExpected = name === expected[at]
+      const pick = isExpected ? expectedPickers[at] : byName.get(name)
+      if (isExpected) at++
+      // JSON.stringify does not write what a prototype has.
+      if (pick === undefined || !hasOwn.call(object, name)) continue
+      let part: unknown = object[name]
+      if (i > from || (i === from && picked === UNPICKED)) part = isScalar(part) ? part : pick(part)
+      else if (i === from) part = picked
+      if (part instanceof Mismatch) return under(part, name)
+      copied[name] = part
+    }
+    return copied
+  }
+
+  /** An object whose property at `from` is not the expected one: the order is another one, or it is not declared. */
+  const unexpected = (object: Properties, from: number, name: string): unknown => {
+    if (Array.isArray(object)) return misfit(schema, object)
+    if (!byName.has(name)) return copy(object, from, UNPICKED)
+    const own = Object.keys(object)
+    const picks = own.map((one) => byName.get(one))
+    if (picks.includes(undefined)) return copy(object, from, UNPICKED)
+    for (let i = from; i < own.length; i++) {
+      const part = object[own[i]!]
+      if (isScalar(part)) continue
+      const picked = picks[i]!(part)
+      if (picked !== part) return copy(object, i, picked)
+    }
+    if (adaptations++ < MAX_ADAPTATIONS) {
+      const order = [...new Set([...own, ...byName.keys()])]
+      names = [...order, null]
+      inOrder = order.map((name) => byName.get(name)!)
+    }
+    return object
+  }
+
+  return (value) => {
+    const object = value as Properties
+    if (typeof object !== 'object' || object === null || object['toJSON'] !== undefined) {
+      const json = jsonOf(value)
+      if (!isObject(json)) return json
+      // JSON.stringify would call a toJSON of the copied object, but not of what a toJSON returned.
+      return Array.isArray(json) ? misfit(schema, json) : copy(json as Properties, 0, UNPICKED)
+    }
+    if (mayHoldIndexes && Array.isArray(object)) return misfit(schema, object)
+    const expected = names
+    const expectedPickers = inOrder
+    let at = 0
+    for (const name in object) {
+      if (name !== expected[at]) return unexpected(object, at, name)
+      const part = object[name]
+      if (!isScalar(part)) {
+        const picked = expectedPickers[at]!(part)
+        if (picked !== part) return copy(object, at, picked)
+      }
+      at++
+    }
+    return object
+  }
+}
+
+function recordPicker(schema: RecordSchema<unknown>): Picker {
+  const pick = pickerFor(schema.value)
+  return (value) => {
+    const record = jsonOf(value) as Properties
+    if (!isObject(record) || Array.isArray(record)) return isObject(record) ? misfit(schema, record) : record
+    const copied: Record<string, unknown> = {}
+    let isCopied = record !== value
+    for (const name of Object.keys(record)) {
+      if (schema.misnamed(name) !== null) {
+        isCopied = true
+        continue
+      }
+      const part = record[name]
+      const picked = isScalar(part) ? part : pick(part)
+      if (picked instanceof Mismatch) return under(picked, name)
+      if (!isScalar(part) && picked !== part) isCopied = true
+      copied[name] = picked
+    }
+    return isCopied ? copied : record
+  }
+}
+
+function lazyPicker(schema: LazySchema<unknown>): Picker {
+  const descent = new Descent()
+  return (value) => (isScalar(value) ? value : descent.into(value, () => pickerFor(schema.target)(value)))
+}
+
+function unionPicker(schema: UnionSchema<unknown>): Picker {
+  return (value) => {
+    const json = isDate(value) ? value : jsonOf(value)
+    if (isScalar(json)) return json
+    const { tag } = schema
+    if (tag !== null) {
+      const member = isObject(json) && kindOf(json) === 'object' ? schema.tagged(tag, json) : misfit(schema, json)
+      return member instanceof Mismatch ? member : pickerFor(member)(json)
+    }
+    const kind = kindOf(json)
+    const members = schema.members.filter((member) => holds(member, kind, []))
+    return members.length === 1 ? pickerFor(members[0]!)(json) : check(schema, json)
+  }
+}
+
+/** What a value is to a schema; dates and bigints are `plain`. */
+type Kind = 'array' | 'object' | 'plain'
+
+function kindOf(value: unknown): Kind {
+  if (Array.isArray(value)) return 'array'
+  return isObject(value) && !isDate(value) ? 'object' : 'plain'
+}
+
+/** Whether a schema may describe values of a kind. */
+function holds(schema: Schema<unknown>, kind: Kind, seen: readonly Schema<unknown>[]): boolean {
+  if (schema instanceof ForeignSchema || seen.includes(schema)) return true
+  if (schema instanceof LazySchema) return holds(schema.target, kind, [...seen, schema])
+  if (schema instanceof UnionSchema) return schema.members.some((member) => holds(member, kind, [...seen, schema]))
+  if (schema instanceof ArraySchema) return kind === 'array'
+  return kind === (schema instanceof ObjectSchema || schema instanceof RecordSchema ? 'object' : 'plain')
+}
+
+/**
+ * A picker that checks as well: what it returns fits the schema, and a mismatch lists up to 100 parts that do not. It is slower, and made for
+ * tests and for debugging. Undeclared properties are left out, and are a mismatch only where an object is `.strict()`.
+ */
+export function checkedPickerOf(schema: AnySchema): Picker {
+  const own = asSchema(schema)
+  return (value) => check(own, value)
+}
+
+const descents = new WeakMap<LazySchema<unknown>, Descent>()
+
+function check(schema: Schema<unknown>, value: unknown): unknown {
+  const json = isDate(value) ? value : jsonOf(value)
+  if (json === null && schema.isNullable) return null
+  if (schema instanceof ForeignSchema) return schema.run(json)
+  if (json === undefined) return schema.isRequired('output') ? new Mismatch(schema.describe()) : undefined
+  if (schema instanceof LazySchema) return checkLazy(schema, json)
+  if (schema instanceof UnionSchema) return checkUnion(schema, json)
+  if (schema instanceof ArraySchema && Array.isArray(json)) return checkArray(schema, json)
+  if (isObject(json) && kindOf(json) === 'object') {
+    if (schema instanceof ObjectSchema) return checkObject(schema, json as Properties)
+    if (schema instanceof RecordSchema) return checkRecord(schema, json as Properties)
+  }
+  const read = schema.fromValue(json)
+  return read instanceof Mismatch ? read : pickerFor(schema)(json)
+}
+
+function checkLazy(schema: LazySchema<unknown>, value: unknown): unknown {
+  let descent = descents.get(schema)
+  if (descent === undefined) descents.set(schema, (descent = new Descent()))
+  const picked = descent.into(value, () => check(schema.target, value))
+  return picked instanceof Mismatch ? schema.restate(picked) : picked
+}
+
+function checkUnion(schema: UnionSchema<unknown>, value: unknown): unknown {
+  const { tag } = schema
+  if (tag !== null) {
+    const member = isObject(value) && kindOf(value) === 'object' ? schema.tagged(tag, value) : misfit(schema, value)
+    const picked = member instanceof Mismatch ? member : check(member, value)
+    return picked instanceof Mismatch ? schema.restate(picked) : picked
+  }
+  const found: Mismatch[] = []
+  for (const member of schema.members) {
+    const picked = check(member, value)
+    if (!(picked instanceof Mismatch)) return picked
+    found.push(picked)
+  }
+  return schema.closest(found, () => misfit(schema, value))
+}
+
+function checkArray(schema: ArraySchema<unknown>, list: readonly unknown[]): unknown {
+  const miscounted = schema.miscounted(list)
+  if (miscounted !== null) return miscounted
+  const copied: unknown[] = []
+  const found: Mismatch[] = []
+  for (const [i, element] of list.entries()) {
+    const picked = check(schema.element, element)
+    if (!(picked instanceof Mismatch)) copied.push(picked)
+    else if (picked.addTo(found, i)) break
+  }
+  return found.length === 0 ? copied : schema.conceal(Mismatch.ofAll(found))
+}
+
+function checkObject(schema: ObjectSchema<unknown>, object: Properties): unknown {
+  const copied: Record<string, unknown> = {}
+  const own = new Set(Object.keys(object))
+  let found: Mismatch[] | null = null
+  for (const name of new Set([...own, ...schema.properties.keys()])) {
+    const part = schema.properties.get(name)
+    if (part === undefined) continue
+    // JSON.stringify writes own properties that are enumerable.
+    const value = own.has(name) ? object[name] : undefined
+    const picked = check(part, value)
+    if (picked instanceof Mismatch) {
+      if (picked.addTo((found ??= []), name)) break
+    } else if (value !== undefined) {
+      copied[name] = picked
+    }
+  }
+  if (schema.isStrict) found = schema.addUnknown(object, found)
+  return found === null ? copied : schema.conceal(Mismatch.ofAll(found))
+}
+
+function checkRecord(schema: RecordSchema<unknown>, record: Properties): unknown {
+  const miscounted = schema.miscounted(record)
+  if (miscounted !== null) return miscounted
+  const copied: Record<string, unknown> = {}
+  const found: Mismatch[] = []
+  for (const name of Object.keys(record)) {
+    const picked = schema.misnamed(name) ?? check(schema.value, record[name])
+    if (!(picked instanceof Mismatch)) copied[name] = picked
+    else if (picked.addTo(found, shorten(name))) break
+  }
+  return found.length === 0 ? copied : schema.conceal(Mismatch.ofAll(found))
+}
+
+/** Nothing that has properties, and nothing that JSON.stringify converts. */
+function isScalar(value: unknown): value is string | number | boolean | null | undefined {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value === null || value === undefined
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/** A Date that JSON.stringify writes as any other. */
+function isDate(value: unknown): value is Date {
+  return value instanceof Date && value.toJSON === Date.prototype.toJSON
+}
+
+/** What JSON.stringify goes on with: what a toJSON returns, if there is one. It leaves out functions. */
+function jsonOf(value: unknown): unknown {
+  if (isScalar(value)) return value
+  const { toJSON } = value as { readonly toJSON?: unknown }
+  const json: unknown = typeof toJSON === 'function' ? toJSON.call(value, '') : value
+  return typeof json === 'function' ? undefined : json
+}
+
+function misfit(schema: Schema<unknown>, value: unknown): Mismatch {
+  return new Mismatch(schema.describe(), schema.holdsSecret ? NOT_SHOWN : show(value))
+}
+
+function under(mismatch: Mismatch, key: PathPart): Mismatch {
+  const found: Mismatch[] = []
+  mismatch.addTo(found, key)
+  return Mismatch.ofAll(found)
+}

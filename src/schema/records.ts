@@ -1,0 +1,152 @@
+// Objects whose property names are data: counts by word, settings by key.
+
+import { ANY_COUNT, type Bounds, boundKeywords, saysCount, withCounts } from './bounds.ts'
+import { isPlainObject, readEntry } from './composite.ts'
+import { asSchema } from './foreign.ts'
+import type { JsonSchema } from './json-keywords.ts'
+import type { JsonSchemaWriter } from './json-schema.ts'
+import { Mismatch, shorten, show } from './mismatch.ts'
+import { type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
+import type { AnySchema, InputOf, OutputOf, StandardSchema } from './standard.ts'
+
+/** A record with these keys: all of them if they are any text, else those that came. */
+export type Keyed<T, Key extends string> = T extends { readonly [name: string]: infer V }
+  ? string extends Key
+    ? T
+    : { [K in Key]?: V }
+  : T
+
+/** An object with any number of properties, of which each value is described by one schema, and each name by another if it matters. */
+export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
+  /** @internal */
+  readonly value: Schema<unknown>
+  /** @internal */
+  readonly key: Schema<unknown> | null
+  readonly #count: Bounds
+
+  /** @internal */
+  constructor(value: Schema<unknown>, key: Schema<unknown> | null = null, count: Bounds = ANY_COUNT, presence: Presence = REQUIRED) {
+    super(presence)
+    this.value = value
+    this.key = key
+    this.#count = count
+  }
+
+  /** Only names that `schema` reads: `t.string.pattern(/^[a-z]+$/).max(20)`, `t.uuid`, `t.enum('de', 'en')`. */
+  keys<K extends StandardSchema<unknown, string>>(schema: K): RecordSchema<Keyed<T, OutputOf<K>>, Keyed<Input, OutputOf<K>>> {
+    return new RecordSchema(this.value, asSchema(schema), this.#count, this.presence)
+  }
+
+  /** At least `properties`. */
+  min(properties: number): RecordSchema<T, Input> {
+    return this.#with(withCounts(this.#count, { min: properties }))
+  }
+
+  /** At most `properties`; more are refused before the first is looked at. */
+  max(properties: number): RecordSchema<T, Input> {
+    return this.#with(withCounts(this.#count, { max: properties }))
+  }
+
+  override get reads(): Reads {
+    return 'json'
+  }
+
+  override get holdsSecret(): boolean {
+    return super.holdsSecret || this.value.holdsSecret || this.key?.holdsSecret === true
+  }
+
+  override optional(): RecordSchema<T | undefined, Input | undefined> {
+    return super.optional() as RecordSchema<T | undefined, Input | undefined>
+  }
+
+  override nullable(): RecordSchema<T | null, Input | null> {
+    return super.nullable() as RecordSchema<T | null, Input | null>
+  }
+
+  override default(value: Exclude<T, undefined>): RecordSchema<Exclude<T, undefined>, Input | undefined> {
+    return super.default(value) as RecordSchema<Exclude<T, undefined>, Input | undefined>
+  }
+
+  override describe(): string {
+    const key = this.key === null ? '' : ` each key ${this.key.describe()} and`
+    return `a record${saysCount(this.#count, 'key')},${key} each value ${this.value.describe()}`
+  }
+
+  override toJson(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, this.value.toJson(part)]))
+  }
+
+  /** A form can be one, of what is read from the texts of one name. */
+  override unreadable(place: SchemaPlace): string | null {
+    const reason = place === 'form' ? this.value.unreadable('texts') : super.unreadable(place)
+    return reason === null || place !== 'form' ? reason : `each value: ${reason}`
+  }
+
+  /** Why `record` has too few or too many keys; null when it has not. @internal */
+  miscounted(record: object): Mismatch | null {
+    const { min, max } = this.#count
+    if (min === 0 && max === Infinity) return null
+    const count = Object.keys(record).length
+    if (count >= min && count <= max) return null
+    return new Mismatch(this.expects(), `an object with ${count === 1 ? '1 key' : `${count} keys`}`)
+  }
+
+  /** Why no value may stand under `key`; null when one may. @internal */
+  misnamed(key: string): Mismatch | null {
+    // Whatever copies the record later might copy it onto a prototype.
+    if (key === '__proto__') return new Mismatch('a key that is not "__proto__"', show(key))
+    const read = this.key === null ? key : this.key.fromText(key)
+    return read instanceof Mismatch ? new Mismatch(`a key that is ${read.expected}`, show(key)) : null
+  }
+
+  protected override readText(text: string): Mismatch {
+    return this.textMismatch(text)
+  }
+
+  protected override readForm(form: FormTexts, context: ReadContext | undefined): object | Mismatch {
+    return this.#read(form, (part) => readEntry(this.value, part, context))
+  }
+
+  protected override readValue(value: unknown, context: ReadContext | undefined): object | Mismatch {
+    return isPlainObject(value) ? this.#read(value, (part) => this.value.fromValue(part, context)) : this.mismatch(value)
+  }
+
+  protected override again(presence: Presence): RecordSchema<unknown> {
+    return new RecordSchema(this.value, this.key, this.#count, presence)
+  }
+
+  protected override keywords(writer: JsonSchemaWriter): JsonSchema {
+    return {
+      type: 'object',
+      additionalProperties: this.value.writeTo(writer),
+      ...(this.key !== null && { propertyNames: this.key.writeTo(writer) }),
+      ...boundKeywords(this.#count, 'minProperties', 'maxProperties'),
+    }
+  }
+
+  #with(count: Bounds): RecordSchema<T, Input> {
+    return new RecordSchema(this.value, this.key, count, this.presence)
+  }
+
+  #read<Part>(source: { readonly [key: string]: Part }, read: (part: Part) => unknown): object | Mismatch {
+    const miscounted = this.miscounted(source)
+    if (miscounted !== null) return miscounted
+    const record: Record<string, unknown> = Object.create(null)
+    let found: Mismatch[] | null = null
+    for (const key of Object.keys(source)) {
+      const part = this.misnamed(key) ?? read(source[key]!)
+      if (part instanceof Mismatch) {
+        if (part.addTo((found ??= []), shorten(key))) break
+      } else if (part !== undefined) {
+        record[key] = part
+      }
+    }
+    return found === null ? record : this.conceal(Mismatch.ofAll(found))
+  }
+}
+
+/** Any number of properties, each value as `value` describes it. The result has no prototype. */
+export function recordOf<S extends AnySchema>(value: S): RecordSchema<Record<string, OutputOf<S>>, Record<string, InputOf<S>>> {
+  return new RecordSchema(asSchema(value))
+}

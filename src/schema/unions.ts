@@ -1,0 +1,250 @@
+// Values of one of several kinds. Where every member is an object with a literal of its own under one name, that tag decides.
+
+import { WeirError } from '../base/errors.ts'
+
+import { EnumSchema, type Literal } from './choices.ts'
+import { isPlainObject, ObjectSchema, readEntry } from './composite.ts'
+import { asSchema } from './foreign.ts'
+import type { JsonSchema } from './json-keywords.ts'
+import type { JsonSchemaWriter, Side } from './json-schema.ts'
+import { LazySchema } from './lazy.ts'
+import { Mismatch } from './mismatch.ts'
+import { countOf, type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
+import type { AnySchema, InputOf, OutputOf } from './standard.ts'
+
+/** The property that tells the members of a union apart. */
+export interface Tag {
+  readonly key: string
+  /** Reads all of its values. */
+  readonly schema: Schema<unknown>
+  readonly members: ReadonlyMap<Literal, Schema<unknown>>
+}
+
+/**
+ * A value of one of several kinds. The first member that reads a value decides what becomes of it, in the order of declaration; objects with
+ * a tag are told apart by it alone.
+ */
+export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
+  /** @internal */
+  readonly members: readonly Schema<unknown>[]
+  #tag: Tag | null | undefined
+
+  /** @internal */
+  constructor(members: readonly Schema<unknown>[], presence: Presence = REQUIRED) {
+    super(presence)
+    this.members = members
+  }
+
+  /** What tells the members apart: null where they are tried one after the other. Found when it is first needed, because members may be lazy. @internal */
+  get tag(): Tag | null {
+    if (this.#tag === undefined) this.#tag = tagOf(this.members)
+    return this.#tag
+  }
+
+  override get reads(): Reads {
+    const all = this.members.map(({ reads }) => reads)
+    return all.includes('texts') ? 'texts' : all.includes('text') ? 'text' : 'json'
+  }
+
+  override get isOptional(): boolean {
+    return super.isOptional || (!super.hasDefault && this.#taker()?.isOptional === true)
+  }
+
+  override get hasDefault(): boolean {
+    return super.hasDefault || (!super.isOptional && this.#taker()?.hasDefault === true)
+  }
+
+  override get isNullable(): boolean {
+    return super.isNullable || this.members.some(({ isNullable }) => isNullable)
+  }
+
+  override get holdsSecret(): boolean {
+    return super.holdsSecret || this.members.some(({ holdsSecret }) => holdsSecret)
+  }
+
+  override optional(): UnionSchema<T | undefined, Input | undefined> {
+    return super.optional() as UnionSchema<T | undefined, Input | undefined>
+  }
+
+  override nullable(): UnionSchema<T | null, Input | null> {
+    return super.nullable() as UnionSchema<T | null, Input | null>
+  }
+
+  override default(value: Exclude<T, undefined>): UnionSchema<Exclude<T, undefined>, Input | undefined> {
+    return super.default(value) as UnionSchema<Exclude<T, undefined>, Input | undefined>
+  }
+
+  override defaultValue(): T | undefined {
+    return (super.hasDefault || super.isOptional ? super.defaultValue() : this.#taker()?.defaultValue()) as T | undefined
+  }
+
+  override absent(): T | Mismatch {
+    const taker = super.hasDefault || super.isOptional ? undefined : this.#taker()
+    return taker === undefined ? super.absent() : (taker.absent() as T | Mismatch)
+  }
+
+  override describe(): string {
+    if (this.tag !== null) return `an object whose ${this.tag.key} is ${this.tag.schema.describe()}`
+    const all = this.members.map((member) => member.describe())
+    return all.length === 1 ? all[0]! : `${all.slice(0, -1).join(', ')} or ${all.at(-1)}`
+  }
+
+  override toJson(value: unknown): unknown {
+    return this.members.find((member) => !(member.fromValue(value) instanceof Mismatch))?.toJson(value) ?? value
+  }
+
+  override unreadable(place: SchemaPlace): string | null {
+    const reasons = this.members.map((member) => member.unreadable(place))
+    return reasons.includes(null) ? null : (super.unreadable(place) ?? reasons[0]!)
+  }
+
+  /** What to say where no member fits: what is wrong with the one that was meant, if that is plain, else what `otherwise` returns. @internal */
+  closest(found: readonly Mismatch[], otherwise: () => Mismatch): Mismatch {
+    // The others are of another kind altogether: a text where an object came.
+    const near = found.filter((one) => one.all().some(({ path }) => path.length > 0))
+    const least = Math.min(...near.map(missing))
+    const closest = near.filter((one) => missing(one) === least)
+    return closest.length === 1 ? this.restate(closest[0]!) : otherwise()
+  }
+
+  /** The member that the tag of `value` names. @internal */
+  tagged(tag: Tag, value: object): Schema<unknown> | Mismatch {
+    const sent: unknown = Object.hasOwn(value, tag.key) ? (value as Record<string, unknown>)[tag.key] : undefined
+    return this.#named(tag, tag.schema.fromValue(sent))
+  }
+
+  protected override requires(side: Side): boolean {
+    return this.members.every((member) => member.isRequired(side))
+  }
+
+  protected override readText(text: string, context: ReadContext | undefined): unknown {
+    return this.#first(
+      (member) => member.fromText(text, context),
+      () => this.textMismatch(text),
+    )
+  }
+
+  protected override readTexts(texts: readonly string[], context: ReadContext | undefined, isList: boolean): unknown {
+    return this.#first(
+      (member) => member.fromTexts(texts, context, isList),
+      () => (texts.length === 1 && !isList ? this.textMismatch(texts[0]!) : new Mismatch(this.expects(), countOf(texts))),
+    )
+  }
+
+  protected override readForm(form: FormTexts, context: ReadContext | undefined): unknown {
+    const { tag } = this
+    if (tag !== null) {
+      const sent = Object.hasOwn(form, tag.key) ? form[tag.key] : undefined
+      const member = this.#named(tag, readEntry(tag.schema, sent, context))
+      return member instanceof Mismatch ? member : this.#restate(member.fromForm(form, context))
+    }
+    return this.#first(
+      (member) => member.fromForm(form, context),
+      () => new Mismatch(this.expects(), 'a form'),
+    )
+  }
+
+  protected override readValue(value: unknown, context: ReadContext | undefined): unknown {
+    const { tag } = this
+    if (tag !== null) {
+      if (!isPlainObject(value)) return this.mismatch(value)
+      const member = this.tagged(tag, value)
+      return member instanceof Mismatch ? member : this.#restate(member.fromValue(value, context))
+    }
+    return this.#first(
+      (member) => member.fromValue(value, context),
+      () => this.mismatch(value),
+    )
+  }
+
+  protected override readNull(context: ReadContext | undefined): unknown {
+    if (this.presence.nullable) return null
+    for (const member of this.members) {
+      const read = member.fromValue(null, context)
+      if (!(read instanceof Mismatch)) return read
+    }
+    return super.readNull(context)
+  }
+
+  protected override again(presence: Presence): UnionSchema<unknown> {
+    return new UnionSchema(this.members, presence)
+  }
+
+  protected override keywords(writer: JsonSchemaWriter): JsonSchema {
+    const members = this.members.map((member) => member.writeTo(writer))
+    return this.tag === null ? { anyOf: members } : { oneOf: members }
+  }
+
+  /** The member that makes something of nothing. */
+  #taker(): Schema<unknown> | undefined {
+    return this.members.find((member) => !member.isRequired('input'))
+  }
+
+  #first(read: (member: Schema<unknown>) => unknown, otherwise: () => Mismatch): unknown {
+    const found: Mismatch[] = []
+    for (const member of this.members) {
+      const value = read(member)
+      if (!(value instanceof Mismatch)) return value
+      found.push(value)
+    }
+    return this.closest(found, otherwise)
+  }
+
+  #named(tag: Tag, read: unknown): Schema<unknown> | Mismatch {
+    if (!(read instanceof Mismatch)) return tag.members.get(read as Literal)!
+    const found: Mismatch[] = []
+    read.addTo(found, tag.key)
+    return this.conceal(Mismatch.ofAll(found))
+  }
+
+  #restate(result: unknown): unknown {
+    return result instanceof Mismatch ? this.restate(result) : result
+  }
+}
+
+/** A value that one of `members` reads, tried in this order. @throws WEIR_OPTION_INVALID without members */
+export function unionOf<const Members extends readonly [AnySchema, ...AnySchema[]]>(
+  ...members: Members
+): UnionSchema<OutputOf<Members[number]>, InputOf<Members[number]>> {
+  if (members.length === 0) throw new WeirError('WEIR_OPTION_INVALID', 'a union without members')
+  return new UnionSchema(members.map(asSchema))
+}
+
+/** How many properties of the value itself were not sent. */
+function missing(mismatch: Mismatch): number {
+  return mismatch.all().filter(({ path, actual }) => path.length === 1 && actual === undefined).length
+}
+
+/** The first property that is a literal in all members, and another one in each. */
+function tagOf(members: readonly Schema<unknown>[]): Tag | null {
+  const variants = members.map((member) => variantsOf(member, []))
+  if (!variants.every((objects) => objects !== null)) return null
+  for (const key of variants[0]![0]!.properties.keys()) {
+    const byTag = new Map<Literal, Schema<unknown>>()
+    const texts = new Set<string>()
+    let isSecret = false
+    const isTag = variants.every((objects, i) =>
+      objects.every(({ properties }) => {
+        const schema = properties.get(key)
+        if (!(schema instanceof EnumSchema) || !schema.isRequired('input') || schema.isNullable) return false
+        isSecret ||= schema.holdsSecret
+        return [...schema.members].every((literal) => {
+          byTag.set(literal, members[i]!)
+          return texts.size < texts.add(String(literal)).size
+        })
+      }),
+    )
+    if (isTag) return { key, schema: new EnumSchema(new Set(byTag.keys()), { ...REQUIRED, secret: isSecret }), members: byTag }
+  }
+  return null
+}
+
+/** The objects that `schema` may be; null if it may be something else. */
+function variantsOf(schema: Schema<unknown>, seen: readonly Schema<unknown>[]): readonly ObjectSchema<unknown>[] | null {
+  if (schema instanceof ObjectSchema) return [schema]
+  if (seen.includes(schema)) return null
+  if (schema instanceof LazySchema) return variantsOf(schema.target, [...seen, schema])
+  if (!(schema instanceof UnionSchema)) return null
+  const variants = schema.members.map((member) => variantsOf(member, [...seen, schema]))
+  return variants.every((objects) => objects !== null) ? variants.flat() : null
+}

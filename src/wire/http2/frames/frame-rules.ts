@@ -1,0 +1,86 @@
+// What the head of a frame alone tells: whether its type may have that length, and whether it is on a stream as its type demands (RFC 9113 §4.2, §6).
+
+import { Http2Error } from '../errors.ts'
+import {
+  ACK,
+  CONTINUATION,
+  DATA,
+  GOAWAY,
+  GOAWAY_BYTES,
+  HEADERS,
+  PADDED,
+  PING,
+  PING_BYTES,
+  PRIORITY,
+  PRIORITY_BYTES,
+  PRIORITY_UPDATE,
+  PRIORITY_UPDATE_BYTES,
+  PUSH_PROMISE,
+  RST_STREAM,
+  RST_STREAM_BYTES,
+  SETTING_BYTES,
+  SETTINGS,
+  WINDOW_UPDATE,
+  WINDOW_UPDATE_BYTES,
+  WITH_PRIORITY,
+} from './frame-types.ts'
+
+/**
+ * Frames of other types may be as they like. So may the length of PRIORITY: if it is wrong, the stream ends, and not the connection (§6.3).
+ * @throws Http2Error
+ */
+export function checkFrameHead(type: number, flags: number, length: number, stream: number): void {
+  switch (type) {
+    case DATA:
+    case HEADERS:
+      needStream(stream)
+      if (length < prefixBytes(type, flags)) throw new Http2Error('FRAME_TOO_SMALL')
+      break
+    case PRIORITY:
+    case CONTINUATION:
+      needStream(stream)
+      break
+    case RST_STREAM:
+      needStream(stream)
+      needLength(length, RST_STREAM_BYTES)
+      break
+    case SETTINGS:
+      needNoStream(stream)
+      if ((flags & ACK) !== 0 && length !== 0) throw new Http2Error('SETTINGS_ACK_LENGTH')
+      if (length % SETTING_BYTES !== 0) throw new Http2Error('FRAME_LENGTH')
+      break
+    case PUSH_PROMISE:
+      throw new Http2Error('PUSH')
+    case PING:
+      needNoStream(stream)
+      needLength(length, PING_BYTES)
+      break
+    case GOAWAY:
+      needNoStream(stream)
+      if (length < GOAWAY_BYTES) throw new Http2Error('FRAME_TOO_SMALL')
+      break
+    case WINDOW_UPDATE:
+      needLength(length, WINDOW_UPDATE_BYTES)
+      break
+    case PRIORITY_UPDATE:
+      needNoStream(stream)
+      if (length < PRIORITY_UPDATE_BYTES) throw new Http2Error('FRAME_TOO_SMALL')
+  }
+}
+
+/** What comes before the data or the field block of a frame: the length of its padding, and a priority. */
+export function prefixBytes(type: number, flags: number): number {
+  return ((flags & PADDED) !== 0 ? 1 : 0) + (type === HEADERS && (flags & WITH_PRIORITY) !== 0 ? PRIORITY_BYTES : 0)
+}
+
+function needStream(stream: number): void {
+  if (stream === 0) throw new Http2Error('STREAM_MISSING')
+}
+
+function needNoStream(stream: number): void {
+  if (stream !== 0) throw new Http2Error('STREAM_UNWANTED')
+}
+
+function needLength(length: number, expected: number): void {
+  if (length !== expected) throw new Http2Error('FRAME_LENGTH')
+}

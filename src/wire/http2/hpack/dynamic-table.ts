@@ -1,0 +1,96 @@
+// The dynamic table (RFC 7541 §2.3.2, §4): the fields that one direction of a connection has sent last, newest first, within a size in bytes.
+//
+// A ring: an entry never moves. It grows with what is in it, so that a connection which uses no table has none.
+
+import type { HeaderField } from './header-field.ts'
+
+const FIRST_PLACES = 8
+
+export class DynamicTable {
+  /** Its length is a power of two. */
+  #ring: (HeaderField | null)[] = []
+  /** How many entries were ever added. The newest stands at this number less one, modulo the places. */
+  #added = 0
+  #count = 0
+  #bytes = 0
+  #maxBytes: number
+  /** What `find` has found of a name without the value. */
+  nameAge = -1
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** Sum of the sizes of all entries (RFC 7541 §4.1). */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get maxBytes(): number {
+    return this.#maxBytes
+  }
+
+  /** Rises with each entry that is added. Together with `count` it says whether the table is still the same. */
+  get added(): number {
+    return this.#added
+  }
+
+  /** @param age 0 for the newest entry, `count - 1` for the oldest */
+  at(age: number): HeaderField {
+    return this.#ring[(this.#added - 1 - age) & (this.#ring.length - 1)]!
+  }
+
+  /** @returns the age of the newest entry with this name and value, -1 without one. Then `nameAge` is that of the newest with the name, or -1 */
+  find(name: string, value: string): number {
+    const ring = this.#ring
+    const mask = ring.length - 1
+    const newest = this.#added - 1
+    const count = this.#count
+    let nameAge = -1
+    for (let age = 0; age < count; age++) {
+      const entry = ring[(newest - age) & mask]!
+      if (entry.name !== name) continue
+      if (entry.value === value) return age
+      if (nameAge < 0) nameAge = age
+    }
+    this.nameAge = nameAge
+    return -1
+  }
+
+  /** Adds an entry, and evicts the oldest to make room. One that is larger than the table empties it (§4.4). */
+  add(field: HeaderField): void {
+    const { size } = field
+    this.#evict(this.#maxBytes - size)
+    if (size > this.#maxBytes) return
+    if (this.#count === this.#ring.length) this.#grow()
+    this.#ring[this.#added++ & (this.#ring.length - 1)] = field
+    this.#count++
+    this.#bytes += size
+  }
+
+  /** Changes the size that the table may have (§4.3). */
+  resize(maxBytes: number): void {
+    this.#maxBytes = maxBytes
+    this.#evict(maxBytes)
+  }
+
+  #evict(roomBytes: number): void {
+    while (this.#bytes > roomBytes && this.#count > 0) {
+      const place = (this.#added - this.#count) & (this.#ring.length - 1)
+      this.#bytes -= this.#ring[place]!.size
+      this.#ring[place] = null
+      this.#count--
+    }
+  }
+
+  #grow(): void {
+    const places = Math.max(FIRST_PLACES, 2 * this.#ring.length)
+    const ring: (HeaderField | null)[] = new Array(places).fill(null)
+    for (let age = 0; age < this.#count; age++) ring[(this.#added - 1 - age) & (places - 1)] = this.at(age)
+    this.#ring = ring
+  }
+}

@@ -1,0 +1,142 @@
+// Writes the field blocks of one connection (RFC 7541 §3, §6).
+//
+// Indexed where the client's table has the field, and otherwise literal, in the Huffman code where that is shorter. The caller chooses what
+// enters the table: a field that is sent again and again costs one byte from the second time on, one that never is only evicts others.
+
+import type { Buffer } from 'node:buffer'
+import { DEFAULT_TABLE_BYTES } from './decoder.ts'
+import { DynamicTable } from './dynamic-table.ts'
+import { ENTRY_OVERHEAD, HeaderField, SECRET_NAMES } from './header-field.ts'
+import { encodeHuffman, huffmanLength } from './huffman-encode.ts'
+import { writeInteger } from './integer.ts'
+import { LAST_STATIC, STATIC_NAMES, STATIC_TABLE } from './static-table.ts'
+
+/** The field enters the table. */
+export const INDEX = 0
+/** It does not, because it is not going to be sent again. */
+export const PLAIN = 1
+/** It is a secret: it enters no table, here or wherever it is sent on to (RFC 7541 §7.1.3). */
+export const NEVER = 2
+
+/** Fields that say something else in each answer. */
+const CHANGING_NAMES: ReadonlySet<string> = new Set([
+  'age',
+  'content-disposition',
+  'content-length',
+  'content-range',
+  'etag',
+  'expires',
+  'last-modified',
+  'location',
+  'retry-after',
+])
+
+/** What a field costs at most beside its text: three integers, each with a byte before it. */
+const FIELD_OVERHEAD_BYTES = 18
+/** Two changes of the table's size. */
+export const MOST_UPDATE_BYTES = 12
+
+/** One that takes more of the table would evict most of what is there. */
+const MOST_OF_TABLE = 3 / 4
+
+const NO_UPDATE = Number.POSITIVE_INFINITY
+
+/** How a field is written of which nothing else is known but its name, in lower case. */
+export function indexingOf(name: string): number {
+  return CHANGING_NAMES.has(name) ? PLAIN : SECRET_NAMES.has(name) ? NEVER : INDEX
+}
+
+/** Bytes for which there must be room before a field is written. */
+export function mostFieldBytes(name: string, value: string): number {
+  return name.length + value.length + FIELD_OVERHEAD_BYTES
+}
+
+export class HpackEncoder {
+  readonly #table = new DynamicTable(DEFAULT_TABLE_BYTES)
+  readonly #ownLimitBytes: number
+  /** The smallest size of the table since the last block, where the client has not been told of a change. */
+  #lowestBytes = NO_UPDATE
+
+  /** @param tableBytes the largest table that we want to keep, whatever the client would allow */
+  constructor(tableBytes: number = DEFAULT_TABLE_BYTES) {
+    this.#ownLimitBytes = tableBytes
+    this.setPeerLimit(DEFAULT_TABLE_BYTES)
+  }
+
+  /** Rises with each field that enters the table: a block of nothing but indexes means the same as long as this does not change. */
+  get added(): number {
+    return this.#table.added
+  }
+
+  get tableBytes(): number {
+    return this.#table.bytes
+  }
+
+  /** The client's SETTINGS_HEADER_TABLE_SIZE. It is told in the next block which size was chosen. */
+  setPeerLimit(bytes: number): void {
+    const size = Math.min(bytes, this.#ownLimitBytes)
+    if (size === this.#table.maxBytes) return
+    this.#lowestBytes = Math.min(this.#lowestBytes, size)
+    this.#table.resize(size)
+  }
+
+  /**
+   * Begins a block. `target` has room for `MOST_UPDATE_BYTES`.
+   * @returns where the first field goes
+   */
+  begin(target: Buffer, at: number): number {
+    const lowest = this.#lowestBytes
+    if (lowest === NO_UPDATE) return at
+    const { maxBytes } = this.#table
+    this.#lowestBytes = NO_UPDATE
+    // Of several changes the smallest counts, for what it evicted, and the last (§4.2).
+    const next = lowest < maxBytes ? writeInteger(target, at, lowest, 0x1f, 0x20) : at
+    return writeInteger(target, next, maxBytes, 0x1f, 0x20)
+  }
+
+  /**
+   * Writes a field. `target` has room for `mostFieldBytes`.
+   * @param name in lower case; one byte a character, as `value`
+   * @param indexing `INDEX`, `PLAIN` or `NEVER`
+   * @returns where it ends
+   */
+  write(target: Buffer, at: number, name: string, value: string, indexing: number): number {
+    const index = this.#find(name, value)
+    if (index > 0 && indexing !== NEVER) return writeInteger(target, at, index, 0x7f, 0x80)
+    const nameIndex = Math.abs(index)
+    let next: number
+    if (indexing === INDEX && this.#isWorthIndexing(name, value)) {
+      next = writeInteger(target, at, nameIndex, 0x3f, 0x40)
+      this.#table.add(new HeaderField(name, value))
+    } else next = writeInteger(target, at, nameIndex, 0x0f, indexing === NEVER ? 0x10 : 0)
+    if (nameIndex === 0) next = writeText(target, next, name)
+    return writeText(target, next, value)
+  }
+
+  /** @returns the index of the field; below zero that of its name alone, 0 where there is neither */
+  #find(name: string, value: string): number {
+    const known = STATIC_NAMES.get(name)
+    let nameIndex = 0
+    if (known !== undefined) {
+      nameIndex = known.first
+      for (let index = known.first; index < known.end; index++) if (STATIC_TABLE[index]!.value === value) return index
+    }
+    const table = this.#table
+    const age = table.find(name, value)
+    if (age >= 0) return LAST_STATIC + 1 + age
+    if (nameIndex === 0 && table.nameAge >= 0) nameIndex = LAST_STATIC + 1 + table.nameAge
+    return -nameIndex
+  }
+
+  #isWorthIndexing(name: string, value: string): boolean {
+    return name.length + value.length + ENTRY_OVERHEAD <= MOST_OF_TABLE * this.#table.maxBytes
+  }
+}
+
+/** A string literal (§5.2), in the Huffman code where that is shorter. */
+function writeText(target: Buffer, at: number, text: string): number {
+  const coded = huffmanLength(text)
+  if (coded < text.length) return encodeHuffman(text, target, writeInteger(target, at, coded, 0x7f, 0x80))
+  const start = writeInteger(target, at, text.length, 0x7f, 0)
+  return start + target.write(text, start, 'latin1')
+}
