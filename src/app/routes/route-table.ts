@@ -1,10 +1,10 @@
 // All routes of a server: finding the one that answers, and saying what is there.
 
-import { hostName } from '../base/host-name.ts'
-import type { RequestHead } from '../http/application.ts'
-import type { RouteMatch } from '../http/route-info.ts'
-import { Matcher } from '../routing/matcher.ts'
-import type { Match } from '../routing/method-table.ts'
+import { hostName } from '../../base/host-name.ts'
+import type { RequestHead } from '../../http/application.ts'
+import type { RouteMatch } from '../../http/route-info.ts'
+import { Matcher } from '../../routing/matcher.ts'
+import type { Match } from '../../routing/method-table.ts'
 
 import type { Route } from './route.ts'
 import { type Composer, commonScope, Scope } from './scope.ts'
