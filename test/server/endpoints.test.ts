@@ -132,7 +132,7 @@ test('an endpoint that there is not is an error at start, and when a route is ma
   assert.throws(() => late.mapGet('/later', { endpoint: 'web' }, () => 'later'), { code: 'WEIR_ROUTE_DECLARATION' })
   assert.equal((await late.inject({ url: '/later', endpoint: 'admin' })).status, 404)
   for (const endpoint of ['', 1 as never]) {
-    const message = /option "endpoint" of \/y is .*not a name that "listen" has/
+    const message = /option "endpoint" of \/y is .*not the name of an entry of "listen"/
     assert.throws(() => plain.mapGet('/y', { endpoint }, () => 'y'), { code: 'WEIR_ROUTE_DECLARATION', message })
   }
 })
