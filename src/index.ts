@@ -1,6 +1,24 @@
 // The public face of weir.
 
-export { Controller, type ControllerClass } from './app/controller.ts'
+export { Controller, type ControllerClass } from './app/controllers/controller.ts'
+export {
+  type DeclaredPathDecorator,
+  type MethodDecorator,
+  type NoBareMethod,
+  type PathDecorator,
+  Route,
+  type RouteEntry,
+  type RoutesDeclared,
+  type RoutesOf,
+  routes,
+} from './app/controllers/decorators.ts'
+export type { MapOptions } from './app/controllers/mapping.ts'
+export type { OnError } from './app/dispatch.ts'
+export { Group, type RouteGroup } from './app/group.ts'
+export type { Logger } from './app/logger.ts'
+export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'
+export type { BeforeSend, Middleware, Next } from './app/policies/middleware.ts'
+export type { Gate, Policy, Usable } from './app/policies/policy.ts'
 export type {
   ArgsOf,
   Below,
@@ -13,28 +31,10 @@ export type {
   NoDeclaration,
   RouteOptions,
   StandardMethod,
-} from './app/declaration.ts'
-export {
-  type DeclaredPathDecorator,
-  type MethodDecorator,
-  type NoBareMethod,
-  type PathDecorator,
-  Route,
-  type RouteEntry,
-  type RoutesDeclared,
-  type RoutesOf,
-  routes,
-} from './app/decorators.ts'
-export type { OnError } from './app/dispatch.ts'
-export { Group, type RouteGroup } from './app/group.ts'
-export type { Logger } from './app/logger.ts'
-export type { MapOptions } from './app/mapping.ts'
-export type { BeforeSend, Middleware, Next } from './app/middleware.ts'
-export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'
-export type { Gate, Policy, Usable } from './app/policy.ts'
-export type { PolicyListing, RouteLimits, RouteListing } from './app/route-listing.ts'
-export type { Level, Setting } from './app/scope.ts'
-export { type MetadataKey, metadataKey, type PrincipalKey, principalKey } from './app/typed-keys.ts'
+} from './app/routes/declaration.ts'
+export type { PolicyListing, RouteLimits, RouteListing } from './app/routes/route-listing.ts'
+export type { Level, Setting } from './app/routes/scope.ts'
+export { type MetadataKey, metadataKey, type PrincipalKey, principalKey } from './app/routes/typed-keys.ts'
 export type { ErrorCode, Fault } from './base/error-codes.ts'
 export {
   BindingError,

@@ -37,6 +37,14 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['session.ts', 'files'],
     ['application.ts', 'exchange-record.ts'],
   ],
+  app: [
+    ['logger.ts', 'observer.ts', 'reply.ts'],
+    ['policies'],
+    ['routes'],
+    ['controllers'],
+    ['module-host.ts'],
+    ['dispatch.ts', 'group.ts'],
+  ],
   net: [['transport', 'time', 'observe', 'proxies'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],
   modules: [
     ['accept-encoding.ts', 'heartbeat-timer.ts', 'origins.ts', 'shutdown-listeners.ts'],

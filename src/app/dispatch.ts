@@ -13,15 +13,14 @@ import { requireContentType } from '../http/request/query-method.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import { Exchange, type HttpSession, type ServerHandle } from '../http/session.ts'
-
-import { type Held, runGates } from './gates.ts'
 import { type Logger, logError, logWarning } from './logger.ts'
-import { type BeforeSend, compose, type Middleware, type Pipeline } from './middleware.ts'
-import type { Gate } from './policy.ts'
+import { type Held, runGates } from './policies/gates.ts'
+import { type BeforeSend, compose, type Middleware, type Pipeline } from './policies/middleware.ts'
+import type { Gate } from './policies/policy.ts'
 import { isLater, reply } from './reply.ts'
-import type { Route } from './route.ts'
-import type { RouteTable } from './route-table.ts'
-import type { Chain, NoRoute } from './scope.ts'
+import type { Route } from './routes/route.ts'
+import type { RouteTable } from './routes/route-table.ts'
+import type { Chain, NoRoute } from './routes/scope.ts'
 
 /**
  * Answers an error that nobody caught: returns what a handler may return, or nothing for the problem document that would have been sent.

@@ -4,12 +4,11 @@ import { kindOf } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
 import type { ExchangeObserver } from '../http/exchange-record.ts'
 import type { Endpoint, HttpSession, ServerHandle } from '../http/session.ts'
-
-import type { ArgsOf, Below, Declaration, Merged, Method, NoDeclaration } from './declaration.ts'
 import type { Logger } from './logger.ts'
-import type { BeforeSend } from './middleware.ts'
-import type { Usable } from './policy.ts'
-import type { RouteListing } from './route-listing.ts'
+import type { BeforeSend } from './policies/middleware.ts'
+import type { Usable } from './policies/policy.ts'
+import type { ArgsOf, Below, Declaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
+import type { RouteListing } from './routes/route-listing.ts'
 
 export type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => unknown
 

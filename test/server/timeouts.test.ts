@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 
-import type { Handler } from '../../src/app/route.ts'
+import type { Handler } from '../../src/app/routes/route.ts'
 import { HttpServer, type HttpSession } from '../../src/index.ts'
 import { connect } from '../../src/testing/index.ts'
 import { settled, TestClock } from '../../src/testing/test-clock.ts'

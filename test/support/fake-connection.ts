@@ -2,8 +2,8 @@
 // real ones; on the transport, the test plays the client and the network.
 
 import { Dispatcher, type OnError } from '../../src/app/dispatch.ts'
-import { type Handler, Route } from '../../src/app/route.ts'
-import { RouteTable } from '../../src/app/route-table.ts'
+import { type Handler, Route } from '../../src/app/routes/route.ts'
+import { RouteTable } from '../../src/app/routes/route-table.ts'
 import { resolveLimits, resolveTimeouts, type Timeouts } from '../../src/base/limits.ts'
 import type { ConnectionHost } from '../../src/net/connections/connection-host.ts'
 import { Http1Connection } from '../../src/net/http1/connection.ts'

@@ -1,9 +1,9 @@
 // A whole server on simulated sockets and a simulated clock. A seed decides what happens to it, and its state is checked afterwards.
 
 import { Dispatcher } from '../../src/app/dispatch.ts'
-import { checkPolicy, type Policy, type Usable } from '../../src/app/policy.ts'
-import { Route } from '../../src/app/route.ts'
-import { RouteTable } from '../../src/app/route-table.ts'
+import { checkPolicy, type Policy, type Usable } from '../../src/app/policies/policy.ts'
+import { Route } from '../../src/app/routes/route.ts'
+import { RouteTable } from '../../src/app/routes/route-table.ts'
 import { RequestExpiredError, WeirError } from '../../src/base/errors.ts'
 import { resolveLimits, resolveTimeouts } from '../../src/base/limits.ts'
 import type { Application } from '../../src/http/application.ts'

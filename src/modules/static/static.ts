@@ -5,9 +5,8 @@
 
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-
-import type { Next } from '../../app/middleware.ts'
 import type { Module } from '../../app/module-host.ts'
+import type { Next } from '../../app/policies/middleware.ts'
 import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { openFile, prepareOpenFile } from '../../http/files/file.ts'

@@ -1,9 +1,9 @@
 // What a route is declared with, and the type of what its handler gets.
 
-import type { ParamsOf } from '../routing/template.ts'
-import type { AnySchema, OutputOf } from '../schema/standard.ts'
+import type { ParamsOf } from '../../routing/template.ts'
+import type { AnySchema, OutputOf } from '../../schema/standard.ts'
 
-import type { Usable } from './policy.ts'
+import type { Usable } from '../policies/policy.ts'
 
 /** The methods that routes are usually declared for. */
 export type StandardMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS' | 'QUERY'

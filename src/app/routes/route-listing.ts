@@ -1,7 +1,7 @@
 // A route as `server.routes` lists it: for documents, for `explain` and for people.
 
-import type { RouteMetadata } from '../http/route-info.ts'
-import type { AnySchema } from '../schema/standard.ts'
+import type { RouteMetadata } from '../../http/route-info.ts'
+import type { AnySchema } from '../../schema/standard.ts'
 
 import type { Route } from './route.ts'
 import type { Level, PlacedPolicy, Setting } from './scope.ts'

@@ -1,10 +1,10 @@
 // Policies: named bundles of hooks that are bound to routes when they are mapped. Nothing compares paths at run time to find out which of
 // them apply.
 
-import { WeirError } from '../base/errors.ts'
-import { kindOf, shown } from '../base/kind-of.ts'
-import { invalid, namesOf } from '../base/options.ts'
-import type { HttpSession } from '../http/session.ts'
+import { WeirError } from '../../base/errors.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { invalid, namesOf } from '../../base/options.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 import type { BeforeSend, Middleware } from './middleware.ts'
 

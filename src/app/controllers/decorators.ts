@@ -1,12 +1,10 @@
 // The two spellings of a routed controller: `@Route`, and `static routes = routes(this, …)` where decorators cannot be compiled.
 // Same types, same metadata.
 
-import { isStandardContext, LEGACY_DECORATORS } from '../base/decorator-context.ts'
-import { WeirError } from '../base/errors.ts'
-import { kindOf } from '../base/kind-of.ts'
-import type { HttpSession } from '../http/session.ts'
-
-import type { Controller } from './controller.ts'
+import { isStandardContext, LEGACY_DECORATORS } from '../../base/decorator-context.ts'
+import { WeirError } from '../../base/errors.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import type { HttpSession } from '../../http/session.ts'
 import {
   type ArgsOf,
   type BoundNames,
@@ -15,9 +13,10 @@ import {
   type Method,
   STANDARD_METHODS,
   type StandardMethod,
-} from './declaration.ts'
+} from '../routes/declaration.ts'
+import { isOption, splitDeclaration } from '../routes/split-declaration.ts'
+import type { Controller } from './controller.ts'
 import { type DeclaredRoute, declareOnClass, declareOnMethod, declareTable } from './routed.ts'
-import { isOption, splitDeclaration } from './split-declaration.ts'
 
 type ControllerType = abstract new (...args: never[]) => Controller
 

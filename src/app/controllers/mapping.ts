@@ -1,17 +1,17 @@
 // From controllers to routes: prefixes joined, methods turned into handlers.
 
-import { WeirError } from '../base/errors.ts'
-import { kindOf } from '../base/kind-of.ts'
-import { checkFunction, checkNames, listOf, namesOf } from '../base/options.ts'
-import type { HttpSession } from '../http/session.ts'
-import { joinPaths } from '../routing/template.ts'
+import { WeirError } from '../../base/errors.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { checkFunction, checkNames, listOf, namesOf } from '../../base/options.ts'
+import type { HttpSession } from '../../http/session.ts'
+import { joinPaths } from '../../routing/template.ts'
 
-import type { Args } from './binder.ts'
+import type { Args } from '../routes/binder.ts'
+import { type Handler, Route } from '../routes/route.ts'
+import { Scope } from '../routes/scope.ts'
+import { splitDeclaration } from '../routes/split-declaration.ts'
 import { Controller, type ControllerClass } from './controller.ts'
-import { type Handler, Route } from './route.ts'
 import { type DeclaredRoute, declaredClasses, prefixOf, routedSubclasses, routesOf } from './routed.ts'
-import { Scope } from './scope.ts'
-import { splitDeclaration } from './split-declaration.ts'
 
 /** Also one that nobody can make. */
 type AnyController = abstract new (...args: never[]) => Controller

@@ -1,6 +1,6 @@
 // Parameters in the spelling of other frameworks, `/users/{id}` or `/users/<id>`: here they are text, and no request matches it.
 
-import { type Logger, logWarning } from './logger.ts'
+import { type Logger, logWarning } from '../logger.ts'
 import type { Route } from './route.ts'
 
 const FOREIGN = /\{(\w+)[^{}/]*\}|<(\w+)>/g

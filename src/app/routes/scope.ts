@@ -2,12 +2,11 @@
 // level adds to what it inherits. The policies of a route are composed into one flat chain when it is mapped, and again when a level gets
 // another one later.
 
-import type { RouteMatch, RouteMetadata } from '../http/route-info.ts'
-import type { AnySchema } from '../schema/standard.ts'
-
+import type { RouteMatch, RouteMetadata } from '../../http/route-info.ts'
+import type { AnySchema } from '../../schema/standard.ts'
+import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
+import { type CheckedPolicy, type Gate, isNameTaken } from '../policies/policy.ts'
 import type { GroupOptions } from './declaration.ts'
-import type { BeforeSend, Middleware, Pipeline } from './middleware.ts'
-import { type CheckedPolicy, type Gate, isNameTaken } from './policy.ts'
 import type { SplitDeclaration } from './split-declaration.ts'
 
 export type Level = 'server' | 'group' | 'class' | 'route'

@@ -1,9 +1,9 @@
 // Controllers: classes whose methods answer routes. One instance a request.
 
-import { WeirError } from '../base/errors.ts'
-import type { HttpResponse } from '../http/answer/response.ts'
-import type { HttpRequest } from '../http/request/request.ts'
-import type { HttpSession } from '../http/session.ts'
+import { WeirError } from '../../base/errors.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpRequest } from '../../http/request/request.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 /** The request that a controller is being made for, so that constructors and field initializers see it. */
 let current: HttpSession | null = null

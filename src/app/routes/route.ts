@@ -1,14 +1,14 @@
 // One route: what it answers to, what it binds, and whom it calls.
 
-import { isToken } from '../base/ascii.ts'
-import { WeirError } from '../base/errors.ts'
-import { shown } from '../base/kind-of.ts'
-import { acceptQueryOf } from '../http/request/query-method.ts'
-import type { HttpRequest } from '../http/request/request.ts'
-import type { RouteInfo, RouteMetadata } from '../http/route-info.ts'
-import type { HttpSession } from '../http/session.ts'
-import { Template } from '../routing/template.ts'
-import type { AnySchema } from '../schema/standard.ts'
+import { isToken } from '../../base/ascii.ts'
+import { WeirError } from '../../base/errors.ts'
+import { shown } from '../../base/kind-of.ts'
+import { acceptQueryOf } from '../../http/request/query-method.ts'
+import type { HttpRequest } from '../../http/request/request.ts'
+import type { RouteInfo, RouteMetadata } from '../../http/route-info.ts'
+import type { HttpSession } from '../../http/session.ts'
+import { Template } from '../../routing/template.ts'
+import type { AnySchema } from '../../schema/standard.ts'
 
 import { type Args, Binder } from './binder.ts'
 import { STANDARD_METHODS } from './declaration.ts'

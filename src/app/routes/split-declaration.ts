@@ -1,12 +1,11 @@
 // A declaration, read once: schemas on one side, options on the other, both checked.
 
-import { WeirError } from '../base/errors.ts'
-import { kindOf, shown } from '../base/kind-of.ts'
-import { namesOf } from '../base/options.ts'
-import { type AnySchema, isSchema } from '../schema/standard.ts'
-
+import { WeirError } from '../../base/errors.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { namesOf } from '../../base/options.ts'
+import { type AnySchema, isSchema } from '../../schema/standard.ts'
+import { type CheckedPolicy, checkPolicies } from '../policies/policy.ts'
 import type { GroupOptions, RouteOptions } from './declaration.ts'
-import { type CheckedPolicy, checkPolicies } from './policy.ts'
 
 const GROUP_OPTION_NAMES = namesOf<GroupOptions>()([
   'use',

@@ -1,11 +1,10 @@
 // The gates of a route, one after the other. Synchronous ones make no promise.
 
-import { WeirError } from '../base/errors.ts'
-import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
-import type { Exchange } from '../http/session.ts'
-
+import { WeirError } from '../../base/errors.ts'
+import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { Exchange } from '../../http/session.ts'
+import { isLater, reply } from '../reply.ts'
 import type { Gate } from './policy.ts'
-import { isLater, reply } from './reply.ts'
 
 /** What came of gates: null when all of them let the request pass. */
 export type Held = OutgoingResponse | null | Promise<OutgoingResponse | null>

@@ -1,8 +1,8 @@
 // What `@Route` and `routes` write down, until a server maps the class. Kept beside the classes, in weak maps: no release of Node
 // has `Symbol.metadata`, and a method may be inherited or overridden.
 
+import type { GroupOptions } from '../routes/declaration.ts'
 import type { Controller } from './controller.ts'
-import type { GroupOptions } from './declaration.ts'
 
 /** A route as it was declared on a method, before any prefix. */
 export interface DeclaredRoute {

@@ -1,10 +1,10 @@
 // All routes of a server: finding the one that answers, and saying what is there.
 
-import { WeirError } from '../base/errors.ts'
-import { hostName } from '../base/host-name.ts'
-import type { RequestHead } from '../http/application.ts'
-import type { RouteMatch } from '../http/route-info.ts'
-import type { Match } from '../routing/method-table.ts'
+import { WeirError } from '../../base/errors.ts'
+import { hostName } from '../../base/host-name.ts'
+import type { RequestHead } from '../../http/application.ts'
+import type { RouteMatch } from '../../http/route-info.ts'
+import type { Match } from '../../routing/method-table.ts'
 
 import { EndpointMatcher } from './endpoint-matcher.ts'
 import type { Route } from './route.ts'

@@ -1,13 +1,13 @@
 // From a request to a handler's arguments: which value each name takes, how it is converted, and everything that is wrong with them.
 
-import { emptyRecord } from '../base/empty-record.ts'
-import { BindingError, type BindingFailure } from '../base/errors.ts'
-import { isPromise } from '../base/is-promise.ts'
-import { type HttpRequest, queryValuesOf } from '../http/request/request.ts'
-import type { Template } from '../routing/template.ts'
-import { Mismatch, show } from '../schema/mismatch.ts'
-import { Schema } from '../schema/schema.ts'
-import { type AnySchema, runSchema } from '../schema/standard.ts'
+import { emptyRecord } from '../../base/empty-record.ts'
+import { BindingError, type BindingFailure } from '../../base/errors.ts'
+import { isPromise } from '../../base/is-promise.ts'
+import { type HttpRequest, queryValuesOf } from '../../http/request/request.ts'
+import type { Template } from '../../routing/template.ts'
+import { Mismatch, show } from '../../schema/mismatch.ts'
+import { Schema } from '../../schema/schema.ts'
+import { type AnySchema, runSchema } from '../../schema/standard.ts'
 
 /** Arguments by name. Without a prototype: `constructor` is a name like any other. */
 export type Args = Record<string, unknown>

@@ -1,8 +1,8 @@
 // Keys that carry a type: for the metadata of routes, and for who sends a request. A name that is misspelt, or a value of another type, does
 // not compile.
 
-import type { RouteMetadata } from '../http/route-info.ts'
-import type { HttpSession } from '../http/session.ts'
+import type { RouteMetadata } from '../../http/route-info.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 /** Makes and reads one entry of `metadata`. */
 export interface MetadataKey<T> {

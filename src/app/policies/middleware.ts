@@ -1,11 +1,11 @@
 // Middleware: what runs around every request, the first one added outermost. Composed once, not for each request.
 
-import { WeirError } from '../base/errors.ts'
-import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
-import type { HttpResponse } from '../http/answer/response.ts'
-import type { Exchange, HttpSession } from '../http/session.ts'
+import { WeirError } from '../../base/errors.ts'
+import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
+import type { Exchange, HttpSession } from '../../http/session.ts'
 
-import { isLater, reply } from './reply.ts'
+import { isLater, reply } from '../reply.ts'
 
 /** Runs the rest: later middleware, then the route. Gives the answer, a promise of it, or throws what they threw. Once. */
 export type Next = () => HttpResponse | Promise<HttpResponse>

@@ -1,7 +1,7 @@
 // Finds the route for a request at one of the server's endpoints: first among the routes of that endpoint, then among those of all.
 
-import { Matcher } from '../routing/matcher.ts'
-import type { Match } from '../routing/method-table.ts'
+import { Matcher } from '../../routing/matcher.ts'
+import type { Match } from '../../routing/method-table.ts'
 
 import type { Route } from './route.ts'
 
