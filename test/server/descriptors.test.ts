@@ -14,9 +14,9 @@ const SELF = fileURLToPath(import.meta.url)
 const LEFT = 'WEIR_TEST_DESCRIPTORS_LEFT'
 const isLimited = process.env[LEFT] !== undefined
 
-/** Runs this file again, in a process that may have 64 descriptors. */
+/** Runs this file again, in a process that may have 128 descriptors: enough to load the modules of weir. */
 function runLimited(file: string, left: number): unknown {
-  const command = `ulimit -n 64 && exec "${process.execPath}" "${SELF}" "${file}"`
+  const command = `ulimit -n 128 && exec "${process.execPath}" "${SELF}" "${file}"`
   return JSON.parse(
     execFileSync('sh', ['-c', command], { encoding: 'utf8', env: { ...process.env, NODE_TEST_CONTEXT: '', [LEFT]: String(left) } }),
   )
