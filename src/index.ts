@@ -55,6 +55,7 @@ export type { Limits, Timeouts } from './base/limits.ts'
 export type { UnsharedBytes } from './base/unshared-bytes.ts'
 export type { FormRecord } from './formats/form.ts'
 export type { Pairs } from './formats/pairs.ts'
+export type { ProxiedTls } from './formats/proxy-protocol.ts'
 export type { ByteSource } from './http/answer/byte-source.ts'
 export type { FileOptions } from './http/answer/file-options.ts'
 export type { Problem } from './http/answer/problem.ts'
@@ -69,7 +70,7 @@ export {
   bodyMapAnonymous,
   type Mappable,
 } from './http/body/body-map.ts'
-export type { CertificateName, ClientCertificate } from './http/connection-info.ts'
+export type { CertificateName, ClientCertificate, SocketPeer } from './http/connection-info.ts'
 export type { ExchangeObserver, ExchangeRecord, ExchangeStart, Outcome, RecordKind } from './http/exchange-record.ts'
 export type { JsonEngine, JsonSettings, Serialize } from './http/json-engine.ts'
 export type { CopyOptions, FileData, MultipartFormData, MultipartOptions, UploadedFile } from './http/multipart/multipart-form.ts'
@@ -83,9 +84,18 @@ export { type SavedFile, type SavePolicy, saveTo } from './http/uploads/save-to.
 export { Field, type FieldDecorator, fields } from './model/fields.ts'
 export type { KeyPath } from './model/key-paths.ts'
 export type { AnswerHead } from './net/inject/answer-reader.ts'
+export type { ArrivalOptions, InjectPeer } from './net/inject/arrival.ts'
 export type { InjectResponse } from './net/inject/inject.ts'
 export type { InjectRequest } from './net/inject/request-bytes.ts'
-export type { ListenOptions, ServerTlsOptions, TcpListenOptions, UnixListenOptions } from './net/listen/listen-options.ts'
+export type {
+  InheritedListenOptions,
+  ListenOptions,
+  ServerTlsOptions,
+  TcpListenOptions,
+  UnixListenOptions,
+} from './net/listen/listen-options.ts'
+export type { RunOptions, StopOptions, StopReport } from './net/listen/stop-options.ts'
+export type { ProxyOptions } from './net/proxies/proxies.ts'
 export { type HrefQuery, type HrefValue, type HrefValues, href } from './routing/href.ts'
 export type { ParamsOf } from './routing/template.ts'
 export type { EmailSchema, UrlSchema } from './schema/addresses.ts'
@@ -122,10 +132,5 @@ export type {
 export { type Named, t } from './schema/t.ts'
 export type { TextSchema, UuidSchema } from './schema/text.ts'
 export type { UnionSchema } from './schema/unions.ts'
-export {
-  HttpServer,
-  type RunOptions,
-  type StopOptions,
-  type StopReport,
-} from './server.ts'
+export { HttpServer } from './server.ts'
 export type { ServerOptions } from './server-options.ts'

@@ -8,6 +8,7 @@ import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from './
 import { checkNames, invalid, namesOf } from './base/options.ts'
 import { checkEngine, type JsonEngine } from './http/json-engine.ts'
 import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
+import type { ProxyOptions } from './net/proxies/proxies.ts'
 
 export interface ServerOptions {
   /** Address to listen on. Default `127.0.0.1`: whoever wants more says so (`0.0.0.0`, `::`). */
@@ -20,8 +21,13 @@ export interface ServerOptions {
   readonly tls?: ServerTlsOptions
   /** Speaks HTTP/2 beside HTTP/1.1, as the client chooses. Needs `tls`. Default false. */
   readonly http2?: boolean
-  /** Several places to listen on, in place of `address`, `port`, `unixSocket`, `tls` and `http2`. */
-  readonly listen?: readonly ListenOptions[]
+  /**
+   * Several places to listen on, in place of `address`, `port`, `unixSocket`, `tls` and `http2`. `'inherited'`: the sockets that the parent process
+   * has opened and passed by LISTEN_FDS, as systemd does; `tls` and `http2` then count for all of them.
+   */
+  readonly listen?: readonly ListenOptions[] | 'inherited'
+  /** The proxies in front of the server, and how they speak for clients. Default: none, and nobody does. */
+  readonly proxies?: ProxyOptions
   readonly limits?: Partial<Limits>
   readonly timeouts?: Partial<Timeouts>
   /** Default: `JSON`. */
@@ -45,6 +51,7 @@ const OPTION_NAMES = namesOf<ServerOptions>()([
   'tls',
   'http2',
   'listen',
+  'proxies',
   'limits',
   'timeouts',
   'jsonEngine',

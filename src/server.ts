@@ -10,40 +10,24 @@ import { RouteTable } from './app/routes/route-table.ts'
 import { abortQuietly } from './base/abort-quietly.ts'
 import { systemClock } from './base/clock.ts'
 import { faultOf, WeirError } from './base/errors.ts'
-import { shown } from './base/kind-of.ts'
 import { resolveLimits, resolveTimeouts } from './base/limits.ts'
-import { checkNames, invalid, listOf, namesOf } from './base/options.ts'
 import type { ExchangeObserver } from './http/exchange-record.ts'
 import { noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { fetch } from './net/fetch/fetch-exchange.ts'
+import type { ArrivalOptions } from './net/inject/arrival.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
-import { endpointOf, type ListenOptions, placesOf, type ServerTlsOptions } from './net/listen/listen-options.ts'
+import type { ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Listeners } from './net/listen/listeners.ts'
+import { Places } from './net/listen/places.ts'
+import { checkRunOptions, checkStopOptions, type RunOptions, type StopOptions, type StopReport } from './net/listen/stop-options.ts'
+import { Stopping } from './net/listen/stopping.ts'
 import { Observers } from './net/observe/observers.ts'
+import { Proxies } from './net/proxies/proxies.ts'
 import { Ticker } from './net/time/ticker.ts'
 import { checkOptions, type ServerOptions, settingsOf } from './server-options.ts'
-
-export interface RunOptions {
-  /** Signals at which to stop gracefully; a second one stops at once. Without them no signal is touched. */
-  readonly signals?: readonly NodeJS.Signals[]
-  /** As for `stop`. */
-  readonly graceMs?: number
-}
-
-export interface StopOptions {
-  /** How long requests in flight may take to finish, in milliseconds. Default 10 s. */
-  readonly graceMs?: number
-}
-
-export interface StopReport {
-  /** How many connections still had a request in flight at the deadline, and were aborted. */
-  readonly aborted: number
-}
-
-const DEFAULT_GRACE_MS = 10_000
 
 /** @internal What a connection of a server is opened with: `weir/testing` connects clients without a socket by it. */
 export let hostOf: (server: HttpServer) => ConnectionHost
@@ -55,13 +39,14 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   readonly #options: ServerOptions
+  readonly #routes: RouteTable
   readonly #host: ConnectionHost & { isStopping: boolean }
-  readonly #places: readonly ListenOptions[]
+  readonly #places: Places
   #listeners: Listeners | null = null
   /** While a start is under way. */
   #starting: Promise<void> | null = null
   #stopSignal = newStopSignal()
-  #stopping: Promise<StopReport> | null = null
+  #stopping: Stopping | null = null
   #onStopped: (() => void)[] = []
 
   /** @throws WEIR_OPTION_INVALID for a limit or a time that cannot be one */
@@ -76,7 +61,9 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     const routes = new RouteTable()
     super({ table: routes, limits: { ...timeouts, ...limits }, logger: moduleLogger(logger) }, routes.root)
     this.#options = settings
-    this.#places = placesOf(settings)
+    this.#routes = routes
+    const proxies = settings.proxies === undefined ? null : new Proxies(settings.proxies)
+    this.#places = new Places(settings, proxies !== null)
     const application = new Dispatcher({
       server: this,
       routes,
@@ -93,6 +80,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       application,
       observers: new Observers((error) => logError(logger, 'weir: an observer failed', error)),
       debug: settings.debug === true,
+      proxies,
       // No getter: an object with one is a hash table to V8, and each of its properties is looked up for every request.
       isStopping: false,
       report: (error, connection, exchange = null) => {
@@ -108,6 +96,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
         }
       },
       reportAccept: (error) => logError(logger, 'weir: a connection could not be accepted', error),
+      endpointNames: () => this.#places.names,
       forget: (connection) => this.#listeners?.connections.forget(connection),
     }
   }
@@ -117,25 +106,30 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     return this.#listeners?.endpoints ?? []
   }
 
-  /** The address that was asked for, or the path of the Unix socket: of the first endpoint, where there are several. */
+  /**
+   * The address that was asked for, or the path of the Unix socket: of the first endpoint, where there are several. Of an inherited socket the
+   * bound one, and empty before `start`.
+   */
   get address(): string {
-    return endpointOf(this.#places[0]!).address
+    return this.#places.first.address || (this.endpoints[0]?.address ?? '')
   }
 
   /** The bound port of the first endpoint, also when 0 was asked for; before `start` the one that was asked for. 0 for a Unix socket. */
   get port(): number {
-    return (this.endpoints[0] ?? endpointOf(this.#places[0]!)).port
+    return (this.endpoints[0] ?? this.#places.first).port
   }
 
-  /**
-   * Whether new connections are accepted: true once every endpoint is bound, false from the moment `stop` is called. A readiness check can
-   * report it.
-   */
+  /** Whether new connections are accepted: true once every endpoint is bound, false from the moment the stop begins. */
   get isListening(): boolean {
     return this.#listeners !== null && this.#starting === null && !this.#host.isStopping
   }
 
-  /** Aborts as soon as `stop` is called. Each start has a new one. */
+  /** What a readiness check reports: whether connections are accepted, and will be. False from the moment `stop` is called. */
+  get isReady(): boolean {
+    return this.isListening && this.#stopping === null
+  }
+
+  /** Aborts as soon as a stop begins: when `stop` is called, or `readyDelayMs` later. Each start has a new one. */
   get stopping(): AbortSignal {
     return this.#stopSignal.signal
   }
@@ -150,12 +144,15 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   /**
    * Resolves when clients can connect: at every endpoint. Where one of them cannot be had, the server listens nowhere.
-   * @throws WEIR_SERVER_STATE when it runs already; what the system says when it cannot listen (`EADDRINUSE`, `EACCES`), or OpenSSL of a
+   * @throws WEIR_SERVER_STATE when it runs already; WEIR_ROUTE_DECLARATION for a route of an endpoint that there is not;
+   *   WEIR_OPTION_INVALID for an inherited socket that cannot be listened on; what the system says when it cannot listen (`EADDRINUSE`, `EACCES`), or OpenSSL of a
    *   certificate
    */
   async start(): Promise<void> {
     if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started')
-    this.#listeners = new Listeners(this.#places, this.#host, this.#options.sharedReceiveBuffer !== false)
+    const places = this.#places.take()
+    this.#routes.checkEndpoints(this.#places.names!)
+    this.#listeners = new Listeners(places, this.#host, this.#options.sharedReceiveBuffer !== false)
     this.#starting = this.#open(this.#listeners)
     return this.#starting
   }
@@ -189,16 +186,13 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened; what `start` throws, also where the start was under way already
    */
   async run(options: RunOptions = {}): Promise<void> {
-    checkNames('run()', options, RUN_OPTION_NAMES)
-    const { signals = [], graceMs } = options
-    checkSignals(signals)
-    checkGrace('run()', graceMs)
+    checkRunOptions(options)
+    const { signals = [], ...stopOptions } = options
     if (this.#listeners === null) await this.start()
     else await this.#starting
     let seen = 0
     const onSignal = (): void => {
-      const deadline = ++seen > 1 ? { graceMs: 0 } : graceMs === undefined ? {} : { graceMs }
-      this.#stop(deadline).catch(() => {}) // not `stop`, which a handler may have replaced
+      this.#stop(++seen > 1 ? { graceMs: 0 } : stopOptions).catch(() => {}) // not `stop`, which a handler may have replaced
     }
     for (const signal of signals) process.on(signal, onSignal)
     try {
@@ -209,9 +203,9 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   /**
-   * Stops gracefully: no new connection is taken, idle ones end after 20 ms, answers in flight say `Connection: close`, and what is left after
-   * `graceMs` is aborted. A second call with a shorter time shortens it. Resolves when the last connection is gone, and with it the
-   * handlers of clients that have left.
+   * Stops gracefully: no new connection is accepted, idle ones end after 20 ms, responses in flight carry `Connection: close`, and what is left
+   * after `graceMs` is aborted. With `readyDelayMs` all that begins so much later. A second call with shorter times shortens them. Resolves when
+   * the last connection is gone, and with it the handlers of clients that have left.
    * @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened
    */
   stop(options: StopOptions = {}): Promise<StopReport> {
@@ -219,18 +213,23 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   async #stop(options: StopOptions): Promise<StopReport> {
-    checkNames('stop()', options, STOP_OPTION_NAMES)
-    const { graceMs } = options
-    checkGrace('stop()', graceMs)
+    checkStopOptions(options)
     if (this.#stopping !== null) {
+      const graceMs = this.#stopping.hasten(options)
       if (graceMs !== undefined) this.#listeners?.connections.shortenGrace(graceMs)
-      return this.#stopping
+      return this.#stopping.report
     }
-    if (this.#listeners === null) return { aborted: 0 }
-    this.#host.isStopping = true
-    this.#stopping = this.#close(this.#listeners, graceMs ?? DEFAULT_GRACE_MS)
-    abortQuietly(this.#stopSignal, new WeirError('WEIR_SERVER_STOPPED'))
-    return this.#stopping
+    const listeners = this.#listeners
+    if (listeners === null) return { aborted: 0 }
+    this.#stopping = new Stopping(options)
+    const { report } = this.#stopping
+    void this.#stopping.run((graceMs) => {
+      this.#host.isStopping = true
+      const closed = this.#close(listeners, graceMs)
+      abortQuietly(this.#stopSignal, new WeirError('WEIR_SERVER_STOPPED'))
+      return closed
+    })
+    return report
   }
 
   async #close(listeners: Listeners, graceMs: number): Promise<StopReport> {
@@ -270,7 +269,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   readonly fetch = (request: Request): Promise<Response> => fetch(this.#host, request)
 
   /** Runs a request through the real parser and the whole pipeline without a socket, started or not: for tests. */
-  inject(request: InjectRequest | string): Promise<InjectResponse> {
+  inject(request: (InjectRequest & ArrivalOptions) | string): Promise<InjectResponse> {
     return inject(this.#host, request)
   }
 }
@@ -280,23 +279,4 @@ function newStopSignal(): AbortController {
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)
   return controller
-}
-
-const RUN_OPTION_NAMES = namesOf<RunOptions>()(['signals', 'graceMs'])
-const STOP_OPTION_NAMES = namesOf<StopOptions>()(['graceMs'])
-
-function checkGrace(owner: string, graceMs: number | undefined): void {
-  if (graceMs !== undefined && !(typeof graceMs === 'number' && graceMs >= 0))
-    throw invalid(owner, `graceMs is ${shown(graceMs)}, not a number of milliseconds from 0 on`)
-}
-
-/** Names that the system does not have, or lets nobody listen to, would be found out only once the server has started. */
-function checkSignals(signals: readonly NodeJS.Signals[]): void {
-  if (listOf('run()', 'signals', signals).length === 0) return
-  const known = process.getBuiltinModule('node:os').constants.signals
-  for (const name of signals as readonly unknown[]) {
-    if (name === 'SIGKILL' || name === 'SIGSTOP') throw invalid('run()', `signals: nobody can listen to ${name}`)
-    if (typeof name !== 'string' || !Object.hasOwn(known, name))
-      throw invalid('run()', `signals: ${JSON.stringify(name)} is not a signal of this system`)
-  }
 }

@@ -15,7 +15,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   routing: ['base'],
   http: ['base', 'wire', 'formats', 'schema', 'model'],
   app: ['base', 'routing', 'schema', 'http'],
-  net: ['base', 'wire', 'http'],
+  net: ['base', 'wire', 'formats', 'http'],
   modules: ['base', 'formats', 'http', 'app'],
   testing: ['base', 'wire', 'formats', 'http', 'net', 'server.ts'],
   'server-options.ts': ['base', 'http', 'app', 'net'],
@@ -45,7 +45,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['module-host.ts'],
     ['dispatch.ts', 'group.ts'],
   ],
-  net: [['transport', 'time', 'observe'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],
+  net: [['transport', 'time', 'observe', 'proxies'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],
   modules: [
     ['accept-encoding.ts', 'heartbeat-timer.ts', 'origins.ts', 'shutdown-listeners.ts'],
     ['compression', 'cors', 'sse', 'static', 'websocket'],

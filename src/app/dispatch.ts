@@ -60,8 +60,8 @@ export class Dispatcher implements Application {
     logWarning(this.#options.logger, `weir: ${name} neither called next() nor answered, and the client gets 204`)
   }
 
-  match(head: RequestHead): RouteMatch {
-    return this.#options.routes.find(head)
+  match(head: RequestHead, endpointName: string | null): RouteMatch {
+    return this.#options.routes.find(head, endpointName)
   }
 
   open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange {
@@ -186,11 +186,13 @@ export class Dispatcher implements Application {
 
   /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and its queries (RFC 10008 §3). */
   #answerWithoutRoute(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
-    const { head, own } = exchange
-    const methods = this.#options.routes.methodsFor(head.path, head.host, exchange.otherMethods)
+    const { head, own, connection } = exchange
+    const { routes } = this.#options
+    const { endpointName } = connection
+    const methods = routes.methodsFor(head.path, head.host, endpointName, exchange.otherMethods)
     if (methods.length === 0) return this.#answerCode(exchange, 'WEIR_ROUTE_NOT_FOUND')
     own.header('Allow', methods.join(', '))
-    const acceptQuery = methods.includes('QUERY') ? this.#options.routes.acceptQueryFor(head.path, head.host) : null
+    const acceptQuery = methods.includes('QUERY') ? routes.acceptQueryFor(head.path, head.host, endpointName) : null
     if (acceptQuery !== null) own.header('Accept-Query', acceptQuery)
     return head.method === 'OPTIONS' ? own.noContent() : this.#answerCode(exchange, 'WEIR_METHOD_NOT_ALLOWED')
   }

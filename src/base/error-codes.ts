@@ -85,6 +85,10 @@ export const ERRORS = {
   WEIR_REQUEST_TIMEOUT: limit(503, CLOSES, 'the request took too long', 'RFC 9110 §15.6.4'),
   WEIR_SERVER_STOPPED: transport(503, CLOSES, 'the server stopped before the response was complete', 'docs/guide/lifecycle.md'),
 
+  // Proxies
+  WEIR_PROXY_PEER: peer(403, CLOSES, 'only trusted proxies may connect here', 'docs/guide/proxies.md'),
+  WEIR_PROXY_HEADER: peer(400, CLOSES, 'the connection does not begin with a valid PROXY header', 'docs/guide/proxies.md'),
+
   // Routes and parameters
   WEIR_ROUTE_NOT_FOUND: peer(404, STAYS, 'no route matches this path', 'RFC 9110 §15.5.5'),
   WEIR_METHOD_NOT_ALLOWED: peer(405, STAYS, 'this resource does not support this method', 'RFC 9110 §15.5.6'),

@@ -11,8 +11,8 @@ import type { Exchange } from './session.ts'
 export type RequestHead = Head
 
 export interface Application {
-  /** Finds the route. Called when the head is complete, because the route decides how the body is read. Never throws. */
-  match(head: Head): RouteMatch
+  /** Finds the route at that endpoint. Called when the head is complete, because the route decides how the body is read. Never throws. */
+  match(head: Head, endpointName: string | null): RouteMatch
   /** Starts the exchange. Never throws. @param body null when the request has none */
   open(head: Head, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange
   /**

@@ -1,3 +1,6 @@
+import type { ProxiedTls } from '../formats/proxy-protocol.ts'
+import type { Head } from '../wire/head/head.ts'
+
 /** A distinguished name in a certificate, by attribute: `CN`, `O`, `OU` and so on. A repeated attribute has an array of values. */
 export type CertificateName = Readonly<Record<string, string | readonly string[]>>
 
@@ -21,16 +24,47 @@ export interface ClientCertificate {
   readonly raw: Uint8Array
 }
 
+/** The other end of a socket: the client, or the last proxy. */
+export interface SocketPeer {
+  /** IP address; empty when the peer is gone or has none (Unix socket, `inject`). */
+  readonly address: string
+  /** 0 when it has none. */
+  readonly port: number
+  /** Whether the socket speaks TLS. */
+  readonly isSecure: boolean
+  /** Whether `proxies.trust` lists it. */
+  readonly isTrusted: boolean
+  /** What its PROXY header (version 2) states about the TLS between the client and the proxy; null where it says nothing. */
+  readonly clientTls: ProxiedTls | null
+}
+
 /** What a handler may know about the connection on which its request arrived. */
 export interface ConnectionInfo {
-  /** IP address of the peer. Empty when the socket is gone or has no address (Unix socket, `inject`). */
+  /** IP address of the client: of the peer, or the one that its PROXY header states. Empty without an IP socket (Unix socket, `inject`). */
   readonly clientAddress: string
-  /** Port of the peer; 0 when it has none. */
+  /** Port of the client; 0 when it has none. */
   readonly clientPort: number
-  /** Whether the connection uses TLS. */
+  /** Whether the connection uses TLS, here or, according to its PROXY header, up to the proxy. */
   readonly isSecure: boolean
   /** Null when the client presented none. */
   readonly clientCertificate: ClientCertificate | null
   /** Unique among the connections of this process. */
   readonly connectionId: string
+  /** Name of the endpoint at which it came, null where it has none. */
+  readonly endpointName: string | null
+  /** Reads in which fields the peer speaks for its clients; null where it may not. */
+  readonly forwarding: Forwarding | null
+  describePeer(): SocketPeer
+}
+
+/** For whom a proxy has forwarded a request. */
+export interface ForwardedClient extends Pick<ConnectionInfo, 'clientAddress' | 'clientPort' | 'isSecure'> {
+  /** The host that the client asked for, null where the request itself says it. */
+  readonly host: string | null
+}
+
+/** Reads the fields in which a trusted proxy speaks for its clients. */
+export interface Forwarding {
+  /** @param proxy what counts for a request that the proxy sends on its own account */
+  clientOf(head: Head, proxy: Omit<ForwardedClient, 'host'>): ForwardedClient
 }

@@ -1,15 +1,18 @@
 // One exchange in two forms: the session that a handler holds, and the exchange that the engine works with.
 
+import { originOf } from '../base/authority.ts'
 import type { Head } from '../wire/head/head.ts'
 import { OutgoingResponse } from './answer/outgoing-response.ts'
 import { HttpResponse, outgoingOf } from './answer/response.ts'
-import type { ClientCertificate, ConnectionInfo } from './connection-info.ts'
+import type { ClientCertificate, ConnectionInfo, ForwardedClient, SocketPeer } from './connection-info.ts'
 import { noJsonForm, type Serialize } from './json-engine.ts'
 import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch, RouteMetadata } from './route-info.ts'
 
 /** An address on which a server listens. */
 export interface Endpoint {
+  /** Its `name` in `listen`, or the one that the parent gave an inherited socket; null without one. */
+  readonly name: string | null
   /** The bound address, or the path of the Unix socket. */
   readonly address: string
   /** The bound port; 0 for a Unix socket. */
@@ -25,13 +28,15 @@ export interface ServerHandle {
   readonly address: string
   readonly port: number
   readonly isListening: boolean
+  /** What a readiness check reports. False from the moment `stop` is called. */
+  readonly isReady: boolean
   /**
-   * Aborts when `stop` is called, before the grace period starts: long-lived responses (events, sockets) listen to it to end themselves.
+   * Aborts when a stop begins, before the grace period starts: long-lived responses (events, sockets) listen to it to end themselves.
    * Each start has a new signal.
    */
   readonly stopping: AbortSignal
   /** Stops gracefully. Do not await it inside a handler: it waits for that handler. */
-  stop(options?: { readonly graceMs?: number }): Promise<unknown>
+  stop(options?: { readonly graceMs?: number; readonly readyDelayMs?: number }): Promise<unknown>
 }
 
 /** Identifies a value in a `Bag` and carries its type. Create it once with `bagKey`, in the module that owns the value. */
@@ -114,19 +119,40 @@ export class HttpSession {
     return this.#exchange.response
   }
 
-  /** IP address of the peer: the client, or the last proxy before the server. Empty without an IP socket (Unix socket, `inject`). */
+  /**
+   * Address of the client. For a request that a trusted proxy forwarded (`proxies`), the one that the proxy states: `unknown`, or a name that
+   * begins with `_`, where it states none. Otherwise the IP address of the peer, empty without an IP socket (Unix socket, `inject`).
+   */
   get clientAddress(): string {
-    return this.#exchange.connection.clientAddress
+    return (this.#exchange.forwardedClient ?? this.#exchange.connection).clientAddress
   }
 
-  /** Port of the peer; 0 when it has none. */
+  /** Port of the client, likewise; 0 when it is not known. */
   get clientPort(): number {
-    return this.#exchange.connection.clientPort
+    return (this.#exchange.forwardedClient ?? this.#exchange.connection).clientPort
   }
 
-  /** Whether the request arrived over TLS. */
+  /** Whether the client sent the request over TLS. For forwarded requests, a trusted proxy has to state it. */
   get isSecure(): boolean {
-    return this.#exchange.connection.isSecure
+    return (this.#exchange.forwardedClient ?? this.#exchange.connection).isSecure
+  }
+
+  /**
+   * Scheme and host that the client asked for, such as `https://example.org:8443`: what links to this server begin with. The host is that of
+   * the request, which clients choose, or one that a trusted proxy states and `proxies.hosts` allows; `localhost` where the request has none.
+   */
+  get origin(): string {
+    return originOf(this.#exchange.forwardedClient?.host ?? this.#exchange.head.host, this.isSecure)
+  }
+
+  /** The other end of the socket: the client, or the last proxy, of which `isTrusted` tells whether `proxies.trust` lists it. */
+  get peer(): SocketPeer {
+    return this.#exchange.connection.describePeer()
+  }
+
+  /** Name of the endpoint at which the request came, null where it has none. */
+  get endpoint(): string | null {
+    return this.#exchange.connection.endpointName
   }
 
   /**
@@ -192,6 +218,7 @@ export class Exchange {
   /** A response that the handler created itself. It is sent instead of `own`. */
   #other: HttpResponse | null = null
   #requestId: string | null = null
+  #client: ForwardedClient | null = null
 
   constructor(server: ServerHandle, head: Head, connection: ConnectionInfo, request: HttpRequest, match: RouteMatch, serialize: Serialize) {
     this.server = server
@@ -236,6 +263,13 @@ export class Exchange {
     if (this.#other !== null) outgoingOf(this.#other).discard()
     this.#other = response
     return outgoing
+  }
+
+  /** What a trusted proxy says of the client; null where no proxy speaks for it. Read when somebody asks. */
+  get forwardedClient(): ForwardedClient | null {
+    const { forwarding } = this.connection
+    if (forwarding !== null) this.#client ??= forwarding.clientOf(this.head, this.connection)
+    return this.#client
   }
 
   get requestId(): string {

@@ -143,3 +143,29 @@ test('a foreign schema that can say what it takes is asked for its JSON Schema',
   assert.deepEqual(asSchema(shout).jsonSchema(), {})
   assert.deepEqual(asSchema(shout).nullable().jsonSchema(), { anyOf: [{}, { type: 'null' }] })
 })
+
+test('the path of an issue may be an array of another class', () => {
+  class Steps extends Array<PropertyKey> {
+    constructor(...steps: PropertyKey[]) {
+      super()
+      this.push(...steps)
+    }
+  }
+  const schema = foreign(() => ({
+    issues: [
+      { message: 'Bad', path: new Steps() },
+      { message: 'Bad', path: new Steps('a', 1) },
+    ],
+  }))
+  assert.deepEqual(
+    (runSchema(schema, 5) as Mismatch).all().map(({ path }) => path),
+    [[], ['a', 1]],
+  )
+})
+
+test('a foreign schema reads a form as a record, and is asked what it makes of nothing', () => {
+  const given = foreign((value) => ({ value: value === undefined ? 'x' : value }))
+  assert.deepEqual(asSchema(given).fromForm({ a: 'b', c: ['d'] }), { a: 'b', c: ['d'] })
+  const document = t.object({ given, wanted: shout, perhaps: foreign((value) => ({ value })) })
+  assert.deepEqual([document.jsonSchema()['required'], document.jsonSchema('output')['required']], [['wanted'], ['given', 'wanted']])
+})

@@ -84,7 +84,8 @@ function resultOf<S extends AnySchema>(result: StandardResult<unknown>, value: u
 }
 
 function mismatchOf(issue: StandardIssue, value: unknown, shown: Show): Mismatch {
-  const path = (issue.path ?? []).map(partOf)
+  // Not `path.map`: the paths of arktype are arrays of a class of their own, and so would the result be.
+  const path = Array.from(issue.path ?? [], partOf)
   return new Mismatch(`${PASSES_SCHEMA} (${shorten(issue.message)})`, shown(partAt(value, path)), path)
 }
 

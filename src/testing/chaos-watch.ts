@@ -68,7 +68,7 @@ export class ChaosWatch {
   #watched(client: number): Application {
     const { application } = this.#host
     return {
-      match: (head) => application.match(head),
+      match: (head, endpointName) => application.match(head, endpointName),
       open: (head, body, connection, match) => {
         const exchange = application.open(head, body, connection, match)
         this.#open.set(client, nameOf(exchange))

@@ -5,14 +5,15 @@ import { WeirError } from '../base/errors.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import { Http1Connection } from '../net/http1/connection.ts'
 import { AnswerReader } from '../net/inject/answer-reader.ts'
+import { type ArrivalOptions, arrive } from '../net/inject/arrival.ts'
 import { Ticker } from '../net/time/ticker.ts'
-import { MemoryTransport } from '../net/transport/memory-transport.ts'
+import type { MemoryTransport } from '../net/transport/memory-transport.ts'
 
 import type { Action, Behave, Behaviour, StallTime } from './behaviours.ts'
 import { derivedHost } from './derived-host.ts'
 import { settled, type TestClock } from './test-clock.ts'
 
-export interface ClientOptions {
+export interface ClientOptions extends ArrivalOptions {
   /** One or several ways to misbehave, applied in order. Default: none. */
   readonly behaviour?: Behaviour | readonly Behaviour[]
   /** The clock for the timeouts of this connection, and for stalls. Default: the system's clock. */
@@ -39,7 +40,7 @@ const SHOWN_BYTES = 300
 
 export class ClientConnection {
   readonly reader = new AnswerReader()
-  readonly #transport = new MemoryTransport()
+  readonly #transport: MemoryTransport
   readonly #behaviours: readonly Behave[]
   readonly #clock: TestClock | null
   readonly #patienceMs: number
@@ -55,14 +56,17 @@ export class ClientConnection {
   #reason: Error | null = null
   readonly #waiters = new Set<() => void>()
 
-  constructor(host: ConnectionHost, { behaviour = [], clock, patienceMs = DEFAULT_PATIENCE_MS }: ClientOptions) {
+  constructor(host: ConnectionHost, options: ClientOptions) {
+    const { behaviour = [], clock, patienceMs = DEFAULT_PATIENCE_MS } = options
+    const { transport, peer } = arrive('connect()', host, options)
+    this.#transport = transport
     this.#behaviours = [behaviour].flat().map((begin) => begin())
     this.#clock = clock ?? null
     this.#patienceMs = patienceMs
     this.#transport.onOutput = (bytes) => this.#receive(bytes)
     this.#transport.onTaken = () => this.#onTaken?.()
     const timed = clock === undefined ? host : derivedHost(host, { ticker: new Ticker(clock, host.timeouts) })
-    this.#transport.start(new Http1Connection(timed, this.#transport))
+    this.#transport.start(new Http1Connection(timed, this.#transport, peer))
   }
 
   /** Whether no more of a response can arrive: the server has ended its side, or either side has left. */

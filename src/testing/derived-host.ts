@@ -9,6 +9,8 @@ export function derivedHost(host: ConnectionHost, changes: Partial<Omit<Connecti
     application: host.application,
     observers: host.observers,
     debug: host.debug,
+    proxies: host.proxies,
+    endpointNames: () => host.endpointNames(),
     get isStopping() {
       return host.isStopping
     },

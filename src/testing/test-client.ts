@@ -17,7 +17,7 @@ import { type PreparedRequest, prepareRequest, type TestRequest } from './test-r
 /** A request without its method and its URL. */
 export type TestRequestOptions = Omit<TestRequest, 'method' | 'url'>
 
-const OPTION_NAMES = namesOf<ClientOptions>()(['behaviour', 'clock', 'patienceMs', 'cookies'])
+const OPTION_NAMES = namesOf<ClientOptions>()(['behaviour', 'clock', 'patienceMs', 'cookies', 'endpoint', 'peer'])
 
 /**
  * Creates a client of `server` with a connection of its own, in memory: the real parser, limits and timeouts, but no port. The server does

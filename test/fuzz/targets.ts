@@ -3,12 +3,14 @@
 import type { Target } from './target.ts'
 import { cookieTarget } from './targets/cookie.ts'
 import { flatJsonTarget } from './targets/flat-json.ts'
+import { forwardedTarget } from './targets/forwarded.ts'
 import { hpackTarget } from './targets/hpack.ts'
 import { http2FramesTarget } from './targets/http2-frames.ts'
 import { http2HeadTarget } from './targets/http2-head.ts'
 import { mediaTypeTarget } from './targets/media-type.ts'
 import { multipartTarget } from './targets/multipart.ts'
 import { partHeadTarget } from './targets/part-head.ts'
+import { proxyProtocolTarget } from './targets/proxy-protocol.ts'
 import { rangeTarget } from './targets/range.ts'
 import { requestTargetTarget } from './targets/request-target.ts'
 import { serverTarget } from './targets/server.ts'
@@ -30,5 +32,7 @@ export const TARGETS: readonly Target[] = [
   requestTargetTarget,
   mediaTypeTarget,
   partHeadTarget,
+  forwardedTarget,
+  proxyProtocolTarget,
   serverTarget,
 ]

@@ -29,7 +29,7 @@ export interface ProxyKind {
   start(t: TestContext, port: number): Promise<Proxy>
 }
 
-const noNginx = absent('nginx', '-v')
+export const noNginx = absent('nginx', '-v')
 export const noHaproxy = absent('haproxy', '-v')
 
 export const PROXIES: readonly ProxyKind[] = [
@@ -38,7 +38,7 @@ export const PROXIES: readonly ProxyKind[] = [
   { name: 'HAProxy', missing: noHaproxy, start: startHaproxy },
 ]
 
-function absent(program: string, flag: string): string | false {
+export function absent(program: string, flag: string): string | false {
   return spawnSync(program, [flag]).status === 0 ? false : `${program} is not on the PATH: install it to run these tests`
 }
 
@@ -169,7 +169,10 @@ ${upstreams.map((upstream, i) => `  server weir${i} 127.0.0.1:${upstream}`).join
 }
 
 /** @param configure returns its configuration for the port to listen on */
-async function runHaproxy(t: TestContext, configure: (port: number) => string): Promise<{ port: number; stop: () => Promise<void> }> {
+export async function runHaproxy(
+  t: TestContext,
+  configure: (port: number) => string,
+): Promise<{ port: number; stop: () => Promise<void> }> {
   const port = await freePort()
   const folder = temporaryFolder()
   const file = join(folder, 'haproxy.cfg')
@@ -177,12 +180,18 @@ async function runHaproxy(t: TestContext, configure: (port: number) => string): 
   return { port, stop: await run(t, folder, 'haproxy', ['-db', '-q', '-f', file], port) }
 }
 
-function temporaryFolder(): string {
+export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'weir-proxy-'))
 }
 
 /** Runs a program until the test ends, and then removes its folder. @returns a function that stops it earlier, once it listens */
-async function run(t: TestContext, folder: string, program: string, args: readonly string[], port: number): Promise<() => Promise<void>> {
+export async function run(
+  t: TestContext,
+  folder: string,
+  program: string,
+  args: readonly string[],
+  port: number,
+): Promise<() => Promise<void>> {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   const gone = new Promise<void>((resolve) => child.once('close', () => resolve()))
@@ -218,7 +227,7 @@ function listens(port: number): Promise<boolean> {
 }
 
 /** A port that is currently free. */
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)

@@ -139,6 +139,25 @@ for (const size of SIZES) {
   }
 }
 
+for (const [what, rest] of [
+  ['fails after its last byte', () => Promise.reject(new Error('too late'))],
+  ['gives more than was promised', () => '!'],
+] as const) {
+  test(`a source that ${what} ends with a reset, not with END_STREAM`, async (t) => {
+    const source = async function* (): AsyncGenerator<string> {
+      yield* ['hel', 'lo']
+      yield await rest()
+    }
+    const { server, logged } = await serveHttp2(t, (one) =>
+      one.mapGet('/', (_, { response }) => response.header('Content-Length', '5').stream(source())),
+    )
+    const client = (await RawHttp2.connect(t, server.port)).headers(1, head('/'))
+    await client.until(() => endsOf(client, 1).length > 0, 'the end of the stream')
+    await settle(client)
+    assert.deepEqual([endsOf(client, 1), logged.length], [['reset 2'], 1])
+  })
+}
+
 test('five large responses at once, on windows of the default size, all end with END_STREAM', async (t) => {
   const size = 300_000
   const port = await serve(t, (server) => server.mapGet('/', () => Buffer.alloc(size, 'x')))

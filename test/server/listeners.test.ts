@@ -43,8 +43,8 @@ test('a server listens on several ports and a Unix socket at once, and `endpoint
   assert.equal(server.endpoints.length, 0)
   await server.start()
   const [one, two, unix] = server.endpoints
-  assert.deepEqual(one, { address: '127.0.0.1', port: server.port, isUnixSocket: false, isSecure: false, http2: false })
-  assert.deepEqual(unix, { address: unixSocket, port: 0, isUnixSocket: true, isSecure: false, http2: false })
+  assert.deepEqual(one, { address: '127.0.0.1', port: server.port, isUnixSocket: false, name: null, isSecure: false, http2: false })
+  assert.deepEqual(unix, { address: unixSocket, port: 0, isUnixSocket: true, name: null, isSecure: false, http2: false })
   assert.notEqual(one!.port, two!.port)
   assert.deepEqual([await ask(t, one!.port), await ask(t, two!.port), await ask(t, { path: unixSocket })], ['hello', 'hello', 'hello'])
   await server.stop({ graceMs: 0 })

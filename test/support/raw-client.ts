@@ -133,6 +133,11 @@ export class RawClient {
     return this.#socket.writableLength
   }
 
+  /** The port of this end, 0 once the socket is closed. */
+  get localPort(): number {
+    return this.#socket.localPort ?? 0
+  }
+
   get isClosed(): boolean {
     return this.#isClosed
   }

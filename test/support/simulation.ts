@@ -161,6 +161,8 @@ class Simulation {
       application,
       observers: this.#observed(),
       debug,
+      proxies: null,
+      endpointNames: () => null,
       get isStopping() {
         return simulation.#isStopping
       },
@@ -241,7 +243,7 @@ class Simulation {
     }
     const routes = routesOn(stage)
     const dispatcher = new Dispatcher({
-      server: { address: '', port: 0, isListening: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() },
+      server: { address: '', port: 0, isListening: true, isReady: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() },
       routes,
       limits,
       jsonEngine: null,
@@ -257,7 +259,7 @@ class Simulation {
     const known = new Map<Exchange, Accepted>()
     const inner = dispatcher as Application
     return {
-      match: (head) => inner.match(head),
+      match: (head, endpointName) => inner.match(head, endpointName),
       open: (head, body, connection, match) => {
         const exchange = inner.open(head, body, connection, match)
         const none = { isListening: false, fired: 0, isHandled: false, isSettled: false, wasPendingAtClose: false }

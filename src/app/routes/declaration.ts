@@ -33,6 +33,8 @@ export interface GroupOptions {
   readonly use?: readonly Usable[]
   /** Answers only requests for this host: `api.example.com`, or `*.example.com` for one label or more before it. Without a port. */
   readonly host?: string
+  /** Answers only at endpoints with this `name` in `listen`. Elsewhere the route does not exist. Default: it answers everywhere. */
+  readonly endpoint?: string
   /** Largest body in bytes, `null` for no limit. Default: the server's `maxRequestBodySize`. When exceeded: 413. */
   readonly maxRequestBodySize?: number | null
   /**

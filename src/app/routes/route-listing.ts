@@ -32,6 +32,8 @@ export interface RouteListing {
   /** The full template: `/api/user/:id`. */
   readonly path: string
   readonly host: string | null
+  /** Null: every endpoint. */
+  readonly endpoint: string | null
   /** Schemas of its parameters, those of groups included. */
   readonly bindings: Readonly<Record<string, AnySchema>>
   readonly metadata: RouteMetadata
@@ -49,12 +51,13 @@ export interface RouteListing {
 
 /** @param server the limits of the server */
 export function listingOf(route: Route, server: RouteLimits): RouteListing {
-  const { method, template, host, bindings, metadata, bodyMode, scope, source, chain } = route
+  const { method, template, host, endpoint, bindings, metadata, bodyMode, scope, source, chain } = route
   const limitOf = (name: keyof RouteLimits): Setting<number | null> => scope.settings[name] ?? { value: server[name], level: 'server' }
   return {
     method,
     path: template.text,
     host,
+    endpoint,
     bindings,
     metadata,
     tags: scope.tags,

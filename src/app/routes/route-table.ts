@@ -1,19 +1,22 @@
 // All routes of a server: finding the one that answers, and saying what is there.
 
+import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
 import type { RequestHead } from '../../http/application.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
-import { Matcher } from '../../routing/matcher.ts'
 import type { Match } from '../../routing/method-table.ts'
 
+import { EndpointMatcher } from './endpoint-matcher.ts'
 import type { Route } from './route.ts'
 import { type Composer, commonScope, Scope } from './scope.ts'
 
 export class RouteTable {
   /** The level of the server, around all others. */
   readonly root = new Scope(null, 'server', '')
-  #matcher = new Matcher<Route>()
-  #fallbacks = new Matcher<Route>()
+  #matcher = new EndpointMatcher()
+  #fallbacks = new EndpointMatcher()
+  /** The names of the server's endpoints, once they are known. */
+  #endpointNames: ReadonlySet<string> | null = null
   readonly #routes: Route[] = []
   readonly #fallbackRoutes: Route[] = []
   /** Whether some route is bound to a host: otherwise nobody works it out. */
@@ -21,31 +24,32 @@ export class RouteTable {
   /** Whether some route is in a group: otherwise what has no route is the server's. */
   #hasGroups = false
 
-  /** @throws WEIR_ROUTE_CLASH when another route claims the same requests */
+  /** @throws WEIR_ROUTE_CLASH when another route claims the same requests, WEIR_ROUTE_DECLARATION for an endpoint that does not exist */
   add(route: Route): void {
-    this.#matcher.add(route.method, route.template, route.host, route)
+    if (this.#endpointNames !== null) checkEndpoint(route, this.#endpointNames)
+    this.#matcher.add(route)
     this.#routes.push(route)
     this.#note(route)
   }
 
-  /** All of them, or none. @throws WEIR_ROUTE_CLASH */
+  /** All of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
   addAll(routes: readonly Route[]): void {
     const before = this.#routes.length
     try {
       for (const route of routes) this.add(route)
     } catch (error) {
       const kept = this.#routes.splice(0).slice(0, before)
-      this.#matcher = new Matcher()
+      this.#matcher = new EndpointMatcher()
       for (const route of kept) this.add(route)
       throw error
     }
   }
 
-  /** Routes for paths that no other route has. All of them, or none. @throws WEIR_ROUTE_CLASH */
+  /** Routes for paths that no other route has. All of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
   addFallbacks(routes: readonly Route[]): void {
-    const matcher = new Matcher<Route>()
-    const all = [...this.#fallbackRoutes, ...routes]
-    for (const route of all) matcher.add(route.method, route.template, route.host, route)
+    if (this.#endpointNames !== null) for (const route of routes) checkEndpoint(route, this.#endpointNames)
+    const matcher = new EndpointMatcher()
+    for (const route of [...this.#fallbackRoutes, ...routes]) matcher.add(route)
     this.#fallbacks = matcher
     this.#fallbackRoutes.push(...routes)
     for (const route of routes) this.#note(route)
@@ -54,6 +58,12 @@ export class RouteTable {
   #note(route: Route): void {
     if (route.host !== null) this.#hasHosts = true
     if (route.scope.parent !== this.root) this.#hasGroups = true
+  }
+
+  /** From now on the endpoints are known. @throws WEIR_ROUTE_DECLARATION for a route of any other: nobody would ever reach it */
+  checkEndpoints(names: ReadonlySet<string>): void {
+    for (const route of [...this.#routes, ...this.#fallbackRoutes]) checkEndpoint(route, names)
+    this.#endpointNames = names
   }
 
   /** How middleware and routes become one function. */
@@ -68,21 +78,22 @@ export class RouteTable {
     for (const route of this.#fallbackRoutes) route.recompose()
   }
 
-  find(head: RequestHead): RouteMatch {
+  /** Routes of the endpoint itself come first, then those of all endpoints. @param endpoint its name; null if it has none */
+  find(head: RequestHead, endpoint: string | null): RouteMatch {
     const host = this.#hasHosts ? hostName(head.host) : ''
-    const match = this.#matcher.find(head.method, head.path, host)
-    return match === null ? this.#findOther(head, host) : withWholeValues(match, head)
+    const match = this.#matcher.find(head.method, head.path, host, endpoint)
+    return match === null ? this.#findOther(head, host, endpoint) : withWholeValues(match, head)
   }
 
   /**
    * What applies where no route answers: for a path that has routes for other methods, whatever all of these are in; otherwise a fallback, or
    * the server.
    */
-  #findOther(head: RequestHead, host: string): RouteMatch {
+  #findOther(head: RequestHead, host: string, endpoint: string | null): RouteMatch {
     if (!this.#hasGroups && this.#fallbackRoutes.length === 0) return this.root.noRoute
-    const others = this.#matcher.routesAt(head.path, host)
+    const others = this.#matcher.routesAt(head.path, host, endpoint)
     if (others.length > 0) return commonScope(others.map(({ scope }) => scope.parent!)).noRoute
-    const fallback = this.#fallbacks.find(head.method, head.path, host)
+    const fallback = this.#fallbacks.find(head.method, head.path, host, endpoint)
     return fallback === null ? this.root.noRoute : withWholeValues(fallback, head)
   }
 
@@ -90,8 +101,11 @@ export class RouteTable {
    * Methods that the path answers to, OPTIONS and an implied HEAD included; empty when nothing is there. For `*`: those of the whole server.
    * @param others that are answered there without a route
    */
-  methodsFor(path: string, host: string, others: readonly string[]): string[] {
-    const routed = path === '*' ? this.#routes.map((route) => route.method ?? '') : this.#matcher.methodsFor(path, hostName(host))
+  methodsFor(path: string, host: string, endpoint: string | null, others: readonly string[]): string[] {
+    const routed =
+      path === '*'
+        ? this.#routes.filter((route) => route.endpoint === null || route.endpoint === endpoint).map((route) => route.method ?? '')
+        : this.#matcher.methodsFor(path, hostName(host), endpoint)
     const methods = new Set([...routed, ...others])
     if (methods.size === 0 && path !== '*') return []
     if (methods.has('GET')) methods.add('HEAD')
@@ -101,14 +115,21 @@ export class RouteTable {
   }
 
   /** What that path accepts as a query (RFC 10008 §3); null where no route answers QUERY. */
-  acceptQueryFor(path: string, host: string): string | null {
-    return this.#matcher.find('QUERY', path, hostName(host))?.route.acceptQuery ?? null
+  acceptQueryFor(path: string, host: string, endpoint: string | null): string | null {
+    return this.#matcher.find('QUERY', path, hostName(host), endpoint)?.route.acceptQuery ?? null
   }
 
   /** The routes at a level and within, in the order in which they were mapped. Without fallbacks. */
   routesIn(scope: Scope): readonly Route[] {
     return scope.parent === null ? this.#routes : this.#routes.filter((route) => route.scope.lineage.includes(scope))
   }
+}
+
+function checkEndpoint({ label, source, endpoint }: Route, names: ReadonlySet<string>): void {
+  if (endpoint === null || names.has(endpoint)) return
+  const known =
+    names.size === 0 ? 'no entry of "listen" has a name' : `"listen" has ${[...names].map((name) => JSON.stringify(name)).join(', ')}`
+  throw new WeirError('WEIR_ROUTE_DECLARATION', `${label} (${source}) is for endpoint ${JSON.stringify(endpoint)}, and ${known}`)
 }
 
 /** The path keeps `%2F`, so that it has the segments of the URL; a value is decoded to its end. */

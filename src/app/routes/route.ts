@@ -26,6 +26,8 @@ export class Route implements RouteInfo {
   readonly method: string | null
   readonly template: Template
   readonly host: string | null
+  /** Null: any endpoint. */
+  readonly endpoint: string | null
   readonly bindings: Readonly<Record<string, AnySchema>>
   readonly metadata: RouteMetadata
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
@@ -58,6 +60,7 @@ export class Route implements RouteInfo {
     const { bindings, settings } = scope
     this.method = method
     this.host = settings.host?.value?.toLowerCase() ?? null
+    this.endpoint = settings.endpoint?.value ?? null
     this.bindings = bindings
     this.metadata = scope.metadata
     this.bodyMode = declared.options.body ?? 'auto'

@@ -43,7 +43,7 @@ export interface NoRoute extends RouteMatch {
 }
 
 /** Options of which the innermost value counts. */
-const SETTINGS = ['host', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout'] as const
+const SETTINGS = ['host', 'endpoint', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout'] as const
 type Settings = { readonly [K in (typeof SETTINGS)[number]]?: Setting<NonNullable<GroupOptions[K]> | null> }
 
 const NOTHING: SplitDeclaration = { bindings: Object.create(null), options: {}, policies: [] }

@@ -10,6 +10,7 @@ import type { GroupOptions, RouteOptions } from './declaration.ts'
 const GROUP_OPTION_NAMES = namesOf<GroupOptions>()([
   'use',
   'host',
+  'endpoint',
   'maxRequestBodySize',
   'requestTimeout',
   'writeTimeout',
@@ -61,9 +62,10 @@ function checkOptions(options: RouteOptions, where: string): void {
   const refuse = (name: keyof RouteOptions, expected: string): never => {
     throw new WeirError('WEIR_ROUTE_DECLARATION', `option "${name}" of ${where} is ${shown(options[name])}, not ${expected}`)
   }
-  const { host, body, maxRequestBodySize: size, metadata = {}, tags = [] } = options
+  const { host, endpoint, body, maxRequestBodySize: size, metadata = {}, tags = [] } = options
   if (host !== undefined && !(typeof host === 'string' && /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(host)))
     refuse('host', 'a name such as api.example.com or *.example.com, without a port')
+  if (endpoint !== undefined && (typeof endpoint !== 'string' || endpoint === '')) refuse('endpoint', 'the name of an entry of "listen"')
   if (body !== undefined && body !== 'buffer' && body !== 'stream') refuse('body', '"buffer" or "stream"')
   if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0))
     refuse('maxRequestBodySize', 'a whole number of bytes or null')

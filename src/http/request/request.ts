@@ -2,6 +2,7 @@
 
 import type { Readable } from 'node:stream'
 import { abortQuietly } from '../../base/abort-quietly.ts'
+import { originOf } from '../../base/authority.ts'
 import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
@@ -409,7 +410,9 @@ export class HttpRequest {
    * @throws WEIR_HOST_SYNTAX for a host that no URL can have; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
    */
   toWeb(): Request {
-    const web = new WebRequest(this.#head, this.#connection.isSecure, this.#given, this)
+    const client = this.#connection.forwarding?.clientOf(this.#head, this.#connection)
+    const origin = originOf(client?.host ?? this.#head.host, (client ?? this.#connection).isSecure)
+    const web = new WebRequest(this.#head, origin, this.#given, this)
     this.#webs ??= []
     this.#webs.push(web)
     if (this.#abortReason !== null) web.abort(this.#abortReason)

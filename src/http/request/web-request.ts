@@ -35,11 +35,12 @@ export class WebRequest {
   readonly #body: WebBody | null
 
   /**
+   * @param origin scheme and host that the client asked for
    * @param body null when there is none
    * @throws WEIR_HOST_SYNTAX, WEIR_METHOD_NOT_IMPLEMENTED, RequestExpiredError
    */
-  constructor(head: Head, isSecure: boolean, body: RequestBody | null, source: Signalled) {
-    const url = urlOf(head, isSecure)
+  constructor(head: Head, origin: string, body: RequestBody | null, source: Signalled) {
+    const url = urlOf(head, origin)
     const { method, contentLength } = head
     if (/^(?:TRACE|TRACK|CONNECT)$/i.test(method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'fetch has no such method')
     const mayHaveBody = method !== 'GET' && method !== 'HEAD'
@@ -78,8 +79,8 @@ export class WebRequest {
   }
 }
 
-function urlOf({ url, host }: Head, isSecure: boolean): string {
-  const whole = `${isSecure ? 'https' : 'http'}://${host || 'localhost'}${url === '*' ? '/' : url}`
+function urlOf({ url }: Head, origin: string): string {
+  const whole = `${origin}${url === '*' ? '/' : url}`
   if (!URL.canParse(whole)) throw new WeirError('WEIR_HOST_SYNTAX')
   return whole
 }

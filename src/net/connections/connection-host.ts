@@ -5,6 +5,7 @@ import type { Application } from '../../http/application.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { Exchange } from '../../http/session.ts'
 import type { Observers } from '../observe/observers.ts'
+import type { Proxies } from '../proxies/proxies.ts'
 import type { Ticker } from '../time/ticker.ts'
 import type { OpenConnection } from './connections.ts'
 
@@ -15,6 +16,10 @@ export interface ConnectionHost {
   readonly application: Application
   readonly observers: Observers
   readonly debug: boolean
+  /** Whose word counts for a client's address; null: nobody's. */
+  readonly proxies: Proxies | null
+  /** The names of endpoints; null while they are not known. */
+  endpointNames(): ReadonlySet<string> | null
   /** Whether the server is stopping. Responses then announce that the connection closes. */
   readonly isStopping: boolean
   /**

@@ -24,6 +24,15 @@ export interface OpenConnection {
   abort(error: Error): void
 }
 
+/**
+ * Drains a connection that is idle although its last response promised to keep it open: in `CROSSING_MS`, so that a request that is on its
+ * way is answered.
+ */
+export function drainSoon(connection: OpenConnection): void {
+  // What has arrived by then is read first, also when the timer is late.
+  setTimeout(() => setImmediate(() => connection.drain()), CROSSING_MS)
+}
+
 export class Connections {
   readonly #maximum: number | null
   readonly #observers: Observers

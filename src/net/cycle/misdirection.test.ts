@@ -3,14 +3,11 @@ import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 
 import { DEFAULT_LIMITS } from '../../base/limits.ts'
-import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { Head } from '../../wire/head/head.ts'
 import { HeadReader } from '../../wire/head/head-reader.ts'
 
 import { type Peer, STRANGER } from '../connections/peer.ts'
 import { misdirection } from './misdirection.ts'
-
-const INFO: ConnectionInfo = { clientAddress: '', clientPort: 0, isSecure: false, clientCertificate: null, connectionId: '' }
 
 function headOf(line: string, ...fields: string[]): Head {
   const bytes = Buffer.from([line, ...fields, '', ''].join('\r\n'), 'latin1')
@@ -20,7 +17,7 @@ function headOf(line: string, ...fields: string[]): Head {
 }
 
 function codeOf(head: Head, isSecure = false, peer: Partial<Peer> = {}): string | null {
-  return misdirection(head, { ...INFO, isSecure, peer: { ...STRANGER, ...peer } })?.code ?? null
+  return misdirection(head, { isSecure, peer: { ...STRANGER, ...peer } })?.code ?? null
 }
 
 const GET = 'GET / HTTP/1.1'

@@ -12,7 +12,7 @@ import type { Peer } from '../connections/peer.ts'
 const IP_ADDRESS = /^(?:\[.+\]|\d+(?:\.\d+){3})$/
 
 /** @returns null when it may, otherwise the refusal */
-export function misdirection(head: Head, connection: ConnectionInfo & { readonly peer: Peer }): WeirError | null {
+export function misdirection(head: Head, connection: Pick<ConnectionInfo, 'isSecure'> & { readonly peer: Peer }): WeirError | null {
   const { peer } = connection
   if (peer.isTrustedProxy) return null
   const { host, scheme } = head

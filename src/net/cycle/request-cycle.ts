@@ -92,7 +92,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   /** The head says what is wanted. */
   protected open(head: Head): void {
     const { application, limits, observers } = this.host
-    const match = application.match(head)
+    const match = application.match(head, this.connection.peer.endpointName)
     const limit = bodyLimit(match, limits)
     const streams = streamsBody(head, match, limit)
     this.bodyLimit = limit

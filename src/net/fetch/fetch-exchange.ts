@@ -6,12 +6,13 @@ import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
+import type { SocketPeer } from '../../http/connection-info.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { connectionId, nextConnection } from '../connections/connection-id.ts'
-import { STRANGER } from '../connections/peer.ts'
+import { STRANGER, socketPeerOf } from '../connections/peer.ts'
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
@@ -26,6 +27,8 @@ class NoConnection implements RequestConnection {
   readonly clientPort = 0
   readonly isSecure: boolean
   readonly clientCertificate = null
+  readonly endpointName = null
+  readonly forwarding = null
   readonly peer = STRANGER
   readonly #number = nextConnection()
 
@@ -36,6 +39,10 @@ class NoConnection implements RequestConnection {
 
   get connectionId(): string {
     return connectionId(this.#number)
+  }
+
+  describePeer(): SocketPeer {
+    return socketPeerOf(STRANGER, '', 0, this.isSecure)
   }
 }
 

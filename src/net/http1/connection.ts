@@ -20,13 +20,14 @@ import { type LimitError, WeirError } from '../../base/errors.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import type { TakeOver } from '../../http/answer/response-content.ts'
-import type { ClientCertificate } from '../../http/connection-info.ts'
+import type { ClientCertificate, Forwarding, SocketPeer } from '../../http/connection-info.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../wire/http1/connection.ts'
 import * as state from '../../wire/http1/states.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { connectionId, nextConnection } from '../connections/connection-id.ts'
-import { type Peer, STRANGER } from '../connections/peer.ts'
+import { drainSoon } from '../connections/connections.ts'
+import { clientAddressOf, clientPortOf, isProxiedTls, type Peer, STRANGER, socketPeerOf } from '../connections/peer.ts'
 import { ConnectionRecords, type Sending } from '../observe/connection-records.ts'
 import type { Recording } from '../observe/recording.ts'
 import * as phase from '../time/deadlines.ts'
@@ -51,7 +52,8 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   readonly #deadlines: Deadlines
   readonly #outbox: Outbox
   readonly #exchange: ExchangeServer
-  readonly #number = nextConnection()
+  /** A number until somebody asks for the text. */
+  #id: number | string = nextConnection()
   /** Bytes that have been discarded since the last response. */
   #drained = 0
   /** `run` is on the stack: what it calls may call it again. */
@@ -73,15 +75,28 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   get clientAddress(): string {
-    return this.#transport.remoteAddress
+    return clientAddressOf(this.peer, this.#transport.remoteAddress)
   }
 
   get clientPort(): number {
-    return this.#transport.remotePort
+    return clientPortOf(this.peer, this.#transport.remotePort)
   }
 
   get isSecure(): boolean {
-    return this.#transport.isSecure
+    return this.#transport.isSecure || isProxiedTls(this.peer)
+  }
+
+  get forwarding(): Forwarding | null {
+    return this.peer.isTrustedProxy ? this.host.proxies : null
+  }
+
+  get endpointName(): string | null {
+    return this.peer.endpointName
+  }
+
+  describePeer(): SocketPeer {
+    const { remoteAddress, remotePort, isSecure } = this.#transport
+    return socketPeerOf(this.peer, remoteAddress, remotePort, isSecure)
   }
 
   get clientCertificate(): ClientCertificate | null {
@@ -89,7 +104,8 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   get connectionId(): string {
-    return connectionId(this.#number)
+    if (typeof this.#id === 'number') this.#id = connectionId(this.#id)
+    return this.#id
   }
 
   get isGone(): boolean {
@@ -233,9 +249,11 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     const life = this.#wire.endCycle()
     this.#drained = 0
     if (life === state.DRAINING) return
-    const mayStop = this.host.isStopping && this.#wire.waitingBytes === 0
-    if (life !== state.OPEN || mayStop) this.#finish()
-    else this.#deadlines.enter(phase.IDLE)
+    if (life === state.OPEN) {
+      this.#deadlines.enter(phase.IDLE)
+      // This response began before the stop, and said that the connection stays open.
+      if (this.host.isStopping) drainSoon(this)
+    } else this.#finish()
   }
 
   /** Bytes that nobody wants: a few are discarded, many are not worth reading. */

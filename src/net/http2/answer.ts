@@ -44,6 +44,8 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
   /** When it was looked at first since something was taken; null until then. */
   #writtenBefore: number | null = null
   #source: SourceReader | null = null
+  /** The piece of a stream that completes the promised length. */
+  #last: Uint8Array | null = null
   readonly #gate = new DrainGate()
 
   /** @param overwritten body of the request, when its memory is about to be overwritten: an answer that sends that very memory sends a copy */
@@ -144,12 +146,17 @@ export class Http2Answer implements AnswerUnderWay, PumpTarget {
     }
     if (this.#isGone) return
     if (!this.#hasBegun) this.#begin(Math.max(0, declaredLength), true)
+    else if (this.#last !== null) await this.#giveAll(this.#last, true)
     else if (!this.#stream.writableEnded) this.#stream.end()
   }
 
   write(piece: Uint8Array, isLast: boolean): Promise<void> | null {
     if (!this.#hasBegun) this.#begin(this.#response.declaredLength, false)
-    if (isLast || piece.length > this.#stream.writableHighWaterMark) return this.#giveAll(piece, isLast)
+    if (isLast) {
+      this.#last = piece // until the source has ended, and no sooner: it may still fail, or give more than was promised
+      return null
+    }
+    if (piece.length > this.#stream.writableHighWaterMark) return this.#giveAll(piece, false)
     return this.#give(piece) ? null : this.#gate.wait()
   }
 

@@ -8,14 +8,14 @@ import type { TLSSocket } from 'node:tls'
 
 import { WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
-import type { ClientCertificate } from '../../http/connection-info.ts'
+import type { ClientCertificate, Forwarding, SocketPeer } from '../../http/connection-info.ts'
 import type { Head } from '../../wire/head/head.ts'
 import { readHttp2Head } from '../../wire/http2/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { connectionId, nextConnection } from '../connections/connection-id.ts'
 import type { OpenConnection } from '../connections/connections.ts'
-import type { Peer } from '../connections/peer.ts'
+import { clientAddressOf, clientPortOf, type Peer, socketPeerOf } from '../connections/peer.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
@@ -63,6 +63,9 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   readonly isSecure = true
   readonly peer: Peer
   readonly clientCertificate: ClientCertificate | null
+  readonly forwarding: Forwarding | null
+  readonly #remoteAddress: string
+  readonly #remotePort: number
   readonly #number = nextConnection()
   readonly #socket: TLSSocket
   readonly #session: ServerHttp2Session
@@ -92,9 +95,12 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   constructor(host: ConnectionHost, socket: TLSSocket, peer: Peer) {
     this.host = host
     this.#socket = socket
-    this.clientAddress = socket.remoteAddress ?? ''
-    this.clientPort = socket.remotePort ?? 0
+    this.#remoteAddress = socket.remoteAddress ?? ''
+    this.#remotePort = socket.remotePort ?? 0
+    this.clientAddress = clientAddressOf(peer, this.#remoteAddress)
+    this.clientPort = clientPortOf(peer, this.#remotePort)
     this.peer = peer
+    this.forwarding = peer.isTrustedProxy ? host.proxies : null
     this.clientCertificate = peer.clientCertificate
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
     this.#session = performServerHandshake(socket, sessionOptions(host.limits))
@@ -116,6 +122,14 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
 
   get connectionId(): string {
     return connectionId(this.#number)
+  }
+
+  get endpointName(): string | null {
+    return this.peer.endpointName
+  }
+
+  describePeer(): SocketPeer {
+    return socketPeerOf(this.peer, this.#remoteAddress, this.#remotePort, true)
   }
 
   get isGone(): boolean {

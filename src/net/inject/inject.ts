@@ -4,9 +4,11 @@ import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { Http1Connection } from '../http1/connection.ts'
-import { MemoryTransport } from '../transport/memory-transport.ts'
 import { type AnswerHead, AnswerReader } from './answer-reader.ts'
-import { type InjectRequest, requestBytes, requestOf } from './request-bytes.ts'
+import { ARRIVAL_NAMES, type ArrivalOptions, arrive } from './arrival.ts'
+import { type InjectRequest, REQUEST_NAMES, requestBytes, requestOf } from './request-bytes.ts'
+
+const INJECT_NAMES: readonly string[] = [...REQUEST_NAMES, ...ARRIVAL_NAMES]
 
 /** The response to an injected request. */
 export interface InjectResponse extends AnswerHead {
@@ -21,13 +23,13 @@ export interface InjectResponse extends AnswerHead {
  * @throws WEIR_CLIENT_GONE if the server aborted the connection before the response was complete; WEIR_OPTION_INVALID for a request that no
  *   client could send; the reason of `signal`
  */
-export async function inject(host: ConnectionHost, request: InjectRequest | string): Promise<InjectResponse> {
-  const asked: InjectRequest = requestOf(request)
+export async function inject(host: ConnectionHost, request: (InjectRequest & ArrivalOptions) | string): Promise<InjectResponse> {
+  const asked: InjectRequest & ArrivalOptions = requestOf(request, INJECT_NAMES)
   const { head, body } = await requestBytes(asked)
   const { signal } = asked
   signal?.throwIfAborted()
-  const transport = new MemoryTransport()
-  const connection = new Http1Connection(host, transport)
+  const { transport, peer } = arrive('request', host, asked)
+  const connection = new Http1Connection(host, transport, peer)
   const reading = new WholeAnswer(asked.method === 'HEAD')
   transport.start(connection)
   let onAbort = (): void => {}

@@ -23,15 +23,22 @@ export interface ServerTlsOptions extends Omit<TlsOptions, 'ALPNProtocols' | 'AL
   readonly sni?: Readonly<Record<string, SecureContextOptions>>
 }
 
-interface Secured {
+interface CommonListenOptions {
+  /** A name for `endpoint` of routes. Several entries may share one. Default: none. */
+  readonly name?: string
   /** Speaks TLS here. Default: not. */
   readonly tls?: ServerTlsOptions
   /** Speaks HTTP/2 beside HTTP/1.1, as the client chooses (ALPN). Needs `tls`. Default false. */
   readonly http2?: boolean
+  /**
+   * `'required'`: every connection must begin with a PROXY header, version 1 or 2, before TLS. Only those that `proxies.trust` lists may connect
+   * here; all others are closed without an answer. Default: no connection may.
+   */
+  readonly proxyProtocol?: 'required'
 }
 
 /** An address and a port to listen on. */
-export interface TcpListenOptions extends Secured {
+export interface TcpListenOptions extends CommonListenOptions {
   /** Default `127.0.0.1`. */
   readonly address?: string
   /** Default 0: any free port. */
@@ -44,7 +51,7 @@ export interface TcpListenOptions extends Secured {
 }
 
 /** A Unix socket to listen on. */
-export interface UnixListenOptions extends Secured {
+export interface UnixListenOptions extends CommonListenOptions {
   /**
    * Path of the socket's file: at most 107 bytes on Linux, 103 on macOS and BSD. One that a server left behind which is gone is replaced; one
    * that somebody listens on is not.
@@ -54,16 +61,26 @@ export interface UnixListenOptions extends Secured {
   readonly mode?: number
 }
 
-export type ListenOptions = TcpListenOptions | UnixListenOptions
+/** A socket that the parent process has opened, and that listens already. */
+export interface InheritedListenOptions extends CommonListenOptions {
+  /**
+   * Its number as a file descriptor of this process, from 3 on. `stop` closes this number for good and leaves the socket itself open: the parent
+   * still holds it, and clients that connect wait for the next process. Not in a worker of `node:cluster`.
+   */
+  readonly fd: number
+}
 
-/** The places of a server: a list, or one in the options of the server itself. */
-type PlaceOptions = Partial<TcpListenOptions & UnixListenOptions> & { readonly listen?: readonly ListenOptions[] }
+export type ListenOptions = TcpListenOptions | UnixListenOptions | InheritedListenOptions
 
 export const DEFAULT_ADDRESS = '127.0.0.1'
 
+type AnyListenOptions = TcpListenOptions & Partial<UnixListenOptions & InheritedListenOptions>
+
 const NAMES: ReadonlySet<string> = new Set(
-  namesOf<TcpListenOptions & UnixListenOptions>()(['address', 'port', 'reusePort', 'unixSocket', 'mode', 'tls', 'http2']),
+  namesOf<AnyListenOptions>()(['address', 'port', 'reusePort', 'unixSocket', 'mode', 'fd', 'name', 'tls', 'http2', 'proxyProtocol']),
 )
+/** Below are standard input, output and error. */
+const FIRST_INHERITED = 3
 /** What the server decides itself. */
 const TLS_RESERVED = ['ALPNProtocols', 'ALPNCallback', 'secureProtocol', 'secureContext'] as const
 const MODE_MAX = 0o777
@@ -82,24 +99,16 @@ export function isUnix(options: ListenOptions): options is UnixListenOptions {
   return 'unixSocket' in options && options.unixSocket !== undefined
 }
 
-/** Where it is asked to listen, as far as that is known before it does. */
-export function endpointOf(options: ListenOptions): Endpoint {
-  const common = { isSecure: options.tls !== undefined, http2: options.http2 === true }
-  if (isUnix(options)) return { address: options.unixSocket, port: 0, isUnixSocket: true, ...common }
-  return { address: options.address ?? DEFAULT_ADDRESS, port: options.port ?? 0, isUnixSocket: false, ...common }
+export function isInherited(options: ListenOptions): options is InheritedListenOptions {
+  return 'fd' in options && options.fd !== undefined
 }
 
-/** The places to listen on, in either way of saying it. @throws WEIR_OPTION_INVALID */
-export function placesOf(options: PlaceOptions): readonly ListenOptions[] {
-  const { listen, address, port, unixSocket, tls, http2 } = options
-  const given = Object.entries({ address, port, unixSocket, tls, http2 }).filter(([, value]) => value !== undefined)
-  if (listen !== undefined && given.length > 0) {
-    throw invalid(`"${given[0]![0]}" belongs into an entry of "listen"`)
-  }
-  const places = listen ?? [Object.fromEntries(given) as ListenOptions]
-  if (!Array.isArray(places) || places.length === 0) throw invalid('"listen" is a list of places')
-  for (const place of places) checkListenOptions(place)
-  return places
+/** Where it is asked to listen, as far as that is known before it does: of an inherited socket nothing is. */
+export function endpointOf(options: ListenOptions): Endpoint {
+  const common = { name: options.name ?? null, isSecure: options.tls !== undefined, http2: options.http2 === true }
+  if (isInherited(options)) return { address: '', port: 0, isUnixSocket: false, ...common }
+  if (isUnix(options)) return { address: options.unixSocket, port: 0, isUnixSocket: true, ...common }
+  return { address: options.address ?? DEFAULT_ADDRESS, port: options.port ?? 0, isUnixSocket: false, ...common }
 }
 
 /** @throws WEIR_OPTION_INVALID */
@@ -110,7 +119,7 @@ export function checkListenOptions(
 ): void {
   if (typeof options !== 'object' || options === null) throw invalid(`an entry of "listen" is ${shown(options)}`)
   for (const name of Object.keys(options)) if (!NAMES.has(name)) throw invalid(`an entry of "listen" has no "${name}"`)
-  const { address, port, reusePort, unixSocket, mode, tls, http2 } = options as TcpListenOptions & Partial<UnixListenOptions>
+  const { address, port, reusePort, unixSocket, mode, fd, name, tls, http2, proxyProtocol } = options as AnyListenOptions
   // The system takes nothing for all of its addresses: an empty variable of the environment would open the server to everybody.
   if (address !== undefined && (typeof address !== 'string' || address === ''))
     throw invalid(`address is ${shown(address)}, not an address or a name such as ${DEFAULT_ADDRESS}`)
@@ -126,6 +135,14 @@ export function checkListenOptions(
     if (reusePort === true) throw invalid('"reusePort" is not for a Unix socket')
     if (address !== undefined || port !== undefined) throw invalid('"unixSocket" stands in place of "address" and "port"')
   }
+  if (fd !== undefined) {
+    if (!Number.isInteger(fd) || fd < FIRST_INHERITED) throw invalid(`fd is ${shown(fd)}, not a file descriptor from ${FIRST_INHERITED} on`)
+    const other = Object.entries({ address, port, reusePort, unixSocket }).find(([, value]) => value !== undefined)
+    if (other !== undefined) throw invalid(`"fd" stands in place of "${other[0]}"`)
+  }
+  if (name !== undefined && (typeof name !== 'string' || name === '')) throw invalid(`name is ${shown(name)}, not a name such as "admin"`)
+  if (proxyProtocol !== undefined && proxyProtocol !== 'required')
+    throw invalid(`proxyProtocol is ${shown(proxyProtocol)}, and can only be "required": whether a header is there is never guessed`)
   if (mode !== undefined && (!Number.isInteger(mode) || mode < 0 || mode > MODE_MAX)) {
     throw invalid(`mode is ${shown(mode)}, not file permissions such as 0o660`)
   }

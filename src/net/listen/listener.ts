@@ -3,7 +3,8 @@
 import type { ListenOptions as NodeListenOptions, Server } from 'node:net'
 
 import type { Endpoint } from '../../http/session.ts'
-import { DEFAULT_ADDRESS, endpointOf, isUnix, type ListenOptions } from './listen-options.ts'
+import { claimInherited, type InheritedKind } from './inherited.ts'
+import { DEFAULT_ADDRESS, endpointOf, isInherited, isUnix, type ListenOptions } from './listen-options.ts'
 import { removeStale, setMode } from './unix-socket.ts'
 
 /** Connections that the system keeps waiting until they are let in. */
@@ -13,6 +14,7 @@ export class Listener {
   readonly #server: Server
   readonly #options: ListenOptions
   readonly #onError: (error: Error) => void
+  #inherited: InheritedKind | null = null
 
   /** @param onError is told of a client that could not be let in (`EMFILE`); the next one may */
   constructor(server: Server, options: ListenOptions, onError: (error: Error) => void) {
@@ -25,11 +27,14 @@ export class Listener {
   get endpoint(): Endpoint {
     const asked = endpointOf(this.#options)
     const bound = this.#server.address()
-    return bound === null || typeof bound === 'string' ? asked : { ...asked, address: bound.address, port: bound.port }
+    if (bound !== null && typeof bound === 'object') return { ...asked, address: bound.address, port: bound.port }
+    // Of an inherited Unix socket Node does not know the path.
+    return this.#inherited === null ? asked : { ...asked, address: this.#inherited.path, isUnixSocket: true }
   }
 
-  /** Resolves when clients can connect. @throws what the system says: EADDRINUSE, EACCES, … */
+  /** Resolves when clients can connect. @throws what the system says: EADDRINUSE, EACCES, …; WEIR_OPTION_INVALID for a descriptor that does not listen */
   async listen(): Promise<void> {
+    if (isInherited(this.#options)) this.#inherited = await claimInherited(this.#options.fd)
     try {
       await this.#bind()
     } catch (error) {
@@ -41,10 +46,9 @@ export class Listener {
     this.#server.on('error', this.#onError)
   }
 
-  #bind(): Promise<void> {
+  async #bind(): Promise<void> {
     const server = this.#server
-    const options = this.#options
-    return new Promise((resolve, reject) => {
+    const bound = new Promise<void>((resolve, reject) => {
       const settle = (error?: Error): void => {
         server.off('error', settle)
         server.off('listening', settle)
@@ -53,16 +57,22 @@ export class Listener {
       }
       server.once('error', settle)
       server.once('listening', settle)
-      server.listen(nodeOptions(options))
-      // A path is bound at once.
-      if (!isUnix(options) || options.mode === undefined || !server.listening) return
-      try {
-        setMode(options.unixSocket, options.mode)
-      } catch (error) {
-        server.close()
-        settle(error as Error)
-      }
+      server.listen(nodeOptions(this.#options))
     })
+    try {
+      // A path is bound at once, and has its mode before the event loop accepts anybody. In a worker of node:cluster the primary binds it later.
+      const isBound = server.listening
+      if (isBound) this.#setMode()
+      await bound
+      if (!isBound) this.#setMode()
+    } catch (error) {
+      if (server.listening) server.close()
+      throw error
+    }
+  }
+
+  #setMode(): void {
+    if (isUnix(this.#options) && this.#options.mode !== undefined) setMode(this.#options.unixSocket, this.#options.mode)
   }
 
   /** Takes nobody in any more. Resolves when the last connection that came through it is gone. */
@@ -71,9 +81,10 @@ export class Listener {
   }
 }
 
-function nodeOptions(options: ListenOptions): NodeListenOptions {
+/** Node's types lack two of them. */
+function nodeOptions(options: ListenOptions): NodeListenOptions & { readonly fd?: number; readonly reusePort?: boolean } {
+  if (isInherited(options)) return { fd: options.fd, backlog: BACKLOG }
   if (isUnix(options)) return { path: options.unixSocket, backlog: BACKLOG }
   const { address = DEFAULT_ADDRESS, port = 0, reusePort = false } = options
-  // Node's types are older than `reusePort`.
-  return { host: address, port, backlog: BACKLOG, ...(reusePort ? { reusePort } : {}) } as NodeListenOptions
+  return { host: address, port, backlog: BACKLOG, ...(reusePort ? { reusePort } : {}) }
 }

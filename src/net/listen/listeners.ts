@@ -5,11 +5,13 @@ import { createServer, type Server } from 'node:net'
 import type { Endpoint } from '../../http/session.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
-import { Connections } from '../connections/connections.ts'
+import { Connections, drainSoon } from '../connections/connections.ts'
 import { Http1Connection } from '../http1/connection.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
-import { isUnix, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
+import { Entrance } from './entrance.ts'
+import type { ListenOptions, ServerTlsOptions } from './listen-options.ts'
 import { Listener } from './listener.ts'
+import { ProxyStage } from './proxy-stage.ts'
 import type { TlsAcceptor } from './tls-acceptor.ts'
 
 /** What all accepted sockets are given. */
@@ -46,8 +48,10 @@ export class Listeners {
   async #openAll(): Promise<void> {
     try {
       for (const options of this.#all) {
-        const listener = new Listener(await this.#serverFor(options), options, (error) => this.#host.reportAccept(error))
+        const entrance = new Entrance(options, this.#host, this.connections)
+        const listener = new Listener(await this.#serverFor(options, entrance), options, (error) => this.#host.reportAccept(error))
         await listener.listen()
+        entrance.isUnixSocket = listener.endpoint.isUnixSocket
         this.#open.push(listener)
       }
     } catch (error) {
@@ -56,29 +60,54 @@ export class Listeners {
     }
   }
 
-  async #serverFor(options: ListenOptions): Promise<Server> {
+  async #serverFor(options: ListenOptions, entrance: Entrance): Promise<Server> {
     if (options.tls === undefined) {
       this.#acceptors.push(null)
-      return this.#plainServer(isUnix(options))
+      return this.#plainServer(entrance)
     }
     // Loaded when it is needed: half of the programs that listen leave TLS to a proxy, and it would cost them a third of the start.
     const { TlsAcceptor } = await import('./tls-acceptor.ts')
-    const acceptor = await TlsAcceptor.make(options.tls, options.http2 === true, SOCKET_OPTIONS, this.#host, this.connections)
+    const acceptor = await TlsAcceptor.make(options.tls, options.http2 === true, SOCKET_OPTIONS, entrance)
     this.#acceptors.push(acceptor)
     return acceptor.server
   }
 
-  #plainServer(isUnixSocket: boolean): Server {
+  #plainServer(entrance: Entrance): Server {
     const { connections } = this
     return createServer({ ...SOCKET_OPTIONS, pauseOnConnect: true }, (socket) => {
-      if (!connections.admit(socket)) {
-        socket.destroy()
-        return
+      if (!entrance.admit(socket)) return
+      const transport = new SocketTransport(socket, entrance.isUnixSocket ? 'unix' : 'tcp', this.#sharesBuffer, connections.release)
+      if (entrance.requiresHeader) this.#readHeader(entrance, transport)
+      else {
+        const connection = new Http1Connection(this.#host, transport, entrance.peerOf(transport, null))
+        connections.add(connection)
+        transport.start(connection)
       }
-      const transport = new SocketTransport(socket, isUnixSocket ? 'unix' : 'tcp', this.#sharesBuffer, connections.release)
-      const connection = new Http1Connection(this.#host, transport)
-      connections.add(connection)
-      transport.start(connection)
+    })
+  }
+
+  #readHeader(entrance: Entrance, transport: SocketTransport): void {
+    const { connections } = this
+    const stage = new ProxyStage(this.#host, {
+      onHeader: (header, rest) => {
+        const connection = new Http1Connection(this.#host, transport, entrance.peerOf(transport, header))
+        connections.add(connection)
+        transport.handOver(connection)
+        // It may have crossed the stop.
+        if (this.#host.isStopping) drainSoon(connection)
+        if (rest.length > 0) connection.onBytes(rest, rest.length, true)
+      },
+      onRefused: (error) => {
+        entrance.refuse(error, transport.remoteAddress)
+        transport.destroy()
+      },
+    })
+    connections.add(stage)
+    transport.start({
+      onBytes: (bytes, length) => stage.push(bytes.subarray(0, length)),
+      onEnd: () => stage.end(),
+      onDrain() {},
+      onClose: () => stage.end(),
     })
   }
 
@@ -106,7 +135,6 @@ export class Listeners {
 
   async #close(graceMs: number): Promise<number> {
     const closed = Promise.all(this.#open.map((listener) => listener.close()))
-    for (const acceptor of this.#acceptors) acceptor?.endHandshakes()
     const aborted = await this.connections.drain(graceMs)
     await closed
     return aborted

@@ -4,19 +4,28 @@
 // Loaded only when a server is asked to speak TLS; the file of HTTP/2 only when it is asked to speak that.
 
 import { constants } from 'node:crypto'
-import type { Socket } from 'node:net'
-import { createSecureContext, createServer, type SecureContext, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls'
+import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import {
+  createSecureContext,
+  createServer,
+  type SecureContext,
+  type SecureContextOptions,
+  type TLSSocket,
+  type Server as TlsServer,
+} from 'node:tls'
 
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
-import type { ConnectionHost } from '../connections/connection-host.ts'
-import type { Connections } from '../connections/connections.ts'
-import type { Peer } from '../connections/peer.ts'
+import type { ProxyHeader } from '../../formats/proxy-protocol.ts'
+import { drainSoon, type OpenConnection } from '../connections/connections.ts'
+import { clientAddressOf, type Peer } from '../connections/peer.ts'
 import { Http1Connection } from '../http1/connection.ts'
 import type { Http2Connection } from '../http2/connection.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
 import { readClientCertificate } from './client-certificate.ts'
+import type { Entrance } from './entrance.ts'
 import { checkTlsOptions, type ServerTlsOptions } from './listen-options.ts'
+import { ProxyStage } from './proxy-stage.ts'
 
 type SniCallback = NonNullable<ServerTlsOptions['SNICallback']>
 
@@ -28,99 +37,132 @@ const SPEAK_TLS =
   'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 32\r\nConnection: close\r\n\r\nThis port speaks HTTPS, not HTTP'
 
 export class TlsAcceptor {
+  /** What listens: the server of Node's TLS, or one that reads PROXY headers in front of it. */
   readonly server: Server
+  readonly #tlsServer: TlsServer
   readonly #tls: ServerTlsOptions
-  readonly #host: ConnectionHost
-  readonly #connections: Connections
+  readonly #entrance: Entrance
   readonly #http2: typeof Http2Connection | null
-  /** Sockets whose handshake is under way. */
-  readonly #handshakes = new Set<Socket>()
+  /** By their sockets. */
+  readonly #handshakes = new WeakMap<Socket, Handshake>()
   /** Finds the certificate for a server name. Replaced by a reload. */
   #sni: SniCallback
-  /** The server stops, and ends the handshakes that are under way. */
-  #isEnding = false
   /** Whether requests must be for the server name of their handshake. Replaced by a reload. */
   #bindsHosts: boolean
 
-  static async make(
-    tls: ServerTlsOptions,
-    http2: boolean,
-    socketOptions: object,
-    host: ConnectionHost,
-    connections: Connections,
-  ): Promise<TlsAcceptor> {
+  static async make(tls: ServerTlsOptions, http2: boolean, socketOptions: object, entrance: Entrance): Promise<TlsAcceptor> {
     const connectionClass = http2 ? (await import('../http2/connection.ts')).Http2Connection : null
-    return new TlsAcceptor(tls, connectionClass, socketOptions, host, connections)
+    return new TlsAcceptor(tls, connectionClass, socketOptions, entrance)
   }
 
-  private constructor(
-    tls: ServerTlsOptions,
-    http2: typeof Http2Connection | null,
-    socketOptions: object,
-    host: ConnectionHost,
-    connections: Connections,
-  ) {
+  private constructor(tls: ServerTlsOptions, http2: typeof Http2Connection | null, socketOptions: object, entrance: Entrance) {
     this.#tls = tls
     this.#http2 = http2
-    this.#host = host
-    this.#connections = connections
+    this.#entrance = entrance
     this.#sni = sniOf(tls)
     this.#bindsHosts = bindsHosts(tls)
     const { sni: _, ...options } = tls
-    this.server = createServer({
+    this.#tlsServer = createServer({
       minVersion: LEAST_VERSION,
-      handshakeTimeout: host.timeouts.headersTimeout ?? NODE_HANDSHAKE_TIMEOUT_MS,
+      handshakeTimeout: entrance.host.timeouts.headersTimeout ?? NODE_HANDSHAKE_TIMEOUT_MS,
       ...options,
       ...socketOptions,
       secureOptions: secureOptionsOf(tls),
       ALPNProtocols: http2 === null ? ['http/1.1'] : ['h2', 'http/1.1'],
       SNICallback: (name, done) => this.#sni(name, done),
     })
-    this.server.on('connection', (socket: Socket) => this.#accept(socket))
-    this.server.on('secureConnection', (socket) => this.#open(socket))
-    this.server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => this.#endHandshake(error, socket))
+    this.#tlsServer.on('secureConnection', (socket) => this.#open(socket))
+    this.#tlsServer.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => this.#endHandshake(error, socket))
+    if (entrance.requiresHeader) {
+      this.server = createTcpServer({ ...socketOptions, pauseOnConnect: true }, (socket) => {
+        if (this.#admit(socket)) this.#readHeader(socket)
+      })
+    } else {
+      this.server = this.#tlsServer
+      this.server.on('connection', (socket: Socket) => {
+        if (this.#admit(socket)) this.#beginHandshake(socket, null)
+      })
+    }
   }
 
-  #accept(raw: Socket): void {
-    if (!this.#connections.admit(raw)) {
-      raw.destroy()
-      return
-    }
-    this.#handshakes.add(raw)
-    raw.once('close', () => {
-      this.#handshakes.delete(raw)
-      this.#connections.release()
+  #admit(raw: Socket): boolean {
+    const { connections } = this.#entrance
+    if (!this.#entrance.admit(raw)) return false
+    raw.once('close', connections.release)
+    return true
+  }
+
+  /** Reads up to the end of the header, and gives the socket to Node's TLS with what has come after that. */
+  #readHeader(raw: Socket): void {
+    const { host, connections } = this.#entrance
+    const stage = new ProxyStage(host, {
+      onHeader: (header, rest) => {
+        raw.pause()
+        raw.off('data', onData).off('end', onEnd).off('close', onEnd)
+        if (rest.length > 0) raw.unshift(rest)
+        this.#beginHandshake(raw, header)
+        this.#tlsServer.emit('connection', raw)
+      },
+      onRefused: (error) => {
+        this.#entrance.refuse(error, raw.remoteAddress)
+        raw.destroy()
+      },
     })
+    const onData = (bytes: Buffer): void => stage.push(bytes)
+    const onEnd = (): void => stage.end()
+    raw.on('data', onData).on('end', onEnd).on('close', onEnd)
+    raw.on('error', () => {}) // `close` follows
+    connections.add(stage)
+    raw.resume()
+  }
+
+  #beginHandshake(raw: Socket, proxyHeader: ProxyHeader | null): void {
+    const { host, connections } = this.#entrance
+    const handshake = new Handshake(raw, proxyHeader)
+    this.#handshakes.set(raw, handshake)
+    connections.add(handshake)
+    raw.once('close', () => host.forget(handshake))
   }
 
   #open(socket: TLSSocket): void {
-    this.#handshakes.delete(rawOf(socket))
-    const peer: Peer = {
-      clientCertificate: this.#tls.requestCert === true ? readClientCertificate(socket) : null,
-      boundHost: this.#bindsHosts ? serverNameOf(socket) : null,
-      isTrustedProxy: false,
-    }
-    if (this.#http2 !== null && socket.alpnProtocol === 'h2') {
-      this.#connections.add(new this.#http2(this.#host, socket, peer))
+    const { host, connections, requiresHeader } = this.#entrance
+    const handshake = this.#handshakes.get(rawOf(socket))
+    if (handshake === undefined && requiresHeader) {
+      socket.destroy() // nobody knows whose it is
       return
     }
+    const peer: Peer = {
+      ...this.#entrance.peerOf(socket, handshake?.proxyHeader ?? null),
+      clientCertificate: this.#tls.requestCert === true ? readClientCertificate(socket) : null,
+      boundHost: this.#bindsHosts ? serverNameOf(socket) : null,
+    }
+    const connection = this.#connect(socket, peer)
+    connections.add(connection)
+    // It may have crossed the stop.
+    if (host.isStopping) drainSoon(connection)
+    this.#handshakes.delete(rawOf(socket))
+    if (handshake !== undefined) host.forget(handshake)
+  }
+
+  #connect(socket: TLSSocket, peer: Peer): OpenConnection {
+    const { host } = this.#entrance
+    if (this.#http2 !== null && socket.alpnProtocol === 'h2') return new this.#http2(host, socket, peer)
     const transport = new SocketTransport(socket, 'tls', false)
-    const connection = new Http1Connection(this.#host, transport, peer)
-    this.#connections.add(connection)
+    const connection = new Http1Connection(host, transport, peer)
     transport.start(connection)
+    return connection
   }
 
   /** Node tells of a handshake that failed or took too long, and leaves the socket open. */
   #endHandshake(error: NodeJS.ErrnoException, socket: TLSSocket): void {
     const raw = rawOf(socket)
-    this.#host.observers.refused('tls', this.#isEnding ? new WeirError('WEIR_SERVER_STOPPED') : error, raw)
+    const handshake = this.#handshakes.get(raw)
+    const proxyHeader = handshake?.proxyHeader ?? null
+    const why = handshake?.wasAborted === true ? new WeirError('WEIR_SERVER_STOPPED') : error
+    const remoteAddress = clientAddressOf({ proxyHeader }, raw.remoteAddress ?? '')
+    this.#entrance.host.observers.refused('tls', why, { remoteAddress })
     if (error.code === 'ERR_SSL_HTTP_REQUEST' && raw !== socket) raw.write(SPEAK_TLS, () => socket.destroy())
     else socket.destroy()
-  }
-
-  endHandshakes(): void {
-    this.#isEnding = true
-    for (const raw of this.#handshakes) raw.destroy()
   }
 
   /**
@@ -139,13 +181,41 @@ export class TlsAcceptor {
     const options = contextOptions({ ...tls, requestCert })
     createSecureContext(options)
     const sni = sniOf(tls)
-    const ticketKeys = tls.ticketKeys ?? this.server.getTicketKeys()
+    const ticketKeys = tls.ticketKeys ?? this.#tlsServer.getTicketKeys()
     return () => {
-      this.server.setSecureContext(options)
-      this.server.setTicketKeys(ticketKeys)
+      this.#tlsServer.setSecureContext(options)
+      this.#tlsServer.setTicketKeys(ticketKeys)
       this.#sni = sni
       this.#bindsHosts = bindsHosts({ ...tls, requestCert })
     }
+  }
+}
+
+/** A connection between its first byte and the end of its handshake. */
+class Handshake implements OpenConnection {
+  readonly isBusy = false
+  /** By the server, because it stops. */
+  wasAborted = false
+  readonly proxyHeader: ProxyHeader | null
+  readonly #raw: Socket
+
+  constructor(raw: Socket, proxyHeader: ProxyHeader | null) {
+    this.#raw = raw
+    this.proxyHeader = proxyHeader
+  }
+
+  get isGone(): boolean {
+    return this.#raw.destroyed
+  }
+
+  /** One that has begun is let come to its end: a request is sure to follow. */
+  drain(): void {
+    if (this.#raw.bytesRead === 0) this.abort()
+  }
+
+  abort(): void {
+    this.wasAborted = true
+    this.#raw.destroy()
   }
 }
 

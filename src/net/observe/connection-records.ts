@@ -25,7 +25,10 @@ export interface OtherProtocol {
 export class ConnectionRecords implements Unsent {
   readonly #observers: Observers
   readonly #sending: Sending
-  readonly #unsent: Recording[] = []
+  /** The oldest response that may not have been sent yet. */
+  #unsent: Recording | null = null
+  /** Those after it, where requests are pipelined. */
+  #later: Recording[] = []
   /** Some were looked at, and had not been sent. */
   #hasWaited = false
   #upgrade: Recording | null = null
@@ -38,23 +41,32 @@ export class ConnectionRecords implements Unsent {
 
   /** All of a response has been handed over. Call `settle` after that, and whenever some of it may have been sent. */
   handOver(recording: Recording): void {
-    this.#unsent.push(recording)
+    if (this.#unsent === null) this.#unsent = recording
+    else this.#later.push(recording)
   }
 
-  settle(): void {
-    const unsent = this.#unsent
-    if (unsent.length === 0) return
-    if (this.#sending.hasSentAll) {
-      for (const recording of unsent) {
-        if (this.#hasWaited) recording.markEnd()
-        this.#observers.end(recording)
-      }
-      unsent.length = 0
-      this.#hasWaited = false
-    } else {
+  settle(now?: number): void {
+    if (this.#unsent === null) return
+    if (this.#sending.writesSoon) {
       this.#hasWaited = true
-      if (this.#sending.writesSoon) this.#observers.lookLater(this)
+      this.#observers.lookLater(this)
+    } else if (!this.#sending.hasSentAll) this.#hasWaited = true
+    else {
+      const hasWaited = this.#hasWaited
+      this.#hasWaited = false
+      const first = this.#unsent
+      const later = this.#later
+      this.#unsent = null
+      this.#end(first, hasWaited, now)
+      if (later.length === 0) return
+      this.#later = []
+      for (const recording of later) this.#end(recording, hasWaited, now)
     }
+  }
+
+  #end(recording: Recording, hasWaited: boolean, now: number | undefined): void {
+    if (hasWaited) recording.markEnd(now)
+    this.#observers.end(recording)
   }
 
   /**
@@ -82,11 +94,13 @@ export class ConnectionRecords implements Unsent {
 
   /** Nothing more is sent. @param error null: the client has left, or everything was in order */
   close(error: Error | null): void {
-    for (const recording of this.#unsent) {
+    const unsent = this.#unsent === null ? [] : [this.#unsent, ...this.#later]
+    this.#unsent = null
+    this.#later = []
+    for (const recording of unsent) {
       recording.breakOff(error ?? new WeirError('WEIR_CLIENT_GONE'))
       this.#observers.end(recording)
     }
-    this.#unsent.length = 0
     this.#endUpgrade(error)
   }
 

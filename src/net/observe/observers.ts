@@ -12,7 +12,7 @@ import type { ExchangeObserver, ExchangeStart, RecordKind } from '../../http/exc
 import type { Exchange } from '../../http/session.ts'
 import { Recording } from './recording.ts'
 
-/** How long the difference between the two clocks is trusted. Reading a clock costs as much as all the rest of a record. */
+/** How long the difference between the two clocks is trusted. */
 const CLOCKS_AGREE_MS = 1000
 /** The longest excerpt of a broken head. */
 export const FIRST_BYTES = 64
@@ -30,8 +30,8 @@ const ENDS: Readonly<Record<RecordKind, Channel>> = {
 
 /** Has responses that may not have been sent yet. */
 export interface Unsent {
-  /** Ends the recordings whose responses have been sent. */
-  settle(): void
+  /** Ends the recordings whose responses have been sent by `now`. */
+  settle(now: number): void
 }
 
 /** Where a connection comes from that was never accepted. */
@@ -79,7 +79,7 @@ export class Observers {
       label,
       head.method,
       head.protocol,
-      connection.clientAddress,
+      (exchange.forwardedClient ?? connection).clientAddress,
       connection.connectionId,
       exchange.requestId,
       session,
@@ -160,7 +160,8 @@ export class Observers {
     const unsent = this.#unsent
     if (unsent.length > 0) {
       this.#unsent = []
-      for (const connection of unsent) connection.settle()
+      const now = this.#now() // once for all: it costs more than the rest of a record
+      for (let i = 0; i < unsent.length; i++) unsent[i]!.settle(now)
     }
     this.flush()
   }
@@ -170,7 +171,7 @@ export class Observers {
     const ended = this.#ended
     if (ended.length === 0) return
     this.#ended = []
-    for (const recording of ended) this.#tellEnd(Object.freeze(recording))
+    for (let i = 0; i < ended.length; i++) this.#tellEnd(Object.freeze(ended[i]!))
   }
 
   #tellBegin(recording: Recording, to: Channel): void {
@@ -188,9 +189,12 @@ export class Observers {
   }
 
   #tellEnd(recording: Readonly<Recording>): void {
-    for (const observer of this.#all) {
+    const all = this.#all
+    for (let i = 0; i < all.length; i++) {
+      const observer = all[i]!
       try {
-        this.#watch(observer, observer.end(recording))
+        const result = observer.end(recording)
+        if (result !== undefined) this.#watch(observer, result)
       } catch (error) {
         this.#report(observer, error)
       }

@@ -81,9 +81,9 @@ export class Recording implements ExchangeRecord {
     this.durationMs = this.firstByteMs
   }
 
-  /** The response, or whatever else is recorded, ends now. */
-  markEnd(): void {
-    this.durationMs = this.#now() - this.#begunAt
+  /** The response, or whatever else is recorded, ends now. @param now by the clock of the durations, where it has been read */
+  markEnd(now: number = this.#now()): void {
+    this.durationMs = now - this.#begunAt
   }
 
   /** The response answers `error`. */

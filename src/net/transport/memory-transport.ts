@@ -11,9 +11,9 @@ import type { Flushable } from './write-batch.ts'
 const HIGH_WATER_BYTES = 16 * 1024
 
 export class MemoryTransport implements Transport {
-  readonly remoteAddress = ''
-  readonly remotePort = 0
-  readonly isSecure = false
+  readonly remoteAddress: string
+  readonly remotePort: number
+  readonly isSecure: boolean
   /** Its bytes are never borrowed. */
   keepsBytes = false
   #owner: TransportOwner | null = null
@@ -38,6 +38,12 @@ export class MemoryTransport implements Transport {
   onOutput: ((bytes: Buffer | null) => void) | null = null
   /** Called when the server has read everything that was sent, or never will. */
   onTaken: (() => void) | null = null
+
+  constructor(remoteAddress = '', remotePort = 0, isSecure = false) {
+    this.remoteAddress = remoteAddress
+    this.remotePort = remotePort
+    this.isSecure = isSecure
+  }
 
   /** Whether both sides have ended. */
   get isClosed(): boolean {

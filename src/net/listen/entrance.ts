@@ -1,0 +1,65 @@
+// What the connections through one listening socket have in common: who may come in, and what is known of them.
+
+import type { Socket } from 'node:net'
+
+import { ProtocolError, WeirError } from '../../base/errors.ts'
+import type { ProxyHeader } from '../../formats/proxy-protocol.ts'
+import type { ConnectionHost } from '../connections/connection-host.ts'
+import type { Connections } from '../connections/connections.ts'
+import { type Entry, type Peer, peerAt, STRANGER } from '../connections/peer.ts'
+import { isUnix, type ListenOptions } from './listen-options.ts'
+
+export class Entrance implements Entry {
+  readonly host: ConnectionHost
+  readonly connections: Connections
+  /** Whether every connection must begin with a PROXY header. */
+  readonly requiresHeader: boolean
+  /** Of an inherited socket this is known once it listens. */
+  isUnixSocket: boolean
+  readonly endpointName: string | null
+  readonly #stranger: Peer
+  #hasReported = false
+
+  constructor(options: ListenOptions, host: ConnectionHost, connections: Connections) {
+    this.host = host
+    this.connections = connections
+    this.requiresHeader = options.proxyProtocol === 'required'
+    this.isUnixSocket = isUnix(options)
+    this.endpointName = options.name ?? null
+    this.#stranger = options.name === undefined ? STRANGER : Object.freeze({ ...STRANGER, endpointName: options.name })
+  }
+
+  /** Lets a new socket in, and counts it until it is `release`d; one that may not come in is destroyed. */
+  admit(socket: Socket): boolean {
+    const isWelcome = !this.requiresHeader || this.#trusts(socket.remoteAddress ?? '')
+    if (!isWelcome) {
+      const error = new ProtocolError('WEIR_PROXY_PEER', `${socket.remoteAddress || 'a Unix socket'} is not in proxies.trust`)
+      this.refuse(error, socket.remoteAddress)
+    } else if (this.connections.admit(socket)) return true
+    socket.destroy()
+    return false
+  }
+
+  /**
+   * Tells observers about a peer that sends no PROXY header, or may not, and reports the first one to the program: anybody could go on forever.
+   * @param error null when the peer has sent nothing at all
+   * @param address of the peer
+   */
+  refuse(error: Error | null, address: string | undefined): void {
+    if (error === null) return
+    this.host.observers.refused('connection', error, { remoteAddress: address })
+    if (this.#hasReported || !(error instanceof WeirError) || error.fault !== 'peer') return
+    this.#hasReported = true
+    this.host.reportAccept(error)
+  }
+
+  /** What is known of the other end of a socket. @param proxyHeader null where none is required */
+  peerOf(socket: { readonly remoteAddress?: string | undefined }, proxyHeader: ProxyHeader | null): Peer {
+    const { proxies } = this.host
+    return proxies === null ? this.#stranger : peerAt(proxies.networks, this, socket.remoteAddress ?? '', proxyHeader)
+  }
+
+  #trusts(address: string): boolean {
+    return this.host.proxies?.networks.trustsPeer(address, this.isUnixSocket) === true
+  }
+}

@@ -1,0 +1,65 @@
+// Which places a server is to listen on, in whichever way that is said.
+
+import { WeirError } from '../../base/errors.ts'
+import { takeInherited } from './inherited.ts'
+import { checkListenOptions, endpointOf, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
+
+/** The places of a server: a list, one in the options of the server itself, or what the parent passes. */
+interface PlaceOptions {
+  readonly address?: string
+  readonly port?: number
+  readonly unixSocket?: string
+  readonly tls?: ServerTlsOptions
+  readonly http2?: boolean
+  readonly listen?: readonly ListenOptions[] | 'inherited'
+}
+
+const INHERITED = 'inherited'
+
+export class Places {
+  readonly #common: Pick<PlaceOptions, 'tls' | 'http2'>
+  /** Null until the sockets of the parent have been taken. */
+  #all: readonly ListenOptions[] | null
+
+  /** @param hasProxies whether there is anybody whose PROXY headers are believed @throws WEIR_OPTION_INVALID */
+  constructor(options: PlaceOptions, hasProxies: boolean) {
+    const { listen, address, port, unixSocket, tls, http2 } = options
+    const given = Object.entries({ address, port, unixSocket, tls, http2 }).filter(([, value]) => value !== undefined)
+    this.#common = Object.fromEntries(given)
+    const alien = listen === undefined ? undefined : given.find(([name]) => listen !== INHERITED || !(name === 'tls' || name === 'http2'))
+    if (alien !== undefined) throw invalid(`"${alien[0]}" belongs into an entry of "listen"`)
+    if (listen === INHERITED) {
+      checkListenOptions({ ...this.#common, fd: 3 })
+      this.#all = null
+      return
+    }
+    const places = listen ?? [this.#common]
+    if (!Array.isArray(places) || places.length === 0) throw invalid('"listen" is a list of places, or "inherited"')
+    for (const place of places as readonly ListenOptions[]) {
+      checkListenOptions(place)
+      if (place.proxyProtocol !== undefined && !hasProxies) throw invalid('"proxyProtocol" needs "proxies.trust": nobody could connect')
+    }
+    this.#all = places
+  }
+
+  /** Where the first one is asked to be: of a socket that the parent passes nothing is known. */
+  get first(): { readonly address: string; readonly port: number } {
+    const first = this.#all?.[0]
+    return first === undefined ? { address: '', port: 0 } : endpointOf(first)
+  }
+
+  /** The names of endpoints; null while they are not known. */
+  get names(): ReadonlySet<string> | null {
+    return this.#all === null ? null : new Set(this.#all.flatMap(({ name }) => name ?? []))
+  }
+
+  /** All of them. Takes the sockets that the parent has passed. @throws WEIR_OPTION_INVALID when it has passed none */
+  take(): readonly ListenOptions[] {
+    this.#all ??= takeInherited().map((socket) => ({ ...this.#common, ...socket }))
+    return this.#all
+  }
+}
+
+function invalid(detail: string): WeirError {
+  return new WeirError('WEIR_OPTION_INVALID', detail)
+}

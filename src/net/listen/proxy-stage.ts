@@ -1,0 +1,88 @@
+// The beginning of a connection at an endpoint that requires PROXY headers: from the first byte to the end of the header. What follows is for
+// whoever speaks TLS or HTTP there.
+
+import type { Buffer } from 'node:buffer'
+import { isIP } from 'node:net'
+
+import { ProtocolError } from '../../base/errors.ts'
+import { type ProxyHeader, ProxyHeaderReader } from '../../formats/proxy-protocol.ts'
+import type { ConnectionHost } from '../connections/connection-host.ts'
+import type { OpenConnection } from '../connections/connections.ts'
+import * as phase from '../time/deadlines.ts'
+import { Deadlines } from '../time/deadlines.ts'
+import type { Timed } from '../time/ticker.ts'
+
+/** Whom the stage tells how it ended: exactly one of them, once. */
+export interface ProxyStageOwner {
+  /** @param rest what came after the header; it may be in memory that is used again as soon as this returns */
+  onHeader(header: ProxyHeader, rest: Buffer): void
+  /** There is no header, and no reason to answer. @param error null when nothing at all has come */
+  onRefused(error: Error | null): void
+}
+
+export class ProxyStage implements OpenConnection, Timed {
+  readonly isBusy = false
+  readonly isIdle = false
+  readonly #host: ConnectionHost
+  readonly #owner: ProxyStageOwner
+  readonly #reader = new ProxyHeaderReader(isIP)
+  readonly #deadlines: Deadlines
+  #isOver = false
+
+  constructor(host: ConnectionHost, owner: ProxyStageOwner) {
+    this.#host = host
+    this.#owner = owner
+    this.#deadlines = new Deadlines(host.timeouts, host.ticker)
+    this.#deadlines.enter(phase.HEAD)
+    host.ticker.add(this)
+  }
+
+  get isGone(): boolean {
+    return this.#isOver
+  }
+
+  push(bytes: Buffer): void {
+    if (this.#isOver) return
+    let header: ProxyHeader | null
+    try {
+      header = this.#reader.push(bytes)
+    } catch (error) {
+      this.#refuse(error as Error)
+      return
+    }
+    if (header === null) return
+    this.#end()
+    this.#owner.onHeader(header, bytes.subarray(this.#reader.used))
+    this.#host.forget(this)
+  }
+
+  /** The peer has ended its side, or is gone. A check whether the port is open ends so. */
+  end(): void {
+    this.#refuse(this.#reader.hasBegun ? new ProtocolError('WEIR_PROXY_HEADER', 'it is not whole') : null)
+  }
+
+  tick(elapsedMs: number): void {
+    const late = this.#deadlines.checkPhase(elapsedMs)
+    if (late !== null) this.#refuse(late)
+  }
+
+  drain(): void {
+    this.#refuse(null)
+  }
+
+  abort(): void {
+    this.#refuse(null)
+  }
+
+  #refuse(error: Error | null): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#owner.onRefused(error)
+    this.#host.forget(this)
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#host.ticker.delete(this)
+  }
+}

@@ -1,0 +1,58 @@
+// How a server runs and stops: the options of `run` and `stop`, and what may not be asked for.
+
+import { shown } from '../../base/kind-of.ts'
+import { checkNames, invalid, listOf, namesOf } from '../../base/options.ts'
+
+export interface StopOptions {
+  /** How long requests in flight may take to finish, in milliseconds. Default 10 s. */
+  readonly graceMs?: number
+  /**
+   * For how long `isReady` is false and connections are still accepted before the stop begins, in milliseconds: a load balancer that asks for it
+   * has that long to notice. Default 0.
+   */
+  readonly readyDelayMs?: number
+}
+
+export interface RunOptions extends StopOptions {
+  /** Signals at which to stop gracefully; a second one stops at once. Without them no signal is touched. */
+  readonly signals?: readonly NodeJS.Signals[]
+}
+
+export interface StopReport {
+  /** How many connections still had a request in flight at the deadline, and were aborted. */
+  readonly aborted: number
+}
+
+const RUN_OPTION_NAMES = namesOf<RunOptions>()(['signals', 'graceMs', 'readyDelayMs'])
+const STOP_OPTION_NAMES = namesOf<StopOptions>()(['graceMs', 'readyDelayMs'])
+
+/** @throws WEIR_OPTION_INVALID */
+export function checkStopOptions(options: StopOptions): void {
+  checkNames('stop()', options, STOP_OPTION_NAMES)
+  checkTimes('stop()', options)
+}
+
+/** @throws WEIR_OPTION_INVALID */
+export function checkRunOptions(options: RunOptions): void {
+  checkNames('run()', options, RUN_OPTION_NAMES)
+  checkSignals(options.signals ?? [])
+  checkTimes('run()', options)
+}
+
+function checkTimes(owner: string, { graceMs, readyDelayMs }: StopOptions): void {
+  for (const [name, value] of Object.entries({ graceMs, readyDelayMs })) {
+    if (value !== undefined && !(typeof value === 'number' && value >= 0))
+      throw invalid(owner, `${name} is ${shown(value)}, not a number of milliseconds from 0 on`)
+  }
+}
+
+/** Names that the system does not have, or lets nobody listen to, would be found out only once the server has started. */
+function checkSignals(signals: readonly NodeJS.Signals[]): void {
+  if (listOf('run()', 'signals', signals).length === 0) return
+  const known = process.getBuiltinModule('node:os').constants.signals
+  for (const name of signals as readonly unknown[]) {
+    if (name === 'SIGKILL' || name === 'SIGSTOP') throw invalid('run()', `signals: nobody can listen to ${name}`)
+    if (typeof name !== 'string' || !Object.hasOwn(known, name))
+      throw invalid('run()', `signals: ${JSON.stringify(name)} is not a signal of this system`)
+  }
+}

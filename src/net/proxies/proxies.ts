@@ -1,0 +1,96 @@
+// Proxies in front of the server: which may speak for clients, in which fields, and for whom a request was forwarded.
+
+import { withoutDefaultPort } from '../../base/authority.ts'
+import { shown } from '../../base/kind-of.ts'
+import { checkNames, checkWord, invalid, listOf, namesOf } from '../../base/options.ts'
+import { lastEntry, readForwarded, readXForwardedFor } from '../../formats/forwarded.ts'
+import type { ForwardedClient, Forwarding } from '../../http/connection-info.ts'
+import type { Head } from '../../wire/head/head.ts'
+
+import { TrustedNetworks } from './trusted-networks.ts'
+
+/** Who may speak for a client. Without it nobody may, and no such field is read. */
+export interface ProxyOptions {
+  /**
+   * The networks of the proxies, at most 32: `'loopback'` (127.0.0.0/8, ::1), `'private'` (RFC 1918, fc00::/7), `'unix'` (whoever connects to a Unix
+   * socket of the server), addresses, and networks such as `10.1.0.0/16`. Fields of other peers are not read.
+   */
+  readonly trust: readonly string[]
+  /**
+   * Which fields the proxies set: `'x-forwarded'` (X-Forwarded-For, -Proto and -Host) or `'forwarded'` (RFC 7239). The others are not read.
+   * Default `'x-forwarded'`.
+   */
+  readonly header?: 'x-forwarded' | 'forwarded'
+  /**
+   * Hosts that a proxy may state as those that the client asked for, such as `shop.example.org`, `*.example.org` (one label or more in place of
+   * the asterisk) or `localhost:8080`: with the port where it is not that of the scheme. Default: none, and only Host counts.
+   */
+  readonly hosts?: readonly string[]
+}
+
+const OWNER = 'proxies'
+const NAMES = namesOf<ProxyOptions>()(['trust', 'header', 'hosts'])
+const HOST = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
+const ANY_BELOW = '*.'
+
+export class Proxies implements Forwarding {
+  readonly networks: TrustedNetworks
+  readonly #isForwarded: boolean
+  readonly #hosts: readonly string[]
+  readonly #judge = (address: string): 'trusted' | 'other' | 'none' => this.networks.judge(address)
+
+  /** @throws WEIR_OPTION_INVALID */
+  constructor(options: ProxyOptions) {
+    checkNames(OWNER, options, NAMES)
+    const { trust, header = 'x-forwarded', hosts = [] } = options
+    checkWord(OWNER, 'header', header, 'x-forwarded', 'forwarded')
+    this.networks = new TrustedNetworks(trust)
+    this.#isForwarded = header === 'forwarded'
+    this.#hosts = listOf<unknown>(OWNER, 'hosts', hosts).map((host) => {
+      if (typeof host !== 'string' || !HOST.test(host.toLowerCase().replace(/^\*\./, '')))
+        throw invalid(OWNER, `hosts has ${shown(host)}, not a host such as "example.org", "*.example.org" or "localhost:8080"`)
+      return host.toLowerCase()
+    })
+  }
+
+  clientOf(head: Head, proxy: Omit<ForwardedClient, 'host'>): ForwardedClient {
+    return this.#isForwarded ? this.#readForwarded(head, proxy) : this.#readXForwarded(head, proxy)
+  }
+
+  #readXForwarded(head: Head, { clientAddress, clientPort, isSecure }: Omit<ForwardedClient, 'host'>): ForwardedClient {
+    const list = head.get('x-forwarded-for')
+    const proto = head.get('x-forwarded-proto')
+    const host = this.#hosts.length === 0 ? null : head.get('x-forwarded-host')
+    const node = list === null ? null : readXForwardedFor(list, this.#judge)
+    // Of a request that it has forwarded the proxy has to say that it was secure.
+    const wasSecure = proto === null ? node === null && isSecure : isSecureScheme(lastEntry(proto).toLowerCase())
+    return {
+      clientAddress: node === null ? clientAddress : node.address,
+      clientPort: node === null ? clientPort : node.port,
+      isSecure: wasSecure,
+      host: host === null ? null : this.#allowed(lastEntry(host), wasSecure),
+    }
+  }
+
+  #readForwarded(head: Head, { clientAddress, clientPort, isSecure }: Omit<ForwardedClient, 'host'>): ForwardedClient {
+    const value = head.get('forwarded')
+    const element = value === null ? null : readForwarded(value, this.#judge)
+    if (element === null) return { clientAddress, clientPort, isSecure, host: null }
+    const wasSecure = isSecureScheme(element.proto ?? '')
+    const host = element.host === null ? null : this.#allowed(element.host, wasSecure)
+    return { clientAddress: element.address, clientPort: element.port, isSecure: wasSecure, host }
+  }
+
+  /** @returns null for a host that may not be stated */
+  #allowed(stated: string, isSecure: boolean): string | null {
+    const host = withoutDefaultPort(stated, isSecure)
+    return HOST.test(host) && this.#hosts.some((one) => (one.startsWith(ANY_BELOW) ? host.endsWith(one.slice(1)) : host === one))
+      ? host
+      : null
+  }
+}
+
+/** Some proxies say `wss` of a WebSocket. */
+function isSecureScheme(scheme: string): boolean {
+  return scheme === 'https' || scheme === 'wss'
+}

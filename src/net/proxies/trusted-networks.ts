@@ -1,0 +1,109 @@
+// Whom the server trusts: networks, and whether an address is in one of them.
+
+import { Buffer } from 'node:buffer'
+import { BlockList, isIP } from 'node:net'
+
+import { shown } from '../../base/kind-of.ts'
+import { invalid, listOf } from '../../base/options.ts'
+
+const OWNER = 'proxies'
+const MAX_ENTRIES = 32
+const NAMED: ReadonlyMap<string, readonly string[]> = new Map([
+  ['loopback', ['127.0.0.0/8', '::1/128']],
+  // RFC 1918, RFC 4193
+  ['private', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
+])
+const UNIX = 'unix'
+
+/** Proxies are few. What comes after so many is looked up every time. */
+const MAX_REMEMBERED = 256
+
+export class TrustedNetworks {
+  readonly #networks = new BlockList()
+  /** By the first byte of an address, whether some network has addresses that begin so. To ask the list takes a microsecond. */
+  readonly #firstBytes = { 4: new Uint8Array(256), 6: new Uint8Array(256) }
+  /** Addresses that are known to be trusted. */
+  readonly #remembered = new Set<string>()
+  /** Whether whoever connects to a Unix socket of the server is trusted. */
+  readonly trustsUnixSockets: boolean
+
+  /** @throws WEIR_OPTION_INVALID */
+  constructor(trust: readonly string[]) {
+    const given: unknown = trust
+    if (given === true || typeof given === 'number')
+      throw invalid(
+        OWNER,
+        `trust is ${String(given)}: a number of proxies, or all of them, would let every client say who it is. List their networks`,
+      )
+    const entries = listOf<unknown>(OWNER, 'trust', trust)
+    if (entries.length === 0) throw invalid(OWNER, 'trust is empty: list the networks of the proxies, or leave "proxies" out')
+    if (entries.length > MAX_ENTRIES) throw invalid(OWNER, `trust has ${entries.length} entries, and may have ${MAX_ENTRIES}`)
+    for (const entry of entries) {
+      if (typeof entry !== 'string') throw invalid(OWNER, `trust has ${shown(entry)}, not a network such as "10.0.0.0/8"`)
+      if (entry !== UNIX) for (const network of NAMED.get(entry) ?? [entry]) this.#add(network)
+    }
+    this.trustsUnixSockets = entries.includes(UNIX)
+  }
+
+  #add(network: string): void {
+    const [address, bits, ...more] = network.split('/')
+    const family = address!.includes('%') ? 0 : isIP(address!)
+    const most = family === 4 ? 32 : 128
+    const prefix = bits === undefined ? most : /^(?:0|[1-9]\d{0,2})$/.test(bits) ? Number(bits) : -1
+    if (family === 0 || more.length > 0 || prefix < 0 || prefix > most) {
+      throw invalid(OWNER, `trust has ${shown(network)}, not a network such as "10.0.0.0/8", an address, "loopback", "private" or "unix"`)
+    }
+    if (prefix === 0) throw invalid(OWNER, `trust has ${shown(network)}, which is everybody: every client could say who it is`)
+    if (hasHostBits(address!, family, prefix))
+      throw invalid(OWNER, `trust has ${shown(network)}, which has bits behind its prefix: is it one address or a network?`)
+    this.#networks.addSubnet(address!, prefix, family === 4 ? 'ipv4' : 'ipv6')
+    const first = firstByte(address!, family)
+    this.#firstBytes[family as 4 | 6].fill(1, first, first + (prefix >= 8 ? 1 : 2 ** (8 - prefix)))
+    this.#firstBytes[6][0] = 1 // IPv4 addresses as IPv6 has them begin with zeros
+  }
+
+  /** What an address is that somebody has written. */
+  judge(address: string): 'trusted' | 'other' | 'none' {
+    const family = isIP(address)
+    // A zone is a name for an interface of the machine that wrote it.
+    if (family === 0 || address.includes('%')) return 'none'
+    if (this.#firstBytes[family as 4 | 6][firstByte(address, family)] === 0) return 'other'
+    if (this.#remembered.has(address)) return 'trusted'
+    if (!this.#networks.check(address, family === 4 ? 'ipv4' : 'ipv6')) return 'other'
+    // Not a slice of the request's head, which would be kept as well.
+    if (this.#remembered.size < MAX_REMEMBERED) this.#remembered.add(Buffer.from(address, 'latin1').toString('latin1'))
+    return 'trusted'
+  }
+
+  /** Whether the other end of a socket is trusted. @param address as `remoteAddress` has it */
+  trustsPeer(address: string, isUnixSocket: boolean): boolean {
+    if (isUnixSocket) return this.trustsUnixSockets
+    const zone = address.indexOf('%')
+    return this.judge(zone === -1 ? address : address.slice(0, zone)) === 'trusted'
+  }
+}
+
+/** Of a valid address. */
+function firstByte(address: string, family: number): number {
+  if (family === 4) return Number.parseInt(address, 10)
+  const colon = address.indexOf(':')
+  return colon === 0 ? 0 : Number.parseInt(address.slice(0, colon), 16) >> 8
+}
+
+/** Whether a network's address is not its first one. */
+function hasHostBits(address: string, family: number, prefix: number): boolean {
+  const bits =
+    family === 4 ? address.split('.').map((part) => binary(Number(part), 8)) : groupsOf(address).map((group) => binary(group, 16))
+  return bits.join('').slice(prefix).includes('1')
+}
+
+/** The eight groups of an IPv6 address, which the URL parser brings into one form. */
+function groupsOf(address: string): number[] {
+  const halves = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::')
+  const [left = [], right = []] = halves.map((half) => (half === '' ? [] : half.split(':').map((group) => Number.parseInt(group, 16))))
+  return [...left, ...Array<number>(8 - left.length - right.length).fill(0), ...right]
+}
+
+function binary(value: number, digits: number): string {
+  return value.toString(2).padStart(digits, '0')
+}

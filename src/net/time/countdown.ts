@@ -1,0 +1,28 @@
+// A time that is waited for, and that may be made shorter meanwhile.
+
+/** The longest time that a timer of Node's takes; a longer one would end at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export class Countdown {
+  readonly over: Promise<void>
+  readonly #end: () => void
+  #timer: NodeJS.Timeout | undefined
+  /** By `performance.now()`. */
+  #endsAt = Number.POSITIVE_INFINITY
+
+  constructor(ms: number) {
+    let end!: () => void
+    this.over = new Promise((resolve) => (end = resolve))
+    this.#end = end
+    this.shorten(ms)
+  }
+
+  /** Ends in `ms` from now, unless it does so before. */
+  shorten(ms: number): void {
+    const endsAt = performance.now() + ms
+    if (endsAt >= this.#endsAt) return
+    this.#endsAt = endsAt
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(this.#end, Math.min(ms, LONGEST_TIMER_MS))
+  }
+}

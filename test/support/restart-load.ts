@@ -1,0 +1,100 @@
+// Clients that ask all the time while a server is restarted, and what they lost.
+
+import { connect, type Socket } from 'node:net'
+
+export interface LoadOptions {
+  readonly port: number
+  /** Whether a client asks again on its connection for as long as the server keeps it. */
+  readonly keepsAlive: boolean
+  readonly clients: number
+  /** Between two requests of a client, in milliseconds: at random up to so much. Default: none. */
+  readonly pauseMs?: number
+}
+
+export interface LoadReport {
+  readonly answered: number
+  /** Requests without a whole response, with what came in its place. */
+  readonly lost: readonly string[]
+  /**
+   * Requests that crossed the end of a connection that was idle until then: nothing came back, and the client asked again (RFC 9112 §9.3.1).
+   * Without a longer wait nothing can be done against that.
+   */
+  readonly retried: number
+  /** Processes that answered. */
+  readonly servers: number
+}
+
+const NOTHING = 'no response'
+const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
+const LAST_REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
+
+/** Asks until `isOver` says so. */
+export async function load(options: LoadOptions, isOver: (answered: number) => boolean): Promise<LoadReport> {
+  const lost: string[] = []
+  const servers = new Set<string>()
+  let answered = 0
+  let retried = 0
+  const ask = async (): Promise<void> => {
+    let socket: Socket | null = null
+    let isUsed = false
+    while (!isOver(answered)) {
+      if (options.pauseMs !== undefined) await new Promise((resolve) => setTimeout(resolve, Math.random() * options.pauseMs!))
+      // A connection that the server has closed meanwhile is no loss: the client knows, and makes a new one.
+      if (socket !== null && (socket.readableEnded || socket.destroyed)) socket = null
+      try {
+        isUsed = socket !== null
+        socket ??= await open(options.port)
+        const { text, closes } = await exchange(socket, options.keepsAlive ? REQUEST : LAST_REQUEST)
+        servers.add(text)
+        answered++
+        if (closes) socket = null
+      } catch (error) {
+        const { message } = error as Error
+        if (isUsed && message === NOTHING) retried++
+        else lost.push(message)
+        socket?.destroy()
+        socket = null
+      }
+    }
+    socket?.destroy()
+  }
+  await Promise.all(Array.from({ length: options.clients }, ask))
+  return { answered, lost, retried, servers: servers.size }
+}
+
+function open(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    socket.once('connect', () => {
+      socket.off('error', reject)
+      socket.on('error', () => {}) // `close` follows
+      socket.resume() // an end is noticed also where nothing is asked
+      resolve(socket)
+    })
+    socket.once('error', reject)
+  })
+}
+
+function exchange(socket: Socket, request: string): Promise<{ text: string; closes: boolean }> {
+  return new Promise((resolve, reject) => {
+    let received = ''
+    const settle = (error: Error | null): void => {
+      socket.off('data', onData).off('close', onEnd).off('end', onEnd)
+      if (error !== null) reject(error)
+    }
+    const onData = (bytes: Buffer): void => {
+      received += bytes.toString('latin1')
+      const headEnd = received.indexOf('\r\n\r\n')
+      const head = received.slice(0, headEnd)
+      const text = received.slice(headEnd + 4)
+      if (headEnd === -1 || text.length < Number(/^content-length: (\d+)$/im.exec(head)![1])) return
+      settle(null)
+      const closes = /^connection: close$/im.test(head)
+      if (closes) socket.end()
+      resolve({ text, closes })
+    }
+    const onEnd = (): void => settle(new Error(received === '' ? NOTHING : `a part of a response: ${received.slice(0, 60)}`))
+    socket.on('data', onData).on('close', onEnd).on('end', onEnd)
+    socket.write(request)
+  })
+}
