@@ -379,7 +379,7 @@ const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
         class A extends Controller {} as never,
         { kind: 'class', name: 'A', addInitializer() {} } as never,
       ),
-    /"id" of class A is not an option of a class: parameters belong to the routes of its methods$/,
+    /"id" of class A is not an option of a class: parameters and body belong to the routes of its methods$/,
   ],
 }
 

@@ -44,14 +44,14 @@ test('a path that looks like a method is one with a slash before it', async () =
 
 for (const [what, apply, message] of [
   [
-    'a declaration on a class',
-    () => decorate('/admin', { metadata: {} })(Controller, onClass),
-    /"\/admin"\) stands on class Admin with a declaration: a class takes a path alone/,
+    'parameters on a class',
+    () => decorate('/admin', { id: t.int })(Controller, onClass),
+    /"id" of class Admin is not an option of a class: parameters and body belong to the routes of its methods$/,
   ],
   [
     'a method on a class',
     () => (Route('GET', '/admin') as unknown as ReturnType<Decorate>)(Controller, onClass),
-    /"GET"\) with a method stands on class Admin: a class takes a path alone/,
+    /"GET"\) with a method stands on class Admin: a class takes a path, the prefix of its routes, and options$/,
   ],
   ['a static method', () => decorate('/x')(() => {}, { ...onMethod, static: true }), /stands on static method list/],
   ['a private method', () => decorate('/x')(() => {}, { ...onMethod, private: true, name: '#list' }), /stands on private method #list/],

@@ -53,7 +53,7 @@ export function isOption(name: string, owner: Owner): boolean {
 }
 
 function whyNot(name: string, owner: Owner): string {
-  if (owner === 'class') return 'is not an option of a class: parameters belong to the routes of its methods'
+  if (owner === 'class') return 'is not an option of a class: parameters and body belong to the routes of its methods'
   if (owner === 'group' && isOption(name, 'route')) return 'is not an option of a group: it belongs to each route'
   return `is neither a schema nor an option of a ${owner}`
 }
