@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { test } from 'node:test'
+import { pino } from 'pino'
 
 import { type ExchangeObserver, type ExchangeRecord, type ExchangeStart, HttpError, HttpServer, WeirError } from '../../src/index.ts'
 import { escapedBytes } from '../../src/net/observe/observers.ts'
@@ -230,4 +231,17 @@ test('behind a proxy, the address is that of the client', async () => {
   const observed = new Observed().on(server)
   await server.inject({ url: '/', peer: { address: '10.0.0.1' }, headers: { 'X-Forwarded-For': '192.0.2.7' } })
   assert.equal((await observed.record(1)).clientAddress, '192.0.2.7')
+})
+
+test('pino takes a record as it is', async () => {
+  const lines: Record<string, unknown>[] = []
+  const log = pino({}, { write: (text) => void lines.push(JSON.parse(text) as Record<string, unknown>) })
+  const server = new HttpServer({ logger: null })
+  server.observe({ end: (record) => log.info(record, 'request') })
+  await server.inject('/nowhere')
+  const { msg, kind, status, code, session } = lines[0]!
+  assert.deepEqual(
+    { msg, kind, status, code, session },
+    { msg: 'request', kind: 'request', status: 404, code: 'WEIR_ROUTE_NOT_FOUND', session: undefined },
+  )
 })
