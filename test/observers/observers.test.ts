@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { test } from 'node:test'
+import { pino } from 'pino'
 
-import { type ExchangeObserver, type ExchangeRecord, type ExchangeStart, HttpServer, WeirError } from '../../src/index.ts'
+import { type ExchangeObserver, type ExchangeRecord, type ExchangeStart, HttpError, HttpServer, WeirError } from '../../src/index.ts'
 import { escapedBytes } from '../../src/net/observe/observers.ts'
 import { Observed } from '../support/observed.ts'
 import { eventually } from '../support/serving.ts'
@@ -210,4 +211,37 @@ test('requests by fetch: whole, streamed, refused, aborted, and a head that is n
     ],
   )
   assert.deepEqual([observed.ended[0]?.bytesOut, observed.ended[1]?.bytesOut, observed.begun.length], [4, 8, 5])
+})
+
+test('a gate that refuses: the begin comes before it, and the body is not read', async () => {
+  const server = new HttpServer({ logger: null })
+  const observed = new Observed().on(server)
+  server.gate(() => {
+    assert.equal(observed.begun.length, 1)
+    throw new HttpError(401, 'who are you?')
+  })
+  server.mapPost('/', () => 'never')
+  assert.equal((await server.inject({ method: 'POST', url: '/', body: 'secret' })).status, 401)
+  const { route, status, outcome, code } = await observed.record(1)
+  assert.deepEqual([route, status, outcome, code], ['POST /', 401, 'refused', 'HTTP_401'])
+})
+
+test('behind a proxy, the address is that of the client', async () => {
+  const server = new HttpServer({ logger: null, proxies: { trust: ['10.0.0.0/8'] } })
+  const observed = new Observed().on(server)
+  await server.inject({ url: '/', peer: { address: '10.0.0.1' }, headers: { 'X-Forwarded-For': '192.0.2.7' } })
+  assert.equal((await observed.record(1)).clientAddress, '192.0.2.7')
+})
+
+test('pino takes a record as it is', async () => {
+  const lines: Record<string, unknown>[] = []
+  const log = pino({}, { write: (text) => void lines.push(JSON.parse(text) as Record<string, unknown>) })
+  const server = new HttpServer({ logger: null })
+  server.observe({ end: (record) => log.info(record, 'request') })
+  await server.inject('/nowhere')
+  const { msg, kind, status, code, session } = lines[0]!
+  assert.deepEqual(
+    { msg, kind, status, code, session },
+    { msg: 'request', kind: 'request', status: 404, code: 'WEIR_ROUTE_NOT_FOUND', session: undefined },
+  )
 })
