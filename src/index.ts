@@ -100,23 +100,23 @@ export { type HrefQuery, type HrefValue, type HrefValues, href } from './routing
 export type { ParamsOf } from './routing/template.ts'
 export type { EmailSchema, UrlSchema } from './schema/addresses.ts'
 export type { CheckedTextSchema } from './schema/checked-text.ts'
-export type { BoolSchema, EnumSchema, Literal } from './schema/choices.ts'
+export type { BoolSchema, EnumSchema, Literal as SchemaLiteral } from './schema/choices.ts'
 export type { ArraySchema, ObjectInputOf, ObjectOf, ObjectSchema, Shape as ObjectShape } from './schema/composite.ts'
 export type { DateSchema, LocalDateTimeSchema } from './schema/dates.ts'
 export type { JsonSchema } from './schema/json-keywords.ts'
 export {
-  type Converters,
+  type Converters as JsonSchemaConverters,
   type JsonSchemaTarget,
   JsonSchemaWriter,
   type JsonSchemaWriterOptions,
-  type Side,
-  type Writable,
+  type Side as JsonSchemaSide,
+  type Writable as JsonSchemaWritable,
 } from './schema/json-schema.ts'
 export type { LazySchema } from './schema/lazy.ts'
 export type { Mismatch, PathPart } from './schema/mismatch.ts'
 export type { BigIntSchema, NumberSchema } from './schema/numbers.ts'
-export type { Keyed, RecordSchema } from './schema/records.ts'
-export { type FormTexts, type Presence, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema/schema.ts'
+export type { Keyed as KeyedRecord, RecordSchema } from './schema/records.ts'
+export { type FormTexts, type Presence, type ReadContext, type Reads as SchemaReads, Schema, type SchemaPlace } from './schema/schema.ts'
 export type {
   AnySchema,
   InputOf,
@@ -129,7 +129,7 @@ export type {
   StandardResult,
   StandardSchema,
 } from './schema/standard.ts'
-export { type Named, t } from './schema/t.ts'
+export { type Named as NamedSchema, t } from './schema/t.ts'
 export type { TextSchema, UuidSchema } from './schema/text.ts'
 export type { UnionSchema } from './schema/unions.ts'
 export { HttpServer } from './server.ts'

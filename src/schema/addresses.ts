@@ -1,14 +1,14 @@
-// Addresses of people and of pages: email and URL. Both stay text, as they were sent.
+// Email addresses and URLs. Both stay text, as they were sent.
 
 import { CheckedTextSchema } from './checked-text.ts'
 import type { JsonSchema } from './json-keywords.ts'
 import type { Presence } from './schema.ts'
 
 /**
- * An email address in the grammar of HTML (https://html.spec.whatwg.org/#valid-e-mail-address), which is that of `<input type=email>`: a local
- * part of letters, digits and ``.!#$%&'*+/=?^_`{|}~-``, an `@`, and labels of up to 63 letters, digits and inner hyphens with dots between them.
- * No quoted local parts, no comments, no addresses in brackets, nothing but ASCII; a domain without a dot is one. At most 254 characters:
- * SMTP delivers no longer ones (RFC 5321 §4.5.3.1.3, with the angle brackets).
+ * An email address in the grammar of HTML (https://html.spec.whatwg.org/#valid-e-mail-address), which `<input type=email>` uses: a local part of
+ * letters, digits and ``.!#$%&'*+/=?^_`{|}~-``, an `@`, and labels of up to 63 letters, digits and inner hyphens, separated by dots. Quoted local
+ * parts, comments, addresses in brackets and characters outside ASCII are refused; a domain without a dot is accepted. At most 254 characters,
+ * because SMTP does not deliver longer ones (RFC 5321 §4.5.3.1.3 counts the angle brackets).
  */
 export class EmailSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
   override describe(): string {
@@ -33,9 +33,9 @@ const LABEL = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?'
 const EMAIL = new RegExp(`^[a-zA-Z0-9.!#$%&'*+/=?^_\`{|}~-]+@${LABEL}(?:\\.${LABEL})*$`)
 
 /**
- * An absolute URL of `http:` or `https:` that the URL parser of browsers and Node takes without having to repair it: no blanks, control
- * characters or backslashes, two slashes after the scheme. No user and password, which make an address look like another one (RFC 9110
- * §4.2.4 has them refused). At most 8,000 characters, which RFC 9110 §4.1 asks of every server.
+ * An absolute `http:` or `https:` URL that the WHATWG URL parser accepts without repairs: no blanks, control characters or backslashes, and two
+ * slashes after the scheme. A user name or password is refused, because it can make a URL look like another one (RFC 9110 §4.2.4). At most
+ * 8,000 characters, the length that RFC 9110 §4.1 recommends every server to support.
  */
 export class UrlSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
   override describe(): string {
@@ -58,5 +58,5 @@ export class UrlSchema<T = string, Input = string> extends CheckedTextSchema<T, 
 const MAX_URL_CHARACTERS = 8_000
 /** The scheme and an authority without `@`. */
 const URL_START = /^https?:\/\/[^/?#@]+(?:[/?#]|$)/i
-/** What the parser would drop, or read as something else. */
+/** What the parser would drop or replace. */
 const REPAIRED = /[\x00-\x20\x7f\\\p{Cs}]/u

@@ -1,4 +1,4 @@
-// Values out of a short list: true and false, enumerations and literals.
+// Values from a short list: true and false, enumerations and literals.
 
 import { WeirError } from '../base/errors.ts'
 import { shown } from '../base/kind-of.ts'
@@ -31,10 +31,10 @@ export class BoolSchema<T = boolean, Input = boolean> extends Schema<T, Input> {
   }
 }
 
-/** What a literal may be. */
+/** The types of value that a literal can be. */
 export type Literal = string | number | boolean
 
-/** One of a few texts, numbers or truth values, exactly as declared. */
+/** One of a few texts, numbers or booleans, exactly as declared. */
 export class EnumSchema<T, Input = T> extends Schema<T, Input> {
   /** @internal */
   readonly members: ReadonlySet<Literal>
@@ -80,13 +80,13 @@ export function enumOf<const Members extends readonly (string | number)[]>(...me
   return new EnumSchema<Members[number]>(new Set(members))
 }
 
-/** @throws WEIR_OPTION_INVALID for anything but a text, a number or a truth value */
+/** @throws WEIR_OPTION_INVALID for anything but a text, a number or a boolean */
 export function literalOf<const Value extends Literal>(value: Value): EnumSchema<Value> {
   if (typeof value !== 'string' && typeof value !== 'boolean') checkNumber(value, 'a literal')
   return new EnumSchema<Value>(new Set([value]))
 }
 
-/** For callers that no compiler has checked. JSON has no other numbers. */
+/** For callers without a compiler. JSON cannot represent NaN and Infinity. */
 function checkNumber(value: unknown, what: string): void {
   if (!Number.isFinite(value)) throw new WeirError('WEIR_OPTION_INVALID', `${what} is ${shown(value)}`)
 }

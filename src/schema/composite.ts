@@ -71,7 +71,7 @@ export class ArraySchema<T, Input = unknown> extends Schema<T, Input> {
     return reason === null && place === 'text' && this.#count.min > 1 ? `one text is not ${this.describe()}` : reason
   }
 
-  /** Why `list` has too few or too many elements; null when it has not. @internal */
+  /** The mismatch if `list` has too few or too many elements, else null. @internal */
   miscounted(list: readonly unknown[]): Mismatch | null {
     return list.length >= this.#count.min && list.length <= this.#count.max ? null : this.mismatch(list)
   }
@@ -127,7 +127,7 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     this.isStrict = isStrict
   }
 
-  /** Refuses properties that are not declared, which are otherwise dropped. Objects within it have a `.strict()` of their own. */
+  /** Refuses undeclared properties, which are otherwise dropped. Does not apply to objects inside this one. */
   strict(): ObjectSchema<T, Input> {
     return new ObjectSchema(this.properties, true, this.presence)
   }
@@ -161,7 +161,7 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, this.properties.get(key)?.toJson(part)]))
   }
 
-  /** From a form, all that it must have is read from the texts of one name. */
+  /** A form can be read if all required properties can be read from the texts of one name. */
   override unreadable(place: SchemaPlace): string | null {
     if (place !== 'form') return super.unreadable(place)
     for (const [key, schema] of this.properties) {
@@ -171,7 +171,7 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     return null
   }
 
-  /** Adds every property of `value` that is not declared. @internal */
+  /** Adds a mismatch for every undeclared property of `value`. @internal */
   addUnknown(value: object, found: Mismatch[] | null): Mismatch[] | null {
     let all = found
     const hides = this.holdsSecret
@@ -254,7 +254,7 @@ export type ObjectOf<S extends Shape> = Flatten<
   }
 >
 
-/** What `t.object` reads, as it stands in JSON: a property with a default is an optional key too. */
+/** What `t.object` reads, as it is in JSON: a property with a default is an optional key too. */
 export type ObjectInputOf<S extends Shape> = Flatten<
   { -readonly [K in keyof S as undefined extends InputOf<S[K]> ? never : K]: InputOf<S[K]> } & {
     -readonly [K in keyof S as undefined extends InputOf<S[K]> ? K : never]?: Exclude<InputOf<S[K]>, undefined>
@@ -278,7 +278,7 @@ export function objectOf<const S extends Shape>(shape: S): ObjectSchema<ObjectOf
   return new ObjectSchema<ObjectOf<S>, ObjectInputOf<S>>(properties)
 }
 
-/** One name of a form; undefined where the form does not have it. @internal */
+/** Reads one entry of a form, which is undefined if the form does not have it. @internal */
 export function readEntry(
   schema: Schema<unknown>,
   entry: string | readonly string[] | undefined,

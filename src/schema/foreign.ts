@@ -10,7 +10,7 @@ import { Mismatch, PASSES_SCHEMA } from './mismatch.ts'
 import { type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
 import { type AnySchema, type InputOf, isSchema, type OutputOf, runSchema } from './standard.ts'
 
-/** What a schema makes of `undefined`; `isTaken` is false where it wants a value. */
+/** How a schema handles `undefined`: whether it accepts it, and the value that it returns. */
 interface Nothing {
   readonly isTaken: boolean
   readonly value?: unknown
@@ -19,8 +19,8 @@ interface Nothing {
 const REFUSED: Nothing = Object.freeze({ isTaken: false })
 
 /**
- * Passes a text on as a string, a list of texts as an array of strings (a list of one too), a form as a record of both, and JSON as it is; the
- * schema converts. One that answers with a promise can only be run by `runSchema`, on its own: nothing here waits.
+ * Passes a text as a string, a list of texts as an array of strings (even a list of one), a form as a record of both, and JSON unchanged; the
+ * schema does the conversion. A schema that returns a promise can only be run with `runSchema`, because nothing here waits.
  */
 export class ForeignSchema<T, Input = unknown> extends Schema<T, Input> {
   readonly #schema: AnySchema
@@ -47,12 +47,12 @@ export class ForeignSchema<T, Input = unknown> extends Schema<T, Input> {
     return super.hasDefault || super.isOptional ? super.absent() : this.run(undefined)
   }
 
-  /** Only the schema knows. */
+  /** Only the schema itself knows. */
   override unreadable(_place: SchemaPlace): null {
     return null
   }
 
-  /** What the schema makes of `value`, whatever that is. @internal */
+  /** Runs the schema over any value, null and undefined included. @internal */
   run(value: unknown): T | Mismatch {
     const result = runSchema(this.#schema, value)
     if (isPromise(result)) {
@@ -99,7 +99,7 @@ export class ForeignSchema<T, Input = unknown> extends Schema<T, Input> {
     return writer.embed(this.#schema, jsonSchema ?? {})
   }
 
-  /** Found out by running it once. */
+  /** Found by running the schema once. */
   #ofNothing(): Nothing {
     this.#nothing ??= ofNothing(this.#schema)
     return this.#nothing
@@ -117,7 +117,7 @@ export function asSchema<S extends AnySchema>(schema: S): Schema<OutputOf<S>, In
   return new ForeignSchema<OutputOf<S>, InputOf<S>>(schema)
 }
 
-/** A schema that throws or answers later is taken as one that wants a value. */
+/** A schema that throws or returns a promise counts as one that needs a value. */
 function ofNothing(schema: AnySchema): Nothing {
   try {
     const result = schema['~standard'].validate(undefined)

@@ -1,16 +1,16 @@
-// What is done to a JSON Schema that is there already: null is added to it, and one of another library is moved into a larger document.
+// Changes to a finished JSON Schema: allowing null, and moving the schema of another library into a larger document.
 
 /** A JSON Schema (2020-12), for generated documents. */
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
 /** A place for a definition in a document. */
 export interface Slot {
-  /** What a `$ref` to it says. */
+  /** The value of a `$ref` to it. */
   readonly ref: string
   readonly define: (schema: JsonSchema) => void
 }
 
-/** What `schema` describes, or null. */
+/** A schema that accepts what `schema` accepts, and null. */
 export function orNull(schema: JsonSchema): JsonSchema {
   const { type, const: only, enum: members, anyOf } = schema
   if (Array.isArray(anyOf) && Object.keys(schema).length === 1) return { anyOf: [...anyOf, { type: 'null' }] }
@@ -22,19 +22,19 @@ export function orNull(schema: JsonSchema): JsonSchema {
   return { ...rest, enum: [only, null] }
 }
 
-/** Deeper than any schema that a person writes; a converter may also return an object that holds itself. */
+/** Deeper than any hand-written schema. A converter may also return an object that contains itself. */
 const MAX_LEVELS = 200
 const DEFINITIONS = /^#\/(?:\$defs|definitions)\/([^/]+)(.*)$/s
 /** Keywords whose values are data, not schemas. */
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples'])
-/** Keywords whose values are schemas by name: a name may be that of a keyword. */
+/** Keywords whose values map names to schemas. Such a name may look like a keyword. */
 const BY_NAME: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'])
 
 /**
- * A schema that was a document of its own, as part of another one: its definitions move into places that `reserve` gives out, and what
- * refers to them, or to the document itself, follows.
+ * Turns a document into a part of another one. Its definitions move to the slots that `reserve` returns, and every `$ref` to them, or to the
+ * document itself, is changed accordingly.
  *
- * @throws RangeError for what lies too deep in itself
+ * @throws RangeError if it is nested too deeply
  */
 export function moved(document: JsonSchema, reserve: (name: string) => Slot): JsonSchema {
   const { $schema: _, $defs, definitions, ...root } = document
@@ -73,7 +73,7 @@ function recordOf(value: unknown): object {
   return typeof value === 'object' && value !== null ? value : {}
 }
 
-/** A name in a JSON pointer that is a URI fragment. */
+/** Decodes a name in a JSON Pointer that is written as a URI fragment. */
 function unescaped(name: string): string {
   const text = name.replaceAll('~1', '/').replaceAll('~0', '~')
   try {

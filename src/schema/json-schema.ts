@@ -1,15 +1,15 @@
-// Writes schemas as JSON Schema: what has a name, and what may hold itself, is defined once and referred to.
+// Writes schemas as JSON Schema. Schemas that have a name or may contain themselves are defined once and referred to.
 //
-// One writer makes one document, which may hold many schemas: an OpenAPI document has one writer for all of its routes.
+// One writer makes one document, which may contain many schemas: an OpenAPI document uses one writer for all of its routes.
 
 import { invalid } from '../base/options.ts'
 
 import { type JsonSchema, moved, type Slot } from './json-keywords.ts'
 
-/** Of a value that comes in (`input`), or of one that is sent (`output`), where a default has taken the place of what was absent. */
+/** Whether a schema describes what is accepted (`input`) or what is sent (`output`). In what is sent, defaults have replaced absent values. */
 export type Side = 'input' | 'output'
 
-/** A dialect of JSON Schema, under the name that Standard JSON Schema gives it. */
+/** A dialect of JSON Schema, by its name in Standard JSON Schema. */
 export type JsonSchemaTarget = 'draft-2020-12' | 'draft-07'
 
 export interface JsonSchemaWriterOptions {
@@ -31,18 +31,18 @@ const DIALECTS: Readonly<Record<JsonSchemaTarget, Dialect>> = {
   'draft-07': { $schema: 'http://json-schema.org/draft-07/schema#', definitions: 'definitions' },
 }
 
-/** What a recursive schema is called that has no name. */
+/** The name of recursive schemas that have none. */
 const NAMELESS = 'Recursive'
-/** Stands for a definition until it has been written. */
+/** Takes the place of a definition while it is being written. */
 const UNDER_WAY: JsonSchema = Object.freeze({})
 
-/** A schema, as far as a writer knows it. */
+/** What a writer needs to know of a schema. */
 export interface Writable {
   readonly name: string | null
   writeTo(writer: JsonSchemaWriter): JsonSchema
 }
 
-/** What describes a schema of another library, one function for each side (https://standardschema.dev/json-schema). */
+/** The functions with which a schema of another library describes itself (https://standardschema.dev/json-schema). */
 export type Converters = { readonly [S in Side]?: unknown }
 
 export class JsonSchemaWriter {
@@ -80,18 +80,18 @@ export class JsonSchemaWriter {
     return Object.fromEntries(this.#definitions)
   }
 
-  /** One schema. What it refers to is added to `definitions`. */
+  /** Writes one schema. What it refers to is added to `definitions`. */
   write(schema: Writable, side: Side): JsonSchema {
     this.#side = side
     return schema.writeTo(this)
   }
 
-  /** `schema` with the definitions, for a document that is this schema and nothing more. */
+  /** Adds the definitions to `schema`, for a document that consists of this schema only. */
   document(schema: JsonSchema): JsonSchema {
     return this.#definitions.size === 0 ? schema : { ...schema, [DIALECTS[this.#target].definitions]: this.definitions }
   }
 
-  /** A reference to what `write` returns, under `name`, or under a longer one where `name` means something else already. */
+  /** Returns a reference to what `write` returns, defined as `name`, or as a longer name if `name` already has another meaning. */
   define(name: string, schema: object, write: () => JsonSchema): JsonSchema {
     if (schema !== this.#root) return { $ref: this.#refs + (this.#names[this.#side].get(schema) ?? this.#add(name, schema, write)) }
     if (this.#isRootWritten) return { $ref: '#' }
@@ -99,13 +99,13 @@ export class JsonSchemaWriter {
     return write()
   }
 
-  /** A reference to a schema that may hold itself. */
+  /** Returns a reference to a schema that may contain itself. */
   recur(schema: Writable): JsonSchema {
     if (schema === this.#root) return { $ref: '#' }
     return schema.name === null ? this.define(NAMELESS, schema, () => schema.writeTo(this)) : schema.writeTo(this)
   }
 
-  /** What a schema of another library says of itself: `{}`, which is any value, if it says nothing or cannot. */
+  /** Returns the JSON Schema of another library's schema, or `{}`, which accepts any value, if the library does not provide one. */
   embed(schema: object, converters: Converters): JsonSchema {
     const known = this.#embedded[this.#side].get(schema)
     if (known !== undefined) return known
@@ -114,7 +114,7 @@ export class JsonSchemaWriter {
     return written
   }
 
-  /** `schema` with a default value. In draft 7, a reference has no other keywords beside it. */
+  /** Adds a default value to `schema`. In draft 7, other keywords next to a `$ref` are ignored. */
   withDefault(schema: JsonSchema, value: unknown): JsonSchema {
     return this.#target === 'draft-07' && '$ref' in schema ? { allOf: [schema], default: value } : { ...schema, default: value }
   }
@@ -126,7 +126,7 @@ export class JsonSchemaWriter {
       const found: unknown = converter({ target: this.#target })
       if (typeof found === 'object' && found !== null) return moved(found as JsonSchema, (name) => this.#reserve(name, reserved))
     } catch {
-      // The standard lets a converter throw for what it cannot express.
+      // The standard allows a converter to throw if it cannot express the schema.
       for (const name of reserved) this.#definitions.delete(name)
     }
     return {}
@@ -146,7 +146,7 @@ export class JsonSchemaWriter {
     const names = this.#names[this.#side]
     for (const candidate of this.#candidates(name)) {
       const present = this.#definitions.get(candidate)
-      // Within itself, a name means what it is about to mean.
+      // A definition that refers to its own name means itself.
       if (present === UNDER_WAY && name !== NAMELESS) return candidate
       if (present === UNDER_WAY) continue
       names.set(schema, candidate)

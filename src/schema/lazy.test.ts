@@ -53,7 +53,7 @@ test('how deep it goes has an end, in what is nested and in what holds itself', 
   circle['replies'] = [circle]
   const round = comment.fromValue(circle)
   assert.ok(round instanceof Mismatch)
-  assert.equal(round.expected, 'a value that does not hold itself')
+  assert.equal(round.expected, 'a value that does not contain itself')
   const loop: Schema<unknown> = t.lazy(() => loop)
   assert.ok(loop.fromValue(5) instanceof Mismatch)
   assert.ok(loop.fromText('5') instanceof Mismatch)

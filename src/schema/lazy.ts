@@ -1,4 +1,4 @@
-// Schemas that are only known later, so that a shape can hold itself: a comment and its replies, a folder and its folders.
+// Schemas that are resolved later, so that a shape can contain itself: a comment and its replies, a folder and its folders.
 
 import { WeirError } from '../base/errors.ts'
 import { kindOf } from '../base/kind-of.ts'
@@ -10,30 +10,30 @@ import { Mismatch } from './mismatch.ts'
 import { type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
 import type { AnySchema, InputOf, OutputOf } from './standard.ts'
 
-/** How many recursive schemas may be at work within one another. `maxDepth` refuses most JSON long before. */
+/** How deeply recursive schemas may be nested in one value. `maxDepth` usually refuses JSON before that. */
 export const MAX_LEVELS = 200
 
-/** Of all recursive schemas together: they may hold one another. Reading is synchronous, so that it counts one value's levels. */
+/** Shared by all recursive schemas, because they may contain one another. Reading is synchronous, so this counts the levels of one value. */
 let levels = 0
 
 /**
- * One recursive schema at work: how deep it is, and what became of each value so far. A union tries its members one after the other, and
- * each may lead here again with the same value: without a memory, the time would double with every level.
+ * The state of one recursive schema while it reads: how deep it is, and the result for each value so far. A union tries its members in turn, and
+ * each may read the same value here again. Without remembering results, the time would double with every level.
  */
 export class Descent {
   readonly #results = new Map<unknown, unknown>()
   #depth = 0
 
-  /** What `read` makes of `value`, or why it is not called: the levels are too many, or it is at work on this value already. */
+  /** Returns what `read` returns for `value`, or a mismatch if the value is nested too deeply or is already being read. */
   into(value: unknown, read: () => unknown): unknown {
     if (levels >= MAX_LEVELS) return new Mismatch(`at most ${MAX_LEVELS} levels`, 'more')
     if (this.#results.has(value)) return this.#results.get(value)
-    this.#results.set(value, new Mismatch('a value that does not hold itself', 'one that does'))
+    this.#results.set(value, new Mismatch('a value that does not contain itself', 'one that does'))
     this.#depth++
     levels++
     try {
       const result = read()
-      // What a text or a number became may be an object, of which each place needs its own.
+      // A text may become an object such as a Date, and every place needs its own.
       if (typeof value === 'object') this.#results.set(value, result)
       else this.#results.delete(value)
       return result
@@ -44,12 +44,12 @@ export class Descent {
   }
 }
 
-/** The schema that a function returns, called when it is first needed. */
+/** The schema that a function returns. The function is called when the schema is first needed. */
 export class LazySchema<T, Input = unknown> extends Schema<T, Input> {
   readonly #resolve: () => AnySchema
   readonly #descent = new Descent()
   #target: Schema<unknown> | undefined
-  /** Questions that are being answered: about a recursive schema, each leads back to itself. */
+  /** The questions that are being answered. For a recursive schema, each leads back to itself. */
   readonly #asked = new Set<string>()
 
   constructor(resolve: () => AnySchema, presence: Presence = REQUIRED) {
@@ -57,7 +57,7 @@ export class LazySchema<T, Input = unknown> extends Schema<T, Input> {
     this.#resolve = resolve
   }
 
-  /** What it stands for. @throws WEIR_OPTION_INVALID if the function does not return a schema @internal */
+  /** The schema itself. @throws WEIR_OPTION_INVALID if the function does not return a schema @internal */
   get target(): Schema<unknown> {
     this.#target ??= asSchema(this.#resolve())
     return this.#target
@@ -156,7 +156,7 @@ export class LazySchema<T, Input = unknown> extends Schema<T, Input> {
     return result instanceof Mismatch ? this.restate(result) : result
   }
 
-  /** The answer to a question about what it stands for; `again` where that leads back to the same question. */
+  /** Asks the schema itself a question; returns `again` if that leads back to the same question. */
   #ask<A>(question: string, again: A, answer: () => A): A {
     if (this.#asked.has(question)) return again
     this.#asked.add(question)
@@ -168,7 +168,7 @@ export class LazySchema<T, Input = unknown> extends Schema<T, Input> {
   }
 }
 
-/** The schema that `resolve` returns, which may be declared later, and may hold this one. */
+/** The schema that `resolve` returns, which may be declared later and may contain this one. */
 export function lazyOf<S extends AnySchema>(resolve: () => S): LazySchema<OutputOf<S>, InputOf<S>> {
   if (typeof resolve !== 'function')
     throw new WeirError('WEIR_OPTION_INVALID', `t.lazy takes a function that returns a schema, not ${kindOf(resolve)}`)

@@ -47,7 +47,7 @@ export class Mismatch {
     return `expected ${this.expected}, ${this.actual === undefined ? 'nothing came' : `got ${this.actual}`}`
   }
 
-  /** The way from the value that was read to the part that is wrong, as a JSON Pointer (RFC 6901): `/address/city`; empty for the value itself. */
+  /** `path` as a JSON Pointer (RFC 6901), such as `/address/city`; empty for the value itself. */
   get pointer(): string {
     return pointerOf(this.path)
   }
@@ -73,8 +73,8 @@ export class Mismatch {
 
   /**
    * As the failures of a `BindingError`: `name` is that of the parameter, or empty for a whole body.
-   * @param pointer where the value that was read is in its document (empty for the whole), so that each failure has a JSON Pointer; null for
-   *   what is not part of a document
+   * @param pointer JSON Pointer to the value in its document, empty for the whole document; each failure then has a pointer too. Null if there is
+   *   no document
    */
   failures(name: string, place: BindingFailure['in'], pointer: string | null = null): BindingFailure[] {
     return this.all().map((one) => ({
@@ -99,7 +99,7 @@ export function nameOf(root: string, path: readonly PathPart[]): string {
   return name
 }
 
-/** A JSON Pointer (RFC 6901): each part after a slash, where `~` is written `~0` and a slash `~1`. */
+/** A JSON Pointer (RFC 6901): a slash before each part, in which `~` becomes `~0` and a slash `~1`. */
 export function pointerOf(path: readonly PathPart[]): string {
   let pointer = ''
   for (const part of path) pointer += `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`

@@ -193,11 +193,11 @@ test('what holds itself has an end', () => {
   assert.equal(sent(comment, value), '{"text":"a","replies":[{"text":"b","replies":[{"text":"c"}]}]}')
   const circle: { text: string; replies: unknown[] } = { text: 'x', replies: [] }
   circle.replies.push(circle)
-  assert.equal(refused(comment, circle)[1], 'a value that does not hold itself')
+  assert.equal(refused(comment, circle)[1], 'a value that does not contain itself')
   let deep: unknown = { text: '' }
   for (let i = 0; i <= MAX_LEVELS; i++) deep = { text: '', replies: [deep] }
   assert.equal(refused(comment, deep)[1], `at most ${MAX_LEVELS} levels`)
-  assert.match(misfits(comment, circle)[0]!, /a value that does not hold itself/)
+  assert.match(misfits(comment, circle)[0]!, /a value that does not contain itself/)
 })
 
 test('a schema of another library picks by what it returns', () => {

@@ -1,9 +1,9 @@
-// What may leave: a value with the properties that its schema declares, and no others.
+// Picks what may be sent: the properties of a value that its schema declares, and no others.
 //
-// A picker is made once for a schema, out of closures, and runs for every answer. It does not serialize: what it returns goes to
-// `JSON.stringify`. Where nothing is undeclared, it returns the value itself; otherwise it copies the objects on the way to what it leaves
-// out. Texts, numbers and truth values pass as they are, whatever the schema says of them: they have no properties. What has properties
-// where the schema declares none does not pass.
+// A picker is made once for each schema, from closures, and runs for every response. It does not serialize: what it returns is passed to
+// `JSON.stringify`. If nothing is undeclared, it returns the value itself. Otherwise it copies the objects that lead to what it leaves out.
+// Texts, numbers and booleans pass unchanged whatever the schema is, because they have no properties. A value with properties where the
+// schema declares none is refused.
 
 import { ArraySchema, ObjectSchema } from './composite.ts'
 import { DateSchema } from './dates.ts'
@@ -16,27 +16,27 @@ import type { Schema } from './schema.ts'
 import type { AnySchema } from './standard.ts'
 import { UnionSchema } from './unions.ts'
 
-/** Returns what may leave of a value, for `JSON.stringify`; a mismatch, which names the part, where that cannot be told. Never changes the value. */
+/** Returns the part of a value that may be sent, for `JSON.stringify`, or a mismatch that names what cannot be sent. Never changes the value. */
 export type Picker = (value: unknown) => unknown
 
 type Properties = Readonly<Record<string, unknown>>
 
-/** How often a picker adapts to an order of properties that it has not met before. */
+/** How often a picker adapts to a new order of properties. */
 const MAX_ADAPTATIONS = 8
-/** In place of what a part leaves as, where it has not been picked yet. */
+/** Marks a part that has not been picked yet. */
 const UNPICKED = Symbol('unpicked')
-/** In a loop over names, V8 knows the answer to this one, and calls `Object.hasOwn`: half of what a copy costs. */
+/** V8 optimizes this one in a `for…in` loop, but not `Object.hasOwn`, which would make a copy take half as long again. */
 const { hasOwnProperty: hasOwn } = Object.prototype
 
 const pickers = new WeakMap<Schema<unknown>, Picker>()
 
 /**
- * The picker of a schema. Only undeclared properties matter to it: what is missing, or is a number where a text is declared, passes.
+ * Returns the picker of a schema. It only looks for undeclared properties: missing ones, or a number where a text is declared, pass.
  *
- * - Dates, and all else with a `toJSON`, leave as `JSON.stringify` writes them, picked from what `toJSON` returns. But a Date under `t.date`
- *   leaves as its day, and a bigint under `t.bigint` as text: `JSON.stringify` would write a time, and throw.
- * - A schema of another library runs over an object or an array, and what it returns leaves.
- * - A union without a tag checks its members one after the other, unless only one of them has such values.
+ * - Dates, and other objects with a `toJSON`, are sent as `JSON.stringify` writes them; undeclared properties of what `toJSON` returns are left
+ *   out. A Date under `t.date` is sent as its day, and a bigint under `t.bigint` as text, where `JSON.stringify` would write a time or throw.
+ * - A schema of another library runs over an object or an array, and what it returns is sent.
+ * - A union without a tag checks its members in turn, unless only one of them describes values of this kind.
  */
 export function pickerOf(schema: AnySchema): Picker {
   return pickerFor(asSchema(schema))
@@ -51,7 +51,7 @@ function pickerFor(schema: Schema<unknown>): Picker {
   return picker
 }
 
-/** A schema of another library may repeat the value that it refuses. */
+/** The message of another library may repeat the value. */
 function concealing(schema: Schema<unknown>, pick: Picker): Picker {
   return (value) => {
     const picked = pick(value)
@@ -111,17 +111,17 @@ function arrayPicker(schema: ArraySchema<unknown>): Picker {
 
 function objectPicker(schema: ObjectSchema<unknown>): Picker {
   const byName = new Map([...schema.properties].map(([name, part]) => [name, pickerFor(part)]))
-  // In the order in which an object had them before: then one look at each name is enough. Null ends it, so that no look goes beyond.
+  // In the order of a previous object, so that usually one comparison for each name is enough. Null marks the end.
   let names: readonly (string | null)[] = [...byName.keys(), null]
   let inOrder: readonly Picker[] = [...byName.values()]
   let adaptations = 0
-  // An array has names as well: they are unexpected, unless an object declares some of them.
+  // The indexes of an array are unexpected names too, unless the object declares one of them.
   const mayHoldIndexes = Array.from(byName.keys()).some((name) => /^\d+$/.test(name))
 
-  /** A copy of what is declared. The first properties leave as they are, up to the one at `from`, which leaves as `picked`. */
+  /** Copies what is declared. Properties before position `from` are copied unchanged, and the one at `from` is replaced by `picked`. */
   const copy = (object: Properties, from: number, picked: unknown): unknown => {
     const copied: Record<string, unknown> = {}
-    // Kept: an object within this one may change the order.
+    // Local, because an object inside this one may change the order.
     const expected = names
     const expectedPickers = inOrder
     let step = 0
@@ -131,7 +131,7 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
       const isExpected = name === expected[at]
       const pick = isExpected ? expectedPickers[at] : byName.get(name)
       if (isExpected) at++
-      // JSON.stringify does not write what a prototype has.
+      // JSON.stringify does not write inherited properties.
       if (pick === undefined || !hasOwn.call(object, name)) continue
       let part: unknown = object[name]
       if (i > from || (i === from && picked === UNPICKED)) part = isScalar(part) ? part : pick(part)
@@ -142,7 +142,7 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
     return copied
   }
 
-  /** An object whose property at `from` is not the expected one: the order is another one, or it is not declared. */
+  /** Handles an object whose property at `from` is not the expected one: the order differs, or it is not declared. */
   const unexpected = (object: Properties, from: number, name: string): unknown => {
     if (Array.isArray(object)) return misfit(schema, object)
     if (!byName.has(name)) return copy(object, from, UNPICKED)
@@ -168,7 +168,7 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
     if (typeof object !== 'object' || object === null || object['toJSON'] !== undefined) {
       const json = jsonOf(value)
       if (!isObject(json)) return json
-      // JSON.stringify would call a toJSON of the copied object, but not of what a toJSON returned.
+      // Copied, because JSON.stringify would call the toJSON of what a toJSON returned.
       return Array.isArray(json) ? misfit(schema, json) : copy(json as Properties, 0, UNPICKED)
     }
     if (mayHoldIndexes && Array.isArray(object)) return misfit(schema, object)
@@ -230,7 +230,7 @@ function unionPicker(schema: UnionSchema<unknown>): Picker {
   }
 }
 
-/** What a value is to a schema; dates and bigints are `plain`. */
+/** The kind of a value that is not a scalar. Dates and bigints are `plain`. */
 type Kind = 'array' | 'object' | 'plain'
 
 function kindOf(value: unknown): Kind {
@@ -248,8 +248,8 @@ function holds(schema: Schema<unknown>, kind: Kind, seen: readonly Schema<unknow
 }
 
 /**
- * A picker that checks as well: what it returns fits the schema, and a mismatch lists up to 100 parts that do not. It is slower, and made for
- * tests and for debugging. Undeclared properties are left out, and are a mismatch only where an object is `.strict()`.
+ * Returns a picker that also checks the value: what it returns fits the schema, and a mismatch lists up to 100 parts that do not fit. It is
+ * slower, and intended for tests and debugging. Undeclared properties are left out, and are a mismatch only if the object is `.strict()`.
  */
 export function checkedPickerOf(schema: AnySchema): Picker {
   const own = asSchema(schema)
@@ -317,7 +317,7 @@ function checkObject(schema: ObjectSchema<unknown>, object: Properties): unknown
   for (const name of new Set([...own, ...schema.properties.keys()])) {
     const part = schema.properties.get(name)
     if (part === undefined) continue
-    // JSON.stringify writes own properties that are enumerable.
+    // JSON.stringify writes own enumerable properties only.
     const value = own.has(name) ? object[name] : undefined
     const picked = check(part, value)
     if (picked instanceof Mismatch) {
@@ -343,7 +343,7 @@ function checkRecord(schema: RecordSchema<unknown>, record: Properties): unknown
   return found.length === 0 ? copied : schema.conceal(Mismatch.ofAll(found))
 }
 
-/** Nothing that has properties, and nothing that JSON.stringify converts. */
+/** Whether a value has no properties and is not converted by JSON.stringify. */
 function isScalar(value: unknown): value is string | number | boolean | null | undefined {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value === null || value === undefined
 }
@@ -352,12 +352,12 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** A Date that JSON.stringify writes as any other. */
+/** Whether a value is a Date with the toJSON of all dates. */
 function isDate(value: unknown): value is Date {
   return value instanceof Date && value.toJSON === Date.prototype.toJSON
 }
 
-/** What JSON.stringify goes on with: what a toJSON returns, if there is one. It leaves out functions. */
+/** What JSON.stringify would write: the result of toJSON, if there is one. It leaves out functions. */
 function jsonOf(value: unknown): unknown {
   if (isScalar(value)) return value
   const { toJSON } = value as { readonly toJSON?: unknown }

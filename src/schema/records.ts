@@ -9,14 +9,14 @@ import { Mismatch, shorten, show } from './mismatch.ts'
 import { type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
 import type { AnySchema, InputOf, OutputOf, StandardSchema } from './standard.ts'
 
-/** A record with these keys: all of them if they are any text, else those that came. */
+/** A record with these keys, each of which may be missing if they are known. */
 export type Keyed<T, Key extends string> = T extends { readonly [name: string]: infer V }
   ? string extends Key
     ? T
     : { [K in Key]?: V }
   : T
 
-/** An object with any number of properties, of which each value is described by one schema, and each name by another if it matters. */
+/** An object with any property names. One schema describes all values, and another one may describe the names. */
 export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
   /** @internal */
   readonly value: Schema<unknown>
@@ -32,7 +32,7 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
     this.#count = count
   }
 
-  /** Only names that `schema` reads: `t.string.pattern(/^[a-z]+$/).max(20)`, `t.uuid`, `t.enum('de', 'en')`. */
+  /** Accepts only names that `schema` reads: `t.string.pattern(/^[a-z]+$/).max(20)`, `t.uuid`, `t.enum('de', 'en')`. */
   keys<K extends StandardSchema<unknown, string>>(schema: K): RecordSchema<Keyed<T, OutputOf<K>>, Keyed<Input, OutputOf<K>>> {
     return new RecordSchema(this.value, asSchema(schema), this.#count, this.presence)
   }
@@ -77,13 +77,13 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, this.value.toJson(part)]))
   }
 
-  /** A form can be one, of what is read from the texts of one name. */
+  /** A form is a record of values that can be read from the texts of one name. */
   override unreadable(place: SchemaPlace): string | null {
     const reason = place === 'form' ? this.value.unreadable('texts') : super.unreadable(place)
     return reason === null || place !== 'form' ? reason : `each value: ${reason}`
   }
 
-  /** Why `record` has too few or too many keys; null when it has not. @internal */
+  /** The mismatch if `record` has too few or too many keys, else null. @internal */
   miscounted(record: object): Mismatch | null {
     const { min, max } = this.#count
     if (min === 0 && max === Infinity) return null
@@ -92,9 +92,9 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
     return new Mismatch(this.expects(), `an object with ${count === 1 ? '1 key' : `${count} keys`}`)
   }
 
-  /** Why no value may stand under `key`; null when one may. @internal */
+  /** The mismatch if `key` is not allowed, else null. @internal */
   misnamed(key: string): Mismatch | null {
-    // Whatever copies the record later might copy it onto a prototype.
+    // Code that copies the record later might copy it onto a prototype.
     if (key === '__proto__') return new Mismatch('a key that is not "__proto__"', show(key))
     const read = this.key === null ? key : this.key.fromText(key)
     return read instanceof Mismatch ? new Mismatch(`a key that is ${read.expected}`, show(key)) : null
@@ -146,7 +146,7 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
   }
 }
 
-/** Any number of properties, each value as `value` describes it. The result has no prototype. */
+/** An object with any property names, and values that `value` describes. The result has no prototype. */
 export function recordOf<S extends AnySchema>(value: S): RecordSchema<Record<string, OutputOf<S>>, Record<string, InputOf<S>>> {
   return new RecordSchema(asSchema(value))
 }

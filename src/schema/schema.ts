@@ -21,16 +21,16 @@ export interface ReadContext {
   readonly nullValues?: 'set' | 'ignore'
 }
 
-/** A url-encoded form: the text of each name, or a list where the name repeats or ends in `[]`. */
+/** A url-encoded form: the text of each name, or a list if the name repeats or ends in `[]`. */
 export type FormTexts = { readonly [name: string]: string | readonly string[] }
 
 /** What a schema reads: one text, any number of texts of one name (one included), or only JSON. */
 export type Reads = 'text' | 'texts' | 'json'
 
-/** Where a value may be read from: one text (a path, a field, a cookie), the texts of one name (a query), a url-encoded form, JSON. */
+/** Where a value is read from: one text (a path, a header field, a cookie), the texts of one name (a query), a url-encoded form, or JSON. */
 export type SchemaPlace = 'text' | 'texts' | 'form' | 'json'
 
-/** What every schema may be given, whatever it describes. */
+/** What all schemas have in common, whatever they describe. */
 export interface Presence {
   readonly optional: boolean
   readonly nullable: boolean
@@ -38,7 +38,7 @@ export interface Presence {
   readonly fallback: (() => unknown) | null
   /** Whether the value is never repeated in what is said about it. */
   readonly secret: boolean
-  /** What failures say was expected; null for what `describe` returns. */
+  /** The expectation in failures, in place of what `describe` returns; null when there is none. */
   readonly message: string | null
   /** Its name in documents; null when it has none. */
   readonly name: string | null
@@ -56,7 +56,7 @@ export const REQUIRED: Presence = Object.freeze({
 /** OpenAPI allows these names for its components. */
 const NAME = /^[A-Za-z0-9._-]+$/
 
-/** A description of a value of type `T`, which stands in JSON as an `Input`. */
+/** A description of a value of type `T`, which is an `Input` in JSON. */
 export abstract class Schema<T, Input = unknown> implements StandardSchema<Input, T> {
   protected readonly presence: Presence
   #standard: StandardJsonProps<Input, T> | undefined
@@ -113,7 +113,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return texts.length === 0 ? this.absent() : (this.readTexts(texts, context, isList) as T | Mismatch)
   }
 
-  /** Reads a whole url-encoded form, where an object is wanted. */
+  /** Reads a whole url-encoded form as an object. */
   fromForm(form: FormTexts, context?: ReadContext): T | Mismatch {
     return this.readForm(form, context) as T | Mismatch
   }
@@ -163,7 +163,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   }
 
   /**
-   * What failures of this value say was expected, in place of `describe()`. The parts of an array or an object keep their own.
+   * Sets the expectation in failures of this value, in place of `describe()`. Failures of its parts keep their own.
    *
    * @throws WEIR_OPTION_INVALID for anything but a text
    */
@@ -173,7 +173,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return this.again({ ...this.presence, message: expected }) as Schema<unknown> as this
   }
 
-  /** As JSON Schema 2020-12: of the JSON that it reads, or of the JSON that an answer holds. */
+  /** The JSON Schema (2020-12) of what it reads, or of what is sent. */
   jsonSchema(side: Side = 'input'): JsonSchema {
     const writer = new JsonSchemaWriter({ root: this })
     return writer.document(writer.write(this, side))
@@ -199,7 +199,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return this.again({ ...this.presence, name }) as Schema<unknown> as this
   }
 
-  /** A converted value as it would stand in JSON. @internal */
+  /** The JSON form of a converted value. @internal */
   toJson(value: unknown): unknown {
     return value
   }
@@ -209,7 +209,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return this.presence.nullable
   }
 
-  /** Whether a value must be there: in what comes, or in what is sent, where a default has taken its place. @internal */
+  /** Whether the value is always present: in what is accepted, or in what is sent, where a default has replaced an absent value. @internal */
   isRequired(side: Side): boolean {
     return this.presence.fallback === null ? !this.presence.optional && this.requires(side) : side === 'output'
   }
@@ -220,7 +220,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return place === 'json' || this.reads !== 'json' ? null : `${this.describe()} can only be read from JSON`
   }
 
-  /** Its JSON Schema as a part of what `writer` writes. @internal */
+  /** Writes it as a part of the document of `writer`. @internal */
   writeTo(writer: JsonSchemaWriter): JsonSchema {
     const { name, nullable, fallback } = this.presence
     const own = name === null ? this.keywords(writer) : writer.define(name, this, () => this.keywords(writer))
@@ -240,7 +240,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   /** JSON Schema of the value itself. */
   protected abstract keywords(writer: JsonSchemaWriter): JsonSchema
 
-  /** The same for the texts of one name, of which there is one at least. */
+  /** The same for the texts of one name, of which there is at least one. */
   protected readTexts(texts: readonly string[], context: ReadContext | undefined, isList: boolean): unknown {
     if (texts.length === 1) return isList ? this.mismatch(texts) : this.readText(texts[0]!, context)
     return new Mismatch(this.expects(`${this.describe()}, once`), countOf(texts))
@@ -257,12 +257,12 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return context?.nullValues === 'ignore' ? this.absent() : this.mismatch(null)
   }
 
-  /** Whether a value must be there that is neither optional nor has a default. */
+  /** Whether the value is always present, if this schema is neither optional nor has a default itself. */
   protected requires(_side: Side): boolean {
     return true
   }
 
-  /** What failures say was expected: the message if there is one, else `described`. */
+  /** The expectation in failures: the message if there is one, else `described`. */
   protected expects(described: string = this.describe()): string {
     return this.presence.message ?? described
   }
@@ -278,7 +278,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return new Mismatch(this.expects(), this.holdsSecret ? NOT_SHOWN : text)
   }
 
-  /** What another schema found wrong with the value, in the words of this one. @internal */
+  /** A mismatch that another schema found for the same value, with the message and the secrecy of this one. @internal */
   restate(mismatch: Mismatch): Mismatch {
     const { message } = this.presence
     const all = mismatch.all()
@@ -304,7 +304,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   }
 }
 
-/** How failures show several texts of one name. @internal */
+/** How failures show the texts of one name. @internal */
 export function countOf(texts: readonly unknown[]): string {
   return texts.length === 1 ? '1 value' : `${texts.length} values`
 }

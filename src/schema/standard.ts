@@ -1,5 +1,5 @@
-// Standard Schema v1 (https://standardschema.dev) and its extension for JSON Schema, spelled by us: how a validator of any library is
-// called, and what it returns.
+// Standard Schema v1 (https://standardschema.dev) and its extension for JSON Schema, as our own types: how a validator of any library
+// is called, and what it returns.
 
 import { isPromise } from '../base/is-promise.ts'
 import type { JsonSchema } from './json-keywords.ts'
@@ -19,11 +19,11 @@ export interface StandardProps<Input = unknown, Output = Input> {
   readonly types?: { readonly input: Input; readonly output: Output } | undefined
 }
 
-/** What turns a schema into JSON Schema (https://standardschema.dev/json-schema). Throws for a target that it does not know. */
+/** Converts a schema to JSON Schema (https://standardschema.dev/json-schema). Throws for an unknown target. */
 export interface StandardJsonConverter {
   /** Of what the schema reads. */
   readonly input: (options: StandardJsonOptions) => JsonSchema
-  /** Of what it returns, as it stands in JSON. */
+  /** Of what it returns, as it is in JSON. */
   readonly output: (options: StandardJsonOptions) => JsonSchema
 }
 
@@ -32,7 +32,7 @@ export interface StandardJsonOptions {
   readonly target: string
 }
 
-/** What the schemas of weir have: they validate, and they describe themselves. */
+/** The properties of weir's schemas, which validate and describe themselves. */
 export interface StandardJsonProps<Input = unknown, Output = Input> extends StandardProps<Input, Output> {
   readonly jsonSchema: StandardJsonConverter
 }
@@ -51,7 +51,7 @@ export type AnySchema = StandardSchema<unknown, unknown>
 /** What a schema returns: `OutputOf<typeof t.date>` is `Date`. */
 export type OutputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['output']
 
-/** What a schema reads, as it stands in JSON: `InputOf<typeof t.date>` is `string`. */
+/** What a schema reads, as it is in JSON: `InputOf<typeof t.date>` is `string`. */
 export type InputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['input']
 
 /** Whether `value` is a Standard Schema. Some libraries make them functions. */
@@ -84,7 +84,7 @@ function resultOf<S extends AnySchema>(result: StandardResult<unknown>, value: u
 }
 
 function mismatchOf(issue: StandardIssue, value: unknown, shown: Show): Mismatch {
-  // Not `path.map`: the paths of arktype are arrays of a class of their own, and so would the result be.
+  // Not `path.map`: the paths of arktype are instances of a subclass of Array, and so would the result be.
   const path = Array.from(issue.path ?? [], partOf)
   return new Mismatch(`${PASSES_SCHEMA} (${shorten(issue.message)})`, shown(partAt(value, path)), path)
 }

@@ -40,11 +40,11 @@ export const t = Object.freeze({
   localDateTime: new LocalDateTimeSchema(),
   /** An email address, in the grammar of HTML's `<input type=email>`, at most 254 characters. */
   email: new EmailSchema(),
-  /** An absolute `http:` or `https:` URL without user and password, at most 8,000 characters. Kept as sent. */
+  /** An absolute `http:` or `https:` URL without user name and password, at most 8,000 characters, kept as sent. */
   url: new UrlSchema(),
   /** One of these texts or numbers: `t.enum('up', 'down')`. */
   enum: enumOf,
-  /** This text, number or truth value, and nothing else. */
+  /** Exactly this text, number or boolean. */
   literal: literalOf,
   /** An array; in a query, all the values of one name. `.min .max .length` count elements. */
   array: arrayOf,
@@ -52,15 +52,15 @@ export const t = Object.freeze({
   object: objectOf,
   /** An object with any property names, and values of one kind. `.keys(schema)` describes the names; `.min .max` count them. */
   record: recordOf,
-  /** A value that one of these schemas reads, tried in this order. Objects with a literal under one name are told apart by it. */
+  /** A value that one of these schemas reads, tried in this order. Objects with different literals under the same name are distinguished by them. */
   union: unionOf,
-  /** The schema that a function returns, so that a shape can hold itself: `t.array(t.lazy(() => Comment))`. */
+  /** The schema that a function returns, so that a shape can contain itself: `t.array(t.lazy(() => Comment))`. */
   lazy: lazyOf,
   /** A schema under a name, which generated documents use: `t.named('User', t.object({ … }))`. Modifiers keep the name. */
   named: namedAs,
 })
 
-/** What `t.named` returns: the same kind of schema, with its modifiers, unless it is of another library. */
+/** What `t.named` returns: the same kind of schema with the same methods, unless it belongs to another library. */
 export type Named<S extends AnySchema> = S extends Schema<unknown> ? S : Schema<OutputOf<S>, InputOf<S>>
 
 /** @throws WEIR_OPTION_INVALID for a name with anything but letters, digits, `.`, `_` and `-` */

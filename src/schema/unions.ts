@@ -1,4 +1,4 @@
-// Values of one of several kinds. Where every member is an object with a literal of its own under one name, that tag decides.
+// Values of one of several kinds. If all members are objects with different literals under the same name, this tag decides.
 
 import { WeirError } from '../base/errors.ts'
 
@@ -15,14 +15,14 @@ import type { AnySchema, InputOf, OutputOf } from './standard.ts'
 /** The property that tells the members of a union apart. */
 export interface Tag {
   readonly key: string
-  /** Reads all of its values. */
+  /** Reads any of its values. */
   readonly schema: Schema<unknown>
   readonly members: ReadonlyMap<Literal, Schema<unknown>>
 }
 
 /**
- * A value of one of several kinds. The first member that reads a value decides what becomes of it, in the order of declaration; objects with
- * a tag are told apart by it alone.
+ * A value of one of several kinds. Members are tried in the order of declaration, and the first that reads the value wins. Objects with a tag are
+ * distinguished by the tag alone.
  */
 export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
   /** @internal */
@@ -35,7 +35,7 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
     this.members = members
   }
 
-  /** What tells the members apart: null where they are tried one after the other. Found when it is first needed, because members may be lazy. @internal */
+  /** The tag, or null if the members are tried in turn. Found when it is first needed, because members may be lazy. @internal */
   get tag(): Tag | null {
     if (this.#tag === undefined) this.#tag = tagOf(this.members)
     return this.#tag
@@ -98,16 +98,16 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
     return reasons.includes(null) ? null : (super.unreadable(place) ?? reasons[0]!)
   }
 
-  /** What to say where no member fits: what is wrong with the one that was meant, if that is plain, else what `otherwise` returns. @internal */
+  /** The mismatch if no member fits: that of the member that was meant, if that is clear, else what `otherwise` returns. @internal */
   closest(found: readonly Mismatch[], otherwise: () => Mismatch): Mismatch {
-    // The others are of another kind altogether: a text where an object came.
+    // The others describe another kind of value, such as a text where an object was sent.
     const near = found.filter((one) => one.all().some(({ path }) => path.length > 0))
     const least = Math.min(...near.map(missing))
     const closest = near.filter((one) => missing(one) === least)
     return closest.length === 1 ? this.restate(closest[0]!) : otherwise()
   }
 
-  /** The member that the tag of `value` names. @internal */
+  /** The member that the tag of `value` selects. @internal */
   tagged(tag: Tag, value: object): Schema<unknown> | Mismatch {
     const sent: unknown = Object.hasOwn(value, tag.key) ? (value as Record<string, unknown>)[tag.key] : undefined
     return this.#named(tag, tag.schema.fromValue(sent))
@@ -175,7 +175,7 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
     return this.tag === null ? { anyOf: members } : { oneOf: members }
   }
 
-  /** The member that makes something of nothing. */
+  /** The member that accepts an absent value. */
   #taker(): Schema<unknown> | undefined {
     return this.members.find((member) => !member.isRequired('input'))
   }
@@ -202,7 +202,7 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
   }
 }
 
-/** A value that one of `members` reads, tried in this order. @throws WEIR_OPTION_INVALID without members */
+/** A value that one of `members` reads; they are tried in this order. @throws WEIR_OPTION_INVALID without members */
 export function unionOf<const Members extends readonly [AnySchema, ...AnySchema[]]>(
   ...members: Members
 ): UnionSchema<OutputOf<Members[number]>, InputOf<Members[number]>> {
@@ -210,12 +210,12 @@ export function unionOf<const Members extends readonly [AnySchema, ...AnySchema[
   return new UnionSchema(members.map(asSchema))
 }
 
-/** How many properties of the value itself were not sent. */
+/** How many direct properties of the value were not sent. */
 function missing(mismatch: Mismatch): number {
   return mismatch.all().filter(({ path, actual }) => path.length === 1 && actual === undefined).length
 }
 
-/** The first property that is a literal in all members, and another one in each. */
+/** Finds the first property that is a different literal in each member. */
 function tagOf(members: readonly Schema<unknown>[]): Tag | null {
   const variants = members.map((member) => variantsOf(member, []))
   if (!variants.every((objects) => objects !== null)) return null
@@ -239,7 +239,7 @@ function tagOf(members: readonly Schema<unknown>[]): Tag | null {
   return null
 }
 
-/** The objects that `schema` may be; null if it may be something else. */
+/** The objects that `schema` may describe, or null if it may describe something else. */
 function variantsOf(schema: Schema<unknown>, seen: readonly Schema<unknown>[]): readonly ObjectSchema<unknown>[] | null {
   if (schema instanceof ObjectSchema) return [schema]
   if (seen.includes(schema)) return null

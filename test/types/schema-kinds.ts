@@ -1,5 +1,7 @@
 // What the types of unions, records, literals, recursive and named schemas promise, and what each schema reads from JSON. Only tsc runs this.
 
+import type { StandardSchema as Standard } from 'effect'
+
 import { Field, fields, type InputOf, type OutputOf, type Schema, type StandardSchema, t } from '../../src/index.ts'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -132,6 +134,10 @@ export class Thread {
   // @ts-expect-error the property holds text, the schema returns a comment
   @Field(comment) last = ''
 }
+
+/** Other libraries take them for what they are: validators that can describe themselves. */
+export const standard: (Standard.StandardSchemaV1 & Standard.StandardJSONSchemaV1)[] = [t.int, shape, comment, named.site]
+export const dates: Standard.StandardJSONSchemaV1<string, Date> = t.date
 
 // @ts-expect-error a literal is a text, a number or a truth value
 t.literal(null)
