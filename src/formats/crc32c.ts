@@ -1,10 +1,10 @@
-// CRC32C (Castagnoli), as RFC 9260 appendix A has it. Node's `zlib.crc32` is another one.
+// CRC32C (Castagnoli), as in RFC 9260 appendix A. `zlib.crc32` of Node uses another polynomial.
 
 const POLYNOMIAL = 0x82f63b78
 
 let table: Uint32Array | null = null
 
-/** The checksum of `bytes`, of which those from `from` to `to` count as zeros. */
+/** The checksum of `bytes`, with those from `from` to `to` counted as zeros. */
 export function crc32c(bytes: Uint8Array, from: number, to: number): number {
   table ??= buildTable()
   let crc = 0xffffffff

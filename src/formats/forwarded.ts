@@ -1,35 +1,35 @@
-// Whom a request was forwarded for: `X-Forwarded-For`, and `Forwarded` (RFC 7239).
+// The client of a forwarded request: `X-Forwarded-For`, and `Forwarded` (RFC 7239).
 //
-// Every proxy adds an entry at the right end, so both fields are read from there, one entry at a time, past the addresses of trusted
-// proxies, and no further. What stands to the left of the entry where the walk ends was sent by whoever that entry names: it may be
-// anything, an unclosed quotation mark included, and is never looked at.
+// Every proxy adds an entry at the right end. So both fields are read from the right, one entry at a time, past the addresses of trusted
+// proxies. The first other address is the client's. What is to the left of it was sent by that client. It can be anything, such as a quotation
+// mark that is never closed, and is not looked at.
 
 import { COMMA, DQUOTE, isDigit, trimBlanks } from '../base/ascii.ts'
 
 import { parseParameters } from './parameters.ts'
 
-/** The address of a client that no proxy could or would name. */
+/** The address of a client that no proxy has named. */
 export const UNKNOWN_ADDRESS = 'unknown'
 
-/** After more trusted proxies than this in a row the client is unknown. */
+/** If more trusted proxies than this are in a row, the client is unknown. */
 export const MAX_HOPS = 32
 
-/** What a text is: the address of a trusted proxy, any other IP address, or not an IP address at all. */
+/** Tells the address of a trusted proxy, any other IP address, and text that is not an IP address. */
 export type Judge = (address: string) => 'trusted' | 'other' | 'none'
 
 /** One end of a connection, as a proxy names it (RFC 7239 §6). */
 export interface ForwardedNode {
   /** An IP address without brackets, `unknown`, or a name that a proxy uses in place of an address and that begins with `_`. */
   readonly address: string
-  /** 0 where none is given, and for a name in place of one. */
+  /** 0 if there is none, or a name instead. */
   readonly port: number
 }
 
-/** What an element of Forwarded says of the request that a proxy received. */
+/** What an element of Forwarded states about the request that a proxy received. */
 export interface ForwardedElement extends ForwardedNode {
-  /** In lower case, null where it is not stated. */
+  /** In lower case; null if it is not stated. */
   readonly proto: string | null
-  /** As sent, null where it is not stated. */
+  /** As sent; null if it is not stated. */
   readonly host: string | null
 }
 
@@ -39,8 +39,8 @@ const UNKNOWN_ELEMENT: ForwardedElement = Object.freeze({ ...UNKNOWN, proto: nul
 const OBFUSCATED = /^_[\w.-]+$/
 
 /**
- * The client that an X-Forwarded-For names: the first address from the right that is not trusted, or the leftmost when all are.
- * @returns null when the list is empty
+ * The client in X-Forwarded-For: the first address from the right that is not trusted, or the leftmost one if all are.
+ * @returns null if the list is empty
  */
 export function readXForwardedFor(value: string, judge: Judge): ForwardedNode | null {
   let node: ForwardedNode | null = null
@@ -60,8 +60,8 @@ export function readXForwardedFor(value: string, judge: Judge): ForwardedNode | 
 }
 
 /**
- * The element of a Forwarded that is about the client, found likewise: `proto` and `host` are what the proxy next to the client stated.
- * @returns null when the list is empty
+ * The element of the client in Forwarded, found in the same way. Its `proto` and `host` come from the proxy next to the client.
+ * @returns null if the list is empty
  */
 export function readForwarded(value: string, judge: Judge): ForwardedElement | null {
   let element: ForwardedElement | null = null
@@ -85,19 +85,19 @@ export function readForwarded(value: string, judge: Judge): ForwardedElement | n
   return element
 }
 
-/** The last entry of a list: what the nearest proxy wrote. */
+/** The last entry of a list, which the nearest proxy wrote. */
 export function lastEntry(value: string): string {
   return trimBlanks(value, value.lastIndexOf(',') + 1)
 }
 
-/** What stands in place of an address, where that is such a name. */
+/** The name that a proxy uses instead of an address, or `unknown`. */
 function nameOf(node: ForwardedNode | null): string {
   return node !== null && OBFUSCATED.test(node.address) ? node.address : UNKNOWN_ADDRESS
 }
 
 /**
- * `node` with its optional port, and the IPv6 address without brackets that X-Forwarded-For has. Whether it names an address is for the
- * judge to say. @returns null for what has no such form
+ * Reads a `node` with its optional port, and an IPv6 address without brackets, as X-Forwarded-For has it. The judge decides whether it is an
+ * address. @returns null for text of another form
  */
 function readNode(text: string): ForwardedNode | null {
   if (text.startsWith('[')) {
@@ -120,7 +120,7 @@ function withPort(address: string, text: string): ForwardedNode | null {
   return port > 65535 ? null : { address, port }
 }
 
-/** Where the element begins that ends at `end`: after the last comma outside quotation marks. @returns -1 where these have no pair */
+/** The start of the element that ends at `end`: after the last comma outside quotation marks. @returns -1 if a quotation mark has no pair */
 function elementStart(value: string, end: number): number {
   for (let at = end - 1; at >= 0; at--) {
     const code = value.charCodeAt(at)

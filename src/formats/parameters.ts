@@ -3,8 +3,8 @@
 import { BACKSLASH, CLASS, DQUOTE, EQUALS, FIELD_VALUE, isBlank, SEMICOLON, tokenEnd } from '../base/ascii.ts'
 
 /**
- * `*( OWS ";" OWS [ parameter ] )` from `at` to the end of `text`: name in lower case to value, quotes and their escapes removed.
- * @returns null for anything else, and where a name is given twice
+ * Parses `*( OWS ";" OWS [ parameter ] )` from `at` to the end of `text`: lower-case name to value, with quotes and escapes removed.
+ * @returns null if the text does not match, or a name is repeated
  */
 export function parseParameters(text: string, at: number): Map<string, string> | null {
   const parameters = new Map<string, string>()

@@ -1,8 +1,7 @@
-// The head of a connection that a proxy opens on somebody's behalf: PROXY protocol, version 1 (a line) and version 2 (binary).
+// The PROXY protocol, with which a proxy states at the beginning of a connection who its client is: version 1 (a line) and version 2 (binary).
 // https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt
 //
-// A push parser without sockets: bytes in, and once the header is whole, who is at the other end of the proxy. What cannot be one is
-// refused at the same byte, whatever the cuts.
+// A push parser without sockets. However the bytes are cut, it returns the same header, or refuses it at the same byte.
 
 import { Buffer } from 'node:buffer'
 
@@ -13,22 +12,22 @@ import { crc32c } from './crc32c.ts'
 
 /** What a header of version 2 states about the TLS between the client and the proxy. */
 export interface ProxiedTls {
-  /** Such as `TLSv1.3`, null where it is not stated. */
+  /** Such as `TLSv1.3`; null if it is not stated. */
   readonly version: string | null
-  /** Whether the client has shown a certificate that the proxy has verified. */
+  /** Whether the client presented a certificate and the proxy verified it. */
   readonly isVerified: boolean
-  /** Common name of the certificate that the client has shown, null where it is not stated. Believe it only if `isVerified`. */
+  /** The common name of the client's certificate; null if it is not stated. Do not rely on it unless `isVerified` is true. */
   readonly commonName: string | null
 }
 
 export interface ProxyHeader {
-  /** Whether the proxy speaks for itself, for instance to see whether the server is there. Then everything else is empty. */
+  /** Whether the proxy opened the connection for itself, for example for a health check. Then there is nothing else. */
   readonly isLocal: boolean
-  /** Address of the client; null where the proxy does not name an IP address. */
+  /** The client's address; null if the proxy does not state an IP address. */
   readonly address: string | null
-  /** Port of the client, 0 without an address. */
+  /** The client's port; 0 without an address. */
   readonly port: number
-  /** Null where the client has not spoken TLS to the proxy, or the header does not say. */
+  /** Null if the client did not use TLS, or the header does not state it. */
   readonly tls: ProxiedTls | null
 }
 
@@ -76,12 +75,12 @@ const LOCAL_HEADER: ProxyHeader = Object.freeze({ isLocal: true, address: null, 
 export class ProxyHeaderReader {
   readonly #isIP: (text: string) => number
   readonly #bytes = Buffer.alloc(MAX_LINE_BYTES)
-  /** In place of `#bytes` once it is known that more are needed. */
+  /** Used instead of `#bytes` if the header is longer. */
   #long: Buffer | null = null
   #length = 0
   #used = 0
 
-  /** @param isIP 4 or 6 for an address of that family, 0 for anything else: `isIP` of node:net */
+  /** @param isIP returns 4 or 6 for an address of that family, otherwise 0, as `isIP` of node:net does */
   constructor(isIP: (text: string) => number) {
     this.#isIP = isIP
   }
@@ -91,14 +90,14 @@ export class ProxyHeaderReader {
     return this.#used
   }
 
-  /** Whether bytes of a header have come. */
+  /** Whether any byte has been received. */
   get hasBegun(): boolean {
     return this.#length > 0
   }
 
   /**
    * Takes the next bytes, up to the end of the header and no further.
-   * @returns null while the header is not whole
+   * @returns null while the header is incomplete
    * @throws ProtocolError WEIR_PROXY_HEADER
    */
   push(bytes: Uint8Array): ProxyHeader | null {
@@ -120,7 +119,7 @@ export class ProxyHeaderReader {
 
   #stepLine(buffer: Buffer, length: number, last: number): ProxyHeader | null {
     if (length <= LINE_START.length) {
-      if (last !== LINE_START[length - 1]) throw refused('it begins like none')
+      if (last !== LINE_START[length - 1]) throw refused('it does not begin with "PROXY " or the signature of version 2')
       return null
     }
     const isAfterCr = buffer[length - 2] === CR
@@ -132,9 +131,9 @@ export class ProxyHeaderReader {
 
   #stepBinary(buffer: Buffer, length: number, last: number): ProxyHeader | null {
     if (length <= SIGNATURE.length) {
-      if (last !== SIGNATURE[length - 1]) throw refused('it begins like none')
+      if (last !== SIGNATURE[length - 1]) throw refused('it does not begin with "PROXY " or the signature of version 2')
     } else if (length === VERSION_AT + 1) {
-      if ((last & 0xf0) !== VERSION || (last & 0x0f) > PROXY) throw refused('its version or its command is unknown')
+      if ((last & 0xf0) !== VERSION || (last & 0x0f) > PROXY) throw refused('its version or command is unknown')
     } else if (length === FAMILY_AT + 1 && !isLocal(buffer)) {
       if (last >> 4 >= ADDRESS_BYTES.length || (last & 0x0f) > MAX_TRANSPORT) throw refused('its address family or transport is unknown')
     } else if (length === FIXED_BYTES) this.#makeRoom(buffer)
@@ -155,14 +154,15 @@ function readLine(line: string, isIP: (text: string) => number): ProxyHeader {
   if (UNKNOWN_LINE.test(line)) return relayed(null, 0, null)
   const [, family, source, destination, sourcePort, destinationPort] = LINE.exec(line) ?? []
   if (source === undefined) throw refused('its line is malformed')
-  if (isIP(source) !== Number(family) || isIP(destination!) !== Number(family)) throw refused(`it has no addresses of IPv${family}`)
+  if (isIP(source) !== Number(family) || isIP(destination!) !== Number(family))
+    throw refused(`its addresses are not valid IPv${family} addresses`)
   if (Number(sourcePort) > 65535 || Number(destinationPort) > 65535) throw refused('a port is larger than 65535')
   return relayed(source, Number(sourcePort), null)
 }
 
 /** @param bytes the whole header */
 function readBinary(bytes: Buffer): ProxyHeader {
-  // Whatever a proxy sends with LOCAL is to be ignored, the family included.
+  // Everything else in a LOCAL header must be ignored, even the family.
   if (isLocal(bytes)) return LOCAL_HEADER
   const family = bytes[FAMILY_AT]! >> 4
   const tlvStart = FIXED_BYTES + ADDRESS_BYTES[family]!
@@ -182,7 +182,7 @@ function relayed(address: string | null, port: number, tls: ProxiedTls | null): 
   return Object.freeze({ isLocal: false, address, port, tls })
 }
 
-/** Checks the checksum where there is one. @returns what is said of TLS */
+/** Verifies the checksum if there is one. @returns what is stated about TLS */
 function readTlvs(bytes: Buffer, start: number): ProxiedTls | null {
   let tls: ProxiedTls | null = null
   const seen = new Set<number>()
@@ -197,7 +197,7 @@ function readTlvs(bytes: Buffer, start: number): ProxiedTls | null {
 }
 
 function readSsl(bytes: Buffer, start: number, end: number): ProxiedTls | null {
-  if (end - start < SSL_HEAD_BYTES) throw refused('its TLV of TLS is too short')
+  if (end - start < SSL_HEAD_BYTES) throw refused('its TLV about TLS is too short')
   const client = bytes[start]!
   let version: string | null = null
   let commonName: string | null = null
@@ -214,7 +214,7 @@ function eachTlv(bytes: Buffer, start: number, end: number, visit: (type: number
   for (let at = start; at < end; ) {
     const from = at + TLV_HEAD_BYTES
     const to = from > end ? from : from + bytes.readUInt16BE(at + 1)
-    if (to > end) throw refused('a TLV does not end where it should')
+    if (to > end) throw refused('a TLV is longer than what contains it')
     visit(bytes[at]!, from, to)
     at = to
   }

@@ -30,7 +30,7 @@ test('LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES are read once, and removed', () 
     { fd: 4, name: 'admin' },
   ])
   assert.deepEqual(passed, { OTHER: 'x' })
-  assert.throws(() => takeInherited(passed, 42), /or it was taken before/)
+  assert.throws(() => takeInherited(passed, 42), /or another server has taken it/)
   assert.deepEqual(takeInherited({ LISTEN_FDS: '1', LISTEN_PID: '42' }, 42), [{ fd: 3 }])
   assert.deepEqual(takeInherited({ LISTEN_FDS: '2', LISTEN_PID: '42', LISTEN_FDNAMES: ':b' }, 42), [{ fd: 3 }, { fd: 4, name: 'b' }])
 })
@@ -79,7 +79,7 @@ test('a descriptor that does not listen is refused before anything is done to it
     assert.equal(server.isListening, false)
   }
   assert.deepEqual(await claimInherited(fdOf(listening)), { isUnixSocket: false, path: '' })
-  await assert.rejects(claimInherited(fdOf(listening)), { code: 'WEIR_OPTION_INVALID', message: /was listened on before/ })
+  await assert.rejects(claimInherited(fdOf(listening)), { code: 'WEIR_OPTION_INVALID', message: /was used before/ })
 })
 
 test('options that cannot be, with descriptors', () => {
@@ -88,10 +88,10 @@ test('options that cannot be, with descriptors', () => {
     () =>
       new HttpServer({ listen: entries as never })
   for (const [make, message] of [
-    [listen({ fd: 2 }), /fd is 2, not a file descriptor from 3 on/],
+    [listen({ fd: 2 }), /fd is 2, not a file descriptor of at least 3/],
     [listen({ fd: '3' }), /fd is the string "3"/],
-    [listen({ fd: 3, port: 80 }), /"fd" stands in place of "port"/],
-    [listen({ fd: 3, unixSocket: '/x' }), /"fd" stands in place of "unixSocket"/],
+    [listen({ fd: 3, port: 80 }), /"fd" cannot be combined with "port"/],
+    [listen({ fd: 3, unixSocket: '/x' }), /"fd" cannot be combined with "unixSocket"/],
     [listen({ fd: 3, mode: 0o600 }), /"mode" is for a Unix socket/],
     [listen({ fd: 3, http2: true }), /"http2" needs "tls"/],
     [listen({ port: 0, name: '' }), /name is the string ""/],

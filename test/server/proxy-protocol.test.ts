@@ -124,7 +124,7 @@ test('where a header is required there is no request without one, and no answer'
   }
   await eventually(() => logged.length > 0, 'the report')
   assert.deepEqual(logged, [
-    'weir: a connection could not be accepted: the connection does not begin with a valid PROXY header: it begins like none',
+    'weir: a connection could not be accepted: the connection does not begin with a valid PROXY header: it does not begin with "PROXY " or the signature of version 2',
   ])
 })
 
@@ -288,7 +288,7 @@ test('TLS without a header is no TLS', async (t) => {
   const { server, logged } = await serve(t, { tls })
   await assert.rejects(handshake(t, server.port, '', 0))
   await eventually(() => logged.length > 0, 'the report')
-  assert.match(logged[0]!, /it begins like none/)
+  assert.match(logged[0]!, /it does not begin with/)
 })
 
 test('plain HTTP after a header, where TLS is spoken, is told so', async (t) => {

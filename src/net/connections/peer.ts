@@ -6,7 +6,7 @@ import type { ClientCertificate, SocketPeer } from '../../http/connection-info.t
 import type { TrustedNetworks } from '../proxies/trusted-networks.ts'
 
 export interface Peer {
-  /** Null when it has shown none. */
+  /** Null if it has presented none. */
   readonly clientCertificate: ClientCertificate | null
   /**
    * The server name of the TLS handshake (`hostName`), where that name decided which client certificates are trusted: requests must be for this
@@ -15,13 +15,13 @@ export interface Peer {
   readonly boundHost: string | null
   /** Whether it is a proxy that the server trusts to state the host, the scheme and the address of its clients in each request. */
   readonly isTrustedProxy: boolean
-  /** The name of the endpoint that it connected to, null where that has none. */
+  /** The name of the endpoint that it connected to; null if it has none. */
   readonly endpointName: string | null
-  /** What its connection began with, null where no PROXY header is expected. */
+  /** What its connection began with; null if the endpoint requires no PROXY header. */
   readonly proxyHeader: ProxyHeader | null
 }
 
-/** A peer of which nothing is known. */
+/** A peer about which nothing is known. */
 export const STRANGER: Peer = Object.freeze({
   clientCertificate: null,
   boundHost: null,
@@ -30,16 +30,16 @@ export const STRANGER: Peer = Object.freeze({
   proxyHeader: null,
 })
 
-/** Where a socket came in. */
+/** Where a socket was accepted. */
 export interface Entry {
   readonly endpointName: string | null
   readonly isUnixSocket: boolean
 }
 
 /**
- * What is known of the other end of a socket where some proxies are trusted.
+ * What is known about the other end of a socket, if some proxies are trusted.
  * @param address of the socket
- * @param proxyHeader null where none is required
+ * @param proxyHeader null if none is required
  */
 export function peerAt(
   networks: TrustedNetworks,
@@ -47,28 +47,28 @@ export function peerAt(
   address: string,
   proxyHeader: ProxyHeader | null,
 ): Peer {
-  // What a proxy relays byte by byte is its client's own word, and counts only if that is a proxy as well.
+  // A proxy that relays bytes relays the fields of its client, so that client must be a trusted proxy too.
   const isRelayed = proxyHeader !== null && !proxyHeader.isLocal
   const isTrustedProxy = isRelayed ? networks.trustsPeer(proxyHeader.address ?? '', false) : networks.trustsPeer(address, isUnixSocket)
   return { ...STRANGER, isTrustedProxy, endpointName, proxyHeader }
 }
 
-/** Address of the client, as far as the connection knows it. @param socketAddress of the other end of the socket */
+/** The client's address, as far as the connection knows it. @param socketAddress of the other end of the socket */
 export function clientAddressOf({ proxyHeader }: Pick<Peer, 'proxyHeader'>, socketAddress: string): string {
   return proxyHeader === null || proxyHeader.isLocal ? socketAddress : (proxyHeader.address ?? UNKNOWN_ADDRESS)
 }
 
-/** Its port, likewise. */
+/** The client's port, in the same way. */
 export function clientPortOf({ proxyHeader }: Peer, socketPort: number): number {
   return proxyHeader === null || proxyHeader.isLocal ? socketPort : proxyHeader.port
 }
 
-/** Whether the client speaks TLS to the proxy, which says so. */
+/** Whether the proxy states that its client uses TLS. */
 export function isProxiedTls({ proxyHeader }: Peer): boolean {
   return proxyHeader !== null && proxyHeader.tls !== null
 }
 
-/** What a program may know of the other end of the socket. */
+/** What a program may know about the other end of the socket. */
 export function socketPeerOf(peer: Peer, address: string, port: number, isSecure: boolean): SocketPeer {
   const { isTrustedProxy, proxyHeader } = peer
   return { address, port, isSecure, isTrusted: isTrustedProxy || proxyHeader !== null, clientTls: proxyHeader?.tls ?? null }

@@ -1,4 +1,4 @@
-// How a client in memory reaches the server: at which endpoint, and from where. For tests of host programs.
+// From where and at which endpoint a client in memory connects. For tests of host programs.
 
 import { isIP } from 'node:net'
 
@@ -8,13 +8,13 @@ import type { ConnectionHost } from '../connections/connection-host.ts'
 import { type Peer, peerAt, STRANGER } from '../connections/peer.ts'
 import { MemoryTransport } from '../transport/memory-transport.ts'
 
-/** The other end of the socket, as the server is to see it. */
+/** The other end of the socket, as the server sees it. */
 export interface InjectPeer {
-  /** Its IP address. Default: empty, as of a Unix socket. */
+  /** Its IP address. Default: empty, as for a Unix socket. */
   readonly address?: string
   /** Default 0. */
   readonly port?: number
-  /** Whether it connected to a Unix socket: `'unix'` in `proxies.trust`. Default false. */
+  /** Whether it connects to a Unix socket: `'unix'` in `proxies.trust`. Default false. */
   readonly isUnixSocket?: boolean
   /** Whether it speaks TLS. Default false. */
   readonly isSecure?: boolean
@@ -23,7 +23,7 @@ export interface InjectPeer {
 export interface ArrivalOptions {
   /** Name of the endpoint in `listen` that the client connects to. Default: one without a name. */
   readonly endpoint?: string
-  /** Who is at the other end of the socket: the client, or a proxy. Default: nobody of whom anything is known. */
+  /** The other end of the socket: a client, or a proxy. Default: a peer without an address. */
   readonly peer?: InjectPeer
 }
 

@@ -1,4 +1,4 @@
-// What the connections through one listening socket have in common: who may come in, and what is known of them.
+// What the connections of one listening socket have in common: who may connect, and what is known about them.
 
 import type { Socket } from 'node:net'
 
@@ -14,7 +14,7 @@ export class Entrance implements Entry {
   readonly connections: Connections
   /** Whether every connection must begin with a PROXY header. */
   readonly requiresHeader: boolean
-  /** Of an inherited socket this is known once it listens. */
+  /** Of an inherited socket, this is known once it listens. */
   isUnixSocket: boolean
   readonly endpointName: string | null
   readonly #stranger: Peer
@@ -29,7 +29,7 @@ export class Entrance implements Entry {
     this.#stranger = options.name === undefined ? STRANGER : Object.freeze({ ...STRANGER, endpointName: options.name })
   }
 
-  /** Lets a new socket in, and counts it until it is `release`d; one that may not come in is destroyed. */
+  /** Accepts a new socket and counts it until it is `release`d, or destroys it. @returns whether it was accepted */
   admit(socket: Socket): boolean {
     const isWelcome = !this.requiresHeader || this.#trusts(socket.remoteAddress ?? '')
     if (!isWelcome) {
@@ -53,7 +53,7 @@ export class Entrance implements Entry {
     this.host.reportAccept(error)
   }
 
-  /** What is known of the other end of a socket. @param proxyHeader null where none is required */
+  /** What is known about the other end of a socket. @param proxyHeader null if none is required */
   peerOf(socket: { readonly remoteAddress?: string | undefined }, proxyHeader: ProxyHeader | null): Peer {
     const { proxies } = this.host
     return proxies === null ? this.#stranger : peerAt(proxies.networks, this, socket.remoteAddress ?? '', proxyHeader)

@@ -1,4 +1,4 @@
-// Sockets that the parent process has opened and passed on: which they are, and whether they may be listened on.
+// Sockets that the parent process has opened: finds them, and checks that they can be used.
 
 import { readFileSync, readlinkSync } from 'node:fs'
 
@@ -6,33 +6,33 @@ import { WeirError } from '../../base/errors.ts'
 
 export interface InheritedSocket {
   readonly fd: number
-  /** Absent where the parent gave none. */
+  /** Absent if the parent gave none. */
   readonly name?: string
 }
 
-/** What is known of a socket before it is listened on. */
+/** What is known of an inherited socket before the server uses it. */
 export interface InheritedKind {
   readonly isUnixSocket: boolean
-  /** Path of a Unix socket; empty where it has none, and for TCP. */
+  /** The path of a Unix socket; empty if it has none, and for TCP. */
   readonly path: string
 }
 
-/** The first descriptor that is passed on (sd_listen_fds(3)). */
+/** The number of the first inherited descriptor (sd_listen_fds(3)). */
 const FIRST = 3
 const VARIABLES = ['LISTEN_FDS', 'LISTEN_PID', 'LISTEN_FDNAMES', 'LISTEN_PIDFDID'] as const
 
-/** Descriptors that were listened on. Their numbers may by now stand for something else. */
+/** Descriptors that this process has used. Their numbers may belong to something else by now. */
 const used = new Set<number>()
 
 /**
- * The sockets that systemd, or whoever follows its protocol, passes by `LISTEN_FDS`, `LISTEN_PID` and `LISTEN_FDNAMES`. The variables are
- * removed, so that no child process takes them for its own.
- * @throws WEIR_OPTION_INVALID when there are none for this process
+ * Reads which sockets systemd, or another parent that uses its protocol, has passed in `LISTEN_FDS`, `LISTEN_PID` and `LISTEN_FDNAMES`, and
+ * removes these variables, so that no child process takes them for its own.
+ * @throws WEIR_OPTION_INVALID if there are none for this process
  */
 export function takeInherited(environment: NodeJS.ProcessEnv = process.env, pid: number = process.pid): readonly InheritedSocket[] {
   const { LISTEN_FDS, LISTEN_PID, LISTEN_FDNAMES } = environment
   if (LISTEN_FDS === undefined || LISTEN_PID === undefined)
-    throw invalid('no socket was passed to this process, or it was taken before: LISTEN_FDS and LISTEN_PID are not set')
+    throw invalid('no socket was passed to this process, or another server has taken it: LISTEN_FDS and LISTEN_PID are not set')
   if (Number(LISTEN_PID) !== pid)
     throw invalid(
       `the sockets were passed to process ${LISTEN_PID}, and this is ${pid}: start node itself, not a shell or npm that starts it`,
@@ -47,14 +47,14 @@ export function takeInherited(environment: NodeJS.ProcessEnv = process.env, pid:
 }
 
 /**
- * Looks at a socket that is about to be listened on. Linux tells whether it listens already; elsewhere what the system says has to do. To
- * listen on one that does not would open a port that nobody chose, on all addresses.
- * @throws WEIR_OPTION_INVALID for what is no listening socket, for one that was used before, and in a worker of `node:cluster`
+ * Checks, on Linux, that a descriptor is a listening socket. Node would call `listen` on any socket, and one that is not bound would then
+ * listen on some free port of all addresses.
+ * @throws WEIR_OPTION_INVALID if it is not, if it was used before, and in a worker of `node:cluster`
  */
 export async function claimInherited(fd: number): Promise<InheritedKind> {
   if ((await import('node:cluster')).default.isWorker)
-    throw invalid(`fd ${fd} would be one of the primary process: a worker of node:cluster cannot listen on its own`)
-  if (used.has(fd)) throw invalid(`fd ${fd} was listened on before, and is closed: a socket can be inherited once in a process`)
+    throw invalid(`fd ${fd} would be a descriptor of the primary process: workers of node:cluster cannot inherit sockets`)
+  if (used.has(fd)) throw invalid(`fd ${fd} was used before, and is closed: a process can use an inherited socket once`)
   const kind = process.platform === 'linux' ? lookUp(fd) : { isUnixSocket: false, path: '' }
   used.add(fd)
   return kind
@@ -86,10 +86,10 @@ function isTcpListener(table: 'tcp' | 'tcp6', inode: string): boolean {
   })
 }
 
-/** `__SO_ACCEPTCON` of the kernel. */
+/** The kernel's flag `__SO_ACCEPTCON`: the socket is listening. */
 const ACCEPTS = 1 << 16
 
-/** @returns its path, null where none such listens */
+/** @returns its path; null if no such socket is listening */
 function unixListener(inode: string): string | null {
   // address, references, protocol, flags, type, state, inode, and perhaps a path
   for (const line of linesOf('unix')) {
@@ -99,7 +99,7 @@ function unixListener(inode: string): string | null {
   return null
 }
 
-/** Empty where the system has no such table. */
+/** Empty if the system does not have this table. */
 function linesOf(table: string): string[] {
   try {
     return readFileSync(`/proc/self/net/${table}`, 'utf8').split('\n').slice(1)

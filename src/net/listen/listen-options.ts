@@ -31,8 +31,8 @@ interface CommonListenOptions {
   /** Speaks HTTP/2 beside HTTP/1.1, as the client chooses (ALPN). Needs `tls`. Default false. */
   readonly http2?: boolean
   /**
-   * `'required'`: every connection must begin with a PROXY header, version 1 or 2, before TLS. Only those that `proxies.trust` lists may connect
-   * here; all others are closed without an answer. Default: no connection may.
+   * `'required'`: every connection must begin with a PROXY header, version 1 or 2, before TLS. Only peers in `proxies.trust` may connect; other
+   * connections are closed without a response. Default: no PROXY header is accepted.
    */
   readonly proxyProtocol?: 'required'
 }
@@ -61,11 +61,11 @@ export interface UnixListenOptions extends CommonListenOptions {
   readonly mode?: number
 }
 
-/** A socket that the parent process has opened, and that listens already. */
+/** A socket that the parent process has opened, and that is listening already. */
 export interface InheritedListenOptions extends CommonListenOptions {
   /**
-   * Its number as a file descriptor of this process, from 3 on. `stop` closes this number for good and leaves the socket itself open: the parent
-   * still holds it, and clients that connect wait for the next process. Not in a worker of `node:cluster`.
+   * Its file descriptor in this process, at least 3. `stop` closes the descriptor; the socket stays open as long as the parent holds it, and
+   * clients that connect wait for the next process. Not in a worker of `node:cluster`.
    */
   readonly fd: number
 }
@@ -103,7 +103,7 @@ export function isInherited(options: ListenOptions): options is InheritedListenO
   return 'fd' in options && options.fd !== undefined
 }
 
-/** Where it is asked to listen, as far as that is known before it does: of an inherited socket nothing is. */
+/** The endpoint as the options state it, before it is bound. For an inherited socket, address and port are not known yet. */
 export function endpointOf(options: ListenOptions): Endpoint {
   const common = { name: options.name ?? null, isSecure: options.tls !== undefined, http2: options.http2 === true }
   if (isInherited(options)) return { address: '', port: 0, isUnixSocket: false, ...common }
@@ -136,9 +136,10 @@ export function checkListenOptions(
     if (address !== undefined || port !== undefined) throw invalid('"unixSocket" stands in place of "address" and "port"')
   }
   if (fd !== undefined) {
-    if (!Number.isInteger(fd) || fd < FIRST_INHERITED) throw invalid(`fd is ${shown(fd)}, not a file descriptor from ${FIRST_INHERITED} on`)
+    if (!Number.isInteger(fd) || fd < FIRST_INHERITED)
+      throw invalid(`fd is ${shown(fd)}, not a file descriptor of at least ${FIRST_INHERITED}`)
     const other = Object.entries({ address, port, reusePort, unixSocket }).find(([, value]) => value !== undefined)
-    if (other !== undefined) throw invalid(`"fd" stands in place of "${other[0]}"`)
+    if (other !== undefined) throw invalid(`"fd" cannot be combined with "${other[0]}"`)
   }
   if (name !== undefined && (typeof name !== 'string' || name === '')) throw invalid(`name is ${shown(name)}, not a name such as "admin"`)
   if (proxyProtocol !== undefined && proxyProtocol !== 'required')

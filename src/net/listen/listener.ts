@@ -60,7 +60,7 @@ export class Listener {
       server.listen(nodeOptions(this.#options))
     })
     try {
-      // A path is bound at once, and has its mode before the event loop accepts anybody. In a worker of node:cluster the primary binds it later.
+      // A path is bound immediately, and has its mode before the event loop accepts a connection. For a worker of node:cluster, the primary binds it later.
       const isBound = server.listening
       if (isBound) this.#setMode()
       await bound

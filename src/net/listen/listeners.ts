@@ -93,7 +93,7 @@ export class Listeners {
         const connection = new Http1Connection(this.#host, transport, entrance.peerOf(transport, header))
         connections.add(connection)
         transport.handOver(connection)
-        // It may have crossed the stop.
+        // The stop may have begun meanwhile.
         if (this.#host.isStopping) drainSoon(connection)
         if (rest.length > 0) connection.onBytes(rest, rest.length, true)
       },

@@ -1,10 +1,10 @@
-// Which places a server is to listen on, in whichever way that is said.
+// The places where a server listens, however the options state them.
 
 import { WeirError } from '../../base/errors.ts'
 import { takeInherited } from './inherited.ts'
 import { checkListenOptions, endpointOf, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
 
-/** The places of a server: a list, one in the options of the server itself, or what the parent passes. */
+/** The options that state where to listen: a list, one place in the options of the server itself, or what the parent passes. */
 interface PlaceOptions {
   readonly address?: string
   readonly port?: number
@@ -18,10 +18,10 @@ const INHERITED = 'inherited'
 
 export class Places {
   readonly #common: Pick<PlaceOptions, 'tls' | 'http2'>
-  /** Null until the sockets of the parent have been taken. */
+  /** Null until inherited sockets have been found. */
   #all: readonly ListenOptions[] | null
 
-  /** @param hasProxies whether there is anybody whose PROXY headers are believed @throws WEIR_OPTION_INVALID */
+  /** @param hasProxies whether the server trusts any proxy @throws WEIR_OPTION_INVALID */
   constructor(options: PlaceOptions, hasProxies: boolean) {
     const { listen, address, port, unixSocket, tls, http2 } = options
     const given = Object.entries({ address, port, unixSocket, tls, http2 }).filter(([, value]) => value !== undefined)
@@ -42,18 +42,18 @@ export class Places {
     this.#all = places
   }
 
-  /** Where the first one is asked to be: of a socket that the parent passes nothing is known. */
+  /** Address and port in the options of the first place; empty and 0 for an inherited socket. */
   get first(): { readonly address: string; readonly port: number } {
     const first = this.#all?.[0]
     return first === undefined ? { address: '', port: 0 } : endpointOf(first)
   }
 
-  /** The names of endpoints; null while they are not known. */
+  /** The names of the endpoints; null while they are not known. */
   get names(): ReadonlySet<string> | null {
     return this.#all === null ? null : new Set(this.#all.flatMap(({ name }) => name ?? []))
   }
 
-  /** All of them. Takes the sockets that the parent has passed. @throws WEIR_OPTION_INVALID when it has passed none */
+  /** Returns all places, and finds inherited sockets first. @throws WEIR_OPTION_INVALID if there are none */
   take(): readonly ListenOptions[] {
     this.#all ??= takeInherited().map((socket) => ({ ...this.#common, ...socket }))
     return this.#all

@@ -1,5 +1,4 @@
-// The beginning of a connection at an endpoint that requires PROXY headers: from the first byte to the end of the header. What follows is for
-// whoever speaks TLS or HTTP there.
+// The first stage of a connection at an endpoint that requires PROXY headers: it ends with the header, and TLS or HTTP takes over.
 
 import type { Buffer } from 'node:buffer'
 import { isIP } from 'node:net'
@@ -12,11 +11,11 @@ import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
 
-/** Whom the stage tells how it ended: exactly one of them, once. */
+/** Is told how the stage ended: one of the two is called, once. */
 export interface ProxyStageOwner {
-  /** @param rest what came after the header; it may be in memory that is used again as soon as this returns */
+  /** @param rest the bytes after the header; their memory may be reused as soon as this returns */
   onHeader(header: ProxyHeader, rest: Buffer): void
-  /** There is no header, and no reason to answer. @param error null when nothing at all has come */
+  /** There is no valid header. Nothing can be sent. @param error null if the peer sent nothing at all */
   onRefused(error: Error | null): void
 }
 
@@ -56,7 +55,7 @@ export class ProxyStage implements OpenConnection, Timed {
     this.#host.forget(this)
   }
 
-  /** The peer has ended its side, or is gone. A check whether the port is open ends so. */
+  /** The peer has ended its side, or is gone, as after a check whether the port is open. */
   end(): void {
     this.#refuse(this.#reader.hasBegun ? new ProtocolError('WEIR_PROXY_HEADER', 'it is not whole') : null)
   }

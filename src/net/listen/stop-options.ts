@@ -7,8 +7,8 @@ export interface StopOptions {
   /** How long requests in flight may take to finish, in milliseconds. Default 10 s. */
   readonly graceMs?: number
   /**
-   * For how long `isReady` is false and connections are still accepted before the stop begins, in milliseconds: a load balancer that asks for it
-   * has that long to notice. Default 0.
+   * How long before the stop begins `isReady` turns false, in milliseconds, so that a load balancer notices. Until then connections are accepted.
+   * Default 0.
    */
   readonly readyDelayMs?: number
 }

@@ -1,4 +1,4 @@
-// One stop of a server, from the call to its end: when it begins, and by when it must be over. A later call may bring both nearer.
+// One stop of a server: when it begins, and when it must be over. A later call can bring both forward.
 
 import { Countdown } from '../time/countdown.ts'
 import type { StopOptions, StopReport } from './stop-options.ts'
@@ -6,12 +6,12 @@ import type { StopOptions, StopReport } from './stop-options.ts'
 const DEFAULT_GRACE_MS = 10_000
 
 export class Stopping {
-  /** Of the end. There from the beginning: who hears of the stop may call `stop` as well. */
+  /** Settles at the end. It exists from the start, because code that is notified of the stop may call `stop` too. */
   readonly report: Promise<StopReport>
   readonly #settle: (report: StopReport | Promise<StopReport>) => void
   readonly #graceMs: number
   readonly #delay: Countdown | null
-  /** By `performance.now()`, where a later call says so. */
+  /** The deadline that a later call has set, by `performance.now()`. */
   #deadlineAt = Number.POSITIVE_INFINITY
   #hasBegun = false
 
@@ -23,14 +23,14 @@ export class Stopping {
     this.#delay = readyDelayMs > 0 ? new Countdown(readyDelayMs) : null
   }
 
-  /** Calls `begin` with the time of grace: after the delay, and without one before this returns. */
+  /** Calls `begin` with the grace period: after the delay, or before this returns if there is none. */
   async run(begin: (graceMs: number) => Promise<StopReport>): Promise<void> {
     if (this.#delay !== null) await this.#delay.over
     this.#hasBegun = true
     this.#settle(begin(Math.max(0, Math.min(this.#graceMs, this.#deadlineAt - performance.now()))))
   }
 
-  /** @returns in how many milliseconds what has begun must be over, where that changes */
+  /** @returns the new grace period, if the stop has begun and it changes */
   hasten({ graceMs, readyDelayMs }: StopOptions): number | undefined {
     if (this.#hasBegun) return graceMs
     if (graceMs !== undefined) this.#deadlineAt = Math.min(this.#deadlineAt, performance.now() + graceMs)

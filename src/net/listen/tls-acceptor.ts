@@ -128,7 +128,7 @@ export class TlsAcceptor {
     const { host, connections, requiresHeader } = this.#entrance
     const handshake = this.#handshakes.get(rawOf(socket))
     if (handshake === undefined && requiresHeader) {
-      socket.destroy() // nobody knows whose it is
+      socket.destroy() // its header is not known
       return
     }
     const peer: Peer = {
@@ -138,7 +138,7 @@ export class TlsAcceptor {
     }
     const connection = this.#connect(socket, peer)
     connections.add(connection)
-    // It may have crossed the stop.
+    // The stop may have begun meanwhile.
     if (host.isStopping) drainSoon(connection)
     this.#handshakes.delete(rawOf(socket))
     if (handshake !== undefined) host.forget(handshake)
@@ -208,7 +208,7 @@ class Handshake implements OpenConnection {
     return this.#raw.destroyed
   }
 
-  /** One that has begun is let come to its end: a request is sure to follow. */
+  /** A handshake that has begun is completed, because a request will follow. */
   drain(): void {
     if (this.#raw.bytesRead === 0) this.abort()
   }

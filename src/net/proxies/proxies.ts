@@ -1,4 +1,4 @@
-// Proxies in front of the server: which may speak for clients, in which fields, and for whom a request was forwarded.
+// The proxies in front of the server: which of them are trusted, which fields they set, and what these state about the client.
 
 import { withoutDefaultPort } from '../../base/authority.ts'
 import { shown } from '../../base/kind-of.ts'
@@ -9,11 +9,11 @@ import type { Head } from '../../wire/head/head.ts'
 
 import { TrustedNetworks } from './trusted-networks.ts'
 
-/** Who may speak for a client. Without it nobody may, and no such field is read. */
+/** Which proxies may state who the client is. Without these options, no proxy may, and no such field is read. */
 export interface ProxyOptions {
   /**
-   * The networks of the proxies, at most 32: `'loopback'` (127.0.0.0/8, ::1), `'private'` (RFC 1918, fc00::/7), `'unix'` (whoever connects to a Unix
-   * socket of the server), addresses, and networks such as `10.1.0.0/16`. Fields of other peers are not read.
+   * The networks of the proxies, at most 32: `'loopback'` (127.0.0.0/8, ::1), `'private'` (RFC 1918, fc00::/7), `'unix'` (every process
+   * that may connect to a Unix socket of the server), addresses, and networks such as `10.1.0.0/16`. Fields of other peers are not read.
    */
   readonly trust: readonly string[]
   /**
@@ -22,8 +22,8 @@ export interface ProxyOptions {
    */
   readonly header?: 'x-forwarded' | 'forwarded'
   /**
-   * Hosts that a proxy may state as those that the client asked for, such as `shop.example.org`, `*.example.org` (one label or more in place of
-   * the asterisk) or `localhost:8080`: with the port where it is not that of the scheme. Default: none, and only Host counts.
+   * The hosts that a proxy may state as the one that the client used: `shop.example.org`, `*.example.org` (one or more labels in place of the
+   * asterisk) or `localhost:8080`. A port must be given unless it is the default of the scheme. Default: none, and `origin` uses Host.
    */
   readonly hosts?: readonly string[]
 }
@@ -62,7 +62,7 @@ export class Proxies implements Forwarding {
     const proto = head.get('x-forwarded-proto')
     const host = this.#hosts.length === 0 ? null : head.get('x-forwarded-host')
     const node = list === null ? null : readXForwardedFor(list, this.#judge)
-    // Of a request that it has forwarded the proxy has to say that it was secure.
+    // A forwarded request is secure only if the proxy says so.
     const wasSecure = proto === null ? node === null && isSecure : isSecureScheme(lastEntry(proto).toLowerCase())
     return {
       clientAddress: node === null ? clientAddress : node.address,
@@ -81,7 +81,7 @@ export class Proxies implements Forwarding {
     return { clientAddress: element.address, clientPort: element.port, isSecure: wasSecure, host }
   }
 
-  /** @returns null for a host that may not be stated */
+  /** @returns null if `hosts` does not have it */
   #allowed(stated: string, isSecure: boolean): string | null {
     const host = withoutDefaultPort(stated, isSecure)
     return HOST.test(host) && this.#hosts.some((one) => (one.startsWith(ANY_BELOW) ? host.endsWith(one.slice(1)) : host === one))
@@ -90,7 +90,7 @@ export class Proxies implements Forwarding {
   }
 }
 
-/** Some proxies say `wss` of a WebSocket. */
+/** Some proxies send `wss` for a WebSocket. */
 function isSecureScheme(scheme: string): boolean {
   return scheme === 'https' || scheme === 'wss'
 }

@@ -1,4 +1,4 @@
-// Whom the server trusts: networks, and whether an address is in one of them.
+// The networks that the server trusts, and whether an address is in one of them.
 
 import { Buffer } from 'node:buffer'
 import { BlockList, isIP } from 'node:net'
@@ -15,16 +15,16 @@ const NAMED: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 const UNIX = 'unix'
 
-/** Proxies are few. What comes after so many is looked up every time. */
+/** There are few proxies. Further addresses are looked up every time. */
 const MAX_REMEMBERED = 256
 
 export class TrustedNetworks {
   readonly #networks = new BlockList()
-  /** By the first byte of an address, whether some network has addresses that begin so. To ask the list takes a microsecond. */
+  /** By the first byte of an address: whether any network has addresses that begin with it. The list itself takes a microsecond. */
   readonly #firstBytes = { 4: new Uint8Array(256), 6: new Uint8Array(256) }
   /** Addresses that are known to be trusted. */
   readonly #remembered = new Set<string>()
-  /** Whether whoever connects to a Unix socket of the server is trusted. */
+  /** Whether every process that connects to a Unix socket of the server is trusted. */
   readonly trustsUnixSockets: boolean
 
   /** @throws WEIR_OPTION_INVALID */
@@ -53,24 +53,25 @@ export class TrustedNetworks {
     if (family === 0 || more.length > 0 || prefix < 0 || prefix > most) {
       throw invalid(OWNER, `trust has ${shown(network)}, not a network such as "10.0.0.0/8", an address, "loopback", "private" or "unix"`)
     }
-    if (prefix === 0) throw invalid(OWNER, `trust has ${shown(network)}, which is everybody: every client could say who it is`)
+    if (prefix === 0)
+      throw invalid(OWNER, `trust has ${shown(network)}, which contains every address: any client could claim to be another one`)
     if (hasHostBits(address!, family, prefix))
-      throw invalid(OWNER, `trust has ${shown(network)}, which has bits behind its prefix: is it one address or a network?`)
+      throw invalid(OWNER, `trust has ${shown(network)}, which has bits outside its prefix: is it one address or a network?`)
     this.#networks.addSubnet(address!, prefix, family === 4 ? 'ipv4' : 'ipv6')
     const first = firstByte(address!, family)
     this.#firstBytes[family as 4 | 6].fill(1, first, first + (prefix >= 8 ? 1 : 2 ** (8 - prefix)))
     this.#firstBytes[6][0] = 1 // IPv4 addresses as IPv6 has them begin with zeros
   }
 
-  /** What an address is that somebody has written. */
+  /** Judges a text that should be an address. */
   judge(address: string): 'trusted' | 'other' | 'none' {
     const family = isIP(address)
-    // A zone is a name for an interface of the machine that wrote it.
+    // A zone names an interface of the machine that wrote it.
     if (family === 0 || address.includes('%')) return 'none'
     if (this.#firstBytes[family as 4 | 6][firstByte(address, family)] === 0) return 'other'
     if (this.#remembered.has(address)) return 'trusted'
     if (!this.#networks.check(address, family === 4 ? 'ipv4' : 'ipv6')) return 'other'
-    // Not a slice of the request's head, which would be kept as well.
+    // A copy: a slice would keep the whole head of the request in memory.
     if (this.#remembered.size < MAX_REMEMBERED) this.#remembered.add(Buffer.from(address, 'latin1').toString('latin1'))
     return 'trusted'
   }
@@ -83,21 +84,21 @@ export class TrustedNetworks {
   }
 }
 
-/** Of a valid address. */
+/** The first byte of a valid address. */
 function firstByte(address: string, family: number): number {
   if (family === 4) return Number.parseInt(address, 10)
   const colon = address.indexOf(':')
   return colon === 0 ? 0 : Number.parseInt(address.slice(0, colon), 16) >> 8
 }
 
-/** Whether a network's address is not its first one. */
+/** Whether the address has bits outside the prefix. */
 function hasHostBits(address: string, family: number, prefix: number): boolean {
   const bits =
     family === 4 ? address.split('.').map((part) => binary(Number(part), 8)) : groupsOf(address).map((group) => binary(group, 16))
   return bits.join('').slice(prefix).includes('1')
 }
 
-/** The eight groups of an IPv6 address, which the URL parser brings into one form. */
+/** The eight groups of an IPv6 address. The URL parser normalizes it. */
 function groupsOf(address: string): number[] {
   const halves = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::')
   const [left = [], right = []] = halves.map((half) => (half === '' ? [] : half.split(':').map((group) => Number.parseInt(group, 16))))

@@ -1,6 +1,6 @@
-// A time that is waited for, and that may be made shorter meanwhile.
+// A wait that can be shortened.
 
-/** The longest time that a timer of Node's takes; a longer one would end at once. */
+/** The longest delay of a timer in Node. With a longer one, it would fire immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export class Countdown {
@@ -17,7 +17,7 @@ export class Countdown {
     this.shorten(ms)
   }
 
-  /** Ends in `ms` from now, unless it does so before. */
+  /** Ends the wait in `ms` from now, unless it ends before that. */
   shorten(ms: number): void {
     const endsAt = performance.now() + ms
     if (endsAt >= this.#endsAt) return
