@@ -45,6 +45,8 @@ export class TlsAcceptor {
   readonly #http2: typeof Http2Connection | null
   /** By their sockets. */
   readonly #handshakes = new WeakMap<Socket, Handshake>()
+  /** Sockets that were refused before their handshake: to Node's TLS, that handshake fails. */
+  readonly #refused = new WeakSet<Socket>()
   /** Finds the certificate for a server name. Replaced by a reload. */
   #sni: SniCallback
   /** Whether requests must be for the server name of their handshake. Replaced by a reload. */
@@ -87,7 +89,10 @@ export class TlsAcceptor {
 
   #admit(raw: Socket): boolean {
     const { connections } = this.#entrance
-    if (!this.#entrance.admit(raw)) return false
+    if (!this.#entrance.admit(raw)) {
+      this.#refused.add(raw)
+      return false
+    }
     raw.once('close', connections.release)
     return true
   }
@@ -156,6 +161,7 @@ export class TlsAcceptor {
   /** Node tells of a handshake that failed or took too long, and leaves the socket open. */
   #endHandshake(error: NodeJS.ErrnoException, socket: TLSSocket): void {
     const raw = rawOf(socket)
+    if (this.#refused.has(raw)) return // reported already, and destroyed
     const handshake = this.#handshakes.get(raw)
     const proxyHeader = handshake?.proxyHeader ?? null
     const why = handshake?.wasAborted === true ? new WeirError('WEIR_SERVER_STOPPED') : error
