@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 
-import { HttpServer, type HttpSession } from '../../src/index.ts'
+import { HttpServer, type HttpSession, type Limits } from '../../src/index.ts'
 import { cert, key } from '../support/certificate.ts'
 import { Observed } from '../support/observed.ts'
 import { RawClient } from '../support/raw-client.ts'
@@ -104,6 +104,16 @@ inBothReadModes('outcomes over HTTP/1.1', (serve) => {
     assert.deepEqual([late.begun.length, (await late.record()).session], [1, late.begun[0]!.session])
   })
 
+  test('a client that resets the connection in the middle of its first head: its address is known', async (t) => {
+    const observed = new Observed()
+    const { connect } = await serve(t, (server) => void observed.on(server))
+    const client = (await connect()).send('GET / HT')
+    await (await connect()).get('/').message() // by then the server has read what came before
+    client.reset()
+    const { kind, clientAddress } = await observed.record(2)
+    assert.deepEqual([kind, clientAddress], ['head', '127.0.0.1'])
+  })
+
   test('begin cannot read the body, and no 100 Continue is sent before the gates', async (t) => {
     const hold = gate()
     let code: unknown
@@ -150,7 +160,7 @@ inBothReadModes('outcomes over HTTP/1.1', (serve) => {
 
 test('a TLS connection beyond maxConnections has one record', async (t) => {
   const observed = new Observed()
-  const server = observedServer(observed)
+  const server = observedServer(observed, { maxConnections: 1 })
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   const first = await RawClient.connectTls({ port: server.port, rejectUnauthorized: false })
@@ -164,8 +174,21 @@ test('a TLS connection beyond maxConnections has one record', async (t) => {
   )
 })
 
-function observedServer(observed: Observed): HttpServer {
-  const server = new HttpServer({ tls: { key, cert }, limits: { maxConnections: 1 }, logger: null })
+test('a client that resets the connection in its TLS handshake: its address is known', async (t) => {
+  const observed = new Observed()
+  const server = observedServer(observed)
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const client = await RawClient.connect(server.port)
+  const other = await RawClient.connectTls({ port: server.port, rejectUnauthorized: false }) // by then the server has accepted the first one
+  t.after(() => other.destroy())
+  client.reset()
+  const { kind, clientAddress } = await observed.record()
+  assert.deepEqual([kind, clientAddress], ['tls', '127.0.0.1'])
+})
+
+function observedServer(observed: Observed, limits: Partial<Limits> = {}): HttpServer {
+  const server = new HttpServer({ tls: { key, cert }, limits, logger: null })
   observed.on(server)
   return server
 }

@@ -72,6 +72,8 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#outbox = new Outbox(transport)
     this.#exchange = new ExchangeServer(this, this.#wire, this.#outbox, this.#deadlines)
     host.ticker.add(this)
+    // A socket that has been reset no longer knows its address.
+    if (host.observers.hears('head')) void transport.remoteAddress
   }
 
   get clientAddress(): string {

@@ -123,6 +123,8 @@ export class TlsAcceptor {
 
   #beginHandshake(raw: Socket, proxyHeader: ProxyHeader | null): void {
     const { host, connections } = this.#entrance
+    // Node keeps the address from the first look. A socket that has been reset no longer knows it.
+    if (host.observers.hears('tls')) void raw.remoteAddress
     const handshake = new Handshake(raw, proxyHeader)
     this.#handshakes.set(raw, handshake)
     connections.add(handshake)
