@@ -69,6 +69,7 @@ export class TlsAcceptor {
       handshakeTimeout: entrance.host.timeouts.headersTimeout ?? NODE_HANDSHAKE_TIMEOUT_MS,
       ...options,
       ...socketOptions,
+      allowHalfOpen: false,
       secureOptions: secureOptionsOf(tls),
       ALPNProtocols: http2 === null ? ['http/1.1'] : ['h2', 'http/1.1'],
       SNICallback: (name, done) => this.#sni(name, done),
@@ -105,6 +106,7 @@ export class TlsAcceptor {
         raw.pause()
         raw.off('data', onData).off('end', onEnd).off('close', onEnd)
         if (rest.length > 0) raw.unshift(rest)
+        raw.allowHalfOpen = false // as the server of Node's TLS has it
         this.#beginHandshake(raw, header)
         this.#tlsServer.emit('connection', raw)
       },
@@ -132,6 +134,8 @@ export class TlsAcceptor {
   }
 
   #open(socket: TLSSocket): void {
+    // A client that ends its side in the handshake is gone. From now on, it may still read.
+    socket.allowHalfOpen = true
     const { host, connections, requiresHeader } = this.#entrance
     const handshake = this.#handshakes.get(rawOf(socket))
     if (handshake === undefined && requiresHeader) {
