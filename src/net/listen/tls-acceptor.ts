@@ -83,7 +83,7 @@ export class TlsAcceptor {
     } else {
       this.server = this.#tlsServer
       this.server.on('connection', (socket: Socket) => {
-        if (this.#admit(socket)) this.#beginHandshake(socket, null)
+        if (this.#admit(socket)) this.#beginHandshake(socket, null, 0)
       })
     }
   }
@@ -107,7 +107,7 @@ export class TlsAcceptor {
         raw.off('data', onData).off('end', onEnd).off('close', onEnd)
         if (rest.length > 0) raw.unshift(rest)
         raw.allowHalfOpen = false // as the server of Node's TLS has it
-        this.#beginHandshake(raw, header)
+        this.#beginHandshake(raw, header, raw.bytesRead - rest.length)
         this.#tlsServer.emit('connection', raw)
       },
       onRefused: (error) => {
@@ -123,11 +123,12 @@ export class TlsAcceptor {
     raw.resume()
   }
 
-  #beginHandshake(raw: Socket, proxyHeader: ProxyHeader | null): void {
+  /** @param headerBytes that came before the handshake */
+  #beginHandshake(raw: Socket, proxyHeader: ProxyHeader | null, headerBytes: number): void {
     const { host, connections } = this.#entrance
     // Node keeps the address from the first look. A socket that has been reset no longer knows it.
     if (host.observers.hears('tls')) void raw.remoteAddress
-    const handshake = new Handshake(raw, proxyHeader)
+    const handshake = new Handshake(raw, proxyHeader, headerBytes)
     this.#handshakes.set(raw, handshake)
     connections.add(handshake)
     raw.once('close', () => host.forget(handshake))
@@ -210,10 +211,12 @@ class Handshake implements OpenConnection {
   wasAborted = false
   readonly proxyHeader: ProxyHeader | null
   readonly #raw: Socket
+  readonly #headerBytes: number
 
-  constructor(raw: Socket, proxyHeader: ProxyHeader | null) {
+  constructor(raw: Socket, proxyHeader: ProxyHeader | null, headerBytes: number) {
     this.#raw = raw
     this.proxyHeader = proxyHeader
+    this.#headerBytes = headerBytes
   }
 
   get isGone(): boolean {
@@ -222,7 +225,7 @@ class Handshake implements OpenConnection {
 
   /** A handshake that has begun is completed, because a request will follow. */
   drain(): void {
-    if (this.#raw.bytesRead === 0) this.abort()
+    if (this.#raw.bytesRead === this.#headerBytes) this.abort()
   }
 
   abort(): void {
