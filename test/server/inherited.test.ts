@@ -93,11 +93,11 @@ test('options that cannot be, with descriptors', () => {
     [listen({ fd: 3, port: 80 }), /"fd" cannot be combined with "port"/],
     [listen({ fd: 3, unixSocket: '/x' }), /"fd" cannot be combined with "unixSocket"/],
     [listen({ fd: 3, mode: 0o600 }), /"mode" is for a Unix socket/],
-    [listen({ fd: 3, http2: true }), /"http2" needs "tls"/],
+    [listen({ fd: 3, http2: true }), /"http2" requires "tls"/],
     [listen({ port: 0, name: '' }), /name is the string ""/],
-    [() => new HttpServer({ listen: 'systemd' as never }), /a list of places, or "inherited"/],
-    [() => new HttpServer({ listen: 'inherited', port: 80 }), /"port" belongs into an entry/],
-    [() => new HttpServer({ listen: 'inherited', http2: true }), /"http2" needs "tls"/],
+    [() => new HttpServer({ listen: 'systemd' as never }), /a list of endpoints, or "inherited"/],
+    [() => new HttpServer({ listen: 'inherited', port: 80 }), /"port" belongs in an entry/],
+    [() => new HttpServer({ listen: 'inherited', http2: true }), /"http2" requires "tls"/],
   ] as const) {
     assert.throws(make, { code: 'WEIR_OPTION_INVALID', message })
   }

@@ -177,7 +177,7 @@ test('a connection that ends before its header is forgotten, and one without a b
   half.send(LINE.slice(0, 20)).end()
   assert.equal(await half.rest(), '')
   await eventually(() => logged.length > 0, 'the report')
-  assert.match(logged[0]!, /it is not whole/)
+  assert.match(logged[0]!, /it is incomplete/)
   assert.deepEqual(await within(server.stop(), 'the stop'), { aborted: 0 })
 })
 
@@ -304,7 +304,7 @@ test('certificates can be renewed behind PROXY headers', async (t) => {
 
 test('options that cannot be', () => {
   for (const [options, message] of [
-    [{ listen: [{ port: 0, proxyProtocol: 'required' }] }, /"proxyProtocol" needs "proxies.trust"/],
+    [{ listen: [{ port: 0, proxyProtocol: 'required' }] }, /"proxyProtocol" requires "proxies.trust"/],
     [{ listen: [{ port: 0, proxyProtocol: true }], proxies: loopback }, /proxyProtocol is true, and can only be "required"/],
     [{ listen: [{ port: 0, proxyProtocol: 'optional' }], proxies: loopback }, /can only be "required"/],
   ] as const) {
