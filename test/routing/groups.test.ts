@@ -334,7 +334,7 @@ test('a group maps as a server does: all or nothing, and the same checks', () =>
 const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   'a policy twice at one level': [
     () => quiet().use({ name: 'a' }).use({ name: 'a' }),
-    /use\(\): there is a policy "a" at this level already$/,
+    /use\(\): there already is a policy "a" at this level$/,
   ],
   'a policy twice in a declaration': [
     () => quiet().mapGet('/', { use: [{ name: 'a' }, { name: 'a' }] }, () => ''),
@@ -345,7 +345,7 @@ const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
       quiet()
         .group('/', { use: [{ name: 'a' }] })
         .use({ name: 'a' }),
-    /there is a policy "a" at this level already$/,
+    /there already is a policy "a" at this level$/,
   ],
   'a misspelt hook': [
     () => quiet().use({ name: 'a', gates: () => {} } as never),

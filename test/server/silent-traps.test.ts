@@ -51,11 +51,11 @@ for (const [what, apply, message] of [
   [
     'a method on a class',
     () => (Route('GET', '/admin') as unknown as ReturnType<Decorate>)(Controller, onClass),
-    /"GET"\) with a method stands on class Admin: a class takes a path, the prefix of its routes, and options$/,
+    /"GET"\) with a method is on class Admin: a class accepts a path, which is the prefix of its routes, and options$/,
   ],
-  ['a static method', () => decorate('/x')(() => {}, { ...onMethod, static: true }), /stands on static method list/],
-  ['a private method', () => decorate('/x')(() => {}, { ...onMethod, private: true, name: '#list' }), /stands on private method #list/],
-  ['a field', () => decorate('/x')(undefined, { kind: 'field', name: 'list' }), /stands on field list/],
+  ['a static method', () => decorate('/x')(() => {}, { ...onMethod, static: true }), /is on static method list/],
+  ['a private method', () => decorate('/x')(() => {}, { ...onMethod, private: true, name: '#list' }), /is on private method #list/],
+  ['a field', () => decorate('/x')(undefined, { kind: 'field', name: 'list' }), /is on field list/],
 ] as const) {
   test(`@Route on ${what} says why it is refused`, () => {
     assert.throws(apply, { code: 'WEIR_ROUTE_DECLARATION', message })

@@ -1,4 +1,4 @@
-// The gates of a route, one after the other. Synchronous ones make no promise.
+// Runs the gates of a route, one after the other. Synchronous gates create no promise.
 
 import { WeirError } from '../../base/errors.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
@@ -6,7 +6,7 @@ import type { Exchange } from '../../http/session.ts'
 import { isLater, reply } from '../reply.ts'
 import type { Gate } from './policy.ts'
 
-/** What came of gates: null when all of them let the request pass. */
+/** The result of gates: null if all of them let the request pass. */
 export type Held = OutgoingResponse | null | Promise<OutgoingResponse | null>
 
 /** @throws what a gate throws */
@@ -27,17 +27,18 @@ async function awaitGate(
 ): Promise<OutgoingResponse | null> {
   const result = await running
   if (hasAnswered(exchange, result)) return answer(exchange, result)
-  // The server has answered meanwhile, because time was up. A client that has only ended its side still waits for a response.
+  // The server has answered in the meantime, because the time was over. A client that has only ended its side is still waiting for a
+  // response.
   if (exchange.own.isTaken) throw new WeirError('WEIR_RESPONSE_SENT')
   return runGates(exchange, gates, next)
 }
 
-/** Also without a result, where a gate has said what to send: that was hardly meant to let the request pass. */
+/** True even without a result if the gate has set a response, which was hardly meant to let the request pass. */
 function hasAnswered({ own }: Exchange, result: unknown): boolean {
   return result !== undefined || (own.isAnswered && !own.isTaken)
 }
 
-/** @throws WEIR_RESULT_UNSENDABLE for what only a handler can answer with, or nobody means to send */
+/** @throws WEIR_RESULT_UNSENDABLE for what only a handler may return, or what is never meant to be sent */
 function answer(exchange: Exchange, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
   if (typeof result === 'boolean')
     throw new WeirError(
