@@ -39,10 +39,10 @@ inBothReadModes('a file that is being saved has one reader', (serve) => {
   type Read = (content: Readable, save: () => Promise<unknown>) => unknown
   const BESIDE =
     /^a body stream can be read only once: saveTo\(\): something else reads it, such as a "data" listener or pipe\(\); .* onProgress$/
-  const READ = /^a body stream can be read only once: saveTo\(\): some of it was read already$/
+  const READ = /^a body stream can be read only once: saveTo\(\): some of it has already been read$/
   const TAKEN =
-    /^a body stream can be read only once: content\.on\('(?:data|readable)'\): saveTo\(\) takes the bytes of this file; .* onProgress /
-  const SAVED = /^a body stream can be read only once: saveTo\(\): the file is being saved already$/
+    /^a body stream can be read only once: content\.on\('(?:data|readable)'\): saveTo\(\) reads the bytes of this file; .* onProgress /
+  const SAVED = /^a body stream can be read only once: saveTo\(\): the file is already being saved$/
   const rows: [what: string, when: 'before' | 'right after', read: Read, message: RegExp][] = [
     ["on('data')", 'before', (content) => content.on('data', () => {}), BESIDE],
     ["on('readable')", 'before', (content) => content.on('readable', () => {}), BESIDE],
@@ -122,7 +122,7 @@ inBothReadModes('a file that is being saved has one reader', (serve) => {
     )
     const form = encodeForm([{ name: 'f', fileName: 'f.bin', content: FILE }])
     const message = (await (await connect()).post('/', form, FORM_FIELD).message()).text
-    assert.match(message, /once: saveTo\(\): onFile had returned before anybody read the file, so it was skipped$/)
+    assert.match(message, /once: saveTo\(\): onFile returned before the file was read, so it was skipped$/)
   })
 })
 

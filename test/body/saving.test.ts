@@ -286,7 +286,7 @@ describe('what fails leaves nothing behind and says why', () => {
     assert.deepEqual(readdirSync(directory), [])
   })
 
-  test('a stream that was read already: an empty file would pass for the whole', async (t) => {
+  test('a stream that has already been read is refused: an empty file would pass for the whole', async (t) => {
     const directory = temporaryDirectory(t)
     const content = Readable.from([Buffer.from('x')])
     await content.toArray()

@@ -209,7 +209,7 @@ inBothReadModes('server-sent events', (serve) => {
     await new Promise((resolve) => setTimeout(resolve, 50))
     const stopped = server.stop()
     later.open()
-    assert.match(await client.rest(), /: the server stops\n\n\r\n0\r\n\r\n$/)
+    assert.match(await client.rest(), /: the server is stopping\n\n\r\n0\r\n\r\n$/)
     assert.deepEqual(await stopped, { aborted: 0 })
   })
 
