@@ -71,7 +71,7 @@ const OPTION_NAMES = namesOf<ServerOptions>()([
 export function settingsOf(first?: string | ServerOptions, port?: number, options?: ServerOptions): ServerOptions {
   if (typeof first === 'string') return { ...options, address: first, ...(port === undefined ? {} : { port }) }
   if (port !== undefined || options !== undefined)
-    throw invalid('new HttpServer(address, port, options)', `address is ${shown(first)}, not a text`)
+    throw invalid('new HttpServer(address, port, options)', `address is ${shown(first)}, not a string`)
   return first === undefined ? {} : first
 }
 

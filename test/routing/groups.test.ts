@@ -353,7 +353,7 @@ const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   ],
   'a hook that is not a function': [() => quiet().use({ gate: 5 } as never), /gate of a policy is 5, not a function$/],
   'a policy without anything': [() => quiet().use({}), /a policy has a name or a hook/],
-  'a name that is not a text': [() => quiet().use({ name: 5 } as never), /name of a policy is 5, not a text$/],
+  'a name that is not a text': [() => quiet().use({ name: 5 } as never), /name of a policy is 5, not a string$/],
   'a module': [() => quiet().use(cors() as never), /not a module: install it with useModule$/],
   'a gate that is not a function': [() => quiet().gate({ gate: () => {} } as never), /gate\(\): a function is needed, not an object$/],
   'use that is not a list': [
@@ -372,7 +372,7 @@ const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
     () => quiet().group('/g', { hots: 'a' } as never),
     /"hots" of group \/g is neither a schema nor an option of a group$/,
   ],
-  'tags that are not texts': [() => quiet().group('/g', { tags: [5] as never }), /"tags" of group \/g is .*, not a list of texts$/],
+  'tags that are not strings': [() => quiet().group('/g', { tags: [5] as never }), /"tags" of group \/g is .*, not a list of strings$/],
   'a schema on a class': [
     () =>
       Route('/a', { id: t.int } as never)(

@@ -177,7 +177,7 @@ for (const [name, { code, count, person, describes, later }] of Object.entries(L
         server.mapGet('/:later', { later, count }, ({ later }) => later)
         assert.equal((await server.inject('/de?count=1')).text(), 'de')
         assert.deepEqual(names(await server.inject('/deu?count=x')), ['count', 'later'])
-        const refused = { code: 'WEIR_OPTION_INVALID', message: /answers with a promise/ }
+        const refused = { code: 'WEIR_OPTION_INVALID', message: /returned a promise where it cannot be awaited/ }
         assert.throws(() => t.object({ later }).fromValue({ later: 'de' }), refused)
         assert.throws(() => t.array(later).fromTexts(['de']), refused)
         assert.throws(() => t.lazy(() => t.record(later)).fromValue({ a: 'de' }), refused)

@@ -60,7 +60,7 @@ export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
   const policy = usable as Policy
   const { name } = policy
   if (name !== undefined && (typeof name !== 'string' || name === ''))
-    throw invalid(owner, `name of a policy is ${shown(name)}, not a text`)
+    throw invalid(owner, `name of a policy is ${shown(name)}, not a string`)
   const known = HOOKS.filter((hook) => policy[hook] !== undefined)
   if (known.length === 0 && name === undefined) throw invalid(owner, 'a policy has a name or a hook: gate, middleware or beforeSend')
   for (const hook of known)

@@ -75,5 +75,5 @@ function checkOptions(options: RouteOptions, where: string): void {
       refuse(name, 'a whole number of milliseconds, 1 or more, or null')
   }
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) refuse('metadata', 'an object')
-  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) refuse('tags', 'a list of texts')
+  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) refuse('tags', 'a list of strings')
 }
