@@ -46,7 +46,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'an instance of a controller': [
     () => server.mapController(new Plain() as never),
     'WEIR_ROUTE_DECLARATION',
-    /extends Controller is mapped, not a Plain$/,
+    /extends Controller can be mapped, not a Plain$/,
   ],
   'an instance among controllers': [() => server.mapControllers([new Plain() as never]), 'WEIR_ROUTE_DECLARATION', /not a Plain$/],
   'an instance as base of controllers': [() => server.mapControllers(new Plain() as never), 'WEIR_ROUTE_DECLARATION', /not a Plain$/],
