@@ -1,4 +1,4 @@
-// From a request to a handler's arguments: which value each name takes, how it is converted, and everything that is wrong with them.
+// From a request to a handler's arguments: the value of each name, its conversion, and every mistake in the values.
 
 import { emptyRecord } from '../../base/empty-record.ts'
 import { BindingError, type BindingFailure } from '../../base/errors.ts'
@@ -16,14 +16,14 @@ interface Step {
   readonly name: string
   /** Place among the template's parameters; -1 for a query parameter. */
   readonly index: number
-  /** Null: the text as it is. */
+  /** Null: the text is not converted. */
   readonly schema: AnySchema | null
 }
 
-/** A route's plan, made once: the steps to its arguments. */
+/** The steps from a request to the arguments of a route, planned once. */
 export class Binder {
   readonly #steps: readonly Step[]
-  /** One shape for the arguments of one route. */
+  /** Gives all arguments of one route the same shape. */
   readonly #Record: new () => Args
 
   constructor(template: Template, bindings: Readonly<Record<string, AnySchema>>) {
@@ -36,7 +36,7 @@ export class Binder {
 
   /**
    * @param values of the template's parameters, decoded
-   * @returns the arguments; a promise only when a foreign schema answers with one
+   * @returns the arguments; a promise only if a schema of another library returns one
    * @throws BindingError with every value that does not fit, thrown or rejected
    */
   bind(request: HttpRequest, values: readonly string[]): Args | Promise<Args> {
@@ -51,7 +51,7 @@ export class Binder {
       } else if (step.schema !== null && !(step.schema instanceof Schema) && isPromise(value)) {
         pending ??= []
         const settled = this.#await(step, value, args)
-        settled.catch(() => {}) // a later schema may throw, and then nobody waits for this one
+        settled.catch(() => {}) // a later schema may throw, and then this one is not awaited
         pending.push(settled)
       } else if (value !== undefined) args[step.name] = value
     }
@@ -92,7 +92,7 @@ function read(step: Step, request: HttpRequest, values: readonly string[]): unkn
   return runSchema(schema!, texts.length > 1 ? texts : texts[0], showText)
 }
 
-/** In a URL everything is text: quotes would say nothing. */
+/** In a URL, everything is text, so quotes would add nothing. */
 function showText(part: unknown): string | undefined {
   return typeof part === 'string' ? part : show(part)
 }

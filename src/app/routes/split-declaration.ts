@@ -1,4 +1,4 @@
-// A declaration, read once: schemas on one side, options on the other, both checked.
+// Splits a declaration, which is read once, into schemas and options, and checks both.
 
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
@@ -19,7 +19,7 @@ const GROUP_OPTION_NAMES = namesOf<GroupOptions>()([
 ])
 const ROUTE_OPTION_NAMES = namesOf<RouteOptions>()([...GROUP_OPTION_NAMES, 'absolute', 'body'])
 
-/** Who has declarations. */
+/** What a declaration belongs to. */
 export type Owner = 'route' | 'group' | 'class'
 
 export interface SplitDeclaration {
@@ -29,7 +29,7 @@ export interface SplitDeclaration {
   readonly policies: readonly CheckedPolicy[]
 }
 
-/** @throws WEIR_ROUTE_DECLARATION for what is neither a schema nor an option of the owner, and for an option that has a wrong value */
+/** @throws WEIR_ROUTE_DECLARATION for what is neither a schema nor an option of the owner, and for an option with a wrong value */
 export function splitDeclaration(declaration: unknown, owner: Owner, where: string): SplitDeclaration {
   const bindings: Record<string, AnySchema> = Object.create(null)
   const options: Record<string, unknown> = {}
@@ -75,5 +75,5 @@ function checkOptions(options: RouteOptions, where: string): void {
       refuse(name, 'a whole number of milliseconds, 1 or more, or null')
   }
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) refuse('metadata', 'an object')
-  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) refuse('tags', 'a list of texts')
+  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) refuse('tags', 'a list of strings')
 }

@@ -193,7 +193,7 @@ function isUtf8Only(parameters: ReadonlyMap<string, string>): boolean {
   return charsetOf(parameters.get('charset')) === 'utf-8'
 }
 
-/** What the functions below take: an `HttpRequest`. */
+/** The parameter of the functions below: an `HttpRequest`. */
 export interface Mappable {
   bodyMap<T extends BodyModel>(model: T, options?: BodyMapOptions<T>): boolean
   bodyMapAnonymous<T extends BodyModel>(model: T, options?: BodyMapAnonymousOptions): boolean

@@ -45,7 +45,7 @@ interface Ask {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly options?: FileOptions
-  /** What the handler does before. */
+  /** What the handler does first. */
   readonly before?: (response: OutgoingResponse) => void
 }
 
@@ -245,7 +245,7 @@ test('a failed condition is a 412 with a problem document, without the fields of
   }
 })
 
-test('fields that the handler has set stand, and count in conditions', async () => {
+test('fields that the handler has set are kept, and count in conditions', async () => {
   const before = (response: OutgoingResponse): unknown =>
     response.header('etag', '"own"').header('last-modified', LATER).header('cache-control', 'private')
   const answer = await send(text, { before, options: { cacheControl: 'public' } })

@@ -1,4 +1,4 @@
-// What RFC 10008 demands of a resource that answers QUERY.
+// What RFC 10008 requires of a resource that supports QUERY.
 
 import { WeirError } from '../../base/errors.ts'
 import { mediaRangeList } from '../../formats/media-range-list.ts'
@@ -9,7 +9,7 @@ const ANY_TYPE: readonly string[] = ['*/*']
 
 /**
  * The value of Accept-Query (§3).
- * @param types media types of the queries that a route accepts; null where it declares none
+ * @param types media types of the queries that a route accepts; null if it declares none
  * @throws WEIR_ROUTE_DECLARATION for a type that the field cannot state
  */
 export function acceptQueryOf(types: readonly string[] | null): string {
@@ -19,7 +19,8 @@ export function acceptQueryOf(types: readonly string[] | null): string {
 }
 
 /**
- * A query means nothing without the type of its content, so a request that does not state it is refused (§2), with the types that are accepted.
+ * A query has no meaning without the type of its content, so a request that does not state it is refused (§2); the response lists the
+ * accepted types.
  * @throws WEIR_CONTENT_TYPE_MISSING
  */
 export function requireContentType(contentType: string | null, acceptQuery: string, response: OutgoingResponse): void {

@@ -93,7 +93,7 @@ export class HttpRequest {
   #routeValues: RouteValues | null = null
   #abort: AbortController | null = null
   #abortReason: Error | null = null
-  /** What `toWeb` has made. */
+  /** The requests that `toWeb` has created. */
   #webs: WebRequest[] | null = null
 
   /** @internal */
@@ -404,10 +404,11 @@ export class HttpRequest {
   }
 
   /**
-   * A Web `Request`, for code that is written against the Fetch API. It may be kept; only a body that streams is gone when the request has
-   * expired. Its signal is made, and its body is taken, when they are read. Fields of the connection (Connection, Expect, Transfer-Encoding
-   * and so on) are left out. Fetch knows no body with GET and HEAD: one that came is left out, with its Content-Length.
-   * @throws WEIR_HOST_SYNTAX for a host that no URL can have; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
+   * A Web `Request`, for code that uses the Fetch API. You may keep it; only a streamed body is lost when the request has expired. Its
+   * signal is created, and its body is claimed, when they are first read. Fields about the connection (Connection, Expect,
+   * Transfer-Encoding and so on) are left out. In Fetch, GET and HEAD have no body: a body that the client sent is left out, together with
+   * its Content-Length.
+   * @throws WEIR_HOST_SYNTAX for a host that cannot be in a URL; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
    */
   toWeb(): Request {
     const client = this.#connection.forwarding?.clientOf(this.#head, this.#connection)
