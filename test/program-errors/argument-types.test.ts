@@ -100,7 +100,11 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     'WEIR_OPTION_INVALID',
     /http2 is the string "yes", not true or false/,
   ],
-  'limits that are null': [() => new HttpServer({ limits: null as never }), 'WEIR_OPTION_INVALID', /limits: options must be an object, not null/],
+  'limits that are null': [
+    () => new HttpServer({ limits: null as never }),
+    'WEIR_OPTION_INVALID',
+    /limits: options must be an object, not null/,
+  ],
   'times that are a number': [() => new HttpServer({ timeouts: 5 as never }), 'WEIR_OPTION_INVALID', /timeouts: .* not a number/],
   'a limit in the wrong case': [
     () => new HttpServer({ limits: { maxrequestheaders: 5 } as never }),

@@ -176,7 +176,8 @@ export function checkTlsOptions(tls: ServerTlsOptions): void {
   if (sni !== undefined && SNICallback !== undefined) throw invalid('"tls" has both "sni" and "SNICallback"')
   if (!(pfx || (key && cert) || sni || SNICallback || pskCallback))
     throw invalid('"tls" has no certificate: set "key" and "cert", or "pfx"')
-  if (minVersion === 'TLSv1' || minVersion === 'TLSv1.1') throw invalid(`"tls.minVersion" is ${minVersion}: the lowest version allowed is TLS 1.2`)
+  if (minVersion === 'TLSv1' || minVersion === 'TLSv1.1')
+    throw invalid(`"tls.minVersion" is ${minVersion}: the lowest version allowed is TLS 1.2`)
   for (const name of Object.keys(sni ?? {})) {
     if (!/^(?:\*\.)?[^*]+$/.test(name)) throw invalid(`"tls.sni" has ${JSON.stringify(name)}: a name, or *. and a name`)
   }

@@ -39,7 +39,8 @@ export class Places {
     if (!Array.isArray(places) || places.length === 0) throw invalid('"listen" is a list of endpoints, or "inherited"')
     for (const place of places as readonly ListenOptions[]) {
       checkListenOptions(place)
-      if (place.proxyProtocol !== undefined && !hasProxies) throw invalid('"proxyProtocol" requires "proxies.trust": otherwise no peer could connect')
+      if (place.proxyProtocol !== undefined && !hasProxies)
+        throw invalid('"proxyProtocol" requires "proxies.trust": otherwise no peer could connect')
     }
     this.#all = places
   }
