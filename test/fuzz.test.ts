@@ -89,7 +89,7 @@ test('an input is the same after it was written to a file', () => {
 test('a file that is not a finding is an error, not a missing finding', () => {
   assert.throws(() => parseFinding('f', '# a\ntarget head\n>>>\nx\n'), /f: no/)
   assert.throws(() => parseFinding('f', 'target head\nvariant 1\nx\n'), /f: no/)
-  assert.throws(() => bytesOf('\\q'), /no escape/)
+  assert.throws(() => bytesOf('\\q'), /not an escape/)
 })
 
 test('there is a corpus, and it can be read', () => {
