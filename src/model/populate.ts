@@ -127,7 +127,8 @@ class Population {
   #convert(schema: Schema<unknown>, value: unknown, path: string): unknown {
     const converted = this.#isJson ? schema.fromValue(value, this.#options) : this.#convertTexts(schema, value as string | string[])
     if (!(converted instanceof Mismatch)) return converted === undefined ? SKIP : converted
-    for (const { name, pointer, expected, actual } of converted.failures(path, 'body', '')) this.#fail(name, expected, actual, false, pointer)
+    for (const { name, pointer, expected, actual } of converted.failures(path, 'body', ''))
+      this.#fail(name, expected, actual, false, pointer)
     return SKIP
   }
 
