@@ -93,10 +93,10 @@ describe('a declared form', () => {
     assert.deepEqual(
       value.errors!.map(({ name, pointer, expected, actual }) => [name, pointer, expected, actual]),
       [
-        ['year', '/year', 'a text, not a file', 'a file'],
-        ['text', '/text', 'a file, with a file name', 'a text'],
-        ['title', '/title', 'a text of at least 5 characters', 'Sea'],
-        ['pin', '/pin', 'a text of exactly 4 characters', '(not shown)'],
+        ['year', '/year', 'a string, not a file', 'a file'],
+        ['text', '/text', 'a file, with a file name', 'a string'],
+        ['title', '/title', 'a string of at least 5 characters', 'Sea'],
+        ['pin', '/pin', 'a string of exactly 4 characters', '(not shown)'],
         ['photo', '/photo', 'a file', undefined],
       ],
     )

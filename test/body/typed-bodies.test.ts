@@ -200,11 +200,11 @@ describe('a body that does not fit', () => {
     assert.deepEqual([status, code], [400, 'WEIR_BODY_INVALID'])
     assert.deepEqual(errors, [
       { name: 'email', in: 'body', pointer: '/email', expected: 'an email address', actual: '"x"' },
-      { name: 'password', in: 'body', pointer: '/password', expected: 'a text of at least 8 characters', actual: '(not shown)' },
-      { name: 'address.city', in: 'body', pointer: '/address/city', expected: 'a text' },
+      { name: 'password', in: 'body', pointer: '/password', expected: 'a string of at least 8 characters', actual: '(not shown)' },
+      { name: 'address.city', in: 'body', pointer: '/address/city', expected: 'a string' },
       { name: 'address.zip', in: 'body', pointer: '/address/zip', expected: 'four digits', actual: '"A-1"' },
       { name: 'address.planet', in: 'body', pointer: '/address/planet', expected: 'no property of this name', actual: '"Earth"' },
-      { name: 'tags[1]', in: 'body', pointer: '/tags/1', expected: 'a text', actual: '5' },
+      { name: 'tags[1]', in: 'body', pointer: '/tags/1', expected: 'a string', actual: '5' },
     ])
     assert.match(detail, /^the body does not fit: body value "email": expected an email address, got "x"; /)
     assert.doesNotMatch(detail, /short/)

@@ -183,8 +183,8 @@ class DeclaredParts implements PartReceiver {
     const isDeclared = hasFile ? this.#schema.properties.has(name) : this.#fileFields[name] !== undefined
     if (!isDeclared && !this.#isStrict) return
     if (this.#failures.size >= MAX_MISMATCHES || this.#failures.has(name)) return
-    const expected = isDeclared ? (hasFile ? 'a text, not a file' : 'a file, with a file name') : 'no part of this name'
-    this.#failures.set(name, new Mismatch(expected, hasFile ? 'a file' : 'a text', [shorten(name)]))
+    const expected = isDeclared ? (hasFile ? 'a string, not a file' : 'a file, with a file name') : 'no part of this name'
+    this.#failures.set(name, new Mismatch(expected, hasFile ? 'a file' : 'a string', [shorten(name)]))
   }
 
   /** What the handler gets, or everything that is wrong. */
