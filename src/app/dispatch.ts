@@ -1,7 +1,7 @@
 // From a request to its response: middleware, route, handler, reply; and from an error to its response. No error gets past this file.
 
 import type { ErrorCode } from '../base/error-codes.ts'
-import { faultOf, WeirError } from '../base/errors.ts'
+import { type ContentTypeError, faultOf, WeirError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { problemFor } from '../http/answer/problem.ts'
@@ -9,7 +9,7 @@ import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import type { JsonEngine, Serialize } from '../http/json-engine.ts'
-import { requireContentType } from '../http/request/query-method.ts'
+import { type AcceptField, acceptFieldOf, checkContentType } from '../http/request/accepted-types.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import { Exchange, type HttpSession, type ServerHandle } from '../http/session.ts'
@@ -17,7 +17,7 @@ import { type Logger, logError, logWarning } from './logger.ts'
 import { type Held, runGates } from './policies/gates.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './policies/middleware.ts'
 import type { Gate } from './policies/policy.ts'
-import { isLater, reply } from './reply.ts'
+import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
 import type { Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
 import type { Chain, NoRoute } from './routes/scope.ts'
@@ -33,6 +33,7 @@ export interface DispatcherOptions {
   readonly routes: RouteTable
   readonly limits: Limits
   readonly jsonEngine: JsonEngine | null
+  readonly invalidBodyStatus: 400 | 422
   readonly onError: OnError | null
   readonly logger: Logger | null
   readonly debug: boolean
@@ -71,7 +72,19 @@ export class Dispatcher implements Application {
 
   gate(exchange: Exchange, body: RequestBody | null): Held {
     const { gates } = chainOf(exchange)
-    return gates.length === 0 ? null : this.#runGates(exchange, gates, body)
+    return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates, body)
+  }
+
+  /** All gates have let the request pass. What its head says of the body may still be wrong. */
+  #admit(exchange: Exchange): OutgoingResponse | null | Promise<OutgoingResponse> {
+    const route = exchange.match.route as Route | null
+    if (route === null || !route.checksContentType) return null
+    try {
+      checkContentType(route.body, exchange.head)
+      return null
+    } catch (error) {
+      return this.#prepare(exchange, this.#answerError(exchange, error))
+    }
   }
 
   #runGates(exchange: Exchange, gates: readonly Gate[], body: RequestBody | null): Held {
@@ -84,8 +97,9 @@ export class Dispatcher implements Application {
     }
     if (held instanceof OutgoingResponse) return this.#prepare(exchange, held)
     if (held !== null) return this.#awaitGates(exchange, held, body)
-    body?.admit()
-    return null
+    const refusal = this.#admit(exchange)
+    if (refusal === null) body?.admit()
+    return refusal
   }
 
   async #awaitGates(
@@ -95,8 +109,9 @@ export class Dispatcher implements Application {
   ): Promise<OutgoingResponse | null> {
     const response = await held.catch((error: unknown) => this.#answerLateError(exchange, error))
     if (response !== null) return this.#prepare(exchange, response)
-    body?.admit()
-    return null
+    const refusal = await this.#admit(exchange)
+    if (refusal === null) body?.admit()
+    return refusal
   }
 
   handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
@@ -111,22 +126,26 @@ export class Dispatcher implements Application {
   #prepare(exchange: Exchange, answer: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
     const { hooks } = chainOf(exchange)
     if (hooks.length === 0) return answer
-    if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, 0)
-    return answer.then((response) => this.#runHooks(exchange, hooks, response, 0))
+    if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, isUpgrade(answer), 0)
+    return answer.then((response) => this.#runHooks(exchange, hooks, response, isUpgrade(response), 0))
   }
 
+  /** @param mayUpgrade whether the response was an upgrade before the first hook */
   #runHooks(
     exchange: Exchange,
     hooks: readonly BeforeSend[],
     response: OutgoingResponse,
+    mayUpgrade: boolean,
     from: number,
   ): OutgoingResponse | Promise<OutgoingResponse> {
     try {
       for (let i = from; i < hooks.length && !response.isTaken; i++) {
         const running = hooks[i]!(exchange.session, exchange.faceOf(response))
-        if (isLater(running)) return this.#awaitHook(exchange, hooks, response, running, i + 1)
+        if (isLater(running)) return this.#awaitHook(exchange, hooks, response, mayUpgrade, running, i + 1)
       }
-      return response
+      if (isUpgrade(response) && !mayUpgrade) throw unwantedUpgrade('a beforeSend hook')
+      if (response.content.kind !== 'file') return response
+      return Promise.resolve(complete(exchange, response)).catch((error: unknown) => this.#failHook(exchange, response, error))
     } catch (error) {
       return this.#failHook(exchange, response, error)
     }
@@ -136,6 +155,7 @@ export class Dispatcher implements Application {
     exchange: Exchange,
     hooks: readonly BeforeSend[],
     response: OutgoingResponse,
+    mayUpgrade: boolean,
     running: Promise<unknown>,
     next: number,
   ): Promise<OutgoingResponse> {
@@ -144,7 +164,7 @@ export class Dispatcher implements Application {
     } catch (error) {
       return this.#failHook(exchange, response, error)
     }
-    return this.#runHooks(exchange, hooks, response, next)
+    return this.#runHooks(exchange, hooks, response, mayUpgrade, next)
   }
 
   /** Discards the response that was to be sent, wherever it came from. */
@@ -169,22 +189,22 @@ export class Dispatcher implements Application {
 
   /** Handles an error of a request that has already been answered because its time was over: there is no client to tell. */
   #answerLateError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-    if (!exchange.own.isTaken) return this.#answerError(exchange, error)
-    // Code that answers after the timeout finds that a response was sent: that is not a second failure.
+    const { sent } = exchange
+    if (sent === null) return this.#answerError(exchange, error)
+    // What goes on to answer finds that somebody else has: that is no second failure.
     const isTooLate = codeOf(error) === 'WEIR_RESPONSE_SENT'
     if (!isEndedBy(exchange.request, error) && !isTooLate) this.#log(exchange, error)
-    return exchange.own
+    return sent
   }
 
   #route(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { values } = exchange.match
     const route = exchange.match.route as Route | null
     if (route === null) return this.#answerWithoutRoute(exchange)
-    if (route.acceptQuery !== null) requireContentType(exchange.head.contentType, route.acceptQuery, exchange.own)
     return reply(exchange, route.run(exchange.session, exchange.request, values))
   }
 
-  /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and its queries (RFC 10008 §3). */
+  /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and the types that they accept. */
   #answerWithoutRoute(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { head, own, connection } = exchange
     const { routes } = this.#options
@@ -192,8 +212,7 @@ export class Dispatcher implements Application {
     const methods = routes.methodsFor(head.path, head.host, endpointName, exchange.otherMethods)
     if (methods.length === 0) return this.#answerCode(exchange, 'WEIR_ROUTE_NOT_FOUND')
     own.header('Allow', methods.join(', '))
-    const acceptQuery = methods.includes('QUERY') ? routes.acceptQueryFor(head.path, head.host, endpointName) : null
-    if (acceptQuery !== null) own.header('Accept-Query', acceptQuery)
+    for (const [name, value] of routes.acceptFieldsFor(head.path, head.host, endpointName, methods)) own.header(name, value)
     return head.method === 'OPTIONS' ? own.noContent() : this.#answerCode(exchange, 'WEIR_METHOD_NOT_ALLOWED')
   }
 
@@ -205,10 +224,11 @@ export class Dispatcher implements Application {
     const { onError } = this.#options
     exchange.failure = failureOf(error)
     this.#log(exchange, error)
+    stateAccepted(exchange, error)
     if (onError === null) return this.#sendProblem(exchange, error)
     try {
       exchange.hasAskedOnError = true
-      exchange.own.clearRepresentation()
+      exchange.answerWithOwn().clearRepresentation()
       const result = onError(error, exchange.session)
       if (isLater(result)) return this.#awaitOnError(exchange, error, result)
       const answer = this.#replyToError(exchange, error, result)
@@ -227,7 +247,7 @@ export class Dispatcher implements Application {
   }
 
   #replyToError(exchange: Exchange, error: unknown, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-    return result === undefined && !exchange.own.isAnswered ? this.#sendProblem(exchange, error) : reply(exchange, result)
+    return result === undefined && !exchange.own.isAnswered ? this.#sendProblem(exchange, error) : replyInPlace(exchange, result, 'onError')
   }
 
   /** The error handler failed too. */
@@ -238,7 +258,7 @@ export class Dispatcher implements Application {
   }
 
   #sendProblem(exchange: Exchange, error: unknown): OutgoingResponse {
-    const { own } = exchange
+    const own = exchange.answerWithOwn()
     own.clearRepresentation()
     try {
       return own.sendProblem(problemFor(error, this.#options.debug))
@@ -260,6 +280,23 @@ export class Dispatcher implements Application {
 /** The chain of the route that was found, or of the level to which a request without a route belongs. */
 function chainOf({ match }: Exchange): Chain {
   return match.route === null ? (match as NoRoute).scope.chain : (match.route as Route).chain
+}
+
+/** Tells a client which types would have been accepted (RFC 9110 §15.5.16): in Accept, and in the field of the method. */
+function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
+  const code = codeOf(error)
+  let field: AcceptField | null = null
+  if (code === 'WEIR_CONTENT_TYPE_MISSING') field = (match.route as Route | null)?.acceptField ?? null
+  else if (code === 'WEIR_CONTENT_TYPE_UNSUPPORTED') {
+    const { accepted } = error as ContentTypeError
+    own.header('Accept', accepted.join(', '))
+    field = acceptFieldOf(head.method, accepted)
+  }
+  if (field !== null) own.header(...field)
+}
+
+function isUpgrade({ content }: OutgoingResponse): boolean {
+  return content.kind === 'upgrade'
 }
 
 function isClients(error: unknown): boolean {

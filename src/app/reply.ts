@@ -5,10 +5,10 @@ import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { type ByteSource, closeSource, takeSource } from '../http/answer/byte-source.ts'
 import { FRAMING } from '../http/answer/field-list.ts'
-import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { isResponse, outgoingOf } from '../http/answer/response.ts'
 import type { FileContent } from '../http/answer/response-content.ts'
-import { upgradeOf } from '../http/request/request.ts'
+import { upgradeOf } from '../http/request/upgrade.ts'
 import type { Exchange } from '../http/session.ts'
 
 /**
@@ -19,7 +19,8 @@ import type { Exchange } from '../http/session.ts'
  * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol, a bigint, and objects that would become `{}` in JSON: see `hasNoJson`
  */
 export function reply(exchange: Exchange, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-  if (exchange.own.isTaken) return drop(exchange.own, result)
+  const { sent } = exchange
+  if (sent !== null) return drop(sent, result)
   if (typeof result === 'object' && result !== null) return replyWithObject(exchange, result)
   const response = exchange.answerWithOwn()
   switch (typeof result) {
@@ -72,8 +73,22 @@ async function replyLater(exchange: Exchange, result: Promise<unknown>): Promise
   return reply(exchange, await result)
 }
 
-/** A file is opened before the response begins, so that it can still become a 404. An upgrade is refused before it begins, too. */
-function complete(exchange: Exchange, response: OutgoingResponse): OutgoingResponse | Promise<OutgoingResponse> {
+/**
+ * The same for code that may answer a request, but not hand its connection over.
+ * @param who what it is, for messages
+ */
+export function replyInPlace(exchange: Exchange, result: unknown, who: string): OutgoingResponse | Promise<OutgoingResponse> {
+  const response = reply(exchange, result)
+  if (response instanceof OutgoingResponse && response.content.kind === 'upgrade') throw unwantedUpgrade(who)
+  return response
+}
+
+export function unwantedUpgrade(who: string): WeirError {
+  return new WeirError('WEIR_RESULT_UNSENDABLE', `${who} cannot answer with an upgrade`)
+}
+
+/** A file is opened before the response begins, so that it can still become a 404. An upgrade that nobody asked for is refused. */
+export function complete(exchange: Exchange, response: OutgoingResponse): OutgoingResponse | Promise<OutgoingResponse> {
   const { content } = response
   if (content.kind === 'file') return openFile(exchange, response, content.file)
   if (content.kind === 'upgrade') checkUpgrade(exchange, content.protocol)

@@ -266,6 +266,12 @@ export class Exchange {
     return outgoing
   }
 
+  /** The response that is being sent or has been sent; null before. What comes after it is too late. */
+  get sent(): OutgoingResponse | null {
+    const response = this.#other === null ? this.#own : outgoingOf(this.#other)
+    return response?.isTaken === true ? response : null
+  }
+
   /** What a trusted proxy states about the client; null if no proxy does. Read on demand. */
   get forwardedClient(): ForwardedClient | null {
     const { forwarding } = this.connection

@@ -189,6 +189,11 @@ test('metadata, tags, host and limits are inherited, and the inner ones take pre
       host: 'a.example',
       endpoint: null,
       bindings: null,
+      body: null,
+      summary: null,
+      description: null,
+      operationId: null,
+      deprecated: false,
       metadata: { a: 1, b: 2 },
       tags: ['x', 'y', 'z'],
       policies: [

@@ -1,9 +1,9 @@
 // Runs the gates of a route, one after the other. Synchronous gates create no promise.
 
 import { WeirError } from '../../base/errors.ts'
-import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { Exchange } from '../../http/session.ts'
-import { isLater, reply } from '../reply.ts'
+import { isLater, replyInPlace } from '../reply.ts'
 import type { Gate } from './policy.ts'
 
 /** The result of gates: null if all of them let the request pass. */
@@ -27,26 +27,22 @@ async function awaitGate(
 ): Promise<OutgoingResponse | null> {
   const result = await running
   if (hasAnswered(exchange, result)) return answer(exchange, result)
-  // The server has answered in the meantime, because the time was over. A client that has only ended its side is still waiting for a
-  // response.
-  if (exchange.own.isTaken) throw new WeirError('WEIR_RESPONSE_SENT')
+  // The server has answered meanwhile, because time was up. A client that has only ended its side still waits for a response.
+  if (exchange.sent !== null) throw new WeirError('WEIR_RESPONSE_SENT')
   return runGates(exchange, gates, next)
 }
 
-/** True even without a result if the gate has set a response, which was hardly meant to let the request pass. */
-function hasAnswered({ own }: Exchange, result: unknown): boolean {
-  return result !== undefined || (own.isAnswered && !own.isTaken)
+/** A gate that returns nothing has answered, too, if it has built a response. It can hardly have meant to let the request pass. */
+function hasAnswered(exchange: Exchange, result: unknown): boolean {
+  return result !== undefined || (exchange.own.isAnswered && exchange.sent === null)
 }
 
-/** @throws WEIR_RESULT_UNSENDABLE for what only a handler may return, or what is never meant to be sent */
+/** @throws WEIR_RESULT_UNSENDABLE for an upgrade, and for what looks like a verdict or a status: as a response, it would be JSON with status 200 */
 function answer(exchange: Exchange, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-  if (typeof result === 'boolean')
+  if (result === null || typeof result === 'boolean' || typeof result === 'number')
     throw new WeirError(
       'WEIR_RESULT_UNSENDABLE',
       `a gate returned ${result}: it returns nothing to let a request pass, and a response to refuse it`,
     )
-  const response = reply(exchange, result)
-  if (response instanceof OutgoingResponse && response.content.kind === 'upgrade')
-    throw new WeirError('WEIR_RESULT_UNSENDABLE', 'a gate cannot answer with an upgrade')
-  return response
+  return replyInPlace(exchange, result, 'a gate')
 }

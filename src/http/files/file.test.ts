@@ -204,7 +204,8 @@ test('HEAD has the fields of GET, declares the length and leaves the file closed
     const get = await send(path, { options: { cacheControl: 'no-cache' } })
     const count = await settledCount()
     const head = await send(path, { method: 'HEAD', headers: { range: 'bytes=0-1' }, options: { cacheControl: 'no-cache' } })
-    assert.equal(await settledCount(), count)
+    // Fewer may be open: in one process with other tests, one of theirs may have been closed late.
+    assert.ok((await settledCount()) <= count)
     assert.equal(head.status, 200)
     assert.equal(head.body, '')
     assert.equal(head.response.declaredLength, get.response.declaredLength)
