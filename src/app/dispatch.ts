@@ -75,7 +75,7 @@ export class Dispatcher implements Application {
     return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates, body)
   }
 
-  /** All gates have let the request pass. What its head says of the body may still be wrong. */
+  /** All gates have let the request pass. What its head states about the body may still be wrong. */
   #admit(exchange: Exchange): OutgoingResponse | null | Promise<OutgoingResponse> {
     const route = exchange.match.route as Route | null
     if (route === null || !route.checksContentType) return null
@@ -191,7 +191,7 @@ export class Dispatcher implements Application {
   #answerLateError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
     const { sent } = exchange
     if (sent === null) return this.#answerError(exchange, error)
-    // What goes on to answer finds that somebody else has: that is no second failure.
+    // Code that still tries to answer finds that an answer has been sent: that is not a second failure.
     const isTooLate = codeOf(error) === 'WEIR_RESPONSE_SENT'
     if (!isEndedBy(exchange.request, error) && !isTooLate) this.#log(exchange, error)
     return sent

@@ -54,7 +54,7 @@ export interface ModuleHost extends ServerHandle {
   use(usable: Usable): ModuleHost
   /** Adds a hook that runs on each response just before it is sent, after the existing hooks. */
   beforeSend(hook: BeforeSend): ModuleHost
-  /** Adds an observer, after those that are there already. On a group too, it is told about all requests of the server. */
+  /** Adds an observer, after the existing ones. On a group too, it is told about all requests of the server. */
   observe(observer: ExchangeObserver): ModuleHost
 }
 

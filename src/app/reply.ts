@@ -87,7 +87,9 @@ export function unwantedUpgrade(who: string): WeirError {
   return new WeirError('WEIR_RESULT_UNSENDABLE', `${who} cannot answer with an upgrade`)
 }
 
-/** A file is opened before the response begins, so that it can still become a 404. An upgrade that nobody asked for is refused. */
+/**
+ * A file is opened before the response begins, so that it can still become a 404. An upgrade that the client did not ask for is refused.
+ */
 export function complete(exchange: Exchange, response: OutgoingResponse): OutgoingResponse | Promise<OutgoingResponse> {
   const { content } = response
   if (content.kind === 'file') return openFile(exchange, response, content.file)
