@@ -472,7 +472,7 @@ describe('when a route is mapped', () => {
     for (const body of ['json', 5, null, { name: t.string }, []])
       assert.throws(
         map('POST', '/a', { body }),
-        /option "body" of \/a is .*, not a schema, what json\(\) and the like return, "buffer" or "stream"/,
+        /option "body" of \/a is .*, not a schema, a body such as json\(schema\), "buffer" or "stream"/,
       )
   })
 

@@ -81,7 +81,7 @@ function checkOptions(options: RouteOptions, where: string): void {
     refuse('host', 'a name such as api.example.com or *.example.com, without a port')
   if (endpoint !== undefined && (typeof endpoint !== 'string' || endpoint === '')) refuse('endpoint', 'the name of an entry of "listen"')
   if (body !== undefined && body !== 'buffer' && body !== 'stream' && !(body instanceof TypedBody) && !isSchema(body))
-    refuse('body', 'a schema, what json() and the like return, "buffer" or "stream"')
+    refuse('body', 'a schema, a body such as json(schema), "buffer" or "stream"')
   if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0))
     refuse('maxRequestBodySize', 'a whole number of bytes or null')
   for (const name of ['requestTimeout', 'writeTimeout'] as const) {
