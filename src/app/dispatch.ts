@@ -1,7 +1,7 @@
-// From a request to its answer: middleware, route, handler, reply; and from an error to its answer. Nothing thrown gets past here.
+// From a request to its response: middleware, route, handler, reply; and from an error to its response. No error gets past this file.
 
 import type { ErrorCode } from '../base/error-codes.ts'
-import { faultOf, WeirError } from '../base/errors.ts'
+import { type ContentTypeError, faultOf, WeirError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { problemFor } from '../http/answer/problem.ts'
@@ -9,7 +9,7 @@ import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import type { JsonEngine, Serialize } from '../http/json-engine.ts'
-import { requireContentType } from '../http/request/query-method.ts'
+import { type AcceptField, acceptFieldOf, checkContentType } from '../http/request/accepted-types.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import { Exchange, type HttpSession, type ServerHandle } from '../http/session.ts'
@@ -23,7 +23,7 @@ import type { RouteTable } from './routes/route-table.ts'
 import type { Chain, NoRoute } from './routes/scope.ts'
 
 /**
- * Answers an error that nobody caught: returns what a handler may return, or nothing for the problem document that would have been sent.
+ * Answers an error that was not caught: returns what a handler may return, or nothing for the default problem document.
  * Sees every refusal of a request that has a valid head, 404 and 405 included.
  */
 export type OnError = (error: unknown, session: HttpSession) => unknown
@@ -33,6 +33,7 @@ export interface DispatcherOptions {
   readonly routes: RouteTable
   readonly limits: Limits
   readonly jsonEngine: JsonEngine | null
+  readonly invalidBodyStatus: 400 | 422
   readonly onError: OnError | null
   readonly logger: Logger | null
   readonly debug: boolean
@@ -41,7 +42,7 @@ export interface DispatcherOptions {
 export class Dispatcher implements Application {
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
-  /** Middleware that was warned of. */
+  /** Middleware about which a warning was logged. */
   readonly #silent = new WeakSet<Middleware>()
 
   constructor(options: DispatcherOptions) {
@@ -52,7 +53,7 @@ export class Dispatcher implements Application {
     options.routes.composeWith((middlewares) => compose(middlewares, runRoute, options.debug ? this.#warnOfSilence : null))
   }
 
-  /** Once for each middleware: what was meant as a refusal says so, and what was not is a `next()` that was forgotten. */
+  /** Warns once for each middleware: a refusal should respond explicitly, and otherwise a call of `next()` was forgotten. */
   readonly #warnOfSilence = (middleware: Middleware): void => {
     if (this.#silent.has(middleware)) return
     this.#silent.add(middleware)
@@ -71,7 +72,19 @@ export class Dispatcher implements Application {
 
   gate(exchange: Exchange, body: RequestBody | null): Held {
     const { gates } = chainOf(exchange)
-    return gates.length === 0 ? null : this.#runGates(exchange, gates, body)
+    return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates, body)
+  }
+
+  /** All gates have let the request pass. What its head says of the body may still be wrong. */
+  #admit(exchange: Exchange): OutgoingResponse | null | Promise<OutgoingResponse> {
+    const route = exchange.match.route as Route | null
+    if (route === null || !route.checksContentType) return null
+    try {
+      checkContentType(route.body, exchange.head)
+      return null
+    } catch (error) {
+      return this.#prepare(exchange, this.#answerError(exchange, error))
+    }
   }
 
   #runGates(exchange: Exchange, gates: readonly Gate[], body: RequestBody | null): Held {
@@ -84,8 +97,9 @@ export class Dispatcher implements Application {
     }
     if (held instanceof OutgoingResponse) return this.#prepare(exchange, held)
     if (held !== null) return this.#awaitGates(exchange, held, body)
-    body?.admit()
-    return null
+    const refusal = this.#admit(exchange)
+    if (refusal === null) body?.admit()
+    return refusal
   }
 
   async #awaitGates(
@@ -95,8 +109,9 @@ export class Dispatcher implements Application {
   ): Promise<OutgoingResponse | null> {
     const response = await held.catch((error: unknown) => this.#answerLateError(exchange, error))
     if (response !== null) return this.#prepare(exchange, response)
-    body?.admit()
-    return null
+    const refusal = await this.#admit(exchange)
+    if (refusal === null) body?.admit()
+    return refusal
   }
 
   handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
@@ -107,7 +122,7 @@ export class Dispatcher implements Application {
     return this.#prepare(exchange, exchange.hasAskedOnError ? this.#failTwice(exchange, error) : this.#answerError(exchange, error))
   }
 
-  /** What runs just before the answer is sent. An answer that comes too late has been sent in another form. */
+  /** Runs the hooks just before the response is sent. For a response that is too late, another one has been sent. */
   #prepare(exchange: Exchange, answer: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
     const { hooks } = chainOf(exchange)
     if (hooks.length === 0) return answer
@@ -152,13 +167,13 @@ export class Dispatcher implements Application {
     return this.#runHooks(exchange, hooks, response, mayUpgrade, next)
   }
 
-  /** The answer that was to be sent is given up, whoever made it. */
+  /** Discards the response that was to be sent, wherever it came from. */
   #failHook(exchange: Exchange, response: OutgoingResponse, error: unknown): OutgoingResponse {
     if (response.isTaken) {
       this.#log(exchange, error)
       return response
     }
-    exchange.answerWithOwn() // closes what another response holds
+    exchange.answerWithOwn() // closes the source of another response
     return this.#failTwice(exchange, error)
   }
 
@@ -172,7 +187,7 @@ export class Dispatcher implements Application {
     }
   }
 
-  /** An error that comes when the request has been answered already, because its time was up, has nobody to be told to. */
+  /** Handles an error of a request that has already been answered because its time was over: there is no client to tell. */
   #answerLateError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
     const { sent } = exchange
     if (sent === null) return this.#answerError(exchange, error)
@@ -186,11 +201,10 @@ export class Dispatcher implements Application {
     const { values } = exchange.match
     const route = exchange.match.route as Route | null
     if (route === null) return this.#answerWithoutRoute(exchange)
-    if (route.acceptQuery !== null) requireContentType(exchange.head.contentType, route.acceptQuery, exchange.own)
     return reply(exchange, route.run(exchange.session, exchange.request, values))
   }
 
-  /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and its queries (RFC 10008 §3). */
+  /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and the types that they accept. */
   #answerWithoutRoute(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { head, own, connection } = exchange
     const { routes } = this.#options
@@ -198,8 +212,7 @@ export class Dispatcher implements Application {
     const methods = routes.methodsFor(head.path, head.host, endpointName, exchange.otherMethods)
     if (methods.length === 0) return this.#answerCode(exchange, 'WEIR_ROUTE_NOT_FOUND')
     own.header('Allow', methods.join(', '))
-    const acceptQuery = methods.includes('QUERY') ? routes.acceptQueryFor(head.path, head.host, endpointName) : null
-    if (acceptQuery !== null) own.header('Accept-Query', acceptQuery)
+    for (const [name, value] of routes.acceptFieldsFor(head.path, head.host, endpointName, methods)) own.header(name, value)
     return head.method === 'OPTIONS' ? own.noContent() : this.#answerCode(exchange, 'WEIR_METHOD_NOT_ALLOWED')
   }
 
@@ -211,6 +224,7 @@ export class Dispatcher implements Application {
     const { onError } = this.#options
     exchange.failure = failureOf(error)
     this.#log(exchange, error)
+    stateAccepted(exchange, error)
     if (onError === null) return this.#sendProblem(exchange, error)
     try {
       exchange.hasAskedOnError = true
@@ -249,13 +263,13 @@ export class Dispatcher implements Application {
     try {
       return own.sendProblem(problemFor(error, this.#options.debug))
     } catch {
-      // What was thrown throws in turn when it is looked at.
+      // The thrown value itself throws when it is read.
       own.clearRepresentation()
       return own.sendProblem(problemFor(null, false))
     }
   }
 
-  /** Only what the host program must know: clients make mistakes all day. */
+  /** Logs only what the host program must know: errors of clients are normal. */
   #log(exchange: Exchange, error: unknown): void {
     if (isClients(causeOf(exchange.request, error))) return
     const { head, requestId } = exchange
@@ -263,9 +277,22 @@ export class Dispatcher implements Application {
   }
 }
 
-/** What runs for the route that was found, or for the level that a request without a route belongs to. */
+/** The chain of the route that was found, or of the level to which a request without a route belongs. */
 function chainOf({ match }: Exchange): Chain {
   return match.route === null ? (match as NoRoute).scope.chain : (match.route as Route).chain
+}
+
+/** Tells a client which types would have been accepted (RFC 9110 §15.5.16): in Accept, and in the field of the method. */
+function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
+  const code = codeOf(error)
+  let field: AcceptField | null = null
+  if (code === 'WEIR_CONTENT_TYPE_MISSING') field = (match.route as Route | null)?.acceptField ?? null
+  else if (code === 'WEIR_CONTENT_TYPE_UNSUPPORTED') {
+    const { accepted } = error as ContentTypeError
+    own.header('Accept', accepted.join(', '))
+    field = acceptFieldOf(head.method, accepted)
+  }
+  if (field !== null) own.header(...field)
 }
 
 function isUpgrade({ content }: OutgoingResponse): boolean {
@@ -276,7 +303,7 @@ function isClients(error: unknown): boolean {
   try {
     return faultOf(error) === 'peer' || problemFor(error, false).status < 500
   } catch {
-    return false // what was thrown throws in turn when it is looked at
+    return false // the thrown value itself throws when it is read
   }
 }
 
@@ -288,7 +315,7 @@ function codeOf(error: unknown): string | null {
   }
 }
 
-/** Observers are told of every failure, also where nothing was thrown that could be told. */
+/** Observers are told about every failure, even if `undefined` or `null` was thrown. */
 function failureOf(error: unknown): unknown {
   return error ?? new WeirError('WEIR_HANDLER_FAILED', `${error} was thrown`)
 }
