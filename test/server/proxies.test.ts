@@ -282,6 +282,8 @@ test('what cannot be trusted is refused when the server is created', () => {
     [{ trust: ['fe80::1%eth0'] }, /not a network/],
     [{ trust: ['[::1]'] }, /not a network/],
     [{ trust: ['0.0.0.0/0'] }, /every address/],
+    [{ trust: ['::ffff:0:0/96'] }, /every IPv4 address/],
+    [{ trust: ['::/8'] }, /every IPv4 address/],
     [{ trust: ['::/0'] }, /every address/],
     [{ trust: ['10.0.0.1/8'] }, /bits outside its prefix/],
     [{ trust: ['2001:db8::1/32'] }, /bits outside its prefix/],
@@ -296,7 +298,7 @@ test('what cannot be trusted is refused when the server is created', () => {
     assert.throws(() => new HttpServer({ proxies } as never), { code: 'WEIR_OPTION_INVALID', message }, JSON.stringify(proxies))
   }
   const most = Array.from({ length: 32 }, (_, i) => `10.0.${i}.0/24`)
-  for (const trust of [most, ['loopback', 'private', 'unix'], ['10.0.0.1/32', '::ffff:0:0/96', '2000::/3']])
+  for (const trust of [most, ['loopback', 'private', 'unix'], ['10.0.0.1/32', '::ffff:10.0.0.0/104', '2000::/3']])
     new HttpServer({ proxies: { trust } })
 })
 
