@@ -47,6 +47,11 @@ export interface GroupOptions {
    * `writeTimeout`. When exceeded: the response is aborted.
    */
   readonly writeTimeout?: number | null
+  /**
+   * Whether responses with status 200 to GET and HEAD get an ETag made of their bytes, and conditional requests are answered with 304 or 412.
+   * Streams get none. Default false.
+   */
+  readonly etag?: boolean
   /** For policies, middleware and documents: its own properties become those of `session.metadata`, in addition to those of outer levels. */
   readonly metadata?: object
   /** For documents, in addition to those of outer levels. */

@@ -2,7 +2,10 @@
 // level adds to what it inherits. The policies of a route are composed into one flat chain when it is mapped, and again when a level gets
 // another one later.
 
+import { applyContentTag } from '../../http/answer/content-tag.ts'
+import { outgoingOf } from '../../http/answer/response.ts'
 import type { RouteMatch, RouteMetadata } from '../../http/route-info.ts'
+import { exchangeOf } from '../../http/session.ts'
 import type { AnySchema } from '../../schema/standard.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
 import { type CheckedPolicy, type Gate, isNameTaken } from '../policies/policy.ts'
@@ -29,7 +32,7 @@ export interface Chain {
   readonly gates: readonly Gate[]
   /** All middleware, and the route within. */
   readonly pipeline: Pipeline
-  /** Those of policies first, then those that were added by `beforeSend`. */
+  /** That of `etag` first, then those of policies, then those that were added by `beforeSend`. */
   readonly hooks: readonly BeforeSend[]
 }
 
@@ -43,7 +46,7 @@ export interface NoRoute extends RouteMatch {
 }
 
 /** Options of which the innermost value counts. */
-const SETTINGS = ['host', 'endpoint', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout'] as const
+const SETTINGS = ['host', 'endpoint', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout', 'etag'] as const
 type Settings = { readonly [K in (typeof SETTINGS)[number]]?: Setting<NonNullable<GroupOptions[K]> | null> }
 
 const NOTHING: SplitDeclaration = { bindings: Object.create(null), options: {}, policies: [] }
@@ -113,14 +116,23 @@ export class Scope {
   }
 
   #makeChain(): Chain {
-    if (this.parent !== null && this.#policies.length === 0 && this.#hooks.length === 0) return this.parent.chain
+    const { parent } = this
+    if (parent !== null && this.#policies.length === 0 && this.#hooks.length === 0 && this.#hasTags === parent.#hasTags) return parent.chain
     const policies = this.#placed()
     return {
       policies,
       gates: policies.map(({ policy }) => policy.gate).filter((gate) => gate !== null),
       pipeline: this.#shared.compose(policies.map(({ policy }) => policy.middleware).filter((middleware) => middleware !== null)),
-      hooks: [...policies.map(({ policy }) => policy.beforeSend).filter((hook) => hook !== null), ...this.#allHooks()],
+      hooks: [
+        ...(this.#hasTags ? [sendTag] : []),
+        ...policies.map(({ policy }) => policy.beforeSend).filter((hook) => hook !== null),
+        ...this.#allHooks(),
+      ],
     }
+  }
+
+  get #hasTags(): boolean {
+    return this.settings.etag?.value === true
   }
 
   #placed(): PlacedPolicy[] {
@@ -162,6 +174,9 @@ function settingsOf(parent: Scope | null, level: Level, options: GroupOptions): 
   for (const name of SETTINGS) if (options[name] !== undefined) settings[name] = { value: options[name], level }
   return Object.freeze(settings) as Settings
 }
+
+/** Of `etag: true`. It runs before the hooks of modules, so that the tag is that of the content, whatever coding it is sent in. */
+const sendTag: BeforeSend = (session, response) => applyContentTag(exchangeOf(session).head, outgoingOf(response))
 
 const refuseToCompose: Composer = () => () => {
   throw new TypeError('a chain runs before somebody has said how')

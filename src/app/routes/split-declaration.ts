@@ -14,6 +14,7 @@ const GROUP_OPTION_NAMES = namesOf<GroupOptions>()([
   'maxRequestBodySize',
   'requestTimeout',
   'writeTimeout',
+  'etag',
   'metadata',
   'tags',
 ])
@@ -62,7 +63,7 @@ function checkOptions(options: RouteOptions, where: string): void {
   const refuse = (name: keyof RouteOptions, expected: string): never => {
     throw new WeirError('WEIR_ROUTE_DECLARATION', `option "${name}" of ${where} is ${shown(options[name])}, not ${expected}`)
   }
-  const { host, endpoint, body, maxRequestBodySize: size, metadata = {}, tags = [] } = options
+  const { host, endpoint, body, maxRequestBodySize: size, etag = false, metadata = {}, tags = [] } = options
   if (host !== undefined && !(typeof host === 'string' && /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(host)))
     refuse('host', 'a name such as api.example.com or *.example.com, without a port')
   if (endpoint !== undefined && (typeof endpoint !== 'string' || endpoint === '')) refuse('endpoint', 'the name of an entry of "listen"')
@@ -74,6 +75,7 @@ function checkOptions(options: RouteOptions, where: string): void {
     if (time !== undefined && time !== null && !(Number.isSafeInteger(time) && time >= 1))
       refuse(name, 'a whole number of milliseconds, 1 or more, or null')
   }
+  if (typeof etag !== 'boolean') refuse('etag', 'true or false')
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) refuse('metadata', 'an object')
   if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) refuse('tags', 'a list of texts')
 }

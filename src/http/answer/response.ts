@@ -1,9 +1,12 @@
 // The response, as a handler builds it.
 
+import { WeirError } from '../../base/errors.ts'
 import { noJsonForm, type Serialize } from '../json-engine.ts'
 import type { ByteSource } from './byte-source.ts'
+import type { ConditionalRequest } from './conditional.ts'
 import type { FileOptions } from './file-options.ts'
 import { OutgoingResponse } from './outgoing-response.ts'
+import { applyPrecondition, type ResourceState } from './precondition.ts'
 import { problemOf } from './problem.ts'
 import type { ResponseContent, TakeOver } from './response-content.ts'
 import { type CookieOptions, setCookie } from './set-cookie.ts'
@@ -26,13 +29,16 @@ export class HttpResponse {
   }
 
   readonly #outgoing: OutgoingResponse
+  /** Null for a response that the program has made. */
+  readonly #request: ConditionalRequest | null
 
   /** @param serialize used by `json`. Default: `JSON.stringify` */
   constructor(serialize?: Serialize)
-  /** @internal Wraps an existing response of the engine. */
-  constructor(outgoing: OutgoingResponse)
-  constructor(from: Serialize | OutgoingResponse = JSON.stringify) {
+  /** @internal Wraps the response of the engine to a request. */
+  constructor(outgoing: OutgoingResponse, request: ConditionalRequest)
+  constructor(from: Serialize | OutgoingResponse = JSON.stringify, request: ConditionalRequest | null = null) {
     this.#outgoing = from instanceof OutgoingResponse ? from : new OutgoingResponse(from)
+    this.#request = request
   }
 
   /** The status that will be sent. Default 200; 101 when the connection switches to another protocol. */
@@ -179,6 +185,28 @@ export class HttpResponse {
   redirect(url: string, status = 302): this {
     this.#outgoing.redirect(url, status)
     return this
+  }
+
+  /**
+   * Evaluates the conditions of the request (RFC 9110 §13) against the current state of the resource: If-Match, If-None-Match,
+   * If-Modified-Since and If-Unmodified-Since. Call it before the handler does its work, and return the response if the result is true:
+   * `if (response.precondition({ etag: note.version })) return response`.
+   *
+   * - For GET, HEAD and QUERY it sets ETag and Last-Modified, and completes the response with 304 if the client has the current state.
+   * - For other methods, such as PUT, it completes the response with 412 if the resource is not in the state that the client expects. The
+   *   fields are not set, because the handler is about to change the state.
+   *
+   * Files evaluate conditions themselves: see `file`.
+   *
+   * @param current null if the resource does not exist
+   * @returns whether the response is complete
+   * @throws WEIR_RESPONSE_HEADER_SYNTAX for an `etag` that cannot be one; WEIR_OPTION_INVALID for an invalid `lastModified`; WEIR_SERVER_STATE for
+   *   a response that was made by `new HttpResponse()`, because it belongs to no request
+   */
+  precondition(current: ResourceState | null): boolean {
+    if (this.#request === null)
+      throw new WeirError('WEIR_SERVER_STATE', 'a response that you have made belongs to no request: use session.response.precondition()')
+    return applyPrecondition(this.#request, this.#outgoing, current)
   }
 
   /**
