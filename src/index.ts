@@ -19,9 +19,11 @@ export type { Logger } from './app/logger.ts'
 export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'
 export type { BeforeSend, Middleware, Next } from './app/policies/middleware.ts'
 export type { Gate, Policy, Usable } from './app/policies/policy.ts'
+export type { Binding } from './app/routes/binding.ts'
 export type {
   ArgsOf,
   Below,
+  BodyOption,
   BoundNames,
   Declaration,
   GroupDeclaration,
@@ -29,9 +31,11 @@ export type {
   Merged,
   Method,
   NoDeclaration,
+  Parameter,
   RouteOptions,
   StandardMethod,
 } from './app/routes/declaration.ts'
+export { cookie, header, type ParameterSource } from './app/routes/parameter-source.ts'
 export type { PolicyListing, RouteLimits, RouteListing } from './app/routes/route-listing.ts'
 export type { Level, Setting } from './app/routes/scope.ts'
 export { type MetadataKey, metadataKey, type PrincipalKey, principalKey } from './app/routes/typed-keys.ts'
@@ -41,9 +45,11 @@ export {
   type BindingFailure,
   BodyAlreadyReadError,
   BodyNotBufferedError,
+  ContentTypeError,
   type ConversionError,
   FileRefusedError,
   HttpError,
+  InvalidBodyError,
   LimitError,
   ModelBindingError,
   PayloadTooLargeError,
@@ -71,6 +77,9 @@ export {
   bodyMapAnonymous,
   type Mappable,
 } from './http/body/body-map.ts'
+export { bytes, text } from './http/body/plain-body.ts'
+export { form, json } from './http/body/schema-body.ts'
+export type { BodyKind, BodySettings, TypedBody } from './http/body/typed-body.ts'
 export type { CertificateName, ClientCertificate, SocketPeer } from './http/connection-info.ts'
 export type { ExchangeObserver, ExchangeRecord, ExchangeStart, Outcome, RecordKind } from './http/exchange-record.ts'
 export type { JsonEngine, JsonSettings, Serialize } from './http/json-engine.ts'

@@ -69,6 +69,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       routes,
       limits,
       jsonEngine: settings.jsonEngine ?? null,
+      invalidBodyStatus: settings.invalidBodyStatus ?? 400,
       onError: settings.onError ?? null,
       logger,
       debug: settings.debug === true,

@@ -247,6 +247,7 @@ class Simulation {
       routes,
       limits,
       jsonEngine: null,
+      invalidBodyStatus: 400,
       onError: (_error, session) => name(session),
       logger: { error: (_message, error) => this.#hear(error) },
       debug,

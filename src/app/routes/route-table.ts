@@ -8,6 +8,7 @@ import type { Match } from '../../routing/method-table.ts'
 
 import { EndpointMatcher } from './endpoint-matcher.ts'
 import type { Route } from './route.ts'
+import type { AcceptField } from './route-body.ts'
 import { type Composer, commonScope, Scope } from './scope.ts'
 
 export class RouteTable {
@@ -18,18 +19,37 @@ export class RouteTable {
   /** The names of the server's endpoints, once they are known. */
   #endpointNames: ReadonlySet<string> | null = null
   readonly #routes: Route[] = []
+  /** Routes by their `operationId`. */
+  readonly #operations = new Map<string, Route>()
   readonly #fallbackRoutes: Route[] = []
   /** Whether some route is bound to a host: otherwise nobody works it out. */
   #hasHosts = false
   /** Whether some route is in a group: otherwise what has no route is the server's. */
   #hasGroups = false
 
-  /** @throws WEIR_ROUTE_CLASH when another route claims the same requests, WEIR_ROUTE_DECLARATION for an endpoint that does not exist */
+  /**
+   * @throws WEIR_ROUTE_CLASH when another route claims the same requests; WEIR_ROUTE_DECLARATION for an endpoint that does not exist, and for an
+   *   `operationId` that another route has
+   */
   add(route: Route): void {
     if (this.#endpointNames !== null) checkEndpoint(route, this.#endpointNames)
     this.#matcher.add(route)
+    this.#noteOperation(route)
     this.#routes.push(route)
     this.#note(route)
+  }
+
+  /** Documents and generated clients know a route by it. @throws WEIR_ROUTE_DECLARATION */
+  #noteOperation(route: Route): void {
+    const { operationId } = route.documentation
+    if (operationId === null) return
+    const other = this.#operations.get(operationId)
+    if (other !== undefined)
+      throw new WeirError(
+        'WEIR_ROUTE_DECLARATION',
+        `${other.label} (${other.source}) and ${route.label} (${route.source}) have the same operationId ${JSON.stringify(operationId)}`,
+      )
+    this.#operations.set(operationId, route)
   }
 
   /** All of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
@@ -40,6 +60,7 @@ export class RouteTable {
     } catch (error) {
       const kept = this.#routes.splice(0).slice(0, before)
       this.#matcher = new EndpointMatcher()
+      this.#operations.clear()
       for (const route of kept) this.add(route)
       throw error
     }
@@ -114,9 +135,14 @@ export class RouteTable {
     return [...methods].sort()
   }
 
-  /** What that path accepts as a query (RFC 10008 §3); null where no route answers QUERY. */
-  acceptQueryFor(path: string, host: string, endpoint: string | null): string | null {
-    return this.#matcher.find('QUERY', path, hostName(host), endpoint)?.route.acceptQuery ?? null
+  /**
+   * The fields that state what a path accepts: Accept-Query (RFC 10008 §3), Accept-Patch (RFC 5789 §3.1) and Accept-Post (LDP §7.1). Name and
+   * value of each.
+   * @param methods those that the path answers to
+   */
+  acceptFieldsFor(path: string, host: string, endpoint: string | null, methods: readonly string[]): AcceptField[] {
+    const fields = methods.map((method) => this.#matcher.find(method, path, hostName(host), endpoint)?.route.acceptField ?? null)
+    return fields.filter((field) => field !== null)
   }
 
   /** The routes at a level and within, in the order in which they were mapped. Without fallbacks. */
