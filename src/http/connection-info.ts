@@ -52,6 +52,8 @@ export interface ConnectionInfo {
   readonly connectionId: string
   /** Name of the endpoint at which it came, null where it has none. */
   readonly endpointName: string | null
+  /** Whether the client is a test: `inject`, or one of `weir/testing`. */
+  readonly isTest: boolean
   /** Reads in which fields the peer speaks for its clients; null where it may not. */
   readonly forwarding: Forwarding | null
   describePeer(): SocketPeer

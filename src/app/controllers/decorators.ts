@@ -14,15 +14,16 @@ import {
   STANDARD_METHODS,
   type StandardMethod,
 } from '../routes/declaration.ts'
+import type { ResultOf } from '../routes/route-answers.ts'
 import { isOption, splitDeclaration } from '../routes/split-declaration.ts'
 import type { Controller } from './controller.ts'
 import { type DeclaredRoute, declareOnClass, declareOnMethod, declareTable } from './routed.ts'
 
 type ControllerType = abstract new (...args: never[]) => Controller
 
-/** Decorates a method whose argument takes what the route gives. */
-export type MethodDecorator<A> = <This extends Controller>(
-  method: (this: This, args: A, session: HttpSession) => unknown,
+/** Decorates a method whose argument takes what the route gives, and whose result is what the route declares. */
+export type MethodDecorator<A, R = unknown> = <This extends Controller>(
+  method: (this: This, args: A, session: HttpSession) => R,
   context: ClassMethodDecoratorContext<This>,
 ) => void
 
@@ -40,7 +41,7 @@ export interface PathDecorator<A> {
  * not compile with what belongs to single routes, and the property that is missing says why.
  */
 export type DeclaredPathDecorator<A, D> = <T, This extends Controller>(
-  method: T & (T extends ControllerType ? ForClass<D> : (this: This, args: A, session: HttpSession) => unknown),
+  method: T & (T extends ControllerType ? ForClass<D> : (this: This, args: A, session: HttpSession) => ResultOf<D>),
   context: T extends ControllerType ? ClassDecoratorContext : ClassMethodDecoratorContext<This>,
 ) => void
 
@@ -65,7 +66,7 @@ export function Route<const P extends string, const D extends Declaration<D> = R
   method: Method,
   path: P,
   declaration?: D & Declaration<D>,
-): MethodDecorator<ArgsOf<P, D>>
+): MethodDecorator<ArgsOf<P, D>, ResultOf<D>>
 export function Route<const P extends string>(path: P & NoBareMethod<P>): PathDecorator<ArgsOf<P>>
 export function Route<const P extends string, const D extends Declaration<D>>(
   path: P & NoBareMethod<P>,
@@ -119,16 +120,21 @@ type ArgsOfEntry<E> = E extends readonly [string, infer P extends string, infer 
  * What an entry must look like for the method that it stands for: the entry itself where its arguments fit. Nothing fits a method that wants
  * more than a route gives.
  */
-type Fitting<M, E> = M extends (args: infer A, session: HttpSession) => unknown
+type Fitting<M, E> = M extends (args: infer A, session: HttpSession) => infer R
   ? E extends readonly (readonly unknown[])[]
-    ? { readonly [I in keyof E]: FittingOne<A, E[I]> }
-    : FittingOne<A, E>
+    ? { readonly [I in keyof E]: FittingOne<A, R, E[I]> }
+    : FittingOne<A, R, E>
   : never
-type FittingOne<A, E> = unknown extends A
-  ? WellFormed<E>
+type FittingOne<A, R, E> = unknown extends A
+  ? Answering<R, E>
   : ArgsOfEntry<E> extends A
-    ? WellFormed<E>
+    ? Answering<R, E>
     : { readonly 'arguments do not fit': A; given: ArgsOfEntry<E> }
+type Answering<R, E> = E extends readonly [string, string, infer D]
+  ? [R] extends [ResultOf<D>]
+    ? WellFormed<E>
+    : { readonly 'what the method returns is not among the answers': R }
+  : WellFormed<E>
 type WellFormed<E> = E extends readonly [infer M, infer P, infer D] ? readonly [M, P, D & Declaration<D>] : E
 
 /**

@@ -9,6 +9,7 @@ import { exchangeOf } from '../../http/session.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
 import { type CheckedPolicy, type Gate, isNameTaken } from '../policies/policy.ts'
 import type { GroupOptions, Parameter } from './declaration.ts'
+import type { Answers } from './route-answers.ts'
 import type { SplitDeclaration } from './split-declaration.ts'
 
 export type Level = 'server' | 'group' | 'class' | 'route'
@@ -50,6 +51,7 @@ type Settings = { readonly [K in (typeof SETTINGS)[number]]?: Setting<NonNullabl
 
 const NOTHING: SplitDeclaration = { bindings: Object.create(null), options: {}, policies: [] }
 const NO_METADATA: RouteMetadata = Object.freeze({})
+const NO_ANSWERS: Answers = Object.freeze({})
 const NO_VALUES: readonly string[] = Object.freeze([])
 
 export class Scope {
@@ -62,6 +64,7 @@ export class Scope {
   readonly bindings: Readonly<Record<string, Parameter>>
   readonly settings: Settings
   readonly metadata: RouteMetadata
+  readonly answers: Answers
   readonly tags: readonly string[]
   /** What a request is matched with that has no route, and to which this level's policies apply. */
   readonly noRoute: NoRoute
@@ -73,13 +76,14 @@ export class Scope {
 
   constructor(parent: Scope | null, level: Level, prefix: string, declared: SplitDeclaration = NOTHING) {
     const { bindings, options, policies } = declared
-    const { metadata = NO_METADATA, tags = [] } = options
+    const { metadata = NO_METADATA, answers = NO_ANSWERS, tags = [] } = options
     this.parent = parent
     this.level = level
     this.prefix = prefix
     this.bindings = Object.freeze(Object.assign(Object.create(null), parent?.bindings, bindings) as Record<string, Parameter>)
     this.settings = settingsOf(parent, level, options)
     this.metadata = metadata === NO_METADATA ? (parent?.metadata ?? NO_METADATA) : Object.freeze({ ...parent?.metadata, ...metadata })
+    this.answers = answers === NO_ANSWERS ? (parent?.answers ?? NO_ANSWERS) : Object.freeze({ ...parent?.answers, ...answers })
     this.tags = Object.freeze([...new Set([...(parent?.tags ?? []), ...tags])])
     this.noRoute = Object.freeze({ route: null, values: NO_VALUES, scope: this })
     this.#policies = [...policies]

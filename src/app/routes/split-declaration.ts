@@ -8,6 +8,7 @@ import { isSchema } from '../../schema/standard.ts'
 import { type CheckedPolicy, checkPolicies } from '../policies/policy.ts'
 import type { GroupOptions, Parameter, RouteOptions } from './declaration.ts'
 import { ParameterSource } from './parameter-source.ts'
+import { checkAnswers } from './route-answers.ts'
 
 const GROUP_OPTION_NAMES = namesOf<GroupOptions>()([
   'use',
@@ -17,6 +18,7 @@ const GROUP_OPTION_NAMES = namesOf<GroupOptions>()([
   'requestTimeout',
   'writeTimeout',
   'etag',
+  'answers',
   'metadata',
   'tags',
 ])
@@ -90,6 +92,7 @@ function checkOptions(options: RouteOptions, where: string): void {
     if (time !== undefined && time !== null && !(Number.isSafeInteger(time) && time >= 1))
       refuse(name, 'a whole number of milliseconds, 1 or more, or null')
   }
+  if (options.answers !== undefined) checkAnswers(options.answers, where)
   if (typeof etag !== 'boolean') refuse('etag', 'true or false')
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) refuse('metadata', 'an object')
   for (const name of ['summary', 'description', 'operationId'] as const)
