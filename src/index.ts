@@ -36,6 +36,7 @@ export type {
   StandardMethod,
 } from './app/routes/declaration.ts'
 export { cookie, header, type ParameterSource } from './app/routes/parameter-source.ts'
+export type { AnswerOption, Answers, ResultOf } from './app/routes/route-answers.ts'
 export type { PolicyListing, RouteLimits, RouteListing } from './app/routes/route-listing.ts'
 export type { Level, Setting } from './app/routes/scope.ts'
 export { type MetadataKey, metadataKey, type PrincipalKey, principalKey } from './app/routes/typed-keys.ts'

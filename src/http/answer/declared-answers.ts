@@ -1,7 +1,7 @@
 // What the handler of a route may answer with, by status: whether a response is one of these, and which part of its value leaves.
 
 import { WeirError } from '../../base/errors.ts'
-import { isJson, parseMediaType } from '../../formats/media-type.ts'
+import { BYTES_TYPE, isJson, parseMediaType } from '../../formats/media-type.ts'
 import { Mismatch } from '../../schema/mismatch.ts'
 import { checkedPickerOf, type Picker, pickerOf } from '../../schema/picker.ts'
 import type { AnySchema } from '../../schema/standard.ts'
@@ -120,18 +120,18 @@ export class DeclaredAnswers {
 function sendingOf(answer: DeclaredAnswer, checks: boolean): Sending {
   if (answer === null) return { expected: 'no body', pick: null, hasBody: false, type: null }
   if (!('~standard' in answer)) {
-    const [only = null, ...others] = answer.types
-    const type = only === null || others.length > 0 || only.includes('*') ? null : only
     const isText = answer.kind === 'text'
-    return {
-      expected: isText ? 'text' : 'bytes',
-      pick: null,
-      hasBody: true,
-      type: type !== null && isText ? `${type}; charset=utf-8` : type,
-    }
+    return { expected: isText ? 'text' : 'bytes', pick: null, hasBody: true, type: plainTypeOf(answer.types, isText) }
   }
   const pick = checks ? checkedPickerOf(answer) : pickerOf(answer)
   return { expected: 'a value for JSON', pick, hasBody: true, type: answer === Problem ? PROBLEM_TYPE : null }
+}
+
+/** The Content-Type, if only one is declared. That of unknown bytes says nothing: a file, say, has a better one. */
+function plainTypeOf(types: readonly string[], isText: boolean): string | null {
+  const [only] = types
+  if (only === undefined || types.length > 1 || only.includes('*') || only === BYTES_TYPE) return null
+  return isText ? `${only}; charset=utf-8` : only
 }
 
 function isJsonType(type: string | null): boolean {

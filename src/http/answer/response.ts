@@ -189,7 +189,9 @@ export class HttpResponse<Status = any, Body = any> {
    * Redirects the client to `url` with status 302, or another from 300 to 399. Characters that are not allowed in URLs are percent-encoded.
    * @throws WEIR_RESPONSE_STATUS, WEIR_RESPONSE_HEADER_SYNTAX
    */
-  redirect<const S extends number = 302>(url: string, status?: S): HttpResponse<Known<S>, void> {
+  redirect(url: string): HttpResponse<302, void>
+  redirect<const S extends number>(url: string, status: S): HttpResponse<Known<S>, void>
+  redirect(url: string, status?: number): HttpResponse {
     this.#outgoing.redirect(url, status)
     return this.#as()
   }
