@@ -5,8 +5,7 @@ import { shown } from '../../base/kind-of.ts'
 import type { ByteSource } from '../../http/answer/byte-source.ts'
 import { BODILESS, DeclaredAnswers } from '../../http/answer/declared-answers.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
-import type { Schema } from '../../schema/schema.ts'
-import { type AnySchema, type InputOf, isSchema } from '../../schema/standard.ts'
+import { type AnySchema, isSchema } from '../../schema/standard.ts'
 
 /** What a handler may answer with, by status. */
 export type Answers = { readonly [status: number]: AnswerOption }
@@ -38,17 +37,16 @@ interface ResponseIn<A> {
 type BodyOf<Answer> = Answer extends null
   ? // biome-ignore lint/suspicious/noConfusingVoidType: a method that returns nothing returns void
     void
-  : Answer extends TypedBody<infer T>
-    ? T extends Uint8Array
-      ? BytesResult
-      : T extends string
-        ? string | ByteSource
-        : Sendable<T>
-    : Answer extends Schema<infer T, unknown>
-      ? Sendable<T>
-      : Answer extends AnySchema
-        ? Sendable<InputOf<Answer>>
-        : never
+  : Answer extends { readonly '~standard': { readonly types?: { readonly input: infer I; readonly output: infer O } | undefined } }
+    ? // A `t` picks what is already its output; a schema of another library reads what it is given.
+      Sendable<Answer extends { readonly hasDefault: boolean } ? O : I>
+    : Answer extends { readonly output?: infer T }
+      ? T extends Uint8Array
+        ? BytesResult
+        : T extends string
+          ? string | ByteSource
+          : Sendable<T>
+      : never
 
 type BytesResult = Uint8Array | ArrayBuffer | ByteSource | Response
 
