@@ -13,6 +13,7 @@ export {
   routes,
 } from './app/controllers/decorators.ts'
 export type { MapOptions } from './app/controllers/mapping.ts'
+export type { MethodFit } from './app/controllers/method-fit.ts'
 export type { OnError } from './app/dispatch.ts'
 export { Group, type RouteGroup } from './app/group.ts'
 export type { Logger } from './app/logger.ts'
@@ -84,6 +85,15 @@ export type { BodyKind, BodySettings, TypedBody } from './http/body/typed-body.t
 export type { CertificateName, ClientCertificate, SocketPeer } from './http/connection-info.ts'
 export type { ExchangeObserver, ExchangeRecord, ExchangeStart, Outcome, RecordKind } from './http/exchange-record.ts'
 export type { JsonEngine, JsonSettings, Serialize } from './http/json-engine.ts'
+export { type FileField, type FileRules, file } from './http/multipart/file-field.ts'
+export {
+  type FileFields,
+  type FilesOf,
+  type MultipartBody,
+  type MultipartOf,
+  type MultipartShape,
+  multipart,
+} from './http/multipart/form-body.ts'
 export type { CopyOptions, FileData, MultipartFormData, MultipartOptions, UploadedFile } from './http/multipart/multipart-form.ts'
 export type { MultipartStreamOptions, UploadedFileInfo } from './http/multipart/multipart-stream.ts'
 export type { RequestHeaders } from './http/request/headers.ts'

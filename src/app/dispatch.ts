@@ -10,6 +10,7 @@ import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import type { JsonEngine, Serialize } from '../http/json-engine.ts'
+import { type AcceptField, acceptFieldOf, checkContentType } from '../http/request/accepted-types.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import { Exchange, type HttpSession, type ServerHandle } from '../http/session.ts'
@@ -17,9 +18,8 @@ import { type Logger, logError, logWarning } from './logger.ts'
 import { type Held, runGates } from './policies/gates.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './policies/middleware.ts'
 import type { Gate } from './policies/policy.ts'
-import { isLater, reply } from './reply.ts'
+import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
 import type { Route } from './routes/route.ts'
-import { type AcceptField, acceptFieldOf, checkContentType } from './routes/route-body.ts'
 import type { RouteTable } from './routes/route-table.ts'
 import type { Chain, NoRoute } from './routes/scope.ts'
 
@@ -127,22 +127,26 @@ export class Dispatcher implements Application {
   #prepare(exchange: Exchange, answer: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
     const { hooks } = chainOf(exchange)
     if (hooks.length === 0) return answer
-    if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, 0)
-    return answer.then((response) => this.#runHooks(exchange, hooks, response, 0))
+    if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, isUpgrade(answer), 0)
+    return answer.then((response) => this.#runHooks(exchange, hooks, response, isUpgrade(response), 0))
   }
 
+  /** @param mayUpgrade whether the response was an upgrade before the first hook */
   #runHooks(
     exchange: Exchange,
     hooks: readonly BeforeSend[],
     response: OutgoingResponse,
+    mayUpgrade: boolean,
     from: number,
   ): OutgoingResponse | Promise<OutgoingResponse> {
     try {
       for (let i = from; i < hooks.length && !response.isTaken; i++) {
         const running = hooks[i]!(exchange.session, exchange.faceOf(response))
-        if (isLater(running)) return this.#awaitHook(exchange, hooks, response, running, i + 1)
+        if (isLater(running)) return this.#awaitHook(exchange, hooks, response, mayUpgrade, running, i + 1)
       }
-      return response
+      if (isUpgrade(response) && !mayUpgrade) throw unwantedUpgrade('a beforeSend hook')
+      if (response.content.kind !== 'file') return response
+      return Promise.resolve(complete(exchange, response)).catch((error: unknown) => this.#failHook(exchange, response, error))
     } catch (error) {
       return this.#failHook(exchange, response, error)
     }
@@ -152,6 +156,7 @@ export class Dispatcher implements Application {
     exchange: Exchange,
     hooks: readonly BeforeSend[],
     response: OutgoingResponse,
+    mayUpgrade: boolean,
     running: Promise<unknown>,
     next: number,
   ): Promise<OutgoingResponse> {
@@ -160,7 +165,7 @@ export class Dispatcher implements Application {
     } catch (error) {
       return this.#failHook(exchange, response, error)
     }
-    return this.#runHooks(exchange, hooks, response, next)
+    return this.#runHooks(exchange, hooks, response, mayUpgrade, next)
   }
 
   /** The answer that was to be sent is given up, whoever made it. */
@@ -185,11 +190,12 @@ export class Dispatcher implements Application {
 
   /** An error that comes when the request has been answered already, because its time was up, has nobody to be told to. */
   #answerLateError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-    if (!exchange.own.isTaken) return this.#answerError(exchange, error)
+    const { sent } = exchange
+    if (sent === null) return this.#answerError(exchange, error)
     // What goes on to answer finds that somebody else has: that is no second failure.
     const isTooLate = codeOf(error) === 'WEIR_RESPONSE_SENT'
     if (!isEndedBy(exchange.request, error) && !isTooLate) this.#log(exchange, error)
-    return exchange.own
+    return sent
   }
 
   #route(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
@@ -239,7 +245,7 @@ export class Dispatcher implements Application {
     if (onError === null) return this.#sendProblem(exchange, error)
     try {
       exchange.hasAskedOnError = true
-      exchange.own.clearRepresentation()
+      exchange.answerWithOwn().clearRepresentation()
       const result = onError(error, exchange.session)
       if (isLater(result)) return this.#awaitOnError(exchange, error, result)
       const answer = this.#replyToError(exchange, error, result)
@@ -258,7 +264,7 @@ export class Dispatcher implements Application {
   }
 
   #replyToError(exchange: Exchange, error: unknown, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-    return result === undefined && !exchange.own.isAnswered ? this.#sendProblem(exchange, error) : reply(exchange, result)
+    return result === undefined && !exchange.own.isAnswered ? this.#sendProblem(exchange, error) : replyInPlace(exchange, result, 'onError')
   }
 
   /** The error handler failed too. */
@@ -269,7 +275,7 @@ export class Dispatcher implements Application {
   }
 
   #sendProblem(exchange: Exchange, error: unknown): OutgoingResponse {
-    const { own } = exchange
+    const own = exchange.answerWithOwn()
     own.clearRepresentation()
     try {
       return own.sendProblem(problemFor(error, this.#options.debug))
@@ -304,6 +310,10 @@ function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
     field = acceptFieldOf(head.method, accepted)
   }
   if (field !== null) own.header(...field)
+}
+
+function isUpgrade({ content }: OutgoingResponse): boolean {
+  return content.kind === 'upgrade'
 }
 
 function isClients(error: unknown): boolean {

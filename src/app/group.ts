@@ -4,6 +4,7 @@ import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
+import type { ExchangeObserver } from '../http/exchange-record.ts'
 import type { Endpoint } from '../http/session.ts'
 import { joinPaths, Template } from '../routing/template.ts'
 
@@ -206,7 +207,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     if (this.#modules.has(module.name)) throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is installed already`)
     const installing: unknown = module.install(this as unknown as ModuleHost)
     if (isPromise(installing)) {
-      installing.catch(() => {})
+      Promise.resolve(installing).catch(() => {})
       throw new WeirError('WEIR_OPTION_INVALID', `module "${module.name}" installs itself later: await what it needs before useModule`)
     }
     this.#modules.add(module.name)
@@ -242,6 +243,10 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
     return this.#server.isListening
   }
 
+  get isReady(): boolean {
+    return this.#server.isReady
+  }
+
   get stopping(): AbortSignal {
     return this.#server.stopping
   }
@@ -250,7 +255,13 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
     return this.#server.endpoints
   }
 
-  stop(options?: { readonly graceMs?: number }): Promise<unknown> {
+  stop(options?: { readonly graceMs?: number; readonly readyDelayMs?: number }): Promise<unknown> {
     return this.#server.stop(options)
+  }
+
+  /** Adds an observer to the server. It is told about all requests, not only those of the group. */
+  observe(observer: ExchangeObserver): this {
+    this.#server.observe(observer)
+    return this
   }
 }

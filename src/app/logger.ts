@@ -1,5 +1,7 @@
 // Where the server tells its program what went wrong, whichever order of arguments the logger has.
 
+import { isPromise } from '../base/is-promise.ts'
+
 /** Where the server reports what went wrong: `console`, pino, or anything else with an `error` function. */
 export interface Logger {
   error(message: string, detail?: unknown): void
@@ -33,8 +35,13 @@ export function logError(logger: Logger | null, message: string, error: unknown,
 
 function callError(logger: Logger | null, message: string, error: unknown, fields: LogFields): void {
   if (logger === null) return
-  if (callsAsPino(logger)) logger.error({ err: error, ...fields }, message)
-  else logger.error(fields.requestId === undefined ? message : `${message} (request ${fields.requestId})`, error)
+  if (callsAsPino(logger)) ignoreFailure(logger.error({ err: error, ...fields }, message))
+  else ignoreFailure(logger.error(fields.requestId === undefined ? message : `${message} (request ${fields.requestId})`, error))
+}
+
+/** Nobody waits for a logger that is asynchronous, but without this a rejection would end the process. */
+function ignoreFailure(result: unknown): void {
+  if (isPromise(result)) Promise.resolve(result).catch(() => {})
 }
 
 /** The same, for what may be a mistake of the program. */
@@ -42,8 +49,7 @@ export function logWarning(logger: Logger | null, message: string): void {
   try {
     if (logger === null) return
     const level = typeof logger.warn === 'function' ? 'warn' : 'error'
-    if (callsAsPino(logger)) logger[level]?.({}, message)
-    else logger[level]?.(message)
+    ignoreFailure(callsAsPino(logger) ? logger[level]?.({}, message) : logger[level]?.(message))
   } catch {}
 }
 

@@ -56,7 +56,7 @@ export interface ModuleHost extends ServerHandle {
   use(usable: Usable): ModuleHost
   /** Adds what runs on each answer just before it is sent, after those that are there already. */
   beforeSend(hook: BeforeSend): ModuleHost
-  /** Adds an observer, after those that are there already. */
+  /** Adds an observer, after those that are there already. On a group too, it is told about all requests of the server. */
   observe(observer: ExchangeObserver): ModuleHost
 }
 

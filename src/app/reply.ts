@@ -6,7 +6,7 @@ import { kindOf } from '../base/kind-of.ts'
 import { type ByteSource, closeSource, takeSource } from '../http/answer/byte-source.ts'
 import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { FRAMING } from '../http/answer/field-list.ts'
-import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { isResponse, outgoingOf } from '../http/answer/response.ts'
 import type { FileContent } from '../http/answer/response-content.ts'
 import { upgradeOf } from '../http/request/upgrade.ts'
@@ -25,18 +25,19 @@ export function reply(
   result: unknown,
   answers: DeclaredAnswers | null = null,
 ): OutgoingResponse | Promise<OutgoingResponse> {
-  if (exchange.own.isTaken) return drop(exchange.own, result)
+  const { sent } = exchange
+  if (sent !== null) return drop(sent, result)
   if (typeof result === 'object' && result !== null) return replyWithObject(exchange, result, answers)
   const response = exchange.answerWithOwn()
   switch (typeof result) {
     case 'string':
-      return complete(exchange, response.text(result), answers)
+      return settle(exchange, response.text(result), answers)
     case 'undefined':
-      return complete(exchange, response.isAnswered ? response : response.noContent(), answers)
+      return settle(exchange, response.isAnswered ? response : response.noContent(), answers)
     case 'number':
     case 'boolean':
     case 'object':
-      return complete(exchange, response.json(result), answers)
+      return settle(exchange, response.json(result), answers)
     default:
       throw new WeirError('WEIR_RESULT_UNSENDABLE', kindOf(result))
   }
@@ -63,9 +64,9 @@ function replyWithObject(
   result: object,
   answers: DeclaredAnswers | null,
 ): OutgoingResponse | Promise<OutgoingResponse> {
-  if (isResponse(result)) return complete(exchange, exchange.answerWith(result), answers)
+  if (isResponse(result)) return settle(exchange, exchange.answerWith(result), answers)
   if (isPromise(result)) return replyLater(exchange, result, answers)
-  return complete(exchange, setBody(exchange.answerWithOwn(), result), answers)
+  return settle(exchange, setBody(exchange.answerWithOwn(), result), answers)
 }
 
 function setBody(response: OutgoingResponse, result: object): OutgoingResponse {
@@ -85,8 +86,22 @@ async function replyLater(exchange: Exchange, result: Promise<unknown>, answers:
   return reply(exchange, await result, answers)
 }
 
-/** A file is opened before the answer begins, so that it can still become a 404. So is an upgrade refused. */
-function complete(
+/**
+ * The same for code that may answer a request, but not hand its connection over.
+ * @param who what it is, for messages
+ */
+export function replyInPlace(exchange: Exchange, result: unknown, who: string): OutgoingResponse | Promise<OutgoingResponse> {
+  const response = reply(exchange, result)
+  if (response instanceof OutgoingResponse && response.content.kind === 'upgrade') throw unwantedUpgrade(who)
+  return response
+}
+
+export function unwantedUpgrade(who: string): WeirError {
+  return new WeirError('WEIR_RESULT_UNSENDABLE', `${who} cannot answer with an upgrade`)
+}
+
+/** What a handler answers: the declared part of it. */
+function settle(
   exchange: Exchange,
   response: OutgoingResponse,
   answers: DeclaredAnswers | null,
@@ -95,6 +110,11 @@ function complete(
     answers.apply(response)
     exchange.own.releaseAnswer()
   }
+  return complete(exchange, response)
+}
+
+/** A file is opened before the response begins, so that it can still become a 404. An upgrade that nobody asked for is refused. */
+export function complete(exchange: Exchange, response: OutgoingResponse): OutgoingResponse | Promise<OutgoingResponse> {
   const { content } = response
   if (content.kind === 'file') return openFile(exchange, response, content.file)
   if (content.kind === 'upgrade') checkUpgrade(exchange, content.protocol)

@@ -116,11 +116,11 @@ export class RequestExpiredError extends WeirError {
   }
 }
 
-/** 415: a file is not of a kind that the options of `saveTo` accept. */
+/** 415: a file is not of a kind that the options of `saveTo`, or of `file` in a `multipart` body, accept. */
 export class FileRefusedError extends WeirError {
   override readonly name = 'FileRefusedError'
 
-  constructor(code: 'WEIR_FILE_EXTENSION' | 'WEIR_FILE_MAGIC', detail?: string) {
+  constructor(code: 'WEIR_FILE_EXTENSION' | 'WEIR_FILE_MAGIC' | 'WEIR_FILE_TYPE', detail?: string) {
     super(code, detail)
   }
 }

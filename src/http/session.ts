@@ -265,6 +265,12 @@ export class Exchange {
     return outgoing
   }
 
+  /** The response that is being sent or has been sent; null before. What comes after it is too late. */
+  get sent(): OutgoingResponse | null {
+    const response = this.#other === null ? this.#own : outgoingOf(this.#other)
+    return response?.isTaken === true ? response : null
+  }
+
   /** What a trusted proxy says of the client; null where no proxy speaks for it. Read when somebody asks. */
   get forwardedClient(): ForwardedClient | null {
     const { forwarding } = this.connection

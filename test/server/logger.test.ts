@@ -93,3 +93,21 @@ test('a logger that throws costs nobody a response', async () => {
   assert.equal((await server.inject('/')).status, 500)
   assert.equal((await server.inject('/ok')).text(), 'ok')
 })
+
+test('a logger that fails later does not end the process', async (t) => {
+  const unhandled: unknown[] = []
+  const onUnhandled = (reason: unknown): void => void unhandled.push(reason)
+  process.on('unhandledRejection', onUnhandled)
+  t.after(() => process.off('unhandledRejection', onUnhandled))
+  const full = async (): Promise<never> => Promise.reject(new Error('the disk is full'))
+  for (const logger of [
+    { error: full, warn: full },
+    { error: full, warn: full, child: () => {} },
+  ]) {
+    const server = new HttpServer({ logger, debug: true }).mapGet('/', fails).mapGet('/{id}', fails)
+    server.logger?.error('of a module')
+    assert.equal((await server.inject('/')).status, 500)
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(unhandled, [])
+})

@@ -1,6 +1,6 @@
 // What the types of modules promise. Only tsc runs this.
 
-import { HttpServer, type Module, type ModuleHost } from '../../src/index.ts'
+import { type Group, HttpServer, type Module, type ModuleHost } from '../../src/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { cors } from '../../src/modules/cors/index.ts'
 import { type PrecompressedEncoding, staticFiles } from '../../src/modules/static/index.ts'
@@ -35,6 +35,9 @@ const routes: Module = {
   },
 }
 server.useModule(routes)
+
+// A group is given to modules as a host, by a cast: it must have all that a host has.
+export type _group = Expect<Equal<Exclude<keyof ModuleHost, keyof Group>, never>>
 
 // A hook may be one line, whatever that gives.
 server.beforeSend((_, response) => response.header('X-A', '1')).beforeSend(async (_, response) => response.vary('Accept'))

@@ -5,14 +5,14 @@ import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { Exchange, HttpSession } from '../../http/session.ts'
 
-import { isLater, reply } from '../reply.ts'
+import { complete, isLater, reply } from '../reply.ts'
 
-/** Runs the rest: later middleware, then the route. Gives the answer, a promise of it, or throws what they threw. Once. */
+/** Runs the rest: later middleware, then the route. Returns the response or a promise of it, or throws what they throw. Call it once. */
 export type Next = () => HttpResponse | Promise<HttpResponse>
 
 /**
- * Sees every request, those without a route included. Returns nothing to let the answer of `next()` pass, or what a handler may
- * return to answer itself, with or without having called `next`.
+ * Sees every request, those without a route included. Returns nothing to let the response of `next()` pass, or its error, even if it has
+ * caught that. To answer, it returns what a handler may return, with or without having called `next`.
  */
 export type Middleware = (session: HttpSession, next: Next) => unknown
 
@@ -39,20 +39,27 @@ function wrap(inner: Pipeline, middleware: Middleware, onSilence: OnSilence | nu
     let hasCalledNext = false
     let answer: OutgoingResponse | Promise<OutgoingResponse> | null = null
     let shown: HttpResponse | Promise<HttpResponse> | null = null
+    let failure: { readonly error: unknown } | null = null
     const next: Next = () => {
       if (hasCalledNext) throw new WeirError('WEIR_MIDDLEWARE_NEXT_TWICE')
       hasCalledNext = true
-      answer = inner(exchange)
+      try {
+        answer = inner(exchange)
+      } catch (error) {
+        failure = { error }
+        throw error
+      }
       shown = answer instanceof OutgoingResponse ? exchange.faceOf(answer) : showLater(exchange, answer)
       return shown
     }
     const finish = (result: unknown): OutgoingResponse | Promise<OutgoingResponse> => {
-      if (answer !== null && (result === undefined || result === shown)) return answer
+      if (answer !== null && (result === undefined || result === shown)) return completed(exchange, answer)
+      if (failure !== null && result === undefined) throw failure.error
       if (onSilence !== null && result === undefined && !hasCalledNext && !exchange.own.isAnswered) onSilence(middleware)
       return reply(exchange, result)
     }
     const result = middleware(exchange.session, next)
-    return result !== shown && isLater(result) ? finishLater(result, finish) : finish(result)
+    return result !== shown && isLater(result) ? finishLater(exchange, result, finish) : finish(result)
   }
 }
 
@@ -63,7 +70,16 @@ function showLater(exchange: Exchange, answer: Promise<OutgoingResponse>): Promi
   return shown
 }
 
+/** The middleware may have made a file of it. */
+function completed(exchange: Exchange, answer: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
+  return answer instanceof OutgoingResponse ? complete(exchange, answer) : answer
+}
+
 /** By `await`: a `then` that a program has put on its promise would not be called as it must be, if at all. */
-async function finishLater<T>(result: Promise<unknown>, finish: (settled: unknown) => T | Promise<T>): Promise<T> {
-  return finish(await result)
+async function finishLater(
+  exchange: Exchange,
+  result: Promise<unknown>,
+  finish: (settled: unknown) => OutgoingResponse | Promise<OutgoingResponse>,
+): Promise<OutgoingResponse> {
+  return complete(exchange, await finish(await result))
 }

@@ -3,12 +3,12 @@
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
 import type { RequestHead } from '../../http/application.ts'
+import type { AcceptField } from '../../http/request/accepted-types.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
 import type { Match } from '../../routing/method-table.ts'
 
 import { EndpointMatcher } from './endpoint-matcher.ts'
 import type { Route } from './route.ts'
-import type { AcceptField } from './route-body.ts'
 import { type Composer, commonScope, Scope } from './scope.ts'
 
 export class RouteTable {

@@ -96,7 +96,7 @@ function checkOptions(options: RouteOptions, where: string): void {
   if (typeof etag !== 'boolean') refuse('etag', 'true or false')
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) refuse('metadata', 'an object')
   for (const name of ['summary', 'description', 'operationId'] as const)
-    if (options[name] !== undefined && (typeof options[name] !== 'string' || options[name] === '')) refuse(name, 'a text')
+    if (options[name] !== undefined && (typeof options[name] !== 'string' || options[name] === '')) refuse(name, 'a text that is not empty')
   if (typeof deprecated !== 'boolean' && !(deprecated instanceof Date && !Number.isNaN(deprecated.getTime())))
     refuse('deprecated', 'true, false or a date')
   if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) refuse('tags', 'a list of texts')

@@ -101,7 +101,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.body = bodyFor(head, match, streams ? this.#demander() : null)
     const exchange = application.open(head, this.body, this.connection, match)
     this.exchange = exchange
-    if (observers.hears('request')) this.recording = observers.begin(exchange, this.connection)
+    if (observers.hears('request')) this.#begin(exchange)
     const misdirected = misdirection(head, this.connection)
     if (misdirected !== null) {
       this.stopWaiting()
@@ -111,6 +111,13 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     const held = application.gate(this.exchange, this.body)
     if (held === null) this.#admit(head, streams)
     else this.#hold(this.exchange, held, head, streams)
+  }
+
+  /** Observers run before the gates and, like them, cannot read the body. */
+  #begin(exchange: Exchange): void {
+    this.body?.hold()
+    this.recording = this.host.observers.begin(exchange, this.connection)
+    this.body?.admit()
   }
 
   /** The gates have let the request pass. */

@@ -124,7 +124,10 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
   #await(): void {
     this.#isPending = true
     this.host.ticker.add(this)
-    this.#request.signal?.addEventListener('abort', this.#onAbort)
+    const { signal } = this.#request
+    if (signal?.aborted === true)
+      this.#abort(signal.reason) // by code that has run meanwhile
+    else signal?.addEventListener('abort', this.#onAbort)
   }
 
   // The body.
@@ -230,6 +233,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     this.answer?.fail(error)
     this.#isGone = true
     this.expire()
+    this.#cancelBody(error)
   }
 
   protected override expire(): void {
@@ -268,6 +272,11 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     this.#isGone = true
     super.leave()
     this.#settle()
+    this.#cancelBody(reason)
+  }
+
+  /** The response is incomplete, so nobody reads the rest. */
+  #cancelBody(reason: unknown): void {
     const { body } = this.#request
     if (this.#reader !== null) this.#reader.cancel(reason).catch(ignore)
     else if (body?.locked === false) body.cancel(reason).catch(ignore)

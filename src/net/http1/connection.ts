@@ -72,6 +72,8 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#outbox = new Outbox(transport)
     this.#exchange = new ExchangeServer(this, this.#wire, this.#outbox, this.#deadlines)
     host.ticker.add(this)
+    // A socket that has been reset no longer knows its address.
+    if (host.observers.hears('head')) void transport.remoteAddress
   }
 
   get clientAddress(): string {
@@ -271,6 +273,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   /** Another protocol takes over: earlier requests have been answered, and all that is left to do here is to wait for the end of the connection. */
   handOver(takeOver: TakeOver, protocol: string, recording: Recording | null): void {
     this.#outbox.flush()
+    this.#records?.settle()
     const rest = this.#wire.switchProtocol()
     this.host.ticker.delete(this)
     const socket = new UpgradedSocket(this.#transport, this.#wire.peerEnded, () => this.onClose())
@@ -359,6 +362,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#wire.linger()
     this.#drained = 0
     this.#outbox.flush()
+    this.#records?.settle() // before the end: once the transport is destroyed, it does not tell what was sent
     this.#deadlines.enter(phase.LINGER)
     this.#transport.end()
   }

@@ -32,12 +32,15 @@ export class Entrance implements Entry {
   /** Accepts a new socket and counts it until it is `release`d, or destroys it. @returns whether it was accepted */
   admit(socket: Socket): boolean {
     const isWelcome = !this.requiresHeader || this.#trusts(socket.remoteAddress ?? '')
-    if (!isWelcome) {
-      const error = new ProtocolError('WEIR_PROXY_PEER', `${socket.remoteAddress || 'a Unix socket'} is not in proxies.trust`)
-      this.refuse(error, socket.remoteAddress)
-    } else if (this.connections.admit(socket)) return true
+    if (isWelcome && this.connections.admit(socket)) return true
+    if (!isWelcome) this.#refusePeer(socket.remoteAddress)
     socket.destroy()
     return false
+  }
+
+  #refusePeer(address: string | undefined): void {
+    if (address === undefined && !this.isUnixSocket) return // it has left already, so who it was is not known
+    this.refuse(new ProtocolError('WEIR_PROXY_PEER', `${address ?? 'a Unix socket'} is not in proxies.trust`), address)
   }
 
   /**

@@ -45,6 +45,8 @@ export class TlsAcceptor {
   readonly #http2: typeof Http2Connection | null
   /** By their sockets. */
   readonly #handshakes = new WeakMap<Socket, Handshake>()
+  /** Sockets that were refused before their handshake: to Node's TLS, that handshake fails. */
+  readonly #refused = new WeakSet<Socket>()
   /** Finds the certificate for a server name. Replaced by a reload. */
   #sni: SniCallback
   /** Whether requests must be for the server name of their handshake. Replaced by a reload. */
@@ -67,6 +69,7 @@ export class TlsAcceptor {
       handshakeTimeout: entrance.host.timeouts.headersTimeout ?? NODE_HANDSHAKE_TIMEOUT_MS,
       ...options,
       ...socketOptions,
+      allowHalfOpen: false,
       secureOptions: secureOptionsOf(tls),
       ALPNProtocols: http2 === null ? ['http/1.1'] : ['h2', 'http/1.1'],
       SNICallback: (name, done) => this.#sni(name, done),
@@ -80,14 +83,17 @@ export class TlsAcceptor {
     } else {
       this.server = this.#tlsServer
       this.server.on('connection', (socket: Socket) => {
-        if (this.#admit(socket)) this.#beginHandshake(socket, null)
+        if (this.#admit(socket)) this.#beginHandshake(socket, null, 0)
       })
     }
   }
 
   #admit(raw: Socket): boolean {
     const { connections } = this.#entrance
-    if (!this.#entrance.admit(raw)) return false
+    if (!this.#entrance.admit(raw)) {
+      this.#refused.add(raw)
+      return false
+    }
     raw.once('close', connections.release)
     return true
   }
@@ -100,7 +106,8 @@ export class TlsAcceptor {
         raw.pause()
         raw.off('data', onData).off('end', onEnd).off('close', onEnd)
         if (rest.length > 0) raw.unshift(rest)
-        this.#beginHandshake(raw, header)
+        raw.allowHalfOpen = false // as the server of Node's TLS has it
+        this.#beginHandshake(raw, header, raw.bytesRead - rest.length)
         this.#tlsServer.emit('connection', raw)
       },
       onRefused: (error) => {
@@ -116,15 +123,20 @@ export class TlsAcceptor {
     raw.resume()
   }
 
-  #beginHandshake(raw: Socket, proxyHeader: ProxyHeader | null): void {
+  /** @param headerBytes that came before the handshake */
+  #beginHandshake(raw: Socket, proxyHeader: ProxyHeader | null, headerBytes: number): void {
     const { host, connections } = this.#entrance
-    const handshake = new Handshake(raw, proxyHeader)
+    // Node keeps the address from the first look. A socket that has been reset no longer knows it.
+    if (host.observers.hears('tls')) void raw.remoteAddress
+    const handshake = new Handshake(raw, proxyHeader, headerBytes)
     this.#handshakes.set(raw, handshake)
     connections.add(handshake)
     raw.once('close', () => host.forget(handshake))
   }
 
   #open(socket: TLSSocket): void {
+    // A client that ends its side in the handshake is gone. From now on, it may still read.
+    socket.allowHalfOpen = true
     const { host, connections, requiresHeader } = this.#entrance
     const handshake = this.#handshakes.get(rawOf(socket))
     if (handshake === undefined && requiresHeader) {
@@ -156,6 +168,7 @@ export class TlsAcceptor {
   /** Node tells of a handshake that failed or took too long, and leaves the socket open. */
   #endHandshake(error: NodeJS.ErrnoException, socket: TLSSocket): void {
     const raw = rawOf(socket)
+    if (this.#refused.has(raw)) return // reported already, and destroyed
     const handshake = this.#handshakes.get(raw)
     const proxyHeader = handshake?.proxyHeader ?? null
     const why = handshake?.wasAborted === true ? new WeirError('WEIR_SERVER_STOPPED') : error
@@ -198,10 +211,12 @@ class Handshake implements OpenConnection {
   wasAborted = false
   readonly proxyHeader: ProxyHeader | null
   readonly #raw: Socket
+  readonly #headerBytes: number
 
-  constructor(raw: Socket, proxyHeader: ProxyHeader | null) {
+  constructor(raw: Socket, proxyHeader: ProxyHeader | null, headerBytes: number) {
     this.#raw = raw
     this.proxyHeader = proxyHeader
+    this.#headerBytes = headerBytes
   }
 
   get isGone(): boolean {
@@ -210,7 +225,7 @@ class Handshake implements OpenConnection {
 
   /** A handshake that has begun is completed, because a request will follow. */
   drain(): void {
-    if (this.#raw.bytesRead === 0) this.abort()
+    if (this.#raw.bytesRead === this.#headerBytes) this.abort()
   }
 
   abort(): void {

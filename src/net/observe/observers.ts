@@ -124,7 +124,21 @@ export class Observers {
   ): Recording {
     const now = this.#now()
     const startedAt = Math.round(now + this.#offsetFor(now))
-    return new Recording(kind, route, method, protocol, this.#now, now, startedAt, clientAddress, connectionId, requestId, session)
+    const audience = this.#all.length
+    return new Recording(
+      kind,
+      route,
+      method,
+      protocol,
+      this.#now,
+      now,
+      startedAt,
+      clientAddress,
+      connectionId,
+      requestId,
+      session,
+      audience,
+    )
   }
 
   #offsetFor(now: number): number {
@@ -176,7 +190,8 @@ export class Observers {
 
   #tellBegin(recording: Recording, to: Channel): void {
     let start: ExchangeStart | null = null
-    for (const observer of this.#all) {
+    for (let i = 0; i < recording.audience; i++) {
+      const observer = this.#all[i]!
       if (observer.begin === undefined) continue
       start ??= recording.start
       try {
@@ -189,9 +204,8 @@ export class Observers {
   }
 
   #tellEnd(recording: Readonly<Recording>): void {
-    const all = this.#all
-    for (let i = 0; i < all.length; i++) {
-      const observer = all[i]!
+    for (let i = 0; i < recording.audience; i++) {
+      const observer = this.#all[i]!
       try {
         const result = observer.end(recording)
         if (result !== undefined) this.#watch(observer, result)

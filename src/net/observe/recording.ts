@@ -11,13 +11,15 @@ const OUTCOMES = new Map<string, Outcome>(
     WEIR_BODY_TOO_SLOW: 'timeout',
     WEIR_WRITE_TIMEOUT: 'timeout',
     WEIR_REQUEST_TIMEOUT: 'timeout',
-    ERR_TLS_HANDSHAKE_TIMEOUT: 'timeout',
     WEIR_CLIENT_GONE: 'client-gone',
     WEIR_BODY_TRUNCATED: 'client-gone',
-    ECONNRESET: 'client-gone',
-    EPIPE: 'client-gone',
     WEIR_SERVER_STOPPED: 'stopped',
   }),
+)
+
+/** Node's errors of TLS handshakes. A request that fails with one of them failed because of another connection, which the program has opened. */
+const TLS_OUTCOMES = new Map<string, Outcome>(
+  Object.entries({ ERR_TLS_HANDSHAKE_TIMEOUT: 'timeout', ECONNRESET: 'client-gone', EPIPE: 'client-gone' }),
 )
 
 export class Recording implements ExchangeRecord {
@@ -38,6 +40,8 @@ export class Recording implements ExchangeRecord {
   readonly connectionId: string | null
   readonly requestId: string | null
   firstBytes: string | null = null
+  /** How many observers there were at the begin. */
+  readonly #audience: number
   readonly #session: HttpSession | null
   /** The clock of the durations: milliseconds with fractions. */
   readonly #now: () => number
@@ -55,6 +59,7 @@ export class Recording implements ExchangeRecord {
     connectionId: string | null,
     requestId: string | null,
     session: HttpSession | null,
+    audience: number,
   ) {
     this.kind = kind
     this.route = route
@@ -65,8 +70,14 @@ export class Recording implements ExchangeRecord {
     this.connectionId = connectionId
     this.requestId = requestId
     this.#session = session
+    this.#audience = audience
     this.#now = now
     this.#begunAt = begunAt
+  }
+
+  /** How many observers are told about the end: those that were there at the begin, which are the first ones. */
+  get audience(): number {
+    return this.#audience
   }
 
   /** No property of its own: a session has no JSON form, and records are logged. */
@@ -150,7 +161,7 @@ function codeOf(error: unknown): string | null {
 }
 
 function outcomeOf(kind: RecordKind, code: string | null, status: number | null): Outcome {
-  const certain = code === null ? undefined : OUTCOMES.get(code)
+  const certain = code === null ? undefined : (OUTCOMES.get(code) ?? (kind === 'tls' ? TLS_OUTCOMES.get(code) : undefined))
   if (certain !== undefined) return certain
   const fault = code !== null && Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].fault : null
   if (fault === 'peer' || fault === 'limit' || kind === 'tls') return 'refused'
