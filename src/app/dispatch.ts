@@ -3,6 +3,7 @@
 import type { ErrorCode } from '../base/error-codes.ts'
 import { type ContentTypeError, faultOf, WeirError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'
+import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { problemFor } from '../http/answer/problem.ts'
 import type { Application, RequestHead } from '../http/application.ts'
@@ -201,7 +202,23 @@ export class Dispatcher implements Application {
     const { values } = exchange.match
     const route = exchange.match.route as Route | null
     if (route === null) return this.#answerWithoutRoute(exchange)
+    if (route.answers !== null) return this.#routeDeclared(exchange, route, route.answers)
     return reply(exchange, route.run(exchange.session, exchange.request, values))
+  }
+
+  /** The same for a route that declares its answers: what part of a value leaves is decided when the handler has settled. */
+  #routeDeclared(exchange: Exchange, route: Route, declared: DeclaredAnswers): OutgoingResponse | Promise<OutgoingResponse> {
+    const answers = this.#options.debug || exchange.connection.isTest ? declared.checked : declared
+    const { own } = exchange
+    own.awaitAnswer(answers.usualStatus, answers.isUsuallyEmpty)
+    try {
+      const answer = reply(exchange, route.run(exchange.session, exchange.request, exchange.match.values), answers)
+      if (!(answer instanceof OutgoingResponse)) answer.catch(() => own.releaseAnswer()) // before anybody else hears of it
+      return answer
+    } catch (error) {
+      own.releaseAnswer()
+      throw error
+    }
   }
 
   /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and the types that they accept. */

@@ -8,9 +8,11 @@ import type { Logger } from './logger.ts'
 import type { BeforeSend } from './policies/middleware.ts'
 import type { Usable } from './policies/policy.ts'
 import type { ArgsOf, Below, Declaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
+import type { ResultOf } from './routes/route-answers.ts'
 import type { RouteListing } from './routes/route-listing.ts'
 
-export type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => unknown
+/** The handler of an inline route: what it gets, and what it may return. */
+export type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => ResultOf<D>
 
 /** `mapGet`, `mapPost` and so on. `Prefix` and `Outer` are the path and the declaration of a group around the routes. */
 export interface MapMethod<Host, Prefix extends string = '', Outer = NoDeclaration> {

@@ -12,6 +12,9 @@ export type MethodFit<M, A> = M extends (args: infer Wanted, session: HttpSessio
     : Misfit<Wanted, A>
   : 'a method gets its arguments and the session, and nothing else'
 
+/** What a method must be assignable to if its result is `R`; anything if nothing is declared. */
+export type Returning<R> = unknown extends R ? unknown : (...args: never[]) => R
+
 /** Why a method that declares `W` cannot be called with `G`. */
 type Misfit<W, G> = [MisfitsOf<W, G, ''>] extends [never] ? 'the route does not pass what the method declares' : MisfitsOf<W, G, ''>
 

@@ -8,11 +8,12 @@ import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { UNREAD } from '../answer/byte-source.ts'
 import type { FileOptions } from '../answer/file-options.ts'
 import type { OutgoingResponse } from '../answer/outgoing-response.ts'
+import { refuse } from '../answer/precondition.ts'
 import type { FileContent } from '../answer/response-content.ts'
 import { attachment } from './attachment.ts'
 import { type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
 import { OpenFile } from './open-file.ts'
-import { type Asking, type FileState, refuse, selectPieces } from './representation.ts'
+import { type Asking, type FileState, selectPieces } from './representation.ts'
 
 /** Without O_NONBLOCK, opening a FIFO would wait for its writer and block a thread of the pool. Windows has neither. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)

@@ -28,6 +28,7 @@ class NoConnection implements RequestConnection {
   readonly isSecure: boolean
   readonly clientCertificate = null
   readonly endpointName = null
+  readonly isTest = false
   readonly forwarding = null
   readonly peer = STRANGER
   readonly #number = nextConnection()

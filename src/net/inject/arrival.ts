@@ -54,6 +54,9 @@ export function arrive(owner: string, host: ConnectionHost, { endpoint, peer = {
   const { proxies } = host
   return {
     transport: new MemoryTransport(address, port, isSecure),
-    peer: proxies === null ? { ...STRANGER, endpointName } : peerAt(proxies.networks, { endpointName, isUnixSocket }, address, null),
+    peer: {
+      ...(proxies === null ? { ...STRANGER, endpointName } : peerAt(proxies.networks, { endpointName, isUnixSocket }, address, null)),
+      isTest: true,
+    },
   }
 }
