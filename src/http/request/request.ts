@@ -5,6 +5,7 @@ import { abortQuietly } from '../../base/abort-quietly.ts'
 import { originOf } from '../../base/authority.ts'
 import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
+import { neverUnhandled } from '../../base/never-unhandled.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import type { Charset } from '../../formats/charset.ts'
 import { type FormRecord, foldForm, parseForm } from '../../formats/form.ts'
@@ -440,10 +441,4 @@ export class HttpRequest {
     if (this.#abort !== null) abortQuietly(this.#abort, reason)
     if (this.#webs !== null) for (const web of this.#webs) web.abort(reason)
   }
-}
-
-/** A client must not be able to end the process by making a promise reject that the handler awaits later, or never. */
-function neverUnhandled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {})
-  return promise
 }
