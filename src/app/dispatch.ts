@@ -2,7 +2,7 @@
 
 import type { ErrorCode } from '../base/error-codes.ts'
 import { faultOf, WeirError } from '../base/errors.ts'
-import type { Limits } from '../base/limits.ts'
+import type { Limits, Timeouts } from '../base/limits.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { problemFor } from '../http/answer/problem.ts'
 import type { Application, RequestHead } from '../http/application.ts'
@@ -32,6 +32,7 @@ export interface DispatcherOptions {
   readonly server: ServerHandle
   readonly routes: RouteTable
   readonly limits: Limits
+  readonly timeouts: Timeouts
   readonly jsonEngine: JsonEngine | null
   readonly onError: OnError | null
   readonly logger: Logger | null
@@ -187,13 +188,10 @@ export class Dispatcher implements Application {
   /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and its queries (RFC 10008 §3). */
   #answerWithoutRoute(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { head, own, connection } = exchange
-    const { routes } = this.#options
-    const { endpointName } = connection
-    const methods = routes.methodsFor(head.path, head.host, endpointName, exchange.otherMethods)
-    if (methods.length === 0) return this.#answerCode(exchange, 'WEIR_ROUTE_NOT_FOUND')
-    own.header('Allow', methods.join(', '))
-    const acceptQuery = methods.includes('QUERY') ? routes.acceptQueryFor(head.path, head.host, endpointName) : null
-    if (acceptQuery !== null) own.header('Accept-Query', acceptQuery)
+    const offer = this.#options.routes.offerAt(head, connection.endpointName, exchange.otherMethods)
+    if (offer === null) return this.#answerCode(exchange, 'WEIR_ROUTE_NOT_FOUND')
+    own.header('Allow', offer.methods.join(', '))
+    if (offer.acceptQuery !== null) own.header('Accept-Query', offer.acceptQuery)
     return head.method === 'OPTIONS' ? own.noContent() : this.#answerCode(exchange, 'WEIR_METHOD_NOT_ALLOWED')
   }
 

@@ -8,6 +8,7 @@ import { FRAMING } from '../http/answer/field-list.ts'
 import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { isResponse, outgoingOf } from '../http/answer/response.ts'
 import type { FileContent } from '../http/answer/response-content.ts'
+import type { RequestHead } from '../http/application.ts'
 import { upgradeOf } from '../http/request/request.ts'
 import type { Exchange } from '../http/session.ts'
 
@@ -76,7 +77,7 @@ async function replyLater(exchange: Exchange, result: Promise<unknown>): Promise
 function complete(exchange: Exchange, response: OutgoingResponse): OutgoingResponse | Promise<OutgoingResponse> {
   const { content } = response
   if (content.kind === 'file') return openFile(exchange, response, content.file)
-  if (content.kind === 'upgrade') checkUpgrade(exchange, content.protocol)
+  if (content.kind === 'upgrade') checkUpgrade(exchange.head, exchange.own, content.protocol)
   return response
 }
 
@@ -85,7 +86,7 @@ function complete(exchange: Exchange, response: OutgoingResponse): OutgoingRespo
  * would speak HTTP/1.1 to the whole origin from then on, for the sake of one resource.
  * @throws WEIR_UPGRADE_REQUIRED when the client has not asked for the protocol; WEIR_UPGRADE_OVER_HTTP2 when it cannot
  */
-function checkUpgrade({ head, own }: Exchange, protocol: string): void {
+export function checkUpgrade(head: RequestHead, own: OutgoingResponse, protocol: string): void {
   const wanted =
     upgradeOf(head)
       ?.split(',')

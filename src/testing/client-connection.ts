@@ -2,12 +2,12 @@
 // its patience.
 
 import { WeirError } from '../base/errors.ts'
+import { type ArrivalOptions, arrivalOf } from '../net/connections/arrival.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import { Http1Connection } from '../net/http1/connection.ts'
 import { AnswerReader } from '../net/inject/answer-reader.ts'
-import { type ArrivalOptions, arrive } from '../net/inject/arrival.ts'
 import { Ticker } from '../net/time/ticker.ts'
-import type { MemoryTransport } from '../net/transport/memory-transport.ts'
+import { MemoryTransport } from '../net/transport/memory-transport.ts'
 
 import type { Action, Behave, Behaviour, StallTime } from './behaviours.ts'
 import { derivedHost } from './derived-host.ts'
@@ -58,8 +58,8 @@ export class ClientConnection {
 
   constructor(host: ConnectionHost, options: ClientOptions) {
     const { behaviour = [], clock, patienceMs = DEFAULT_PATIENCE_MS } = options
-    const { transport, peer } = arrive('connect()', host, options)
-    this.#transport = transport
+    const { address, port, isSecure, peer } = arrivalOf('connect()', host, options)
+    this.#transport = new MemoryTransport(address, port, isSecure)
     this.#behaviours = [behaviour].flat().map((begin) => begin())
     this.#clock = clock ?? null
     this.#patienceMs = patienceMs

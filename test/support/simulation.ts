@@ -152,7 +152,7 @@ class Simulation {
       requestTimeout: random.pick([null, 3_000]),
     })
     const debug = random.chance(0.5)
-    const application = this.#watched(stage, limits, debug)
+    const application = this.#watched(stage, limits, timeouts, debug)
     const simulation = this
     const host: ConnectionHost = {
       limits,
@@ -236,7 +236,12 @@ class Simulation {
   }
 
   /** The application, with a record of what it receives and what it does with it. */
-  #watched(stage: Stage, limits: ReturnType<typeof resolveLimits>, debug: boolean): Application {
+  #watched(
+    stage: Stage,
+    limits: ReturnType<typeof resolveLimits>,
+    timeouts: ReturnType<typeof resolveTimeouts>,
+    debug: boolean,
+  ): Application {
     const random = this.#random
     const name = (session: HttpSession): void => {
       session.response.header('X-N', session.request.path.split('/').at(-1)!)
@@ -246,6 +251,7 @@ class Simulation {
       server: { address: '', port: 0, isListening: true, isReady: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() },
       routes,
       limits,
+      timeouts,
       jsonEngine: null,
       onError: (_error, session) => name(session),
       logger: { error: (_message, error) => this.#hear(error) },

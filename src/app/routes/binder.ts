@@ -12,7 +12,8 @@ import { type AnySchema, runSchema } from '../../schema/standard.ts'
 /** Arguments by name. Without a prototype: `constructor` is a name like any other. */
 export type Args = Record<string, unknown>
 
-interface Step {
+/** How one argument is made. */
+export interface Step {
   readonly name: string
   /** Place among the template's parameters; -1 for a query parameter. */
   readonly index: number
@@ -22,7 +23,8 @@ interface Step {
 
 /** A route's plan, made once: the steps to its arguments. */
 export class Binder {
-  readonly #steps: readonly Step[]
+  /** Those of the path first. */
+  readonly steps: readonly Step[]
   /** One shape for the arguments of one route. */
   readonly #Record: new () => Args
 
@@ -30,7 +32,7 @@ export class Binder {
     const inPath = template.parameters.map(({ name }, index) => ({ name, index, schema: bindings[name] ?? null }))
     const names = new Set(template.parameters.map(({ name }) => name))
     const inQuery = Object.keys(bindings).filter((name) => !names.has(name))
-    this.#steps = [...inPath, ...inQuery.map((name) => ({ name, index: -1, schema: bindings[name]! }))]
+    this.steps = [...inPath, ...inQuery.map((name) => ({ name, index: -1, schema: bindings[name]! }))]
     this.#Record = emptyRecord()
   }
 
@@ -43,8 +45,8 @@ export class Binder {
     const args = new this.#Record()
     let failures: BindingFailure[] | null = null
     let pending: Promise<void>[] | null = null
-    for (const step of this.#steps) {
-      const value = read(step, request, values)
+    for (const step of this.steps) {
+      const value = readStep(step, request, values)
       if (value instanceof Mismatch) {
         failures ??= []
         failures.push(...failuresOf(step, value))
@@ -67,7 +69,7 @@ export class Binder {
 
   async #join(pending: readonly Promise<void>[], args: Args, failures: BindingFailure[]): Promise<Args> {
     await Promise.all(pending)
-    for (const step of this.#steps) {
+    for (const step of this.steps) {
       const value = args[step.name]
       if (value instanceof Mismatch) failures.push(...failuresOf(step, value))
     }
@@ -76,11 +78,22 @@ export class Binder {
   }
 }
 
-function failuresOf({ name, index }: Step, mismatch: Mismatch): BindingFailure[] {
-  return mismatch.failures(name, index === -1 ? 'query' : 'route')
+export function failuresOf(step: Step, mismatch: Mismatch): BindingFailure[] {
+  return mismatch.failures(step.name, placeOf(step))
 }
 
-function read(step: Step, request: HttpRequest, values: readonly string[]): unknown {
+/** Where its value is read from. */
+export function placeOf({ index }: Step): BindingFailure['in'] {
+  return index === -1 ? 'query' : 'route'
+}
+
+/** What was received for it. */
+export function textsOf({ name, index }: Step, request: HttpRequest, values: readonly string[]): readonly string[] {
+  return index === -1 ? queryValuesOf(request, name) : [values[index]!]
+}
+
+/** The argument, a mismatch, or a promise of either when the schema belongs to another library. */
+export function readStep(step: Step, request: HttpRequest, values: readonly string[]): unknown {
   const { schema, index } = step
   if (index !== -1) {
     const text = values[index]!

@@ -10,6 +10,14 @@ import { EndpointMatcher } from './endpoint-matcher.ts'
 import type { Route } from './route.ts'
 import { type Composer, commonScope, Scope } from './scope.ts'
 
+/** What a path answers that has no route for a method. */
+export interface Offer {
+  /** In alphabetical order, OPTIONS and an implied HEAD included. */
+  readonly methods: readonly string[]
+  /** What it accepts as a query (RFC 10008 §3); null where no route answers QUERY. */
+  readonly acceptQuery: string | null
+}
+
 export class RouteTable {
   /** The level of the server, around all others. */
   readonly root = new Scope(null, 'server', '')
@@ -98,25 +106,27 @@ export class RouteTable {
   }
 
   /**
-   * Methods that the path answers to, OPTIONS and an implied HEAD included; empty when nothing is there. For `*`: those of the whole server.
-   * @param others that are answered there without a route
+   * What there is at the path of a request that no route answers; null when nothing is. For `*`: what the whole server has.
+   * @param others methods that are answered there without a route
    */
-  methodsFor(path: string, host: string, endpoint: string | null, others: readonly string[]): string[] {
+  offerAt({ path, host }: RequestHead, endpoint: string | null, others: readonly string[]): Offer | null {
+    const name = hostName(host)
     const routed =
       path === '*'
         ? this.#routes.filter((route) => route.endpoint === null || route.endpoint === endpoint).map((route) => route.method ?? '')
-        : this.#matcher.methodsFor(path, hostName(host), endpoint)
+        : this.#matcher.methodsFor(path, name, endpoint)
     const methods = new Set([...routed, ...others])
-    if (methods.size === 0 && path !== '*') return []
+    if (methods.size === 0 && path !== '*') return null
     if (methods.has('GET')) methods.add('HEAD')
     methods.add('OPTIONS')
     methods.delete('')
-    return [...methods].sort()
+    const query = methods.has('QUERY') ? this.#matcher.find('QUERY', path, name, endpoint) : null
+    return { methods: [...methods].sort(), acceptQuery: query?.route.acceptQuery ?? null }
   }
 
-  /** What that path accepts as a query (RFC 10008 §3); null where no route answers QUERY. */
-  acceptQueryFor(path: string, host: string, endpoint: string | null): string | null {
-    return this.#matcher.find('QUERY', path, hostName(host), endpoint)?.route.acceptQuery ?? null
+  /** In the order in which they were mapped. */
+  get fallbackRoutes(): readonly Route[] {
+    return this.#fallbackRoutes
   }
 
   /** The routes at a level and within, in the order in which they were mapped. Without fallbacks. */

@@ -10,16 +10,19 @@ import type { HttpSession } from '../../http/session.ts'
 import { Template } from '../../routing/template.ts'
 import type { AnySchema } from '../../schema/standard.ts'
 
-import { type Args, Binder } from './binder.ts'
+import { type Args, Binder, type Step } from './binder.ts'
 import { STANDARD_METHODS } from './declaration.ts'
 import { type Chain, Scope } from './scope.ts'
 import { splitDeclaration } from './split-declaration.ts'
+import { upgradeOfHandler } from './upgrade-handler.ts'
 
 /** What a handler may return: see `reply.ts`. */
 export type Handler = (args: Args, session: HttpSession) => unknown
 
 /** What a handler gets whose route binds nothing. */
 const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
+
+const NO_STEPS: readonly Step[] = Object.freeze([])
 
 export class Route implements RouteInfo {
   /** Null: any method. */
@@ -40,6 +43,8 @@ export class Route implements RouteInfo {
   readonly acceptQuery: string | null
   /** Where it was declared, for messages: `UserController.show`, or `inline`. */
   readonly source: string
+  /** The protocol that its handler always switches to; null for an ordinary one. */
+  readonly upgradesTo: string | null
   /** Its own level, the innermost. */
   readonly scope: Scope
   /** The gates, middleware and hooks of all its levels. Not read from the scope for every request: that would be two more steps. */
@@ -74,6 +79,7 @@ export class Route implements RouteInfo {
     this.chain = scope.chain
     if (typeof handler !== 'function') throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler`)
     this.acceptQuery = method === 'QUERY' ? acceptQueryOf(null) : null
+    this.upgradesTo = upgradeOfHandler(handler)
     this.#handler = handler
     this.#binder = this.parameterNames.length === 0 && Object.keys(bindings).length === 0 ? null : new Binder(this.template, bindings)
   }
@@ -84,6 +90,11 @@ export class Route implements RouteInfo {
     const args = this.#binder.bind(request, values)
     if (!(args instanceof Promise)) return this.#handler(args, session)
     return args.then((bound) => this.#handler(bound, session))
+  }
+
+  /** How its arguments are made, in order. */
+  get steps(): readonly Step[] {
+    return this.#binder?.steps ?? NO_STEPS
   }
 
   /** A level around it has another policy or hook. */
