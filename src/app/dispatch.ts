@@ -39,6 +39,13 @@ export interface DispatcherOptions {
   readonly debug: boolean
 }
 
+/** Loaded when a server has `debug`. */
+let showError: typeof import('./debug/show-error.ts').showError | undefined
+
+async function loadShowError(): Promise<void> {
+  showError ??= (await import('./debug/show-error.ts')).showError
+}
+
 export class Dispatcher implements Application {
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
@@ -50,6 +57,7 @@ export class Dispatcher implements Application {
     const engine = options.jsonEngine
     this.#serialize = engine === null ? JSON.stringify : (value) => engine.serialize(value)
     const runRoute: Pipeline = (exchange) => this.#route(exchange)
+    if (options.debug) loadShowError().catch(() => {}) // the first error tries again
     options.routes.composeWith((middlewares) => compose(middlewares, runRoute, options.debug ? this.#warnOfSilence : null))
   }
 
@@ -100,6 +108,18 @@ export class Dispatcher implements Application {
     return null
   }
 
+  /** With `debug`, errors are shown in another form. */
+  #show(exchange: Exchange, response: OutgoingResponse): OutgoingResponse | Promise<OutgoingResponse> {
+    const { content } = response
+    if (content.kind !== 'text' || content.problem === undefined || response.isTaken) return response
+    return showError === undefined ? this.#loadAndShow(exchange, response) : showError(this.#options, exchange, response, content.problem)
+  }
+
+  async #loadAndShow(exchange: Exchange, response: OutgoingResponse): Promise<OutgoingResponse> {
+    await loadShowError()
+    return this.#show(exchange, response)
+  }
+
   handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     return this.#prepare(exchange, this.#run(exchange))
   }
@@ -109,11 +129,16 @@ export class Dispatcher implements Application {
   }
 
   /** What runs just before the answer is sent. An answer that comes too late has been sent in another form. */
-  #prepare(exchange: Exchange, answer: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
+  #prepare(exchange: Exchange, made: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
     const { hooks } = chainOf(exchange)
+    const answer = this.#options.debug ? this.#showLater(exchange, made) : made
     if (hooks.length === 0) return answer
     if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, 0)
     return answer.then((response) => this.#runHooks(exchange, hooks, response, 0))
+  }
+
+  #showLater(exchange: Exchange, made: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
+    return made instanceof OutgoingResponse ? this.#show(exchange, made) : made.then((response) => this.#show(exchange, response))
   }
 
   #runHooks(
@@ -149,13 +174,14 @@ export class Dispatcher implements Application {
   }
 
   /** The answer that was to be sent is given up, whoever made it. */
-  #failHook(exchange: Exchange, response: OutgoingResponse, error: unknown): OutgoingResponse {
+  #failHook(exchange: Exchange, response: OutgoingResponse, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
     if (response.isTaken) {
       this.#log(exchange, error)
       return response
     }
     exchange.answerWithOwn() // closes what another response holds
-    return this.#failTwice(exchange, error)
+    const failed = this.#failTwice(exchange, error)
+    return this.#options.debug ? this.#show(exchange, failed) : failed
   }
 
   #run(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {

@@ -357,7 +357,7 @@ test('an explanation is data that JSON holds, and a text', () => {
       '  arguments  id from the route: a whole number; received "7"',
       '  body       none',
       '  limits     maxRequestBodySize 10485760 (server)',
-      '  not        DELETE /users/:id: it is for DELETE, not GET',
+      '  rejected   DELETE /users/:id: it is for DELETE, not GET',
     ].join('\n'),
   )
 })

@@ -15,6 +15,7 @@ import type { OpenConnection } from '../../src/net/connections/connections.ts'
 import { Http1Connection } from '../../src/net/http1/connection.ts'
 import { Observers } from '../../src/net/observe/observers.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
+import { HttpServer } from '../../src/server.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
@@ -55,6 +56,9 @@ WireConnection.prototype.receive = function (this: WireConnection, ...args) {
   wires.add(this)
   receive.apply(this, args)
 }
+
+/** With `debug`, this has loaded what shows errors: in a simulation nothing waits for files. */
+await new HttpServer({ debug: true, logger: null }).inject('/')
 
 /** The routes of one run. */
 function routesOn(stage: Stage): RouteTable {

@@ -1,32 +1,42 @@
 // An explanation as text, for people: one fact a line, what matters first.
 
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../../base/limits.ts'
+import { visible } from '../../base/visible.ts'
 
 import type { ExplainedArgument, ExplainedBody, ExplainedPolicy, ExplainedRoute, Explanation } from './explanation.ts'
 
 const TITLE_WIDTH = 11
 
+/** A title, and one text or several. */
+export type Fact = readonly [title: string, texts: readonly string[]]
+
 export function textOf(explanation: Explanation): string {
-  const { method, target, response, path, host, endpoint, client, route, others, othersLeftOut, policies, body } = explanation
-  const status = response.status === null ? '' : `${response.status} `
-  const lines = [`${method} ${target}`]
-  const add = (title: string, values: readonly string[]): void => {
-    values.forEach((value, i) => void lines.push(`  ${(i === 0 ? title : '').padEnd(TITLE_WIDTH)}${value}`))
-  }
-  add('response', [`${status}${response.code === null ? '' : `${response.code}: `}${response.detail}`])
-  if (response.allow !== null) add('allow', [response.allow.join(', ')])
-  if (path === null) return lines.join('\n')
-  add('path', [path])
-  add('host', [`${host}${endpoint === null ? '' : ` at endpoint ${endpoint}`}`])
-  add('client', [`${client.address || 'no address'}, ${client.origin}${client.isForwarded ? ', as a trusted proxy states' : ''}`])
-  add('route', [route === null ? 'none' : titleOf(route)])
-  add('policies', policies.length === 0 ? ['none'] : policies.map(policyText))
-  if (route !== null) add('arguments', explanation.arguments.length === 0 ? ['none'] : explanation.arguments.map(argumentText))
-  add('body', [bodyText(body)])
-  add('limits', limitTexts(explanation.limits))
-  const more = othersLeftOut === 0 ? [] : [`and ${othersLeftOut} more`]
-  add('not', others.map((other) => `${titleOf(other)}: ${other.reasons.map(({ detail }) => detail).join('; ')}`).concat(more))
-  return lines.join('\n')
+  const lines = factsOf(explanation).flatMap(([title, texts]) =>
+    texts.map((text, i) => `  ${(i === 0 ? title : '').padEnd(TITLE_WIDTH)}${visible(text)}`),
+  )
+  return [`${explanation.method} ${visible(explanation.target)}`, ...lines].join('\n')
+}
+
+/** All but method and target. */
+export function factsOf(explanation: Explanation): Fact[] {
+  const { response, path, host, endpoint, client, route, others, othersLeftOut, policies, body, limits } = explanation
+  const facts: Fact[] = [
+    ['response', [`${response.status ?? ''} ${response.code === null ? '' : `${response.code}: `}${response.detail}`.trim()]],
+  ]
+  if (response.allow !== null) facts.push(['allow', [response.allow.join(', ')]])
+  if (path === null) return facts
+  facts.push(
+    ['path', [path]],
+    ['host', [`${host}${endpoint === null ? '' : ` at endpoint ${endpoint}`}`]],
+    ['client', [`${client.address || 'no address'}, ${client.origin}${client.isForwarded ? ', as a trusted proxy states' : ''}`]],
+    ['route', [route === null ? 'none' : titleOf(route)]],
+    ['policies', policies.length === 0 ? ['none'] : policies.map(policyText)],
+  )
+  if (route !== null) facts.push(['arguments', explanation.arguments.length === 0 ? ['none'] : explanation.arguments.map(argumentText)])
+  facts.push(['body', [bodyText(body)]], ['limits', limitTexts(limits)])
+  const rejected = others.map((other) => `${titleOf(other)}: ${other.reasons.map(({ detail }) => detail).join('; ')}`)
+  facts.push(['rejected', othersLeftOut === 0 ? rejected : [...rejected, `and ${othersLeftOut} more`]])
+  return facts
 }
 
 function titleOf({ method, path, host, endpoint, source, isFallback }: ExplainedRoute): string {
