@@ -1,7 +1,7 @@
 // The rooms of src/ and the doors between them: which file may import which, kept by reading every import.
 
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { test } from 'node:test'
 
@@ -164,4 +164,16 @@ test('Buffer is imported: the global of that name is a getter, which the hot pat
 test('lists of option names are made by namesOf: `satisfies` accepts a list that lacks one', () => {
   const wrong = files.filter((file) => /satisfies (?:readonly )?\(?keyof /.test(readFileSync(`src/${file}`, 'utf8')))
   assert.deepEqual(wrong, [])
+})
+
+test('what the bench loads of a build has its source: the bench runs by hand, and rooms move', () => {
+  const programs = readdirSync('bench', { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.mjs') && !file.startsWith('node_modules'),
+  )
+  const missing = programs.flatMap((program) => {
+    const code = readFileSync(posix.join('bench', program), 'utf8')
+    const modules = [...code.matchAll(/(?:\bload\('|\/(?:dist|build\/src)\/)([\w/-]+)\.js'/g)].map((match) => match[1]!)
+    return modules.filter((module) => !existsSync(`src/${module}.ts`)).map((module) => `bench/${program}: ${module}`)
+  })
+  assert.deepEqual(missing, [])
 })

@@ -72,7 +72,7 @@ function json(server, { t }) {
 }
 
 async function compressed(server, weir) {
-  const { compression } = await load('modules/compression.js')
+  const { compression } = await load('modules/compression/index.js')
   server.useModule(compression())
   json(server, weir)
 }
@@ -86,6 +86,6 @@ function upload(server) {
 }
 
 async function files(server) {
-  const { staticFiles } = await load('modules/static.js')
+  const { staticFiles } = await load('modules/static/index.js')
   server.useModule(staticFiles({ root: keepSite(), precompressed: true }))
 }
