@@ -13,6 +13,7 @@ export {
   routes,
 } from './app/controllers/decorators.ts'
 export type { MapOptions } from './app/controllers/mapping.ts'
+export type { MethodFit } from './app/controllers/method-fit.ts'
 export type { OnError } from './app/dispatch.ts'
 export type {
   ExplainedArgument,
@@ -30,9 +31,11 @@ export type { Logger } from './app/logger.ts'
 export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'
 export type { BeforeSend, Middleware, Next } from './app/policies/middleware.ts'
 export type { Gate, Policy, Usable } from './app/policies/policy.ts'
+export type { Binding } from './app/routes/binding.ts'
 export type {
   ArgsOf,
   Below,
+  BodyOption,
   BoundNames,
   Declaration,
   GroupDeclaration,
@@ -40,9 +43,11 @@ export type {
   Merged,
   Method,
   NoDeclaration,
+  Parameter,
   RouteOptions,
   StandardMethod,
 } from './app/routes/declaration.ts'
+export { cookie, header, type ParameterSource } from './app/routes/parameter-source.ts'
 export type { PolicyListing, RouteLimits, RouteListing } from './app/routes/route-listing.ts'
 export type { Level, Setting } from './app/routes/scope.ts'
 export { type MetadataKey, metadataKey, type PrincipalKey, principalKey } from './app/routes/typed-keys.ts'
@@ -52,9 +57,11 @@ export {
   type BindingFailure,
   BodyAlreadyReadError,
   BodyNotBufferedError,
+  ContentTypeError,
   type ConversionError,
   FileRefusedError,
   HttpError,
+  InvalidBodyError,
   LimitError,
   ModelBindingError,
   PayloadTooLargeError,
@@ -81,9 +88,21 @@ export {
   bodyMapAnonymous,
   type Mappable,
 } from './http/body/body-map.ts'
+export { bytes, text } from './http/body/plain-body.ts'
+export { form, json } from './http/body/schema-body.ts'
+export type { BodyKind, BodySettings, TypedBody } from './http/body/typed-body.ts'
 export type { CertificateName, ClientCertificate, SocketPeer } from './http/connection-info.ts'
 export type { ExchangeObserver, ExchangeRecord, ExchangeStart, Outcome, RecordKind } from './http/exchange-record.ts'
 export type { JsonEngine, JsonSettings, Serialize } from './http/json-engine.ts'
+export { type FileField, type FileRules, file } from './http/multipart/file-field.ts'
+export {
+  type FileFields,
+  type FilesOf,
+  type MultipartBody,
+  type MultipartOf,
+  type MultipartShape,
+  multipart,
+} from './http/multipart/form-body.ts'
 export type { CopyOptions, FileData, MultipartFormData, MultipartOptions, UploadedFile } from './http/multipart/multipart-form.ts'
 export type { MultipartStreamOptions, UploadedFileInfo } from './http/multipart/multipart-stream.ts'
 export type { RequestHeaders } from './http/request/headers.ts'

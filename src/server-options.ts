@@ -38,6 +38,8 @@ export interface ServerOptions {
    */
   readonly logger?: Logger | null
   readonly onError?: OnError
+  /** Status of the response to a body that does not fit the schema of its route: 400, or 422 (RFC 9110 §15.5.21). Default 400. */
+  readonly invalidBodyStatus?: 400 | 422
   /** Shows errors to clients, and overwrites the memory of expired bodies. Never in production. Default false. */
   readonly debug?: boolean
   /** Whether connections share one receive buffer, where Node can. Default true; false reads with `data` events, a little slower. */
@@ -57,6 +59,7 @@ const OPTION_NAMES = namesOf<ServerOptions>()([
   'jsonEngine',
   'logger',
   'onError',
+  'invalidBodyStatus',
   'debug',
   'sharedReceiveBuffer',
 ])
@@ -84,13 +87,14 @@ export function checkOptions(options: ServerOptions): void {
     for (const name of Object.keys(options))
       if (Object.hasOwn(names, name)) throw invalid('new HttpServer()', `${name} is one of the ${group}: write { ${group}: { ${name} } }`)
   checkNames('new HttpServer()', options, OPTION_NAMES)
-  const { logger = null, onError = null, jsonEngine = null } = options
+  const { logger = null, onError = null, jsonEngine = null, invalidBodyStatus } = options
   const refuse = (what: string): never => {
     throw new WeirError('WEIR_OPTION_INVALID', what)
   }
   if (logger !== null && typeof logger.error !== 'function') refuse('logger has no error(message, detail)')
   if (onError !== null && typeof onError !== 'function') refuse('onError is not a function')
   checkEngine('new HttpServer()', jsonEngine)
+  if (![400, 422, undefined].includes(invalidBodyStatus)) refuse(`invalidBodyStatus is ${shown(invalidBodyStatus)}, not 400 or 422`)
   for (const name of ['debug', 'sharedReceiveBuffer'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is neither true nor false`)
   }

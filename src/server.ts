@@ -80,6 +80,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       limits,
       timeouts,
       jsonEngine: settings.jsonEngine ?? null,
+      invalidBodyStatus: settings.invalidBodyStatus ?? 400,
       onError: settings.onError ?? null,
       logger,
       debug: settings.debug === true,

@@ -1,7 +1,7 @@
 // From a request to its answer: middleware, route, handler, reply; and from an error to its answer. Nothing thrown gets past here.
 
 import type { ErrorCode } from '../base/error-codes.ts'
-import { faultOf, WeirError } from '../base/errors.ts'
+import { type ContentTypeError, faultOf, WeirError } from '../base/errors.ts'
 import type { Limits, Timeouts } from '../base/limits.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { problemFor } from '../http/answer/problem.ts'
@@ -9,7 +9,6 @@ import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import type { JsonEngine, Serialize } from '../http/json-engine.ts'
-import { requireContentType } from '../http/request/query-method.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import { Exchange, type HttpSession, type ServerHandle } from '../http/session.ts'
@@ -19,6 +18,7 @@ import { type BeforeSend, compose, type Middleware, type Pipeline } from './poli
 import type { Gate } from './policies/policy.ts'
 import { isLater, reply } from './reply.ts'
 import type { Route } from './routes/route.ts'
+import { type AcceptField, acceptFieldOf, checkContentType } from './routes/route-body.ts'
 import type { RouteTable } from './routes/route-table.ts'
 import type { Chain, NoRoute } from './routes/scope.ts'
 
@@ -34,6 +34,7 @@ export interface DispatcherOptions {
   readonly limits: Limits
   readonly timeouts: Timeouts
   readonly jsonEngine: JsonEngine | null
+  readonly invalidBodyStatus: 400 | 422
   readonly onError: OnError | null
   readonly logger: Logger | null
   readonly debug: boolean
@@ -80,7 +81,19 @@ export class Dispatcher implements Application {
 
   gate(exchange: Exchange, body: RequestBody | null): Held {
     const { gates } = chainOf(exchange)
-    return gates.length === 0 ? null : this.#runGates(exchange, gates, body)
+    return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates, body)
+  }
+
+  /** All gates have let the request pass. What its head says of the body may still be wrong. */
+  #admit(exchange: Exchange): OutgoingResponse | null | Promise<OutgoingResponse> {
+    const route = exchange.match.route as Route | null
+    if (route === null || !route.checksContentType) return null
+    try {
+      checkContentType(route.body, exchange.head)
+      return null
+    } catch (error) {
+      return this.#prepare(exchange, this.#answerError(exchange, error))
+    }
   }
 
   #runGates(exchange: Exchange, gates: readonly Gate[], body: RequestBody | null): Held {
@@ -93,8 +106,9 @@ export class Dispatcher implements Application {
     }
     if (held instanceof OutgoingResponse) return this.#prepare(exchange, held)
     if (held !== null) return this.#awaitGates(exchange, held, body)
-    body?.admit()
-    return null
+    const refusal = this.#admit(exchange)
+    if (refusal === null) body?.admit()
+    return refusal
   }
 
   async #awaitGates(
@@ -104,8 +118,9 @@ export class Dispatcher implements Application {
   ): Promise<OutgoingResponse | null> {
     const response = await held.catch((error: unknown) => this.#answerLateError(exchange, error))
     if (response !== null) return this.#prepare(exchange, response)
-    body?.admit()
-    return null
+    const refusal = await this.#admit(exchange)
+    if (refusal === null) body?.admit()
+    return refusal
   }
 
   /** With `debug`, errors are shown in another form. */
@@ -207,17 +222,16 @@ export class Dispatcher implements Application {
     const { values } = exchange.match
     const route = exchange.match.route as Route | null
     if (route === null) return this.#answerWithoutRoute(exchange)
-    if (route.acceptQuery !== null) requireContentType(exchange.head.contentType, route.acceptQuery, exchange.own)
     return reply(exchange, route.run(exchange.session, exchange.request, values))
   }
 
-  /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and its queries (RFC 10008 §3). */
+  /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and the types that they accept. */
   #answerWithoutRoute(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { head, own, connection } = exchange
     const offer = this.#options.routes.offerAt(head, connection.endpointName, exchange.otherMethods)
     if (offer === null) return this.#answerCode(exchange, 'WEIR_ROUTE_NOT_FOUND')
     own.header('Allow', offer.methods.join(', '))
-    if (offer.acceptQuery !== null) own.header('Accept-Query', offer.acceptQuery)
+    for (const [name, value] of offer.acceptFields) own.header(name, value)
     return head.method === 'OPTIONS' ? own.noContent() : this.#answerCode(exchange, 'WEIR_METHOD_NOT_ALLOWED')
   }
 
@@ -229,6 +243,7 @@ export class Dispatcher implements Application {
     const { onError } = this.#options
     exchange.failure = failureOf(error)
     this.#log(exchange, error)
+    stateAccepted(exchange, error)
     if (onError === null) return this.#sendProblem(exchange, error)
     try {
       exchange.hasAskedOnError = true
@@ -284,6 +299,19 @@ export class Dispatcher implements Application {
 /** What runs for the route that was found, or for the level that a request without a route belongs to. */
 function chainOf({ match }: Exchange): Chain {
   return match.route === null ? (match as NoRoute).scope.chain : (match.route as Route).chain
+}
+
+/** Tells a client which types would have been accepted (RFC 9110 §15.5.16): in Accept, and in the field of the method. */
+function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
+  const code = codeOf(error)
+  let field: AcceptField | null = null
+  if (code === 'WEIR_CONTENT_TYPE_MISSING') field = (match.route as Route | null)?.acceptField ?? null
+  else if (code === 'WEIR_CONTENT_TYPE_UNSUPPORTED') {
+    const { accepted } = error as ContentTypeError
+    own.header('Accept', accepted.join(', '))
+    field = acceptFieldOf(head.method, accepted)
+  }
+  if (field !== null) own.header(...field)
 }
 
 function isClients(error: unknown): boolean {

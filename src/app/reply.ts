@@ -9,7 +9,7 @@ import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { isResponse, outgoingOf } from '../http/answer/response.ts'
 import type { FileContent } from '../http/answer/response-content.ts'
 import type { RequestHead } from '../http/application.ts'
-import { upgradeOf } from '../http/request/request.ts'
+import { upgradeOf } from '../http/request/upgrade.ts'
 import type { Exchange } from '../http/session.ts'
 
 /**

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { Controller, type Explanation, HttpServer, type Policy, routes, t } from '../../src/index.ts'
+import { bytes, Controller, cookie, type Explanation, HttpServer, header, multipart, type Policy, routes, t } from '../../src/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
 
 /** A server on which nothing may run. */
@@ -242,7 +242,57 @@ describe('explain: arguments', () => {
       const all = JSON.stringify(explanation) + String(explanation)
       assert.ok(!/hush-7|ush-7/.test(all), all)
     }
+    assert.ok(
+      !String(server.explain({ method: 'PUT', url: '/reset/hush-7/a?pin=hush-7' })).includes('hush'),
+      'a path without a route for the method',
+    )
     assert.equal(server.explain('/reset/hush-7/a/b?pin=1&q=x').target, '/reset/(not shown)/a/b?pin=(not shown)&q=x')
+  })
+
+  test('fields and cookies, whose values are kept back where scripts may not read them', () => {
+    const other = explained((it) => {
+      const declaration = {
+        lang: header('x-lang', t.enum('de', 'en').default('en')),
+        auth: header('Authorization', t.string),
+        sid: cookie('sid', t.int),
+      }
+      it.mapGet('/', declaration, never)
+    })
+    const { arguments: args, response } = other.explain({
+      url: '/',
+      headers: { 'X-Lang': 'de', Authorization: 'Bearer hush', Cookie: 'sid=hush' },
+    })
+    assert.deepEqual(
+      args.map(({ name, in: place, presence, received, failures }) => [name, place, presence, received, failures.length]),
+      [
+        ['lang', 'header', 'default', 'de', 0],
+        ['auth', 'header', 'required', '(not shown)', 0],
+        ['sid', 'cookie', 'required', '(not shown)', 1],
+      ],
+    )
+    assert.equal(response.code, 'WEIR_PARAMETER_INVALID')
+  })
+
+  test('a typed body is described, and not read', () => {
+    const other = explained((it) => {
+      it.mapPost('/orders', { body: t.object({ item: t.string }) }, never)
+      it.mapPost('/photo', { body: bytes('image/*') }, never)
+      it.mapPost('/form', { body: multipart({ fields: { title: t.string } }) }, never)
+    })
+    const order = other.explain({ method: 'POST', url: '/orders', json: 'nonsense' })
+    assert.deepEqual(order.arguments, [
+      { name: 'body', in: 'body', expected: 'an object with item', presence: 'required', received: null, failures: [], isChecked: false },
+    ])
+    assert.deepEqual(
+      [order.response.status, order.body.mode, order.body.accepts],
+      [null, 'buffer', ['application/json', 'application/x-www-form-urlencoded']],
+    )
+    const missing = other.explain({ method: 'POST', url: '/orders' })
+    assert.deepEqual([missing.response.status, missing.response.code], [400, 'WEIR_BODY_MISSING'])
+    const wrong = other.explain({ method: 'POST', url: '/photo', body: 'x', headers: { 'content-type': 'text/plain' } })
+    assert.deepEqual([wrong.response.status, wrong.response.code], [415, 'WEIR_CONTENT_TYPE_UNSUPPORTED'])
+    assert.match(String(wrong), /body {7}buffer, text\/plain, of 1 bytes; accepts image\/\*/)
+    assert.equal(other.explain({ method: 'POST', url: '/form', body: new FormData() }).body.mode, 'stream')
   })
 
   test('a schema of another library is named, and not run', () => {

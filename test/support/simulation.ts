@@ -257,6 +257,7 @@ class Simulation {
       limits,
       timeouts,
       jsonEngine: null,
+      invalidBodyStatus: 400,
       onError: (_error, session) => name(session),
       logger: { error: (_message, error) => this.#hear(error) },
       debug,

@@ -4,7 +4,6 @@
 import { isStandardContext, LEGACY_DECORATORS } from '../../base/decorator-context.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import type { HttpSession } from '../../http/session.ts'
 import {
   type ArgsOf,
   type BoundNames,
@@ -16,23 +15,23 @@ import {
 } from '../routes/declaration.ts'
 import { isOption, splitDeclaration } from '../routes/split-declaration.ts'
 import type { Controller } from './controller.ts'
+import type { MethodFit } from './method-fit.ts'
 import { type DeclaredRoute, declareOnClass, declareOnMethod, declareTable } from './routed.ts'
 
 type ControllerType = abstract new (...args: never[]) => Controller
 
-/** Decorates a method whose argument takes what the route gives. */
-export type MethodDecorator<A> = <This extends Controller>(
-  method: (this: This, args: A, session: HttpSession) => unknown,
+/** Decorates a method that can be called with what the route gives. */
+export type MethodDecorator<A> = <This extends Controller, M extends AnyMethod>(
+  method: M & MethodFit<M, A>,
   context: ClassMethodDecoratorContext<This>,
 ) => void
+
+type AnyMethod = (...args: never[]) => unknown
 
 /** Decorates a class, whose routes get the path as prefix, or a method, which then answers any HTTP method. */
 export interface PathDecorator<A> {
   <C extends ControllerType>(target: C, context: ClassDecoratorContext<C>): void
-  <This extends Controller>(
-    method: (this: This, args: A, session: HttpSession) => unknown,
-    context: ClassMethodDecoratorContext<This>,
-  ): void
+  <This extends Controller, M extends AnyMethod>(method: M & MethodFit<M, A>, context: ClassMethodDecoratorContext<This>): void
 }
 
 /**
@@ -40,7 +39,7 @@ export interface PathDecorator<A> {
  * not compile with what belongs to single routes, and the property that is missing says why.
  */
 export type DeclaredPathDecorator<A, D> = <T, This extends Controller>(
-  method: T & (T extends ControllerType ? ForClass<D> : (this: This, args: A, session: HttpSession) => unknown),
+  method: T & (T extends ControllerType ? ForClass<D> : MethodFit<T, A>),
   context: T extends ControllerType ? ClassDecoratorContext : ClassMethodDecoratorContext<This>,
 ) => void
 
@@ -115,20 +114,9 @@ type ArgsOfEntry<E> = E extends readonly [string, infer P extends string, infer 
       ? ArgsOf<P>
       : never
 
-/**
- * What an entry must look like for the method that it stands for: the entry itself where its arguments fit. Nothing fits a method that wants
- * more than a route gives.
- */
-type Fitting<M, E> = M extends (args: infer A, session: HttpSession) => unknown
-  ? E extends readonly (readonly unknown[])[]
-    ? { readonly [I in keyof E]: FittingOne<A, E[I]> }
-    : FittingOne<A, E>
-  : never
-type FittingOne<A, E> = unknown extends A
-  ? WellFormed<E>
-  : ArgsOfEntry<E> extends A
-    ? WellFormed<E>
-    : { readonly 'arguments do not fit': A; given: ArgsOfEntry<E> }
+/** What an entry must look like for the method that it stands for: the entry itself where the method fits, otherwise a sentence. */
+type Fitting<M, E> = E extends readonly (readonly unknown[])[] ? { readonly [I in keyof E]: FittingOne<M, E[I]> } : FittingOne<M, E>
+type FittingOne<M, E> = unknown extends MethodFit<M, ArgsOfEntry<E>> ? WellFormed<E> : MethodFit<M, ArgsOfEntry<E>>
 type WellFormed<E> = E extends readonly [infer M, infer P, infer D] ? readonly [M, P, D & Declaration<D>] : E
 
 /**

@@ -10,11 +10,11 @@ import { problemFor } from '../../http/answer/problem.ts'
 import type { RequestHead } from '../../http/application.ts'
 import { bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
-import { requireContentType } from '../../http/request/query-method.ts'
 import { HttpRequest } from '../../http/request/request.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
 import { checkUpgrade } from '../reply.ts'
 import type { Route } from '../routes/route.ts'
+import { checkContentType } from '../routes/route-body.ts'
 import { limitsOf } from '../routes/route-listing.ts'
 import type { RouteTable } from '../routes/route-table.ts'
 import type { NoRoute, Scope, Setting } from '../routes/scope.ts'
@@ -56,13 +56,13 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   const match = routes.find(head, endpointName)
   const route = match.route as Route | null
   const scope = route === null ? (match as NoRoute).scope : route.scope
-  const request = new HttpRequest(head, null, connection, match, { limits, jsonEngine: null })
+  const request = new HttpRequest(head, null, connection, match, { limits, jsonEngine: null, invalidBodyStatus: 400 })
   const args = route === null ? [] : explainArguments(route, request, match.values)
   const body = explainBody(head, match, limits)
   const planned = plannedResponse(server, asked, match, args)
   return withText({
     method: head.method,
-    ...hideSecrets(head, route, request),
+    ...hideSecrets(head, route === null ? routes.routesAt(head, endpointName) : [route], request),
     host: hostName(head.host),
     endpoint: endpointName,
     client: explainClient(head, connection),
@@ -103,7 +103,7 @@ export function explainRefusedHead(
   })
 }
 
-/** In the order of the request cycle: the connection, the size of the body, the route, its arguments, its protocol. */
+/** In the order of the request cycle: the connection, what the head states of the body, the route, its arguments, its protocol. */
 function plannedResponse(
   server: ExplainedServer,
   asked: AskedRequest,
@@ -114,19 +114,29 @@ function plannedResponse(
   const route = match.route as Route | null
   const limit = bodyLimit(match, server.limits)
   if (refusal !== null) return responseOf(refusal)
-  if (isTooLarge(head, limit)) return responseOf(new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength))
-  if (route === null) return responseWithoutRoute(server, asked)
   try {
-    const unused = new OutgoingResponse()
-    if (route.acceptQuery !== null) requireContentType(head.contentType, route.acceptQuery, unused)
+    if (route?.checksContentType === true) checkContentType(route.body, head)
+    if (isTooLarge(head, limit)) throw new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength)
+    if (route === null) return responseWithoutRoute(server, asked)
     const misfit = args.find(({ failures }) => failures.length > 0)
     if (misfit !== undefined)
       return responseOf(new WeirError('WEIR_PARAMETER_INVALID', `${misfit.name}: expected ${misfit.failures[0]!.expected}`))
-    if (route.upgradesTo !== null) checkUpgrade(head, unused, route.upgradesTo)
+    if (lacksBody(route, head)) throw new WeirError('WEIR_BODY_MISSING')
+    if (route.upgradesTo !== null) checkUpgrade(head, new OutgoingResponse(), route.upgradesTo)
   } catch (error) {
     return responseOf(error)
   }
   return { status: null, code: null, detail: handlerOf(route, head), allow: null }
+}
+
+/** A form without fields has no content: whether that fits is known when it is read. */
+function lacksBody({ body }: Route, { contentLength, contentType }: RequestHead): boolean {
+  return (
+    body !== null &&
+    contentLength === 0 &&
+    !body.isOptional &&
+    !(contentType !== null && /^application\/x-www-form-urlencoded/i.test(contentType))
+  )
 }
 
 function handlerOf({ label, source, method }: Route, head: RequestHead): string {
@@ -191,7 +201,7 @@ function explainBody(head: RequestHead, match: RouteMatch, limits: Limits): Expl
     mode: contentLength === 0 ? 'none' : isDiscarded ? 'discard' : streamsBody(head, match, limit) ? 'stream' : 'buffer',
     length: contentLength === -1 ? null : contentLength,
     contentType,
-    accepts: null,
+    accepts: (match.route as Route | null)?.body?.types ?? null,
   }
 }
 

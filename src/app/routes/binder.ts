@@ -3,20 +3,26 @@
 import { emptyRecord } from '../../base/empty-record.ts'
 import { BindingError, type BindingFailure } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { type HttpRequest, queryValuesOf } from '../../http/request/request.ts'
-import type { Template } from '../../routing/template.ts'
+import type { TypedBody } from '../../http/body/typed-body.ts'
+import { cookieOf, type HttpRequest, headerOf, queryValuesOf, readTypedBody } from '../../http/request/request.ts'
 import { Mismatch, show } from '../../schema/mismatch.ts'
 import { Schema } from '../../schema/schema.ts'
 import { type AnySchema, runSchema } from '../../schema/standard.ts'
+
+import type { Binding } from './binding.ts'
 
 /** Arguments by name. Without a prototype: `constructor` is a name like any other. */
 export type Args = Record<string, unknown>
 
 /** How one argument is made. */
 export interface Step {
+  /** Of the argument. */
   readonly name: string
-  /** Place among the template's parameters; -1 for a query parameter. */
+  readonly source: Binding['source']
+  /** In a path: place among the template's parameters. */
   readonly index: number
+  /** In the query, and that of a field or a cookie. */
+  readonly key: string
   /** Null: the text as it is. */
   readonly schema: AnySchema | null
 }
@@ -25,23 +31,33 @@ export interface Step {
 export class Binder {
   /** Those of the path first. */
   readonly steps: readonly Step[]
+  readonly #body: TypedBody | null
   /** One shape for the arguments of one route. */
   readonly #Record: new () => Args
 
-  constructor(template: Template, bindings: Readonly<Record<string, AnySchema>>) {
-    const inPath = template.parameters.map(({ name }, index) => ({ name, index, schema: bindings[name] ?? null }))
-    const names = new Set(template.parameters.map(({ name }) => name))
-    const inQuery = Object.keys(bindings).filter((name) => !names.has(name))
-    this.steps = [...inPath, ...inQuery.map((name) => ({ name, index: -1, schema: bindings[name]! }))]
+  /** @param bindings those of the path first, in its order */
+  constructor(bindings: Readonly<Record<string, Binding>>, body: TypedBody | null) {
+    this.steps = Object.entries(bindings).map(([name, { source, name: key, schema }], index) => ({ name, source, index, key, schema }))
+    this.#body = body
     this.#Record = emptyRecord()
   }
 
   /**
    * @param values of the template's parameters, decoded
-   * @returns the arguments; a promise only when a foreign schema answers with one
-   * @throws BindingError with every value that does not fit, thrown or rejected
+   * @returns the arguments; a promise only when a foreign schema answers with one, or the body is read as it arrives
+   * @throws BindingError with every parameter that does not fit; then what is wrong with the body. Thrown or rejected
    */
   bind(request: HttpRequest, values: readonly string[]): Args | Promise<Args> {
+    const args = this.#bindParameters(request, values)
+    if (this.#body === null) return args
+    return args instanceof Promise ? this.#bindBodyLater(args, request, this.#body) : bindBody(args, request, this.#body)
+  }
+
+  async #bindBodyLater(args: Promise<Args>, request: HttpRequest, body: TypedBody): Promise<Args> {
+    return bindBody(await args, request, body)
+  }
+
+  #bindParameters(request: HttpRequest, values: readonly string[]): Args | Promise<Args> {
     const args = new this.#Record()
     let failures: BindingFailure[] | null = null
     let pending: Promise<void>[] | null = null
@@ -78,34 +94,59 @@ export class Binder {
   }
 }
 
+function bindBody(args: Args, request: HttpRequest, body: TypedBody): Args | Promise<Args> {
+  const value = readTypedBody(request, body)
+  if (value instanceof Promise) return bindLater(args, value)
+  if (value !== undefined) args['body'] = value
+  return args
+}
+
+async function bindLater(args: Args, body: Promise<unknown>): Promise<Args> {
+  const value = await body
+  if (value !== undefined) args['body'] = value
+  return args
+}
+
 export function failuresOf(step: Step, mismatch: Mismatch): BindingFailure[] {
-  return mismatch.failures(step.name, placeOf(step))
-}
-
-/** Where its value is read from. */
-export function placeOf({ index }: Step): BindingFailure['in'] {
-  return index === -1 ? 'query' : 'route'
-}
-
-/** What was received for it. */
-export function textsOf({ name, index }: Step, request: HttpRequest, values: readonly string[]): readonly string[] {
-  return index === -1 ? queryValuesOf(request, name) : [values[index]!]
-}
-
-/** The argument, a mismatch, or a promise of either when the schema belongs to another library. */
-export function readStep(step: Step, request: HttpRequest, values: readonly string[]): unknown {
-  const { schema, index } = step
-  if (index !== -1) {
-    const text = values[index]!
-    if (schema === null) return text
-    return schema instanceof Schema ? schema.fromText(text) : runSchema(schema, text, showText)
+  const { name, source, key } = step
+  switch (source) {
+    case 'path':
+      return mismatch.failures(name, 'route')
+    case 'query':
+      return mismatch.failures(name, 'query')
+    default:
+      // The client knows it by this name.
+      return (isWithheld(step) ? mismatch.hidden() : mismatch).failures(key, source)
   }
-  const texts = queryValuesOf(request, step.name)
-  if (schema instanceof Schema) return schema.fromTexts(texts)
-  return runSchema(schema!, texts.length > 1 ? texts : texts[0], showText)
 }
 
-/** In a URL everything is text: quotes would say nothing. */
+/** Whether its value is never repeated, whatever its schema: scripts in a page may not be able to read what the browser sent. */
+export function isWithheld({ source, key }: Step): boolean {
+  return source === 'cookie' || (source === 'header' && (key === 'cookie' || key.endsWith('authorization')))
+}
+
+/** The texts that were received for it. */
+export function textsOf({ source, index, key }: Step, request: HttpRequest, values: readonly string[]): readonly string[] {
+  if (source === 'query') return queryValuesOf(request, key)
+  const text = source === 'path' ? values[index]! : source === 'header' ? headerOf(request, key) : cookieOf(request, key)
+  return text === null ? [] : [text]
+}
+
+/** The argument, a mismatch, or a promise of either if the schema belongs to another library. */
+export function readStep(step: Step, request: HttpRequest, values: readonly string[]): unknown {
+  const { source, schema } = step
+  if (source === 'query') {
+    const texts = queryValuesOf(request, step.key)
+    if (schema instanceof Schema) return schema.fromTexts(texts)
+    return runSchema(schema!, texts.length > 1 ? texts : texts[0], showText)
+  }
+  const text = source === 'path' ? values[step.index]! : source === 'header' ? headerOf(request, step.key) : cookieOf(request, step.key)
+  if (schema === null) return text
+  if (schema instanceof Schema) return text === null ? schema.absent() : schema.fromText(text)
+  return runSchema(schema, text ?? undefined, showText)
+}
+
+/** What is not in the body is always text: quotes would say nothing. */
 function showText(part: unknown): string | undefined {
   return typeof part === 'string' ? part : show(part)
 }

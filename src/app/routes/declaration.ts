@@ -1,9 +1,11 @@
 // What a route is declared with, and the type of what its handler gets.
 
+import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { ParamsOf } from '../../routing/template.ts'
 import type { AnySchema, OutputOf } from '../../schema/standard.ts'
 
 import type { Usable } from '../policies/policy.ts'
+import type { ParameterSource } from './parameter-source.ts'
 
 /** The methods that routes are usually declared for. */
 export type StandardMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS' | 'QUERY'
@@ -58,23 +60,55 @@ export interface RouteOptions extends GroupOptions {
   /** Leaves the controller's prefix out. The prefix under which the controller was mapped stays. */
   readonly absolute?: boolean
   /**
+   * A schema, or what `json`, `form`, `text`, `bytes` or `multipart` returns: the body is read, checked and passed to the handler as
+   * `args.body`. A schema accepts JSON and, where it can be read from one, url-encoded forms. Other content types: 415. Malformed: 400. Does
+   * not fit: 400, or the server's `invalidBodyStatus`.
+   *
    * `buffer`: the body is read before the handler runs. `stream`: the handler starts when the head is in, and reads the body as it comes.
-   * Without it: `stream` for multipart/form-data, else `buffer`.
+   * Default: `stream` for multipart/form-data, otherwise `buffer`.
    */
-  readonly body?: 'buffer' | 'stream'
+  readonly body?: BodyOption
+  /** For documents: what the route does, in a few words. */
+  readonly summary?: string
+  /** For documents: what the route does, in detail. */
+  readonly description?: string
+  /** For documents and generated clients. No two routes of a server have the same. */
+  readonly operationId?: string
+  /**
+   * Marks the route as deprecated in documents, and sends `Deprecation` (RFC 9745) with each of its responses: the date since when, or from
+   * when on, it is deprecated. `true`: since an unknown time, sent as `@0`. Default false.
+   */
+  readonly deprecated?: boolean | Date
 }
 
+/** How a route reads its body. */
+export type BodyOption = AnySchema | TypedBody | 'buffer' | 'stream'
+/** A schema for a parameter from the path or the query, or one from elsewhere. */
+export type Parameter = AnySchema | ParameterSource
+
 /**
- * The third part of a route: schemas for parameters, by their names, and options beside them. A name that the template has is a route
- * value, any other is a query parameter. A schema under the name of an option binds a parameter of that name.
+ * The third part of a route: parameters, by their names, and options. A name that the template has is a route value, any other is a query
+ * parameter unless it is a `header` or a `cookie`. A schema under the name of an option binds a parameter of that name, except `body`.
  */
 export type Declaration<D> = {
-  readonly [K in keyof D]: K extends keyof RouteOptions ? (D[K] extends AnySchema ? AnySchema : RouteOptions[K]) : AnySchema
+  readonly [K in keyof D]: K extends 'body'
+    ? BodyOption
+    : K extends keyof RouteOptions
+      ? D[K] extends Parameter
+        ? Parameter
+        : RouteOptions[K]
+      : Parameter
 }
 
 /** The same for a group: what its routes bind, and options for all of them. */
 export type GroupDeclaration<D> = {
-  readonly [K in keyof D]: K extends keyof GroupOptions ? (D[K] extends AnySchema ? AnySchema : GroupOptions[K]) : AnySchema
+  readonly [K in keyof D]: K extends 'body'
+    ? 'a group has no body: each of its routes declares its own'
+    : K extends keyof GroupOptions
+      ? D[K] extends Parameter
+        ? Parameter
+        : GroupOptions[K]
+      : Parameter
 }
 
 /** A declaration that says nothing. */
@@ -84,9 +118,15 @@ export type Merged<Outer, Inner> = [keyof Outer] extends [never] ? Inner : Omit<
 /** The template of a path below a prefix. */
 export type Below<Prefix extends string, P extends string> = Prefix extends '' ? P : `${Prefix}/${P}`
 
-/** The names under which `D` has schemas. */
-export type BoundNames<D> = { [K in keyof D]: D[K] extends AnySchema ? K : never }[keyof D]
-type Bound<D, K extends keyof D> = D[K] extends AnySchema ? OutputOf<D[K]> : never
+/** The names of what `D` binds: parameters, and the body. */
+export type BoundNames<D> = { [K in keyof D]: D[K] extends Parameter | TypedBody ? K : never }[keyof D]
+type Bound<D, K extends keyof D> = D[K] extends AnySchema
+  ? OutputOf<D[K]>
+  : D[K] extends ParameterSource<infer T>
+    ? T
+    : D[K] extends TypedBody<infer T>
+      ? T
+      : never
 type OptionalNames<D> = { [K in BoundNames<D>]: undefined extends Bound<D, K> ? K : never }[BoundNames<D>]
 type Flatten<T> = { [K in keyof T]: T[K] } & {}
 

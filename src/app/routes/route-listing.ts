@@ -1,8 +1,9 @@
 // A route as `server.routes` lists it: for documents, for `explain` and for people.
 
+import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { RouteMetadata } from '../../http/route-info.ts'
-import type { AnySchema } from '../../schema/standard.ts'
 
+import type { Binding } from './binding.ts'
 import type { Route } from './route.ts'
 import type { Level, PlacedPolicy, Setting } from './scope.ts'
 
@@ -34,8 +35,16 @@ export interface RouteListing {
   readonly host: string | null
   /** Null: every endpoint. */
   readonly endpoint: string | null
-  /** Schemas of its parameters, those of groups included. */
-  readonly bindings: Readonly<Record<string, AnySchema>>
+  /** Its parameters, by the names that handlers know them by: those of the path first. Without a prototype. */
+  readonly bindings: Readonly<Record<string, Binding>>
+  /** How its body is read for the handler: accepted types and schema. Null where the handler does that. */
+  readonly body: TypedBody | null
+  /** Null without one, as are the next two. */
+  readonly summary: string | null
+  readonly description: string | null
+  readonly operationId: string | null
+  /** `true`: since an unknown time. */
+  readonly deprecated: boolean | Date
   readonly metadata: RouteMetadata
   /** Those of groups and classes first. */
   readonly tags: readonly string[]
@@ -61,13 +70,15 @@ export function limitsOf({ scope }: Route, server: RouteLimits): RouteListing['l
 
 /** @param server the limits of the server */
 export function listingOf(route: Route, server: RouteLimits): RouteListing {
-  const { method, template, host, endpoint, bindings, metadata, bodyMode, scope, source, chain } = route
+  const { method, template, host, endpoint, bindings, body, documentation, metadata, bodyMode, scope, source, chain } = route
   return {
     method,
     path: template.text,
     host,
     endpoint,
     bindings,
+    body,
+    ...documentation,
     metadata,
     tags: scope.tags,
     policies: chain.policies.map(policyListing),

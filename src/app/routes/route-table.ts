@@ -8,14 +8,18 @@ import type { Match } from '../../routing/method-table.ts'
 
 import { EndpointMatcher } from './endpoint-matcher.ts'
 import type { Route } from './route.ts'
+import type { AcceptField } from './route-body.ts'
 import { type Composer, commonScope, Scope } from './scope.ts'
 
 /** What a path answers that has no route for a method. */
 export interface Offer {
   /** In alphabetical order, OPTIONS and an implied HEAD included. */
   readonly methods: readonly string[]
-  /** What it accepts as a query (RFC 10008 §3); null where no route answers QUERY. */
-  readonly acceptQuery: string | null
+  /**
+   * The fields that state what it accepts: Accept-Query (RFC 10008 §3), Accept-Patch (RFC 5789 §3.1) and Accept-Post (LDP §7.1). Name and value
+   * of each.
+   */
+  readonly acceptFields: readonly AcceptField[]
 }
 
 export class RouteTable {
@@ -26,18 +30,37 @@ export class RouteTable {
   /** The names of the server's endpoints, once they are known. */
   #endpointNames: ReadonlySet<string> | null = null
   readonly #routes: Route[] = []
+  /** Routes by their `operationId`. */
+  readonly #operations = new Map<string, Route>()
   readonly #fallbackRoutes: Route[] = []
   /** Whether some route is bound to a host: otherwise nobody works it out. */
   #hasHosts = false
   /** Whether some route is in a group: otherwise what has no route is the server's. */
   #hasGroups = false
 
-  /** @throws WEIR_ROUTE_CLASH when another route claims the same requests, WEIR_ROUTE_DECLARATION for an endpoint that does not exist */
+  /**
+   * @throws WEIR_ROUTE_CLASH when another route claims the same requests; WEIR_ROUTE_DECLARATION for an endpoint that does not exist, and for an
+   *   `operationId` that another route has
+   */
   add(route: Route): void {
     if (this.#endpointNames !== null) checkEndpoint(route, this.#endpointNames)
     this.#matcher.add(route)
+    this.#noteOperation(route)
     this.#routes.push(route)
     this.#note(route)
+  }
+
+  /** Documents and generated clients know a route by it. @throws WEIR_ROUTE_DECLARATION */
+  #noteOperation(route: Route): void {
+    const { operationId } = route.documentation
+    if (operationId === null) return
+    const other = this.#operations.get(operationId)
+    if (other !== undefined)
+      throw new WeirError(
+        'WEIR_ROUTE_DECLARATION',
+        `${other.label} (${other.source}) and ${route.label} (${route.source}) have the same operationId ${JSON.stringify(operationId)}`,
+      )
+    this.#operations.set(operationId, route)
   }
 
   /** All of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
@@ -48,6 +71,7 @@ export class RouteTable {
     } catch (error) {
       const kept = this.#routes.splice(0).slice(0, before)
       this.#matcher = new EndpointMatcher()
+      this.#operations.clear()
       for (const route of kept) this.add(route)
       throw error
     }
@@ -93,6 +117,11 @@ export class RouteTable {
     return match === null ? this.#findOther(head, host, endpoint) : withWholeValues(match, head)
   }
 
+  /** The routes that match this path at the endpoint, whatever their methods. */
+  routesAt({ path, host }: RequestHead, endpoint: string | null): Route[] {
+    return this.#matcher.routesAt(path, hostName(host), endpoint)
+  }
+
   /**
    * What applies where no route answers: for a path that has routes for other methods, whatever all of these are in; otherwise a fallback, or
    * the server.
@@ -120,8 +149,9 @@ export class RouteTable {
     if (methods.has('GET')) methods.add('HEAD')
     methods.add('OPTIONS')
     methods.delete('')
-    const query = methods.has('QUERY') ? this.#matcher.find('QUERY', path, name, endpoint) : null
-    return { methods: [...methods].sort(), acceptQuery: query?.route.acceptQuery ?? null }
+    const sorted = [...methods].sort()
+    const fields = sorted.map((method) => this.#matcher.find(method, path, name, endpoint)?.route.acceptField ?? null)
+    return { methods: sorted, acceptFields: fields.filter((field) => field !== null) }
   }
 
   /** In the order in which they were mapped. */

@@ -3,21 +3,31 @@
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
-import { acceptQueryOf } from '../../http/request/query-method.ts'
+import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { RouteInfo, RouteMetadata } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { Template } from '../../routing/template.ts'
-import type { AnySchema } from '../../schema/standard.ts'
 
+import type { BeforeSend } from '../policies/middleware.ts'
 import { type Args, Binder, type Step } from './binder.ts'
+import { type Binding, bindingsOf } from './binding.ts'
 import { STANDARD_METHODS } from './declaration.ts'
+import { type AcceptField, acceptFieldOf, bodyModeOf, typedBodyOf } from './route-body.ts'
 import { type Chain, Scope } from './scope.ts'
 import { splitDeclaration } from './split-declaration.ts'
 import { upgradeOfHandler } from './upgrade-handler.ts'
 
 /** What a handler may return: see `reply.ts`. */
 export type Handler = (args: Args, session: HttpSession) => unknown
+
+/** What documents say of a route. */
+export interface RouteDocumentation {
+  readonly summary: string | null
+  readonly description: string | null
+  readonly operationId: string | null
+  readonly deprecated: boolean | Date
+}
 
 /** What a handler gets whose route binds nothing. */
 const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
@@ -31,7 +41,11 @@ export class Route implements RouteInfo {
   readonly host: string | null
   /** Null: any endpoint. */
   readonly endpoint: string | null
-  readonly bindings: Readonly<Record<string, AnySchema>>
+  /** Its parameters, by the names that handlers know them by. Without a prototype. */
+  readonly bindings: Readonly<Record<string, Binding>>
+  /** How its body is read for the handler; null where the handler does that. */
+  readonly body: TypedBody | null
+  readonly documentation: RouteDocumentation
   readonly metadata: RouteMetadata
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
   readonly maxRequestBodySize: number | null | undefined
@@ -39,8 +53,10 @@ export class Route implements RouteInfo {
   readonly writeTimeout: number | null | undefined
   readonly parameterNames: readonly string[]
   readonly label: string
-  /** The value of Accept-Query; null unless the method is QUERY. */
-  readonly acceptQuery: string | null
+  /** What OPTIONS and refusals state of the types that it accepts; null for nothing. */
+  readonly acceptField: AcceptField | null
+  /** Whether the head of a request has to pass `checkContentType`. */
+  readonly checksContentType: boolean
   /** Where it was declared, for messages: `UserController.show`, or `inline`. */
   readonly source: string
   /** The protocol that its handler always switches to; null for an ordinary one. */
@@ -62,26 +78,36 @@ export class Route implements RouteInfo {
     this.template = new Template(path)
     const declared = splitDeclaration(declaration, 'route', path)
     const scope = new Scope(outer, 'route', path, declared)
-    const { bindings, settings } = scope
+    const { settings } = scope
+    const { options } = declared
     this.method = method
     this.host = settings.host?.value?.toLowerCase() ?? null
     this.endpoint = settings.endpoint?.value ?? null
-    this.bindings = bindings
     this.metadata = scope.metadata
-    this.bodyMode = declared.options.body ?? 'auto'
     this.maxRequestBodySize = settings.maxRequestBodySize?.value
     this.requestTimeout = settings.requestTimeout?.value
     this.writeTimeout = settings.writeTimeout?.value
     this.parameterNames = this.template.parameters.map(({ name }) => name)
     this.label = `${method ?? 'ANY'} ${this.host ?? ''}${path}`
     this.source = source
+    const where = `${this.label} (${source})`
+    this.bindings = bindingsOf(this.template, scope.bindings, where)
+    this.body = typedBodyOf(options.body, method, where)
+    this.bodyMode = bodyModeOf(options.body, this.body)
+    const { summary = null, description = null, operationId = null, deprecated = false } = options
+    this.documentation = { summary, description, operationId, deprecated }
+    if (deprecated !== false) scope.beforeSend(deprecation(deprecated))
     this.scope = scope
     this.chain = scope.chain
     if (typeof handler !== 'function') throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler`)
-    this.acceptQuery = method === 'QUERY' ? acceptQueryOf(null) : null
+    this.acceptField = acceptFieldOf(method, this.body?.types ?? null)
+    this.checksContentType = method === 'QUERY' || this.body !== null
     this.upgradesTo = upgradeOfHandler(handler)
     this.#handler = handler
-    this.#binder = this.parameterNames.length === 0 && Object.keys(bindings).length === 0 ? null : new Binder(this.template, bindings)
+    const binds = this.body !== null || Object.keys(this.bindings).length > 0
+    this.#binder = binds ? new Binder(this.bindings, this.body) : null
+    if (this.body !== null && 'body' in this.bindings)
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `${where} has a body, and a parameter of its path is called "body" too`)
   }
 
   /** Calls the handler with what the request gives. @throws BindingError, and whatever the handler throws */
@@ -100,6 +126,14 @@ export class Route implements RouteInfo {
   /** A level around it has another policy or hook. */
   recompose(): void {
     this.chain = this.scope.chain
+  }
+}
+
+/** Sends when the route was, or will be, deprecated (RFC 9745 §2). */
+function deprecation(deprecated: true | Date): BeforeSend {
+  const value = `@${deprecated === true ? 0 : Math.floor(deprecated.getTime() / 1000)}`
+  return (_session, response) => {
+    response.header('Deprecation', value)
   }
 }
 

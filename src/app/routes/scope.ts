@@ -3,10 +3,9 @@
 // another one later.
 
 import type { RouteMatch, RouteMetadata } from '../../http/route-info.ts'
-import type { AnySchema } from '../../schema/standard.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
 import { type CheckedPolicy, type Gate, isNameTaken } from '../policies/policy.ts'
-import type { GroupOptions } from './declaration.ts'
+import type { GroupOptions, Parameter } from './declaration.ts'
 import type { SplitDeclaration } from './split-declaration.ts'
 
 export type Level = 'server' | 'group' | 'class' | 'route'
@@ -66,7 +65,7 @@ export class Scope {
   /** Of groups and the server: the path before those of their routes. Empty for the server. */
   readonly prefix: string
   /** Inherited ones included, as is everything below. Without a prototype. */
-  readonly bindings: Readonly<Record<string, AnySchema>>
+  readonly bindings: Readonly<Record<string, Parameter>>
   readonly settings: Settings
   readonly metadata: RouteMetadata
   readonly tags: readonly string[]
@@ -84,7 +83,7 @@ export class Scope {
     this.parent = parent
     this.level = level
     this.prefix = prefix
-    this.bindings = Object.freeze(Object.assign(Object.create(null), parent?.bindings, bindings) as Record<string, AnySchema>)
+    this.bindings = Object.freeze(Object.assign(Object.create(null), parent?.bindings, bindings) as Record<string, Parameter>)
     this.settings = settingsOf(parent, level, options)
     this.metadata = metadata === NO_METADATA ? (parent?.metadata ?? NO_METADATA) : Object.freeze({ ...parent?.metadata, ...metadata })
     this.tags = Object.freeze([...new Set([...(parent?.tags ?? []), ...tags])])

@@ -148,6 +148,16 @@ export class MemoryParts implements PartReceiver {
     return new MultipartFormData(new Pairs(this.#fields), this.#files)
   }
 
+  /** The fields so far: name, value, name, value. */
+  get fieldPairs(): readonly string[] {
+    return this.#fields
+  }
+
+  /** Null before the first file. */
+  get lastFile(): UploadedFile | null {
+    return this.#files.at(-1) ?? null
+  }
+
   begin(head: PartHead): boolean {
     this.#head = head
     this.#isFile = isFile(head)

@@ -2,8 +2,6 @@
 
 import { WeirError } from '../../base/errors.ts'
 import { mediaRangeList } from '../../formats/media-range-list.ts'
-import { parseMediaType } from '../../formats/media-type.ts'
-import type { OutgoingResponse } from '../answer/outgoing-response.ts'
 
 const ANY_TYPE: readonly string[] = ['*/*']
 
@@ -16,14 +14,4 @@ export function acceptQueryOf(types: readonly string[] | null): string {
   const value = mediaRangeList(types ?? ANY_TYPE)
   if (value === null) throw new WeirError('WEIR_ROUTE_DECLARATION', `Accept-Query cannot state ${types?.join(', ')}`)
   return value
-}
-
-/**
- * A query means nothing without the type of its content, so a request that does not state it is refused (§2), with the types that are accepted.
- * @throws WEIR_CONTENT_TYPE_MISSING
- */
-export function requireContentType(contentType: string | null, acceptQuery: string, response: OutgoingResponse): void {
-  if (contentType !== null && parseMediaType(contentType) !== null) return
-  response.header('Accept-Query', acceptQuery)
-  throw new WeirError('WEIR_CONTENT_TYPE_MISSING')
 }

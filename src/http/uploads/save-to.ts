@@ -5,12 +5,13 @@ import { Buffer } from 'node:buffer'
 import type { Hash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, checkText, flag, invalid, limitOf, listOf, namesOf } from '../../base/options.ts'
+import { checkExtension, extensionsOf } from '../multipart/file-extensions.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import { BUFFER_BYTES, type ByteInspector, DiskWriter } from './disk-writer.ts'
 import { safeFileName, withSuffix } from './file-name.ts'
@@ -96,7 +97,7 @@ async function save(
   try {
     checkNames('saveTo()', policy, OPTION_NAMES)
     const maxBytes = limitOf('saveTo()', 'maxBytes', policy.maxBytes, Number.POSITIVE_INFINITY)
-    const extensions = policy.extensions === undefined ? null : extensionsOf(policy.extensions)
+    const extensions = policy.extensions === undefined ? null : extensionsOf('saveTo()', policy.extensions)
     const hash = policy.hash === undefined ? null : hashOf(policy.hash)
     checkMagic(policy.magic)
     checkText('saveTo()', 'fileName', policy.fileName)
@@ -171,15 +172,6 @@ function refuseIf(reason: string | null): void {
   if (reason !== null) throw new BodyAlreadyReadError('saveTo()', reason)
 }
 
-/** Extensions as `extname` returns them, in lower case. @throws WEIR_OPTION_INVALID for one that no name can have */
-function extensionsOf(given: readonly string[]): readonly string[] {
-  return listOf<unknown>('saveTo()', 'extensions', given).map((one) => {
-    if (typeof one !== 'string' || !/^(?:\.?[^./\\]+)?$/.test(one))
-      throw invalid('saveTo()', `extensions: ${JSON.stringify(one)} is not an extension, such as .png`)
-    return `${one === '' || one.startsWith('.') ? '' : '.'}${one.toLowerCase()}`
-  })
-}
-
 /** @throws WEIR_OPTION_INVALID for an algorithm that the system does not have */
 function hashOf(algorithm: string): Hash {
   try {
@@ -193,12 +185,6 @@ function checkMagic(magic: SavePolicy['magic']): void {
   if (magic === undefined || typeof magic === 'function') return
   for (const known of listOf<unknown>('saveTo()', 'magic', magic))
     if (!Array.isArray(known) && !(known instanceof Uint8Array)) throw invalid('saveTo()', `magic: ${shown(known)} is not a list of bytes`)
-}
-
-function checkExtension(name: string, extensions: readonly string[]): void {
-  const extension = extname(name).toLowerCase()
-  if (extensions.includes(extension)) return
-  throw new FileRefusedError('WEIR_FILE_EXTENSION', `"${extension}", only ${extensions.join(', ')}`)
 }
 
 async function write(
