@@ -40,6 +40,7 @@ const SHOWN_BYTES = 300
 
 export class ClientConnection {
   readonly reader = new AnswerReader()
+  readonly #host: ConnectionHost
   readonly #transport: MemoryTransport
   readonly #behaviours: readonly Behave[]
   readonly #clock: TestClock | null
@@ -59,6 +60,7 @@ export class ClientConnection {
   constructor(host: ConnectionHost, options: ClientOptions) {
     const { behaviour = [], clock, patienceMs = DEFAULT_PATIENCE_MS } = options
     const { address, port, isSecure, peer } = arrivalOf('connect()', host, options)
+    this.#host = host
     this.#transport = new MemoryTransport(address, port, isSecure)
     this.#behaviours = [behaviour].flat().map((begin) => begin())
     this.#clock = clock ?? null
@@ -146,6 +148,14 @@ export class ClientConnection {
     this.#onTaken?.()
     this.#onStallEnd?.()
     this.#look()
+  }
+
+  /** Resolves when observers have been told what the server knows by now: a test that awaits a response can look at its record. */
+  async observed(): Promise<void> {
+    const { observers } = this.#host
+    if (!observers.hears('request')) return
+    await settled() // the server notices the end of a stream, and that everything was read
+    observers.flush()
   }
 
   pause(): void {

@@ -71,6 +71,7 @@ describe('what has no JSON form is a 500 that says so, and nothing of it is sent
       /a response has no JSON form: send parts of it, such as response\.statusCode/,
     ],
     ['a response in a list', () => [new HttpResponse().text('a')], /a response has no JSON form/],
+    ['a bag', ({ bag }) => bag, /a bag has no JSON form: send parts of it, such as session\.bag\.get\(key\)/],
     ['the server', ({ server }) => server, /a server has no JSON form: send parts of it, such as server\.endpoints/],
     ['a server in an object', ({ server }) => ({ server }), /a server has no JSON form/],
   ]
