@@ -13,11 +13,12 @@ export const version = () => process.env.WEIR_DIST ?? 'this commit'
 
 const APPS = { basic, bodies, routes, large, baseline, json, compressed, upload, files }
 
-export async function start(workload) {
+/** @param apps in place of the usual ones */
+export async function start(workload, apps = APPS) {
   const weir = await load('index.js')
   if (workload.needs !== undefined && !hasRequestMember(weir, workload.needs)) return { skipped: `this build has no ${workload.needs}` }
   const server = new weir.HttpServer('127.0.0.1', 0)
-  await APPS[workload.app](server, weir)
+  await apps[workload.app](server, weir)
   await server.start()
   return { port: server.port }
 }

@@ -1,4 +1,4 @@
-// From a request to its answer: middleware, route, handler, reply; and from an error to its answer. Nothing thrown gets past here.
+// From a request to its response: middleware, route, handler, reply; and from an error to its response. No error gets past this file.
 
 import type { ErrorCode } from '../base/error-codes.ts'
 import { type ContentTypeError, faultOf, WeirError } from '../base/errors.ts'
@@ -9,6 +9,7 @@ import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import type { JsonEngine, Serialize } from '../http/json-engine.ts'
+import { type AcceptField, acceptFieldOf, checkContentType } from '../http/request/accepted-types.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import { Exchange, type HttpSession, type ServerHandle } from '../http/session.ts'
@@ -16,14 +17,13 @@ import { type Logger, logError, logWarning } from './logger.ts'
 import { type Held, runGates } from './policies/gates.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './policies/middleware.ts'
 import type { Gate } from './policies/policy.ts'
-import { isLater, reply } from './reply.ts'
+import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
 import type { Route } from './routes/route.ts'
-import { type AcceptField, acceptFieldOf, checkContentType } from './routes/route-body.ts'
 import type { RouteTable } from './routes/route-table.ts'
 import type { Chain, NoRoute } from './routes/scope.ts'
 
 /**
- * Answers an error that nobody caught: returns what a handler may return, or nothing for the problem document that would have been sent.
+ * Answers an error that was not caught: returns what a handler may return, or nothing for the default problem document.
  * Sees every refusal of a request that has a valid head, 404 and 405 included.
  */
 export type OnError = (error: unknown, session: HttpSession) => unknown
@@ -50,7 +50,7 @@ async function loadShowError(): Promise<void> {
 export class Dispatcher implements Application {
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
-  /** Middleware that was warned of. */
+  /** Middleware about which a warning was logged. */
   readonly #silent = new WeakSet<Middleware>()
 
   constructor(options: DispatcherOptions) {
@@ -62,7 +62,7 @@ export class Dispatcher implements Application {
     options.routes.composeWith((middlewares) => compose(middlewares, runRoute, options.debug ? this.#warnOfSilence : null))
   }
 
-  /** Once for each middleware: what was meant as a refusal says so, and what was not is a `next()` that was forgotten. */
+  /** Warns once for each middleware: a refusal should respond explicitly, and otherwise a call of `next()` was forgotten. */
   readonly #warnOfSilence = (middleware: Middleware): void => {
     if (this.#silent.has(middleware)) return
     this.#silent.add(middleware)
@@ -143,31 +143,35 @@ export class Dispatcher implements Application {
     return this.#prepare(exchange, exchange.hasAskedOnError ? this.#failTwice(exchange, error) : this.#answerError(exchange, error))
   }
 
-  /** What runs just before the answer is sent. An answer that comes too late has been sent in another form. */
+  /** Runs the hooks just before the response is sent. For a response that is too late, another one has been sent. */
   #prepare(exchange: Exchange, made: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
     const { hooks } = chainOf(exchange)
     const answer = this.#options.debug ? this.#showLater(exchange, made) : made
     if (hooks.length === 0) return answer
-    if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, 0)
-    return answer.then((response) => this.#runHooks(exchange, hooks, response, 0))
+    if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, isUpgrade(answer), 0)
+    return answer.then((response) => this.#runHooks(exchange, hooks, response, isUpgrade(response), 0))
   }
 
   #showLater(exchange: Exchange, made: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
     return made instanceof OutgoingResponse ? this.#show(exchange, made) : made.then((response) => this.#show(exchange, response))
   }
 
+  /** @param mayUpgrade whether the response was an upgrade before the first hook */
   #runHooks(
     exchange: Exchange,
     hooks: readonly BeforeSend[],
     response: OutgoingResponse,
+    mayUpgrade: boolean,
     from: number,
   ): OutgoingResponse | Promise<OutgoingResponse> {
     try {
       for (let i = from; i < hooks.length && !response.isTaken; i++) {
         const running = hooks[i]!(exchange.session, exchange.faceOf(response))
-        if (isLater(running)) return this.#awaitHook(exchange, hooks, response, running, i + 1)
+        if (isLater(running)) return this.#awaitHook(exchange, hooks, response, mayUpgrade, running, i + 1)
       }
-      return response
+      if (isUpgrade(response) && !mayUpgrade) throw unwantedUpgrade('a beforeSend hook')
+      if (response.content.kind !== 'file') return response
+      return Promise.resolve(complete(exchange, response)).catch((error: unknown) => this.#failHook(exchange, response, error))
     } catch (error) {
       return this.#failHook(exchange, response, error)
     }
@@ -177,6 +181,7 @@ export class Dispatcher implements Application {
     exchange: Exchange,
     hooks: readonly BeforeSend[],
     response: OutgoingResponse,
+    mayUpgrade: boolean,
     running: Promise<unknown>,
     next: number,
   ): Promise<OutgoingResponse> {
@@ -185,16 +190,16 @@ export class Dispatcher implements Application {
     } catch (error) {
       return this.#failHook(exchange, response, error)
     }
-    return this.#runHooks(exchange, hooks, response, next)
+    return this.#runHooks(exchange, hooks, response, mayUpgrade, next)
   }
 
-  /** The answer that was to be sent is given up, whoever made it. */
+  /** Discards the response that was to be sent, wherever it came from. */
   #failHook(exchange: Exchange, response: OutgoingResponse, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
     if (response.isTaken) {
       this.#log(exchange, error)
       return response
     }
-    exchange.answerWithOwn() // closes what another response holds
+    exchange.answerWithOwn() // closes the source of another response
     const failed = this.#failTwice(exchange, error)
     return this.#options.debug ? this.#show(exchange, failed) : failed
   }
@@ -209,13 +214,14 @@ export class Dispatcher implements Application {
     }
   }
 
-  /** An error that comes when the request has been answered already, because its time was up, has nobody to be told to. */
+  /** Handles an error of a request that has already been answered because its time was over: there is no client to tell. */
   #answerLateError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-    if (!exchange.own.isTaken) return this.#answerError(exchange, error)
+    const { sent } = exchange
+    if (sent === null) return this.#answerError(exchange, error)
     // What goes on to answer finds that somebody else has: that is no second failure.
     const isTooLate = codeOf(error) === 'WEIR_RESPONSE_SENT'
     if (!isEndedBy(exchange.request, error) && !isTooLate) this.#log(exchange, error)
-    return exchange.own
+    return sent
   }
 
   #route(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
@@ -247,7 +253,7 @@ export class Dispatcher implements Application {
     if (onError === null) return this.#sendProblem(exchange, error)
     try {
       exchange.hasAskedOnError = true
-      exchange.own.clearRepresentation()
+      exchange.answerWithOwn().clearRepresentation()
       const result = onError(error, exchange.session)
       if (isLater(result)) return this.#awaitOnError(exchange, error, result)
       const answer = this.#replyToError(exchange, error, result)
@@ -266,7 +272,7 @@ export class Dispatcher implements Application {
   }
 
   #replyToError(exchange: Exchange, error: unknown, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-    return result === undefined && !exchange.own.isAnswered ? this.#sendProblem(exchange, error) : reply(exchange, result)
+    return result === undefined && !exchange.own.isAnswered ? this.#sendProblem(exchange, error) : replyInPlace(exchange, result, 'onError')
   }
 
   /** The error handler failed too. */
@@ -277,18 +283,18 @@ export class Dispatcher implements Application {
   }
 
   #sendProblem(exchange: Exchange, error: unknown): OutgoingResponse {
-    const { own } = exchange
+    const own = exchange.answerWithOwn()
     own.clearRepresentation()
     try {
       return own.sendProblem(problemFor(error, this.#options.debug))
     } catch {
-      // What was thrown throws in turn when it is looked at.
+      // The thrown value itself throws when it is read.
       own.clearRepresentation()
       return own.sendProblem(problemFor(null, false))
     }
   }
 
-  /** Only what the host program must know: clients make mistakes all day. */
+  /** Logs only what the host program must know: errors of clients are normal. */
   #log(exchange: Exchange, error: unknown): void {
     if (isClients(causeOf(exchange.request, error))) return
     const { head, requestId } = exchange
@@ -296,7 +302,7 @@ export class Dispatcher implements Application {
   }
 }
 
-/** What runs for the route that was found, or for the level that a request without a route belongs to. */
+/** The chain of the route that was found, or of the level to which a request without a route belongs. */
 function chainOf({ match }: Exchange): Chain {
   return match.route === null ? (match as NoRoute).scope.chain : (match.route as Route).chain
 }
@@ -314,11 +320,15 @@ function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
   if (field !== null) own.header(...field)
 }
 
+function isUpgrade({ content }: OutgoingResponse): boolean {
+  return content.kind === 'upgrade'
+}
+
 function isClients(error: unknown): boolean {
   try {
     return faultOf(error) === 'peer' || problemFor(error, false).status < 500
   } catch {
-    return false // what was thrown throws in turn when it is looked at
+    return false // the thrown value itself throws when it is read
   }
 }
 
@@ -330,7 +340,7 @@ function codeOf(error: unknown): string | null {
   }
 }
 
-/** Observers are told of every failure, also where nothing was thrown that could be told. */
+/** Observers are told about every failure, even if `undefined` or `null` was thrown. */
 function failureOf(error: unknown): unknown {
   return error ?? new WeirError('WEIR_HANDLER_FAILED', `${error} was thrown`)
 }

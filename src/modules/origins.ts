@@ -42,7 +42,7 @@ export function predicateOf(owner: string, origins: Origins): OriginPredicate {
 }
 
 /**
- * The scheme is taken from the client's Origin, because behind a proxy that terminates TLS nobody else knows it. A default port may be
+ * The scheme is taken from the client's Origin, because behind a proxy that terminates TLS, only the client knows it. A default port may be
  * written or not.
  */
 function isSameHost(origin: string, host: string): boolean {

@@ -2,7 +2,7 @@
 //
 // A picker is made once for each schema, from closures, and runs for every response. It does not serialize: what it returns is passed to
 // `JSON.stringify`. If nothing is undeclared, it returns the value itself. Otherwise it copies the objects that lead to what it leaves out.
-// Texts, numbers and booleans pass unchanged whatever the schema is, because they have no properties. A value with properties where the
+// Strings, numbers and booleans pass unchanged whatever the schema is, because they have no properties. A value with properties where the
 // schema declares none is refused.
 
 import { ArraySchema, ObjectSchema } from './composite.ts'
@@ -31,7 +31,7 @@ const { hasOwnProperty: hasOwn } = Object.prototype
 const pickers = new WeakMap<Schema<unknown>, Picker>()
 
 /**
- * Returns the picker of a schema. It only looks for undeclared properties: missing ones, or a number where a text is declared, pass.
+ * Returns the picker of a schema. It only looks for undeclared properties: missing ones, or a number where a string is declared, pass.
  *
  * - Dates, and other objects with a `toJSON`, are sent as `JSON.stringify` writes them; undeclared properties of what `toJSON` returns are left
  *   out. A Date under `t.date` is sent as its day, and a bigint under `t.bigint` as text, where `JSON.stringify` would write a time or throw.

@@ -213,7 +213,7 @@ describe('a body that does not fit', () => {
   test('in a form too', async () => {
     const { errors } = await refusal(NewOrder, { body: 'name=a&name=b&count=x', type: FORM_TYPE })
     assert.deepEqual(errors, [
-      { name: 'name', in: 'body', pointer: '/name', expected: 'a text, once', actual: '2 values' },
+      { name: 'name', in: 'body', pointer: '/name', expected: 'a string, once', actual: '2 values' },
       { name: 'count', in: 'body', pointer: '/count', expected: 'a whole number', actual: 'x' },
     ])
   })

@@ -211,12 +211,12 @@ describe('explain: arguments', () => {
   test('where each comes from, what it expects and what was received', () => {
     assert.deepEqual(server.explain('/users/7/Ada%20L?active=true&tag=a&tag=b').arguments, [
       { name: 'id', in: 'route', expected: 'a whole number', presence: 'required', received: '7', failures: [], isChecked: true },
-      { name: 'name', in: 'route', expected: 'any text', presence: 'required', received: 'Ada L', failures: [], isChecked: true },
+      { name: 'name', in: 'route', expected: 'a string', presence: 'required', received: 'Ada L', failures: [], isChecked: true },
       { name: 'active', in: 'query', expected: 'true or false', presence: 'default', received: 'true', failures: [], isChecked: true },
       {
         name: 'tag',
         in: 'query',
-        expected: 'an array, each a text',
+        expected: 'an array, each a string',
         presence: 'optional',
         received: 'a, b',
         failures: [],

@@ -17,7 +17,7 @@ test('summary, description and operationId are listed, and absent ones are null'
 
 test('they are checked', () => {
   const map = (declaration: object) => () => new HttpServer().mapGet('/a', declaration as never, () => 1)
-  assert.throws(map({ summary: '' }), /option "summary" of \/a is the string "", not a text that is not empty/)
+  assert.throws(map({ summary: '' }), /option "summary" of \/a is the string "", not a string that is not empty/)
   assert.throws(map({ operationId: 5 }), /option "operationId" of \/a is 5, not a text/)
   assert.throws(map({ deprecated: '2026-01-01' }), /option "deprecated" of \/a is .*, not true, false or a date/)
   assert.throws(map({ deprecated: new Date(Number.NaN) }), /option "deprecated"/)

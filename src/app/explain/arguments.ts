@@ -25,7 +25,7 @@ function explainParameter(step: Step, request: HttpRequest, values: readonly str
   return {
     name,
     in: source === 'path' ? 'route' : source,
-    expected: schema === null ? 'any text' : expectationOf(schema),
+    expected: schema === null ? 'a string' : expectationOf(schema),
     presence: presenceOf(schema),
     received: receivedOf(step, textsOf(step, request, values)),
     failures: value instanceof Mismatch ? failuresOf(step, value) : [],

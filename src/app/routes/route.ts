@@ -1,9 +1,10 @@
-// One route: what it answers to, what it binds, and whom it calls.
+// One route: which requests it matches, what it binds, and what it calls.
 
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
 import type { TypedBody } from '../../http/body/typed-body.ts'
+import { type AcceptField, acceptFieldOf } from '../../http/request/accepted-types.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { RouteInfo, RouteMetadata } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -13,7 +14,7 @@ import type { BeforeSend } from '../policies/middleware.ts'
 import { type Args, Binder, type Step } from './binder.ts'
 import { type Binding, bindingsOf } from './binding.ts'
 import { STANDARD_METHODS } from './declaration.ts'
-import { type AcceptField, acceptFieldOf, bodyModeOf, typedBodyOf } from './route-body.ts'
+import { bodyModeOf, typedBodyOf } from './route-body.ts'
 import { type Chain, Scope } from './scope.ts'
 import { splitDeclaration } from './split-declaration.ts'
 import { upgradeOfHandler } from './upgrade-handler.ts'
@@ -29,7 +30,7 @@ export interface RouteDocumentation {
   readonly deprecated: boolean | Date
 }
 
-/** What a handler gets whose route binds nothing. */
+/** The arguments of a handler whose route binds nothing. */
 const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
 
 const NO_STEPS: readonly Step[] = Object.freeze([])
@@ -63,10 +64,10 @@ export class Route implements RouteInfo {
   readonly upgradesTo: string | null
   /** Its own level, the innermost. */
   readonly scope: Scope
-  /** The gates, middleware and hooks of all its levels. Not read from the scope for every request: that would be two more steps. */
+  /** The gates, middleware and hooks of all its levels. Not read from the scope for every request, which would take two more steps. */
   chain: Chain
   readonly #handler: Handler
-  /** Null when there is nothing to bind. */
+  /** Null if there is nothing to bind. */
   readonly #binder: Binder | null
 
   /**
@@ -110,7 +111,7 @@ export class Route implements RouteInfo {
       throw new WeirError('WEIR_ROUTE_DECLARATION', `${where} has a body, and a parameter of its path is called "body" too`)
   }
 
-  /** Calls the handler with what the request gives. @throws BindingError, and whatever the handler throws */
+  /** Calls the handler with the arguments from the request. @throws BindingError, and whatever the handler throws */
   run(session: HttpSession, request: HttpRequest, values: readonly string[]): unknown {
     if (this.#binder === null) return this.#handler(NO_ARGS, session)
     const args = this.#binder.bind(request, values)
@@ -123,7 +124,7 @@ export class Route implements RouteInfo {
     return this.#binder?.steps ?? NO_STEPS
   }
 
-  /** A level around it has another policy or hook. */
+  /** A level around it has a new policy or hook. */
   recompose(): void {
     this.chain = this.scope.chain
   }
@@ -137,7 +138,7 @@ function deprecation(deprecated: true | Date): BeforeSend {
   }
 }
 
-/** Methods are case-sensitive (RFC 9110 §9.1): no client would ever ask for `get`. @throws WEIR_ROUTE_DECLARATION */
+/** Methods are case-sensitive (RFC 9110 §9.1), so no client would ever send `get`. @throws WEIR_ROUTE_DECLARATION */
 function checkMethod(method: string, path: string): void {
   const refuse = (why: string): never => {
     throw new WeirError('WEIR_ROUTE_DECLARATION', `${shown(method)} ${why}`)

@@ -24,7 +24,7 @@ const MEMBER = 'args.body'
 const Folded = emptyRecord<FormRecord>()
 const EMPTY_FORM: FormRecord = Object.freeze(new Folded())
 
-/** Made of a schema. */
+/** Made of a schema. @internal */
 export class SchemaBody<T = unknown> extends TypedBody<T> {
   override readonly schema: AnySchema
   /** The same schema as a `t`: it reads forms too. */
@@ -35,7 +35,6 @@ export class SchemaBody<T = unknown> extends TypedBody<T> {
   readonly #takesJson: boolean
   readonly #takesForm: boolean
 
-  /** @internal */
   constructor(kind: 'schema' | 'json' | 'form', schema: AnySchema) {
     const reader = asSchema(schema)
     const takesForm = kind === 'form' || (kind === 'schema' && reader.unreadable('form') === null)

@@ -1,7 +1,7 @@
 // Evaluates the preconditions of RFC 9110 §13, in the order of §13.2.2: whether the client already has the current state, and whether it is
 // the state that the client expects.
 //
-// Only for GET and HEAD, where it makes no difference that the handler has already run.
+// Used only for GET and HEAD, where it makes no difference that the handler has already run.
 
 import { importPackage } from '../../base/packages.ts'
 import { formatHttpDate, parseHttpDate } from '../../formats/http-date.ts'

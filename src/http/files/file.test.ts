@@ -45,7 +45,7 @@ interface Ask {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly options?: FileOptions
-  /** What the handler does before. */
+  /** What the handler does first. */
   readonly before?: (response: OutgoingResponse) => void
 }
 
@@ -204,7 +204,8 @@ test('HEAD has the fields of GET, declares the length and leaves the file closed
     const get = await send(path, { options: { cacheControl: 'no-cache' } })
     const count = await settledCount()
     const head = await send(path, { method: 'HEAD', headers: { range: 'bytes=0-1' }, options: { cacheControl: 'no-cache' } })
-    assert.equal(await settledCount(), count)
+    // Fewer may be open: in one process with other tests, one of theirs may have been closed late.
+    assert.ok((await settledCount()) <= count)
     assert.equal(head.status, 200)
     assert.equal(head.body, '')
     assert.equal(head.response.declaredLength, get.response.declaredLength)
@@ -245,7 +246,7 @@ test('a failed condition is a 412 with a problem document, without the fields of
   }
 })
 
-test('fields that the handler has set stand, and count in conditions', async () => {
+test('fields that the handler has set are kept, and count in conditions', async () => {
   const before = (response: OutgoingResponse): unknown =>
     response.header('etag', '"own"').header('last-modified', LATER).header('cache-control', 'private')
   const answer = await send(text, { before, options: { cacheControl: 'public' } })

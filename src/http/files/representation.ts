@@ -99,7 +99,7 @@ async function negotiate(
   }
   if (current.etag !== null) setUnlessSet(response, 'ETag', current.etag)
   if (verdict === 'not modified') {
-    // With an ETag, Last-Modified is of no use here (RFC 9110 §15.4.5).
+    // With an ETag, Last-Modified is unnecessary here (RFC 9110 §15.4.5).
     if (current.etag === null) setUnlessSet(response, 'Last-Modified', formatDate(current.lastModified))
     response.noContent().status(304).removeHeader('Content-Type').removeHeader('Content-Encoding')
     return null

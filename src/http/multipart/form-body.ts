@@ -71,15 +71,17 @@ export class MultipartBody<T = unknown> extends TypedBody<T> {
     return new MultipartBody(this.#fields, this.files, this.#limits, true)
   }
 
+  /** @internal */
   override get isOptional(): boolean {
     return false
   }
 
-  /** Parts are dropped and refused as they arrive: nothing is kept of what is not wanted. */
+  /** Parts are dropped and refused as they arrive: nothing is kept of what is not wanted. @internal */
   override get isStreamed(): boolean {
     return true
   }
 
+  /** @internal */
   override get unreadable(): string | null {
     for (const [name, schema] of this.#fields.properties) {
       const reason = schema.unreadable('texts')
@@ -88,10 +90,12 @@ export class MultipartBody<T = unknown> extends TypedBody<T> {
     return null
   }
 
+  /** @internal */
   override accepts({ type }: MediaType): boolean {
     return type === FORM_DATA
   }
 
+  /** @internal */
   override async read(contentType: string | null, body: RequestBody | null, { invalidBodyStatus }: BodySettings): Promise<T> {
     if (body === null) throw new WeirError('WEIR_BODY_MISSING', `as ${FORM_DATA}`)
     if (contentType === null) throw new ContentTypeError(null, this.types)

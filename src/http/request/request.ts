@@ -7,7 +7,6 @@ import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import type { Charset } from '../../formats/charset.ts'
-import { parseCookies } from '../../formats/cookie.ts'
 import { type FormRecord, foldForm, parseForm } from '../../formats/form.ts'
 import { parseMediaType } from '../../formats/media-type.ts'
 import { NO_PAIRS, Pairs, valuesOf } from '../../formats/pairs.ts'
@@ -40,6 +39,7 @@ import {
 import { type FormLimits, readMultipart } from '../multipart/multipart-reading.ts'
 import { CallbackParts, type MultipartStreamOptions, streamLimits } from '../multipart/multipart-stream.ts'
 import { labelOf, type RouteMatch } from '../route-info.ts'
+import { RequestCookies } from './cookies.ts'
 import { RequestHeaders } from './headers.ts'
 import { upgradeOf } from './upgrade.ts'
 import { WebRequest } from './web-request.ts'
@@ -86,7 +86,7 @@ export class HttpRequest {
     causeOf = (request, error) => (request.#isEndedBy(error) ? request.#abortReason : error)
     queryValuesOf = (request, name) => valuesOf(request.#readQuery(), name)
     headerOf = (request, name) => request.#head.get(name)
-    cookieOf = (request, name) => request.#firstCookie(name)
+    cookieOf = (request, name) => request.#readCookies().first(name)
     readTypedBody = (request, body) => body.read(request.#head.contentType, request.#given, request.#settings)
   }
 
@@ -101,11 +101,11 @@ export class HttpRequest {
   #query: Pairs | null = null
   #form: Promise<MultipartFormData | null> | null = null
   #isFileTaken = false
-  #cookies: readonly string[] | null = null
+  #cookies: RequestCookies | null = null
   #routeValues: RouteValues | null = null
   #abort: AbortController | null = null
   #abortReason: Error | null = null
-  /** What `toWeb` has made. */
+  /** The requests that `toWeb` has created. */
   #webs: WebRequest[] | null = null
 
   /** @internal */
@@ -219,7 +219,7 @@ export class HttpRequest {
 
   /** Number of cookies, for access by index with `cookie(i)`. */
   get cookies(): number {
-    return this.#cookieList.length / 2
+    return this.#readCookies().count
   }
 
   /**
@@ -229,25 +229,11 @@ export class HttpRequest {
   cookie(index: number): [name: string, value: string]
   cookie(name: string): string | null
   cookie(key: number | string): [name: string, value: string] | string | null {
-    if (typeof key === 'string') return this.#firstCookie(key)
-    const list = this.#cookieList
-    if (!Number.isInteger(key) || key < 0 || key >= list.length / 2) {
-      throw new RangeError(`cookie(${key}): the request has ${list.length / 2} cookies`)
-    }
-    return [list[2 * key]!, list[2 * key + 1]!]
+    return typeof key === 'string' ? this.#readCookies().first(key) : this.#readCookies().at(key)
   }
 
-  #firstCookie(name: string): string | null {
-    const list = this.#cookieList
-    for (let i = 0; i < list.length; i += 2) if (list[i] === name) return list[i + 1]!
-    return null
-  }
-
-  get #cookieList(): readonly string[] {
-    if (this.#cookies === null) {
-      const header = this.#head.get('cookie')
-      this.#cookies = header === null ? [] : parseCookies(header)
-    }
+  #readCookies(): RequestCookies {
+    this.#cookies ??= new RequestCookies(this.#head.get('cookie'))
     return this.#cookies
   }
 
@@ -425,10 +411,11 @@ export class HttpRequest {
   }
 
   /**
-   * A Web `Request`, for code that is written against the Fetch API. It may be kept; only a body that streams is gone when the request has
-   * expired. Its signal is made, and its body is taken, when they are read. Fields of the connection (Connection, Expect, Transfer-Encoding
-   * and so on) are left out. Fetch knows no body with GET and HEAD: one that came is left out, with its Content-Length.
-   * @throws WEIR_HOST_SYNTAX for a host that no URL can have; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
+   * A Web `Request`, for code that uses the Fetch API. You may keep it; only a streamed body is lost when the request has expired. Its
+   * signal is created, and its body is claimed, when they are first read. Fields about the connection (Connection, Expect,
+   * Transfer-Encoding and so on) are left out. In Fetch, GET and HEAD have no body: a body that the client sent is left out, together with
+   * its Content-Length.
+   * @throws WEIR_HOST_SYNTAX for a host that cannot be in a URL; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
    */
   toWeb(): Request {
     const client = this.#connection.forwarding?.clientOf(this.#head, this.#connection)

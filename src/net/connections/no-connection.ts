@@ -1,4 +1,4 @@
-// What a request has in the place of a connection when it did not arrive on one.
+// What a handler sees instead of a connection, for a request that did not arrive on one.
 
 import type { Forwarding, SocketPeer } from '../../http/connection-info.ts'
 

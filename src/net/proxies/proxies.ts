@@ -22,8 +22,8 @@ export interface ProxyOptions {
    */
   readonly header?: 'x-forwarded' | 'forwarded'
   /**
-   * The hosts that a proxy may state as the one that the client used: `shop.example.org`, `*.example.org` (one or more labels in place of the
-   * asterisk) or `localhost:8080`. A port must be given unless it is the default of the scheme. Default: none, and `origin` uses Host.
+   * The hosts that a proxy may state as the host that the client used: `shop.example.org`, `*.example.org` (one or more labels in place of
+   * the asterisk) or `localhost:8080`. A port must be given unless it is the default of the scheme. Default: none, and `origin` uses Host.
    */
   readonly hosts?: readonly string[]
 }

@@ -15,7 +15,7 @@ const NAMED: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 const UNIX = 'unix'
 
-/** There are few proxies. Further addresses are looked up every time. */
+/** How many addresses are remembered. There are usually few proxies; further addresses are looked up every time. */
 const MAX_REMEMBERED = 256
 
 export class TrustedNetworks {
@@ -60,10 +60,10 @@ export class TrustedNetworks {
     this.#networks.addSubnet(address!, prefix, family === 4 ? 'ipv4' : 'ipv6')
     const first = firstByte(address!, family)
     this.#firstBytes[family as 4 | 6].fill(1, first, first + (prefix >= 8 ? 1 : 2 ** (8 - prefix)))
-    this.#firstBytes[6][0] = 1 // IPv4 addresses as IPv6 has them begin with zeros
+    this.#firstBytes[6][0] = 1 // IPv4 addresses in IPv6 form begin with zeros
   }
 
-  /** Judges a text that should be an address. */
+  /** Classifies a text that should be an address. */
   judge(address: string): 'trusted' | 'other' | 'none' {
     const family = isIP(address)
     // A zone names an interface of the machine that wrote it.
@@ -71,7 +71,7 @@ export class TrustedNetworks {
     if (this.#firstBytes[family as 4 | 6][firstByte(address, family)] === 0) return 'other'
     if (this.#remembered.has(address)) return 'trusted'
     if (!this.#networks.check(address, family === 4 ? 'ipv4' : 'ipv6')) return 'other'
-    // A copy: a slice would keep the whole head of the request in memory.
+    // Copied, because a slice would keep the whole head of the request in memory.
     if (this.#remembered.size < MAX_REMEMBERED) this.#remembered.add(Buffer.from(address, 'latin1').toString('latin1'))
     return 'trusted'
   }
