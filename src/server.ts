@@ -2,7 +2,6 @@
 
 import { setMaxListeners } from 'node:events'
 import { Dispatcher } from './app/dispatch.ts'
-import { explain, explainRefusedHead } from './app/explain/explain.ts'
 import type { Explanation } from './app/explain/explanation.ts'
 import { RouteGroup } from './app/group.ts'
 import { logError, moduleLogger } from './app/logger.ts'
@@ -19,7 +18,6 @@ import type { Endpoint } from './http/session.ts'
 import type { ArrivalOptions } from './net/connections/arrival.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { fetch } from './net/fetch/fetch-exchange.ts'
-import { explainedRequest } from './net/inject/explained-request.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
 import type { ServerTlsOptions } from './net/listen/listen-options.ts'
@@ -298,11 +296,16 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * Explains why a request would be answered as it is: docs/guide/explaining.md. It takes what `inject` or `fetch` takes, started or not, and
    * runs nothing of your program: no policy, no handler, no schema of another library. It does not read the body. An HTTP/1.1 connection is
    * assumed.
-   * @throws WEIR_OPTION_INVALID for a request that no client could send
+   * @throws (rejects) WEIR_OPTION_INVALID for a request that no client could send
    */
-  explain(request: (InjectRequest & ArrivalOptions) | string): Explanation
-  explain(request: Request, options?: ArrivalOptions): Explanation
-  explain(request: (InjectRequest & ArrivalOptions) | Request | string, options?: ArrivalOptions): Explanation {
+  explain(request: (InjectRequest & ArrivalOptions) | string): Promise<Explanation>
+  explain(request: Request, options?: ArrivalOptions): Promise<Explanation>
+  async explain(request: (InjectRequest & ArrivalOptions) | Request | string, options?: ArrivalOptions): Promise<Explanation> {
+    // Loaded when it is needed: most programs start more often than they ask.
+    const [{ explain, explainRefusedHead }, { explainedRequest }] = await Promise.all([
+      import('./app/explain/explain.ts'),
+      import('./net/inject/explained-request.ts'),
+    ])
     const asked = explainedRequest(this.#host, request, options)
     const { connection, refusal } = asked
     const { limits, timeouts } = this.#host

@@ -12,7 +12,7 @@ server.explain(new Request('http://a/'), { peer: { address: '10.0.0.1' } })
 server.explain({ url: '/' }, { peer: { address: '10.0.0.1' } })
 // @ts-expect-error
 server.explain({ url: '/', verb: 'GET' })
-const explanation = server.explain({ url: '/', endpoint: 'admin', peer: {} })
+const explanation = await server.explain({ url: '/', endpoint: 'admin', peer: {} })
 export const status: number | null = explanation.response.status
 // @ts-expect-error it may be null
 export const path: string = explanation.path

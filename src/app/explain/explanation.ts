@@ -2,7 +2,6 @@
 
 import type { BindingFailure } from '../../base/errors.ts'
 import type { Limits, Timeouts } from '../../base/limits.ts'
-import type { Miss } from '../../routing/miss.ts'
 import type { RouteListing } from '../routes/route-listing.ts'
 import type { Level, Setting } from '../routes/scope.ts'
 
@@ -47,7 +46,7 @@ export interface ExplainedRoute extends Pick<RouteListing, 'method' | 'path' | '
  * - `order`: it would answer, but another one comes first.
  */
 export interface Rejection {
-  readonly kind: Miss['kind'] | 'endpoint' | 'host' | 'method' | 'order'
+  readonly kind: 'endpoint' | 'host' | 'method' | 'text' | 'case' | 'slash' | 'empty' | 'short' | 'long' | 'order'
   /** The same in words. */
   readonly detail: string
 }
