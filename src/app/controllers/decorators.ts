@@ -13,17 +13,18 @@ import {
   STANDARD_METHODS,
   type StandardMethod,
 } from '../routes/declaration.ts'
+import type { ResultOf } from '../routes/route-answers.ts'
 import { isOption, splitDeclaration } from '../routes/split-declaration.ts'
 import type { Controller } from './controller.ts'
-import type { MethodFit } from './method-fit.ts'
+import type { MethodFit, Returning } from './method-fit.ts'
 import { type DeclaredRoute, declareOnClass, declareOnMethod, declareTable } from './routed.ts'
 
 type ControllerType = abstract new (...args: never[]) => Controller
 
-/** Decorates a method whose parameter accepts the arguments of the route. */
-export type MethodDecorator<A> = <This extends Controller, M extends AnyMethod>(
+/** Decorates a method whose parameter accepts the arguments of the route, and which returns what the route declares. */
+export type MethodDecorator<A, R = unknown> = <This extends Controller, M extends AnyMethod>(
   // NoInfer keeps the compiler from inferring types from the sentences of `MethodFit`, which would take three times as long for each route.
-  method: M & NoInfer<MethodFit<M, A>>,
+  method: M & NoInfer<MethodFit<M, A> & Returning<R>>,
   context: ClassMethodDecoratorContext<This>,
 ) => void
 
@@ -40,7 +41,7 @@ export interface PathDecorator<A> {
  * method. On a class, it does not compile with what belongs to single routes; the name of the missing property states why.
  */
 export type DeclaredPathDecorator<A, D> = <T, This extends Controller>(
-  method: T & NoInfer<T extends ControllerType ? ForClass<D> : MethodFit<T, A>>,
+  method: T & NoInfer<T extends ControllerType ? ForClass<D> : MethodFit<T, A> & Returning<ResultOf<D>>>,
   context: T extends ControllerType ? ClassDecoratorContext : ClassMethodDecoratorContext<This>,
 ) => void
 
@@ -65,7 +66,7 @@ export function Route<const P extends string, const D extends Declaration<D> = R
   method: Method,
   path: P,
   declaration?: D & Declaration<D>,
-): MethodDecorator<NoInfer<ArgsOf<P, D>>>
+): MethodDecorator<NoInfer<ArgsOf<P, D>>, NoInfer<ResultOf<D>>>
 export function Route<const P extends string>(path: P & NoBareMethod<P>): PathDecorator<ArgsOf<P>>
 export function Route<const P extends string, const D extends Declaration<D>>(
   path: P & NoBareMethod<P>,
@@ -121,7 +122,13 @@ type ArgsOfEntry<E> = E extends readonly [string, infer P extends string, infer 
 
 /** The type that an entry must have for the method with its name: any if the method fits, otherwise a sentence. */
 type Fitting<M, E> = E extends readonly (readonly unknown[])[] ? { readonly [I in keyof E]: FittingOne<M, E[I]> } : FittingOne<M, E>
-type FittingOne<M, E> = unknown extends MethodFit<M, ArgsOfEntry<E>> ? WellFormed<E> : MethodFit<M, ArgsOfEntry<E>>
+type FittingOne<M, E> =
+  unknown extends MethodFit<M, ArgsOfEntry<E>>
+    ? M extends Returning<ResultOfEntry<E>>
+      ? WellFormed<E>
+      : 'the method returns something that "answers" does not declare'
+    : MethodFit<M, ArgsOfEntry<E>>
+type ResultOfEntry<E> = E extends readonly [string, string, infer D] ? ResultOf<D> : unknown
 /** Entries are compared with a tuple only to report what is wrong: comparing tuples takes the compiler long. */
 type WellFormed<E> = E extends readonly [infer M, infer P, infer D]
   ? D extends Declaration<D>

@@ -353,9 +353,8 @@ export class HttpRequest {
 
   /**
    * Passes the fields and files of a multipart/form-data body to callbacks as they arrive, in constant memory. The server stops reading
-   * the socket while a callback's promise is pending or a file's stream is full.
-   *
-   * The promise always settles, and the handler can still send a response.
+   * the socket while a callback's promise is pending or a file's stream is full. The promise that is returned always settles, and the handler
+   * can still send a response.
    *
    * @returns true when the form was read to its end; false when the body is not valid multipart/form-data
    * @throws (rejects) PayloadTooLargeError (413) when a limit is exceeded, the error that a callback threw, or the reason why the client
