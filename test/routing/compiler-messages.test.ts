@@ -11,10 +11,10 @@ const FOLDER = 'build/compiler-messages'
 /** A declared argument, the declaration of the route, and how the last line ends. */
 const ROWS: readonly [argument: string, declaration: string, ending: string][] = [
   ['{ id }: { id: string }', '{ id: t.int }', "'id' is a number, but the method declares a string"],
-  ['{ ids }: { ids: number }', '{ id: t.int }', "the route gives no 'ids'"],
+  ['{ ids }: { ids: number }', '{ id: t.int }', "the route has no 'ids'"],
   ['{ body }: { body: Order }', '{ body: NewOrder.optional() }', "'body' may be missing, so the method has to declare it as optional"],
   ['{ body }: { body: { count: string } }', '{ body: NewOrder }', "'body.count' is a number, but the method declares a string"],
-  ['{ body }: { body: { owner: { id: string; key: string } } }', '{ body: NewOrder }', "the route gives no 'body.owner.key'"],
+  ['{ body }: { body: { owner: { id: string; key: string } } }', '{ body: NewOrder }', "the route has no 'body.owner.key'"],
   ['{ body }: { body: string }', '{ body: NewOrder }', "'body' is an object, but the method declares a string"],
   ['_: object, session: HttpSession, more: number', '{ id: t.int }', 'a method gets its arguments and the session, and nothing else'],
 ]
