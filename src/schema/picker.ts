@@ -1,12 +1,12 @@
 // Picks what may be sent: the properties of a value that its schema declares, and no others.
 //
 // A picker is made once for each schema, from closures, and runs for every response. It does not serialize: what it returns is passed to
-// `JSON.stringify`. That is always a copy, of texts, numbers, booleans, arrays and plain objects. The copy has the declared properties in the order
-// of the schema. Each is read once, as the compiler believes it to be there: a getter of a class counts, and nothing that a getter or a proxy
-// returns later can leave.
+// `JSON.stringify`. It is always a copy, made of strings, numbers, booleans, arrays and plain objects. The copy of an object has the declared
+// properties in the order of the schema. Each is read once and by its name, as the compiler assumes: getters of a class are included, and what a
+// getter or a proxy returns later is never sent.
 //
-// Texts, numbers and booleans pass whatever the schema is, because they have no properties. A value with properties where the schema declares
-// none is refused.
+// Strings, numbers and booleans pass unchanged whatever the schema is, because they have no properties. A value with properties where the
+// schema declares none is refused.
 
 import { ArraySchema, ObjectSchema } from './composite.ts'
 import { DateSchema } from './dates.ts'
@@ -27,7 +27,7 @@ type Properties = Readonly<Record<string, unknown>>
 const pickers = new WeakMap<Schema<unknown>, Picker>()
 
 /**
- * Returns the picker of a schema. It only looks for undeclared properties: missing ones, or a number where a text is declared, pass.
+ * Returns the picker of a schema. It only looks for undeclared properties: missing ones, or a number where a string is declared, pass.
  *
  * - Dates, and other objects with a `toJSON`, are sent as `JSON.stringify` writes them; undeclared properties of what `toJSON` returns are left
  *   out. A Date under `t.date` is sent as its day, and a bigint under `t.bigint` as text, where `JSON.stringify` would write a time or throw.
