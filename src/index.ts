@@ -15,6 +15,17 @@ export {
 export type { MapOptions } from './app/controllers/mapping.ts'
 export type { MethodFit } from './app/controllers/method-fit.ts'
 export type { OnError } from './app/dispatch.ts'
+export type {
+  ExplainedArgument,
+  ExplainedBody,
+  ExplainedClient,
+  ExplainedPolicy,
+  ExplainedResponse,
+  ExplainedRoute,
+  Explanation,
+  RejectedRoute,
+  Rejection,
+} from './app/explain/explanation.ts'
 export { Group, type RouteGroup } from './app/group.ts'
 export type { Logger } from './app/logger.ts'
 export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'
@@ -37,6 +48,7 @@ export type {
   StandardMethod,
 } from './app/routes/declaration.ts'
 export { cookie, header, type ParameterSource } from './app/routes/parameter-source.ts'
+export type { AnswerOption, Answers, ResultOf } from './app/routes/route-answers.ts'
 export type { PolicyListing, RouteLimits, RouteListing } from './app/routes/route-listing.ts'
 export type { Level, Setting } from './app/routes/scope.ts'
 export { type MetadataKey, metadataKey, type PrincipalKey, principalKey } from './app/routes/typed-keys.ts'
@@ -65,7 +77,8 @@ export type { Pairs } from './formats/pairs.ts'
 export type { ProxiedTls } from './formats/proxy-protocol.ts'
 export type { ByteSource } from './http/answer/byte-source.ts'
 export type { FileOptions } from './http/answer/file-options.ts'
-export type { Problem } from './http/answer/problem.ts'
+export type { ResourceState } from './http/answer/precondition.ts'
+export { Problem } from './http/answer/problem.ts'
 export { HttpResponse } from './http/answer/response.ts'
 export type { FileContent, ResponseContent, TakeOver } from './http/answer/response-content.ts'
 export type { CookieOptions } from './http/answer/set-cookie.ts'
@@ -102,8 +115,8 @@ export { safeFileName } from './http/uploads/file-name.ts'
 export { type SavedFile, type SavePolicy, saveTo } from './http/uploads/save-to.ts'
 export { Field, type FieldDecorator, fields } from './model/fields.ts'
 export type { KeyPath } from './model/key-paths.ts'
+export type { ArrivalOptions, InjectPeer } from './net/connections/arrival.ts'
 export type { AnswerHead } from './net/inject/answer-reader.ts'
-export type { ArrivalOptions, InjectPeer } from './net/inject/arrival.ts'
 export type { InjectResponse } from './net/inject/inject.ts'
 export type { InjectRequest } from './net/inject/request-bytes.ts'
 export type {
@@ -151,5 +164,5 @@ export type {
 export { type Named as NamedSchema, t } from './schema/t.ts'
 export type { TextSchema, UuidSchema } from './schema/text.ts'
 export type { UnionSchema } from './schema/unions.ts'
-export { HttpServer } from './server.ts'
+export { type FetchFunction, HttpServer } from './server.ts'
 export type { ServerOptions } from './server-options.ts'

@@ -35,7 +35,7 @@ describe('a collection is a record', () => {
   const headers =
     `{"host":"a.example","content-type":"${FORM_TYPE}","accept":"a/b","x-twice":"1, 2","cookie":"a=1; b=2","__proto__":"p",` +
     '"content-length":'
-  test('headers, by name in lower case, as header() gives them', async () => {
+  test('headers, by name in lower case, as header() returns them', async () => {
     const { status, text } = await resultOf(({ request }) => ({ headers: request.headers }))
     assert.deepEqual([status, text.startsWith(`{"headers":${headers}`)], [200, true], text)
   })
@@ -71,6 +71,7 @@ describe('an object without a JSON form is a 500 that states it, and nothing of 
       /a response has no JSON form: send parts of it, such as response\.statusCode/,
     ],
     ['a response in a list', () => [new HttpResponse().text('a')], /a response has no JSON form/],
+    ['a bag', ({ bag }) => bag, /a bag has no JSON form: send parts of it, such as session\.bag\.get\(key\)/],
     ['the server', ({ server }) => server, /a server has no JSON form: send parts of it, such as server\.endpoints/],
     ['a server in an object', ({ server }) => ({ server }), /a server has no JSON form/],
   ]

@@ -246,7 +246,7 @@ test('each request of a connection may name another client', async () => {
   assert.deepEqual(addresses, ['1.1.1.1', '2.2.2.2', '10.0.0.1'])
 })
 
-test('a trusted proxy may name another scheme in its request line than that of its connection, and other peers may not', async () => {
+test('a trusted proxy may name a scheme in its request line that differs from its connection, and other peers may not', async () => {
   const server = witness({ trust: TRUST })
   const ask = async (peer: InjectPeer) => {
     const { status } = await server.inject({ url: 'https://localhost/', headers: { Host: 'localhost' }, peer })

@@ -5,6 +5,7 @@ import type { RouteMetadata } from '../../http/route-info.ts'
 
 import type { Binding } from './binding.ts'
 import type { Route } from './route.ts'
+import type { Answers } from './route-answers.ts'
 import type { Level, PlacedPolicy, Setting } from './scope.ts'
 
 /** A policy or a middleware of a route. */
@@ -39,6 +40,8 @@ export interface RouteListing {
   readonly bindings: Readonly<Record<string, Binding>>
   /** How its body is read for the handler: accepted types and schema. Null where the handler does that. */
   readonly body: TypedBody | null
+  /** What its handler may answer with, by status, those of groups and classes included. */
+  readonly answers: Answers
   /** Null without one, as are the next two. */
   readonly summary: string | null
   readonly description: string | null
@@ -58,10 +61,19 @@ export interface RouteListing {
   readonly source: string
 }
 
+/** The limits in force. @param server the limits of the server */
+export function limitsOf({ scope }: Route, server: RouteLimits): RouteListing['limits'] {
+  const limitOf = (name: keyof RouteLimits): Setting<number | null> => scope.settings[name] ?? { value: server[name], level: 'server' }
+  return {
+    maxRequestBodySize: limitOf('maxRequestBodySize'),
+    requestTimeout: limitOf('requestTimeout'),
+    writeTimeout: limitOf('writeTimeout'),
+  }
+}
+
 /** @param server the limits of the server */
 export function listingOf(route: Route, server: RouteLimits): RouteListing {
   const { method, template, host, endpoint, bindings, body, documentation, metadata, bodyMode, scope, source, chain } = route
-  const limitOf = (name: keyof RouteLimits): Setting<number | null> => scope.settings[name] ?? { value: server[name], level: 'server' }
   return {
     method,
     path: template.text,
@@ -69,16 +81,13 @@ export function listingOf(route: Route, server: RouteLimits): RouteListing {
     endpoint,
     bindings,
     body,
+    answers: scope.answers,
     ...documentation,
     metadata,
     tags: scope.tags,
     policies: chain.policies.map(policyListing),
     bodyMode,
-    limits: {
-      maxRequestBodySize: limitOf('maxRequestBodySize'),
-      requestTimeout: limitOf('requestTimeout'),
-      writeTimeout: limitOf('writeTimeout'),
-    },
+    limits: limitsOf(route, server),
     source,
   }
 }

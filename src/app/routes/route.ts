@@ -3,6 +3,7 @@
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
+import type { DeclaredAnswers } from '../../http/answer/declared-answers.ts'
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import { type AcceptField, acceptFieldOf } from '../../http/request/accepted-types.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
@@ -11,12 +12,14 @@ import type { HttpSession } from '../../http/session.ts'
 import { Template } from '../../routing/template.ts'
 
 import type { BeforeSend } from '../policies/middleware.ts'
-import { type Args, Binder } from './binder.ts'
+import { type Args, Binder, type Step } from './binder.ts'
 import { type Binding, bindingsOf } from './binding.ts'
 import { STANDARD_METHODS } from './declaration.ts'
+import { declaredAnswers } from './route-answers.ts'
 import { bodyModeOf, typedBodyOf } from './route-body.ts'
 import { type Chain, Scope } from './scope.ts'
 import { splitDeclaration } from './split-declaration.ts'
+import { upgradeOfHandler } from './upgrade-handler.ts'
 
 /** What a handler may return: see `reply.ts`. */
 export type Handler = (args: Args, session: HttpSession) => unknown
@@ -32,6 +35,8 @@ export interface RouteDocumentation {
 /** The arguments of a handler whose route binds nothing. */
 const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
 
+const NO_STEPS: readonly Step[] = Object.freeze([])
+
 export class Route implements RouteInfo {
   /** Null: any method. */
   readonly method: string | null
@@ -44,6 +49,8 @@ export class Route implements RouteInfo {
   /** How its body is read for the handler; null where the handler does that. */
   readonly body: TypedBody | null
   readonly documentation: RouteDocumentation
+  /** What its handler may answer with; null if nothing is declared. */
+  readonly answers: DeclaredAnswers | null
   readonly metadata: RouteMetadata
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
   readonly maxRequestBodySize: number | null | undefined
@@ -57,6 +64,8 @@ export class Route implements RouteInfo {
   readonly checksContentType: boolean
   /** Where it was declared, for messages: `UserController.show`, or `inline`. */
   readonly source: string
+  /** The protocol that its handler always switches to; null for an ordinary one. */
+  readonly upgradesTo: string | null
   /** Its own level, the innermost. */
   readonly scope: Scope
   /** The gates, middleware and hooks of all its levels. Not read from the scope for every request, which would take two more steps. */
@@ -89,6 +98,7 @@ export class Route implements RouteInfo {
     const where = `${this.label} (${source})`
     this.bindings = bindingsOf(this.template, scope.bindings, where)
     this.body = typedBodyOf(options.body, method, where)
+    this.answers = declaredAnswers(this.label, scope.answers)
     this.bodyMode = bodyModeOf(options.body, this.body)
     const { summary = null, description = null, operationId = null, deprecated = false } = options
     this.documentation = { summary, description, operationId, deprecated }
@@ -98,6 +108,7 @@ export class Route implements RouteInfo {
     if (typeof handler !== 'function') throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler`)
     this.acceptField = acceptFieldOf(method, this.body?.types ?? null)
     this.checksContentType = method === 'QUERY' || this.body !== null
+    this.upgradesTo = upgradeOfHandler(handler)
     this.#handler = handler
     const binds = this.body !== null || Object.keys(this.bindings).length > 0
     this.#binder = binds ? new Binder(this.bindings, this.body) : null
@@ -111,6 +122,11 @@ export class Route implements RouteInfo {
     const args = this.#binder.bind(request, values)
     if (!(args instanceof Promise)) return this.#handler(args, session)
     return args.then((bound) => this.#handler(bound, session))
+  }
+
+  /** How its arguments are made, in order. */
+  get steps(): readonly Step[] {
+    return this.#binder?.steps ?? NO_STEPS
   }
 
   /** A level around it has a new policy or hook. */

@@ -2,10 +2,14 @@
 // level adds to what it inherits. The policies of a route are composed into one flat chain when it is mapped, and again when a level gets
 // another one later.
 
+import { applyContentTag } from '../../http/answer/content-tag.ts'
+import { outgoingOf } from '../../http/answer/response.ts'
 import type { RouteMatch, RouteMetadata } from '../../http/route-info.ts'
+import { exchangeOf } from '../../http/session.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
 import { type CheckedPolicy, type Gate, isNameTaken } from '../policies/policy.ts'
 import type { GroupOptions, Parameter } from './declaration.ts'
+import type { Answers } from './route-answers.ts'
 import type { SplitDeclaration } from './split-declaration.ts'
 
 export type Level = 'server' | 'group' | 'class' | 'route'
@@ -20,6 +24,14 @@ export interface Setting<T> {
 export interface PlacedPolicy {
   readonly policy: CheckedPolicy
   readonly level: Level
+  /** The levels of the policies whose place it has taken, the outermost first. */
+  readonly replaces: readonly Level[]
+}
+
+/** What `beforeSend` has added, and at which level. */
+export interface PlacedHook {
+  readonly hook: BeforeSend
+  readonly level: Level
 }
 
 /**
@@ -31,7 +43,7 @@ export interface Chain {
   readonly gates: readonly Gate[]
   /** All middleware, around the route. */
   readonly pipeline: Pipeline
-  /** Those of policies first, then those that `beforeSend` has added. */
+  /** That of `etag` first, then those of policies, then those that `beforeSend` has added. */
   readonly hooks: readonly BeforeSend[]
 }
 
@@ -45,12 +57,14 @@ export interface NoRoute extends RouteMatch {
 }
 
 /** Options whose innermost value applies. */
-const SETTINGS = ['host', 'endpoint', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout'] as const
+const SETTINGS = ['host', 'endpoint', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout', 'etag'] as const
 type Settings = { readonly [K in (typeof SETTINGS)[number]]?: Setting<NonNullable<GroupOptions[K]> | null> }
 
 const NOTHING: SplitDeclaration = { bindings: Object.create(null), options: {}, policies: [] }
 const NO_METADATA: RouteMetadata = Object.freeze({})
+const NO_ANSWERS: Answers = Object.freeze({})
 const NO_VALUES: readonly string[] = Object.freeze([])
+const NO_LEVELS: readonly Level[] = Object.freeze([])
 
 export class Scope {
   readonly level: Level
@@ -62,6 +76,7 @@ export class Scope {
   readonly bindings: Readonly<Record<string, Parameter>>
   readonly settings: Settings
   readonly metadata: RouteMetadata
+  readonly answers: Answers
   readonly tags: readonly string[]
   /** The match of a request that has no route, and to which the policies of this level apply. */
   readonly noRoute: NoRoute
@@ -73,13 +88,14 @@ export class Scope {
 
   constructor(parent: Scope | null, level: Level, prefix: string, declared: SplitDeclaration = NOTHING) {
     const { bindings, options, policies } = declared
-    const { metadata = NO_METADATA, tags = [] } = options
+    const { metadata = NO_METADATA, answers = NO_ANSWERS, tags = [] } = options
     this.parent = parent
     this.level = level
     this.prefix = prefix
     this.bindings = Object.freeze(Object.assign(Object.create(null), parent?.bindings, bindings) as Record<string, Parameter>)
     this.settings = settingsOf(parent, level, options)
     this.metadata = metadata === NO_METADATA ? (parent?.metadata ?? NO_METADATA) : Object.freeze({ ...parent?.metadata, ...metadata })
+    this.answers = answers === NO_ANSWERS ? (parent?.answers ?? NO_ANSWERS) : Object.freeze({ ...parent?.answers, ...answers })
     this.tags = Object.freeze([...new Set([...(parent?.tags ?? []), ...tags])])
     this.noRoute = Object.freeze({ route: null, values: NO_VALUES, scope: this })
     this.#policies = [...policies]
@@ -115,30 +131,41 @@ export class Scope {
   }
 
   #makeChain(): Chain {
-    if (this.parent !== null && this.#policies.length === 0 && this.#hooks.length === 0) return this.parent.chain
+    const { parent } = this
+    if (parent !== null && this.#policies.length === 0 && this.#hooks.length === 0 && this.#hasTags === parent.#hasTags) return parent.chain
     const policies = this.#placed()
     return {
       policies,
       gates: policies.map(({ policy }) => policy.gate).filter((gate) => gate !== null),
       pipeline: this.#shared.compose(policies.map(({ policy }) => policy.middleware).filter((middleware) => middleware !== null)),
-      hooks: [...policies.map(({ policy }) => policy.beforeSend).filter((hook) => hook !== null), ...this.#allHooks()],
+      hooks: [
+        ...(this.#hasTags ? [sendTag] : []),
+        ...policies.map(({ policy }) => policy.beforeSend).filter((hook) => hook !== null),
+        ...this.addedHooks.map(({ hook }) => hook),
+      ],
     }
+  }
+
+  get #hasTags(): boolean {
+    return this.settings.etag?.value === true
   }
 
   #placed(): PlacedPolicy[] {
     const placed = this.parent === null ? [] : this.parent.#placed()
     for (const policy of this.#policies) {
-      const one: PlacedPolicy = { policy, level: this.level }
-      const outer = policy.name === null ? -1 : placed.findIndex((other) => other.policy.name === policy.name)
+      const at = policy.name === null ? -1 : placed.findIndex((other) => other.policy.name === policy.name)
+      const outer = placed[at]
       // It takes the place of the outer one, so that an order such as authentication before rate limit is kept.
-      if (outer === -1) placed.push(one)
-      else placed[outer] = one
+      if (outer === undefined) placed.push({ policy, level: this.level, replaces: NO_LEVELS })
+      else placed[at] = { policy, level: this.level, replaces: [...outer.replaces, outer.level] }
     }
     return placed
   }
 
-  #allHooks(): BeforeSend[] {
-    return this.parent === null ? [...this.#hooks] : [...this.parent.#allHooks(), ...this.#hooks]
+  /** What `beforeSend` has added at this level and those around it, in the order in which it runs. */
+  get addedHooks(): PlacedHook[] {
+    const own = this.#hooks.map((hook) => ({ hook, level: this.level }))
+    return this.parent === null ? own : [...this.parent.addedHooks, ...own]
   }
 
   /** This level and those around it, the outermost first. */
@@ -164,6 +191,9 @@ function settingsOf(parent: Scope | null, level: Level, options: GroupOptions): 
   for (const name of SETTINGS) if (options[name] !== undefined) settings[name] = { value: options[name], level }
   return Object.freeze(settings) as Settings
 }
+
+/** Of `etag: true`. It runs before the hooks of modules, so that the tag is that of the content, whatever coding it is sent in. */
+const sendTag: BeforeSend = (session, response) => applyContentTag(exchangeOf(session).head, outgoingOf(response))
 
 const refuseToCompose: Composer = () => () => {
   throw new TypeError('a chain was used before composeWith')
