@@ -164,7 +164,7 @@ inBothReadModes('stop under load', (serve) => {
     }
   })
 
-  test('the deadline aborts what is left, tells its handlers why, and says how much it was', async (t) => {
+  test('the deadline aborts what is left, tells its handlers why, and reports how much it was', async (t) => {
     const { server, connect, accepted, reasons, slow, logged } = await busyServer(serve, t)
     // First, so that they have been accepted before the last handler starts: a connection that still waits to be accepted is not served.
     const idle = await Promise.all(numbered(5, () => connect()))

@@ -3,6 +3,7 @@
 import type { ErrorCode } from '../base/error-codes.ts'
 import { type ContentTypeError, faultOf, WeirError } from '../base/errors.ts'
 import type { Limits, Timeouts } from '../base/limits.ts'
+import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { problemFor } from '../http/answer/problem.ts'
 import type { Application, RequestHead } from '../http/application.ts'
@@ -84,7 +85,7 @@ export class Dispatcher implements Application {
     return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates, body)
   }
 
-  /** All gates have let the request pass. What its head says of the body may still be wrong. */
+  /** All gates have let the request pass. What its head states about the body may still be wrong. */
   #admit(exchange: Exchange): OutgoingResponse | null | Promise<OutgoingResponse> {
     const route = exchange.match.route as Route | null
     if (route === null || !route.checksContentType) return null
@@ -218,7 +219,7 @@ export class Dispatcher implements Application {
   #answerLateError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
     const { sent } = exchange
     if (sent === null) return this.#answerError(exchange, error)
-    // What goes on to answer finds that somebody else has: that is no second failure.
+    // Code that still tries to answer finds that an answer has been sent: that is not a second failure.
     const isTooLate = codeOf(error) === 'WEIR_RESPONSE_SENT'
     if (!isEndedBy(exchange.request, error) && !isTooLate) this.#log(exchange, error)
     return sent
@@ -228,7 +229,23 @@ export class Dispatcher implements Application {
     const { values } = exchange.match
     const route = exchange.match.route as Route | null
     if (route === null) return this.#answerWithoutRoute(exchange)
+    if (route.answers !== null) return this.#routeDeclared(exchange, route, route.answers)
     return reply(exchange, route.run(exchange.session, exchange.request, values))
+  }
+
+  /** The same for a route that declares its answers: what part of a value leaves is decided when the handler has settled. */
+  #routeDeclared(exchange: Exchange, route: Route, declared: DeclaredAnswers): OutgoingResponse | Promise<OutgoingResponse> {
+    const answers = this.#options.debug || exchange.connection.isTest ? declared.checked : declared
+    const { own } = exchange
+    own.awaitAnswer(answers.usualStatus, answers.isUsuallyEmpty)
+    try {
+      const answer = reply(exchange, route.run(exchange.session, exchange.request, exchange.match.values), answers)
+      if (!(answer instanceof OutgoingResponse)) answer.catch(() => own.releaseAnswer()) // before anybody else hears of it
+      return answer
+    } catch (error) {
+      own.releaseAnswer()
+      throw error
+    }
   }
 
   /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and the types that they accept. */

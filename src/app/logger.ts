@@ -39,7 +39,7 @@ function callError(logger: Logger | null, message: string, error: unknown, field
   else ignoreFailure(logger.error(fields.requestId === undefined ? message : `${message} (request ${fields.requestId})`, error))
 }
 
-/** Nobody waits for a logger that is asynchronous, but without this a rejection would end the process. */
+/** An asynchronous logger is not waited for, but without this a rejection would end the process. */
 function ignoreFailure(result: unknown): void {
   if (isPromise(result)) Promise.resolve(result).catch(() => {})
 }

@@ -8,9 +8,11 @@ import type { Logger } from './logger.ts'
 import type { BeforeSend } from './policies/middleware.ts'
 import type { Usable } from './policies/policy.ts'
 import type { ArgsOf, Below, Declaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
+import type { ResultOf } from './routes/route-answers.ts'
 import type { RouteListing } from './routes/route-listing.ts'
 
-export type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => unknown
+/** The handler of an inline route: what it gets, and what it may return. */
+export type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => ResultOf<D>
 
 /** `mapGet`, `mapPost` and so on. `Prefix` and `Outer` are the path and the declaration of a group around the routes. */
 export interface MapMethod<Host, Prefix extends string = '', Outer = NoDeclaration> {
@@ -54,7 +56,7 @@ export interface ModuleHost extends ServerHandle {
   use(usable: Usable): ModuleHost
   /** Adds a hook that runs on each response just before it is sent, after the existing hooks. */
   beforeSend(hook: BeforeSend): ModuleHost
-  /** Adds an observer, after those that are there already. On a group too, it is told about all requests of the server. */
+  /** Adds an observer, after the existing ones. On a group too, it is told about all requests of the server. */
   observe(observer: ExchangeObserver): ModuleHost
 }
 

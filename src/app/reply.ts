@@ -4,6 +4,7 @@ import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { type ByteSource, closeSource, takeSource } from '../http/answer/byte-source.ts'
+import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { FRAMING } from '../http/answer/field-list.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { isResponse, outgoingOf } from '../http/answer/response.ts'
@@ -16,23 +17,28 @@ import type { Exchange } from '../http/session.ts'
  * Undefined: `session.response` as the handler has set it, otherwise 204. A response: itself. A string: text/plain. Bytes: themselves.
  * A stream or an async iterable: streamed. A Web `Response`: copied. A promise: what it resolves to. Anything else that has a JSON
  * form: JSON.
+ * @param answers what the handler may answer with; null if nothing is declared, and for what others than handlers return
  * @returns a promise only if there is something to wait for
- * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol, a bigint, and objects that would become `{}` in JSON: see `hasNoJson`
+ * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol, a bigint, and objects that would become `{}` in JSON: see `hasNoJson`; WEIR_ANSWER_UNDECLARED
  */
-export function reply(exchange: Exchange, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
+export function reply(
+  exchange: Exchange,
+  result: unknown,
+  answers: DeclaredAnswers | null = null,
+): OutgoingResponse | Promise<OutgoingResponse> {
   const { sent } = exchange
   if (sent !== null) return drop(sent, result)
-  if (typeof result === 'object' && result !== null) return replyWithObject(exchange, result)
+  if (typeof result === 'object' && result !== null) return replyWithObject(exchange, result, answers)
   const response = exchange.answerWithOwn()
   switch (typeof result) {
     case 'string':
-      return response.text(result)
+      return settle(exchange, response.text(result), answers)
     case 'undefined':
-      return complete(exchange, response.isAnswered ? response : response.noContent())
+      return settle(exchange, response.isAnswered ? response : response.noContent(), answers)
     case 'number':
     case 'boolean':
     case 'object':
-      return response.json(result)
+      return settle(exchange, response.json(result), answers)
     default:
       throw new WeirError('WEIR_RESULT_UNSENDABLE', kindOf(result))
   }
@@ -54,10 +60,17 @@ function drop(sent: OutgoingResponse, result: unknown): OutgoingResponse {
   return sent
 }
 
-function replyWithObject(exchange: Exchange, result: object): OutgoingResponse | Promise<OutgoingResponse> {
-  if (isResponse(result)) return complete(exchange, exchange.answerWith(result))
-  if (isPromise(result)) return replyLater(exchange, result)
-  const response = exchange.answerWithOwn()
+function replyWithObject(
+  exchange: Exchange,
+  result: object,
+  answers: DeclaredAnswers | null,
+): OutgoingResponse | Promise<OutgoingResponse> {
+  if (isResponse(result)) return settle(exchange, exchange.answerWith(result), answers)
+  if (isPromise(result)) return replyLater(exchange, result, answers)
+  return settle(exchange, setBody(exchange.answerWithOwn(), result), answers)
+}
+
+function setBody(response: OutgoingResponse, result: object): OutgoingResponse {
   if (Symbol.asyncIterator in result) return response.stream(result as ByteSource)
   const prototype: unknown = Object.getPrototypeOf(result)
   if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return response.json(result)
@@ -70,8 +83,8 @@ function replyWithObject(exchange: Exchange, result: object): OutgoingResponse |
 }
 
 /** Uses `await`, not `then` of the result, which may return nothing, and which a program may have replaced. */
-async function replyLater(exchange: Exchange, result: Promise<unknown>): Promise<OutgoingResponse> {
-  return reply(exchange, await result)
+async function replyLater(exchange: Exchange, result: Promise<unknown>, answers: DeclaredAnswers | null): Promise<OutgoingResponse> {
+  return reply(exchange, await result, answers)
 }
 
 /**
@@ -88,7 +101,20 @@ export function unwantedUpgrade(who: string): WeirError {
   return new WeirError('WEIR_RESULT_UNSENDABLE', `${who} cannot answer with an upgrade`)
 }
 
-/** A file is opened before the response begins, so that it can still become a 404. An upgrade that nobody asked for is refused. */
+/** Sends the declared part of what a handler answers. */
+function settle(
+  exchange: Exchange,
+  response: OutgoingResponse,
+  answers: DeclaredAnswers | null,
+): OutgoingResponse | Promise<OutgoingResponse> {
+  if (answers !== null) {
+    answers.apply(response)
+    exchange.own.releaseAnswer()
+  }
+  return complete(exchange, response)
+}
+
+/** A file is opened before the response begins, so that it can still become a 404. An upgrade that the client did not ask for is refused. */
 export function complete(exchange: Exchange, response: OutgoingResponse): OutgoingResponse | Promise<OutgoingResponse> {
   const { content } = response
   if (content.kind === 'file') return openFile(exchange, response, content.file)

@@ -122,6 +122,7 @@ export const ERRORS = {
   WEIR_RESPONSE_LENGTH: developer(500, CLOSES, 'the response body does not have the length that Content-Length promised', 'RFC 9110 §8.6'),
   WEIR_RESPONSE_SENT: developer(500, STAYS, 'the response was changed after it had been sent', 'docs/guide/response.md'),
   WEIR_RESULT_UNSENDABLE: developer(500, STAYS, 'this value cannot be sent', 'docs/guide/response.md'),
+  WEIR_ANSWER_UNDECLARED: developer(500, STAYS, 'a handler did not answer as its route declares', 'docs/guide/answers.md'),
   WEIR_HANDLER_FAILED: developer(500, STAYS, 'a handler failed', 'docs/guide/errors.md'),
   WEIR_MIDDLEWARE_NEXT_TWICE: developer(500, STAYS, 'a middleware called next() twice', 'docs/guide/middleware.md'),
 

@@ -52,6 +52,8 @@ export interface ConnectionInfo {
   readonly connectionId: string
   /** Name of the endpoint at which it was accepted; null if the endpoint has none. */
   readonly endpointName: string | null
+  /** Whether the client is a test: `inject`, or one of `weir/testing`. */
+  readonly isTest: boolean
   /** Reads the fields in which the peer states who its clients are; null if it may not. */
   readonly forwarding: Forwarding | null
   describePeer(): SocketPeer

@@ -246,7 +246,7 @@ export class Exchange {
   }
 
   get response(): HttpResponse {
-    this.#response ??= new HttpResponse(this.own)
+    this.#response ??= new HttpResponse(this.own, this.head)
     return this.#response
   }
 

@@ -171,10 +171,9 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     return null
   }
 
-  /** Adds a mismatch for every undeclared property of `value`. @internal */
-  addUnknown(value: object, found: Mismatch[] | null): Mismatch[] | null {
+  /** Adds a mismatch for every undeclared property of `value`. @param hides whether not to show their values @internal */
+  addUnknown(value: object, found: Mismatch[] | null, hides: boolean = this.holdsSecret): Mismatch[] | null {
     let all = found
-    const hides = this.holdsSecret
     for (const key of Object.keys(value)) {
       if (this.properties.has(key)) continue
       // A misspelt name may be that of a secret.

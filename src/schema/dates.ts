@@ -19,7 +19,7 @@ interface Range {
 }
 
 /**
- * A Date. `date-time` reads RFC 3339 and ISO 8601, where a time without zone is UTC unless the context says `local`; `date` reads
+ * A Date. `date-time` reads RFC 3339 and ISO 8601, where a time without zone is UTC unless the context asks for `local`; `date` reads
  * `YYYY-MM-DD` as midnight UTC. A Date that a reviver has already created is accepted unchanged.
  */
 export class DateSchema<T = Date, Input = string> extends Schema<T, Input> {

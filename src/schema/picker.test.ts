@@ -139,20 +139,45 @@ test('a day is sent as a day, and a bigint as text', () => {
   assert.throws(() => sent(t.int, 5n), TypeError)
 })
 
-test('only own properties of instances are sent, not those of a prototype', () => {
+test('instances leave by the declared properties, getters included', () => {
   class Account {
     readonly id = 1
-    name = 'Ada'
     passwordHash = passwordHash
-    get mail() {
-      return 'ada@example.com'
+    #calls = 0
+    get name() {
+      return this.#calls++ === 0 ? 'Ada' : { passwordHash }
+    }
+    get friend() {
+      return new Account()
+    }
+    get secret() {
+      return passwordHash
+    }
+    mail() {
+      return 'a method is no property'
     }
   }
   assert.equal(sent(user, new Account()), '{"id":1,"name":"Ada"}')
+  assert.equal(sent(t.object({ friend: user }), new Account()), '{"friend":{"id":1,"name":"Ada"}}')
+  assert.deepEqual(checkedPickerOf(user)(new Account()), { id: 1, name: 'Ada' })
   const inherits = Object.assign(Object.create({ name: 'Ada', extra: 1 }), { id: 1, passwordHash })
-  assert.equal(sent(user, inherits), '{"id":1}')
+  assert.equal(sent(user, inherits), '{"id":1,"name":"Ada"}')
   assert.equal(sent(user, Object.assign(Object.create(null), { id: 1, passwordHash })), '{"id":1}')
   assert.equal(sent(user, new Map([['id', 1]])), '{}')
+  assert.equal(sent(t.object({ message: t.string }), new Error('broken')), '{"message":"broken"}')
+  // What every object inherits is not meant.
+  const odd = t.object({ constructor: t.string, toString: t.string.optional(), valueOf: t.record(t.int) })
+  assert.equal(sent(odd, new Account()), '{}')
+  assert.equal(sent(odd, { constructor: 'x' }), '{"constructor":"x"}')
+})
+
+test('proxies leave by what their traps return', () => {
+  const seen: PropertyKey[] = []
+  const row = { id: 1, name: 'Ada', passwordHash }
+  const proxy = new Proxy(row, { get: (target, name) => seen.push(name) && Reflect.get(target, name) })
+  assert.equal(sent(user, proxy), '{"id":1,"name":"Ada"}')
+  assert.equal(sent(t.array(user), new Proxy([proxy], {})), '[{"id":1,"name":"Ada"}]')
+  assert.ok(!seen.includes('passwordHash'), 'what does not leave is not read')
 })
 
 test('a record keeps the keys that it would accept', () => {
@@ -249,11 +274,12 @@ test('a checked picker accepts what JSON.stringify would write, and refuses what
   assert.deepEqual(checkedPickerOf(t.string.nullable().optional())(null), null)
   assert.deepEqual(checkedPickerOf(t.string.nullable().optional())(undefined), undefined)
   assert.deepEqual(misfits(user, { id: 1, name: () => 0 }), ['/name: expected a string, got nothing'])
-  assert.deepEqual(misfits(user, Object.create({ id: 1, name: 'x' })).length, 2)
+  assert.deepEqual(checkedPickerOf(user)(Object.create({ id: 1, name: 'x' })), { id: 1, name: 'x' })
+  assert.deepEqual(misfits(user, new Map([['id', 1]])).length, 2)
   assert.deepEqual(misfits(t.array(t.int), [1, undefined]), ['/1: expected a whole number, got nothing'])
   assert.deepEqual(misfits(t.number, Number.NaN), [': expected a number, got NaN'])
   assert.deepEqual(misfits(user.strict(), { id: 1, name: '', passwordHash: 1 }), [
-    '/passwordHash: expected no property of this name, got 1',
+    '/passwordHash: expected no property of this name, got (not shown)',
   ])
   assert.deepEqual(misfits(t.record(t.int).keys(t.uuid), { a: 1 }), ['/a: expected a key that is a UUID, got "a"'])
   assert.deepEqual(misfits(t.union(t.int, t.bool), 'x'), [': expected a whole number or true or false, got "x"'])

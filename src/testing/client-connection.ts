@@ -68,7 +68,7 @@ export class ClientConnection {
     this.#transport.onOutput = (bytes) => this.#receive(bytes)
     this.#transport.onTaken = () => this.#onTaken?.()
     const timed = clock === undefined ? host : derivedHost(host, { ticker: new Ticker(clock, host.timeouts) })
-    this.#transport.start(new Http1Connection(timed, this.#transport, peer))
+    this.#transport.start(new Http1Connection(timed, this.#transport, { ...peer, isTest: true }))
   }
 
   /** Whether no more of a response can arrive: the server has ended its side, or either side has left. */

@@ -1,4 +1,4 @@
-// What a module finds on a group: all that it finds on a server.
+// A module on a group can use everything that it can use on a server.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

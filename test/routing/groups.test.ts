@@ -190,6 +190,7 @@ test('metadata, tags, host and limits are inherited, and the inner ones take pre
       endpoint: null,
       bindings: null,
       body: null,
+      answers: {},
       summary: null,
       description: null,
       operationId: null,

@@ -35,7 +35,7 @@ describe('a collection is a record', () => {
   const headers =
     `{"host":"a.example","content-type":"${FORM_TYPE}","accept":"a/b","x-twice":"1, 2","cookie":"a=1; b=2","__proto__":"p",` +
     '"content-length":'
-  test('headers, by name in lower case, as header() gives them', async () => {
+  test('headers, by name in lower case, as header() returns them', async () => {
     const { status, text } = await resultOf(({ request }) => ({ headers: request.headers }))
     assert.deepEqual([status, text.startsWith(`{"headers":${headers}`)], [200, true], text)
   })

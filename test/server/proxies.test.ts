@@ -246,7 +246,7 @@ test('each request of a connection may name another client', async () => {
   assert.deepEqual(addresses, ['1.1.1.1', '2.2.2.2', '10.0.0.1'])
 })
 
-test('a trusted proxy may name another scheme in its request line than that of its connection, and other peers may not', async () => {
+test('a trusted proxy may name a scheme in its request line that differs from its connection, and other peers may not', async () => {
   const server = witness({ trust: TRUST })
   const ask = async (peer: InjectPeer) => {
     const { status } = await server.inject({ url: 'https://localhost/', headers: { Host: 'localhost' }, peer })
@@ -282,6 +282,8 @@ test('what cannot be trusted is refused when the server is created', () => {
     [{ trust: ['fe80::1%eth0'] }, /not a network/],
     [{ trust: ['[::1]'] }, /not a network/],
     [{ trust: ['0.0.0.0/0'] }, /every address/],
+    [{ trust: ['::ffff:0:0/96'] }, /every IPv4 address/],
+    [{ trust: ['::/8'] }, /every IPv4 address/],
     [{ trust: ['::/0'] }, /every address/],
     [{ trust: ['10.0.0.1/8'] }, /bits outside its prefix/],
     [{ trust: ['2001:db8::1/32'] }, /bits outside its prefix/],
@@ -296,7 +298,7 @@ test('what cannot be trusted is refused when the server is created', () => {
     assert.throws(() => new HttpServer({ proxies } as never), { code: 'WEIR_OPTION_INVALID', message }, JSON.stringify(proxies))
   }
   const most = Array.from({ length: 32 }, (_, i) => `10.0.${i}.0/24`)
-  for (const trust of [most, ['loopback', 'private', 'unix'], ['10.0.0.1/32', '::ffff:0:0/96', '2000::/3']])
+  for (const trust of [most, ['loopback', 'private', 'unix'], ['10.0.0.1/32', '::ffff:10.0.0.0/104', '2000::/3']])
     new HttpServer({ proxies: { trust } })
 })
 

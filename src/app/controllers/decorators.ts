@@ -13,16 +13,18 @@ import {
   STANDARD_METHODS,
   type StandardMethod,
 } from '../routes/declaration.ts'
+import type { ResultOf } from '../routes/route-answers.ts'
 import { isOption, splitDeclaration } from '../routes/split-declaration.ts'
 import type { Controller } from './controller.ts'
-import type { MethodFit } from './method-fit.ts'
+import type { MethodFit, Returning } from './method-fit.ts'
 import { type DeclaredRoute, declareOnClass, declareOnMethod, declareTable } from './routed.ts'
 
 type ControllerType = abstract new (...args: never[]) => Controller
 
-/** Decorates a method whose parameter accepts the arguments of the route. */
-export type MethodDecorator<A> = <This extends Controller, M extends AnyMethod>(
-  method: M & MethodFit<M, A>,
+/** Decorates a method whose parameter accepts the arguments of the route, and which returns what the route declares. */
+export type MethodDecorator<A, R = unknown> = <This extends Controller, M extends AnyMethod>(
+  // NoInfer keeps the compiler from inferring types from the sentences of `MethodFit`, which would take three times as long for each route.
+  method: M & NoInfer<MethodFit<M, A> & Returning<R>>,
   context: ClassMethodDecoratorContext<This>,
 ) => void
 
@@ -31,7 +33,7 @@ type AnyMethod = (...args: never[]) => unknown
 /** Decorates a class, with the path as the prefix of its routes, or a method, which then handles any HTTP method. */
 export interface PathDecorator<A> {
   <C extends ControllerType>(target: C, context: ClassDecoratorContext<C>): void
-  <This extends Controller, M extends AnyMethod>(method: M & MethodFit<M, A>, context: ClassMethodDecoratorContext<This>): void
+  <This extends Controller, M extends AnyMethod>(method: M & NoInfer<MethodFit<M, A>>, context: ClassMethodDecoratorContext<This>): void
 }
 
 /**
@@ -39,7 +41,7 @@ export interface PathDecorator<A> {
  * method. On a class, it does not compile with what belongs to single routes; the name of the missing property states why.
  */
 export type DeclaredPathDecorator<A, D> = <T, This extends Controller>(
-  method: T & (T extends ControllerType ? ForClass<D> : MethodFit<T, A>),
+  method: T & NoInfer<T extends ControllerType ? ForClass<D> : MethodFit<T, A> & Returning<ResultOf<D>>>,
   context: T extends ControllerType ? ClassDecoratorContext : ClassMethodDecoratorContext<This>,
 ) => void
 
@@ -64,12 +66,12 @@ export function Route<const P extends string, const D extends Declaration<D> = R
   method: Method,
   path: P,
   declaration?: D & Declaration<D>,
-): MethodDecorator<ArgsOf<P, D>>
+): MethodDecorator<NoInfer<ArgsOf<P, D>>, NoInfer<ResultOf<D>>>
 export function Route<const P extends string>(path: P & NoBareMethod<P>): PathDecorator<ArgsOf<P>>
 export function Route<const P extends string, const D extends Declaration<D>>(
   path: P & NoBareMethod<P>,
   declaration: (D & Declaration<D>) | undefined,
-): DeclaredPathDecorator<ArgsOf<P, D>, D>
+): DeclaredPathDecorator<NoInfer<ArgsOf<P, D>>, NoInfer<D>>
 export function Route(first: string, second?: string | object, third?: object): (target: never, context: never) => void {
   const hasMethod = typeof second === 'string'
   const path = hasMethod ? second : first
@@ -118,10 +120,21 @@ type ArgsOfEntry<E> = E extends readonly [string, infer P extends string, infer 
       ? ArgsOf<P>
       : never
 
-/** The type that an entry must have for the method with its name: that of the entry itself if the method fits, otherwise a sentence. */
+/** The type that an entry must have for the method with its name: any if the method fits, otherwise a sentence. */
 type Fitting<M, E> = E extends readonly (readonly unknown[])[] ? { readonly [I in keyof E]: FittingOne<M, E[I]> } : FittingOne<M, E>
-type FittingOne<M, E> = unknown extends MethodFit<M, ArgsOfEntry<E>> ? WellFormed<E> : MethodFit<M, ArgsOfEntry<E>>
-type WellFormed<E> = E extends readonly [infer M, infer P, infer D] ? readonly [M, P, D & Declaration<D>] : E
+type FittingOne<M, E> =
+  unknown extends MethodFit<M, ArgsOfEntry<E>>
+    ? M extends Returning<ResultOfEntry<E>>
+      ? WellFormed<E>
+      : 'the method returns something that "answers" does not declare'
+    : MethodFit<M, ArgsOfEntry<E>>
+type ResultOfEntry<E> = E extends readonly [string, string, infer D] ? ResultOf<D> : unknown
+/** Entries are compared with a tuple only to report what is wrong: comparing tuples takes the compiler long. */
+type WellFormed<E> = E extends readonly [infer M, infer P, infer D]
+  ? D extends Declaration<D>
+    ? unknown
+    : readonly [M, P, D & Declaration<D>]
+  : E
 
 /**
  * A table of routes: the route or routes of each method of the controller, and `prefix` and options for all of them. A name that is both a

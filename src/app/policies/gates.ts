@@ -27,7 +27,7 @@ async function awaitGate(
 ): Promise<OutgoingResponse | null> {
   const result = await running
   if (hasAnswered(exchange, result)) return answer(exchange, result)
-  // The server has answered meanwhile, because time was up. A client that has only ended its side still waits for a response.
+  // The server has answered in the meantime, because time was up. A client that has only ended its side still waits for a response.
   if (exchange.sent !== null) throw new WeirError('WEIR_RESPONSE_SENT')
   return runGates(exchange, gates, next)
 }

@@ -6,6 +6,7 @@ import type { AnySchema, OutputOf } from '../../schema/standard.ts'
 
 import type { Usable } from '../policies/policy.ts'
 import type { ParameterSource } from './parameter-source.ts'
+import type { Answers } from './route-answers.ts'
 
 /** The methods that routes are usually declared for. */
 export type StandardMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS' | 'QUERY'
@@ -49,6 +50,20 @@ export interface GroupOptions {
    * `writeTimeout`. When exceeded: the response is aborted.
    */
   readonly writeTimeout?: number | null
+  /**
+   * Whether responses with status 200 to GET and HEAD get an ETag made of their bytes, and conditional requests are answered with 304 or 412.
+   * Streams get none. Default false.
+   */
+  readonly etag?: boolean
+  /**
+   * What the handler may answer with, by status: a schema for JSON, what `text` or `bytes` returns for other content, and null for no body. The
+   * compiler checks what the handler returns, and only declared properties of objects are sent. A value that the handler returns has the
+   * lowest declared status from 200 to 299, unless it sets one. If a status below 400 is declared, all others are refused. Statuses of outer
+   * levels are declared too; the inner one counts where both declare one.
+   *
+   * Errors that are thrown, and what gates, middleware and `onError` answer, are not declared here.
+   */
+  readonly answers?: Answers
   /** For policies, middleware and documents: its own properties become those of `session.metadata`, in addition to those of outer levels. */
   readonly metadata?: object
   /** Tags for documents, in addition to those of outer levels. */
@@ -113,8 +128,13 @@ export type GroupDeclaration<D> = {
 
 /** An empty declaration. */
 export type NoDeclaration = Record<never, never>
-/** Merges two declarations: the inner one takes precedence if both have a name. */
-export type Merged<Outer, Inner> = [keyof Outer] extends [never] ? Inner : Omit<Outer, keyof Inner> & Inner
+/** Merges two declarations: the inner one takes precedence if both have a name. Their answers are merged by status. */
+export type Merged<Outer, Inner> = [keyof Outer] extends [never]
+  ? Inner
+  : Omit<Outer, keyof Inner> & (Outer extends { readonly answers: infer A } ? WithAnswers<A, Inner> : Inner)
+type WithAnswers<A, Inner> = Inner extends { readonly answers: infer B }
+  ? Omit<Inner, 'answers'> & { readonly answers: Omit<A, keyof B> & B }
+  : Inner
 /** The template of a path below a prefix. */
 export type Below<Prefix extends string, P extends string> = Prefix extends '' ? P : `${Prefix}/${P}`
 

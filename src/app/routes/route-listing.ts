@@ -5,6 +5,7 @@ import type { RouteMetadata } from '../../http/route-info.ts'
 
 import type { Binding } from './binding.ts'
 import type { Route } from './route.ts'
+import type { Answers } from './route-answers.ts'
 import type { Level, PlacedPolicy, Setting } from './scope.ts'
 
 /** A policy or a middleware of a route. */
@@ -39,6 +40,8 @@ export interface RouteListing {
   readonly bindings: Readonly<Record<string, Binding>>
   /** How its body is read for the handler: accepted types and schema. Null where the handler does that. */
   readonly body: TypedBody | null
+  /** What its handler may answer with, by status, those of groups and classes included. */
+  readonly answers: Answers
   /** Null without one, as are the next two. */
   readonly summary: string | null
   readonly description: string | null
@@ -78,6 +81,7 @@ export function listingOf(route: Route, server: RouteLimits): RouteListing {
     endpoint,
     bindings,
     body,
+    answers: scope.answers,
     ...documentation,
     metadata,
     tags: scope.tags,

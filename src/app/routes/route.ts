@@ -3,6 +3,7 @@
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
+import type { DeclaredAnswers } from '../../http/answer/declared-answers.ts'
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import { type AcceptField, acceptFieldOf } from '../../http/request/accepted-types.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
@@ -14,6 +15,7 @@ import type { BeforeSend } from '../policies/middleware.ts'
 import { type Args, Binder, type Step } from './binder.ts'
 import { type Binding, bindingsOf } from './binding.ts'
 import { STANDARD_METHODS } from './declaration.ts'
+import { declaredAnswers } from './route-answers.ts'
 import { bodyModeOf, typedBodyOf } from './route-body.ts'
 import { type Chain, Scope } from './scope.ts'
 import { splitDeclaration } from './split-declaration.ts'
@@ -47,6 +49,8 @@ export class Route implements RouteInfo {
   /** How its body is read for the handler; null where the handler does that. */
   readonly body: TypedBody | null
   readonly documentation: RouteDocumentation
+  /** What its handler may answer with; null if nothing is declared. */
+  readonly answers: DeclaredAnswers | null
   readonly metadata: RouteMetadata
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
   readonly maxRequestBodySize: number | null | undefined
@@ -94,6 +98,7 @@ export class Route implements RouteInfo {
     const where = `${this.label} (${source})`
     this.bindings = bindingsOf(this.template, scope.bindings, where)
     this.body = typedBodyOf(options.body, method, where)
+    this.answers = declaredAnswers(this.label, scope.answers)
     this.bodyMode = bodyModeOf(options.body, this.body)
     const { summary = null, description = null, operationId = null, deprecated = false } = options
     this.documentation = { summary, description, operationId, deprecated }

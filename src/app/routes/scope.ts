@@ -2,10 +2,14 @@
 // level adds to what it inherits. The policies of a route are composed into one flat chain when it is mapped, and again when a level gets
 // another one later.
 
+import { applyContentTag } from '../../http/answer/content-tag.ts'
+import { outgoingOf } from '../../http/answer/response.ts'
 import type { RouteMatch, RouteMetadata } from '../../http/route-info.ts'
+import { exchangeOf } from '../../http/session.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
 import { type CheckedPolicy, type Gate, isNameTaken } from '../policies/policy.ts'
 import type { GroupOptions, Parameter } from './declaration.ts'
+import type { Answers } from './route-answers.ts'
 import type { SplitDeclaration } from './split-declaration.ts'
 
 export type Level = 'server' | 'group' | 'class' | 'route'
@@ -39,7 +43,7 @@ export interface Chain {
   readonly gates: readonly Gate[]
   /** All middleware, around the route. */
   readonly pipeline: Pipeline
-  /** Those of policies first, then those that `beforeSend` has added. */
+  /** That of `etag` first, then those of policies, then those that `beforeSend` has added. */
   readonly hooks: readonly BeforeSend[]
 }
 
@@ -53,11 +57,12 @@ export interface NoRoute extends RouteMatch {
 }
 
 /** Options whose innermost value applies. */
-const SETTINGS = ['host', 'endpoint', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout'] as const
+const SETTINGS = ['host', 'endpoint', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout', 'etag'] as const
 type Settings = { readonly [K in (typeof SETTINGS)[number]]?: Setting<NonNullable<GroupOptions[K]> | null> }
 
 const NOTHING: SplitDeclaration = { bindings: Object.create(null), options: {}, policies: [] }
 const NO_METADATA: RouteMetadata = Object.freeze({})
+const NO_ANSWERS: Answers = Object.freeze({})
 const NO_VALUES: readonly string[] = Object.freeze([])
 const NO_LEVELS: readonly Level[] = Object.freeze([])
 
@@ -71,6 +76,7 @@ export class Scope {
   readonly bindings: Readonly<Record<string, Parameter>>
   readonly settings: Settings
   readonly metadata: RouteMetadata
+  readonly answers: Answers
   readonly tags: readonly string[]
   /** The match of a request that has no route, and to which the policies of this level apply. */
   readonly noRoute: NoRoute
@@ -82,13 +88,14 @@ export class Scope {
 
   constructor(parent: Scope | null, level: Level, prefix: string, declared: SplitDeclaration = NOTHING) {
     const { bindings, options, policies } = declared
-    const { metadata = NO_METADATA, tags = [] } = options
+    const { metadata = NO_METADATA, answers = NO_ANSWERS, tags = [] } = options
     this.parent = parent
     this.level = level
     this.prefix = prefix
     this.bindings = Object.freeze(Object.assign(Object.create(null), parent?.bindings, bindings) as Record<string, Parameter>)
     this.settings = settingsOf(parent, level, options)
     this.metadata = metadata === NO_METADATA ? (parent?.metadata ?? NO_METADATA) : Object.freeze({ ...parent?.metadata, ...metadata })
+    this.answers = answers === NO_ANSWERS ? (parent?.answers ?? NO_ANSWERS) : Object.freeze({ ...parent?.answers, ...answers })
     this.tags = Object.freeze([...new Set([...(parent?.tags ?? []), ...tags])])
     this.noRoute = Object.freeze({ route: null, values: NO_VALUES, scope: this })
     this.#policies = [...policies]
@@ -124,17 +131,23 @@ export class Scope {
   }
 
   #makeChain(): Chain {
-    if (this.parent !== null && this.#policies.length === 0 && this.#hooks.length === 0) return this.parent.chain
+    const { parent } = this
+    if (parent !== null && this.#policies.length === 0 && this.#hooks.length === 0 && this.#hasTags === parent.#hasTags) return parent.chain
     const policies = this.#placed()
     return {
       policies,
       gates: policies.map(({ policy }) => policy.gate).filter((gate) => gate !== null),
       pipeline: this.#shared.compose(policies.map(({ policy }) => policy.middleware).filter((middleware) => middleware !== null)),
       hooks: [
+        ...(this.#hasTags ? [sendTag] : []),
         ...policies.map(({ policy }) => policy.beforeSend).filter((hook) => hook !== null),
         ...this.addedHooks.map(({ hook }) => hook),
       ],
     }
+  }
+
+  get #hasTags(): boolean {
+    return this.settings.etag?.value === true
   }
 
   #placed(): PlacedPolicy[] {
@@ -178,6 +191,9 @@ function settingsOf(parent: Scope | null, level: Level, options: GroupOptions): 
   for (const name of SETTINGS) if (options[name] !== undefined) settings[name] = { value: options[name], level }
   return Object.freeze(settings) as Settings
 }
+
+/** Of `etag: true`. It runs before the hooks of modules, so that the tag is that of the content, whatever coding it is sent in. */
+const sendTag: BeforeSend = (session, response) => applyContentTag(exchangeOf(session).head, outgoingOf(response))
 
 const refuseToCompose: Composer = () => () => {
   throw new TypeError('a chain was used before composeWith')

@@ -8,6 +8,7 @@ import { isSchema } from '../../schema/standard.ts'
 import { type CheckedPolicy, checkPolicies } from '../policies/policy.ts'
 import type { GroupOptions, Parameter, RouteOptions } from './declaration.ts'
 import { ParameterSource } from './parameter-source.ts'
+import { checkAnswers } from './route-answers.ts'
 
 const GROUP_OPTION_NAMES = namesOf<GroupOptions>()([
   'use',
@@ -16,6 +17,8 @@ const GROUP_OPTION_NAMES = namesOf<GroupOptions>()([
   'maxRequestBodySize',
   'requestTimeout',
   'writeTimeout',
+  'etag',
+  'answers',
   'metadata',
   'tags',
 ])
@@ -76,12 +79,12 @@ function checkOptions(options: RouteOptions, where: string): void {
   const refuse = (name: keyof RouteOptions, expected: string): never => {
     throw new WeirError('WEIR_ROUTE_DECLARATION', `option "${name}" of ${where} is ${shown(options[name])}, not ${expected}`)
   }
-  const { host, endpoint, body, maxRequestBodySize: size, metadata = {}, tags = [], deprecated = false } = options
+  const { host, endpoint, body, maxRequestBodySize: size, etag = false, metadata = {}, tags = [], deprecated = false } = options
   if (host !== undefined && !(typeof host === 'string' && /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(host)))
     refuse('host', 'a name such as api.example.com or *.example.com, without a port')
   if (endpoint !== undefined && (typeof endpoint !== 'string' || endpoint === '')) refuse('endpoint', 'the name of an entry of "listen"')
   if (body !== undefined && body !== 'buffer' && body !== 'stream' && !(body instanceof TypedBody) && !isSchema(body))
-    refuse('body', 'a schema, what json() and the like return, "buffer" or "stream"')
+    refuse('body', 'a schema, a body such as json(schema), "buffer" or "stream"')
   if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0))
     refuse('maxRequestBodySize', 'a whole number of bytes or null')
   for (const name of ['requestTimeout', 'writeTimeout'] as const) {
@@ -89,6 +92,8 @@ function checkOptions(options: RouteOptions, where: string): void {
     if (time !== undefined && time !== null && !(Number.isSafeInteger(time) && time >= 1))
       refuse(name, 'a whole number of milliseconds, 1 or more, or null')
   }
+  if (options.answers !== undefined) checkAnswers(options.answers, where)
+  if (typeof etag !== 'boolean') refuse('etag', 'true or false')
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) refuse('metadata', 'an object')
   for (const name of ['summary', 'description', 'operationId'] as const)
     if (options[name] !== undefined && (typeof options[name] !== 'string' || options[name] === ''))

@@ -8,7 +8,7 @@ import type { HttpSession } from '../../http/session.ts'
 export interface MetadataKey<T> {
   /** The entry, for a declaration: `{ metadata: role('admin') }`, or `{ metadata: { ...role('admin'), ...audited(true) } }`. */
   (value: T): Readonly<Record<string, T>>
-  /** The value that the route, or a group or class around it, declares; undefined if none of them does, and if there is no route. */
+  /** The value that the route, or a group or class around it, declares; undefined if none of them does, or if there is no route. */
   of(declared: { readonly metadata: RouteMetadata }): T | undefined
 }
 

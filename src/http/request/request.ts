@@ -5,6 +5,7 @@ import { abortQuietly } from '../../base/abort-quietly.ts'
 import { originOf } from '../../base/authority.ts'
 import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
+import { neverUnhandled } from '../../base/never-unhandled.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import type { Charset } from '../../formats/charset.ts'
 import { type FormRecord, foldForm, parseForm } from '../../formats/form.ts'
@@ -352,9 +353,8 @@ export class HttpRequest {
 
   /**
    * Passes the fields and files of a multipart/form-data body to callbacks as they arrive, in constant memory. The server stops reading
-   * the socket while a callback's promise is pending or a file's stream is full.
-   *
-   * The promise always settles, and the handler can still send a response.
+   * the socket while a callback's promise is pending or a file's stream is full. The promise that is returned always settles, and the handler
+   * can still send a response.
    *
    * @returns true when the form was read to its end; false when the body is not valid multipart/form-data
    * @throws (rejects) PayloadTooLargeError (413) when a limit is exceeded, the error that a callback threw, or the reason why the client
@@ -441,10 +441,4 @@ export class HttpRequest {
     if (this.#abort !== null) abortQuietly(this.#abort, reason)
     if (this.#webs !== null) for (const web of this.#webs) web.abort(reason)
   }
-}
-
-/** A client must not be able to end the process by making a promise reject that the handler awaits later, or never. */
-function neverUnhandled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {})
-  return promise
 }

@@ -112,7 +112,7 @@ class Compressing {
     if (session.request.method === 'HEAD') {
       const { content } = response
       response.encodeAs(coding.name, UNREAD)
-      if (content.kind === 'stream') closeSource(content) // nobody reads it
+      if (content.kind === 'stream') closeSource(content) // it is not read
       return
     }
     return this.#compress(session, response, coding, choice.takesIdentity)

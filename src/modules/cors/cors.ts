@@ -88,8 +88,8 @@ class Policy {
     this.#credentials = flag('cors', 'credentials', options.credentials)
     if (this.#isOpen && this.#credentials)
       throw invalid('cors', "credentials need a list of origins or a predicate: `origins: '*'` would open them to every page")
-    // `'same'` does not compare schemes. A page that arrived over plain http can be forged on the way, and could then read what TLS
-    // protects.
+    // `'same'` compares schemes only where the server knows its own. A page that arrived over plain http can be forged on the way, and
+    // could then read what TLS protects.
     if (origins === 'same' && this.#credentials)
       throw invalid('cors', "credentials need a list of origins or a predicate: `origins: 'same'` would open them to pages without TLS")
     this.#isAllowed = predicateOf('cors', origins)

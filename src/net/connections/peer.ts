@@ -17,6 +17,8 @@ export interface Peer {
   readonly isTrustedProxy: boolean
   /** The name of the endpoint that it connected to; null if it has none. */
   readonly endpointName: string | null
+  /** Whether it is a client in memory, which tests use. */
+  readonly isTest: boolean
   /** The PROXY header that its connection began with; null if the endpoint does not require one. */
   readonly proxyHeader: ProxyHeader | null
 }
@@ -27,6 +29,7 @@ export const STRANGER: Peer = Object.freeze({
   boundHost: null,
   isTrustedProxy: false,
   endpointName: null,
+  isTest: false,
   proxyHeader: null,
 })
 

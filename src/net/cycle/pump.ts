@@ -4,7 +4,7 @@ import { bytesOf, lengthError, type SourceReader } from '../../http/answer/byte-
 
 /** Where the pieces go. */
 export interface PumpTarget {
-  /** The client is gone, so nobody needs the rest. */
+  /** The client is gone, so the rest is not needed. */
   readonly isGone: boolean
   /**
    * Passes on one piece.

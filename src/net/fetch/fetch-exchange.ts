@@ -115,7 +115,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     this.host.ticker.add(this)
     const { signal } = this.#request
     if (signal?.aborted === true)
-      this.#abort(signal.reason) // by code that has run meanwhile
+      this.#abort(signal.reason) // by code that has run since
     else signal?.addEventListener('abort', this.#onAbort)
   }
 
@@ -264,7 +264,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     this.#cancelBody(reason)
   }
 
-  /** The response is incomplete, so nobody reads the rest. */
+  /** The response is incomplete, so its rest is not read. */
   #cancelBody(reason: unknown): void {
     const { body } = this.#request
     if (this.#reader !== null) this.#reader.cancel(reason).catch(ignore)

@@ -96,6 +96,10 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     return this.peer.endpointName
   }
 
+  get isTest(): boolean {
+    return this.peer.isTest
+  }
+
   describePeer(): SocketPeer {
     const { remoteAddress, remotePort, isSecure } = this.#transport
     return socketPeerOf(this.peer, remoteAddress, remotePort, isSecure)

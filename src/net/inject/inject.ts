@@ -31,7 +31,7 @@ export async function inject(host: ConnectionHost, request: (InjectRequest & Arr
   signal?.throwIfAborted()
   const { address, port, isSecure, peer } = arrivalOf('request', host, asked)
   const transport = new MemoryTransport(address, port, isSecure)
-  const connection = new Http1Connection(host, transport, peer)
+  const connection = new Http1Connection(host, transport, { ...peer, isTest: true })
   const reading = new WholeAnswer(asked.method === 'HEAD')
   transport.start(connection)
   let onAbort = (): void => {}

@@ -75,7 +75,7 @@ export class Recording implements ExchangeRecord {
     this.#begunAt = begunAt
   }
 
-  /** How many observers are told about the end: those that were there at the begin, which are the first ones. */
+  /** How many observers are told about the end: the first ones in the list, which were there at the beginning. */
   get audience(): number {
     return this.#audience
   }

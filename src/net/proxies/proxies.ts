@@ -62,7 +62,7 @@ export class Proxies implements Forwarding {
     const proto = head.get('x-forwarded-proto')
     const host = this.#hosts.length === 0 ? null : head.get('x-forwarded-host')
     const node = list === null ? null : readXForwardedFor(list, this.#judge)
-    // A forwarded request is secure only if the proxy says so.
+    // A forwarded request is secure only if the proxy states so.
     const wasSecure = proto === null ? node === null && isSecure : isSecureScheme(lastEntry(proto).toLowerCase())
     return {
       clientAddress: node === null ? clientAddress : node.address,

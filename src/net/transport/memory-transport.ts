@@ -84,7 +84,7 @@ export class MemoryTransport implements Transport {
     this.#deliver()
   }
 
-  /** The client leaves like a process that exits: its side ends, and nobody receives what is still sent to it. */
+  /** The client leaves like a process that exits: its side ends, and what is still sent to it is lost. */
   leave(): void {
     this.#hasLeft = true
     this.onOutput = null

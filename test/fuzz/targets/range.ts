@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict'
 
 import { formatHttpDate, parseHttpDate } from '../../../src/formats/http-date.ts'
+import { type ConditionalRequest, evaluatePreconditions, rangeApplies, type Validators } from '../../../src/http/answer/conditional.ts'
 import { MAX_RANGES, selectRanges } from '../../../src/http/files/byte-ranges.ts'
-import { evaluatePreconditions, rangeApplies, type Validators } from '../../../src/http/files/conditional.ts'
 import type { Random } from '../random.ts'
 import { assertSameWords, type Target } from '../target.ts'
 
@@ -74,16 +74,16 @@ export const rangeTarget: Target = {
     ].map((text) => Buffer.from(text, 'latin1')),
   async quickCheck(bytes, choices) {
     const fields = fieldsOf(bytes)
-    const field = (name: string): string | null => fields.get(name) ?? null
-    const range = field('range') ?? ''
+    const request = requestOf(fields)
+    const range = request.get('range') ?? ''
     const size = sizeOf(fields)
     const ranges = await selectRanges(range, size)
     const again = await selectRanges(range.replaceAll(',', ' ,\t'), size)
     assertSameWords(wordsOf(again), wordsOf(ranges), 'with blanks around the commas')
     const current = validatorsOf(fields, choices)
-    const verdict = await evaluatePreconditions(field, current, NOW)
+    const verdict = evaluatePreconditions(request, current, NOW)
     const kind = Array.isArray(ranges) ? `${Math.min(ranges.length, 4)} of ${Math.min(range.split(',').length, 4)}` : ranges
-    const applies = rangeApplies(field, current, NOW)
+    const applies = rangeApplies(request, current, NOW)
     if (range !== '') return `${kind} ${applies}`
     const conditions = CONDITIONS.map((name) => (fields.has(name) ? (fields.get(name)!.startsWith('W/') ? 'W' : '+') : '-')).join('')
     return `${verdict} ${conditions}`
@@ -91,18 +91,18 @@ export const rangeTarget: Target = {
   fullCheckOneIn: 8,
   async fullCheck(bytes, choices) {
     const fields = fieldsOf(bytes)
-    const field = (name: string): string | null => fields.get(name) ?? null
+    const request = requestOf(fields)
     const current = validatorsOf(fields, choices)
     const { etag } = current
     for (const [, value] of fields) checkDate(value)
-    await checkRanges(field('range') ?? '', sizeOf(fields))
-    const verdict = await evaluatePreconditions(field, current, NOW)
-    if (isList(field('if-match')) && isList(field('if-none-match'))) {
-      const odd = `${/"[^"]*,[^"]*"/.test(current.etag ?? '') ? ' with a comma in the tag' : ''}${/\t/.test(field('if-none-match') ?? '') ? ' with a tab in the list' : ''}`
+    await checkRanges(request.get('range') ?? '', sizeOf(fields))
+    const verdict = evaluatePreconditions(request, current, NOW)
+    if (isList(request.get('if-match')) && isList(request.get('if-none-match'))) {
+      const odd = `${/"[^"]*,[^"]*"/.test(current.etag ?? '') ? ' with a comma in the tag' : ''}${/\t/.test(request.get('if-none-match') ?? '') ? ' with a tab in the list' : ''}`
       assert.equal(verdict, verdictOf(fields, current), `conditions are evaluated in another way${odd}`)
     }
-    const applies = rangeApplies(field, current, NOW)
-    const condition = field('if-range')
+    const applies = rangeApplies(request, current, NOW)
+    const condition = request.get('if-range')
     if (condition !== null && applies) assert.ok(condition === etag || parseHttpDate(condition, NOW) === current.lastModified)
   },
 }
@@ -115,6 +115,10 @@ function fieldsOf(bytes: Buffer): ReadonlyMap<string, string> {
     if (name !== undefined && value !== '') fields.set(name, value!)
   }
   return fields
+}
+
+function requestOf(fields: ReadonlyMap<string, string>): ConditionalRequest {
+  return { method: 'GET', get: (name) => fields.get(name) ?? null }
 }
 
 function validatorsOf(fields: ReadonlyMap<string, string>, choices: Random): Validators {
