@@ -106,9 +106,13 @@ export class DeclaredAnswers {
     }
   }
 
-  #undeclared({ statusCode }: OutgoingResponse): WeirError {
+  #undeclared({ statusCode, content }: OutgoingResponse): WeirError {
+    const nothing = statusCode === 204 && content.kind === 'none' ? '. Did the handler return nothing?' : ''
     const declared = [...this.#declared.keys()].join(', ')
-    return new WeirError('WEIR_ANSWER_UNDECLARED', `${this.#label} answers with status ${statusCode}, and declares ${declared}`)
+    return new WeirError(
+      'WEIR_ANSWER_UNDECLARED',
+      `${this.#label} answers with status ${statusCode}, but declares only ${declared}${nothing}`,
+    )
   }
 
   #mismatch({ statusCode }: OutgoingResponse, mismatch: Mismatch): WeirError {

@@ -70,6 +70,7 @@ export class SchemaBody<T = unknown> extends TypedBody<T> {
       if (!isForm) throw new WeirError('WEIR_BODY_MISSING', `as ${this.types.join(' or ')}`)
     } else if (contentType === null) throw new ContentTypeError(null, this.types)
     const value = isForm ? this.#readForm(contentType, body) : this.#readJson(body!, settings)
+    if (isForm && value instanceof Mismatch && body !== null && /^\s*[[{]/.test(body.text(MEMBER))) throw jsonAsForm(settings)
     return value instanceof Promise ? value.then((settled) => this.#checked(settled, settings) as T) : (this.#checked(value, settings) as T)
   }
 
@@ -103,6 +104,12 @@ export class SchemaBody<T = unknown> extends TypedBody<T> {
     if (value instanceof Mismatch) throw new InvalidBodyError(value.failures('', 'body', ''), invalidBodyStatus)
     return value
   }
+}
+
+/** What `curl -d '{"name":"Ann"}'` sends. All its properties would be reported as missing. */
+function jsonAsForm({ invalidBodyStatus }: BodySettings): InvalidBodyError {
+  const actual = `what looks like JSON, which needs Content-Type: ${JSON_TYPE}`
+  return new InvalidBodyError([{ name: '', in: 'body', pointer: '', expected: 'a url-encoded form', actual }], invalidBodyStatus)
 }
 
 /**
