@@ -117,7 +117,7 @@ describe('a schema reads', () => {
     for (const body of [NewOrder, json(NewOrder), form(NewOrder)]) {
       const { status, code, detail } = await refusal(body, {})
       assert.deepEqual([status, code], [400, 'WEIR_BODY_MISSING'])
-      assert.match(detail, /^this request needs a body: as application\//)
+      assert.match(detail, /^this request needs a body: application\//)
     }
     assert.equal(await codeOf(NewOrder, { body: '', type: JSON_TYPE }), '400 WEIR_BODY_MISSING')
     assert.equal(await codeOf(NewOrder, { body: '\uFEFF', type: JSON_TYPE }), '400 WEIR_BODY_MISSING')

@@ -58,8 +58,8 @@ export interface GroupOptions {
   /**
    * What the handler may answer with, by status: a schema for JSON, what `text` or `bytes` returns for other content, and null for no body. The
    * compiler checks what the handler returns, and only declared properties of objects are sent. A value that the handler returns has the
-   * lowest declared status from 200 to 299, unless it sets one. If a status below 400 is declared, all others are refused. Statuses of outer
-   * levels are declared too; the inner one counts where both declare one.
+   * lowest declared status from 200 to 299, unless it sets one. If a status below 400 is declared, a response with an undeclared status is an
+   * error. The answers of outer levels apply too; for the same status, the inner one applies.
    *
    * Errors that are thrown, and what gates, middleware and `onError` answer, are not declared here.
    */
@@ -90,8 +90,8 @@ export interface RouteOptions extends GroupOptions {
   /** For documents and generated clients. No two routes of a server have the same. */
   readonly operationId?: string
   /**
-   * Marks the route as deprecated in documents, and sends `Deprecation` (RFC 9745) with each of its responses: the date since when, or from
-   * when on, it is deprecated. `true`: since an unknown time, sent as `@0`. Default false.
+   * Marks the route as deprecated in documents, and sends `Deprecation` (RFC 9745) with each of its responses: the date of the
+   * deprecation, past or future. `true`: an unknown time, sent as `@0`. Default false.
    */
   readonly deprecated?: boolean | Date
 }

@@ -67,7 +67,7 @@ export class SchemaBody<T = unknown> extends TypedBody<T> {
     if (body === null || body.length(MEMBER) === 0) {
       if (this.isOptional) return this.#checked(this.#reader.absent(), settings) as T
       // A form without fields has no content.
-      if (!isForm) throw new WeirError('WEIR_BODY_MISSING', `as ${this.types.join(' or ')}`)
+      if (!isForm) throw new WeirError('WEIR_BODY_MISSING', this.types.join(' or '))
     } else if (contentType === null) throw new ContentTypeError(null, this.types)
     const value = isForm ? this.#readForm(contentType, body) : this.#readJson(body!, settings)
     if (isForm && value instanceof Mismatch && body !== null && /^\s*[[{]/.test(body.text(MEMBER))) throw jsonAsForm(settings)
