@@ -43,6 +43,7 @@ export type {
   Merged,
   Method,
   NoDeclaration,
+  OutputOf,
   Parameter,
   RouteOptions,
   StandardMethod,
@@ -152,7 +153,6 @@ export { type FormTexts, type Presence, type ReadContext, type Reads as SchemaRe
 export type {
   AnySchema,
   InputOf,
-  OutputOf,
   StandardIssue,
   StandardJsonConverter,
   StandardJsonOptions,

@@ -30,7 +30,7 @@ export function checkNames(owner: string, options: object, names: readonly strin
 function unknown(name: string, names: readonly string[]): string {
   const meant = names.find((one) => one.toLowerCase() === name.toLowerCase())
   if (meant !== undefined) return `${JSON.stringify(name)}: it is called "${meant}"`
-  return `${JSON.stringify(name)}${names.length === 0 ? '' : `: there is ${names.join(', ')}`}`
+  return `${JSON.stringify(name)}${names.length === 0 ? '' : `; the options are ${names.join(', ')}`}`
 }
 
 /** Requires a whole number of at least `least`. */

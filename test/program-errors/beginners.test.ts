@@ -17,11 +17,11 @@ describe('mapping', () => {
   const mistakes: Record<string, [attempt: () => unknown, message: RegExp]> = {
     'an option that does not exist': [
       () => quiet().mapGet('/a', { timeout: 5 } as never, handler),
-      /"timeout" of \/a is neither a schema nor an option of a route: there is use, .*requestTimeout/,
+      /"timeout" of \/a is neither a schema nor an option of a route; the options are use, .*requestTimeout/,
     ],
     'a gate as an option of a group': [
       () => quiet().group('/a', { gate: handler } as never),
-      /"gate" of group \/a is neither a schema nor an option of a group: there is use, /,
+      /"gate" of group \/a is neither a schema nor an option of a group; the options are use, /,
     ],
     'a schema that does not exist': [
       () => quiet().mapGet('/a/:id', { id: missing }, handler),
@@ -46,7 +46,7 @@ describe('mapping', () => {
     ],
     'a rule that does not exist': [
       () => file({ maxSize: 5 } as never),
-      /no option "maxSize": there is maxBytes, types, extensions, count$/,
+      /no option "maxSize"; the options are maxBytes, types, extensions, count$/,
     ],
   }
   for (const [what, [attempt, message]] of Object.entries(mistakes)) test(what, () => assert.throws(attempt, message))

@@ -2,7 +2,7 @@
 
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { ParamsOf } from '../../routing/template.ts'
-import type { AnySchema, OutputOf } from '../../schema/standard.ts'
+import type { AnySchema, OutputOf as SchemaOutputOf } from '../../schema/standard.ts'
 
 import type { Usable } from '../policies/policy.ts'
 import type { ParameterSource } from './parameter-source.ts'
@@ -140,14 +140,19 @@ export type Below<Prefix extends string, P extends string> = Prefix extends '' ?
 
 /** The names of what `D` binds: parameters, and the body. */
 export type BoundNames<D> = { [K in keyof D]: D[K] extends Parameter | TypedBody ? K : never }[keyof D]
-type Bound<D, K extends keyof D> = D[K] extends AnySchema
-  ? OutputOf<D[K]>
-  : D[K] extends ParameterSource<infer T>
+/**
+ * What a schema returns: `OutputOf<typeof t.date>` is `Date`. Of a body, such as `json(schema)` or `multipart({ … })`, and of a `header` or
+ * `cookie`: what the handler gets.
+ */
+export type OutputOf<S extends Parameter | TypedBody> = Bound<S>
+type Bound<S> = [S] extends [AnySchema]
+  ? SchemaOutputOf<S>
+  : [S] extends [ParameterSource<infer T>]
     ? T
-    : D[K] extends TypedBody<infer T>
+    : [S] extends [TypedBody<infer T>]
       ? T
       : never
-type OptionalNames<D> = { [K in BoundNames<D>]: undefined extends Bound<D, K> ? K : never }[BoundNames<D>]
+type OptionalNames<D> = { [K in BoundNames<D>]: undefined extends Bound<D[K]> ? K : never }[BoundNames<D>]
 type Flatten<T> = { [K in keyof T]: T[K] } & {}
 
 /**
@@ -155,7 +160,7 @@ type Flatten<T> = { [K in keyof T]: T[K] } & {}
  * value that is missing has no property.
  */
 export type ArgsOf<P extends string, D = Record<never, never>> = Flatten<
-  Omit<ParamsOf<P>, BoundNames<D> & string> & { [K in Exclude<BoundNames<D>, OptionalNames<D>>]: Bound<D, K> } & {
-    [K in OptionalNames<D>]?: Exclude<Bound<D, K>, undefined>
+  Omit<ParamsOf<P>, BoundNames<D> & string> & { [K in Exclude<BoundNames<D>, OptionalNames<D>>]: Bound<D[K]> } & {
+    [K in OptionalNames<D>]?: Exclude<Bound<D[K]>, undefined>
   }
 >

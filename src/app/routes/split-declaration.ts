@@ -84,7 +84,7 @@ function whyNot(name: string, value: unknown, owner: Owner): string {
   if (owner === 'group' && isOption(name, 'route')) return 'is not an option of a group: it belongs to each route'
   // Such as `t.integer`, which does not exist: without a schema, the parameter would be accepted as any text.
   if (value === undefined) return 'is undefined, not a schema'
-  return `is neither a schema nor an option of a ${owner}: there is ${optionsOf(owner).join(', ')}`
+  return `is neither a schema nor an option of a ${owner}; the options are ${optionsOf(owner).join(', ')}`
 }
 
 function checkOptions(options: RouteOptions, where: string): void {
