@@ -1,4 +1,4 @@
-// The public face of weir.
+// The public API of weir.
 
 export { Controller, type ControllerClass } from './app/controllers/controller.ts'
 export {

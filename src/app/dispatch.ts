@@ -1,4 +1,4 @@
-// From a request to its answer: middleware, route, handler, reply; and from an error to its answer. Nothing thrown gets past here.
+// From a request to its response: middleware, route, handler, reply; and from an error to its response. No error gets past this file.
 
 import type { ErrorCode } from '../base/error-codes.ts'
 import { type ContentTypeError, faultOf, WeirError } from '../base/errors.ts'
@@ -24,7 +24,7 @@ import type { RouteTable } from './routes/route-table.ts'
 import type { Chain, NoRoute } from './routes/scope.ts'
 
 /**
- * Answers an error that nobody caught: returns what a handler may return, or nothing for the problem document that would have been sent.
+ * Answers an error that was not caught: returns what a handler may return, or nothing for the default problem document.
  * Sees every refusal of a request that has a valid head, 404 and 405 included.
  */
 export type OnError = (error: unknown, session: HttpSession) => unknown
@@ -43,7 +43,7 @@ export interface DispatcherOptions {
 export class Dispatcher implements Application {
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
-  /** Middleware that was warned of. */
+  /** Middleware about which a warning was logged. */
   readonly #silent = new WeakSet<Middleware>()
 
   constructor(options: DispatcherOptions) {
@@ -54,7 +54,7 @@ export class Dispatcher implements Application {
     options.routes.composeWith((middlewares) => compose(middlewares, runRoute, options.debug ? this.#warnOfSilence : null))
   }
 
-  /** Once for each middleware: what was meant as a refusal says so, and what was not is a `next()` that was forgotten. */
+  /** Warns once for each middleware: a refusal should respond explicitly, and otherwise a call of `next()` was forgotten. */
   readonly #warnOfSilence = (middleware: Middleware): void => {
     if (this.#silent.has(middleware)) return
     this.#silent.add(middleware)
@@ -76,7 +76,7 @@ export class Dispatcher implements Application {
     return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates, body)
   }
 
-  /** All gates have let the request pass. What its head says of the body may still be wrong. */
+  /** All gates have let the request pass. What its head states about the body may still be wrong. */
   #admit(exchange: Exchange): OutgoingResponse | null | Promise<OutgoingResponse> {
     const route = exchange.match.route as Route | null
     if (route === null || !route.checksContentType) return null
@@ -123,7 +123,7 @@ export class Dispatcher implements Application {
     return this.#prepare(exchange, exchange.hasAskedOnError ? this.#failTwice(exchange, error) : this.#answerError(exchange, error))
   }
 
-  /** What runs just before the answer is sent. An answer that comes too late has been sent in another form. */
+  /** Runs the hooks just before the response is sent. For a response that is too late, another one has been sent. */
   #prepare(exchange: Exchange, answer: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
     const { hooks } = chainOf(exchange)
     if (hooks.length === 0) return answer
@@ -168,13 +168,13 @@ export class Dispatcher implements Application {
     return this.#runHooks(exchange, hooks, response, mayUpgrade, next)
   }
 
-  /** The answer that was to be sent is given up, whoever made it. */
+  /** Discards the response that was to be sent, wherever it came from. */
   #failHook(exchange: Exchange, response: OutgoingResponse, error: unknown): OutgoingResponse {
     if (response.isTaken) {
       this.#log(exchange, error)
       return response
     }
-    exchange.answerWithOwn() // closes what another response holds
+    exchange.answerWithOwn() // closes the source of another response
     return this.#failTwice(exchange, error)
   }
 
@@ -188,11 +188,11 @@ export class Dispatcher implements Application {
     }
   }
 
-  /** An error that comes when the request has been answered already, because its time was up, has nobody to be told to. */
+  /** Handles an error of a request that has already been answered because its time was over: there is no client to tell. */
   #answerLateError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
     const { sent } = exchange
     if (sent === null) return this.#answerError(exchange, error)
-    // What goes on to answer finds that somebody else has: that is no second failure.
+    // Code that still tries to answer finds that an answer has been sent: that is not a second failure.
     const isTooLate = codeOf(error) === 'WEIR_RESPONSE_SENT'
     if (!isEndedBy(exchange.request, error) && !isTooLate) this.#log(exchange, error)
     return sent
@@ -280,13 +280,13 @@ export class Dispatcher implements Application {
     try {
       return own.sendProblem(problemFor(error, this.#options.debug))
     } catch {
-      // What was thrown throws in turn when it is looked at.
+      // The thrown value itself throws when it is read.
       own.clearRepresentation()
       return own.sendProblem(problemFor(null, false))
     }
   }
 
-  /** Only what the host program must know: clients make mistakes all day. */
+  /** Logs only what the host program must know: errors of clients are normal. */
   #log(exchange: Exchange, error: unknown): void {
     if (isClients(causeOf(exchange.request, error))) return
     const { head, requestId } = exchange
@@ -294,7 +294,7 @@ export class Dispatcher implements Application {
   }
 }
 
-/** What runs for the route that was found, or for the level that a request without a route belongs to. */
+/** The chain of the route that was found, or of the level to which a request without a route belongs. */
 function chainOf({ match }: Exchange): Chain {
   return match.route === null ? (match as NoRoute).scope.chain : (match.route as Route).chain
 }
@@ -320,7 +320,7 @@ function isClients(error: unknown): boolean {
   try {
     return faultOf(error) === 'peer' || problemFor(error, false).status < 500
   } catch {
-    return false // what was thrown throws in turn when it is looked at
+    return false // the thrown value itself throws when it is read
   }
 }
 
@@ -332,7 +332,7 @@ function codeOf(error: unknown): string | null {
   }
 }
 
-/** Observers are told of every failure, also where nothing was thrown that could be told. */
+/** Observers are told about every failure, even if `undefined` or `null` was thrown. */
 function failureOf(error: unknown): unknown {
   return error ?? new WeirError('WEIR_HANDLER_FAILED', `${error} was thrown`)
 }

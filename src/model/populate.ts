@@ -25,7 +25,7 @@ export interface PopulateOptions extends ReadContext {
 
 type Properties = Readonly<Record<string, unknown>>
 
-/** The received values: parsed JSON, or the texts of a form. A list is name, value, name, value; each name occurs once. */
+/** The received values: parsed JSON, or the strings of a form. A list is name, value, name, value; each name occurs once. */
 export type Source =
   | { readonly kind: 'json'; readonly value: object }
   | { readonly kind: 'form'; readonly value: Readonly<Record<string, string | string[]>> | readonly string[] }
@@ -162,7 +162,7 @@ class Population {
     return null
   }
 
-  /** The elements have the type of the first element. Without one, the elements of a form remain texts. */
+  /** The elements have the type of the first element. Without one, the elements of a form remain strings. */
   #inferArray(present: readonly unknown[], value: unknown, path: string, depth: number): unknown {
     const first = present[0]
     const element = first instanceof Date ? t.dateTime : BY_TYPE[typeof first]

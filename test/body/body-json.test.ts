@@ -25,7 +25,7 @@ describe('bodyJson', () => {
     assert.deepEqual((await send('{"a":[{"__proto__":{"b":1},"c":{"\\u005F_proto__":1}}]}')).value, { a: [{ c: {} }] })
   })
 
-  test('throws what answers 415 or 400', async () => {
+  test('throws an error that becomes 415 or 400', async () => {
     const rows: [what: string, body: string | Uint8Array | undefined, type: string | null, answer: string][] = [
       ['another type', '<x/>', 'text/xml', '415 WEIR_CONTENT_TYPE_UNSUPPORTED'],
       ['no type', '1', null, '415 WEIR_CONTENT_TYPE_UNSUPPORTED'],

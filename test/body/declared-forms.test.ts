@@ -56,7 +56,7 @@ const title: FormPart = { name: 'title', content: 'Sea' }
 const Upload = multipart({ fields: { title: t.string, year: t.int.optional() }, files: { photo: file() } })
 
 describe('a declared form', () => {
-  test('gives fields and files, and drops what is not declared', async () => {
+  test('has fields and files, and drops what is not declared', async () => {
     const { value } = await send(Upload, [
       photo('12'),
       title,
@@ -67,7 +67,7 @@ describe('a declared form', () => {
     assert.deepEqual(value, { fields: { title: 'Sea', year: 1999 }, files: { photo: 'a.png image/png 12' } })
   })
 
-  test('gives an array where a name repeats, with or without []', async () => {
+  test('has an array where a name repeats, with or without []', async () => {
     const body = multipart({ fields: { tags: t.array(t.int).max(3) }, files: { photo: file({ count: 2 }) } })
     const tags = (name: string, ...values: string[]) => values.map((content) => ({ name, content }))
     const expected = { fields: { tags: [1, 2] }, files: { photo: ['a.png image/png 1', 'b.png image/png 2'] } }
@@ -93,10 +93,10 @@ describe('a declared form', () => {
     assert.deepEqual(
       value.errors!.map(({ name, pointer, expected, actual }) => [name, pointer, expected, actual]),
       [
-        ['year', '/year', 'a text, not a file', 'a file'],
-        ['text', '/text', 'a file, with a file name', 'a text'],
-        ['title', '/title', 'a text of at least 5 characters', 'Sea'],
-        ['pin', '/pin', 'a text of exactly 4 characters', '(not shown)'],
+        ['year', '/year', 'a string, not a file', 'a file'],
+        ['text', '/text', 'a file, with a file name', 'a string'],
+        ['title', '/title', 'a string of at least 5 characters', 'Sea'],
+        ['pin', '/pin', 'a string of exactly 4 characters', '(not shown)'],
         ['photo', '/photo', 'a file', undefined],
       ],
     )
@@ -121,13 +121,13 @@ describe('a declared form', () => {
     assert.deepEqual((await send(optional, [])).value, { fields: {}, files: {} })
     const many = multipart({ files: { photo: file({ count: 1 }) } })
     assert.deepEqual((await send(many, [nothing, photo('1'), nothing])).value.files, { photo: ['a.png image/png 1'] })
-    // An empty file with a name is a file; content without a name has to keep the rules.
+    // An empty file with a name is a file; content without a name has to follow the rules.
     assert.deepEqual((await send(Upload, [title, photo('')])).value.files, { photo: 'a.png image/png ' })
     assert.equal((await send(optional, [photo('x', '', 'application/octet-stream')])).value.code, 'WEIR_FILE_TYPE')
     assert.equal((await send(optional, [photo('x', '')])).value.code, 'WEIR_FILE_EXTENSION')
   })
 
-  test('names that mean something to JavaScript are only names', async () => {
+  test('names that have a meaning in JavaScript are only names', async () => {
     const parts = [title, photo(), { name: '__proto__', content: 'x' }, { name: '__proto__', fileName: 'x', content: 'x' }]
     assert.equal((await send(Upload, parts)).status, 200)
     assert.equal((await send(Upload, [title, { ...photo(), name: 'constructor' }])).value.errors![0]!.name, 'photo')
@@ -165,7 +165,7 @@ describe('a file that its rules refuse ends the form', () => {
       assert.match(value.detail, detail)
     })
 
-  test('and what is allowed passes', async () => {
+  test('and a file that they allow passes', async () => {
     const rules = { maxBytes: 3, types: ['image/*', 'TEXT/Plain'], extensions: ['.PNG', ''], count: 2 }
     const { value } = await send(multipart({ files: { photo: file(rules) } }), [
       photo('123', 'A.Png', 'IMAGE/png'),
@@ -184,7 +184,7 @@ describe('a file that its rules refuse ends the form', () => {
   })
 })
 
-describe('a body that is no such form', () => {
+describe('a body that is not such a form', () => {
   test('is refused', async () => {
     const codeOf = async (body: string | Uint8Array) => (await send(Upload, Buffer.from(body as string))).value.code
     assert.equal(await codeOf('x'), 'WEIR_MULTIPART_INVALID')
@@ -212,7 +212,7 @@ describe('a body that is no such form', () => {
 })
 
 describe('when it is declared', () => {
-  test('what cannot be meant is refused', () => {
+  test('a meaningless declaration is refused', () => {
     const rows: [() => unknown, RegExp][] = [
       [() => multipart({ file: {} } as never), /multipart\(\): there is no option "file"/],
       [() => multipart({ files: { a: t.string } } as never), /multipart\(\): files: "a" is .*, not what file\(\) returns/],
@@ -231,7 +231,7 @@ describe('when it is declared', () => {
     for (const [act, expected] of rows) assert.throws(act, expected)
   })
 
-  test('a field that no text can be is refused with its route', () => {
+  test('a field that cannot be read from a string is refused with its route', () => {
     const body = multipart({ fields: { at: t.object({ x: t.int }).optional() } })
     assert.throws(
       () => new HttpServer().mapPost('/a', { body }, () => 1),
@@ -252,7 +252,7 @@ describe('when it is declared', () => {
 })
 
 inBothReadModes('a declared form over a connection', (serve) => {
-  test('is read as it arrives, whatever the pieces, and the connection goes on', async (t) => {
+  test('is read as it arrives, whatever the pieces, and the connection stays open', async (t) => {
     const { connect } = await serve(t, (server) => {
       server.mapPost('/', { body: Upload }, ({ body }) => `${body.fields.title} ${body.files.photo.content.length}`)
     })

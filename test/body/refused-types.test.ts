@@ -50,7 +50,7 @@ inBothReadModes('a type that is not accepted', (serve) => {
     })
   }
 
-  test('nor is none, nor two', async (t) => {
+  test('so are no type and two types', async (t) => {
     const { connect } = await serve(t, mapRoutes)
     for (const fields of ['', 'Content-Type: application/json\r\nContent-Type: application/json\r\n', 'Content-Type:\r\n']) {
       const client = await connect()
@@ -89,11 +89,11 @@ inBothReadModes('a type that is not accepted', (serve) => {
   })
 })
 
-test('over HTTP/2 the same is refused and read', async (t) => {
+test('over HTTP/2, the same types are refused and accepted', async (t) => {
   const { server } = await serveHttp2(t, mapRoutes)
   const client = await Http2Client.connect(t, server.port)
   for (const url of ROUTES) {
-    // The body has not ended, and never does.
+    // The body never ends.
     const stream = client.open({ ':method': 'POST', ':path': url, 'content-type': 'text/html' })
     assert.equal((await answerOf(stream)).status, 415)
   }

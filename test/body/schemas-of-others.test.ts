@@ -12,11 +12,11 @@ import { type AnySchema, cookie, form, HttpServer, header, json, multipart, t } 
 import { BOUNDARY, encodeForm } from '../support/forms.ts'
 
 interface Library {
-  /** A number of at least 1, written as text. */
+  /** A number of at least 1, received as a string. */
   readonly count: AnySchema
-  /** An object with a text and such a number. */
+  /** An object with a string and such a number. */
   readonly form: AnySchema
-  /** The same with a number that is one in JSON. */
+  /** The same for JSON, with a real number. */
   readonly json: AnySchema
 }
 
@@ -147,7 +147,7 @@ for (const [library, schemas] of Object.entries(libraries)) {
   })
 }
 
-describe('a schema that answers later', () => {
+describe('a schema that returns a promise', () => {
   const Free = z.object({ name: z.string().refine(async (name) => name !== 'taken', 'It is taken') })
   const server = new HttpServer({ logger: null, invalidBodyStatus: 422 })
   server
@@ -155,7 +155,7 @@ describe('a schema that answers later', () => {
     .mapPost('/:id', { id: z.string().refine(async (id) => id !== 'x'), body: json(Free) }, (args) => args)
     .mapPost('/inner', { body: t.object({ free: Free }) }, () => 1)
 
-  test('is waited for, after parameters', async () => {
+  test('is awaited, after parameters', async () => {
     assert.deepEqual((await server.inject({ method: 'POST', url: '/', json: { name: 'free' } })).json(), { name: 'free' })
     const { status, errors } = (await server.inject({ method: 'POST', url: '/', json: { name: 'taken' } })).json() as {
       status: number
@@ -167,7 +167,7 @@ describe('a schema that answers later', () => {
     assert.equal((await server.inject({ method: 'POST', url: '/x', json: { name: 'free' } })).status, 400)
   })
 
-  test('within another, nothing waits for it, and the server says so', async () => {
+  test('is not awaited within another schema, and the server reports that', async () => {
     assert.equal((await server.inject({ method: 'POST', url: '/inner', json: { free: { name: 'x' } } })).status, 500)
   })
 })

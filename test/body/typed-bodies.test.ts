@@ -1,4 +1,4 @@
-// Bodies that a route declares: what its handler gets, and what a client is told of a body that is not what it should be.
+// Bodies that a route declares: what its handler gets, and what a client is told about a body that does not fit.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -58,7 +58,7 @@ interface Problem {
   readonly errors?: readonly { readonly name: string; readonly pointer: string; readonly expected: string; readonly actual?: string }[]
 }
 
-/** What a client is told of a body that is refused. */
+/** What a client is told about a body that is refused. */
 async function refusal(...call: Parameters<typeof send>): Promise<Problem> {
   const { status, value } = await send(...call)
   assert.ok(status >= 400, `it was answered ${status}`)
@@ -89,7 +89,7 @@ describe('a schema reads', () => {
     const tags = t.object({ tags: t.array(t.string) })
     assert.deepEqual((await send(tags, { body: 'tags=a&tags=b', type: FORM_TYPE })).value, { tags: ['a', 'b'] })
     assert.deepEqual((await send(tags, { body: 'tags[]=a', type: FORM_TYPE })).value, { tags: ['a'] })
-    // An array of numbers is no form.
+    // An array of numbers cannot be a form.
     const { status, detail } = await refusal(t.array(t.int), { body: 'a=1', type: FORM_TYPE })
     assert.equal(status, 415)
     assert.match(detail, /"application\/x-www-form-urlencoded", only application\/json$/)
@@ -113,7 +113,7 @@ describe('a schema reads', () => {
     }
   })
 
-  test('nothing, only where it may be missing', async () => {
+  test('no body, only where it may be missing', async () => {
     for (const body of [NewOrder, json(NewOrder), form(NewOrder)]) {
       const { status, code, detail } = await refusal(body, {})
       assert.deepEqual([status, code], [400, 'WEIR_BODY_MISSING'])
@@ -123,7 +123,7 @@ describe('a schema reads', () => {
     assert.equal(await codeOf(NewOrder, { body: '\uFEFF', type: JSON_TYPE }), '400 WEIR_BODY_MISSING')
     for (const body of [NewOrder.optional(), json(NewOrder.optional())]) assert.equal((await send(body, {})).value, null)
     assert.deepEqual((await send(NewOrder.default({ name: 'none', count: 0 }), {})).value, { name: 'none', count: 0 })
-    // What browsers send for a form in which nothing is ticked.
+    // Browsers send this for a form in which nothing is ticked.
     assert.deepEqual((await send(t.object({ tick: t.bool.default(false) }), { body: '', type: FORM_TYPE })).value, { tick: false })
   })
 
@@ -142,7 +142,7 @@ describe('one kind of content', () => {
     assert.equal(await codeOf(form(NewOrder), { json: { name: 'x' } }), '415 WEIR_CONTENT_TYPE_UNSUPPORTED')
   })
 
-  test('text() is strict UTF-8, or what the content type says', async () => {
+  test('text() is strict UTF-8, or the charset of the content type', async () => {
     assert.equal((await send(text(), { body: '\uFEFFgrün', type: 'text/plain' })).value, 'grün')
     assert.equal((await send(text(), { body: Buffer.from('grün €', 'latin1'), type: 'text/plain; charset=latin1' })).value, 'grün \u00ac')
     assert.equal((await send(text(), {})).value, '')
@@ -176,7 +176,7 @@ describe('one kind of content', () => {
     assert.equal(Buffer.from(kept).toString(), 'hello')
   })
 
-  test('what is no type, and no schema, is refused when it is declared', () => {
+  test('an invalid media type or schema is refused when it is declared', () => {
     for (const type of ['text', '', 'text/plain; charset=utf-8', '*/plain', 'a/b/c'])
       assert.throws(() => text(type), /is not a media type/, type)
     assert.throws(() => bytes(5 as never), /bytes\(\): 5 is not a media type/)
@@ -193,18 +193,18 @@ describe('a body that does not fit', () => {
     tags: t.array(t.string),
   })
 
-  test('is refused with all that is wrong, as JSON pointers, without what is secret', async () => {
+  test('is refused with all its failures, as JSON pointers, and without secrets', async () => {
     const { status, code, detail, errors } = await refusal(Registration, {
       json: { email: 'x', password: 'short', address: { zip: 'A-1', planet: 'Earth' }, tags: ['a', 5] },
     })
     assert.deepEqual([status, code], [400, 'WEIR_BODY_INVALID'])
     assert.deepEqual(errors, [
       { name: 'email', in: 'body', pointer: '/email', expected: 'an email address', actual: '"x"' },
-      { name: 'password', in: 'body', pointer: '/password', expected: 'a text of at least 8 characters', actual: '(not shown)' },
-      { name: 'address.city', in: 'body', pointer: '/address/city', expected: 'a text' },
+      { name: 'password', in: 'body', pointer: '/password', expected: 'a string of at least 8 characters', actual: '(not shown)' },
+      { name: 'address.city', in: 'body', pointer: '/address/city', expected: 'a string' },
       { name: 'address.zip', in: 'body', pointer: '/address/zip', expected: 'four digits', actual: '"A-1"' },
       { name: 'address.planet', in: 'body', pointer: '/address/planet', expected: 'no property of this name', actual: '"Earth"' },
-      { name: 'tags[1]', in: 'body', pointer: '/tags/1', expected: 'a text', actual: '5' },
+      { name: 'tags[1]', in: 'body', pointer: '/tags/1', expected: 'a string', actual: '5' },
     ])
     assert.match(detail, /^the body does not fit: body value "email": expected an email address, got "x"; /)
     assert.doesNotMatch(detail, /short/)
@@ -213,7 +213,7 @@ describe('a body that does not fit', () => {
   test('in a form too', async () => {
     const { errors } = await refusal(NewOrder, { body: 'name=a&name=b&count=x', type: FORM_TYPE })
     assert.deepEqual(errors, [
-      { name: 'name', in: 'body', pointer: '/name', expected: 'a text, once', actual: '2 values' },
+      { name: 'name', in: 'body', pointer: '/name', expected: 'a string, once', actual: '2 values' },
       { name: 'count', in: 'body', pointer: '/count', expected: 'a whole number', actual: 'x' },
     ])
   })
@@ -229,7 +229,7 @@ describe('a body that does not fit', () => {
     assert.equal(errors!.length, 100)
   })
 
-  test('is answered 422 where the server says so, and malformed ones still 400', async () => {
+  test('is answered 422 if the server is set so, and a malformed one still 400', async () => {
     const options = { invalidBodyStatus: 422 } as const
     const { status, code } = await refusal(NewOrder, { json: {} }, options)
     assert.deepEqual([status, code], [422, 'WEIR_BODY_INVALID'])
@@ -248,7 +248,7 @@ describe('a body that does not fit', () => {
     assert.deepEqual([seen.status, seen.failures.length, seen.failures[0]!.pointer], [422, 1, '/name'])
   })
 
-  test('is not looked at where a parameter does not fit', async () => {
+  test('is not checked if a parameter does not fit', async () => {
     const server = new HttpServer({ logger: null })
     server.mapPost('/:id', { id: t.int, body: NewOrder }, () => 1)
     const response = await server.inject({ method: 'POST', url: '/x', json: {} })
@@ -259,7 +259,7 @@ describe('a body that does not fit', () => {
 describe('a malformed body', () => {
   const rows: [what: string, body: string | Uint8Array][] = [
     ['no JSON', '{"name":'],
-    ['JSON and something behind it', '{"name":"x"} {}'],
+    ['JSON and something after it', '{"name":"x"} {}'],
     ['JSON and a NUL', '{"name":"x"}\0'],
     ['a single word', 'NaN'],
     ['blanks', '  \r\n'],
@@ -274,12 +274,12 @@ describe('a malformed body', () => {
         assert.equal(await codeOf(option, { body, type: JSON_TYPE }), '400 WEIR_BODY_MALFORMED')
     })
 
-  test('is refused without a word of what it contains', async () => {
+  test('is refused without repeating any of its content', async () => {
     const { detail } = await refusal(NewOrder, { body: '{"password":hunter2}', type: JSON_TYPE })
     assert.equal(detail, 'the body is malformed: it is not valid JSON')
   })
 
-  test('a BOM is no mistake', async () => {
+  test('a BOM is accepted', async () => {
     for (const body of ['\uFEFF{"name":"x"}', '\uFEFF{\n"name":"x"}'])
       assert.deepEqual((await send(NewOrder, { body, type: JSON_TYPE })).value, { name: 'x', count: 1 })
   })
@@ -296,7 +296,7 @@ describe('a malformed body', () => {
   })
 })
 
-describe('names that mean something to JavaScript', () => {
+describe('names that have a meaning in JavaScript', () => {
   const Any = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } } as const
 
   test('__proto__ never reaches a handler, whatever the schema', async () => {
@@ -375,7 +375,7 @@ describe('the type of a body', () => {
     ['in another charset', 'application/json; charset=latin1'],
     ['no type', 'json'],
     ['an empty one', ''],
-    ['with a blank that is none', 'application/json\u00a0'],
+    ['with a no-break space', 'application/json\u00a0'],
     ['+json without a type', '+json'],
   ]
   for (const [what, type] of rows)
@@ -383,7 +383,7 @@ describe('the type of a body', () => {
       assert.equal(await codeOf(NewOrder, { body: '{"name":"x"}', type }), '415 WEIR_CONTENT_TYPE_UNSUPPORTED')
     })
 
-  test('is refused where there is none, and its length is repeated nowhere', async () => {
+  test('is refused if it is missing, and an overlong one is not repeated in full', async () => {
     const { status, detail } = await refusal(NewOrder, { body: '{"name":"x"}' })
     assert.equal(status, 415)
     assert.match(detail, /there is no Content-Type, only application\/json/)
@@ -449,7 +449,7 @@ describe('when a route is mapped', () => {
   const map = (method: string | null, path: string, declaration: object) => () =>
     new HttpServer().map(method, path, declaration as { body: BodyOption }, () => 1)
 
-  test('a body where there is none is refused', () => {
+  test('a body on a method without one is refused', () => {
     assert.throws(
       map('GET', '/a', { body: NewOrder }),
       /the body of GET \/a \(inline\) can never be read: GET has none\. Use QUERY \(mapQuery\) or POST$/,
@@ -468,11 +468,11 @@ describe('when a route is mapped', () => {
     assert.throws(map('POST', '/a', { body: form(t.object({ at: t.object({}) })) }), /property "at"/)
   })
 
-  test('what is no body is refused', () => {
+  test('a value that is not a body is refused', () => {
     for (const body of ['json', 5, null, { name: t.string }, []])
       assert.throws(
         map('POST', '/a', { body }),
-        /option "body" of \/a is .*, not a schema, what json\(\) and the like return, "buffer" or "stream"/,
+        /option "body" of \/a is .*, not a schema, a body such as json\(schema\), "buffer" or "stream"/,
       )
   })
 
@@ -508,7 +508,7 @@ describe('when a route is mapped', () => {
   })
 })
 
-test('an object as a body was once a query parameter that no client could send: now it is the body', async () => {
+test('a parameter called body whose schema is an object is the body, not a query parameter that no client could send', async () => {
   const server = new HttpServer({ logger: null })
   server.mapPost('/', { body: t.object({ name: t.string }) }, ({ body }) => body.name)
   assert.equal((await server.inject({ method: 'POST', url: '/', json: { name: 'tea' } })).text(), 'tea')

@@ -16,7 +16,7 @@ function serverWith(options?: CorsOptions): HttpServer {
   server.useModule(cors(options))
   server.mapGet('/data', () => ({ ok: true }))
   server.mapPost('/data', () => 'posted')
-  server.mapGet('/own', () => new HttpResponse().text('a response of its own'))
+  server.mapGet('/own', () => new HttpResponse().text('another response'))
   server.mapGet('/fails', () => {
     throw new Error('broken')
   })

@@ -53,7 +53,7 @@ inBothReadModes('outcomes over HTTP/1.1', (serve) => {
     )
   })
 
-  test('a handler whose own connection to something else was reset: failed, not client-gone', async (t) => {
+  test('a handler whose own connection to another server was reset: failed, not client-gone', async (t) => {
     const observed = new Observed()
     const { connect } = await serve(t, (server) => {
       observed.on(server)
@@ -85,7 +85,7 @@ inBothReadModes('outcomes over HTTP/1.1', (serve) => {
     )
   })
 
-  test('an observer that is added during a request hears of the next one first', async (t) => {
+  test('an observer that is added during a request is told about the next one, not this one', async (t) => {
     const late = new Observed()
     const early = new Observed()
     const { connect } = await serve(t, (server) => {

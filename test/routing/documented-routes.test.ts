@@ -1,4 +1,4 @@
-// What documents say of a route, and the Deprecation field.
+// What documents state about a route, and the Deprecation field.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,8 +17,8 @@ test('summary, description and operationId are listed, and absent ones are null'
 
 test('they are checked', () => {
   const map = (declaration: object) => () => new HttpServer().mapGet('/a', declaration as never, () => 1)
-  assert.throws(map({ summary: '' }), /option "summary" of \/a is the string "", not a text that is not empty/)
-  assert.throws(map({ operationId: 5 }), /option "operationId" of \/a is 5, not a text/)
+  assert.throws(map({ summary: '' }), /option "summary" of \/a is the string "", not a string that is not empty/)
+  assert.throws(map({ operationId: 5 }), /option "operationId" of \/a is 5, not a string/)
   assert.throws(map({ deprecated: '2026-01-01' }), /option "deprecated" of \/a is .*, not true, false or a date/)
   assert.throws(map({ deprecated: new Date(Number.NaN) }), /option "deprecated"/)
 })
@@ -47,7 +47,7 @@ test('an operationId names one route of the server, and a mapping that fails map
   assert.equal((await server.inject('/again')).status, 404)
 })
 
-test('a deprecated route says so in each of its responses (RFC 9745), and others do not', async () => {
+test('a deprecated route states so in each of its responses (RFC 9745), and others do not', async () => {
   class Old extends Controller {
     static routes = routes(this, { show: ['GET', '/tabled', { deprecated: new Date('2026-01-01T00:00:00.999Z') }] })
     show() {}

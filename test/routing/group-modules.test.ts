@@ -1,4 +1,4 @@
-// What a module finds on a group: all that it finds on a server.
+// A module on a group can use everything that it can use on a server.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -36,5 +36,5 @@ test('a module on a group can ask whether the server is ready, observe it and st
 test('a module that installs itself later is refused, whatever kind of promise it returns', () => {
   // biome-ignore lint/suspicious/noThenProperty: that is what is tested
   const thenable = { then() {} }
-  assert.throws(() => new HttpServer().useModule({ name: 'later', install: () => thenable as never }), /"later" installs itself later/)
+  assert.throws(() => new HttpServer().useModule({ name: 'later', install: () => thenable as never }), /"later" returned a promise/)
 })

@@ -1,4 +1,4 @@
-// Parameters from header fields and cookies, and schemas that can never be read from where they stand.
+// Parameters from header fields and cookies, and schemas that can never be read from their source.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -22,7 +22,7 @@ describe('header() and cookie()', () => {
   const get = async (headers: Record<string, string | string[]>) =>
     (await server.inject({ url: '/', headers })).json() as { errors?: unknown }
 
-  test('convert what is there, and leave out what is optional', async () => {
+  test('convert what was sent, and leave out what is optional', async () => {
     assert.deepEqual(await get({ 'X-TENANT': TENANT, 'X-Retries': '3', Cookie: 'a=b; theme=dark' }), {
       tenant: TENANT,
       retries: 3,
@@ -45,7 +45,7 @@ describe('header() and cookie()', () => {
     assert.doesNotMatch(JSON.stringify(errors), /c2VjcmV0/)
   })
 
-  test('a field that comes twice is one text, of a cookie the first counts', async () => {
+  test('a repeated field is one string, and the first of several cookies counts', async () => {
     assert.deepEqual((await get({ 'X-Tenant': [TENANT, TENANT] })).errors, [
       { name: 'x-tenant', in: 'header', expected: 'a UUID', actual: `${TENANT}, ${TENANT}` },
     ])
@@ -78,7 +78,7 @@ describe('header() and cookie()', () => {
     assert.equal((await server.inject('/g')).status, 400)
   })
 
-  test('what is no name, and no schema, is refused when it is declared', () => {
+  test('an invalid name or schema is refused when it is declared', () => {
     assert.throws(() => header('x tenant', t.string), /header\(\): the string "x tenant" is not the name of a header/)
     assert.throws(() => cookie('', t.string), /cookie\(\): the string "" is not the name of a cookie/)
     assert.throws(() => header(t.uuid as never, undefined as never), /header\(\): .* is not the name of a header/)
@@ -121,7 +121,7 @@ describe('when a route is mapped', () => {
     assert.throws(() => new HttpServer().mapController(Points), /"at" of GET \/points \(Points\.show\) can never be read from the query/)
   })
 
-  test('the group that declares it is no excuse', () => {
+  test('also if its group declares it', () => {
     const group = new HttpServer().group('/g', { at: Point })
     assert.throws(() => group.mapGet('/', () => 1), /"at" of GET \/g \(inline\) can never be read from the query/)
   })

@@ -1,4 +1,4 @@
-// `server.fetch` when its caller gives up at an unusual moment, and what becomes of the body of the request.
+// `server.fetch` when its caller gives up at an unusual moment, and what happens to the body of the request.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { HttpServer } from '../../src/index.ts'
 import { gate } from '../support/serving.ts'
 
-test('a signal that aborts before the handler has settled once is noticed, whoever aborts it', async () => {
+test('a signal that aborts before the handler has settled is noticed, whoever aborts it', async () => {
   const server = new HttpServer({ logger: null })
   const controllers = [new AbortController(), new AbortController()]
   const reasons: unknown[] = []

@@ -1,4 +1,4 @@
-// Clients of TLS that end their side: in the handshake they are gone, after it they may still read.
+// TLS clients that end their side: during the handshake they are gone, after it they may still read.
 
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
@@ -15,7 +15,7 @@ const HEADER = 'PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n'
 const BEGINNING = '\x16\x03\x01'
 
 async function listen(t: TestContext, options: ServerOptions): Promise<{ server: HttpServer; observed: Observed }> {
-  // No handshake takes too long here: the client has to be noticed.
+  // No handshake times out here: it has to be noticed that the client is gone.
   const server = new HttpServer({ logger: null, timeouts: { headersTimeout: null }, ...options })
   const observed = new Observed().on(server)
   await server.start()
@@ -45,7 +45,7 @@ for (const [how, sent] of Object.entries({ nothing: '', 'part of a handshake': B
 }
 
 for (const proxyProtocol of [undefined, 'required'] as const)
-  test(`a client that ends its side after its request gets the response ${proxyProtocol === undefined ? '' : 'behind a PROXY header'}`, async (t) => {
+  test(`a client that ends its side after its request gets the response ${proxyProtocol === undefined ? '' : 'after a PROXY header'}`, async (t) => {
     const hold = gate()
     const place = { tls: { key, cert }, ...(proxyProtocol === undefined ? {} : { proxyProtocol }) }
     const { server, observed } = await listen(t, { listen: [place], proxies: { trust: ['loopback'] } })

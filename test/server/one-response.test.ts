@@ -1,4 +1,4 @@
-// One request has one response: what comes too late, what a hook makes of it, and what a middleware or a gate leaves open.
+// One request has one response: what comes too late, how a hook changes it, and what a middleware or a gate leaves open.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ function quiet(options: ServerOptions = {}): HttpServer {
   return new HttpServer({ logger: null, ...options })
 }
 
-/** A handler that is answered for by a response that `onError` created itself, and what `onError` was called with. */
+/** A handler in whose place `onError` responds, with a response of its own, and what `onError` was called with. */
 function answeredFor(handler: () => unknown): { readonly connection: FakeConnection; readonly errors: unknown[] } {
   const errors: unknown[] = []
   const connection = new FakeConnection({
@@ -88,7 +88,7 @@ test('a hook runs once, also when the handler returns after onError has answered
   assert.deepEqual(seen, [503])
 })
 
-test('a response of onError that fails before its first byte is followed by a problem', async () => {
+test('a response of onError that fails before its first byte is replaced by a problem document', async () => {
   const server = quiet({
     onError: () =>
       new HttpResponse().status(503).stream(
@@ -115,7 +115,7 @@ test('a hook may send a file, with the status of the response', async () => {
   assert.match(text(), /"name": "weir"/)
 })
 
-test('a hook that sends a file that is not there: an error, not an empty response', async () => {
+test('a hook that sends a missing file: an error, not an empty response', async () => {
   const server = quiet()
   server.beforeSend((_, response) => void response.file('no such file'))
   server.mapGet('/', () => 'text')
@@ -127,7 +127,7 @@ for (const [how, middleware] of [
   ['synchronous', (response: HttpResponse | Promise<HttpResponse>) => void (response as HttpResponse).file('package.json')],
   ['asynchronous', async (response: HttpResponse | Promise<HttpResponse>) => void (await response).file('package.json')],
 ] as const)
-  test(`a middleware may make a file of the response of next(): ${how}`, async () => {
+  test(`a middleware may turn the response of next() into a file: ${how}`, async () => {
     const server = quiet()
     server.use((_, next) => middleware(next()))
     server.mapGet('/', () => 'text')
@@ -166,7 +166,7 @@ for (const [how, handler] of [
   ['throws', () => fail()],
   ['rejects', async () => fail()],
 ] as const)
-  test(`a handler that ${how}: a middleware that catches the error and returns nothing does not make a success of it`, async () => {
+  test(`a handler that ${how}: a middleware that catches the error and returns nothing does not turn it into a success`, async () => {
     const server = quiet()
     const caught: unknown[] = []
     server.use(async (_, next) => {
@@ -198,7 +198,7 @@ test('a middleware that catches the error and returns something answers', async 
   for (const path of ['/throws', '/rejects']) assert.equal((await server.inject(path)).status, 418)
 })
 
-test('what a gate cannot mean is an error that says so', async () => {
+test('a meaningless result of a gate is an error that names it', async () => {
   const logged: unknown[] = []
   for (const result of [null, 403, 0, Number.NaN, true, false]) {
     const server = new HttpServer({ logger: { error: (_message, error) => logged.push((error as Error).message) } })

@@ -189,7 +189,7 @@ class Simulation {
     }
   }
 
-  /** Told of every request: each begin must have one end. */
+  /** Observes every request: each begin must have one end. */
   #observed(): Observers {
     const observers = new Observers(
       (error) => this.#blame(`an observer failed: ${error}`),

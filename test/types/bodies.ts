@@ -46,10 +46,10 @@ server.map('PURGE', '/', { body: NewOrder }, ({ body }) => is<typeof body, Order
 server.mapPost('/:id', { id: t.int, page: t.int.optional(), body: NewOrder, summary: 'An order' }, (args) =>
   is<typeof args, { id: number; body: Order; page?: number }>(true),
 )
-// A body that may be missing is not there at all.
+// A body that may be missing may be absent from the arguments.
 server.mapPost('/', { body: NewOrder.optional() }, (args) => is<typeof args, { body?: Order }>(true))
 server.mapPost('/', { body: json(NewOrder.optional()) }, (args) => is<typeof args, { body?: Order }>(true))
-// Without a type, it is no argument.
+// Without a type, it is not an argument.
 server.mapPost('/', { body: 'stream' }, (args) => is<keyof typeof args, never>(true))
 server.mapPost('/', { body: 'buffer' }, (args) => is<keyof typeof args, never>(true))
 // Schemas of other libraries.
@@ -100,10 +100,10 @@ server.group('/b', { body: NewOrder })
 // @ts-expect-error a group has no body
 server.group('/b', { body: text() })
 
-// What is no body.
+// What cannot be a body.
 // @ts-expect-error not a schema
 server.mapPost('/', { body: { name: t.string } }, () => 1)
-// @ts-expect-error not a word for a body
+// @ts-expect-error not the name of a kind of body
 server.mapPost('/', { body: 'json' }, () => 1)
 // @ts-expect-error a header needs its name
 server.mapGet('/', { tenant: header(t.uuid) }, () => 1)
@@ -139,7 +139,7 @@ export class Orders extends Controller {
     return body.count
   }
 
-  // @ts-expect-error the route gives a number
+  // @ts-expect-error the route passes a number
   @Route('POST', '/wrong', { body: NewOrder })
   wrong({ body }: { body: { count: string } }) {
     return body.count
@@ -149,7 +149,7 @@ export class Orders extends Controller {
 export class OrderTable extends Controller {
   static routes = routes(this, {
     create: ['POST', '/:id', { id: t.int, body: NewOrder, theme: cookie('theme', t.string.optional()) }],
-    // @ts-expect-error the route gives a number
+    // @ts-expect-error the route passes a number
     wrong: ['POST', '/wrong', { body: NewOrder }],
     // @ts-expect-error not a schema
     unread: ['POST', '/unread', { body: { name: t.string } }],

@@ -1,10 +1,10 @@
-// Whether a method can be called with what its route gives, and what the compiler says when it cannot. Only types.
+// Whether a method can be called with what its route passes, and what the compiler reports when it cannot. Only types.
 
 import type { HttpSession } from '../../http/session.ts'
 
 /**
- * `unknown` if method `M` can be called with arguments `A` and the session. Otherwise a sentence that says why not, which no method is assignable
- * to: it is the last line of the compiler's message.
+ * `unknown` if method `M` can be called with arguments `A` and the session. Otherwise a sentence that states why not. No method is
+ * assignable to it, so it becomes the last line of the compiler's message.
  */
 export type MethodFit<M, A> = M extends (args: infer Wanted, session: HttpSession) => unknown
   ? A extends Wanted
@@ -15,8 +15,8 @@ export type MethodFit<M, A> = M extends (args: infer Wanted, session: HttpSessio
 /** What a method must be assignable to if its result is `R`; anything if nothing is declared. */
 export type Returning<R> = unknown extends R ? unknown : (...args: never[]) => R
 
-/** Why a method that wants `W` cannot get `G`. */
-type Misfit<W, G> = [MisfitsOf<W, G, ''>] extends [never] ? 'the route does not give what the method declares' : MisfitsOf<W, G, ''>
+/** Why a method that declares `W` cannot be called with `G`. */
+type Misfit<W, G> = [MisfitsOf<W, G, ''>] extends [never] ? 'the route does not pass what the method declares' : MisfitsOf<W, G, ''>
 
 type MisfitsOf<W, G, Path extends string> = {
   [K in keyof W & string]-?: K extends keyof G
@@ -25,7 +25,7 @@ type MisfitsOf<W, G, Path extends string> = {
       : Difference<W[K], G[K], `${Path}${K}`>
     : undefined extends W[K]
       ? never
-      : `the route gives no '${Path}${K}'`
+      : `the route has no '${Path}${K}'`
 }[keyof W & string]
 
 type Difference<W, G, Path extends string> = undefined extends G
@@ -34,7 +34,7 @@ type Difference<W, G, Path extends string> = undefined extends G
     : Difference<W, Exclude<G, undefined>, Path>
   : [KindOf<W>, KindOf<G>] extends ['an object', 'an object']
     ? [MisfitsOf<W, G, `${Path}.`>] extends [never]
-      ? `'${Path}' is another object than the method declares`
+      ? `'${Path}' is not the object that the method declares`
       : MisfitsOf<W, G, `${Path}.`>
     : `'${Path}' is ${KindOf<G>}, but the method declares ${KindOf<W>}`
 

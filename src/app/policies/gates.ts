@@ -1,4 +1,4 @@
-// The gates of a route, one after the other. Synchronous ones make no promise.
+// Runs the gates of a route, one after the other. Synchronous gates create no promise.
 
 import { WeirError } from '../../base/errors.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
@@ -6,7 +6,7 @@ import type { Exchange } from '../../http/session.ts'
 import { isLater, replyInPlace } from '../reply.ts'
 import type { Gate } from './policy.ts'
 
-/** What came of gates: null when all of them let the request pass. */
+/** The result of gates: null if all of them let the request pass. */
 export type Held = OutgoingResponse | null | Promise<OutgoingResponse | null>
 
 /** @throws what a gate throws */
@@ -27,7 +27,7 @@ async function awaitGate(
 ): Promise<OutgoingResponse | null> {
   const result = await running
   if (hasAnswered(exchange, result)) return answer(exchange, result)
-  // The server has answered meanwhile, because time was up. A client that has only ended its side still waits for a response.
+  // The server has answered in the meantime, because time was up. A client that has only ended its side still waits for a response.
   if (exchange.sent !== null) throw new WeirError('WEIR_RESPONSE_SENT')
   return runGates(exchange, gates, next)
 }

@@ -1,4 +1,4 @@
-// Middleware: what runs around every request, the first one added outermost. Composed once, not for each request.
+// Middleware: functions that run around every request, the first one added outermost. They are composed once, not for each request.
 
 import { WeirError } from '../../base/errors.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
@@ -17,19 +17,19 @@ export type Next = () => HttpResponse | Promise<HttpResponse>
 export type Middleware = (session: HttpSession, next: Next) => unknown
 
 /**
- * Sees every answer to a request with a valid head when it is complete, just before it is sent: those of errors, and of requests that were
- * refused before any middleware ran, included. May set fields and give the content another form. A promise that it returns is waited for;
- * whatever else it returns means nothing. What it throws becomes a 500. When a stream fails before its first byte, the answer of that error
- * is another one, and is seen as well.
+ * Sees every response to a request with a valid head, just before it is sent, including responses to errors and to requests that were
+ * refused before any middleware ran. It may set fields and convert the content. A promise that it returns is awaited; any other result is
+ * ignored. What it throws becomes a 500. If a stream fails before its first byte, the response to that error is a new one, which the hook
+ * sees as well.
  */
 export type BeforeSend = (session: HttpSession, response: HttpResponse) => unknown
 
 export type Pipeline = (exchange: Exchange) => OutgoingResponse | Promise<OutgoingResponse>
 
-/** Told of a middleware that has neither called `next` nor answered. */
+/** Called with a middleware that has neither called `next` nor answered. */
 export type OnSilence = (middleware: Middleware) => void
 
-/** One function that runs `middlewares` around `route`. */
+/** Returns one function that runs `middlewares` around `route`. */
 export function compose(middlewares: readonly Middleware[], route: Pipeline, onSilence: OnSilence | null): Pipeline {
   return middlewares.reduceRight<Pipeline>((inner, middleware) => wrap(inner, middleware, onSilence), route)
 }
@@ -63,10 +63,10 @@ function wrap(inner: Pipeline, middleware: Middleware, onSilence: OnSilence | nu
   }
 }
 
-/** A promise of its own: what a middleware does to it does not reach the one that the engine waits for. */
+/** Returns a separate promise: what a middleware does to it does not affect the one that the engine awaits. */
 function showLater(exchange: Exchange, answer: Promise<OutgoingResponse>): Promise<HttpResponse> {
   const shown = answer.then((outgoing) => exchange.faceOf(outgoing))
-  shown.catch(() => {}) // a middleware that answers without waiting must not leave a rejection that nobody handles
+  shown.catch(() => {}) // a middleware that answers without awaiting it must not leave an unhandled rejection
   return shown
 }
 

@@ -1,4 +1,4 @@
-// From a request to a handler's arguments: which value each name takes, how it is converted, and everything that is wrong with them.
+// From a request to a handler's arguments: the value of each name, its conversion, and every mistake in the values.
 
 import { emptyRecord } from '../../base/empty-record.ts'
 import { BindingError, type BindingFailure } from '../../base/errors.ts'
@@ -20,17 +20,17 @@ interface Step {
   readonly source: Binding['source']
   /** In a path: place among the template's parameters. */
   readonly index: number
-  /** In the query, and that of a field or a cookie. */
+  /** The name in the query, or that of the field or cookie. */
   readonly key: string
-  /** Null: the text as it is. */
+  /** Null: the text is not converted. */
   readonly schema: AnySchema | null
 }
 
-/** A route's plan, made once: the steps to its arguments. */
+/** The steps from a request to the arguments of a route, planned once. */
 export class Binder {
   readonly #steps: readonly Step[]
   readonly #body: TypedBody | null
-  /** One shape for the arguments of one route. */
+  /** Gives all arguments of one route the same shape. */
   readonly #Record: new () => Args
 
   /** @param bindings those of the path first, in its order */
@@ -42,7 +42,7 @@ export class Binder {
 
   /**
    * @param values of the template's parameters, decoded
-   * @returns the arguments; a promise only when a foreign schema answers with one, or the body is read as it arrives
+   * @returns the arguments; a promise only if a schema of another library returns one, or the body is read as it arrives
    * @throws BindingError with every parameter that does not fit; then what is wrong with the body. Thrown or rejected
    */
   bind(request: HttpRequest, values: readonly string[]): Args | Promise<Args> {
@@ -67,7 +67,7 @@ export class Binder {
       } else if (step.schema !== null && !(step.schema instanceof Schema) && isPromise(value)) {
         pending ??= []
         const settled = this.#await(step, value, args)
-        settled.catch(() => {}) // a later schema may throw, and then nobody waits for this one
+        settled.catch(() => {}) // a later schema may throw, and then this one is not awaited
         pending.push(settled)
       } else if (value !== undefined) args[step.name] = value
     }
@@ -130,7 +130,7 @@ function read(step: Step, request: HttpRequest, values: readonly string[]): unkn
   return runSchema(schema, text ?? undefined, showText)
 }
 
-/** What is not in the body is always text: quotes would say nothing. */
+/** Outside the body, everything is text, so quotes would add nothing. */
 function showText(part: unknown): string | undefined {
   return typeof part === 'string' ? part : show(part)
 }

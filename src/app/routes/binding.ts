@@ -18,13 +18,14 @@ export interface Binding {
   readonly schema: AnySchema | null
 }
 
-/** What schemas can read there: names of a query may repeat, anything else is one text. */
+/** What schemas can read there: names in a query may repeat, anything else is one string. */
 const PLACES: Readonly<Record<Binding['source'], SchemaPlace>> = { path: 'text', query: 'texts', header: 'text', cookie: 'text' }
 
 /**
- * The parameters of a route by the names that handlers know them by: those of the path first. Without a prototype.
+ * The parameters of a route by the names under which handlers get them, those of the path first. Without a prototype.
  * @param where the route, for messages
- * @throws WEIR_ROUTE_DECLARATION for a schema that can never be read from there, and for a parameter of the path that is to come from elsewhere
+ * @throws WEIR_ROUTE_DECLARATION for a schema that can never be read from there, and for a parameter of the path that is declared as a
+ * header or cookie
  */
 export function bindingsOf(
   template: Template,

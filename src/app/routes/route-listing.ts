@@ -12,9 +12,9 @@ import type { Level, PlacedPolicy, Setting } from './scope.ts'
 export interface PolicyListing {
   /** The policy's name, or that of its function, or `(anonymous)`. */
   readonly name: string
-  /** Where it is used. A policy that takes the place of an outer one is listed in that place, with its own level. */
+  /** Where it is used. A policy that replaces an outer one is listed in the place of that one, but with its own level. */
   readonly level: Level
-  /** What `describe` of the policy returned; null without. */
+  /** What `describe` of the policy returned; null if it has none. */
   readonly description: unknown
 }
 
@@ -49,13 +49,13 @@ export interface RouteListing {
   /** `true`: since an unknown time. */
   readonly deprecated: boolean | Date
   readonly metadata: RouteMetadata
-  /** Those of groups and classes first. */
+  /** The tags of groups and classes come first. */
   readonly tags: readonly string[]
   /** Policies and middleware, the outermost first. */
   readonly policies: readonly PolicyListing[]
   /** `auto`: `stream` for multipart/form-data, otherwise `buffer`. */
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
-  /** Each limit in force, `null` for none, and which level has set it. */
+  /** Each limit in force (`null` for none), and the level that has set it. */
   readonly limits: { readonly [K in keyof RouteLimits]: Setting<number | null> }
   /** Where it was declared: `UserController.show`, or `inline`. */
   readonly source: string

@@ -1,4 +1,4 @@
-// One route: what it answers to, what it binds, and whom it calls.
+// One route: which requests it matches, what it binds, and what it calls.
 
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
@@ -31,7 +31,7 @@ export interface RouteDocumentation {
   readonly deprecated: boolean | Date
 }
 
-/** What a handler gets whose route binds nothing. */
+/** The arguments of a handler whose route binds nothing. */
 const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
 
 export class Route implements RouteInfo {
@@ -63,10 +63,10 @@ export class Route implements RouteInfo {
   readonly source: string
   /** Its own level, the innermost. */
   readonly scope: Scope
-  /** The gates, middleware and hooks of all its levels. Not read from the scope for every request: that would be two more steps. */
+  /** The gates, middleware and hooks of all its levels. Not read from the scope for every request, which would take two more steps. */
   chain: Chain
   readonly #handler: Handler
-  /** Null when there is nothing to bind. */
+  /** Null if there is nothing to bind. */
   readonly #binder: Binder | null
 
   /**
@@ -110,7 +110,7 @@ export class Route implements RouteInfo {
       throw new WeirError('WEIR_ROUTE_DECLARATION', `${where} has a body, and a parameter of its path is called "body" too`)
   }
 
-  /** Calls the handler with what the request gives. @throws BindingError, and whatever the handler throws */
+  /** Calls the handler with the arguments from the request. @throws BindingError, and whatever the handler throws */
   run(session: HttpSession, request: HttpRequest, values: readonly string[]): unknown {
     if (this.#binder === null) return this.#handler(NO_ARGS, session)
     const args = this.#binder.bind(request, values)
@@ -118,7 +118,7 @@ export class Route implements RouteInfo {
     return args.then((bound) => this.#handler(bound, session))
   }
 
-  /** A level around it has another policy or hook. */
+  /** A level around it has a new policy or hook. */
   recompose(): void {
     this.chain = this.scope.chain
   }
@@ -132,7 +132,7 @@ function deprecation(deprecated: true | Date): BeforeSend {
   }
 }
 
-/** Methods are case-sensitive (RFC 9110 §9.1): no client would ever ask for `get`. @throws WEIR_ROUTE_DECLARATION */
+/** Methods are case-sensitive (RFC 9110 §9.1), so no client would ever send `get`. @throws WEIR_ROUTE_DECLARATION */
 function checkMethod(method: string, path: string): void {
   const refuse = (why: string): never => {
     throw new WeirError('WEIR_ROUTE_DECLARATION', `${shown(method)} ${why}`)

@@ -1,4 +1,4 @@
-// Where declarations and policies are in force: the server, in it groups, in those classes of controllers, and in all of them routes. Each
+// The levels at which declarations and policies apply: the server, then groups, then controller classes, then routes. Each
 // level adds to what it inherits. The policies of a route are composed into one flat chain when it is mapped, and again when a level gets
 // another one later.
 
@@ -14,29 +14,32 @@ import type { SplitDeclaration } from './split-declaration.ts'
 
 export type Level = 'server' | 'group' | 'class' | 'route'
 
-/** A value, and which level has set it. */
+/** A value, and the level that has set it. */
 export interface Setting<T> {
   readonly value: T
   readonly level: Level
 }
 
-/** A policy, and at which level it is used. */
+/** A policy, and the level at which it is used. */
 export interface PlacedPolicy {
   readonly policy: CheckedPolicy
   readonly level: Level
 }
 
-/** What runs for the requests of a route, or of a level that has no route for them. From the outermost policy to the innermost. */
+/**
+ * What runs for the requests of a route, or for requests without a route that belong to a level. From the outermost policy to the
+ * innermost.
+ */
 export interface Chain {
   readonly policies: readonly PlacedPolicy[]
   readonly gates: readonly Gate[]
-  /** All middleware, and the route within. */
+  /** All middleware, around the route. */
   readonly pipeline: Pipeline
-  /** That of `etag` first, then those of policies, then those that were added by `beforeSend`. */
+  /** That of `etag` first, then those of policies, then those that `beforeSend` has added. */
   readonly hooks: readonly BeforeSend[]
 }
 
-/** Makes one function of a list of middleware and what runs within. */
+/** Makes one function of a list of middleware and what runs inside it. */
 export type Composer = (middlewares: readonly Middleware[]) => Pipeline
 
 /** The match of a request that has no route. Its chain is that of a level. */
@@ -45,7 +48,7 @@ export interface NoRoute extends RouteMatch {
   readonly scope: Scope
 }
 
-/** Options of which the innermost value counts. */
+/** Options whose innermost value applies. */
 const SETTINGS = ['host', 'endpoint', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout', 'etag'] as const
 type Settings = { readonly [K in (typeof SETTINGS)[number]]?: Setting<NonNullable<GroupOptions[K]> | null> }
 
@@ -58,15 +61,15 @@ export class Scope {
   readonly level: Level
   /** Null for the server. */
   readonly parent: Scope | null
-  /** Of groups and the server: the path before those of their routes. Empty for the server. */
+  /** For groups and the server: the path before those of their routes. Empty for the server. */
   readonly prefix: string
-  /** Inherited ones included, as is everything below. Without a prototype. */
+  /** Includes inherited ones, as does everything below. Without a prototype. */
   readonly bindings: Readonly<Record<string, Parameter>>
   readonly settings: Settings
   readonly metadata: RouteMetadata
   readonly answers: Answers
   readonly tags: readonly string[]
-  /** What a request is matched with that has no route, and to which this level's policies apply. */
+  /** The match of a request that has no route, and to which the policies of this level apply. */
   readonly noRoute: NoRoute
   readonly #policies: CheckedPolicy[]
   readonly #hooks: BeforeSend[] = []
@@ -90,13 +93,13 @@ export class Scope {
     this.#shared = parent === null ? { revision: 0, compose: refuseToCompose } : parent.#shared
   }
 
-  /** How chains are made, of this level and all within. */
+  /** Sets how the chains of this level, and of all levels within it, are made. */
   composeWith(compose: Composer): void {
     this.#shared.compose = compose
     this.#shared.revision++
   }
 
-  /** @returns false when this level has a policy of that name already */
+  /** @returns false if this level already has a policy with that name */
   use(policy: CheckedPolicy): boolean {
     if (isNameTaken(policy, this.#policies)) return false
     this.#policies.push(policy)
@@ -109,7 +112,7 @@ export class Scope {
     this.#shared.revision++
   }
 
-  /** Made once, and again after `use` or `beforeSend` of any level. A level that adds nothing shares the chain of its parent. */
+  /** Created once, and again after `use` or `beforeSend` at any level. A level that adds nothing shares the chain of its parent. */
   get chain(): Chain {
     if (this.#chain === null || this.#revision !== this.#shared.revision) {
       this.#chain = this.#makeChain()
@@ -143,7 +146,7 @@ export class Scope {
     for (const policy of this.#policies) {
       const one: PlacedPolicy = { policy, level: this.level }
       const outer = policy.name === null ? -1 : placed.findIndex((other) => other.policy.name === policy.name)
-      // In the place of the outer one: an order such as authentication before rate limit stays as it is.
+      // It takes the place of the outer one, so that an order such as authentication before rate limit is kept.
       if (outer === -1) placed.push(one)
       else placed[outer] = one
     }
@@ -160,7 +163,7 @@ export class Scope {
   }
 }
 
-/** The innermost level that is around all of them. @param scopes at least one */
+/** The innermost level that contains all of them. @param scopes at least one */
 export function commonScope(scopes: readonly Scope[]): Scope {
   const [first, ...others] = scopes.map(({ lineage }) => lineage)
   let depth = first!.length
@@ -182,5 +185,5 @@ function settingsOf(parent: Scope | null, level: Level, options: GroupOptions): 
 const sendTag: BeforeSend = (session, response) => applyContentTag(exchangeOf(session).head, outgoingOf(response))
 
 const refuseToCompose: Composer = () => () => {
-  throw new TypeError('a chain runs before somebody has said how')
+  throw new TypeError('a chain was used before composeWith')
 }

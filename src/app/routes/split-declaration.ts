@@ -1,4 +1,4 @@
-// A declaration, read once: parameters on one side, options on the other, both checked.
+// Splits a declaration, which is read once, into parameters and options, and checks both.
 
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
@@ -32,7 +32,7 @@ const ROUTE_OPTION_NAMES = namesOf<RouteOptions>()([
   'deprecated',
 ])
 
-/** Who has declarations. */
+/** What a declaration belongs to. */
 export type Owner = 'route' | 'group' | 'class'
 
 export interface SplitDeclaration {
@@ -42,7 +42,7 @@ export interface SplitDeclaration {
   readonly policies: readonly CheckedPolicy[]
 }
 
-/** @throws WEIR_ROUTE_DECLARATION for what is neither a schema nor an option of the owner, and for an option that has a wrong value */
+/** @throws WEIR_ROUTE_DECLARATION for what is neither a schema nor an option of the owner, and for an option with a wrong value */
 export function splitDeclaration(declaration: unknown, owner: Owner, where: string): SplitDeclaration {
   const bindings: Record<string, Parameter> = Object.create(null)
   const options: Record<string, unknown> = {}
@@ -84,7 +84,7 @@ function checkOptions(options: RouteOptions, where: string): void {
     refuse('host', 'a name such as api.example.com or *.example.com, without a port')
   if (endpoint !== undefined && (typeof endpoint !== 'string' || endpoint === '')) refuse('endpoint', 'the name of an entry of "listen"')
   if (body !== undefined && body !== 'buffer' && body !== 'stream' && !(body instanceof TypedBody) && !isSchema(body))
-    refuse('body', 'a schema, what json() and the like return, "buffer" or "stream"')
+    refuse('body', 'a schema, a body such as json(schema), "buffer" or "stream"')
   if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0))
     refuse('maxRequestBodySize', 'a whole number of bytes or null')
   for (const name of ['requestTimeout', 'writeTimeout'] as const) {
@@ -96,8 +96,9 @@ function checkOptions(options: RouteOptions, where: string): void {
   if (typeof etag !== 'boolean') refuse('etag', 'true or false')
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) refuse('metadata', 'an object')
   for (const name of ['summary', 'description', 'operationId'] as const)
-    if (options[name] !== undefined && (typeof options[name] !== 'string' || options[name] === '')) refuse(name, 'a text that is not empty')
+    if (options[name] !== undefined && (typeof options[name] !== 'string' || options[name] === ''))
+      refuse(name, 'a string that is not empty')
   if (typeof deprecated !== 'boolean' && !(deprecated instanceof Date && !Number.isNaN(deprecated.getTime())))
     refuse('deprecated', 'true, false or a date')
-  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) refuse('tags', 'a list of texts')
+  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) refuse('tags', 'a list of strings')
 }

@@ -28,7 +28,7 @@ export class OutgoingResponse {
   #status = 200
   #reason = ''
   #type: string | null = null
-  /** The handler has set the type itself, so a new body does not change it. */
+  /** Whether the handler has set the type itself, so that a new body does not change it. */
   #isTypeSet = false
   #fields: string[] | null = null
   #content: ResponseContent = NO_CONTENT
@@ -39,7 +39,7 @@ export class OutgoingResponse {
   #answered = false
   #closes = false
   #declaredLength = -1
-  /** Type, length and validators describe a file. */
+  /** Whether type, length and validators describe a file. */
   #describesFile = false
   #isClaimed = false
   #taken = false

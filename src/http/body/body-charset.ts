@@ -1,4 +1,4 @@
-// The charset of a text body: UTF-8, unless its content type names another one that is read here.
+// The charset of a text body: UTF-8, unless its content type names another one that is supported.
 
 import { WeirError } from '../../base/errors.ts'
 import { type Charset, charsetOf } from '../../formats/charset.ts'

@@ -154,7 +154,7 @@ function populateOptions(options: AnyOptions): PopulateOptions {
   return { ...settings, includeProperties, excludeProperties }
 }
 
-/** What the functions below take: an `HttpRequest`. */
+/** The parameter of the functions below: an `HttpRequest`. */
 export interface Mappable {
   bodyMap<T extends BodyModel>(model: T, options?: BodyMapOptions<T>): boolean
   bodyMapAnonymous<T extends BodyModel>(model: T, options?: BodyMapAnonymousOptions): boolean

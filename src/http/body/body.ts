@@ -77,7 +77,7 @@ export class RequestBody {
 
   // Called by the engine.
 
-  /** Until `admit`, nobody may read it. */
+  /** It may not be read until `admit`. */
   hold(): void {
     this.#state = HELD
   }
@@ -86,7 +86,7 @@ export class RequestBody {
   admit(): void {
     if (this.#state !== HELD) return
     if (this.#demand !== null) this.#state = WAITING
-    else this.#state = this.#ended ? WHOLE : COLLECTING // an empty one may have ended meanwhile
+    else this.#state = this.#ended ? WHOLE : COLLECTING // an empty one may have ended in the meantime
   }
 
   /** @returns false when the engine should stop reading until `demand` */
@@ -132,7 +132,7 @@ export class RequestBody {
     this.#collected?.reject(error)
   }
 
-  /** The sink may be a stream that its reader has broken, for example by replacing `push`. Then the body is given up. */
+  /** The sink may be a stream that its reader has broken, for example by replacing `push`. Then the body is abandoned. */
   #tell(act: (sink: BodySink) => void): void {
     try {
       act(this.#sink!)

@@ -26,7 +26,7 @@ export function readJson(member: string, contentType: string | null, body: Reque
 }
 
 /**
- * The value of a JSON body, without properties called `__proto__`: whoever copies them onto another object would replace its prototype.
+ * The value of a JSON body, without properties called `__proto__`: copying them onto another object would replace its prototype.
  * @throws WEIR_BODY_MISSING, WEIR_BODY_MALFORMED; InvalidBodyError for more than 64 levels
  */
 export function parseJsonBody(member: string, body: RequestBody, settings: BodySettings): unknown {

@@ -12,7 +12,7 @@ import { type BodySettings, TypedBody } from './typed-body.ts'
 const MEMBER = 'args.body'
 
 abstract class PlainBody<T> extends TypedBody<T> {
-  /** No content is an empty text, and no bytes. */
+  /** Without content, it is an empty string, or no bytes. */
   override get isOptional(): boolean {
     return true
   }
@@ -39,7 +39,7 @@ class TextBody extends PlainBody<string> {
 }
 
 class BytesBody extends PlainBody<UnsharedBytes> {
-  /** Content without a type may be taken for bytes (RFC 9110 §8.3). */
+  /** Content without a type may be treated as bytes (RFC 9110 §8.3). */
   override get acceptsUntyped(): boolean {
     return this.types.some((range) => isInRange(BYTES_TYPE, range))
   }
@@ -52,10 +52,10 @@ class BytesBody extends PlainBody<UnsharedBytes> {
 }
 
 /**
- * A text, in UTF-8 or in the windows-1252, ISO-8859-1 or US-ASCII that its content type names. Empty without content. Bytes that are not valid
- * UTF-8: 400.
+ * A string, sent in UTF-8, or in windows-1252, ISO-8859-1 or US-ASCII if its content type names that. Empty without content. Bytes that are
+ * not valid UTF-8: 400.
  * @param types accepted content types, or ranges such as `text/*`. Default `text/plain`
- * @throws WEIR_OPTION_INVALID for what is not a media type
+ * @throws WEIR_OPTION_INVALID if one of them is not a media type
  */
 export function text(...types: readonly string[]): TypedBody<string> {
   return new TextBody('text', rangesOf('text()', types, 'text/plain'), null)
@@ -63,9 +63,9 @@ export function text(...types: readonly string[]): TypedBody<string> {
 
 /**
  * The bytes, which the handler may keep. Empty without content.
- * @param types accepted content types, or ranges such as `image/*`. Default `application/octet-stream`, which a request without a content type
- *   has too
- * @throws WEIR_OPTION_INVALID for what is not a media type
+ * @param types accepted content types, or ranges such as `image/*`. Default `application/octet-stream`, which includes requests without a
+ * content type
+ * @throws WEIR_OPTION_INVALID if one of them is not a media type
  */
 export function bytes(...types: readonly string[]): TypedBody<Uint8Array> {
   return new BytesBody('bytes', rangesOf('bytes()', types, BYTES_TYPE), null)

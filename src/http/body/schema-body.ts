@@ -24,10 +24,10 @@ const MEMBER = 'args.body'
 const Folded = emptyRecord<FormRecord>()
 const EMPTY_FORM: FormRecord = Object.freeze(new Folded())
 
-/** Made of a schema. @internal */
+/** Made from a schema. @internal */
 export class SchemaBody<T = unknown> extends TypedBody<T> {
   override readonly schema: AnySchema
-  /** The same schema as a `t`: it reads forms too. */
+  /** The same schema as one of `t`, which reads forms too. */
   readonly #reader: Schema<unknown>
   /** Its schema, if it is an object whose properties can be read from flat JSON. */
   readonly #flat: ObjectSchema<unknown> | null
@@ -91,10 +91,10 @@ export class SchemaBody<T = unknown> extends TypedBody<T> {
     return body.form(MEMBER, requireCharset(parseMediaType(contentType)), this.#names).pairs
   }
 
-  /** Here a schema of another library may answer later. */
+  /** Here a schema of another library may return a promise. */
   #run(value: unknown): unknown {
     const result = runSchema(this.schema, value)
-    // Not the promise of the library, whose `then` may do anything.
+    // Not the library's own promise, whose `then` may do anything.
     return isPromise(result) ? Promise.resolve(result) : result
   }
 
@@ -108,16 +108,16 @@ export class SchemaBody<T = unknown> extends TypedBody<T> {
 /**
  * A body in JSON, `application/json` or any `+json` type, in UTF-8. A request without content is accepted only if the schema is optional or has
  * a default.
- * @throws WEIR_OPTION_INVALID for what is not a schema
+ * @throws WEIR_OPTION_INVALID if it is not a schema
  */
 export function json<S extends AnySchema>(schema: S): TypedBody<OutputOf<S>> {
   return new SchemaBody<OutputOf<S>>('json', checkedSchema('json()', schema))
 }
 
 /**
- * A url-encoded form, `application/x-www-form-urlencoded`, which the schema reads as one object of texts. A form without fields is an empty
- * object. At most 1,000 fields; when exceeded: 413.
- * @throws WEIR_OPTION_INVALID for what is not a schema
+ * A url-encoded form, `application/x-www-form-urlencoded`, which the schema reads as one object of strings. A form without fields is an
+ * empty object. At most 1,000 fields; when exceeded: 413.
+ * @throws WEIR_OPTION_INVALID if it is not a schema
  */
 export function form<S extends AnySchema>(schema: S): TypedBody<OutputOf<S>> {
   return new SchemaBody<OutputOf<S>>('form', checkedSchema('form()', schema))

@@ -1,4 +1,4 @@
-// How a route reads its body, as a value: which content types it accepts, and what its handler gets.
+// How a route reads its body as a value: which content types it accepts, and what its handler gets.
 
 import type { MediaType } from '../../formats/media-type.ts'
 import type { AnySchema } from '../../schema/standard.ts'
@@ -26,7 +26,7 @@ export abstract class TypedBody<T = unknown> {
   readonly kind: BodyKind
   /** The accepted content types, without parameters: media types, or ranges such as `image/*`. `application/json` includes all `+json` types. */
   readonly types: readonly string[]
-  /** The schema of the value, of a multipart form that of its fields; null for text and bytes. */
+  /** The schema of the value, of a multipart form that of its fields; null for strings and bytes. */
   readonly schema: AnySchema | null
 
   /** @internal */
@@ -36,7 +36,7 @@ export abstract class TypedBody<T = unknown> {
     this.schema = schema
   }
 
-  /** Whether the handler gets something for a request without content. @internal */
+  /** Whether the handler gets a value for a request without content. @internal */
   abstract get isOptional(): boolean
 
   /** Whether content without a content type is accepted. @internal */
@@ -54,11 +54,12 @@ export abstract class TypedBody<T = unknown> {
     return null
   }
 
-  /** @throws WEIR_CHARSET_UNKNOWN for text in a charset that is not read here @internal */
+  /** @throws WEIR_CHARSET_UNKNOWN for text in a charset that is not supported @internal */
   abstract accepts(type: MediaType): boolean
 
   /**
-   * Reads a body whose content type is accepted, or missing. Content without a type is refused here if it was not known that there was any.
+   * Reads a body whose content type is accepted, or missing. Content without a type is refused here if the head did not tell that there
+   * would be any.
    * @param body null for a request without one
    * @throws ContentTypeError, WEIR_BODY_MISSING, WEIR_BODY_MALFORMED, InvalidBodyError, PayloadTooLargeError; thrown, or rejected where a promise is returned
    * @internal

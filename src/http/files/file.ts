@@ -124,7 +124,7 @@ let lookup: typeof import('mrmime').lookup | undefined
 export async function typeOf(path: string): Promise<string> {
   const extension = extname(path)
   lookup ??= (await importPackage('mrmime', () => import('mrmime'))).lookup
-  // `lookup` returns something else than a string for `.constructor` and the like. A file called `html` has no extension.
+  // `lookup` returns something other than a string for `.constructor` and the like. A file called `html` has no extension.
   const type: unknown = extension === '' ? undefined : lookup(extension)
   if (typeof type !== 'string') return BYTES_TYPE
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type

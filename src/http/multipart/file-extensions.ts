@@ -1,10 +1,10 @@
-// The extensions of uploaded files: which ones an option names, and whether a client's file name has one of them.
+// The extensions of uploaded files: which ones an option allows, and whether the client's file name has one of them.
 
 import { extname } from 'node:path'
 import { FileRefusedError } from '../../base/errors.ts'
 import { invalid, listOf } from '../../base/options.ts'
 
-/** Extensions as `extname` returns them, in lower case. @throws WEIR_OPTION_INVALID for one that no name can have */
+/** Extensions as `extname` returns them, in lower case. @throws WEIR_OPTION_INVALID for one that no file name can have */
 export function extensionsOf(owner: string, given: readonly string[]): readonly string[] {
   return listOf<unknown>(owner, 'extensions', given).map((one) => {
     if (typeof one !== 'string' || !/^(?:\.?[^./\\]+)?$/.test(one))

@@ -13,13 +13,13 @@ export interface FileRules {
   /** Size of each file in bytes. Default: limited only by `maxRequestBodySize`. When exceeded: 413. */
   readonly maxBytes?: number
   /**
-   * Content types, or ranges such as `image/*`, without parameters. This is what the client says, whatever the file contains. Default: any.
-   * Others: 415.
+   * Content types, or ranges such as `image/*`, without parameters. This is what the client states, whatever the file contains. Default:
+   * any. Others: 415.
    */
   readonly types?: readonly string[]
   /** Extensions of the client's file name: `['.png', 'jpg']`. The case does not matter, and `''` is a name without one. Default: any. Others: 415. */
   readonly extensions?: readonly string[]
-  /** The handler gets an array of one to so many files. Default: one file, and no array. When exceeded: 413. */
+  /** The handler gets an array of one file up to this number. Default: one file, and no array. When exceeded: 413. */
   readonly count?: number
 }
 
@@ -29,7 +29,7 @@ const OPTION_NAMES = namesOf<FileRules>()(['maxBytes', 'types', 'extensions', 'c
 export class FileField<T = unknown> {
   /** Never set: it only carries the type. */
   declare readonly output?: T
-  /** In bytes; `Infinity` for no limit of its own. */
+  /** In bytes; `Infinity` if only the whole form is limited. */
   readonly maxBytes: number
   /** Null: any. */
   readonly types: readonly string[] | null
@@ -56,8 +56,8 @@ export class FileField<T = unknown> {
 }
 
 /**
- * One file of a multipart form, or several with `count`. It is required unless it is `.optional()`. A form in which nothing was chosen, for
- * which browsers send an empty file without a name, has no file.
+ * One file of a multipart form, or several with `count`. It is required unless it is `.optional()`. If no file was chosen, browsers send an
+ * empty one without a name, which counts as none.
  * @throws WEIR_OPTION_INVALID
  */
 export function file<const R extends FileRules = Record<never, never>>(

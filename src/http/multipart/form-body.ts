@@ -30,7 +30,7 @@ export interface MultipartShape<F extends Shape = Shape, G extends FileFields = 
   readonly files?: G
 }
 
-/** What a handler gets of a multipart form. */
+/** What a handler gets from a multipart form. */
 export interface MultipartOf<F extends Shape, G extends FileFields> {
   fields: ObjectOf<F>
   files: FilesOf<G>
@@ -114,7 +114,7 @@ class DeclaredParts implements PartReceiver {
   readonly #isStrict: boolean
   readonly #memory: MemoryParts
   readonly #files = new Map<string, UploadedFile[]>()
-  /** What is wrong with parts by their names: the first thing with each. */
+  /** The first mistake of each part, by name. */
   readonly #failures = new Map<string, Mismatch>()
   #head: PartHead | null = null
   #name = ''
@@ -152,7 +152,7 @@ class DeclaredParts implements PartReceiver {
     if (!this.#isKept) return true
     const file = this.#file
     if (file !== null) {
-      if (this.#size === 0 && this.#head!.fileName === '') this.#checkFile(file) // there is one, although it has no name
+      if (this.#size === 0 && this.#head!.fileName === '') this.#checkFile(file) // it is a file, although it has no name
       this.#size += end - start
       if (this.#size > file.maxBytes) throw new PayloadTooLargeError(`${this.#name}.maxBytes`, file.maxBytes)
     }
@@ -183,8 +183,8 @@ class DeclaredParts implements PartReceiver {
     const isDeclared = hasFile ? this.#schema.properties.has(name) : this.#fileFields[name] !== undefined
     if (!isDeclared && !this.#isStrict) return
     if (this.#failures.size >= MAX_MISMATCHES || this.#failures.has(name)) return
-    const expected = isDeclared ? (hasFile ? 'a text, not a file' : 'a file, with a file name') : 'no part of this name'
-    this.#failures.set(name, new Mismatch(expected, hasFile ? 'a file' : 'a text', [shorten(name)]))
+    const expected = isDeclared ? (hasFile ? 'a string, not a file' : 'a file, with a file name') : 'no part of this name'
+    this.#failures.set(name, new Mismatch(expected, hasFile ? 'a file' : 'a string', [shorten(name)]))
   }
 
   /** What the handler gets, or everything that is wrong. */
@@ -204,7 +204,7 @@ class DeclaredParts implements PartReceiver {
   }
 }
 
-/** As in url-encoded forms, `[]` at the end of a name only says that there may be several. */
+/** As in url-encoded forms, `[]` at the end of a name only states that there may be several. */
 function keyOf(name: string): string {
   return name.endsWith('[]') ? name.slice(0, -2) : name
 }
@@ -214,7 +214,7 @@ function keyOf(name: string): string {
  * The handler gets `{ fields, files }`. Parts that are not declared are dropped without being kept, or refused by `.strict()`. At most
  * `maxParts` parts, by default 200; the whole form is limited by `maxRequestBodySize`.
  *
- * A file that its rules refuse ends the form: 415 for its type or extension, 413 for its size or their number. What is wrong with fields, and
+ * A file that its rules refuse ends the form: 415 for its type or extension, 413 for its size or their number. Fields that do not fit, and
  * files that are missing, are listed together: 400, or the server's `invalidBodyStatus`.
  * @throws WEIR_OPTION_INVALID
  */

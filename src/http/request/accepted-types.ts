@@ -1,4 +1,4 @@
-// Which content types a request may have, and how a client learns of them.
+// Which content types a request may have, and how a client learns which.
 
 import { ContentTypeError, WeirError } from '../../base/errors.ts'
 import { parseMediaType } from '../../formats/media-type.ts'
@@ -27,7 +27,7 @@ export function acceptFieldOf(method: string | null, types: readonly string[] | 
 }
 
 /**
- * Refuses a request by its head, before anything of the body is read.
+ * Refuses a request by its head, before any of the body is read.
  * @throws ContentTypeError, WEIR_CHARSET_UNKNOWN; WEIR_CONTENT_TYPE_MISSING for a QUERY
  */
 export function checkContentType(body: TypedBody | null, { method, contentType, contentLength }: Head): void {

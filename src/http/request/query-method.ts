@@ -1,4 +1,4 @@
-// What RFC 10008 demands of a resource that answers QUERY.
+// What RFC 10008 requires of a resource that supports QUERY.
 
 import { WeirError } from '../../base/errors.ts'
 import { mediaRangeList } from '../../formats/media-range-list.ts'
@@ -7,7 +7,7 @@ const ANY_TYPE: readonly string[] = ['*/*']
 
 /**
  * The value of Accept-Query (§3).
- * @param types media types of the queries that a route accepts; null where it declares none
+ * @param types media types of the queries that a route accepts; null if it declares none
  * @throws WEIR_ROUTE_DECLARATION for a type that the field cannot state
  */
 export function acceptQueryOf(types: readonly string[] | null): string {

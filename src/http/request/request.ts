@@ -5,6 +5,7 @@ import { abortQuietly } from '../../base/abort-quietly.ts'
 import { originOf } from '../../base/authority.ts'
 import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
+import { neverUnhandled } from '../../base/never-unhandled.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import type { Charset } from '../../formats/charset.ts'
 import { type FormRecord, foldForm, parseForm } from '../../formats/form.ts'
@@ -105,7 +106,7 @@ export class HttpRequest {
   #routeValues: RouteValues | null = null
   #abort: AbortController | null = null
   #abortReason: Error | null = null
-  /** What `toWeb` has made. */
+  /** The requests that `toWeb` has created. */
   #webs: WebRequest[] | null = null
 
   /** @internal */
@@ -352,9 +353,8 @@ export class HttpRequest {
 
   /**
    * Passes the fields and files of a multipart/form-data body to callbacks as they arrive, in constant memory. The server stops reading
-   * the socket while a callback's promise is pending or a file's stream is full.
-   *
-   * The promise always settles, and the handler can still send a response.
+   * the socket while a callback's promise is pending or a file's stream is full. The promise that is returned always settles, and the handler
+   * can still send a response.
    *
    * @returns true when the form was read to its end; false when the body is not valid multipart/form-data
    * @throws (rejects) PayloadTooLargeError (413) when a limit is exceeded, the error that a callback threw, or the reason why the client
@@ -411,10 +411,11 @@ export class HttpRequest {
   }
 
   /**
-   * A Web `Request`, for code that is written against the Fetch API. It may be kept; only a body that streams is gone when the request has
-   * expired. Its signal is made, and its body is taken, when they are read. Fields of the connection (Connection, Expect, Transfer-Encoding
-   * and so on) are left out. Fetch knows no body with GET and HEAD: one that came is left out, with its Content-Length.
-   * @throws WEIR_HOST_SYNTAX for a host that no URL can have; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
+   * A Web `Request`, for code that uses the Fetch API. You may keep it; only a streamed body is lost when the request has expired. Its
+   * signal is created, and its body is claimed, when they are first read. Fields about the connection (Connection, Expect,
+   * Transfer-Encoding and so on) are left out. In Fetch, GET and HEAD have no body: a body that the client sent is left out, together with
+   * its Content-Length.
+   * @throws WEIR_HOST_SYNTAX for a host that cannot be in a URL; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
    */
   toWeb(): Request {
     const client = this.#connection.forwarding?.clientOf(this.#head, this.#connection)
@@ -440,10 +441,4 @@ export class HttpRequest {
     if (this.#abort !== null) abortQuietly(this.#abort, reason)
     if (this.#webs !== null) for (const web of this.#webs) web.abort(reason)
   }
-}
-
-/** A client must not be able to end the process by making a promise reject that the handler awaits later, or never. */
-function neverUnhandled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {})
-  return promise
 }

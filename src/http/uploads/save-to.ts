@@ -81,7 +81,7 @@ export function saveTo(
   policy: SavePolicy = {},
 ): Promise<SavedFile> {
   const saving = save(directory, info, content, policy)
-  // A client that disconnects must not end a program whose onFile awaits the promise later, or throws before it does.
+  // A client that disconnects must not end a program whose `onFile` awaits the promise later, or throws before it does.
   if (content instanceof PartStream) saving.catch(() => {})
   return saving
 }
@@ -131,7 +131,9 @@ async function save(
   }
 }
 
-/** The name of a temporary file that nobody has chosen does not show that its directory is missing. The code stays the system's. */
+/**
+ * Replaces the system's message, which names a temporary file, with one that states that the directory is missing. The code is unchanged.
+ */
 function namingDirectory(error: unknown, directory: string): unknown {
   if (!(error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))) return error
   const message = `saveTo(): ${directory} is not an existing directory; create it before you save files in it (${error.code})`
@@ -159,8 +161,8 @@ function isReadable(content: unknown): content is Readable {
 }
 
 /**
- * Makes sure that nothing of it was read yet: otherwise the rest would be saved as if it were the whole file. An uploaded file is reserved
- * before the first `await`, so that it is not skipped when `onFile` returns without waiting for the save.
+ * Makes sure that nothing of it was read yet: otherwise the rest would be saved as if it were the complete file. An uploaded file is
+ * reserved before the first `await`, so that it is not skipped when `onFile` returns without waiting for the save.
  * @throws BodyAlreadyReadError
  */
 function reserve(content: Readable | Uint8Array): void {
@@ -196,7 +198,7 @@ async function write(
   let onRoom = (): void => {}
   const writer = new DiskWriter(handle, hash, inspector, () => onRoom())
   if (content instanceof PartStream) {
-    // Meanwhile the upload may have been aborted, or something else may have started to read it.
+    // In the meantime, the upload may have been aborted, or something else may have started to read it.
     if (content.destroyed && !content.readableDidRead) writer.fail(content.errored ?? new Error('the upload was aborted'))
     else {
       const reason = content.divert(writer)

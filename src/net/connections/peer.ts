@@ -19,7 +19,7 @@ export interface Peer {
   readonly endpointName: string | null
   /** Whether it is a client in memory, which tests use. */
   readonly isTest: boolean
-  /** What its connection began with; null if the endpoint requires no PROXY header. */
+  /** The PROXY header that its connection began with; null if the endpoint does not require one. */
   readonly proxyHeader: ProxyHeader | null
 }
 
@@ -42,7 +42,7 @@ export interface Entry {
 /**
  * What is known about the other end of a socket, if some proxies are trusted.
  * @param address of the socket
- * @param proxyHeader null if none is required
+ * @param proxyHeader null if the endpoint does not require one
  */
 export function peerAt(
   networks: TrustedNetworks,

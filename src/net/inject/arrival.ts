@@ -1,4 +1,4 @@
-// From where and at which endpoint a client in memory connects. For tests of host programs.
+// Where a client in memory connects from, and at which endpoint. For tests of host programs.
 
 import { isIP } from 'node:net'
 

@@ -14,7 +14,7 @@ export class Entrance implements Entry {
   readonly connections: Connections
   /** Whether every connection must begin with a PROXY header. */
   readonly requiresHeader: boolean
-  /** Of an inherited socket, this is known once it listens. */
+  /** For an inherited socket, this is known once it listens. */
   isUnixSocket: boolean
   readonly endpointName: string | null
   readonly #stranger: Peer
@@ -44,8 +44,9 @@ export class Entrance implements Entry {
   }
 
   /**
-   * Tells observers about a peer that sends no PROXY header, or may not, and reports the first one to the program: anybody could go on forever.
-   * @param error null when the peer has sent nothing at all
+   * Tells observers about a peer that sends no valid PROXY header, or may not send one. Only the first is reported to the program, because
+   * anyone can repeat this without end.
+   * @param error null if the peer sent nothing at all
    * @param address of the peer
    */
   refuse(error: Error | null, address: string | undefined): void {
@@ -56,7 +57,7 @@ export class Entrance implements Entry {
     this.host.reportAccept(error)
   }
 
-  /** What is known about the other end of a socket. @param proxyHeader null if none is required */
+  /** What is known about the other end of a socket. @param proxyHeader null if the endpoint does not require one */
   peerOf(socket: { readonly remoteAddress?: string | undefined }, proxyHeader: ProxyHeader | null): Peer {
     const { proxies } = this.host
     return proxies === null ? this.#stranger : peerAt(proxies.networks, this, socket.remoteAddress ?? '', proxyHeader)

@@ -1,4 +1,5 @@
-// The head of an HTTP/2 request: the input is a list of fields, one a line, a tab between name and value. \x1d stands for a line feed in them.
+// The head of an HTTP/2 request: the input is a list of fields, one on each line, with a tab between name and value. In them, \x1d means a
+// line feed.
 
 import assert from 'node:assert/strict'
 
@@ -33,7 +34,7 @@ const SEEDS = [
   `${GET}\nx-a\t1\n:path\t/late`,
   ':method\tOPTIONS\n:scheme\thttp\n:path\t*\n:authority\t[::1]:80',
   `${GET}\nx-a\t b`,
-  // What a careless reader takes for fields of their own.
+  // What a careless reader would read as separate fields.
   `${GET}\nx-a\t1\r\x1dx-b: 2`,
   `${GET}\nx-a: 1\r\x1dx-b\t2`,
   GET.replace('\ta', '\ta\r\x1dx-b: 2'),
@@ -42,7 +43,7 @@ const SEEDS = [
   ':method\tCONNECT\n:authority\ta:1',
 ]
 
-/** What may stand where, said once more (RFC 9110 §5.5, §5.6.2, RFC 9112 §3.2, RFC 9113 §8.2, §8.3). */
+/** What is allowed where, stated a second time (RFC 9110 §5.5, §5.6.2, RFC 9112 §3.2, RFC 9113 §8.2, §8.3). */
 const METHOD = /^[!#$%&'*+.^_`|~\w-]+$/
 const PATH = /^(?:\/[!"$-[\]-~]*|\*)$/
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
@@ -52,7 +53,7 @@ const PSEUDO = [':method', ':scheme', ':authority', ':path']
 
 export const http2HeadTarget: Target = {
   name: 'http2-head',
-  promise: 'a list is read as the HTTP/1.1 head that says the same, or refused with one code; what HTTP/1.1 could not say so is refused',
+  promise: 'a list is read like the HTTP/1.1 head with the same meaning, or refused with one code; what HTTP/1.1 cannot express is refused',
   dictionary: [
     ...WIRE_WORDS.filter((word) => !word.includes('\n')),
     ...[
@@ -84,12 +85,12 @@ export const http2HeadTarget: Target = {
     const [limits, isWhole] = chosen(choices)
     const list = listOf(bytes)
     const words = wordsOf(() => readHttp2Head(list.flat(), isWhole, limits))
-    // The order of pseudo-header fields means nothing.
+    // The order of pseudo-header fields has no meaning.
     const others = list.findIndex(([name]) => !name.startsWith(':'))
     const end = others < 0 ? list.length : others
     const turned = [...list.slice(0, end).reverse(), ...list.slice(end)]
     const again = wordsOf(() => readHttp2Head(turned.flat(), isWhole, limits))
-    assertSameWords(again, words, 'with the pseudo-header fields turned round')
+    assertSameWords(again, words, 'with the pseudo-header fields in reverse order')
     return words.length === 1 ? String(words[0]) : `${words.slice(6, 8).join(' ')} ${Math.min(4, words.length - 8)}`
   },
   fullCheckOneIn: 8,
@@ -98,7 +99,7 @@ export const http2HeadTarget: Target = {
     const list = listOf(bytes)
     const words = wordsOf(() => readHttp2Head(list.flat(), isWhole, limits))
     const text = asHttp1(list)
-    if (text === null) assert.equal(words.length, 1, 'read, but HTTP/1.1 could not say it')
+    if (text === null) assert.equal(words.length, 1, 'read, but HTTP/1.1 cannot express it')
     else assertSameWords(words, expectedOf(text, isWhole, limits), 'as HTTP/1.1')
   },
 }
@@ -115,12 +116,12 @@ function listOf(bytes: Buffer): Field[] {
   })
 }
 
-/** What a head says, or the code of its refusal alone. */
+/** The content of a head, or only the code of its refusal. */
 function wordsOf(act: () => Head): (string | number | boolean)[] {
   try {
     const head = act()
     const { method, target, url, path, host, queryString, contentLength, expectsContinue } = head
-    assert.ok(head.keepAlive && !head.upgrade, 'what a connection is told by HTTP/1.1')
+    assert.ok(head.keepAlive && !head.upgrade, 'the same over an HTTP/1.1 connection')
     return [
       method,
       target,
@@ -138,7 +139,7 @@ function wordsOf(act: () => Head): (string | number | boolean)[] {
   }
 }
 
-/** The same request in HTTP/1.1, or null where there is none. */
+/** The same request in HTTP/1.1, or null if there is none. */
 function asHttp1(list: readonly Field[]): string | null {
   const fields = list.filter(([name]) => !name.startsWith(':'))
   const pseudo = list.slice(0, list.length - fields.length)
@@ -158,7 +159,7 @@ function asHttp1(list: readonly Field[]): string | null {
   return `${method} ${path} HTTP/1.1\r\n${[...host, ...fields].map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
 }
 
-/** The body excepted, which HTTP/2 ends in its own way: a request that ends with its head has none, another may go without a length. */
+/** Except for the body, which HTTP/2 ends in its own way: a request that ends with its head has none, and another one needs no length. */
 function expectedOf(text: string, isWhole: boolean, limits: Limits): unknown[] {
   const block = Buffer.from(text, 'latin1')
   return wordsOf(() => {

@@ -1,4 +1,5 @@
-// What a client asks of a file: ranges and conditions. The input is lines of `name: value`; `size`, `etag` and `modified` are the file's.
+// What a client requests of a file: ranges and conditions. The input is lines of `name: value`; `size`, `etag` and `modified` are those of
+// the file.
 
 import assert from 'node:assert/strict'
 
@@ -9,13 +10,13 @@ import type { Random } from '../random.ts'
 import { assertSameWords, type Target } from '../target.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
-/** Of which it matters whether they are there, and whether they speak of weak tags. */
+/** Fields for which it matters whether they are present, and whether they contain weak tags. */
 const CONDITIONS = ['etag', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']
 const DATE = 'Sun, 06 Nov 1994 08:49:37 GMT'
 
 export const rangeTarget: Target = {
   name: 'range',
-  promise: 'ranges lie in the file, do not overlap and cover what was asked; conditions are answered as RFC 9110 §13.2.2 says',
+  promise: 'ranges are in the file, do not overlap and cover what was requested; conditions are evaluated as in RFC 9110 §13.2.2',
   dictionary: [
     ...[
       'range: ',
@@ -98,7 +99,7 @@ export const rangeTarget: Target = {
     const verdict = evaluatePreconditions(request, current, NOW)
     if (isList(request.get('if-match')) && isList(request.get('if-none-match'))) {
       const odd = `${/"[^"]*,[^"]*"/.test(current.etag ?? '') ? ' with a comma in the tag' : ''}${/\t/.test(request.get('if-none-match') ?? '') ? ' with a tab in the list' : ''}`
-      assert.equal(verdict, verdictOf(fields, current), `conditions are answered in another way${odd}`)
+      assert.equal(verdict, verdictOf(fields, current), `conditions are evaluated in another way${odd}`)
     }
     const applies = rangeApplies(request, current, NOW)
     const condition = request.get('if-range')
@@ -106,7 +107,7 @@ export const rangeTarget: Target = {
   },
 }
 
-/** A field without a value is none. */
+/** A field without a value does not count. */
 function fieldsOf(bytes: Buffer): ReadonlyMap<string, string> {
   const fields = new Map<string, string>()
   for (const line of bytes.toString('latin1').split('\n')) {
@@ -139,7 +140,7 @@ function wordsOf(ranges: Awaited<ReturnType<typeof selectRanges>>): readonly (st
   return Array.isArray(ranges) ? ranges.flatMap(({ start, end }) => [start, end]) : [ranges as string | null]
 }
 
-/** The only form that is written means the time that was read. */
+/** The written form means the time that was read. */
 function checkDate(text: string): void {
   const time = parseHttpDate(text, NOW)
   if (time === null) return
@@ -155,18 +156,21 @@ async function checkRanges(text: string, size: number): Promise<void> {
     assert.equal(asked, size === 0 ? asked : ranges)
     return
   }
-  assert.ok(Array.isArray(asked), 'answered, but it cannot be')
+  assert.ok(Array.isArray(asked), 'sent, but it cannot be satisfied')
   assert.ok(ranges.length > 0 && ranges.length <= MAX_RANGES)
   const sorted = [...ranges].sort((a, b) => a.start - b.start)
   for (const [i, { start, end }] of sorted.entries()) {
     assert.ok(Number.isInteger(start) && start >= 0 && start <= end && end < size, `from ${start} to ${end} of ${size}`)
     if (i > 0) assert.ok(sorted[i - 1]!.end + 1 < start, 'ranges overlap or touch')
-    assert.ok(asked.some((one) => one[0] === BigInt(start)) && asked.some((one) => one[1] === BigInt(end)), 'ends where nobody asked')
+    assert.ok(
+      asked.some((one) => one[0] === BigInt(start)) && asked.some((one) => one[1] === BigInt(end)),
+      'ends where nothing was requested',
+    )
   }
   for (const [start, end] of asked)
     assert.ok(
       sorted.some((one) => BigInt(one.start) <= start && end <= BigInt(one.end)),
-      'asked, but not sent',
+      'requested, but not sent',
     )
 }
 
@@ -213,7 +217,7 @@ function verdictOf(fields: ReadonlyMap<string, string>, { etag, lastModified }: 
   return modified !== null && lastModified !== null && lastModified <= modified ? 'not modified' : 'send'
 }
 
-/** What is no list of tags means nothing, and may be read in any way. */
+/** Anything but a list of tags has no meaning, and may be read in any way. */
 function isList(text: string | null): boolean {
   return text === null || text === '*' || /^(?:[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[ \t]*(?:,|$))+$/.test(text)
 }
