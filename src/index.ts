@@ -15,6 +15,17 @@ export {
 export type { MapOptions } from './app/controllers/mapping.ts'
 export type { MethodFit } from './app/controllers/method-fit.ts'
 export type { OnError } from './app/dispatch.ts'
+export type {
+  ExplainedArgument,
+  ExplainedBody,
+  ExplainedClient,
+  ExplainedPolicy,
+  ExplainedResponse,
+  ExplainedRoute,
+  Explanation,
+  RejectedRoute,
+  Rejection,
+} from './app/explain/explanation.ts'
 export { Group, type RouteGroup } from './app/group.ts'
 export type { Logger } from './app/logger.ts'
 export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'
@@ -104,8 +115,8 @@ export { safeFileName } from './http/uploads/file-name.ts'
 export { type SavedFile, type SavePolicy, saveTo } from './http/uploads/save-to.ts'
 export { Field, type FieldDecorator, fields } from './model/fields.ts'
 export type { KeyPath } from './model/key-paths.ts'
+export type { ArrivalOptions, InjectPeer } from './net/connections/arrival.ts'
 export type { AnswerHead } from './net/inject/answer-reader.ts'
-export type { ArrivalOptions, InjectPeer } from './net/inject/arrival.ts'
 export type { InjectResponse } from './net/inject/inject.ts'
 export type { InjectRequest } from './net/inject/request-bytes.ts'
 export type {
@@ -153,5 +164,5 @@ export type {
 export { type Named as NamedSchema, t } from './schema/t.ts'
 export type { TextSchema, UuidSchema } from './schema/text.ts'
 export type { UnionSchema } from './schema/unions.ts'
-export { HttpServer } from './server.ts'
+export { type FetchFunction, HttpServer } from './server.ts'
 export type { ServerOptions } from './server-options.ts'

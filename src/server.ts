@@ -2,6 +2,7 @@
 
 import { setMaxListeners } from 'node:events'
 import { Dispatcher } from './app/dispatch.ts'
+import type { Explanation } from './app/explain/explanation.ts'
 import { RouteGroup } from './app/group.ts'
 import { logError, moduleLogger } from './app/logger.ts'
 import type { ModuleHost } from './app/module-host.ts'
@@ -14,9 +15,9 @@ import { resolveLimits, resolveTimeouts } from './base/limits.ts'
 import type { ExchangeObserver } from './http/exchange-record.ts'
 import { noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
+import type { ArrivalOptions } from './net/connections/arrival.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { fetch } from './net/fetch/fetch-exchange.ts'
-import type { ArrivalOptions } from './net/inject/arrival.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
 import type { ServerTlsOptions } from './net/listen/listen-options.ts'
@@ -31,6 +32,13 @@ import { checkOptions, type ServerOptions, settingsOf } from './server-options.t
 
 /** @internal What opening a connection to a server needs: `weir/testing` uses it to connect clients without a socket. */
 export let hostOf: (server: HttpServer) => ConnectionHost
+
+/** `fetch` of a server. */
+export interface FetchFunction {
+  (request: Request, options?: ArrivalOptions): Promise<Response>
+  /** @param options of the runtime that calls it: ignored, unless they have `peer` or `endpoint` */
+  (request: Request, ...options: readonly unknown[]): Promise<Response>
+}
 
 /** An HTTP server inside the host program. Several may run in one process. */
 export class HttpServer extends RouteGroup<''> implements ModuleHost {
@@ -68,6 +76,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       server: this,
       routes,
       limits,
+      timeouts,
       jsonEngine: settings.jsonEngine ?? null,
       invalidBodyStatus: settings.invalidBodyStatus ?? 400,
       onError: settings.onError ?? null,
@@ -271,14 +280,39 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   /**
+  /**
    * Runs a Web Request through the whole pipeline, started or not: docs/guide/web-apis.md. Works without `this`, so it can be passed on as
-   * a function. @throws (rejects) the reason of `request.signal`, or the error of its body
+   * a function. Arguments that a runtime passes to such functions are ignored, unless they have `peer` or `endpoint`.
+   * @throws (rejects) the reason of `request.signal`, or the error of its body; WEIR_OPTION_INVALID
    */
-  readonly fetch = (request: Request): Promise<Response> => fetch(this.#host, request)
+  readonly fetch: FetchFunction = (request: Request, options?: unknown): Promise<Response> => fetch(this.#host, request, options)
 
   /** Runs a request through the real parser and the whole pipeline without a socket, started or not: for tests. */
   inject(request: (InjectRequest & ArrivalOptions) | string): Promise<InjectResponse> {
     return inject(this.#host, request)
+  }
+
+  /**
+   * Explains why a request would be answered as it is: docs/guide/explaining.md. It takes what `inject` or `fetch` takes, started or not, and
+   * runs nothing of your program: no policy, no handler, no schema of another library. It does not read the body. An HTTP/1.1 connection is
+   * assumed.
+   * @throws (rejects) WEIR_OPTION_INVALID for a request that no client could send
+   */
+  explain(request: (InjectRequest & ArrivalOptions) | string): Promise<Explanation>
+  explain(request: Request, options?: ArrivalOptions): Promise<Explanation>
+  async explain(request: (InjectRequest & ArrivalOptions) | Request | string, options?: ArrivalOptions): Promise<Explanation> {
+    // Loaded when it is needed: most programs start more often than they ask.
+    const [{ explain, explainRefusedHead }, { explainedRequest }] = await Promise.all([
+      import('./app/explain/explain.ts'),
+      import('./net/inject/explained-request.ts'),
+    ])
+    const asked = explainedRequest(this.#host, request, options)
+    const { connection, refusal } = asked
+    const { limits, timeouts } = this.#host
+    const server = { routes: this.#routes, limits, timeouts }
+    return asked.head === null
+      ? explainRefusedHead(server, asked.method, asked.target, asked.refusal, connection)
+      : explain(server, { head: asked.head, connection, refusal, otherMethods: [] }, null)
   }
 }
 

@@ -44,6 +44,8 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['routes'],
     ['controllers'],
     ['module-host.ts'],
+    ['explain'],
+    ['debug'],
     ['dispatch.ts', 'group.ts'],
   ],
   net: [['transport', 'time', 'observe', 'proxies'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],

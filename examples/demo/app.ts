@@ -10,9 +10,13 @@ import { staticFiles } from 'weir/static'
 
 import { chat } from './chat.ts'
 import { clock } from './clock.ts'
+import { mapInside } from './inside.ts'
 import { MemoryUploadController } from './memory-upload-controller.ts'
+import { records } from './records.ts'
+import { mapSearch } from './search.ts'
 import { siteFolder } from './site-folder.ts'
 import { StreamUploadController } from './stream-upload-controller.ts'
+import { mapTeams } from './teams.ts'
 import { UserController } from './user-controller.ts'
 
 export interface DemoOptions extends ServerOptions {
@@ -22,15 +26,21 @@ export interface DemoOptions extends ServerOptions {
 
 /** All routes of the demo, on a server that has not been started. */
 export function demoServer({ uploadDir = newFolder(), ...options }: DemoOptions = {}): HttpServer {
-  const server = new HttpServer(options)
+  // The browser on this machine plays the proxy: the page states who its client is.
+  const server = new HttpServer({ proxies: { trust: ['loopback'], hosts: ['*.example'] }, ...options })
   server.useModule(compression())
   server.useModule(staticFiles({ root: siteFolder() }))
   server.useModule(clock())
   server.useModule(chat())
+  server.useModule(records())
   server.mapGet('/users/:id', { id: t.int, active: t.bool.default(false) }, ({ id, active }) => ({ id, active }))
   server.mapController(UserController, '/api')
   server.mapController(MemoryUploadController, '/api', { create: () => new MemoryUploadController(uploadDir) })
   server.mapController(StreamUploadController, '/api', { create: () => new StreamUploadController(uploadDir) })
+  mapTeams(server)
+  mapSearch(server)
+  mapInside(server)
+  server.mapGet('/whoami', (_, { clientAddress, isSecure, origin, peer }) => ({ clientAddress, isSecure, origin, peer: peer.address }))
   return server
 }
 

@@ -2,7 +2,7 @@
 
 import type { ErrorCode } from '../base/error-codes.ts'
 import { type ContentTypeError, faultOf, WeirError } from '../base/errors.ts'
-import type { Limits } from '../base/limits.ts'
+import type { Limits, Timeouts } from '../base/limits.ts'
 import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { problemFor } from '../http/answer/problem.ts'
@@ -33,11 +33,19 @@ export interface DispatcherOptions {
   readonly server: ServerHandle
   readonly routes: RouteTable
   readonly limits: Limits
+  readonly timeouts: Timeouts
   readonly jsonEngine: JsonEngine | null
   readonly invalidBodyStatus: 400 | 422
   readonly onError: OnError | null
   readonly logger: Logger | null
   readonly debug: boolean
+}
+
+/** Loaded when a server has `debug`. */
+let showError: typeof import('./debug/show-error.ts').showError | undefined
+
+async function loadShowError(): Promise<void> {
+  showError ??= (await import('./debug/show-error.ts')).showError
 }
 
 export class Dispatcher implements Application {
@@ -51,6 +59,7 @@ export class Dispatcher implements Application {
     const engine = options.jsonEngine
     this.#serialize = engine === null ? JSON.stringify : (value) => engine.serialize(value)
     const runRoute: Pipeline = (exchange) => this.#route(exchange)
+    if (options.debug) loadShowError().catch(() => {}) // the first error tries again
     options.routes.composeWith((middlewares) => compose(middlewares, runRoute, options.debug ? this.#warnOfSilence : null))
   }
 
@@ -115,6 +124,18 @@ export class Dispatcher implements Application {
     return refusal
   }
 
+  /** With `debug`, errors are shown in another form. */
+  #show(exchange: Exchange, response: OutgoingResponse): OutgoingResponse | Promise<OutgoingResponse> {
+    const { content } = response
+    if (content.kind !== 'text' || content.problem === undefined || response.isTaken) return response
+    return showError === undefined ? this.#loadAndShow(exchange, response) : showError(this.#options, exchange, response, content.problem)
+  }
+
+  async #loadAndShow(exchange: Exchange, response: OutgoingResponse): Promise<OutgoingResponse> {
+    await loadShowError()
+    return this.#show(exchange, response)
+  }
+
   handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     return this.#prepare(exchange, this.#run(exchange))
   }
@@ -124,11 +145,16 @@ export class Dispatcher implements Application {
   }
 
   /** Runs the hooks just before the response is sent. For a response that is too late, another one has been sent. */
-  #prepare(exchange: Exchange, answer: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
+  #prepare(exchange: Exchange, made: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
     const { hooks } = chainOf(exchange)
+    const answer = this.#options.debug ? this.#showLater(exchange, made) : made
     if (hooks.length === 0) return answer
     if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, isUpgrade(answer), 0)
     return answer.then((response) => this.#runHooks(exchange, hooks, response, isUpgrade(response), 0))
+  }
+
+  #showLater(exchange: Exchange, made: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
+    return made instanceof OutgoingResponse ? this.#show(exchange, made) : made.then((response) => this.#show(exchange, response))
   }
 
   /** @param mayUpgrade whether the response was an upgrade before the first hook */
@@ -169,13 +195,14 @@ export class Dispatcher implements Application {
   }
 
   /** Discards the response that was to be sent, wherever it came from. */
-  #failHook(exchange: Exchange, response: OutgoingResponse, error: unknown): OutgoingResponse {
+  #failHook(exchange: Exchange, response: OutgoingResponse, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
     if (response.isTaken) {
       this.#log(exchange, error)
       return response
     }
     exchange.answerWithOwn() // closes the source of another response
-    return this.#failTwice(exchange, error)
+    const failed = this.#failTwice(exchange, error)
+    return this.#options.debug ? this.#show(exchange, failed) : failed
   }
 
   #run(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
@@ -224,12 +251,10 @@ export class Dispatcher implements Application {
   /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and the types that they accept. */
   #answerWithoutRoute(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { head, own, connection } = exchange
-    const { routes } = this.#options
-    const { endpointName } = connection
-    const methods = routes.methodsFor(head.path, head.host, endpointName, exchange.otherMethods)
-    if (methods.length === 0) return this.#answerCode(exchange, 'WEIR_ROUTE_NOT_FOUND')
-    own.header('Allow', methods.join(', '))
-    for (const [name, value] of routes.acceptFieldsFor(head.path, head.host, endpointName, methods)) own.header(name, value)
+    const offer = this.#options.routes.offerAt(head, connection.endpointName, exchange.otherMethods)
+    if (offer === null) return this.#answerCode(exchange, 'WEIR_ROUTE_NOT_FOUND')
+    own.header('Allow', offer.methods.join(', '))
+    for (const [name, value] of offer.acceptFields) own.header(name, value)
     return head.method === 'OPTIONS' ? own.noContent() : this.#answerCode(exchange, 'WEIR_METHOD_NOT_ALLOWED')
   }
 

@@ -9,6 +9,7 @@ import { FRAMING } from '../http/answer/field-list.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { isResponse, outgoingOf } from '../http/answer/response.ts'
 import type { FileContent } from '../http/answer/response-content.ts'
+import type { RequestHead } from '../http/application.ts'
 import { upgradeOf } from '../http/request/upgrade.ts'
 import type { Exchange } from '../http/session.ts'
 
@@ -117,7 +118,7 @@ function settle(
 export function complete(exchange: Exchange, response: OutgoingResponse): OutgoingResponse | Promise<OutgoingResponse> {
   const { content } = response
   if (content.kind === 'file') return openFile(exchange, response, content.file)
-  if (content.kind === 'upgrade') checkUpgrade(exchange, content.protocol)
+  if (content.kind === 'upgrade') checkUpgrade(exchange.head, exchange.own, content.protocol)
   return response
 }
 
@@ -126,7 +127,7 @@ export function complete(exchange: Exchange, response: OutgoingResponse): Outgoi
  * browsers would then use HTTP/1.1 for the whole origin, because of one resource.
  * @throws WEIR_UPGRADE_REQUIRED if the client has not requested the protocol; WEIR_UPGRADE_OVER_HTTP2 if it cannot
  */
-function checkUpgrade({ head, own }: Exchange, protocol: string): void {
+export function checkUpgrade(head: RequestHead, own: OutgoingResponse, protocol: string): void {
   const wanted =
     upgradeOf(head)
       ?.split(',')

@@ -71,6 +71,14 @@ export class Bag {
   delete(key: BagKey<unknown>): boolean {
     return this.#values.delete(key)
   }
+
+  /**
+   * Always throws: a bag has no JSON form. `{}` would be useless in a response, and its values are not meant for clients.
+   * @throws WEIR_RESULT_UNSENDABLE
+   */
+  toJSON(): never {
+    throw noJsonForm('a bag', 'session.bag.get(key)')
+  }
 }
 
 const NO_METHODS: readonly string[] = Object.freeze([])

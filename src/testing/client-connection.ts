@@ -2,12 +2,12 @@
 // its patience.
 
 import { WeirError } from '../base/errors.ts'
+import { type ArrivalOptions, arrivalOf } from '../net/connections/arrival.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import { Http1Connection } from '../net/http1/connection.ts'
 import { AnswerReader } from '../net/inject/answer-reader.ts'
-import { type ArrivalOptions, arrive } from '../net/inject/arrival.ts'
 import { Ticker } from '../net/time/ticker.ts'
-import type { MemoryTransport } from '../net/transport/memory-transport.ts'
+import { MemoryTransport } from '../net/transport/memory-transport.ts'
 
 import type { Action, Behave, Behaviour, StallTime } from './behaviours.ts'
 import { derivedHost } from './derived-host.ts'
@@ -40,6 +40,7 @@ const SHOWN_BYTES = 300
 
 export class ClientConnection {
   readonly reader = new AnswerReader()
+  readonly #host: ConnectionHost
   readonly #transport: MemoryTransport
   readonly #behaviours: readonly Behave[]
   readonly #clock: TestClock | null
@@ -58,15 +59,16 @@ export class ClientConnection {
 
   constructor(host: ConnectionHost, options: ClientOptions) {
     const { behaviour = [], clock, patienceMs = DEFAULT_PATIENCE_MS } = options
-    const { transport, peer } = arrive('connect()', host, options)
-    this.#transport = transport
+    const { address, port, isSecure, peer } = arrivalOf('connect()', host, options)
+    this.#host = host
+    this.#transport = new MemoryTransport(address, port, isSecure)
     this.#behaviours = [behaviour].flat().map((begin) => begin())
     this.#clock = clock ?? null
     this.#patienceMs = patienceMs
     this.#transport.onOutput = (bytes) => this.#receive(bytes)
     this.#transport.onTaken = () => this.#onTaken?.()
     const timed = clock === undefined ? host : derivedHost(host, { ticker: new Ticker(clock, host.timeouts) })
-    this.#transport.start(new Http1Connection(timed, this.#transport, peer))
+    this.#transport.start(new Http1Connection(timed, this.#transport, { ...peer, isTest: true }))
   }
 
   /** Whether no more of a response can arrive: the server has ended its side, or either side has left. */
@@ -146,6 +148,14 @@ export class ClientConnection {
     this.#onTaken?.()
     this.#onStallEnd?.()
     this.#look()
+  }
+
+  /** Resolves when observers have been told what the server knows by now: a test that awaits a response can look at its record. */
+  async observed(): Promise<void> {
+    const { observers } = this.#host
+    if (!observers.hears('request')) return
+    await settled() // the server notices the end of a stream, and that everything was read
+    observers.flush()
   }
 
   pause(): void {

@@ -67,10 +67,11 @@ export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
     for (let piece = await this.next(); piece !== null; piece = await this.next()) yield piece
   }
 
-  /** The rest of the response. @throws the same errors as `TestClient.request` */
+  /** The rest of the response. When it resolves, observers have been told about the request. @throws the same errors as `TestClient.request` */
   async whole(): Promise<InjectResponse> {
     const pieces: Buffer[] = []
     for await (const piece of this) pieces.push(piece)
+    await this.#connection.observed()
     return wholeAnswer(this, pieces)
   }
 }

@@ -66,7 +66,7 @@ export class TestClient implements AsyncDisposable {
 
   /**
    * Sends a request and reads its response. A string is a GET of that URL. Requests that start without waiting for earlier responses are
-   * pipelined.
+   * pipelined. When it resolves, observers have been told about the request.
    *
    * @throws WEIR_CLIENT_GONE if the connection ends before the response is complete; WEIR_TEST_WAIT if the response takes too long;
    *   WEIR_OPTION_INVALID for a request that no client could send; the reason of `signal`
@@ -153,9 +153,10 @@ export class TestClient implements AsyncDisposable {
     return this.#connection.ending
   }
 
-  /** Leaves with a reset, unless the connection is over. */
+  /** Leaves with a reset, unless the connection is over. Observers have been told then. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.reset()
+    await this.#connection.observed()
   }
 
   /** @param goesOn whether the server accepts the body, if the request expects `100 Continue` */

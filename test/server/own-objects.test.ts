@@ -71,6 +71,7 @@ describe('an object without a JSON form is a 500 that states it, and nothing of 
       /a response has no JSON form: send parts of it, such as response\.statusCode/,
     ],
     ['a response in a list', () => [new HttpResponse().text('a')], /a response has no JSON form/],
+    ['a bag', ({ bag }) => bag, /a bag has no JSON form: send parts of it, such as session\.bag\.get\(key\)/],
     ['the server', ({ server }) => server, /a server has no JSON form: send parts of it, such as server\.endpoints/],
     ['a server in an object', ({ server }) => ({ server }), /a server has no JSON form/],
   ]

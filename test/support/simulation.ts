@@ -15,6 +15,7 @@ import type { OpenConnection } from '../../src/net/connections/connections.ts'
 import { Http1Connection } from '../../src/net/http1/connection.ts'
 import { Observers } from '../../src/net/observe/observers.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
+import { HttpServer } from '../../src/server.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
@@ -55,6 +56,9 @@ WireConnection.prototype.receive = function (this: WireConnection, ...args) {
   wires.add(this)
   receive.apply(this, args)
 }
+
+/** With `debug`, this has loaded what shows errors: in a simulation nothing waits for files. */
+await new HttpServer({ debug: true, logger: null }).inject('/')
 
 /** The routes of one run. */
 function routesOn(stage: Stage): RouteTable {
@@ -152,7 +156,7 @@ class Simulation {
       requestTimeout: random.pick([null, 3_000]),
     })
     const debug = random.chance(0.5)
-    const application = this.#watched(stage, limits, debug)
+    const application = this.#watched(stage, limits, timeouts, debug)
     const simulation = this
     const host: ConnectionHost = {
       limits,
@@ -236,7 +240,12 @@ class Simulation {
   }
 
   /** The application, with a record of what it receives and what it does with it. */
-  #watched(stage: Stage, limits: ReturnType<typeof resolveLimits>, debug: boolean): Application {
+  #watched(
+    stage: Stage,
+    limits: ReturnType<typeof resolveLimits>,
+    timeouts: ReturnType<typeof resolveTimeouts>,
+    debug: boolean,
+  ): Application {
     const random = this.#random
     const name = (session: HttpSession): void => {
       session.response.header('X-N', session.request.path.split('/').at(-1)!)
@@ -246,6 +255,7 @@ class Simulation {
       server: { address: '', port: 0, isListening: true, isReady: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() },
       routes,
       limits,
+      timeouts,
       jsonEngine: null,
       invalidBodyStatus: 400,
       onError: (_error, session) => name(session),

@@ -1,4 +1,4 @@
-// The routes. Each form is sent as it describes, and the response is shown. All of the response is inserted as text, never as markup,
+// The routes, of both pages. Each form is sent as it describes, and the response is shown. All of the response is inserted as text, never as markup,
 // because the server may repeat what it received.
 
 import { element } from './element.js'
@@ -14,6 +14,22 @@ const asks = {
   upload: (_, form) => ({ method: 'POST', target: '/api/user/upload', body: form }),
   uploadStream: (_, form) => ({ method: 'POST', target: '/api/user/upload-stream', body: form }),
   page: () => ({ method: 'GET', target: '/' }),
+  team({ team, person, route }) {
+    const [method, path] = route.split(' ')
+    return { method, target: `/teams/${encodeURIComponent(team)}${path === '/' ? '' : path}`, fields: signedIn(person) }
+  },
+  picture: ({ person, file }) => ({ method: 'POST', target: '/teams/blue/pictures', fields: signedIn(person), body: file }),
+  explain: ({ verb, path }) => ({ method: 'GET', target: `/explain?${new URLSearchParams({ method: verb, target: path })}` }),
+  whoami({ client, host, proto }) {
+    const fields = { 'X-Forwarded-For': client, 'X-Forwarded-Host': host, 'X-Forwarded-Proto': proto }
+    return { method: 'GET', target: '/whoami', fields: Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '')) }
+  },
+  search: ({ type, body }) => ({ method: 'QUERY', target: '/search', type, body }),
+  inside: ({ path }) => ({ method: 'GET', target: `/inside?${new URLSearchParams({ target: path })}` }),
+}
+
+function signedIn(person) {
+  return person === '' ? {} : { Authorization: `Bearer ${person}` }
 }
 
 /** The initial body for each type, and the user's changes to it. */
@@ -87,7 +103,7 @@ function progressOf(form) {
  * Resolves with the response, its whole body and its duration, or with the reason why there is none. It uses XMLHttpRequest and not fetch,
  * because only the former reports how much of a body has been sent.
  */
-function send({ method, target, type, body }, signal, onProgress) {
+function send({ method, target, type, fields = {}, body }, signal, onProgress) {
   const start = performance.now()
   return new Promise((resolve) => {
     const exchange = new XMLHttpRequest()
@@ -100,6 +116,7 @@ function send({ method, target, type, body }, signal, onProgress) {
     exchange.responseType = 'arraybuffer'
     exchange.open(method, target)
     exchange.setRequestHeader('Cache-Control', 'no-cache')
+    for (const [name, value] of Object.entries(fields)) exchange.setRequestHeader(name, value)
     if (type) exchange.setRequestHeader('Content-Type', type)
     exchange.send(body)
   })
@@ -138,5 +155,6 @@ function show(answer, ask, { response, ms, error }) {
   answer.querySelector('.body').scrollTop = 0
 }
 
-keepDrafts(document.querySelector('[data-ask=save]'))
+const saving = document.querySelector('[data-ask=save]')
+if (saving) keepDrafts(saving)
 for (const form of document.querySelectorAll('[data-ask]')) prepare(form)

@@ -14,7 +14,8 @@ import type { Binding } from './binding.ts'
 /** Arguments by name. Without a prototype: `constructor` is a name like any other. */
 export type Args = Record<string, unknown>
 
-interface Step {
+/** How one argument is made. */
+export interface Step {
   /** Of the argument. */
   readonly name: string
   readonly source: Binding['source']
@@ -28,14 +29,15 @@ interface Step {
 
 /** The steps from a request to the arguments of a route, planned once. */
 export class Binder {
-  readonly #steps: readonly Step[]
+  /** Those of the path first. */
+  readonly steps: readonly Step[]
   readonly #body: TypedBody | null
   /** Gives all arguments of one route the same shape. */
   readonly #Record: new () => Args
 
   /** @param bindings those of the path first, in its order */
   constructor(bindings: Readonly<Record<string, Binding>>, body: TypedBody | null) {
-    this.#steps = Object.entries(bindings).map(([name, { source, name: key, schema }], index) => ({ name, source, index, key, schema }))
+    this.steps = Object.entries(bindings).map(([name, { source, name: key, schema }], index) => ({ name, source, index, key, schema }))
     this.#body = body
     this.#Record = emptyRecord()
   }
@@ -59,8 +61,8 @@ export class Binder {
     const args = new this.#Record()
     let failures: BindingFailure[] | null = null
     let pending: Promise<void>[] | null = null
-    for (const step of this.#steps) {
-      const value = read(step, request, values)
+    for (const step of this.steps) {
+      const value = readStep(step, request, values)
       if (value instanceof Mismatch) {
         failures ??= []
         failures.push(...failuresOf(step, value))
@@ -83,7 +85,7 @@ export class Binder {
 
   async #join(pending: readonly Promise<void>[], args: Args, failures: BindingFailure[]): Promise<Args> {
     await Promise.all(pending)
-    for (const step of this.#steps) {
+    for (const step of this.steps) {
       const value = args[step.name]
       if (value instanceof Mismatch) failures.push(...failuresOf(step, value))
     }
@@ -105,26 +107,40 @@ async function bindLater(args: Args, body: Promise<unknown>): Promise<Args> {
   return args
 }
 
-function failuresOf({ name, source, key }: Step, mismatch: Mismatch): BindingFailure[] {
+export function failuresOf(step: Step, mismatch: Mismatch): BindingFailure[] {
+  const { name, source, key } = step
   switch (source) {
     case 'path':
       return mismatch.failures(name, 'route')
     case 'query':
       return mismatch.failures(name, 'query')
     default:
-      // The client knows it by this name. Scripts in a page may not be able to read what the browser sent.
-      return (source === 'cookie' || key === 'cookie' || key.endsWith('authorization') ? mismatch.hidden() : mismatch).failures(key, source)
+      // The client knows it by this name.
+      return (isWithheld(step) ? mismatch.hidden() : mismatch).failures(key, source)
   }
 }
 
-function read(step: Step, request: HttpRequest, values: readonly string[]): unknown {
-  const { source, key, schema } = step
+/** Whether its value is never repeated, whatever its schema: scripts in a page may not be able to read what the browser sent. */
+export function isWithheld({ source, key }: Step): boolean {
+  return source === 'cookie' || (source === 'header' && (key === 'cookie' || key.endsWith('authorization')))
+}
+
+/** The texts that were received for it. */
+export function textsOf({ source, index, key }: Step, request: HttpRequest, values: readonly string[]): readonly string[] {
+  if (source === 'query') return queryValuesOf(request, key)
+  const text = source === 'path' ? values[index]! : source === 'header' ? headerOf(request, key) : cookieOf(request, key)
+  return text === null ? [] : [text]
+}
+
+/** The argument, a mismatch, or a promise of either if the schema belongs to another library. */
+export function readStep(step: Step, request: HttpRequest, values: readonly string[]): unknown {
+  const { source, schema } = step
   if (source === 'query') {
-    const texts = queryValuesOf(request, key)
+    const texts = queryValuesOf(request, step.key)
     if (schema instanceof Schema) return schema.fromTexts(texts)
     return runSchema(schema!, texts.length > 1 ? texts : texts[0], showText)
   }
-  const text = source === 'path' ? values[step.index]! : source === 'header' ? headerOf(request, key) : cookieOf(request, key)
+  const text = source === 'path' ? values[step.index]! : source === 'header' ? headerOf(request, step.key) : cookieOf(request, step.key)
   if (schema === null) return text
   if (schema instanceof Schema) return text === null ? schema.absent() : schema.fromText(text)
   return runSchema(schema, text ?? undefined, showText)

@@ -61,10 +61,19 @@ export interface RouteListing {
   readonly source: string
 }
 
+/** The limits in force. @param server the limits of the server */
+export function limitsOf({ scope }: Route, server: RouteLimits): RouteListing['limits'] {
+  const limitOf = (name: keyof RouteLimits): Setting<number | null> => scope.settings[name] ?? { value: server[name], level: 'server' }
+  return {
+    maxRequestBodySize: limitOf('maxRequestBodySize'),
+    requestTimeout: limitOf('requestTimeout'),
+    writeTimeout: limitOf('writeTimeout'),
+  }
+}
+
 /** @param server the limits of the server */
 export function listingOf(route: Route, server: RouteLimits): RouteListing {
   const { method, template, host, endpoint, bindings, body, documentation, metadata, bodyMode, scope, source, chain } = route
-  const limitOf = (name: keyof RouteLimits): Setting<number | null> => scope.settings[name] ?? { value: server[name], level: 'server' }
   return {
     method,
     path: template.text,
@@ -78,11 +87,7 @@ export function listingOf(route: Route, server: RouteLimits): RouteListing {
     tags: scope.tags,
     policies: chain.policies.map(policyListing),
     bodyMode,
-    limits: {
-      maxRequestBodySize: limitOf('maxRequestBodySize'),
-      requestTimeout: limitOf('requestTimeout'),
-      writeTimeout: limitOf('writeTimeout'),
-    },
+    limits: limitsOf(route, server),
     source,
   }
 }

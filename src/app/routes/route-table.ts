@@ -11,6 +11,17 @@ import { EndpointMatcher } from './endpoint-matcher.ts'
 import type { Route } from './route.ts'
 import { type Composer, commonScope, Scope } from './scope.ts'
 
+/** What a path answers that has no route for a method. */
+export interface Offer {
+  /** In alphabetical order, OPTIONS and an implied HEAD included. */
+  readonly methods: readonly string[]
+  /**
+   * The fields that state what it accepts: Accept-Query (RFC 10008 §3), Accept-Patch (RFC 5789 §3.1) and Accept-Post (LDP §7.1). Name and value
+   * of each.
+   */
+  readonly acceptFields: readonly AcceptField[]
+}
+
 export class RouteTable {
   /** The level of the server, around all others. */
   readonly root = new Scope(null, 'server', '')
@@ -106,6 +117,11 @@ export class RouteTable {
     return match === null ? this.#findOther(head, host, endpoint) : withWholeValues(match, head)
   }
 
+  /** The routes that match this path at the endpoint, whatever their methods. */
+  routesAt({ path, host }: RequestHead, endpoint: string | null): Route[] {
+    return this.#matcher.routesAt(path, hostName(host), endpoint)
+  }
+
   /**
    * What applies if no route matches: for a path that has routes for other methods, the level that contains all of these; otherwise a
    * fallback, or the server.
@@ -119,30 +135,28 @@ export class RouteTable {
   }
 
   /**
-   * The methods of the path, OPTIONS and an implied HEAD included; empty if no route matches it. For `*`: those of the whole server.
+   * What there is at the path of a request that no route answers; null if nothing is. For `*`: what the whole server has.
    * @param others methods that are answered there without a route
    */
-  methodsFor(path: string, host: string, endpoint: string | null, others: readonly string[]): string[] {
+  offerAt({ path, host }: RequestHead, endpoint: string | null, others: readonly string[]): Offer | null {
+    const name = hostName(host)
     const routed =
       path === '*'
         ? this.#routes.filter((route) => route.endpoint === null || route.endpoint === endpoint).map((route) => route.method ?? '')
-        : this.#matcher.methodsFor(path, hostName(host), endpoint)
+        : this.#matcher.methodsFor(path, name, endpoint)
     const methods = new Set([...routed, ...others])
-    if (methods.size === 0 && path !== '*') return []
+    if (methods.size === 0 && path !== '*') return null
     if (methods.has('GET')) methods.add('HEAD')
     methods.add('OPTIONS')
     methods.delete('')
-    return [...methods].sort()
+    const sorted = [...methods].sort()
+    const fields = sorted.map((method) => this.#matcher.find(method, path, name, endpoint)?.route.acceptField ?? null)
+    return { methods: sorted, acceptFields: fields.filter((field) => field !== null) }
   }
 
-  /**
-   * The fields that state what a path accepts: Accept-Query (RFC 10008 §3), Accept-Patch (RFC 5789 §3.1) and Accept-Post (LDP §7.1). Name and
-   * value of each.
-   * @param methods those that the path answers to
-   */
-  acceptFieldsFor(path: string, host: string, endpoint: string | null, methods: readonly string[]): AcceptField[] {
-    const fields = methods.map((method) => this.#matcher.find(method, path, hostName(host), endpoint)?.route.acceptField ?? null)
-    return fields.filter((field) => field !== null)
+  /** In the order in which they were mapped. */
+  get fallbackRoutes(): readonly Route[] {
+    return this.#fallbackRoutes
   }
 
   /** The routes of a level and of the levels within it, in the order of mapping. Without fallbacks. */

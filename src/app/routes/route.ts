@@ -12,13 +12,14 @@ import type { HttpSession } from '../../http/session.ts'
 import { Template } from '../../routing/template.ts'
 
 import type { BeforeSend } from '../policies/middleware.ts'
-import { type Args, Binder } from './binder.ts'
+import { type Args, Binder, type Step } from './binder.ts'
 import { type Binding, bindingsOf } from './binding.ts'
 import { STANDARD_METHODS } from './declaration.ts'
 import { declaredAnswers } from './route-answers.ts'
 import { bodyModeOf, typedBodyOf } from './route-body.ts'
 import { type Chain, Scope } from './scope.ts'
 import { splitDeclaration } from './split-declaration.ts'
+import { upgradeOfHandler } from './upgrade-handler.ts'
 
 /** What a handler may return: see `reply.ts`. */
 export type Handler = (args: Args, session: HttpSession) => unknown
@@ -33,6 +34,8 @@ export interface RouteDocumentation {
 
 /** The arguments of a handler whose route binds nothing. */
 const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
+
+const NO_STEPS: readonly Step[] = Object.freeze([])
 
 export class Route implements RouteInfo {
   /** Null: any method. */
@@ -61,6 +64,8 @@ export class Route implements RouteInfo {
   readonly checksContentType: boolean
   /** Where it was declared, for messages: `UserController.show`, or `inline`. */
   readonly source: string
+  /** The protocol that its handler always switches to; null for an ordinary one. */
+  readonly upgradesTo: string | null
   /** Its own level, the innermost. */
   readonly scope: Scope
   /** The gates, middleware and hooks of all its levels. Not read from the scope for every request, which would take two more steps. */
@@ -103,6 +108,7 @@ export class Route implements RouteInfo {
     if (typeof handler !== 'function') throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler`)
     this.acceptField = acceptFieldOf(method, this.body?.types ?? null)
     this.checksContentType = method === 'QUERY' || this.body !== null
+    this.upgradesTo = upgradeOfHandler(handler)
     this.#handler = handler
     const binds = this.body !== null || Object.keys(this.bindings).length > 0
     this.#binder = binds ? new Binder(this.bindings, this.body) : null
@@ -116,6 +122,11 @@ export class Route implements RouteInfo {
     const args = this.#binder.bind(request, values)
     if (!(args instanceof Promise)) return this.#handler(args, session)
     return args.then((bound) => this.#handler(bound, session))
+  }
+
+  /** How its arguments are made, in order. */
+  get steps(): readonly Step[] {
+    return this.#binder?.steps ?? NO_STEPS
   }
 
   /** A level around it has a new policy or hook. */

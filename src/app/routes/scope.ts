@@ -24,6 +24,14 @@ export interface Setting<T> {
 export interface PlacedPolicy {
   readonly policy: CheckedPolicy
   readonly level: Level
+  /** The levels of the policies whose place it has taken, the outermost first. */
+  readonly replaces: readonly Level[]
+}
+
+/** What `beforeSend` has added, and at which level. */
+export interface PlacedHook {
+  readonly hook: BeforeSend
+  readonly level: Level
 }
 
 /**
@@ -56,6 +64,7 @@ const NOTHING: SplitDeclaration = { bindings: Object.create(null), options: {}, 
 const NO_METADATA: RouteMetadata = Object.freeze({})
 const NO_ANSWERS: Answers = Object.freeze({})
 const NO_VALUES: readonly string[] = Object.freeze([])
+const NO_LEVELS: readonly Level[] = Object.freeze([])
 
 export class Scope {
   readonly level: Level
@@ -132,7 +141,7 @@ export class Scope {
       hooks: [
         ...(this.#hasTags ? [sendTag] : []),
         ...policies.map(({ policy }) => policy.beforeSend).filter((hook) => hook !== null),
-        ...this.#allHooks(),
+        ...this.addedHooks.map(({ hook }) => hook),
       ],
     }
   }
@@ -144,17 +153,19 @@ export class Scope {
   #placed(): PlacedPolicy[] {
     const placed = this.parent === null ? [] : this.parent.#placed()
     for (const policy of this.#policies) {
-      const one: PlacedPolicy = { policy, level: this.level }
-      const outer = policy.name === null ? -1 : placed.findIndex((other) => other.policy.name === policy.name)
+      const at = policy.name === null ? -1 : placed.findIndex((other) => other.policy.name === policy.name)
+      const outer = placed[at]
       // It takes the place of the outer one, so that an order such as authentication before rate limit is kept.
-      if (outer === -1) placed.push(one)
-      else placed[outer] = one
+      if (outer === undefined) placed.push({ policy, level: this.level, replaces: NO_LEVELS })
+      else placed[at] = { policy, level: this.level, replaces: [...outer.replaces, outer.level] }
     }
     return placed
   }
 
-  #allHooks(): BeforeSend[] {
-    return this.parent === null ? [...this.#hooks] : [...this.parent.#allHooks(), ...this.#hooks]
+  /** What `beforeSend` has added at this level and those around it, in the order in which it runs. */
+  get addedHooks(): PlacedHook[] {
+    const own = this.#hooks.map((hook) => ({ hook, level: this.level }))
+    return this.parent === null ? own : [...this.parent.addedHooks, ...own]
   }
 
   /** This level and those around it, the outermost first. */

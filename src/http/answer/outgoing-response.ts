@@ -12,7 +12,7 @@ import { jsonTextOf, type Serialize } from '../json-engine.ts'
 import { type ByteSource, closeSource, ownView, takeSource } from './byte-source.ts'
 import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES } from './field-list.ts'
 import { checkedFileOptions, type FileOptions } from './file-options.ts'
-import { PROBLEM_TYPE } from './problem.ts'
+import { PROBLEM_TYPE, type Problem } from './problem.ts'
 import { NO_CONTENT, type ResponseContent, type TakeOver } from './response-content.ts'
 
 const JSON_TYPE = 'application/json'
@@ -174,10 +174,10 @@ export class OutgoingResponse {
   }
 
   /** Sends a problem document (RFC 9457) with its status. */
-  sendProblem(problem: { readonly status: number }): this {
+  sendProblem(problem: Problem): this {
     this.status(problem.status)
     this.#isTypeSet = false
-    return this.#setContent({ kind: 'text', text: JSON.stringify(problem) }, undefined, PROBLEM_TYPE)
+    return this.#setContent({ kind: 'text', text: JSON.stringify(problem), problem }, undefined, PROBLEM_TYPE)
   }
 
   #setText(text: string, type: string): this {

@@ -27,6 +27,8 @@ export interface Problem {
   readonly maximum?: number
   /** Every parameter or property that could not be converted. */
   readonly errors?: readonly BindingFailure[]
+  /** With `debug`: why the request was answered so, as `server.explain` returns it. */
+  readonly explanation?: unknown
 }
 
 const FAILURE = t.object({

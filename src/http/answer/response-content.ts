@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 
 import type { ByteSource, GivenSource } from './byte-source.ts'
 import type { FileOptions } from './file-options.ts'
+import type { Problem } from './problem.ts'
 
 /** A file that is opened when the response is sent. */
 export interface FileContent {
@@ -31,7 +32,12 @@ export interface UpgradedDuplex extends Duplex {
  */
 export type ResponseContent =
   | { readonly kind: 'none' }
-  | { readonly kind: 'text'; readonly text: string }
+  | {
+      readonly kind: 'text'
+      readonly text: string
+      /** Of which the text is the JSON form. @internal */
+      readonly problem?: Problem
+    }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | {
       readonly kind: 'stream'

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream'
 import type * as Ws from 'ws'
 import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
 import type { ArgsOf, Declaration } from '../../app/routes/declaration.ts'
+import { upgradesTo } from '../../app/routes/upgrade-handler.ts'
 import { checkNames, flag, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
 import { problemOf } from '../../http/answer/problem.ts'
@@ -168,7 +169,8 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
   install(host: ModuleHost): void {
     this.#host = host
     const { mapGet }: { mapGet: MapMethod<unknown> } = host
-    mapGet<string, object>(this.#path, this.#declaration, (args, session) => this.#answer(args, session))
+    const answer = upgradesTo('websocket', (args: Args, session: HttpSession) => this.#answer(args, session))
+    mapGet<string, object>(this.#path, this.#declaration, answer)
   }
 
   broadcast(room: string | null, data: WebSocketData): number {

@@ -3,65 +3,54 @@
 import { Buffer } from 'node:buffer'
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { invalid } from '../../base/options.ts'
+import { checkNames, invalid } from '../../base/options.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import type { SocketPeer } from '../../http/connection-info.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
 import type { Head } from '../../wire/head/head.ts'
 
+import { ARRIVAL_NAMES, type Arrival, type ArrivalOptions, arrivalOf } from '../connections/arrival.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
-import { connectionId, nextConnection } from '../connections/connection-id.ts'
-import { STRANGER, socketPeerOf } from '../connections/peer.ts'
-import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
+import { NoConnection } from '../connections/no-connection.ts'
+import { STRANGER } from '../connections/peer.ts'
+import { RequestCycle } from '../cycle/request-cycle.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
 import { FetchAnswer, wholeResponse } from './fetch-answer.ts'
 import { readFetchHead } from './fetch-head.ts'
 
-/** What a handler sees instead of a connection. */
-class NoConnection implements RequestConnection {
-  readonly host: ConnectionHost
-  readonly clientAddress = ''
-  readonly clientPort = 0
-  readonly isSecure: boolean
-  readonly clientCertificate = null
-  readonly endpointName = null
-  readonly isTest = false
-  readonly forwarding = null
-  readonly peer = STRANGER
-  readonly #number = nextConnection()
-
-  constructor(host: ConnectionHost, isSecure: boolean) {
-    this.host = host
-    this.isSecure = isSecure
-  }
-
-  get connectionId(): string {
-    return connectionId(this.#number)
-  }
-
-  describePeer(): SocketPeer {
-    return socketPeerOf(STRANGER, '', 0, this.isSecure)
-  }
-}
+const OVER_TLS: Arrival = Object.freeze({ address: '', port: 0, isSecure: true, peer: STRANGER })
+const IN_CLEAR: Arrival = Object.freeze({ ...OVER_TLS, isSecure: false })
 
 /**
  * Runs `request` through the application.
+ * @param options as `ArrivalOptions`; anything else that a runtime may pass is ignored
  * @throws (rejects) the reason of `request.signal`; the error of a `request.body` that fails; WEIR_BODY_ALREADY_READ; WEIR_OPTION_INVALID
  */
-export function fetch(host: ConnectionHost, request: Request): Promise<Response> {
+export function fetch(host: ConnectionHost, request: Request, options?: unknown): Promise<Response> {
   return new Promise((resolve, reject) => {
-    checkRequest(request)
-    new FetchExchange(host, request, resolve, reject).start()
+    checkRequest('fetch()', request)
+    new FetchExchange(new NoConnection(host, fetchArrival('fetch()', host, request, options)), request, resolve, reject).start()
   })
 }
 
-/** The Request of another implementation is not an instance of the global class. */
-function checkRequest(request: Partial<Request> | null | undefined): void {
+/** The Request of another implementation is not an instance of the global class. @throws WEIR_OPTION_INVALID */
+export function checkRequest(owner: string, request: Partial<Request> | null | undefined): void {
   if (typeof request?.url === 'string' && typeof request.method === 'string' && typeof request.headers === 'object') return
-  throw invalid('fetch()', `the request is ${kindOf(request)}, not a Request`)
+  throw invalid(owner, `the request is ${kindOf(request)}, not a Request`)
+}
+
+/** Runtimes call a fetch function with arguments of their own after the request. @throws WEIR_OPTION_INVALID */
+export function fetchArrival(owner: string, host: ConnectionHost, { url }: Request, options: unknown): Arrival {
+  const isSecure = url.startsWith('https:')
+  if (!isArrivalOptions(options)) return isSecure ? OVER_TLS : IN_CLEAR
+  checkNames(owner, options, ARRIVAL_NAMES)
+  return arrivalOf(owner, host, options, isSecure)
+}
+
+function isArrivalOptions(options: unknown): options is ArrivalOptions {
+  return typeof options === 'object' && options !== null && ARRIVAL_NAMES.some((name) => Object.hasOwn(options, name))
 }
 
 class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements Timed {
@@ -82,8 +71,8 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
   /** Whether it may be aborted, and its time is counted. */
   #isPending = false
 
-  constructor(host: ConnectionHost, request: Request, resolve: (response: Response) => void, reject: (reason: unknown) => void) {
-    super(new NoConnection(host, request.url.startsWith('https:')), new Deadlines(host.timeouts, host.ticker))
+  constructor(connection: NoConnection, request: Request, resolve: (response: Response) => void, reject: (reason: unknown) => void) {
+    super(connection, new Deadlines(connection.host.timeouts, connection.host.ticker))
     this.#request = request
     this.#resolve = resolve
     this.#reject = reject

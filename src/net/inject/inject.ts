@@ -2,13 +2,14 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
+import { ARRIVAL_NAMES, type ArrivalOptions, arrivalOf } from '../connections/arrival.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { Http1Connection } from '../http1/connection.ts'
+import { MemoryTransport } from '../transport/memory-transport.ts'
 import { type AnswerHead, AnswerReader } from './answer-reader.ts'
-import { ARRIVAL_NAMES, type ArrivalOptions, arrive } from './arrival.ts'
 import { type InjectRequest, REQUEST_NAMES, requestBytes, requestOf } from './request-bytes.ts'
 
-const INJECT_NAMES: readonly string[] = [...REQUEST_NAMES, ...ARRIVAL_NAMES]
+export const INJECT_NAMES: readonly string[] = [...REQUEST_NAMES, ...ARRIVAL_NAMES]
 
 /** The response to an injected request. */
 export interface InjectResponse extends AnswerHead {
@@ -28,8 +29,9 @@ export async function inject(host: ConnectionHost, request: (InjectRequest & Arr
   const { head, body } = await requestBytes(asked)
   const { signal } = asked
   signal?.throwIfAborted()
-  const { transport, peer } = arrive('request', host, asked)
-  const connection = new Http1Connection(host, transport, peer)
+  const { address, port, isSecure, peer } = arrivalOf('request', host, asked)
+  const transport = new MemoryTransport(address, port, isSecure)
+  const connection = new Http1Connection(host, transport, { ...peer, isTest: true })
   const reading = new WholeAnswer(asked.method === 'HEAD')
   transport.start(connection)
   let onAbort = (): void => {}

@@ -60,18 +60,46 @@ const NOTHING = Buffer.alloc(0)
  * @throws WEIR_OPTION_INVALID for a request that no client could send
  */
 export async function requestBytes(request: InjectRequest): Promise<RequestBytes> {
-  const { method = 'GET', url } = request
+  checkRequestLine(request)
+  const body = await encodeBody(request)
+  return { head: headBytes(request, body === null ? null : { ...body, length: body.bytes.length }), body: body?.bytes ?? NOTHING }
+}
+
+/** What the head states about a body. */
+interface BodyFacts {
+  /** The Content-Type to add; null for none. */
+  readonly type: string | null
+  /** Null if it is sent in chunks. */
+  readonly length: number | null
+}
+
+/** The same without the body, which is not read. */
+export function headBytesOf(request: InjectRequest): Buffer {
+  checkRequestLine(request)
+  const { json, body } = request
+  if (json === undefined && isForm(body)) {
+    const type = new Response(body).headers.get('content-type')
+    return headBytes(request, { type, length: body instanceof FormData ? null : Buffer.byteLength(String(body)) })
+  }
+  const encoded = encodeText(json, body)
+  return headBytes(request, encoded === null ? null : { type: encoded.type, length: encoded.bytes.length })
+}
+
+function checkRequestLine({ method = 'GET', url }: InjectRequest): void {
   if (typeof url !== 'string' || !/^[\x21-\x7e\x80-\xff]*$/.test(url)) throw refused(`url ${JSON.stringify(url)}`)
   if (!isToken(method)) throw refused(`method ${JSON.stringify(method)}`)
-  const body = await encodeBody(request)
-  const fields = fieldsOf(request.headers ?? {})
+}
+
+function headBytes({ method = 'GET', url, headers = {} }: InjectRequest, body: BodyFacts | null): Buffer {
+  const fields = fieldsOf(headers)
   for (const [name, value] of fields) if (!isToken(name) || !isFieldValue(value)) throw refused(`field ${JSON.stringify(name)}`)
   const has = (name: string): boolean => fields.some(([field]) => field.toLowerCase() === name)
   if (!has('host')) fields.unshift(['Host', 'localhost'])
   if (body !== null && body.type !== null && !has('content-type')) fields.push(['Content-Type', body.type])
-  if (body !== null && !has('content-length') && !has('transfer-encoding')) fields.push(['Content-Length', String(body.bytes.length)])
+  if (body !== null && !has('content-length') && !has('transfer-encoding'))
+    fields.push(body.length === null ? ['Transfer-Encoding', 'chunked'] : ['Content-Length', String(body.length)])
   const head = `${method} ${url} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
-  return { head: Buffer.from(head, 'latin1'), body: body?.bytes ?? NOTHING }
+  return Buffer.from(head, 'latin1')
 }
 
 function refused(what: string): WeirError {
@@ -106,11 +134,24 @@ function jsonOf(value: unknown): string {
   return text
 }
 
-async function encodeBody({ json, body }: InjectRequest): Promise<{ bytes: Buffer; type: string | null } | null> {
-  if (json !== undefined) return { bytes: Buffer.from(jsonOf(json)), type: 'application/json' }
-  if (body === undefined) return null
-  if (typeof body === 'string' || body instanceof Uint8Array) return { bytes: Buffer.from(body as string), type: null }
-  if (!(body instanceof FormData || body instanceof URLSearchParams)) throw refused(`${kindOf(body)} as body; an object goes into json`)
+interface EncodedBody {
+  readonly bytes: Buffer
+  readonly type: string | null
+}
+
+async function encodeBody({ json, body }: InjectRequest): Promise<EncodedBody | null> {
+  if (json !== undefined || !isForm(body)) return encodeText(json, body)
   const encoded = new Response(body)
   return { bytes: Buffer.from(await encoded.arrayBuffer()), type: encoded.headers.get('content-type') }
+}
+
+function encodeText(json: unknown, body: unknown): EncodedBody | null {
+  if (json !== undefined) return { bytes: Buffer.from(jsonOf(json)), type: 'application/json' }
+  if (body === undefined) return null
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) throw refused(`${kindOf(body)} as body; an object goes into json`)
+  return { bytes: Buffer.from(body as string), type: null }
+}
+
+function isForm(body: unknown): body is FormData | URLSearchParams {
+  return body instanceof FormData || body instanceof URLSearchParams
 }

@@ -49,6 +49,10 @@ export interface TcpListenOptions extends CommonListenOptions {
    * with Node 22.12, 23.1 or newer. Default false.
    */
   readonly reusePort?: boolean
+  // An entry is one kind of place.
+  readonly unixSocket?: undefined
+  readonly mode?: undefined
+  readonly fd?: undefined
 }
 
 /** A Unix socket to listen on. */
@@ -60,6 +64,10 @@ export interface UnixListenOptions extends CommonListenOptions {
   readonly unixSocket: string
   /** Permissions of the file, such as `0o660`. Default: set by the process's umask. */
   readonly mode?: number
+  readonly address?: undefined
+  readonly port?: undefined
+  readonly reusePort?: undefined
+  readonly fd?: undefined
 }
 
 /** A socket that the parent process has opened, and that is already listening. */
@@ -69,13 +77,24 @@ export interface InheritedListenOptions extends CommonListenOptions {
    * clients that connect wait for the next process. Not in a worker of `node:cluster`.
    */
   readonly fd: number
+  readonly address?: undefined
+  readonly port?: undefined
+  readonly reusePort?: undefined
+  readonly unixSocket?: undefined
+  readonly mode?: undefined
 }
 
 export type ListenOptions = TcpListenOptions | UnixListenOptions | InheritedListenOptions
 
 export const DEFAULT_ADDRESS = '127.0.0.1'
 
-type AnyListenOptions = TcpListenOptions & Partial<UnixListenOptions & InheritedListenOptions>
+/** What callers may pass whom no compiler has checked. */
+type AnyListenOptions = { readonly [K in keyof ListenValues]?: ListenValues[K] | undefined }
+interface ListenValues
+  extends CommonListenOptions,
+    Pick<TcpListenOptions, 'address' | 'port' | 'reusePort'>,
+    Pick<UnixListenOptions, 'unixSocket' | 'mode'>,
+    Pick<InheritedListenOptions, 'fd'> {}
 
 const NAMES: ReadonlySet<string> = new Set(
   namesOf<AnyListenOptions>()(['address', 'port', 'reusePort', 'unixSocket', 'mode', 'fd', 'name', 'tls', 'http2', 'proxyProtocol']),

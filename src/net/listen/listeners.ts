@@ -35,6 +35,12 @@ export class Listeners {
     this.connections = new Connections(host.limits.maxConnections, host.observers)
   }
 
+  /** A connection could not be accepted (`EMFILE`). Nothing is known of the client. */
+  readonly #onAcceptError = (error: Error): void => {
+    this.#host.observers.refused('connection', error, {})
+    this.#host.reportAccept(error)
+  }
+
   get endpoints(): readonly Endpoint[] {
     return this.#open.map((listener) => listener.endpoint)
   }
@@ -52,7 +58,7 @@ export class Listeners {
     try {
       for (const options of this.#all) {
         const entrance = new Entrance(options, this.#host, this.connections)
-        const listener = new Listener(await this.#serverFor(options, entrance), options, (error) => this.#host.reportAccept(error))
+        const listener = new Listener(await this.#serverFor(options, entrance), options, this.#onAcceptError)
         await listener.listen()
         entrance.isUnixSocket = listener.endpoint.isUnixSocket
         this.#open.push(listener)

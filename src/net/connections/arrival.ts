@@ -1,12 +1,11 @@
-// Where a client in memory connects from, and at which endpoint. For tests of host programs.
+// From where and at which endpoint a client without a socket connects: for `inject`, `fetch`, `explain` and test clients.
 
 import { isIP } from 'node:net'
 
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
-import type { ConnectionHost } from '../connections/connection-host.ts'
-import { type Peer, peerAt, STRANGER } from '../connections/peer.ts'
-import { MemoryTransport } from '../transport/memory-transport.ts'
+import type { ConnectionHost } from './connection-host.ts'
+import { type Peer, peerAt, STRANGER } from './peer.ts'
 
 /** The other end of the socket, as the server sees it. */
 export interface InjectPeer {
@@ -16,7 +15,7 @@ export interface InjectPeer {
   readonly port?: number
   /** Whether it connects to a Unix socket: `'unix'` in `proxies.trust`. Default false. */
   readonly isUnixSocket?: boolean
-  /** Whether it speaks TLS. Default false. */
+  /** Whether it speaks TLS. Default false; for a Web `Request`, whether its URL is an https URL. */
   readonly isSecure?: boolean
 }
 
@@ -27,17 +26,28 @@ export interface ArrivalOptions {
   readonly peer?: InjectPeer
 }
 
-/** The server's end of a connection in memory. */
+/** What the server knows about the other end of a connection. */
 export interface Arrival {
-  readonly transport: MemoryTransport
+  readonly address: string
+  readonly port: number
+  readonly isSecure: boolean
   readonly peer: Peer
 }
 
 export const ARRIVAL_NAMES = namesOf<ArrivalOptions>()(['endpoint', 'peer'])
 const PEER_NAMES = namesOf<InjectPeer>()(['address', 'port', 'isUnixSocket', 'isSecure'])
 
-/** @param owner whose options they are @throws WEIR_OPTION_INVALID */
-export function arrive(owner: string, host: ConnectionHost, { endpoint, peer = {} }: ArrivalOptions): Arrival {
+/**
+ * @param owner whose options they are
+ * @param isSecureByDefault whether a peer that does not say so speaks TLS
+ * @throws WEIR_OPTION_INVALID
+ */
+export function arrivalOf(
+  owner: string,
+  host: ConnectionHost,
+  { endpoint, peer = {} }: ArrivalOptions,
+  isSecureByDefault = false,
+): Arrival {
   checkText(owner, 'endpoint', endpoint)
   const names = host.endpointNames()
   if (endpoint !== undefined && names?.has(endpoint) === false) throw invalid(owner, `no entry of "listen" has the name ${shown(endpoint)}`)
@@ -49,14 +59,13 @@ export function arrive(owner: string, host: ConnectionHost, { endpoint, peer = {
     throw invalid(owner, `peer.address is ${shown(address)}, not an IP address`)
   if (!Number.isInteger(port) || port < 0 || port > 65535) throw invalid(owner, `peer.port is ${shown(port)}, not a port`)
   const isUnixSocket = flag(owner, 'peer.isUnixSocket', peer.isUnixSocket)
-  const isSecure = flag(owner, 'peer.isSecure', peer.isSecure)
+  const isSecure = peer.isSecure === undefined ? isSecureByDefault : flag(owner, 'peer.isSecure', peer.isSecure)
   const endpointName = endpoint ?? null
   const { proxies } = host
   return {
-    transport: new MemoryTransport(address, port, isSecure),
-    peer: {
-      ...(proxies === null ? { ...STRANGER, endpointName } : peerAt(proxies.networks, { endpointName, isUnixSocket }, address, null)),
-      isTest: true,
-    },
+    address,
+    port,
+    isSecure,
+    peer: proxies === null ? { ...STRANGER, endpointName } : peerAt(proxies.networks, { endpointName, isUnixSocket }, address, null),
   }
 }

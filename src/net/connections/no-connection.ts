@@ -1,0 +1,40 @@
+// What a handler sees instead of a connection, for a request that did not arrive on one.
+
+import type { Forwarding, SocketPeer } from '../../http/connection-info.ts'
+
+import type { Arrival } from './arrival.ts'
+import type { ConnectionHost } from './connection-host.ts'
+import { connectionId, nextConnection } from './connection-id.ts'
+import { type Peer, socketPeerOf } from './peer.ts'
+
+export class NoConnection {
+  readonly host: ConnectionHost
+  readonly clientAddress: string
+  readonly clientPort: number
+  readonly isSecure: boolean
+  readonly clientCertificate = null
+  readonly endpointName: string | null
+  readonly forwarding: Forwarding | null
+  readonly isTest = false
+  readonly peer: Peer
+  #id: string | null = null
+
+  constructor(host: ConnectionHost, { address, port, isSecure, peer }: Arrival) {
+    this.host = host
+    this.clientAddress = address
+    this.clientPort = port
+    this.isSecure = isSecure
+    this.endpointName = peer.endpointName
+    this.forwarding = peer.isTrustedProxy ? host.proxies : null
+    this.peer = peer
+  }
+
+  get connectionId(): string {
+    this.#id ??= connectionId(nextConnection())
+    return this.#id
+  }
+
+  describePeer(): SocketPeer {
+    return socketPeerOf(this.peer, this.clientAddress, this.clientPort, this.isSecure)
+  }
+}
