@@ -16,9 +16,7 @@ export const accounts = (store: Store): Module => ({
   install({ mapGet, mapPost, mapDelete }) {
     const open = { metadata: role('anyone'), body: Credentials }
 
-    mapPost('/users', { ...open, answers: { 201: User, 409: Problem } }, async ({ body }, { response }) =>
-      response.status(201).json(await store.add(body.name, body.password)),
-    )
+    mapPost('/users', { ...open, answers: { 201: User, 409: Problem } }, ({ body }) => store.add(body.name, body.password))
 
     mapPost('/session', { ...open, answers: { 204: null, 401: Problem } }, async ({ body }, { response }) =>
       response.cookie(COOKIE, await store.signIn(body.name, body.password), COOKIE_OPTIONS).noContent(),

@@ -1,6 +1,6 @@
 // The inbox: users send messages with attachments to each other, and see new ones immediately. `main.ts` runs it.
 
-import { HttpServer, type ServerOptions } from 'weir'
+import { HttpServer, Problem, type ServerOptions } from 'weir'
 import { staticFiles } from 'weir/static'
 
 import { accounts, administration } from './accounts.ts'
@@ -26,7 +26,7 @@ export function inboxServer({ store, folder, log, ...options }: InboxOptions): H
   server.useModule(staticFiles({ root: 'examples/inbox/site', headers: { 'Content-Security-Policy': "default-src 'self'" } }))
   server.mapGet('/ready', (_, { response }) => response.status(server.isReady ? 200 : 503).text(''))
 
-  const api = server.group('/api', { use: [sameOrigin, authentication(store)] })
+  const api = server.group('/api', { use: [sameOrigin, authentication(store)], answers: { 401: Problem, 403: Problem } })
   for (const module of [accounts(store), messages(store, folder), live(store)]) api.useModule(module)
 
   const admin = api.group('/admin', { metadata: role('admin') })

@@ -1,4 +1,5 @@
-// Runs the inbox until SIGINT or SIGTERM. `nginx.conf` puts nginx in front of it.
+// Runs the inbox until SIGINT or SIGTERM: `npm run examples`, then `ADMIN_PASSWORD=… node build/examples/inbox/main.js`. `nginx.conf` puts
+// nginx in front of it.
 
 import { mkdirSync } from 'node:fs'
 
@@ -10,7 +11,7 @@ const log = (line: object) => console.log(JSON.stringify(line))
 const store = new Store()
 if (ADMIN_PASSWORD) await store.add('admin', ADMIN_PASSWORD, 'admin')
 mkdirSync(FOLDER, { recursive: true })
-const server = inboxServer({ store, folder: FOLDER, log, port: Number(PORT), proxies: { trust: ['loopback'] } })
+const server = inboxServer({ store, folder: FOLDER, log, port: Number(PORT), proxies: { trust: ['127.0.0.1'] } })
 await server.start()
 console.log(`The inbox is on http://localhost:${server.port}/ until Ctrl+C.`)
 await server.run({ signals: ['SIGINT', 'SIGTERM'], readyDelayMs: 2_000 })

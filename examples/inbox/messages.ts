@@ -19,7 +19,7 @@ export function messages(store: Store, folder: string): Module {
     name: 'messages',
     install({ mapGet, mapPost }) {
       mapPost('/users/:to/messages', { to: Name, body: t.object({ text: Text }), answers }, ({ to, body }, session) =>
-        session.response.status(201).json(store.post(senderOf(session), store.find(to), body.text)),
+        store.post(senderOf(session), store.find(to), body.text),
       )
 
       const body = multipart({ fields: { text: Text }, files: { picture: file({ types: ['image/png', 'image/jpeg'], maxBytes: MIB }) } })
@@ -27,18 +27,17 @@ export function messages(store: Store, folder: string): Module {
         const account = store.find(to)
         const { picture } = body.files
         const { fileName, size } = await saveTo(folder, picture, picture.content, { magic: PICTURE_STARTS })
-        return session.response.status(201).json(store.post(senderOf(session), account, body.fields.text, { fileName, size }))
+        return store.post(senderOf(session), account, body.fields.text, { fileName, size })
       })
 
       // A file of any kind is written to the disk while it arrives.
       mapPost('/users/:to/files', { to: Name, body: 'stream', maxRequestBodySize: 1024 * MIB, answers }, async ({ to }, session) => {
-        const { request, response } = session
         const account = store.find(to)
         const kept: Attachment[] = []
         try {
-          const isForm = await request.bodyMultipartStream({
+          const isForm = await session.request.bodyMultipartStream({
             maxParts: 1,
-            maxFileBytes: request.maxRequestBodySize,
+            maxFileBytes: session.request.maxRequestBodySize,
             onFile: async (info, content) => {
               const { fileName, size } = await saveTo(folder, info, content)
               kept.push({ fileName, size })
@@ -46,7 +45,7 @@ export function messages(store: Store, folder: string): Module {
           })
           const attachment = isForm ? kept.pop() : undefined
           if (attachment === undefined) throw new HttpError(400, 'Send a form with one file.')
-          return response.status(201).json(store.post(senderOf(session), account, '', attachment))
+          return store.post(senderOf(session), account, '', attachment)
         } finally {
           for (const { fileName } of kept) await rm(join(folder, fileName)) // of a form that was cut short
         }

@@ -34,7 +34,7 @@ const upload = (path: string, fields: Record<string, string> = {}): string =>
   ].join('\r\n')
 
 test('an upload is refused before its body: 401 without a session, 403 from another page, 413 if it is too large', async (t) => {
-  const { server, signIn } = await startInbox(t)
+  const { server, signIn, lines } = await startInbox(t)
   const ada = await signIn('ada')
   for (const [path, fields, status] of [
     ['/api/users/bob/files', {}, 401],
@@ -45,7 +45,9 @@ test('an upload is refused before its body: 401 without a session, 403 from anot
   ] as const) {
     const client = await connect(t, server.port)
     assert.equal((await client.send(upload(path, fields)).message()).status, status, path)
+    client.destroy()
   }
+  await eventually(() => lines.length === 5, 'five lines of the log')
 })
 
 test('an upload to a user who does not exist is refused before its body', async (t) => {
@@ -130,7 +132,6 @@ test('stopping is announced, ends streams of events and sockets, and completes a
     `POST /api/users/bob/files HTTP/1.1\r\nHost: localhost\r\nCookie: ${ada.Cookie}\r\nContent-Type: multipart/form-data; boundary=x\r\n` +
       `Content-Length: ${head.length + 4 + end.length}\r\n\r\n${head}12`,
   )
-  await eventually(() => run.lines.length >= 0 && server.isReady, 'the start')
   while ((await run.files()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5)) // its temporary file
 
   const stopped = server.stop({ readyDelayMs: 60_000, graceMs: 60_000 })

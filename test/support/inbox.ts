@@ -1,5 +1,6 @@
 // The application in examples/inbox, for one test: its own accounts and folder, a started server, and clients that have signed in.
 
+import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import type { TestContext } from 'node:test'
 
@@ -49,7 +50,10 @@ export async function createInbox(t: Pick<TestContext, 'after'>, options: Server
   const store = new Store()
   for (const account of await hashed) store.accounts.set(account.name, { ...account, inbox: [] } satisfies Account)
   const lines: LogLine[] = []
-  server = inboxServer({ store, folder, log: (line) => lines.push(line), ...options })
+  const errors: unknown[] = []
+  t.after(() => assert.deepEqual(errors, [], 'what the server has logged'))
+  const logger = { error: (...told: unknown[]) => void errors.push(told) }
+  server = inboxServer({ store, folder, log: (line) => lines.push(line), logger, ...options })
   const signIn = async (name: string) => ({ Cookie: `${COOKIE}=${await store.signIn(name, PASSWORD)}` })
   return { server, store, folder, lines, signIn, files: () => readdir(folder) }
 }
