@@ -210,7 +210,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     assert.equal(await body.inputValue(), '{"enabled": "yes"}')
     await save.send()
     await save.answered('400 Bad Request', 'POST /api/user/save')
-    assert.match(await save.body(), /"name":"enabled","in":"body","expected":"true or false"/)
+    assert.match(await save.body(), /"name":"enabled","in":"body","pointer":"\/enabled","expected":"true or false"/)
   })
 
   test('a small file is saved byte for byte', async (t) => {

@@ -1,67 +1,58 @@
-// Two servers behind HAProxy, restarted in turn under load: no client sees a failure.
+// Two servers behind a proxy, restarted in turn under load: no client sees a failure. With a configuration of our own, and with those of
+// docs/guide/deploy.md.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
 
-import { HttpServer } from '../../src/index.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { noHaproxy, startBalancer } from './proxy.ts'
+import { absent, freePort, noHaproxy, noNginx, run, runHaproxy, startBalancer, temporaryFolder } from './proxy.ts'
+import { restartInTurn } from './restart-in-turn.ts'
 
-const CLIENTS = 8
-const RESTARTS = 12
+test('servers that are restarted in turn under load lose no request', { skip: noHaproxy }, (t) =>
+  restartInTurn(t, (ports) => startBalancer(t, ports)),
+)
 
-test('servers that are restarted in turn under load lose no request', { skip: noHaproxy }, async (t) => {
-  const handled: number[] = [0, 0]
-  const start = async (i: number, port: number): Promise<HttpServer> => {
-    const server = new HttpServer('127.0.0.1', port, { logger: null })
-    server.mapGet('/slow/:n', async ({ n }) => {
-      handled[i]!++
-      await new Promise((resolve) => setTimeout(resolve, Number(n) % 7))
-      return n
-    })
-    server.mapGet('/stream/:n', async function* ({ n }) {
-      handled[i]!++
-      yield `${n} `
-      await new Promise((resolve) => setTimeout(resolve, Number(n) % 5))
-      yield 'end'
-    })
-    await server.start()
-    return server
-  }
-  const servers = await Promise.all([start(0, 0), start(1, 0)])
-  t.after(() => Promise.all(servers.map((server) => server.stop({ graceMs: 0 }))))
-  const ports = servers.map(({ port }) => port)
-  const port = await startBalancer(t, ports)
+/** The block of the page in that language, with ports of the test. */
+function documented(language: string, front: number, ports: readonly number[]): string {
+  const page = readFileSync('docs/guide/deploy.md', 'utf8')
+  const [, block] = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page)!
+  return block!
+    .replace(/listen 80;|bind :80$/m, (line) => line.replace(/:?80/, `127.0.0.1:${front}`))
+    .replaceAll('8081', String(ports[0]))
+    .replaceAll('8082', String(ports[1]))
+}
 
-  let isOver = false
-  let sent = 0
-  const load = async (first: number): Promise<void> => {
-    const client = await RawClient.connect(port)
-    try {
-      for (let n = first; !isOver; n += CLIENTS) {
-        const streams = n % 3 === 0
-        const { status, text } = await client.get(streams ? `/stream/${n}` : `/slow/${n}`).message()
-        assert.deepEqual([status, text], [200, streams ? `${n} end` : String(n)])
-        sent++
-      }
-    } finally {
-      client.destroy()
-    }
-  }
-  const loads = Array.from({ length: CLIENTS }, (_, i) => load(i))
-  const failure = Promise.race(loads)
-  try {
-    for (let restart = 0; restart < RESTARTS; restart++) {
-      const i = restart % 2
-      const before = sent
-      assert.deepEqual(await Promise.race([servers[i]!.stop(), failure.then(() => null)]), { aborted: 0 })
-      // The other server carries the load alone for a while.
-      while (sent < before + 4 * CLIENTS) await Promise.race([new Promise((resolve) => setTimeout(resolve, 5)), failure])
-      servers[i] = await start(i, ports[i]!)
-    }
-  } finally {
-    isOver = true
-    await Promise.all(loads)
-  }
-  assert.ok(handled[0]! > 0 && handled[1]! > 0, `both served: ${handled.join()}`)
+test('with the HAProxy of the documentation', { skip: noHaproxy }, (t) =>
+  restartInTurn(t, async (ports) => (await runHaproxy(t, (front) => documented('haproxy', front, ports))).port),
+)
+
+test('with the nginx of the documentation', { skip: noNginx }, (t) => restartInTurn(t, (ports) => startNginx(t, ports)))
+
+async function startNginx(t: TestContext, ports: readonly number[]): Promise<number> {
+  const port = await freePort()
+  const folder = temporaryFolder()
+  const file = join(folder, 'nginx.conf')
+  const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`).join('\n')
+  const http = `access_log off;\n${places}\n${documented('nginx', port, ports)}`
+  writeFileSync(file, `daemon off;\nmaster_process off;\npid ${folder}/nginx.pid;\nevents {}\nhttp {\n${http}}\n`)
+  await run(t, folder, 'nginx', ['-p', folder, '-e', join(folder, 'error.log'), '-c', file], port)
+  return port
+}
+
+const noAnalyze = absent('systemd-analyze', '--version')
+
+test('systemd accepts the units of the documentation', { skip: noAnalyze }, async (t) => {
+  const folder = temporaryFolder()
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const page = readFileSync('docs/guide/deploy.md', 'utf8')
+  const files = [...page.matchAll(/^```ini\n# \/etc\/systemd\/system\/(\S+)\n([\s\S]*?)^```$/gm)].map(([, name, unit]) => {
+    const file = join(folder, name!)
+    writeFileSync(file, unit!.replace('/usr/bin/node', process.execPath))
+    return file
+  })
+  assert.equal(files.length, 2)
+  const { status, stderr } = spawnSync('systemd-analyze', ['verify', ...files], { encoding: 'utf8' })
+  assert.deepEqual([status, stderr], [0, ''])
 })

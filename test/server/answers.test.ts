@@ -25,6 +25,8 @@ import {
 import { compression } from '../../src/modules/compression/index.ts'
 import { connect as connectInMemory, TestClock } from '../../src/testing/index.ts'
 import { settled } from '../../src/testing/test-clock.ts'
+import { Http2Client } from '../support/http2-client.ts'
+import { serveHttp2 } from '../support/http2-serving.ts'
 import { gate } from '../support/serving.ts'
 
 const User = t.object({ id: t.int, name: t.string })
@@ -475,6 +477,26 @@ test('a real client gets what is declared, and answers are not checked for it', 
   socket.setEncoding('latin1').on('data', (piece: string) => (got += piece))
   await once(socket, 'close')
   assert.match(got, /^HTTP\/1\.1 201 Created\r\n[\s\S]*\r\n\r\n\{"id":"x","name":"Ada"\}$/)
+})
+
+test('over HTTP/2, the same', async (context: TestContext) => {
+  const { server } = await serveHttp2(context, (one) => {
+    map(one, { 201: User }, () => ({ ...leaky, id: 'x' }), '/value')
+    map(one, { 404: Problem }, (_, { response }) => response.status(404).json({ title: '', status: 404, passwordHash: HASH }), '/problem')
+    one.mapGet('/tagged', { answers: { 200: User }, etag: true }, async () => leaky)
+  })
+  const client = await Http2Client.connect(context, server.port)
+  const value = await client.get('/value')
+  assert.deepEqual([value.status, value.text], [201, '{"id":"x","name":"Ada"}'])
+  const problem = await client.get('/problem')
+  assert.deepEqual(
+    [problem.status, problem.headers['content-type'], problem.text],
+    [404, 'application/problem+json', '{"title":"","status":404}'],
+  )
+  const tagged = await client.get('/tagged')
+  assert.equal(tagged.text, PICKED)
+  const again = await client.get('/tagged', { 'if-none-match': String(tagged.headers['etag']) })
+  assert.deepEqual([again.status, again.text], [304, ''])
 })
 
 test('answers of groups and classes are those of their routes, merged by status', async () => {

@@ -6,6 +6,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { Module } from '../../app/module-host.ts'
+import type { BeforeSend } from '../../app/policies/middleware.ts'
 import { checkNames, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
 import { closeSource, UNREAD } from '../../http/answer/byte-source.ts'
@@ -62,7 +63,10 @@ export function compression(options: CompressionOptions = {}): Module {
   const compressing = new Compressing(options)
   return {
     name: 'compression',
-    install: (host) => void host.beforeSend((session, response) => compressing.apply(session, outgoingOf(response))),
+    install(host) {
+      const compress: BeforeSend = (session, response) => compressing.apply(session, outgoingOf(response)) // its name is shown by explain
+      host.beforeSend(compress)
+    },
   }
 }
 

@@ -6,7 +6,7 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Module } from '../../app/module-host.ts'
-import type { Next } from '../../app/policies/middleware.ts'
+import type { Middleware, Next } from '../../app/policies/middleware.ts'
 import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { openFile, prepareOpenFile } from '../../http/files/file.ts'
@@ -114,7 +114,8 @@ export function staticFiles(options: StaticOptions): Module {
     install(host) {
       // It answers requests without a route, which belong to the server.
       if (host.prefix !== '') throw invalid('static', `install it on a server, with the option prefix, not on group ${host.prefix}`)
-      host.use((session, next) => files.answer(session, next))
+      const staticFiles: Middleware = (session, next) => files.answer(session, next) // its name is shown where policies are listed
+      host.use(staticFiles)
     },
   }
 }

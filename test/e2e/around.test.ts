@@ -1,0 +1,156 @@
+// The demo's second page in a real browser: what runs around a handler. With SCREENSHOTS=FOLDER it saves a screenshot of each look in that
+// folder, for a person to judge.
+
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, type TestContext, test } from 'node:test'
+
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+
+import { launchChromium, noChromium } from '../support/chromium.ts'
+import { startDemo, temporaryFolder } from '../support/demo.ts'
+import { LOOKS, visitDemo } from '../support/demo-page.ts'
+import { pageFaults } from '../support/page-faults.ts'
+
+const FAILED = /^Failed to load resource: the server responded with a status of 4\d\d/
+
+describe('the page about what runs around a handler, in Chromium', { skip: noChromium }, () => {
+  let browser: Browser
+  before(async () => {
+    browser = await launchChromium()
+  })
+  after(() => browser?.close())
+
+  /** @returns what the console has said, but for refusals, which Chromium logs itself */
+  async function visit(t: TestContext, options: BrowserContextOptions = {}): Promise<{ page: Page; complaints: () => string[] }> {
+    const { page, complaints } = await visitDemo(t, browser, options)
+    await page.getByRole('link', { name: 'Around a handler' }).click()
+    await page.getByText('Listening. Send something above.').waitFor()
+    return { page, complaints: () => complaints.filter((text) => !FAILED.test(text)) }
+  }
+
+  const card = (page: Page, id: string): Locator => page.locator(`#${id}`)
+
+  async function send(page: Page, id: string, status: string): Promise<string> {
+    const region = card(page, id)
+    await region.getByRole('button', { name: /^Send/ }).click()
+    await region.getByRole('status').filter({ hasText: status }).waitFor()
+    return (await region.locator('.body').textContent()) ?? ''
+  }
+
+  for (const { name, look } of LOOKS) {
+    test(`every request can be sent and read, ${name}`, async (t) => {
+      const { page, complaints } = await visit(t, look)
+
+      assert.match(await send(page, 'groups', '401 Unauthorized'), /"status":401/)
+      await card(page, 'groups').getByLabel('Grace, a member').check()
+      assert.equal(await send(page, 'groups', '200 OK'), '{"team":"blue","you":{"name":"Grace","role":"member"}}')
+      await card(page, 'groups').getByLabel('delete it').check()
+      assert.match(await send(page, 'groups', '403 Forbidden'), /Only a captain may do that\./)
+      const records = card(page, 'records')
+      await records.getByRole('row').filter({ hasText: 'DELETE /teams/:team' }).filter({ hasText: '403' }).waitFor()
+      await card(page, 'groups').getByLabel('Ada, the captain').check()
+      assert.match(await send(page, 'groups', '200 OK'), /You may delete blue\./)
+      await card(page, 'groups').getByLabel('nothing', { exact: true }).check()
+      assert.match(await send(page, 'groups', '404 Not Found'), /The team blue has nothing at \/teams\/blue\/nothing\./)
+      await card(page, 'groups').getByLabel('nobody').check()
+      await card(page, 'groups').getByLabel('its rules').check()
+      assert.match(await send(page, 'groups', '200 OK'), /open to everybody/)
+
+      assert.match(await send(page, 'explain', '200 OK'), /sign-in \(route, in place of that of the group\): nothing/)
+      await card(page, 'explain').getByLabel('path with its query').fill('/usres/7')
+      assert.match(await send(page, 'explain', 'target=%2Fusres'), /segment 1 is "usres", not "users"/)
+
+      assert.match(
+        await send(page, 'proxies', '200 OK'),
+        /"clientAddress":"192\.0\.2\.44","isSecure":false,"origin":"http:\/\/shop\.example"/,
+      )
+      await card(page, 'proxies').getByLabel('X-Forwarded-For').fill('192.0.2.44, 127.0.0.1')
+      await card(page, 'proxies').getByLabel('https', { exact: true }).check()
+      await card(page, 'proxies').getByLabel('X-Forwarded-Host').fill('evil.test')
+      const seen = await sendAgain(page, 'proxies', '"isSecure":true')
+      assert.match(seen, /"clientAddress":"192\.0\.2\.44","isSecure":true,"origin":"https:\/\/127\.0\.0\.1:\d+"/)
+
+      assert.match(await send(page, 'query', '200 OK'), /"path":"\/teams\/:team\/rules"/)
+      await card(page, 'query').getByRole('textbox').fill('{ "words": "" }')
+      assert.match(await send(page, 'query', '400 Bad Request'), /"pointer":"\/words"/)
+      await card(page, 'query').getByLabel('text', { exact: true }).check()
+      await send(page, 'query', '415 Unsupported Media Type')
+      assert.match((await card(page, 'query').locator('dl').textContent()) ?? '', /accept-queryapplication\/json/)
+
+      assert.match(await send(page, 'fetch', '200 OK'), /"firstPiece":"\{\\"id\\":7,\\"active\\":true\}"/)
+      await card(page, 'fetch').getByLabel('path').fill('/clock')
+      assert.match(await sendAgain(page, 'fetch', 'event-stream'), /"contentType":"text\/event-stream"/)
+
+      await records.getByRole('row').filter({ hasText: 'QUERY /search' }).filter({ hasText: 'WEIR_CONTENT_TYPE_UNSUPPORTED' }).waitFor()
+      await records.getByRole('button', { name: 'Leave in the middle of a response' }).click()
+      await records.getByRole('row').filter({ hasText: 'GET /clock' }).filter({ hasText: '200 client-gone' }).first().waitFor()
+
+      assert.deepEqual(await pageFaults(page), [])
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0, 'nothing overflows at the side')
+      assert.deepEqual(complaints(), [])
+      if (process.env['SCREENSHOTS'])
+        await page.screenshot({ path: `${process.env['SCREENSHOTS']}/around-${name.replaceAll(' ', '-')}.png`, fullPage: true })
+    })
+  }
+
+  /** Where the status line does not change. */
+  async function sendAgain(page: Page, id: string, text: string): Promise<string> {
+    await card(page, id).getByRole('button', { name: /^Send/ }).click()
+    const body = card(page, id).locator('.body').filter({ hasText: text })
+    await body.waitFor()
+    return (await body.textContent()) ?? ''
+  }
+
+  test('a gate refuses a large file before it has been sent, and lets it in for somebody who is signed in', async (t) => {
+    const { page, complaints } = await visit(t)
+    const large = join(await temporaryFolder(t), 'large.bin')
+    await writeFile(large, Buffer.alloc(64 * 1024 * 1024))
+    const gates = card(page, 'gates')
+    await gates.getByLabel('file').setInputFiles(large)
+    await send(page, 'gates', '401 Unauthorized')
+    const value = await gates.getByRole('progressbar').evaluate((element) => (element as unknown as { value: number }).value)
+    assert.ok(value < 1, `${value} of it was sent`)
+    await gates.getByLabel('Grace').check()
+    assert.equal(await send(page, 'gates', '200 OK'), '{"team":"blue","bytes":67108864}')
+    assert.deepEqual(complaints(), [])
+  })
+
+  test('what the server repeats is shown as text, never as markup', async (t) => {
+    const { page, complaints } = await visit(t)
+    const attack = '/<img/src=x/onerror=document.title=1><script>document.title=1</script>'
+    await card(page, 'explain').getByLabel('path with its query').fill(attack)
+    assert.ok((await send(page, 'explain', '200 OK')).includes('<img/src=x/'))
+    await card(page, 'fetch').getByLabel('path').fill(attack)
+    await send(page, 'fetch', '200 OK')
+    assert.equal(await page.title(), 'weir demo: around a handler')
+    assert.equal(await page.locator('.answer img, .answer script').count(), 0)
+    assert.deepEqual(complaints(), [])
+  })
+})
+
+describe('the routes of that page', () => {
+  test('the server does not ask itself to ask itself, and says what it cannot be asked', async (t) => {
+    const { origin } = await startDemo(t)
+    const status = async (path: string): Promise<number> => (await fetch(`${origin}${path}`)).status
+    for (const target of ['/inside?target=/', '/explain?method=GET&target=/', '/inside'])
+      assert.equal(await status(`/inside?target=${encodeURIComponent(target)}`), 400, target)
+    for (const target of ['', 'users', '/a b', '/a#b', `/${'x'.repeat(500)}`])
+      assert.equal(await status(`/explain?method=GET&target=${encodeURIComponent(target)}`), 400, target)
+    assert.equal(await status('/explain?method=TRACE&target=/'), 400)
+    assert.equal(await status(`/explain?method=GET&target=${encodeURIComponent('/ü/%zz')}`), 200)
+  })
+
+  test('a record shows neither paths nor addresses', async (t) => {
+    const { origin } = await startDemo(t)
+    const stream = await fetch(`${origin}/records`)
+    const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
+    await reader.read()
+    await fetch(`${origin}/teams/secretteam?token=1`, { headers: { 'X-Forwarded-For': '198.51.100.7' } })
+    const { value = '' } = await reader.read()
+    assert.match(value, /"route":"GET \/teams\/:team","status":401,"outcome":"completed"/)
+    assert.doesNotMatch(value, /secretteam|token|198\.51|127\.0/)
+    await reader.cancel()
+  })
+})
