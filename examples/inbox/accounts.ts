@@ -19,7 +19,7 @@ export const accounts = (store: Store): Module => ({
     mapPost('/users', { ...open, answers: { 201: User, 409: Problem } }, ({ body }) => store.add(body.name, body.password))
 
     mapPost('/session', { ...open, answers: { 204: null, 401: Problem } }, async ({ body }, { response }) =>
-      response.cookie(COOKIE, await store.signIn(body.name, body.password), COOKIE_OPTIONS).noContent(),
+      response.cookie(COOKIE, store.signIn(await store.check(body.name, body.password)), COOKIE_OPTIONS).noContent(),
     )
 
     mapDelete('/session', { answers: { 204: null } }, (_, session) => {

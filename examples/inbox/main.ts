@@ -1,5 +1,4 @@
-// Runs the inbox until SIGINT or SIGTERM: `npm run examples`, then `ADMIN_PASSWORD=… node build/examples/inbox/main.js`. `nginx.conf` puts
-// nginx in front of it.
+// Runs the inbox until SIGINT or SIGTERM: `npm run examples`, then `ADMIN_PASSWORD=… node build/examples/inbox/main.js`.
 
 import { mkdirSync } from 'node:fs'
 

@@ -25,8 +25,7 @@ export function messages(store: Store, folder: string): Module {
       const body = multipart({ fields: { text: Text }, files: { picture: file({ types: ['image/png', 'image/jpeg'], maxBytes: MIB }) } })
       mapPost('/users/:to/pictures', { to: Name, body, maxRequestBodySize: 2 * MIB, answers }, async ({ to, body }, session) => {
         const account = store.find(to)
-        const { picture } = body.files
-        const { fileName, size } = await saveTo(folder, picture, picture.content, { magic: PICTURE_STARTS })
+        const { fileName, size } = await saveTo(folder, body.files.picture, body.files.picture.content, { magic: PICTURE_STARTS })
         return store.post(senderOf(session), account, body.fields.text, { fileName, size })
       })
 

@@ -58,12 +58,16 @@ export class Store extends EventEmitter<{ message: [Message, Account]; revoked: 
     this.emit('revoked', account)
   }
 
-  /** @returns the token of a new session */
-  async signIn(name: string, password: string): Promise<string> {
+  async check(name: string, password: string): Promise<Account> {
     const stored = this.accounts.get(name)?.passwordHash ?? (await NOBODY)
     const isRight = timingSafeEqual(Buffer.from(stored), Buffer.from(await hash(password, stored.split('.')[0])))
     const account = this.accounts.get(name)
     if (!isRight || account?.passwordHash !== stored) throw new HttpError(401, 'Wrong name or password.')
+    return account
+  }
+
+  /** @returns the token of a new session */
+  signIn(account: Account): string {
     const token = randomBytes(32).toString('base64url')
     this.#sessions.set(digest(token), { account, expiresAt: Date.now() + SESSION_SECONDS * 1000 })
     return token

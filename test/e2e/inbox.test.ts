@@ -52,7 +52,7 @@ test('a user signs up, signs in and signs out', async (t) => {
 
 test('a session cannot be used after signing out, even by who has kept the cookie', async (t) => {
   const { server, signIn } = await createInbox(t)
-  const headers = await signIn('ada')
+  const headers = signIn('ada')
   assert.equal((await server.inject({ url: '/api/me', headers })).status, 200)
   assert.equal((await server.inject({ method: 'DELETE', url: '/api/session', headers })).status, 204)
   assert.equal((await server.inject({ url: '/api/me', headers })).status, 401)
@@ -88,7 +88,7 @@ test('a password that does not fit is not repeated', async (t) => {
 
 test('without a session, only signing up and signing in are open; with one, not what administrators do', async (t) => {
   const { server, signIn } = await createInbox(t)
-  const ada = await signIn('ada')
+  const ada = signIn('ada')
   const open: string[] = []
   const routes = server.routes.filter(({ path }) => path.startsWith('/api'))
   assert.ok(routes.length > 10)
@@ -105,7 +105,7 @@ test('pages of other origins cannot change anything, not even with the cookie', 
   const { server, signIn } = await createInbox(t)
   const url = '/api/users/bob/messages'
   const send = async (Origin: string) => {
-    const headers = { ...(await signIn('ada')), Host: 'inbox.example', Origin }
+    const headers = { ...signIn('ada'), Host: 'inbox.example', Origin }
     return (await server.inject({ method: 'POST', url, headers, json: { text: 'hello' } })).status
   }
   assert.deepEqual([await send('http://inbox.example'), await send('http://evil.example'), await send('null')], [201, 403, 403])
@@ -113,7 +113,7 @@ test('pages of other origins cannot change anything, not even with the cookie', 
 
 test('messages are listed in pages, the newest first', async (t) => {
   const { server, signIn } = await createInbox(t)
-  const [ada, bob] = await Promise.all([signIn('ada'), signIn('bob')])
+  const [ada, bob] = [signIn('ada'), signIn('bob')]
   for (let i = 1; i <= 5; i++) {
     const sent = await server.inject({ method: 'POST', url: '/api/users/bob/messages', headers: ada, json: { text: `no. ${i}` } })
     assert.equal(sent.status, 201)
@@ -132,7 +132,7 @@ test('messages are listed in pages, the newest first', async (t) => {
 
 test('a message needs a text and a user who exists', async (t) => {
   const { server, signIn } = await createInbox(t)
-  const headers = await signIn('ada')
+  const headers = signIn('ada')
   const post = async (to: string, json: unknown) =>
     (await server.inject({ method: 'POST', url: `/api/users/${to}/messages`, headers, json })).status
   assert.deepEqual([await post('bob', { text: '' }), await post('bob', {}), await post('nobody', { text: 'hello' })], [400, 400, 404])
@@ -140,7 +140,7 @@ test('a message needs a text and a user who exists', async (t) => {
 
 test('a picture is saved and can be downloaded, by nobody but its recipient', async (t) => {
   const { server, signIn, files } = await createInbox(t)
-  const [ada, bob] = await Promise.all([signIn('ada'), signIn('bob')])
+  const [ada, bob] = [signIn('ada'), signIn('bob')]
   const body = formWith('picture', new File([PNG], '../me.png', { type: 'image/png' }), { text: 'me' })
   const sent = await server.inject({ method: 'POST', url: '/api/users/bob/pictures', headers: ada, body })
   assert.equal(sent.status, 201)
@@ -158,7 +158,7 @@ test('a picture is saved and can be downloaded, by nobody but its recipient', as
 
 test('what is not a small picture is refused, and nothing of it stays', async (t) => {
   const { server, signIn, files } = await createInbox(t)
-  const headers = await signIn('ada')
+  const headers = signIn('ada')
   const send = async (file: File, fields: Record<string, string> = { text: 'me' }) => {
     const response = await server.inject({
       method: 'POST',
@@ -179,7 +179,7 @@ test('what is not a small picture is refused, and nothing of it stays', async (t
 
 test('a file of any kind is streamed; of a form that is cut short, or has more than a file, nothing stays', async (t) => {
   const { server, signIn, files } = await createInbox(t)
-  const headers = await signIn('ada')
+  const headers = signIn('ada')
   const url = '/api/users/bob/files'
   const send = (body: FormData | string) => server.inject({ method: 'POST', url, headers, body })
   const sent = await send(formWith('file', new File([Buffer.alloc(5 * MIB)], 'a.bin')))
@@ -199,7 +199,7 @@ test('a file of any kind is streamed; of a form that is cut short, or has more t
 
 test('an administrator lists users without their secrets, sends to all, and deletes; what is changed is logged', async (t) => {
   const { server, store, signIn, lines, files } = await createInbox(t)
-  const [ada, root] = await Promise.all([signIn('ada'), signIn('root')])
+  const [ada, root] = [signIn('ada'), signIn('root')]
   const list = await server.inject({ url: '/api/admin/users', headers: root })
   assert.equal((list.json() as object[]).length, 3)
   assert.deepEqual(Object.keys((list.json() as object[])[0]!), ['name', 'role', 'createdAt'])
@@ -222,7 +222,7 @@ test('an administrator lists users without their secrets, sends to all, and dele
 
 test('the secrets of a user leave through none of the routes', async (t) => {
   const { server, store, signIn } = await createInbox(t)
-  const root = await signIn('root')
+  const root = signIn('root')
   for (const { method, path } of server.routes) {
     if (method !== 'GET' || path.includes('socket') || path.includes('events')) continue
     const response = await server.fetch(new Request(`http://localhost${path.replace(':id', '1')}`, { headers: root })) // as in production
@@ -232,7 +232,7 @@ test('the secrets of a user leave through none of the routes', async (t) => {
 
 test('events arrive as they are posted; a client that reconnects gets what it has missed; without a session, they end', async (t) => {
   const { server, signIn } = await createInbox(t)
-  const [ada, bob] = await Promise.all([signIn('ada'), signIn('bob')])
+  const [ada, bob] = [signIn('ada'), signIn('bob')]
   const post = (text: string) => server.inject({ method: 'POST', url: '/api/users/bob/messages', headers: ada, json: { text } })
   const first = await connect(server).stream({ url: '/api/events', headers: bob })
   assert.equal(first.headers.get('content-type'), 'text/event-stream')
@@ -270,7 +270,7 @@ test('the page may run only its own scripts', async (t) => {
 
 test('the handlers withstand whatever clients do, and leave no half files', async (t) => {
   const { server, signIn, files } = await createInbox(t, { logger: null })
-  const headers = await signIn('ada')
+  const headers = signIn('ada')
   const form = async (body: FormData) => {
     const encoded = new Response(body)
     return { headers: { ...headers, 'Content-Type': encoded.headers.get('content-type')! }, body: Buffer.from(await encoded.arrayBuffer()) }

@@ -21,7 +21,7 @@ export interface InboxRun {
   /** What was logged, oldest first. */
   readonly lines: LogLine[]
   /** The fields of a request by this user: a cookie. */
-  signIn(name: string): Promise<{ Cookie: string }>
+  signIn(name: string): { Cookie: string }
   /** The names of the files in `folder`. */
   files(): Promise<string[]>
 }
@@ -54,7 +54,7 @@ export async function createInbox(t: Pick<TestContext, 'after'>, options: Server
   t.after(() => assert.deepEqual(errors, [], 'what the server has logged'))
   const logger = { error: (...told: unknown[]) => void errors.push(told) }
   server = inboxServer({ store, folder, log: (line) => lines.push(line), logger, ...options })
-  const signIn = async (name: string) => ({ Cookie: `${COOKIE}=${await store.signIn(name, PASSWORD)}` })
+  const signIn = (name: string) => ({ Cookie: `${COOKIE}=${store.signIn(store.find(name))}` })
   return { server, store, folder, lines, signIn, files: () => readdir(folder) }
 }
 
