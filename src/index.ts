@@ -13,7 +13,7 @@ export {
   routes,
 } from './app/controllers/decorators.ts'
 export type { MapOptions } from './app/controllers/mapping.ts'
-export type { MethodFit } from './app/controllers/method-fit.ts'
+export type { MethodFit, Returning } from './app/controllers/method-fit.ts'
 export type { OnError } from './app/dispatch.ts'
 export type {
   ExplainedArgument,

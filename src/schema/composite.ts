@@ -223,7 +223,8 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
   }
 
   /**
-   * Reads an object of JSON that was not made: name, value, name, value. No name occurs twice. Fastest in the order of the properties.
+   * Reads the properties of a JSON object from a list: name, value, name, value. No name occurs twice. Fastest in the order of the schema.
+   * `__proto__` is ignored, even if the schema is strict, because parsed bodies never have it.
    * @internal
    */
   fromPairs(pairs: readonly unknown[]): T | Mismatch {
@@ -279,7 +280,7 @@ function indexOfName(pairs: readonly unknown[], name: string): number {
 
 function objectOfPairs(pairs: readonly unknown[]): object {
   const object: Record<string, unknown> = Object.create(null)
-  for (let i = 0; i < pairs.length; i += 2) object[pairs[i] as string] = pairs[i + 1]
+  for (let i = 0; i < pairs.length; i += 2) if (pairs[i] !== '__proto__') object[pairs[i] as string] = pairs[i + 1]
   return object
 }
 

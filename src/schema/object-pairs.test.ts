@@ -30,7 +30,7 @@ test('an object is the same from pairs and from JSON, and so is what is wrong wi
   fc.assert(
     fc.property(fc.constantFrom(...SCHEMAS), flat, (schema, pairs) => {
       const value: Record<string, unknown> = Object.create(null)
-      for (const [name, part] of pairs) value[name] = part
+      for (const [name, part] of pairs) if (name !== '__proto__') value[name] = part
       assert.deepEqual(seen(schema.fromPairs(pairs.flat())), seen(schema.fromValue(value)))
     }),
     { numRuns: 2_000 },

@@ -1,12 +1,12 @@
 // Picks what may be sent: the properties of a value that its schema declares, and no others.
 //
 // A picker is made once for each schema, from closures, and runs for every response. It does not serialize: what it returns is passed to
-// `JSON.stringify`. If nothing is undeclared, it returns the value itself. Otherwise it copies the objects that lead to what it leaves out.
+// `JSON.stringify`. It is always a copy, made of strings, numbers, booleans, arrays and plain objects. The copy of an object has the declared
+// properties in the order of the schema. Each is read once and by its name, as the compiler assumes: getters of a class are included, and what a
+// getter or a proxy returns later is never sent.
+//
 // Strings, numbers and booleans pass unchanged whatever the schema is, because they have no properties. A value with properties where the
 // schema declares none is refused.
-//
-// A plain object leaves by its own properties, as `JSON.stringify` writes it. An instance of a class leaves by the declared properties, getters of
-// its class included, as the compiler sees it. It is always copied, so that a getter is called once.
 
 import { ArraySchema, ObjectSchema } from './composite.ts'
 import { DateSchema } from './dates.ts'
@@ -23,13 +23,6 @@ import { UnionSchema } from './unions.ts'
 export type Picker = (value: unknown) => unknown
 
 type Properties = Readonly<Record<string, unknown>>
-
-/** How often a picker adapts to a new order of properties. */
-const MAX_ADAPTATIONS = 8
-/** Marks a part that has not been picked yet. */
-const UNPICKED = Symbol('unpicked')
-/** V8 optimizes this one in a `for…in` loop, but not `Object.hasOwn`, which would make a copy take half as long again. */
-const { hasOwnProperty: hasOwn } = Object.prototype
 
 const pickers = new WeakMap<Schema<unknown>, Picker>()
 
@@ -78,126 +71,46 @@ function leafPicker(schema: Schema<unknown>): Picker {
   return (value) => {
     if (isScalar(value)) return value
     if (isBigInt && typeof value === 'bigint') return String(value)
-    if (isDate(value)) return isDay && !Number.isNaN(value.getTime()) ? schema.toJson(value) : value
+    if (isDay && isDate(value) && !Number.isNaN(value.getTime())) return schema.toJson(value)
     const json = jsonOf(value)
     return isObject(json) ? misfit(schema, json) : json
   }
 }
 
 function arrayPicker(schema: ArraySchema<unknown>): Picker {
-  const pickElement = pickerFor(schema.element)
-
-  const copy = (list: readonly unknown[], from: number, picked: unknown): unknown => {
-    const copied = list.slice(0, from)
-    for (let i = from; i < list.length; i++) {
-      const element = i === from && picked !== UNPICKED ? picked : pickElement(list[i])
-      if (element instanceof Mismatch) return under(element, i)
-      copied.push(element)
+  const pick = pickerFor(schema.element)
+  return (value) => {
+    const list = jsonOf(value)
+    if (!Array.isArray(list)) return isObject(list) ? misfit(schema, list) : list
+    const copied: unknown[] = []
+    for (let i = 0; i < list.length; i++) {
+      const element: unknown = list[i]
+      const picked = isScalar(element) ? element : pick(element)
+      if (picked instanceof Mismatch) return under(picked, i)
+      copied.push(picked)
     }
     return copied
-  }
-
-  return (value) => {
-    if (!Array.isArray(value) || (value as { toJSON?: unknown }).toJSON !== undefined) {
-      const json = jsonOf(value)
-      return Array.isArray(json) ? copy(json, 0, UNPICKED) : isObject(json) ? misfit(schema, json) : json
-    }
-    for (let i = 0; i < value.length; i++) {
-      const element: unknown = value[i]
-      if (isScalar(element)) continue
-      const picked = pickElement(element)
-      if (picked !== element) return copy(value, i, picked)
-    }
-    return value
   }
 }
 
 function objectPicker(schema: ObjectSchema<unknown>): Picker {
-  const byName = new Map([...schema.properties].map(([name, part]) => [name, pickerFor(part)]))
-  // In the order of a previous object, so that usually one comparison for each name is enough. Null marks the end.
-  let names: readonly (string | null)[] = [...byName.keys(), null]
-  let inOrder: readonly Picker[] = [...byName.values()]
-  let adaptations = 0
-
-  /** Copies what is declared. Properties before position `from` are copied unchanged, and the one at `from` is replaced by `picked`. */
-  const copy = (object: Properties, from: number, picked: unknown): unknown => {
-    const copied: Record<string, unknown> = {}
-    // Local, because an object inside this one may change the order.
-    const expected = names
-    const expectedPickers = inOrder
-    let step = 0
-    let at = 0
-    for (const name in object) {
-      const i = step++
-      const isExpected = name === expected[at]
-      const pick = isExpected ? expectedPickers[at] : byName.get(name)
-      if (isExpected) at++
-      // JSON.stringify does not write inherited properties.
-      if (pick === undefined || !hasOwn.call(object, name)) continue
-      let part: unknown = object[name]
-      if (i > from || (i === from && picked === UNPICKED)) part = isScalar(part) ? part : pick(part)
-      else if (i === from) part = picked
-      if (part instanceof Mismatch) return under(part, name)
-      copied[name] = part
-    }
-    return copied
-  }
-
-  /** What is declared, of an object that is not plain. */
-  const ofInstance = (object: Properties): unknown => {
+  const names = [...schema.properties.keys()]
+  const picks = [...schema.properties.values()].map(pickerFor)
+  const read = names.some(isInherited) ? partOf : null
+  return (value) => {
+    const object = jsonOf(value) as Properties
+    if (!isObject(object)) return object
     if (Array.isArray(object)) return misfit(schema, object)
     const copied: Record<string, unknown> = {}
-    for (const [name, pick] of byName) {
-      const part = partOf(object, name)
-      const picked = isScalar(part) ? part : pick(part)
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i]!
+      const part = read === null ? object[name] : read(object, name)
+      if (part === undefined) continue
+      const picked = isScalar(part) ? part : picks[i]!(part)
       if (picked instanceof Mismatch) return under(picked, name)
-      if (picked !== undefined) copied[name] = picked
+      copied[name] = picked
     }
     return copied
-  }
-
-  /** Handles an object whose property at `from` is not the expected one: the order differs, or it is not declared. */
-  const unexpected = (object: Properties, from: number, name: string): unknown => {
-    if (!byName.has(name)) return copy(object, from, UNPICKED)
-    const own = Object.keys(object)
-    const picks = own.map((one) => byName.get(one))
-    if (picks.includes(undefined)) return copy(object, from, UNPICKED)
-    for (let i = from; i < own.length; i++) {
-      const part = object[own[i]!]
-      if (isScalar(part)) continue
-      const picked = picks[i]!(part)
-      if (picked !== part) return copy(object, i, picked)
-    }
-    if (adaptations++ < MAX_ADAPTATIONS) {
-      const order = [...new Set([...own, ...byName.keys()])]
-      names = [...order, null]
-      inOrder = order.map((name) => byName.get(name)!)
-    }
-    return object
-  }
-
-  return (value) => {
-    const object = value as Properties
-    if (typeof object !== 'object' || object === null || object['toJSON'] !== undefined) {
-      const json = jsonOf(value)
-      if (!isObject(json)) return json
-      // Copied, because JSON.stringify would call the toJSON of what a toJSON returned.
-      return isPlain(json) ? copy(json as Properties, 0, UNPICKED) : ofInstance(json as Properties)
-    }
-    if (!isPlain(object)) return ofInstance(object)
-    const expected = names
-    const expectedPickers = inOrder
-    let at = 0
-    for (const name in object) {
-      if (name !== expected[at]) return unexpected(object, at, name)
-      const part = object[name]
-      if (!isScalar(part)) {
-        const picked = expectedPickers[at]!(part)
-        if (picked !== part) return copy(object, at, picked)
-      }
-      at++
-    }
-    return object
   }
 }
 
@@ -205,21 +118,17 @@ function recordPicker(schema: RecordSchema<unknown>): Picker {
   const pick = pickerFor(schema.value)
   return (value) => {
     const record = jsonOf(value) as Properties
-    if (!isObject(record) || Array.isArray(record)) return isObject(record) ? misfit(schema, record) : record
+    if (!isObject(record)) return record
+    if (Array.isArray(record)) return misfit(schema, record)
     const copied: Record<string, unknown> = {}
-    let isCopied = record !== value
     for (const name of Object.keys(record)) {
-      if (schema.misnamed(name) !== null) {
-        isCopied = true
-        continue
-      }
+      if (schema.misnamed(name) !== null) continue
       const part = record[name]
       const picked = isScalar(part) ? part : pick(part)
       if (picked instanceof Mismatch) return under(picked, name)
-      if (!isScalar(part) && picked !== part) isCopied = true
       copied[name] = picked
     }
-    return isCopied ? copied : record
+    return copied
   }
 }
 
@@ -325,13 +234,9 @@ function checkArray(schema: ArraySchema<unknown>, list: readonly unknown[]): unk
 
 function checkObject(schema: ObjectSchema<unknown>, object: Properties): unknown {
   const copied: Record<string, unknown> = {}
-  const own = isPlain(object) ? new Set(Object.keys(object)) : null
   let found: Mismatch[] | null = null
-  for (const name of new Set([...(own ?? []), ...schema.properties.keys()])) {
-    const part = schema.properties.get(name)
-    if (part === undefined) continue
-    const value = own === null ? partOf(object, name) : own.has(name) ? object[name] : undefined
-    const picked = check(part, value)
+  for (const [name, part] of schema.properties) {
+    const picked = check(part, partOf(object, name))
     if (picked instanceof Mismatch) {
       if (picked.addTo((found ??= []), name)) break
     } else if (picked !== undefined) {
@@ -365,15 +270,13 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** Whether an object is one as `{}` makes them, or without a prototype. */
-function isPlain(object: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(object)
-  return prototype === Object.prototype || prototype === null
+/** Whether all objects have a property of that name. It is not meant, unless it is their own. */
+function isInherited(name: string): boolean {
+  return name in Object.prototype
 }
 
-/** A property of an object that is not plain, unless all objects inherit it. */
 function partOf(object: Properties, name: string): unknown {
-  return name in Object.prototype && !hasOwn.call(object, name) ? undefined : object[name]
+  return isInherited(name) && !Object.hasOwn(object, name) ? undefined : object[name]
 }
 
 /** Whether a value is a Date with the toJSON of all dates. */

@@ -326,6 +326,15 @@ describe('names that have a meaning in JavaScript', () => {
     assert.deepEqual(nested, [{ b: [{ c: 2 }] }])
   })
 
+  test('__proto__ is left out of JSON before a strict schema sees it, however the JSON is read', async () => {
+    for (const body of ['{"a":1,"__proto__":2}', '{"a":1,"__proto__":{}}', '{\n"__proto__":2,"a":1}'])
+      assert.deepEqual((await send(t.object({ a: t.int }).strict(), { body, type: JSON_TYPE })).value, { a: 1 }, body)
+    assert.equal(
+      await codeOf(t.object({ a: t.int }).strict(), { body: '{"a":1,"__proto__":2,"b":3}', type: JSON_TYPE }),
+      '400 WEIR_BODY_INVALID',
+    )
+  })
+
   test('a form has no prototype, and its names are only names', async () => {
     let seen: object = {}
     const server = new HttpServer({ logger: null })

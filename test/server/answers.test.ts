@@ -25,6 +25,8 @@ import {
 import { compression } from '../../src/modules/compression/index.ts'
 import { connect as connectInMemory, TestClock } from '../../src/testing/index.ts'
 import { settled } from '../../src/testing/test-clock.ts'
+import { Http2Client } from '../support/http2-client.ts'
+import { serveHttp2 } from '../support/http2-serving.ts'
 import { gate } from '../support/serving.ts'
 
 const User = t.object({ id: t.int, name: t.string })
@@ -235,8 +237,8 @@ test('in production, what is ill-typed or missing leaves as it is, and what cann
     [{ 200: User }, () => undefined, 204, null],
     [{ 200: User }, (_, { response }) => response.status(409).text('no'), 409, null],
     [{ 200: User }, (_, { response }) => response.notFound(), 404, null],
-    [{ 200: User }, () => ({ id: 1, name: leaky }), 500, /ANY \/, status 200: \/name: expected a text, got an object$/],
-    [{ 200: t.array(User) }, () => [leaky, { id: 1, name: [HASH] }], 500, /status 200: \/1\/name: expected a text, got an array of 1$/],
+    [{ 200: User }, () => ({ id: 1, name: leaky }), 500, /ANY \/, status 200: \/name: expected a string, got an object$/],
+    [{ 200: t.array(User) }, () => [leaky, { id: 1, name: [HASH] }], 500, /status 200: \/1\/name: expected a string, got an array of 1$/],
     [{ 200: User }, (_, { response }) => response.status(409).json(leaky), 500, /ANY \/ answers with status 409, and declares 200$/],
     [{ 201: User, 404: Problem }, () => new HttpResponse().json(leaky), 500, /answers with status 200, and declares 201, 404$/],
     [{ 204: null }, () => leaky, 500, /status 204: expected no body, got a value for JSON$/],
@@ -262,32 +264,32 @@ test('in production, what is ill-typed or missing leaves as it is, and what cann
 
 const MISTAKES: readonly (readonly [Answers, AnyHandler, message: string])[] = [
   [{ 200: User }, () => ({ id: '1', name: 'Ada' }), 'ANY /, status 200: /id: expected a whole number, got "1"'],
-  [{ 200: User }, () => ({ id: 1 }), 'ANY /, status 200: /name: expected a text, nothing came'],
+  [{ 200: User }, () => ({ id: 1 }), 'ANY /, status 200: /name: expected a string, got nothing'],
   [
     { 200: t.object({ a: t.array(User) }) },
     async () => ({ a: [{ id: 1, name: 1 }, {}] }),
-    'ANY /, status 200: /a/0/name: expected a text, got 1; /a/1/id: expected a whole number, nothing came; /a/1/name: expected a text, nothing came',
+    'ANY /, status 200: /a/0/name: expected a string, got 1; /a/1/id: expected a whole number, got nothing; /a/1/name: expected a string, got nothing',
   ],
   [{ 200: User }, () => 'text', 'ANY /, status 200: expected an object with id, name, got "text"'],
   [{ 200: User }, () => Readable.from(['x']), 'ANY /, status 200: expected a value for JSON, got a body of stream'],
-  [{ 200: User }, (_, { response }) => response.status(200), 'ANY /, status 200: expected a value for JSON, nothing came'],
+  [{ 200: User }, (_, { response }) => response.status(200), 'ANY /, status 200: expected a value for JSON, got nothing'],
   [{ 200: User }, () => undefined, 'ANY / answers with status 204, and declares 200'],
   [{ 200: User, 404: Problem }, (_, { response }) => response.forbidden(), 'ANY / answers with status 403, and declares 200, 404'],
   [{ 200: User }, (_, { response }) => response.redirect('/'), 'ANY / answers with status 302, and declares 200'],
   [
     { 200: User, 404: t.object({ error: t.string }) },
     (_, { response }) => response.notFound(),
-    'ANY /, status 404: /error: expected a text, nothing came',
+    'ANY /, status 404: /error: expected a string, got nothing',
   ],
   [
     { 200: User },
     (_, { response }) => response.contentType('application/json').text('{"id":1}'),
-    'ANY /, status 200: /name: expected a text, nothing came',
+    'ANY /, status 200: /name: expected a string, got nothing',
   ],
   [{ 204: null }, () => 'text', 'ANY /, status 204: expected no body, got a body of text'],
-  [{ 200: text() }, (_, { response }) => response.status(200), 'ANY /, status 200: expected text, nothing came'],
+  [{ 200: text() }, (_, { response }) => response.status(200), 'ANY /, status 200: expected text, got nothing'],
   [{ 200: User.strict() }, () => leaky, 'ANY /, status 200: /passwordHash: expected no property of this name, got (not shown)'],
-  [{ 200: t.object({ key: t.string.secret() }) }, () => ({ key: 5 }), 'ANY /, status 200: /key: expected a text, got (not shown)'],
+  [{ 200: t.object({ key: t.string.secret() }) }, () => ({ key: 5 }), 'ANY /, status 200: /key: expected a string, got (not shown)'],
 ]
 
 for (const [answers, handler, message] of MISTAKES) {
@@ -475,6 +477,26 @@ test('a real client gets what is declared, and answers are not checked for it', 
   socket.setEncoding('latin1').on('data', (piece: string) => (got += piece))
   await once(socket, 'close')
   assert.match(got, /^HTTP\/1\.1 201 Created\r\n[\s\S]*\r\n\r\n\{"id":"x","name":"Ada"\}$/)
+})
+
+test('over HTTP/2, the same', async (context: TestContext) => {
+  const { server } = await serveHttp2(context, (one) => {
+    map(one, { 201: User }, () => ({ ...leaky, id: 'x' }), '/value')
+    map(one, { 404: Problem }, (_, { response }) => response.status(404).json({ title: '', status: 404, passwordHash: HASH }), '/problem')
+    one.mapGet('/tagged', { answers: { 200: User }, etag: true }, async () => leaky)
+  })
+  const client = await Http2Client.connect(context, server.port)
+  const value = await client.get('/value')
+  assert.deepEqual([value.status, value.text], [201, '{"id":"x","name":"Ada"}'])
+  const problem = await client.get('/problem')
+  assert.deepEqual(
+    [problem.status, problem.headers['content-type'], problem.text],
+    [404, 'application/problem+json', '{"title":"","status":404}'],
+  )
+  const tagged = await client.get('/tagged')
+  assert.equal(tagged.text, PICKED)
+  const again = await client.get('/tagged', { 'if-none-match': String(tagged.headers['etag']) })
+  assert.deepEqual([again.status, again.text], [304, ''])
 })
 
 test('answers of groups and classes are those of their routes, merged by status', async () => {
