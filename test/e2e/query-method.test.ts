@@ -10,7 +10,7 @@ import { startDemo } from '../support/demo.ts'
 
 const searchable = (t: Parameters<typeof startDemo>[0]): ReturnType<typeof startDemo> =>
   startDemo(t, {}, (server) => {
-    server.mapQuery('/search', (_, { request }) => {
+    server.mapQuery('/people', (_, { request }) => {
       const query = { name: '', limit: 10 }
       return request.bodyMapAnonymous(query) ? [query] : null
     })
@@ -22,9 +22,9 @@ const INIT = { method: 'QUERY', headers: { 'Content-Type': 'application/json' },
 
 test('fetch of Node and of undici', async (t) => {
   const { origin } = await searchable(t)
-  assert.deepEqual(await (await fetch(`${origin}/search`, INIT)).json(), FOUND)
-  assert.deepEqual(await (await undiciFetch(`${origin}/search`, INIT)).json(), FOUND)
-  const untyped = await fetch(`${origin}/search`, { method: 'QUERY', body: new Uint8Array([1]) })
+  assert.deepEqual(await (await fetch(`${origin}/people`, INIT)).json(), FOUND)
+  assert.deepEqual(await (await undiciFetch(`${origin}/people`, INIT)).json(), FOUND)
+  const untyped = await fetch(`${origin}/people`, { method: 'QUERY', body: new Uint8Array([1]) })
   assert.deepEqual([untyped.status, untyped.headers.get('accept-query')], [400, '*/*'])
 })
 
@@ -34,19 +34,19 @@ test('requests of undici, several on one connection', async (t) => {
   t.after(() => client.destroy())
   const { headers, body } = INIT
   const answers = await Promise.all(
-    Array.from({ length: 6 }, async () => (await client.request({ method: 'QUERY', path: '/search', headers, body })).body.json()),
+    Array.from({ length: 6 }, async () => (await client.request({ method: 'QUERY', path: '/people', headers, body })).body.json()),
   )
   assert.deepEqual(answers, Array(6).fill(FOUND))
 })
 
 test('curl, with JSON, a form and a stream', { skip: noCurl }, async (t) => {
   const { origin } = await searchable(t)
-  const query = ['-X', 'QUERY', `${origin}/search`]
+  const query = ['-X', 'QUERY', `${origin}/people`]
   const json = ['-H', 'Content-Type: application/json']
   assert.deepEqual(JSON.parse((await curl([...query, ...json, '-d', ASKED])).answer.text), FOUND)
   assert.deepEqual(JSON.parse((await curl([...query, '-d', 'name=Ada'])).answer.text), FOUND)
   const streamed = await curl([...query, ...json, '-T', '-'], Buffer.from(ASKED))
   assert.deepEqual(JSON.parse(streamed.answer.text), FOUND)
-  const options = await curl(['-X', 'OPTIONS', `${origin}/search`])
+  const options = await curl(['-X', 'OPTIONS', `${origin}/people`])
   assert.deepEqual([options.answer.header('allow'), options.answer.header('accept-query')], ['OPTIONS, QUERY', '*/*'])
 })

@@ -55,7 +55,7 @@ export class HttpResponse<Status = any, Body = any> {
 
   /**
    * The body that will be sent, for middleware and `beforeSend`. If it is a stream, it can be read only once: middleware that reads it must
-   * set another body.
+   * set another body. Until a handler whose answers are declared has settled, what it has passed to `json` is not the body yet.
    */
   get content(): ResponseContent {
     return { ...this.#outgoing.content }
