@@ -43,7 +43,10 @@ export interface ServerOptions {
   readonly onError?: OnError
   /** Status of the response to a body that does not fit the schema of its route: 400, or 422 (RFC 9110 §15.5.21). Default 400. */
   readonly invalidBodyStatus?: 400 | 422
-  /** Shows errors to clients, and overwrites the memory of expired bodies. Never set it in production. Default false. */
+  /**
+   * Shows errors to clients, explained, and in browsers as a page (docs/guide/explaining.md), and overwrites the memory of expired bodies.
+   * Never in production. Default false.
+   */
   readonly debug?: boolean
   /**
    * Whether connections share one receive buffer, if Node supports it. Default true; false reads with `data` events, which is a little

@@ -83,7 +83,7 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
       await card(page, 'fetch').getByLabel('path').fill('/clock')
       assert.match(await sendAgain(page, 'fetch', 'event-stream'), /"contentType":"text\/event-stream"/)
 
-      await records.getByRole('row').filter({ hasText: 'QUERY /search' }).filter({ hasText: 'WEIR_CONTENT_TYPE_UNSUPPORTED' }).waitFor()
+      await records.getByRole('row').filter({ hasText: 'QUERY /routes' }).filter({ hasText: 'WEIR_CONTENT_TYPE_UNSUPPORTED' }).waitFor()
       await records.getByRole('button', { name: 'Leave in the middle of a response' }).click()
       await records.getByRole('row').filter({ hasText: 'GET /clock' }).filter({ hasText: '200 client-gone' }).first().waitFor()
 

@@ -397,6 +397,21 @@ describe('explain: heads and bodies', () => {
   })
 })
 
+test('in the middle of traffic, requests and explanations do not disturb each other', async () => {
+  const server = new HttpServer({ logger: null })
+  server.mapGet('/pair/:a/:b', async ({ a, b }) => {
+    const { route } = await server.explain('/other/1')
+    return `${a} ${b} ${route?.path}`
+  })
+  server.mapGet('/other/:n', never)
+  const ask = async (i: number): Promise<void> => {
+    const [answer, explanation] = await Promise.all([server.inject(`/pair/${i}/x${i}`), server.explain(`/other/${i}`)])
+    assert.equal(answer.text(), `${i} x${i} /other/:n`)
+    assert.deepEqual([explanation.route?.path, explanation.arguments[0]?.received], ['/other/:n', String(i)])
+  }
+  await Promise.all(Array.from({ length: 200 }, (_, i) => ask(i)))
+})
+
 test('an explanation is data that JSON holds, and a text', async () => {
   const server = explained((it) => {
     it.use(policy('log'))

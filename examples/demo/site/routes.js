@@ -24,7 +24,7 @@ const asks = {
     const fields = { 'X-Forwarded-For': client, 'X-Forwarded-Host': host, 'X-Forwarded-Proto': proto }
     return { method: 'GET', target: '/whoami', fields: Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '')) }
   },
-  search: ({ type, body }) => ({ method: 'QUERY', target: '/search', type, body }),
+  search: ({ type, body }) => ({ method: 'QUERY', target: '/routes', type, body }),
   inside: ({ path }) => ({ method: 'GET', target: `/inside?${new URLSearchParams({ target: path })}` }),
 }
 
