@@ -19,8 +19,9 @@ import type { Route } from '../routes/route.ts'
 import { limitsOf } from '../routes/route-listing.ts'
 import type { RouteTable } from '../routes/route-table.ts'
 import type { NoRoute, Scope, Setting } from '../routes/scope.ts'
+import { shownTarget } from '../routes/shown-target.ts'
 
-import { explainArguments, hideSecrets } from './arguments.ts'
+import { explainArguments } from './arguments.ts'
 import type { ExplainedArgument, ExplainedBody, ExplainedClient, ExplainedPolicy, ExplainedResponse, Explanation } from './explanation.ts'
 import { textOf } from './explanation-text.ts'
 import { explainedRoute, otherRoutes } from './other-routes.ts'
@@ -63,7 +64,7 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   const planned = plannedResponse(server, asked, match, args)
   return withText({
     method: head.method,
-    ...hideSecrets(head, route === null ? routes.routesAt(head, endpointName) : [route], request),
+    ...shownTarget(head, route === null ? routes.routesAt(head, endpointName) : [route]),
     host: hostName(head.host),
     endpoint: endpointName,
     client: explainClient(head, connection),
