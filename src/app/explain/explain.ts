@@ -123,22 +123,12 @@ function plannedResponse(
     const misfit = args.find(({ failures }) => failures.length > 0)
     if (misfit !== undefined)
       return responseOf(new WeirError('WEIR_PARAMETER_INVALID', `${misfit.name}: expected ${misfit.failures[0]!.expected}`))
-    if (lacksBody(route, head)) throw new WeirError('WEIR_BODY_MISSING')
+    if (head.contentLength === 0 && route.body?.lacksContent(head.contentType) === true) throw new WeirError('WEIR_BODY_MISSING')
     if (route.upgradesTo !== null) checkUpgrade(head, new OutgoingResponse(), route.upgradesTo)
   } catch (error) {
     return responseOf(error)
   }
   return { status: null, code: null, detail: handlerOf(route, head), allow: null }
-}
-
-/** A form without fields has no content: whether that fits is known when it is read. */
-function lacksBody({ body }: Route, { contentLength, contentType }: RequestHead): boolean {
-  return (
-    body !== null &&
-    contentLength === 0 &&
-    !body.isOptional &&
-    !(contentType !== null && /^application\/x-www-form-urlencoded/i.test(contentType))
-  )
 }
 
 function handlerOf({ label, source, method }: Route, head: RequestHead): string {
