@@ -1,8 +1,9 @@
 // What the types of modules promise. Only tsc runs this.
 
-import { type Group, HttpServer, type Module, type ModuleHost } from '../../src/index.ts'
+import { type Group, HttpServer, type HttpSession, type Module, type ModuleHost, type Policy } from '../../src/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { cors } from '../../src/modules/cors/index.ts'
+import { type nonceOf, type SecurityHeadersOptions, securityHeaders } from '../../src/modules/headers/index.ts'
 import { type PrecompressedEncoding, staticFiles } from '../../src/modules/static/index.ts'
 import { type WebSocketRoute, websocket } from '../../src/modules/websocket/index.ts'
 
@@ -21,6 +22,18 @@ const own: readonly Module[] = [
 ]
 for (const module of own) server.useModule(module)
 export type _websocket = Expect<Equal<ReturnType<typeof websocket<'/:room'>>, WebSocketRoute<{ room: string }>>>
+
+// Policies go where policies go.
+const secured: readonly Policy[] = [securityHeaders('page'), securityHeaders('api', { xFrameOptions: false })]
+server.use(secured[0]!).group('/api', { use: [secured[1]!] })
+export type _nonceOf = Expect<Equal<typeof nonceOf, (session: HttpSession) => string>>
+// @ts-expect-error a preset is needed
+securityHeaders({})
+// @ts-expect-error an unknown directive
+securityHeaders('page', { contentSecurityPolicy: { scriptSrc: [] } })
+// @ts-expect-error a directive that takes no list
+securityHeaders('page', { contentSecurityPolicy: { 'upgrade-insecure-requests': [] } })
+export type _frameOptions = Expect<Equal<SecurityHeadersOptions['xFrameOptions'], 'DENY' | 'SAMEORIGIN' | false | undefined>>
 
 // A module that only needs the public API can be installed on anything that has it.
 const routes: Module = {
