@@ -233,7 +233,7 @@ test('in production, what is ill-typed or missing leaves as it is, and what cann
   const cases: [Answers, AnyHandler, status: number, log: RegExp | null][] = [
     [{ 200: User }, () => ({ id: 'x' }), 200, null],
     [{ 200: User }, () => 'text', 200, null],
-    [{ 200: User }, () => Readable.from(['x']), 200, null],
+    [{ 200: User }, () => Readable.from(['x']), 500, /status 200: expected a value for JSON, got a body of stream$/],
     [{ 200: User }, () => undefined, 204, null],
     [{ 200: User }, (_, { response }) => response.status(409).text('no'), 409, null],
     [{ 200: User }, (_, { response }) => response.notFound(), 404, null],

@@ -62,8 +62,17 @@ export class SchemaBody<T = unknown> extends TypedBody<T> {
     return true
   }
 
+  /** A form without fields has no content. */
+  override lacksContent(contentType: string | null): boolean {
+    return !this.isOptional && !this.#isForm(contentType)
+  }
+
+  #isForm(contentType: string | null): contentType is string {
+    return this.#takesForm && contentType !== JSON_TYPE && contentType !== null && parseMediaType(contentType)?.type === FORM_TYPE
+  }
+
   override read(contentType: string | null, body: RequestBody | null, settings: BodySettings): T | Promise<T> {
-    const isForm = this.#takesForm && contentType !== JSON_TYPE && contentType !== null && parseMediaType(contentType)?.type === FORM_TYPE
+    const isForm = this.#isForm(contentType)
     if (body === null || body.length(MEMBER) === 0) {
       if (this.isOptional) return this.#checked(this.#reader.absent(), settings) as T
       // A form without fields has no content.
