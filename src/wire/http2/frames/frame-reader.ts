@@ -81,6 +81,8 @@ export class FrameReader {
   /** What of that is padding, once its length has come. */
   #padding = 0
   #mode = FRAMES
+  /** Something in the frame of DATA was data. */
+  #hasData = false
   /** Bytes of a frame of DATA that count for flow control and have not been told. */
   #untoldBytes = 0
 
@@ -104,6 +106,8 @@ export class FrameReader {
   value = 0
   /** STREAM_FAULT */
   fault: FaultName = 'PRIORITY_LENGTH'
+  /** DATA: the frame is complete, and nothing in it was data. */
+  isEmpty = false
   /** DATA: what counts for flow control, padding and its length included. */
   flowBytes = 0
   /**
@@ -258,6 +262,7 @@ export class FrameReader {
         this.#mode = (this.#flags & PADDED) !== 0 ? PADDED_DATA : PLAIN_DATA
         this.#left = this.#length
         this.#padding = this.#untoldBytes = 0
+        this.#hasData = false
         break
       case HEADERS:
         this.#blockCost = 0
@@ -358,6 +363,8 @@ export class FrameReader {
     this.#left -= taken
     this.#padding = Math.min(this.#padding, this.#left)
     this.isEnd = this.#left === 0 && (this.#flags & END_STREAM) !== 0
+    if (data > 0) this.#hasData = true
+    this.isEmpty = this.#left === 0 && !this.#hasData
     if (this.#left === 0) this.#mode = FRAMES
     return DATA
   }

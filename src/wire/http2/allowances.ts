@@ -1,0 +1,90 @@
+// What a client may do often, but not endlessly: frames that are allowed, cost the server something, and bring the client nothing.
+//
+// Each kind has an allowance. A frame of that kind spends one of it, time gives it back slowly, and so does what the client has it for: requests
+// that are answered, and bytes that are sent. Whoever has spent all of an allowance loses the connection (ENHANCE_YOUR_CALM). There is no clock here: the
+// owner says how much time has passed. docs/limits.md lists the numbers.
+
+import { type FaultName, Http2Error } from './errors.ts'
+
+/** Requests that the client has cancelled before they were answered (CVE-2023-44487). */
+export const RESETS = 0
+/** Streams above SETTINGS_MAX_CONCURRENT_STREAMS. */
+export const REFUSALS = 1
+/** Streams that we had to reset for a fault of the client (CVE-2025-8671). */
+export const FAULTY = 2
+export const SETTINGS_FRAMES = 3
+export const PINGS = 4
+/** PRIORITY and PRIORITY_UPDATE. */
+export const PRIORITIES = 5
+/** DATA without data that ends nothing, frames of unknown types, acknowledgements of nothing. */
+export const EMPTY_FRAMES = 6
+export const WINDOW_UPDATES = 7
+/** Frames on streams that we have reset. */
+export const LATE_FRAMES = 8
+
+const FRAME_BYTES = 16 * 1024
+
+interface Allowance {
+  readonly fault: FaultName
+  /** How many at once, after a time in which there were none. */
+  readonly most: number
+  readonly perSecond: number
+  /** What a request brings that is answered to its end. */
+  readonly perRequest: number
+  /** What `FRAME_BYTES` of a response bring. */
+  readonly perFrame: number
+}
+
+/** By kind. */
+export const ALLOWANCES: readonly Allowance[] = [
+  { fault: 'FLOOD_RESETS', most: 1000, perSecond: 33, perRequest: 1, perFrame: 0 }, // nghttp2
+  { fault: 'FLOOD_REFUSALS', most: 1000, perSecond: 33, perRequest: 1, perFrame: 0 },
+  { fault: 'FLOOD_FAULTS', most: 100, perSecond: 1, perRequest: 0, perFrame: 0 },
+  { fault: 'FLOOD_SETTINGS', most: 100, perSecond: 1, perRequest: 0, perFrame: 0 },
+  { fault: 'FLOOD_PINGS', most: 1000, perSecond: 50, perRequest: 1, perFrame: 1 },
+  { fault: 'FLOOD_PRIORITIES', most: 1000, perSecond: 100, perRequest: 10, perFrame: 0 },
+  { fault: 'FLOOD_EMPTY', most: 1000, perSecond: 10, perRequest: 1, perFrame: 0 },
+  { fault: 'FLOOD_WINDOWS', most: 2000, perSecond: 100, perRequest: 4, perFrame: 16 },
+  { fault: 'FLOOD_LATE', most: 10_000, perSecond: 100, perRequest: 0, perFrame: 0 },
+]
+
+export class Allowances {
+  readonly #left: number[] = ALLOWANCES.map(({ most }) => most)
+  // What has been earned since it was last added up.
+  #requests = 0
+  #bytes = 0
+
+  /** @throws Http2Error when the client has spent all of it */
+  spend(kind: number): void {
+    if (this.#left[kind]! < 1) {
+      this.#addUp(0)
+      if (this.#left[kind]! < 1) throw new Http2Error(ALLOWANCES[kind]!.fault)
+    }
+    this.#left[kind]!--
+  }
+
+  /** Time has passed. */
+  earnTime(elapsedMs: number): void {
+    this.#addUp(elapsedMs)
+  }
+
+  /** A request was answered to its end. */
+  earnRequest(): void {
+    this.#requests++
+  }
+
+  /** Bytes of a response were sent. */
+  earnBytes(bytes: number): void {
+    this.#bytes += bytes
+  }
+
+  #addUp(elapsedMs: number): void {
+    const frames = this.#bytes / FRAME_BYTES
+    for (let kind = 0; kind < ALLOWANCES.length; kind++) {
+      const { most, perSecond, perRequest, perFrame } = ALLOWANCES[kind]!
+      const earned = (perSecond * elapsedMs) / 1000 + perRequest * this.#requests + perFrame * frames
+      this.#left[kind] = Math.min(most, this.#left[kind]! + earned)
+    }
+    this.#requests = this.#bytes = 0
+  }
+}
