@@ -146,9 +146,9 @@ export class TlsAcceptor {
 
   #connect(socket: TLSSocket, peer: Peer): OpenConnection {
     const { host } = this.#entrance
-    if (this.#http2 !== null && socket.alpnProtocol === 'h2') return new this.#http2(host, socket, peer)
     const transport = new SocketTransport(socket, 'tls', false)
-    const connection = new Http1Connection(host, transport, peer)
+    const speaksHttp2 = this.#http2 !== null && socket.alpnProtocol === 'h2'
+    const connection = speaksHttp2 ? new this.#http2(host, transport, peer) : new Http1Connection(host, transport, peer)
     transport.start(connection)
     return connection
   }
