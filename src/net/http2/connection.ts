@@ -134,6 +134,10 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     return this.#transport.unsentBytes === 0 && !this.#transport.isDestroyed
   }
 
+  get lastWrite(): number {
+    return this.wire.outputBytes > 0 ? this.writes + 1 : this.writes
+  }
+
   get records(): SentRecords {
     this.#records ??= new SentRecords(this.host.observers, this)
     return this.#records
@@ -306,10 +310,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     if (this.#watched.length > 0) {
       const watched = this.#watched
       this.#watched = []
-      for (const exchange of watched) {
-        exchange.settle()
-        if (exchange.stream.isSending) this.#watched.push(exchange)
-      }
+      for (const exchange of watched) if (exchange.settle()) this.#watched.push(exchange)
     }
     this.#records?.settle()
     if (wire.life === state.LAST && wire.openStreams === 0 && wire.outputBytes === 0) this.#linger()

@@ -43,6 +43,9 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
   #isGone = false
   /** Its handler has settled as well. */
   #isForgotten = false
+  /** The client is to be told that the rest of its request is not needed, or has been. */
+  #refusesRest = false
+  #isReset = false
   /** What observers are told once the response has been sent. */
   #sending: Recording | null = null
 
@@ -192,11 +195,21 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     else this.#resumeBody()
   }
 
-  /** The client need not send the rest (RFC 9113 §8.1). It is told so once it has been sent the response. */
+  /** The client need not send the rest. It is told so after the response (RFC 9113 §8.1). */
   #refuseRest(): void {
-    this.connection.wire.reset(this.#stream, NO_ERROR)
-    this.connection.flushSoon()
+    if (this.#refusesRest) return
+    this.#refusesRest = true
     this.settle()
+    this.connection.watch(this)
+  }
+
+  /** With a write of its own: a client may discard a response that it reads together with the reset (curl 7.88 does). */
+  #resetSoon(): void {
+    setImmediate(() => {
+      this.connection.wire.reset(this.#stream, NO_ERROR)
+      this.connection.flushSoon()
+      this.settle()
+    })
   }
 
   /** The other requests have not waited. */
@@ -253,11 +266,16 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     return this.#stream
   }
 
-  /** Frames have been made, or received: the response may be complete, and so may the stream. */
-  settle(): void {
-    if (!this.#isDone) return
-    if (!this.#stream.isSending) this.#endSending(null)
-    if (this.#stream.isClosed) this.leave()
+  /** Frames have been made, or received: the response may be complete, and so may the stream. @returns whether it waits for more frames */
+  settle(): boolean {
+    if (!this.#isDone || this.#isGone) return false
+    const { isSending, isClosed } = this.#stream
+    if (!isSending) this.#endSending(null)
+    if (isClosed) this.leave()
+    if (isSending || isClosed || !this.#refusesRest || this.#isReset) return isSending
+    this.#isReset = this.connection.wire.outputBytes === 0 // so the response has been written
+    if (this.#isReset) this.#resetSoon()
+    return !this.#isReset
   }
 
   /** The stream has been reset, or its connection is gone. */

@@ -11,6 +11,8 @@ import type { Recording } from '../observe/recording.ts'
 export interface Sending {
   /** How many writes there have been. */
   readonly writes: number
+  /** The write that takes the frames made last. */
+  readonly lastWrite: number
   /** Whether the operating system has taken all of them. */
   readonly hasSentAll: boolean
 }
@@ -35,7 +37,7 @@ export class SentRecords {
 
   /** All frames of a response have been made. */
   handOver(recording: Recording): void {
-    this.#waiting.push({ recording, write: this.#sending.writes + 1, hasWaited: false })
+    this.#waiting.push({ recording, write: this.#sending.lastWrite, hasWaited: false })
   }
 
   /** Ends the records of what has been sent. Call it whenever something may have been. */
