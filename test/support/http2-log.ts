@@ -32,10 +32,19 @@ export class Http2Log {
   #answers = false
   #data: { readonly stream: number; text: string } | null = null
   #lent = Buffer.alloc(0)
+  /** Acknowledgements of SETTINGS that are not shown. */
+  #hiddenAcks: number
   hasFailed = false
 
-  constructor(limits: Limits, offersConnect = false) {
+  constructor(limits: Limits, offersConnect = false, hiddenAcks = 0) {
     this.wire = new Http2WireConnection(limits, { offersConnect })
+    this.#hiddenAcks = hiddenAcks
+  }
+
+  /** All that has been said. */
+  get text(): string {
+    this.#flushData()
+    return this.lines.join('\n')
   }
 
   /** Passes bytes in, in memory that says something else afterwards, and takes all events. */
@@ -161,6 +170,7 @@ export class Http2Log {
     else if (type === frames.WINDOW_UPDATE) say(` +${payload.readUInt32BE(0)}`)
     else if (type === frames.PING) say(`${flags === frames.ACK ? ' ack' : ''} ${quoted(payload.toString('latin1'))}`)
     else if (type === frames.GOAWAY) say(` last=${payload.readUInt32BE(0)} ${CODE_NAMES[payload.readUInt32BE(4)]}`)
+    else if (type === frames.SETTINGS && flags === frames.ACK && this.#hiddenAcks > 0) this.#hiddenAcks--
     else if (type === frames.SETTINGS) say(flags === frames.ACK ? ' ack' : settingsText(payload))
     else assert.fail(`a frame of type ${type}`)
   }
@@ -213,7 +223,7 @@ export class Http2Log {
         Number(status),
         null,
         list,
-        isKnown ? Number(length) : isEnd ? 0 : -1,
+        isKnown ? Number(length) : isEnd && status !== '204' ? 0 : -1,
         fields.includes('date?') ? DATE : '',
         isEnd,
       )
@@ -239,7 +249,7 @@ export class Http2Log {
       case 'unreleased':
         return String(wire.unreleased)
       case 'held':
-        return String(wire.heldBytes)
+        return `${Math.floor(wire.heldBytes / 1024)} KiB`
       case 'queued':
         return String(wire.queuedBytes)
       case 'life':

@@ -32,7 +32,7 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
 
   /** The reader needs more. What was held is returned by the next calls of `next`. */
   resumeBody(stream: Http2Stream<T>): void {
-    if (!stream.isPaused) return
+    if (!stream.isPaused || stream.isClosed) return
     stream.isPaused = false
     this.#giveCredit(stream)
     this.listResumed(stream)
@@ -53,7 +53,7 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
   protected takeResumed(): Http2Stream<T> | null {
     for (let stream = this.#resumed.shift(); stream !== undefined; stream = this.#resumed.shift()) {
       stream.isResumed = false
-      if (!stream.isPaused && (stream.heldBytes > 0 || stream.owesEnd)) return stream
+      if (!stream.isPaused && !stream.isClosed) return stream
     }
     return null
   }

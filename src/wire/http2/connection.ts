@@ -376,7 +376,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
       if (stream.state === state.RESET) this.streams.rememberReset(stream.id)
     } else this.streams.delete(stream)
     if (stream.heldBytes === 0) return
-    this.credit(null, stream.heldFlowBytes)
+    if (this.life !== state.FAILED) this.credit(null, stream.heldFlowBytes)
     this.releaseHeld(stream)
   }
 
