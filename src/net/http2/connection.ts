@@ -11,6 +11,7 @@ import type { Limits } from '../../base/limits.ts'
 import type { ClientCertificate, Forwarding, SocketPeer } from '../../http/connection-info.ts'
 import type { Head } from '../../wire/head/head.ts'
 import { readHttp2Head } from '../../wire/http2/head.ts'
+import { fieldsOf } from '../../wire/http2/hpack/header-field.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { connectionId, nextConnection } from '../connections/connection-id.ts'
@@ -194,7 +195,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   #start(exchange: Http2Exchange, list: readonly string[], isWhole: boolean): void {
     let head: Head
     try {
-      head = readHttp2Head(list, isWhole, this.host.limits)
+      head = readHttp2Head(fieldsOf(list), isWhole, this.host.limits)
     } catch (error) {
       if (!(error instanceof WeirError)) throw error
       exchange.refuseHead(error, list[list.indexOf(':method') + 1] === 'HEAD')

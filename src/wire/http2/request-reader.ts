@@ -47,7 +47,7 @@ export class RequestReader {
     const { maxRequestHeaderSize } = this.#limits
     try {
       if (this.#listBytes > this.maxListBytes) throw new LimitError('WEIR_HEAD_TOO_LARGE', 'maxRequestHeaderSize', maxRequestHeaderSize)
-      stream.head = readHttp2Head(pairs(), stream.isWhole, this.#limits, this.#offersConnect)
+      stream.head = readHttp2Head(fields, stream.isWhole, this.#limits, this.#offersConnect)
       stream.isHead = stream.head.method === 'HEAD'
     } catch (error) {
       if (!(error instanceof WeirError)) throw error
@@ -58,13 +58,6 @@ export class RequestReader {
 
   /** @returns null if they are refused */
   readTrailers(): (readonly [name: string, value: string])[] | null {
-    return this.#listBytes > this.maxListBytes ? null : readHttp2Trailers(pairs(), this.#limits)
+    return this.#listBytes > this.maxListBytes ? null : readHttp2Trailers(fields, this.#limits)
   }
-}
-
-/** Name, value, name, value. */
-function pairs(): string[] {
-  const list: string[] = []
-  for (const { name, value } of fields) list.push(name, value)
-  return list
 }
