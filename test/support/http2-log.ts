@@ -29,6 +29,11 @@ export class Http2Log {
   readonly #ended = new Set<number>()
   readonly #reset = new Set<number>()
   #block: { readonly stream: number; readonly flags: number; bytes: Buffer } | null = null
+  /** Streams on which a head, the end or a reset has been sent. */
+  readonly #sentHeads = new Set<number>()
+  readonly #sentEnds = new Set<number>()
+  readonly #sentResets = new Set<number>()
+  #hasSentFailure = false
   #answers = false
   #data: { readonly stream: number; text: string } | null = null
   #lent = Buffer.alloc(0)
@@ -77,10 +82,19 @@ export class Http2Log {
 
   #note(next: number): void {
     const { wire } = this
-    if (next === event.GOAWAY) this.add(`goaway ${CODE_NAMES[wire.code] ?? wire.code}`)
-    else if (next === event.PONG) this.add('pong')
-    else this.#noteStream(next, wire.stream)
+    if (next === event.GOAWAY) {
+      this.add(`goaway ${CODE_NAMES[wire.code] ?? wire.code}`)
+      this.react(next, null)
+    } else if (next === event.PONG) this.add('pong')
+    else {
+      const { stream } = wire
+      this.#noteStream(next, stream)
+      this.react(next, stream)
+    }
   }
+
+  /** What the owner does about an event. @param stream null for GOAWAY */
+  protected react(_event: number, _stream: Http2Stream<null> | null): void {}
 
   #noteStream(next: number, stream: Http2Stream<null>): void {
     const { wire } = this
@@ -155,12 +169,27 @@ export class Http2Log {
     for (let at = 0; at < bytes.length; ) {
       const length = bytes.readUIntBE(at, 3)
       assert.ok(length <= 16_384 && at + 9 + length <= bytes.length, 'a whole frame')
-      this.onFrame(bytes[at + 3]!, bytes[at + 4]!, bytes.readUInt32BE(at + 5), bytes.subarray(at + 9, at + 9 + length))
+      this.#onFrame(bytes[at + 3]!, bytes[at + 4]!, bytes.readUInt32BE(at + 5), bytes.subarray(at + 9, at + 9 + length))
       at += 9 + length
     }
   }
 
-  protected onFrame(type: number, flags: number, stream: number, payload: Buffer): void {
+  /** What RFC 9113 §5.1 and §8.1 let us send. */
+  #checkFrame(type: number, flags: number, stream: number): void {
+    assert.ok(!this.#hasSentFailure, 'nothing follows a failure')
+    if (stream === 0 || type === frames.CONTINUATION) return
+    assert.ok(!this.#sentResets.has(stream), 'nothing follows a reset')
+    if (type === frames.RST_STREAM) this.#sentResets.add(stream)
+    if (type !== frames.DATA && type !== frames.HEADERS) return
+    assert.ok(!this.#sentEnds.has(stream), 'nothing follows the end of a response')
+    if (type === frames.HEADERS) this.#sentHeads.add(stream)
+    assert.ok(this.#sentHeads.has(stream), 'a response begins with its head')
+    if ((flags & frames.END_STREAM) !== 0) this.#sentEnds.add(stream)
+  }
+
+  #onFrame(type: number, flags: number, stream: number, payload: Buffer): void {
+    this.#checkFrame(type, flags, stream)
+    if (type === frames.GOAWAY && payload.readUInt32BE(4) !== 0) this.#hasSentFailure = true
     if (this.#block !== null) assert.equal(type, frames.CONTINUATION)
     const say = (rest: string): void => this.add(`< ${TYPE_NAMES.get(type)} ${stream}${rest}`)
     const end = (flags & frames.END_STREAM) !== 0 ? ' end' : ''
