@@ -241,15 +241,17 @@ class World {
         const seen = this.seen.get(id)!
         assert.ok(seen !== undefined)
         if (type === frames.WINDOW_UPDATE) seen.sendWindow += payload.readUInt32BE(0)
-        else {
+        else if (type === frames.RST_STREAM) {
+          assert.ok(seen.ownerReset && payload.readUInt32BE(0) === 2)
+          seen.serverEnded = true
+        } else {
           assert.ok(!seen.serverEnded, 'nothing follows the end')
           if (type === frames.HEADERS) {
             assert.ok(!seen.hasHead || isEnd)
             seen.hasHead = true
           } else if (type === frames.DATA) this.#readData(seen, payload)
-          else if (type === frames.RST_STREAM) assert.ok(seen.ownerReset && payload.readUInt32BE(0) === 2)
           else assert.fail(`a frame of type ${type}`)
-          seen.serverEnded = isEnd || type === frames.RST_STREAM
+          seen.serverEnded = isEnd
           if (isEnd) assert.ok(seen.ownerEnded && seen.got === seen.given, 'the response is complete')
         }
       }
@@ -302,9 +304,13 @@ class World {
 
 const size = fc.oneof(fc.nat(20), fc.nat(2_000), fc.nat(70_000))
 const on = <T extends unknown[]>(act: (world: World, seen: Seen, ...args: T) => void, ...args: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
-  fc.tuple(fc.nat(), ...args).map(([index, ...values]) => (world: World): void => {
-    const all = [...world.seen.values()].slice(-MOST_STREAMS - 2)
-    if (all.length > 0) act(world, all[(index as number) % all.length]!, ...(values as T))
+  fc.tuple(fc.nat(MOST_STREAMS + 1), ...args).map(([index, ...values]) => {
+    const one = (world: World): void => {
+      const all = [...world.seen.values()].slice(-MOST_STREAMS - 2)
+      if (all.length > 0) act(world, all[(index as number) % all.length]!, ...(values as T))
+    }
+    one.toString = () => `${act} on ${index} with ${values}`
+    return one
   })
 const act: fc.Arbitrary<(world: World) => void> = fc.oneof(
   { weight: 3, arbitrary: fc.boolean().map((isEnd) => (world: World) => world.open(isEnd)) },

@@ -58,10 +58,14 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
     return null
   }
 
-  /** The client has sent bytes that count for flow control. @throws Http2Error if it was not allowed to */
-  protected takeWindow(flowBytes: number): void {
+  /**
+   * The client has sent bytes that count for flow control.
+   * @param flowLeft how many more its frame has
+   * @throws Http2Error if the frame is larger than the window
+   */
+  protected takeWindow(flowBytes: number, flowLeft: number): void {
     this.#window -= flowBytes
-    if (this.#window < 0) throw new Http2Error('WINDOW_EXCEEDED_CONNECTION')
+    if (this.#window < flowLeft) throw new Http2Error('WINDOW_EXCEEDED_CONNECTION')
   }
 
   /** Bytes have been taken or discarded. @param stream null if its window does not matter any more */

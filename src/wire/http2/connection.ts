@@ -241,23 +241,25 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   // Bodies.
 
   #onData(): number {
-    const { stream: id, flowBytes, isEnd, buffer, start, end } = this.#frames
-    this.takeWindow(flowBytes)
+    const { stream: id, flowBytes, flowLeft, dataLeft, isFirst, isLastFrame, isEnd, buffer, start, end } = this.#frames
+    this.takeWindow(flowBytes, flowLeft)
     const stream = this.streams.get(id)
     const from = stream === undefined ? this.streams.stateOf(id) : stream.state
     const verdict = state.FRAMES_IN[from]![state.IN_DATA]
     if (stream === undefined || verdict !== state.TAKEN) {
       this.credit(null, flowBytes)
-      return this.#judge(id, stream, verdict)
+      return isFirst ? this.#judge(id, stream, verdict) : NOTHING
     }
     stream.receiveWindow -= flowBytes
-    stream.receivedBytes += end - start
-    const fault = stream.receiveWindow < 0 ? 'WINDOW_EXCEEDED' : stream.hasLength(isEnd) ? null : 'BODY_LENGTH'
+    // A frame that is not allowed is refused with its first piece, so that the pieces do not matter.
+    const isAllowed = stream.mayReceive(end - start + dataLeft, isLastFrame)
+    const fault = stream.receiveWindow < flowLeft ? 'WINDOW_EXCEEDED' : isAllowed ? null : 'BODY_LENGTH'
     if (fault !== null) {
       this.credit(null, flowBytes)
       return this.#resetFor(stream, fault)
     }
-    if (this.#frames.isEmpty && !isEnd) this.allowances.spend(allowances.EMPTY_FRAMES)
+    stream.receivedBytes += end - start
+    if (isFirst && start === end && dataLeft === 0 && !isLastFrame) this.allowances.spend(allowances.EMPTY_FRAMES)
     if (isEnd) this.#endReceiving(stream)
     if (start === end) {
       this.credit(stream, flowBytes)
@@ -296,7 +298,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
 
   #onTrailers(stream: Http2Stream<T>, isEnd: boolean): number {
     if (!isEnd) return this.#resetFor(stream, 'TRAILERS_OPEN')
-    if (!stream.hasLength(true)) return this.#resetFor(stream, 'BODY_LENGTH')
+    if (!stream.mayReceive(0, true)) return this.#resetFor(stream, 'BODY_LENGTH')
     const trailers = this.#requests.readTrailers()
     if (trailers === null) return this.#resetFor(stream, 'TRAILERS_FIELDS')
     stream.trailers = trailers

@@ -70,6 +70,8 @@ class FuzzedOwner extends Http2Log {
         wire.sendHead(stream, 413, null, null, 5, '', false)
         wire.reset(stream, NO_ERROR)
         wire.sendText(stream, 'no!', 3)
+        this.#open.delete(stream)
+        wire.release(stream)
         break
       case 4:
         wire.reset(stream, CANCEL)
