@@ -165,6 +165,7 @@ class World {
   }
 
   setWindow(bytes: number): void {
+    this.#read(this.wire.takeOutput()) // what was made before
     for (const seen of this.seen.values()) seen.window += bytes - this.#initialWindow
     this.#initialWindow = bytes
     this.#settings++
