@@ -347,6 +347,6 @@ test('whatever client and owner do: windows hold, and nothing is lost or stuck',
       for (const one of acts) one(world)
       world.check()
     }),
-    { numRuns: 1_000 },
+    { numRuns: 2_000, includeErrorInReport: true },
   )
 })

@@ -202,7 +202,7 @@ export abstract class FrameSender<T> {
     while (this.#sendWindow > 0 && dry.length > 0) {
       const stream = dry.shift()!
       stream.isListed = false
-      if (!stream.isDry || stream.isClosed || stream.sendWindow <= 0) continue
+      if (!stream.isDry || !stream.isSending || stream.sendWindow <= 0) continue
       stream.isDry = false
       return stream
     }
