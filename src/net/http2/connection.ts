@@ -11,7 +11,8 @@
 
 import { WeirError } from '../../base/errors.ts'
 import type { ClientCertificate, Forwarding, SocketPeer } from '../../http/connection-info.ts'
-import { BAD_HEAD, CLOSED, DATA, END, GOAWAY, HEAD, Http2WireConnection, NEED_DATA, PAUSED, PONG, RESET } from '../../wire/http2/connection.ts'
+import { Http2WireConnection } from '../../wire/http2/connection.ts'
+import { BAD_HEAD, CLOSED, DATA, END, GOAWAY, HEAD, NEED_DATA, PAUSED, PONG, RESET } from '../../wire/http2/connection-events.ts'
 import { ENHANCE_YOUR_CALM, Http2Error, INTERNAL_ERROR, NO_ERROR, SETTINGS_TIMEOUT } from '../../wire/http2/errors.ts'
 import * as state from '../../wire/http2/states.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'

@@ -22,8 +22,6 @@ export const WINDOW_UPDATES = 7
 /** Frames on streams that we have reset. */
 export const LATE_FRAMES = 8
 
-const FRAME_BYTES = 16 * 1024
-
 interface Allowance {
   readonly fault: FaultName
   /** How many at once, after a time in which there were none. */
@@ -31,7 +29,7 @@ interface Allowance {
   readonly perSecond: number
   /** What a request brings that is answered to its end. */
   readonly perRequest: number
-  /** What `FRAME_BYTES` of a response bring. */
+  /** What a DATA frame brings that was sent, unless the client's windows have made it small. */
   readonly perFrame: number
 }
 
@@ -52,7 +50,7 @@ export class Allowances {
   readonly #left: number[] = ALLOWANCES.map(({ most }) => most)
   // What has been earned since it was last added up.
   #requests = 0
-  #bytes = 0
+  #frames = 0
 
   /** @throws Http2Error when the client has spent all of it */
   spend(kind: number): void {
@@ -73,18 +71,17 @@ export class Allowances {
     this.#requests++
   }
 
-  /** Bytes of a response were sent. */
-  earnBytes(bytes: number): void {
-    this.#bytes += bytes
+  /** A frame of a response was sent. */
+  earnFrame(): void {
+    this.#frames++
   }
 
   #addUp(elapsedMs: number): void {
-    const frames = this.#bytes / FRAME_BYTES
     for (let kind = 0; kind < ALLOWANCES.length; kind++) {
       const { most, perSecond, perRequest, perFrame } = ALLOWANCES[kind]!
-      const earned = (perSecond * elapsedMs) / 1000 + perRequest * this.#requests + perFrame * frames
+      const earned = (perSecond * elapsedMs) / 1000 + perRequest * this.#requests + perFrame * this.#frames
       this.#left[kind] = Math.min(most, this.#left[kind]! + earned)
     }
-    this.#requests = this.#bytes = 0
+    this.#requests = this.#frames = 0
   }
 }

@@ -32,7 +32,7 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
 
   /** The reader needs more. What was held is returned by the next calls of `next`. */
   resumeBody(stream: Http2Stream<T>): void {
-    if (!stream.isPaused) return
+    if (!stream.isPaused || stream.isClosed) return
     stream.isPaused = false
     this.#giveCredit(stream)
     this.listResumed(stream)
@@ -53,15 +53,19 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
   protected takeResumed(): Http2Stream<T> | null {
     for (let stream = this.#resumed.shift(); stream !== undefined; stream = this.#resumed.shift()) {
       stream.isResumed = false
-      if (!stream.isPaused && (stream.heldBytes > 0 || stream.owesEnd)) return stream
+      if (!stream.isPaused && !stream.isClosed) return stream
     }
     return null
   }
 
-  /** The client has sent bytes that count for flow control. @throws Http2Error if it was not allowed to */
-  protected takeWindow(flowBytes: number): void {
+  /**
+   * The client has sent bytes that count for flow control.
+   * @param flowLeft how many more its frame has
+   * @throws Http2Error if the frame is larger than the window
+   */
+  protected takeWindow(flowBytes: number, flowLeft: number): void {
     this.#window -= flowBytes
-    if (this.#window < 0) throw new Http2Error('WINDOW_EXCEEDED_CONNECTION')
+    if (this.#window < flowLeft) throw new Http2Error('WINDOW_EXCEEDED_CONNECTION')
   }
 
   /** Bytes have been taken or discarded. @param stream null if its window does not matter any more */

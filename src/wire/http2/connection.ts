@@ -15,46 +15,24 @@
 //
 // Back-pressure: the client may send what the windows allow, STREAM_WINDOW_BYTES for each body and CONNECTION_WINDOW_BYTES for all. A window opens
 // again when the owner has taken the bytes: not while the body is paused. What arrives for a paused body is held here, within those windows.
+//
+// Its bases, from the lowest: FrameSender (what is sent), BodyReceiver (windows, and bodies that are paused), ConnectionControl (settings, and
+// the end of the connection). Here is what frames mean for streams.
 
 import { Buffer } from 'node:buffer'
-import { LimitError, WeirError } from '../../base/errors.ts'
+import type { WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import * as allowances from './allowances.ts'
-import { BodyReceiver, CONNECTION_WINDOW_BYTES, STREAM_WINDOW_BYTES } from './body-receiver.ts'
+import { CONNECTION_WINDOW_BYTES, STREAM_WINDOW_BYTES } from './body-receiver.ts'
+import { ConnectionControl } from './connection-control.ts'
+import { BAD_HEAD, CLOSED, DATA, END, GOAWAY, HEAD, NEED_DATA, PAUSED, PONG, RESET } from './connection-events.ts'
 import { FAULTS, type FaultName, Http2Error, INTERNAL_ERROR, NO_ERROR, REFUSED_STREAM } from './errors.ts'
 import { FrameReader, NEED_DATA as NEED_BYTES, STREAM_FAULT, UNKNOWN } from './frames/frame-reader.ts'
 import * as frames from './frames/frame-types.ts'
 import * as settings from './frames/settings.ts'
-import { readHttp2Head, readHttp2Trailers } from './head.ts'
-import { HpackDecoder } from './hpack/decoder.ts'
-import { ENTRY_OVERHEAD, type HeaderField } from './hpack/header-field.ts'
-import { LiteralCache } from './hpack/literal-cache.ts'
-import { type Priority, readPriority } from './priority.ts'
+import { RequestReader, ROOM_FOR_REFUSALS } from './request-reader.ts'
 import * as state from './states.ts'
-import { checkLifeMove } from './states.ts'
 import { Http2Stream } from './stream.ts'
-import { StreamTable } from './stream-table.ts'
-
-/** More bytes are needed: call `receive`. */
-export const NEED_DATA = 0
-/** The connection has failed. Nothing more will be read. */
-export const CLOSED = 1
-/** Bytes may be waiting, but the output is full: call again when it has been taken. */
-export const PAUSED = 2
-/** `stream` is a new request: see its `head`. If it `isWhole`, the request ends with it, and no END follows. */
-export const HEAD = 3
-/** `stream` is a new request whose head is refused for `error`. It is owed a response. */
-export const BAD_HEAD = 4
-/** `buffer[dataStart, dataEnd)` is part of the body of `stream`. */
-export const DATA = 5
-/** The body on `stream` is complete, and `trailers` of the stream are known. */
-export const END = 6
-/** `stream` has been reset: by the client with `code`, or for the client's `fault`. Nothing sent on it has an effect any more. */
-export const RESET = 7
-/** The client has sent GOAWAY with `code`: it ends the connection, and may still wait for responses. */
-export const GOAWAY = 8
-/** The client has answered a `ping`. */
-export const PONG = 9
 
 export interface Http2Options {
   /** Whether extended CONNECT is offered (RFC 8441). Default false. */
@@ -68,35 +46,16 @@ const NOTHING = -1
 const FULL_OUTPUT_BYTES = 256 * 1024
 /** So many bytes of bodies may wait for the client: then no further request is begun. */
 const MOST_QUEUED_BYTES = 4 * 1024 * 1024
-/** A field block may be so many times as large as a head, so that a client is told 431 and does not lose the connection. */
-const ROOM_FOR_REFUSALS = 2
 /** Requests in progress, with those that were reset and whose handlers have not settled: so many times `maxConcurrentStreams`. */
 const ROOM_FOR_RESET = 2
-/** `:method`, `:scheme`, `:authority`, `:path` and `:protocol`. */
-const PSEUDO_FIELDS = 5
-const MOST_SETTINGS = 32
-/** Priorities of streams that have not been opened. */
-const MOST_EARLY_PRIORITIES = 100
 
 const NO_BYTES = Buffer.alloc(0)
-const END_PING = Buffer.from('weir end')
-const ASK_PING = Buffer.from('weir ask')
-
-/** Fields that this and other connections have seen before. */
-const literals = new LiteralCache()
-/** Every block is read to its end before the next one. */
-const fields: HeaderField[] = []
 
 /** @typeParam T what the owner keeps of a stream, in its `owner` */
-export class Http2WireConnection<T> extends BodyReceiver<T> {
-  readonly #limits: Limits
-  readonly #offersConnect: boolean
-  readonly #reader: FrameReader
-  readonly #decoder = new HpackDecoder(literals)
-  readonly #maxListBytes: number
-  readonly #streams = new StreamTable<T>()
-  #life = state.SERVING
-  #awaitsSettingsAck = true
+export class Http2WireConnection<T> extends ConnectionControl<T> {
+  readonly #maxConcurrentStreams: number
+  readonly #frames: FrameReader
+  readonly #requests: RequestReader
   #openStreams = 0
   #unreleased = 0
   /** The stream of the last HEAD, until the next event: it enters the table if it is still open by then. */
@@ -106,7 +65,6 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
   #takingBytes = 0
   /** Requests that wait until the client has read more of its responses. */
   readonly #waiting: Http2Stream<T>[] = []
-  #earlyPriorities: Map<number, Priority> | null = null
 
   /** The stream of the event. */
   stream!: Http2Stream<T>
@@ -125,14 +83,13 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
   /** Our SETTINGS are in the output. */
   constructor(limits: Limits, options: Http2Options = {}) {
     super()
-    this.#limits = limits
-    this.#offersConnect = options.offersConnect === true
-    const maxFields = limits.maxRequestHeaders + PSEUDO_FIELDS
-    this.#maxListBytes = ROOM_FOR_REFUSALS * (limits.maxRequestHeaderSize + ENTRY_OVERHEAD * maxFields)
-    this.#reader = new FrameReader(Math.max(frames.DEFAULT_FRAME_BYTES, ROOM_FOR_REFUSALS * limits.maxRequestHeaderSize))
+    const { offersConnect = false } = options
+    this.#maxConcurrentStreams = limits.maxConcurrentStreams
+    this.#requests = new RequestReader(limits, offersConnect)
+    this.#frames = new FrameReader(Math.max(frames.DEFAULT_FRAME_BYTES, ROOM_FOR_REFUSALS * limits.maxRequestHeaderSize))
     const own = [settings.MAX_CONCURRENT_STREAMS, limits.maxConcurrentStreams, settings.INITIAL_WINDOW_SIZE, STREAM_WINDOW_BYTES]
-    own.push(settings.MAX_HEADER_LIST_SIZE, this.#maxListBytes, settings.NO_RFC7540_PRIORITIES, 1)
-    if (this.#offersConnect) own.push(settings.ENABLE_CONNECT_PROTOCOL, 1)
+    own.push(settings.MAX_HEADER_LIST_SIZE, this.#requests.maxListBytes, settings.NO_RFC7540_PRIORITIES, 1)
+    if (offersConnect) own.push(settings.ENABLE_CONNECT_PROTOCOL, 1)
     this.writeSettings(own)
     this.writeWindowUpdate(0, CONNECTION_WINDOW_BYTES - settings.DEFAULT_WINDOW_BYTES)
   }
@@ -141,7 +98,7 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
 
   /** Passes in `bytes[0, length)`, borrowed until `next` returns NEED_DATA, PAUSED or CLOSED. */
   receive(bytes: Buffer, length: number): void {
-    if (this.#life !== state.FAILED) this.#reader.receive(bytes, length)
+    if (this.life !== state.FAILED) this.#frames.receive(bytes, length)
   }
 
   /**
@@ -149,7 +106,7 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
    * @throws Http2Error when the client has broken the protocol. From then on it returns CLOSED
    */
   next(): number {
-    if (this.#life === state.FAILED) return CLOSED
+    if (this.life === state.FAILED) return CLOSED
     try {
       return this.#next()
     } catch (error) {
@@ -162,16 +119,16 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
     const fresh = this.#fresh
     if (fresh !== null) {
       this.#fresh = null
-      if (!fresh.isClosed) this.#streams.add(fresh)
+      if (!fresh.isClosed) this.streams.add(fresh)
     }
     const taking = this.#taking
     if (taking !== null) {
       this.#taking = null
       this.credit(taking, this.#takingBytes)
-      if (taking.owesEnd && !taking.isPaused && taking.heldBytes === 0) return this.#end(taking)
+      if (taking.owesEnd && (taking.state === state.CLOSED || !(taking.isPaused || taking.isClosed))) return this.#end(taking)
     }
     if (this.outputBytes >= FULL_OUTPUT_BYTES) {
-      this.#reader.hold()
+      this.#frames.hold()
       return PAUSED
     }
     for (;;) {
@@ -185,7 +142,7 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
   }
 
   #readFrame(): number {
-    const reader = this.#reader
+    const reader = this.#frames
     switch (reader.next()) {
       case NEED_BYTES:
         return NEED_DATA
@@ -198,10 +155,10 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
       case frames.RST_STREAM:
         return this.#onReset()
       case frames.SETTINGS:
-        this.#onSettings()
+        this.onSettings(reader)
         return NOTHING
       case frames.PING:
-        return this.#onPing()
+        return this.onPing(reader) ? PONG : NOTHING
       case frames.GOAWAY:
         this.allowances.spend(allowances.SETTINGS_FRAMES)
         this.code = reader.code
@@ -210,7 +167,7 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
         this.allowances.spend(allowances.PRIORITIES)
         return NOTHING
       case frames.PRIORITY_UPDATE:
-        this.#onPriorityUpdate()
+        this.onPriorityUpdate(reader)
         return NOTHING
       case STREAM_FAULT:
         return this.#onStreamFault(reader.fault)
@@ -225,37 +182,34 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
   // Requests.
 
   #onHeaders(): number {
-    const { stream: id, isEnd, buffer, start, end } = this.#reader
-    const stream = this.#streams.get(id)
-    const from = stream === undefined ? this.#streams.stateOf(id) : stream.state
-    // Whatever becomes of the fields, later blocks refer to them.
-    fields.length = 0
-    const listBytes = this.#decoder.decode(buffer, start, end, fields, from === state.RESET ? 0 : this.#maxListBytes)
+    const { stream: id, isEnd, buffer, start, end } = this.#frames
+    const stream = this.streams.get(id)
+    const from = stream === undefined ? this.streams.stateOf(id) : stream.state
     const verdict = state.FRAMES_IN[from]![state.IN_HEADERS]
+    this.#requests.decode(buffer, start, end, verdict === state.TAKEN)
     if (verdict !== state.TAKEN) return this.#judge(id, stream, verdict)
-    return stream === undefined ? this.#open(id, isEnd, listBytes) : this.#onTrailers(stream, isEnd, listBytes)
+    return stream === undefined ? this.#open(id, isEnd) : this.#onTrailers(stream, isEnd)
   }
 
-  #open(id: number, isWhole: boolean, listBytes: number): number {
+  #open(id: number, isWhole: boolean): number {
     if ((id & 1) === 0) throw new Http2Error('STREAM_ID')
-    this.#streams.open(id)
-    const { maxConcurrentStreams } = this.#limits
-    if (this.#openStreams >= maxConcurrentStreams || this.#unreleased >= ROOM_FOR_RESET * maxConcurrentStreams) return this.#refuse(id)
+    this.streams.open(id)
+    const early = this.takePriority(id)
+    const most = this.#maxConcurrentStreams
+    if (this.#openStreams >= most || this.#unreleased >= ROOM_FOR_RESET * most) return this.#refuse(id)
     const stream = new Http2Stream<T>(id, STREAM_WINDOW_BYTES, this.peer.initialWindowBytes)
     stream.moveTo(isWhole ? state.HALF_CLOSED_REMOTE : state.OPEN)
     stream.isWhole = isWhole
     this.#openStreams++
     this.#unreleased++
-    this.#readHead(stream, listBytes)
-    const early = this.#earlyPriorities?.get(id)
-    if (early !== undefined) this.prioritize(stream, early.urgency, early.isIncremental)
-    this.#earlyPriorities?.delete(id)
+    this.#requests.readHead(stream)
+    if (early !== null) this.prioritize(stream, early)
     if (this.queuedBytes <= MOST_QUEUED_BYTES && this.#waiting.length === 0) {
       this.#fresh = stream
       return this.#tellHead(stream)
     }
     stream.isPaused = stream.isWaiting = true
-    this.#streams.add(stream)
+    this.streams.add(stream)
     this.#waiting.push(stream)
     return NOTHING
   }
@@ -263,21 +217,8 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
   #refuse(id: number): number {
     this.allowances.spend(allowances.REFUSALS)
     this.writeReset(id, REFUSED_STREAM)
-    this.#streams.rememberReset(id)
+    this.streams.rememberReset(id)
     return NOTHING
-  }
-
-  #readHead(stream: Http2Stream<T>, listBytes: number): void {
-    const { maxRequestHeaderSize } = this.#limits
-    try {
-      if (listBytes > this.#maxListBytes) throw new LimitError('WEIR_HEAD_TOO_LARGE', 'maxRequestHeaderSize', maxRequestHeaderSize)
-      stream.head = readHttp2Head(pairs(), stream.isWhole, this.#limits, this.#offersConnect)
-      stream.isHead = stream.head.method === 'HEAD'
-    } catch (error) {
-      if (!(error instanceof WeirError)) throw error
-      stream.refusal = error
-      stream.isHead = fields.some(({ name, value }) => name === ':method' && value === 'HEAD')
-    }
   }
 
   #tellHead(stream: Http2Stream<T>): number {
@@ -300,33 +241,41 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
   // Bodies.
 
   #onData(): number {
-    const { stream: id, flowBytes, isEnd, buffer, start, end } = this.#reader
-    this.takeWindow(flowBytes)
-    const stream = this.#streams.get(id)
-    const from = stream === undefined ? this.#streams.stateOf(id) : stream.state
+    const { stream: id, flowBytes, flowLeft, dataLeft, isFirst, isLastFrame, isEnd, buffer, start, end } = this.#frames
+    this.takeWindow(flowBytes, flowLeft)
+    const stream = this.streams.get(id)
+    const from = stream === undefined ? this.streams.stateOf(id) : stream.state
     const verdict = state.FRAMES_IN[from]![state.IN_DATA]
     if (stream === undefined || verdict !== state.TAKEN) {
       this.credit(null, flowBytes)
-      return this.#judge(id, stream, verdict)
+      return isFirst ? this.#judge(id, stream, verdict) : NOTHING
     }
     stream.receiveWindow -= flowBytes
-    stream.receivedBytes += end - start
-    const fault = stream.receiveWindow < 0 ? 'WINDOW_EXCEEDED' : stream.hasLength(isEnd) ? null : 'BODY_LENGTH'
+    // A frame that is not allowed is refused with its first piece, so that the pieces do not matter.
+    const isAllowed = stream.mayReceive(end - start + dataLeft, isLastFrame)
+    const fault = stream.receiveWindow < flowLeft ? 'WINDOW_EXCEEDED' : isAllowed ? null : 'BODY_LENGTH'
     if (fault !== null) {
       this.credit(null, flowBytes)
       return this.#resetFor(stream, fault)
     }
-    if (this.#reader.isEmpty && !isEnd) this.allowances.spend(allowances.EMPTY_FRAMES)
+    stream.receivedBytes += end - start
+    if (isFirst && start === end && dataLeft === 0 && !isLastFrame) this.allowances.spend(allowances.EMPTY_FRAMES)
     if (isEnd) this.#endReceiving(stream)
     if (start === end) {
       this.credit(stream, flowBytes)
-      return isEnd && !stream.isPaused && stream.heldBytes === 0 ? this.#end(stream) : NOTHING
+      return isEnd ? this.#endSoon(stream) : NOTHING
     }
-    if (stream.isPaused || stream.heldBytes > 0) {
+    if (stream.isPaused || stream.heldBytes > 0) return this.#hold(stream, buffer, start, end, flowBytes)
+    return this.#tellData(stream, buffer, start, end, flowBytes, true)
+  }
+
+  #hold(stream: Http2Stream<T>, buffer: Buffer, start: number, end: number, flowBytes: number): number {
+    if (!stream.isClosed) {
       this.holdBytes(stream, buffer, start, end, flowBytes)
       return NOTHING
     }
-    return this.#tellData(stream, buffer, start, end, flowBytes, true)
+    this.credit(null, flowBytes)
+    return this.#end(stream)
   }
 
   /** What was held while the body was paused. */
@@ -347,20 +296,26 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
     return DATA
   }
 
-  #onTrailers(stream: Http2Stream<T>, isEnd: boolean, listBytes: number): number {
+  #onTrailers(stream: Http2Stream<T>, isEnd: boolean): number {
     if (!isEnd) return this.#resetFor(stream, 'TRAILERS_OPEN')
-    if (!stream.hasLength(true)) return this.#resetFor(stream, 'BODY_LENGTH')
-    const trailers = listBytes > this.#limits.maxRequestHeaderSize ? null : readHttp2Trailers(pairs(), this.#limits)
+    if (!stream.mayReceive(0, true)) return this.#resetFor(stream, 'BODY_LENGTH')
+    const trailers = this.#requests.readTrailers()
     if (trailers === null) return this.#resetFor(stream, 'TRAILERS_FIELDS')
     stream.trailers = trailers
     this.#endReceiving(stream)
-    return stream.isPaused || stream.heldBytes > 0 ? NOTHING : this.#end(stream)
+    return this.#endSoon(stream)
   }
 
+  /** If the response is complete too, nobody is going to read what is held. */
   #endReceiving(stream: Http2Stream<T>): void {
     stream.owesEnd = true
     stream.endReceiving()
     if (stream.isClosed) this.forget(stream)
+  }
+
+  /** END, unless something is held that comes before it. */
+  #endSoon(stream: Http2Stream<T>): number {
+    return stream.isClosed || (!stream.isPaused && stream.heldBytes === 0) ? this.#end(stream) : NOTHING
   }
 
   #end(stream: Http2Stream<T>): number {
@@ -372,9 +327,9 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
   // The end of a stream.
 
   #onReset(): number {
-    const { stream: id, code } = this.#reader
-    const stream = this.#streams.get(id)
-    if (stream === undefined) return this.#judge(id, stream, state.FRAMES_IN[this.#streams.stateOf(id)]![state.IN_RST_STREAM])
+    const { stream: id, code } = this.#frames
+    const stream = this.streams.get(id)
+    if (stream === undefined) return this.#judge(id, stream, state.FRAMES_IN[this.streams.stateOf(id)]![state.IN_RST_STREAM])
     // A client that has its response may well be through with the stream.
     if (stream.isSending) this.allowances.spend(allowances.RESETS)
     this.leaveReset(stream)
@@ -383,13 +338,12 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
 
   /** A frame that is not for this stream, or not now. */
   #judge(id: number, stream: Http2Stream<T> | undefined, verdict: state.Verdict): number {
-    if (verdict === state.IGNORED || verdict === state.TAKEN) {
+    if (typeof verdict === 'number') {
       this.allowances.spend(allowances.LATE_FRAMES)
       return NOTHING
     }
-    if (stream === undefined || FAULTS[verdict].endsConnection)
-      throw new Http2Error(verdict === 'STREAM_GONE' && this.#streams.mayBeSkipped(id) ? 'STREAM_ID' : verdict)
-    return this.#resetFor(stream, verdict)
+    if (stream !== undefined && !FAULTS[verdict].endsConnection) return this.#resetFor(stream, verdict)
+    throw new Http2Error(verdict === 'STREAM_GONE' && this.streams.wasSkipped(id) ? 'STREAM_ID' : verdict)
   }
 
   #resetFor(stream: Http2Stream<T>, fault: FaultName): number {
@@ -409,11 +363,11 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
 
   /** A frame that breaks its stream by itself. */
   #onStreamFault(fault: FaultName): number {
-    const { stream: id } = this.#reader
-    const stream = this.#streams.get(id)
+    const { stream: id } = this.#frames
+    const stream = this.streams.get(id)
     if (stream !== undefined) return this.#resetFor(stream, fault)
     // A stream that was never opened cannot be reset (RFC 9113 §6.4).
-    if (this.#streams.stateOf(id) === state.IDLE) throw new Http2Error(fault)
+    if (this.streams.stateOf(id) === state.IDLE) throw new Http2Error(fault)
     this.allowances.spend(allowances.LATE_FRAMES)
     return NOTHING
   }
@@ -421,10 +375,10 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
   protected override forget(stream: Http2Stream<T>): void {
     this.#openStreams--
     if (stream === this.#fresh) {
-      if (stream.state === state.RESET) this.#streams.rememberReset(stream.id)
-    } else this.#streams.delete(stream)
+      if (stream.state === state.RESET) this.streams.rememberReset(stream.id)
+    } else this.streams.delete(stream)
     if (stream.heldBytes === 0) return
-    this.credit(null, stream.heldFlowBytes)
+    if (this.life !== state.FAILED) this.credit(null, stream.heldFlowBytes)
     this.releaseHeld(stream)
   }
 
@@ -438,122 +392,36 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
     this.#unreleased--
   }
 
-  // What concerns the connection.
-
   #onWindowUpdate(): number {
-    const { stream: id, value } = this.#reader
+    const { stream: id, value } = this.#frames
     this.allowances.spend(allowances.WINDOW_UPDATES)
     if (id === 0) {
       if (!this.openWindow(null, value)) throw new Http2Error('WINDOW_OVERFLOW_CONNECTION')
       return NOTHING
     }
-    const stream = this.#streams.get(id)
+    const stream = this.streams.get(id)
     if (stream !== undefined) return this.openWindow(stream, value) ? NOTHING : this.#resetFor(stream, 'WINDOW_OVERFLOW')
-    const verdict = state.FRAMES_IN[this.#streams.stateOf(id)]![state.IN_WINDOW_UPDATE]
+    const verdict = state.FRAMES_IN[this.streams.stateOf(id)]![state.IN_WINDOW_UPDATE]
     return verdict === state.IGNORED ? NOTHING : this.#judge(id, stream, verdict)
   }
 
-  #onSettings(): void {
-    const { isAck, buffer, start, end } = this.#reader
-    if (isAck) {
-      if (!this.#awaitsSettingsAck) this.allowances.spend(allowances.EMPTY_FRAMES)
-      this.#awaitsSettingsAck = false
-      return
-    }
-    this.allowances.spend(allowances.SETTINGS_FRAMES)
-    if (end - start > MOST_SETTINGS * frames.SETTING_BYTES) throw new Http2Error('FLOOD_SETTINGS')
-    const { peer } = this
-    const before = peer.initialWindowBytes
-    peer.read(buffer, start, end)
-    this.setTableLimit(peer.headerTableBytes)
-    if (!this.changeWindows(this.#streams.values(), peer.initialWindowBytes - before)) throw new Http2Error('WINDOW_OVERFLOW_SETTINGS')
-    this.writeSettingsAck()
-  }
-
-  #onPing(): number {
-    const { isAck, buffer, start } = this.#reader
-    if (!isAck) {
-      this.allowances.spend(allowances.PINGS)
-      this.writePing(buffer, start, true)
-    } else if (END_PING.compare(buffer, start, start + frames.PING_BYTES) === 0 && this.#life === state.ENDING) this.end()
-    else if (ASK_PING.compare(buffer, start, start + frames.PING_BYTES) === 0) return PONG
-    else this.allowances.spend(allowances.EMPTY_FRAMES)
-    return NOTHING
-  }
-
-  #onPriorityUpdate(): void {
-    const { stream: id, buffer, start, end } = this.#reader
-    this.allowances.spend(allowances.PRIORITIES)
-    const priority = readPriority(buffer.toString('latin1', start, end))
-    const stream = this.#streams.get(id)
-    if (stream === undefined && this.#streams.stateOf(id) === state.IDLE) {
-      if ((id & 1) === 0) throw new Http2Error('PRIORITY_UPDATE_PUSH')
-      this.#earlyPriorities ??= new Map()
-      if (priority !== null && this.#earlyPriorities.size < MOST_EARLY_PRIORITIES) this.#earlyPriorities.set(id, priority)
-    } else if (stream !== undefined && priority !== null) this.prioritize(stream, priority.urgency, priority.isIncremental)
-  }
-
-  // The end.
-
-  /** One of SERVING, ENDING, LAST, FAILED: see states.ts. */
-  get life(): number {
-    return this.#life
-  }
-
-  /**
-   * Begins to end the connection without loss: the client is told to open no more streams, and once it has heard that, which was the last one.
-   * Streams after that are ignored.
-   */
-  beginEnd(): void {
-    if (this.#life !== state.SERVING) return
-    this.#moveLife(state.ENDING)
-    this.writeGoaway(frames.MOST_31_BITS, NO_ERROR)
-    this.writePing(END_PING, 0, false)
-  }
-
-  /** Tells the client which stream was the last. Later ones are ignored. The connection is over when `openStreams` is 0. */
-  end(): void {
-    if (this.#life >= state.LAST) return
-    this.#moveLife(state.LAST)
-    this.#streams.close()
-    this.writeGoaway(this.#streams.highest, NO_ERROR)
-  }
-
-  /** Ends the connection with GOAWAY and `code`. All streams are gone, without events. */
-  fail(code: number): void {
-    if (this.#life === state.FAILED) return
-    this.#moveLife(state.FAILED)
-    this.writeGoaway(this.#streams.highest, code)
-    if (this.#fresh !== null) this.#streams.add(this.#fresh)
+  protected override dropStreams(): void {
+    if (this.#fresh !== null) this.streams.add(this.#fresh)
     this.#fresh = this.#taking = null
-    for (const stream of this.#streams.values()) this.leaveReset(stream)
-  }
-
-  /** Asks whether the client is there. PONG is its answer. */
-  ping(): void {
-    if (this.#life !== state.FAILED) this.writePing(ASK_PING, 0, false)
-  }
-
-  #moveLife(to: number): void {
-    checkLifeMove(this.#life, to)
-    this.#life = to
+    this.#waiting.length = 0
+    for (const stream of this.streams.values()) this.leaveReset(stream)
   }
 
   // For the owner's clock.
 
   /** Whether the preface is complete, with the client's SETTINGS. */
   get hasBegun(): boolean {
-    return this.#reader.hasBegun
+    return this.#frames.hasBegun
   }
 
   /** Whether a head has begun that is not complete. Nothing else can be received until it is. */
   get inHead(): boolean {
-    return this.#reader.inBlock
-  }
-
-  /** Whether the client has yet to acknowledge our SETTINGS (RFC 9113 §6.5.3). */
-  get awaitsSettingsAck(): boolean {
-    return this.#awaitsSettingsAck
+    return this.#frames.inBlock
   }
 
   /** Streams that are not closed. */
@@ -566,20 +434,8 @@ export class Http2WireConnection<T> extends BodyReceiver<T> {
     return this.#unreleased
   }
 
-  /** Time has passed: the client may do more of what it must not do endlessly. */
-  tick(elapsedMs: number): void {
-    this.allowances.earnTime(elapsedMs)
-  }
-
   /** Size of the memory held between two calls of `receive`: incomplete frames, and bodies that are paused. */
   get heldBytes(): number {
-    return this.#reader.heldBytes + this.heldBodyBytes
+    return this.#frames.heldBytes + this.heldBodyBytes
   }
-}
-
-/** The fields of the last block, as name, value, name, value. */
-function pairs(): string[] {
-  const list: string[] = []
-  for (const { name, value } of fields) list.push(name, value)
-  return list
 }

@@ -1,10 +1,11 @@
-// Every way in which a client can break HTTP/2, declared once: the code that it is told (RFC 9113 §7), and whether its stream or its
+// Every way in which a client can break HTTP/2, declared once: the code that the client is sent (RFC 9113 §7), and whether its stream or its
 // connection ends.
 //
 // There are two exits. An error of the connection is thrown as an Http2Error: nothing that follows on the connection can be trusted. An error of
-// a stream is an event, and reading continues. What concerns the meaning of a request, and not frames, is refused by head.ts with an answer.
+// a stream resets it, which is an event, and reading continues. A request that is malformed in its meaning, and not in its frames, is refused by
+// head.ts, and gets a response.
 //
-// This file, frames/ and hpack/ are the beginning of an HTTP/2 engine. The server still uses node:http2, and imports none of it.
+// The server does not use this folder yet, except for head.ts: its sockets still speak HTTP/2 through node:http2.
 
 export const NO_ERROR = 0
 export const PROTOCOL_ERROR = 1
@@ -76,7 +77,6 @@ export const FAULTS = {
   STREAM_IDLE: connection(PROTOCOL_ERROR, 'a frame is on a stream that was never opened', 'RFC 9113 §5.1'),
   STREAM_ENDED: stream(STREAM_CLOSED, 'a frame came after the end of its request', 'RFC 9113 §5.1'),
   STREAM_GONE: connection(STREAM_CLOSED, 'a frame is on a stream that is closed', 'RFC 9113 §5.1'),
-  STREAM_REFUSED: stream(REFUSED_STREAM, 'more requests are in progress than SETTINGS_MAX_CONCURRENT_STREAMS allows', 'RFC 9113 §5.1.2'),
   TRAILERS_OPEN: stream(PROTOCOL_ERROR, 'trailers do not end their stream', 'RFC 9113 §8.1'),
   TRAILERS_FIELDS: stream(PROTOCOL_ERROR, 'trailers have a field that is not allowed, or too many', 'RFC 9113 §8.1'),
   BODY_LENGTH: stream(PROTOCOL_ERROR, 'the body does not have the length that Content-Length states', 'RFC 9113 §8.1.1'),

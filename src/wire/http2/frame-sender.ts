@@ -7,7 +7,7 @@
 
 import { Buffer } from 'node:buffer'
 import { Allowances } from './allowances.ts'
-import { NO_ERROR } from './errors.ts'
+import { Http2Error, NO_ERROR } from './errors.ts'
 import { FrameOutput } from './frame-output.ts'
 import {
   DEFAULT_FRAME_BYTES,
@@ -30,13 +30,15 @@ import {
 } from './frames/frame-writer.ts'
 import { DEFAULT_WINDOW_BYTES, PeerSettings } from './frames/settings.ts'
 import { HeadWriter } from './head-writer.ts'
-import { readPriority } from './priority.ts'
+import { type Priority, readPriority } from './priority.ts'
 import { Scheduler } from './scheduler.ts'
 import * as state from './states.ts'
 import type { FieldPairs, Http2Stream } from './stream.ts'
 
 /** The largest payload of a frame: what every client accepts, and enough for streams to take turns. */
 const MOST_DATA_BYTES = DEFAULT_FRAME_BYTES
+/** A frame that is smaller because of the client's windows is not worth the WINDOW_UPDATE that made it possible. */
+const FAIR_FRAME_BYTES = 1024
 /** Up to this size the output takes a body without waiting for `fill`. */
 const DIRECT_OUTPUT_BYTES = 64 * 1024
 
@@ -115,6 +117,7 @@ export abstract class FrameSender<T> {
       this.#output.reserve(0).set(bytes, at)
       this.#output.end = at + length
       this.#count(stream, length)
+      this.allowances.earnFrame()
       if (isLast) this.#endSending(stream)
       else this.#markDry(stream)
       return
@@ -166,15 +169,21 @@ export abstract class FrameSender<T> {
 
   /**
    * Puts bodies into frames, as far as the client's windows allow, until `maxBytes` are ready to be written.
-   * @returns whether there is more that could be sent as soon as the output has room
+   * @param maxBytes at least some KiB: streams take turns within them
+   * @returns whether there is more that could be sent as soon as the output has been taken
    */
   fill(maxBytes: number): boolean {
     const scheduler = this.#scheduler
+    const output = this.#output
+    const bytes = Math.min(maxBytes - output.end, this.#queuedBytes, this.#sendWindow)
+    if (scheduler.isEmpty || bytes <= 0) return !scheduler.isEmpty && this.#sendWindow > 0
+    output.reserve(bytes + FRAME_HEAD_BYTES * Math.ceil(bytes / MOST_DATA_BYTES))
     while (this.#sendWindow > 0) {
-      if (this.#output.end >= maxBytes) return !scheduler.isEmpty
+      const room = maxBytes - output.end - FRAME_HEAD_BYTES
+      if (room < FAIR_FRAME_BYTES) return !scheduler.isEmpty
       const stream = scheduler.next()
       if (stream === null) return false
-      this.#writeFrame(stream)
+      this.#writeFrame(stream, room)
     }
     return false
   }
@@ -191,9 +200,9 @@ export abstract class FrameSender<T> {
   nextHungry(): Http2Stream<T> | null {
     const dry = this.#dry
     while (this.#sendWindow > 0 && dry.length > 0) {
-      const stream = dry.pop()!
+      const stream = dry.shift()!
       stream.isListed = false
-      if (!stream.isDry || stream.isClosed || stream.sendWindow <= 0) continue
+      if (!stream.isDry || !stream.isSending || stream.sendWindow <= 0) continue
       stream.isDry = false
       return stream
     }
@@ -217,18 +226,17 @@ export abstract class FrameSender<T> {
     return true
   }
 
-  /** The client has changed its settings. @returns false if the window of a stream would be too large */
-  protected changeWindows(streams: Iterable<Http2Stream<T>>, delta: number): boolean {
-    if (delta === 0) return true
-    for (const stream of streams) if (!this.openWindow(stream, delta)) return false
-    return true
+  /** The client has changed its initial window, and so those of all streams (RFC 9113 §6.9.2). @throws Http2Error if one would be too large */
+  protected changeWindows(streams: Iterable<Http2Stream<T>>, delta: number): void {
+    if (delta === 0) return
+    for (const stream of streams) if (!this.openWindow(stream, delta)) throw new Http2Error('WINDOW_OVERFLOW_SETTINGS')
   }
 
   protected setTableLimit(bytes: number): void {
     this.#heads.setTableLimit(bytes)
   }
 
-  protected prioritize(stream: Http2Stream<T>, urgency: number, isIncremental: boolean): void {
+  protected prioritize(stream: Http2Stream<T>, { urgency, isIncremental }: Priority): void {
     stream.hasPriority = true
     this.#scheduler.prioritize(stream, urgency, isIncremental)
   }
@@ -311,7 +319,6 @@ export abstract class FrameSender<T> {
     stream.sendWindow -= length
     stream.sentBytes += length
     this.#sendWindow -= length
-    this.allowances.earnBytes(length)
   }
 
   #enqueue(stream: Http2Stream<T>): void {
@@ -325,14 +332,13 @@ export abstract class FrameSender<T> {
     stream.hasPriority = true
     const value = stream.head.get('priority')
     const priority = value === null ? null : readPriority(value)
-    if (priority === null) return
-    stream.urgency = priority.urgency
-    stream.isIncremental = priority.isIncremental
+    if (priority !== null) this.prioritize(stream, priority)
   }
 
-  /** The next frame of a stream that has something to send. */
-  #writeFrame(stream: Http2Stream<T>): void {
-    const length = Math.min(MOST_DATA_BYTES, stream.sendWindow, this.#sendWindow, stream.queuedBytes)
+  /** The next frame of a stream that has something to send. @param room for its payload */
+  #writeFrame(stream: Http2Stream<T>, room: number): void {
+    const wanted = Math.min(MOST_DATA_BYTES, room, stream.queuedBytes)
+    const length = Math.min(wanted, stream.sendWindow, this.#sendWindow)
     const isAll = length === stream.queuedBytes
     const isEnd = isAll && stream.isLast && stream.trailersOut === null
     const at = this.#writeDataHead(stream, length, isEnd)
@@ -341,6 +347,8 @@ export abstract class FrameSender<T> {
     stream.queuedBytes -= length
     this.#queuedBytes -= length
     this.#count(stream, length)
+    // A client that opens its windows by a few bytes at a time pays for what it asks (CVE-2019-9511).
+    if (length === wanted || length >= FAIR_FRAME_BYTES) this.allowances.earnFrame()
     if (isAll || stream.sendWindow <= 0) this.#scheduler.remove(stream)
     if (isEnd) this.#endSending(stream)
     else if (isAll && stream.isLast) this.#writeEnd(stream)

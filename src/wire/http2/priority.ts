@@ -5,7 +5,7 @@ const LEAST_URGENT = 7
 /** A longer value says nothing that is read here. */
 const MOST_CHARS = 256
 /** A member of a dictionary (RFC 8941 §3.2), whose parameters are ignored. */
-const MEMBER = /^[ \t]*([a-z*][a-z0-9_.*-]*)(?:=([^;,"]*|"[^",]*"))?(?:;[^,]*)?[ \t]*$/
+const MEMBER = /^[ \t]*([a-z*][a-z0-9_.*-]*)(?:=([^;,"\s]*|"[^",]*"))?(?:;[^,]*)?[ \t]*$/
 
 export interface Priority {
   readonly urgency: number
@@ -21,7 +21,7 @@ export function readPriority(value: string): Priority | null {
   for (const member of value.split(',')) {
     const parts = MEMBER.exec(member)
     if (parts === null) return null
-    const text = parts[2]?.trim()
+    const text = parts[2]
     // Values of another type, or out of range, are ignored (§4).
     if (parts[1] === 'u' && text !== undefined && /^\d$/.test(text) && Number(text) <= LEAST_URGENT) urgency = Number(text)
     if (parts[1] === 'i' && (text === undefined || text === '?1' || text === '?0')) isIncremental = text !== '?0'

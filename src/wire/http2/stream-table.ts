@@ -67,8 +67,8 @@ export class StreamTable<T> {
     return this.#reset.includes(id) ? state.RESET : state.CLOSED
   }
 
-  /** Whether the client may have left out this number, and so has never opened the stream. */
-  mayBeSkipped(id: number): boolean {
-    return this.#opened !== (this.#highest + 1) / 2 && this.stateOf(id) === state.CLOSED
+  /** Whether the client has left out numbers, perhaps that of this stream: then it may never have been opened. */
+  wasSkipped(id: number): boolean {
+    return id < this.#highest && this.#opened < (this.#highest + 1) / 2
   }
 }

@@ -123,11 +123,12 @@ export class Http2Stream<T> {
     return this.#state >= state.CLOSED
   }
 
-  /** @internal Whether the body, as far as it has been received, may have the length that was declared. @param isEnd whether that was all */
-  hasLength(isEnd: boolean): boolean {
+  /** @internal Whether the body may have `bytes` more than have been received. @param isLast whether those are the last ones */
+  mayReceive(bytes: number, isLast: boolean): boolean {
     const { contentLength } = this.head
     if (contentLength === CHUNKED || this.refusal !== null) return true
-    return isEnd ? this.receivedBytes === contentLength : this.receivedBytes <= contentLength
+    const total = this.receivedBytes + bytes
+    return isLast ? total === contentLength : total <= contentLength
   }
 
   /** @internal @throws Error if §5.1 does not know the move */

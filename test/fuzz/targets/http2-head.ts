@@ -8,6 +8,7 @@ import { CHUNKED } from '../../../src/wire/head/framing.ts'
 import type { Head } from '../../../src/wire/head/head.ts'
 import { HeadReader } from '../../../src/wire/head/head-reader.ts'
 import { readHttp2Head } from '../../../src/wire/http2/head.ts'
+import { fieldsOf } from '../../../src/wire/http2/hpack/header-field.ts'
 import type { Random } from '../random.ts'
 import { assertSameWords, codeOf, type Target } from '../target.ts'
 import { WIRE_WORDS } from './wire.ts'
@@ -83,12 +84,12 @@ export const http2HeadTarget: Target = {
   quickCheck(bytes, choices) {
     const [limits, isWhole] = chosen(choices)
     const list = listOf(bytes)
-    const words = wordsOf(() => readHttp2Head(list.flat(), isWhole, limits))
+    const words = wordsOf(() => readHttp2Head(fieldsOf(list.flat()), isWhole, limits))
     // The order of pseudo-header fields means nothing.
     const others = list.findIndex(([name]) => !name.startsWith(':'))
     const end = others < 0 ? list.length : others
     const turned = [...list.slice(0, end).reverse(), ...list.slice(end)]
-    const again = wordsOf(() => readHttp2Head(turned.flat(), isWhole, limits))
+    const again = wordsOf(() => readHttp2Head(fieldsOf(turned.flat()), isWhole, limits))
     assertSameWords(again, words, 'with the pseudo-header fields turned round')
     return words.length === 1 ? String(words[0]) : `${words.slice(6, 8).join(' ')} ${Math.min(4, words.length - 8)}`
   },
@@ -96,7 +97,7 @@ export const http2HeadTarget: Target = {
   fullCheck(bytes, choices) {
     const [limits, isWhole] = chosen(choices)
     const list = listOf(bytes)
-    const words = wordsOf(() => readHttp2Head(list.flat(), isWhole, limits))
+    const words = wordsOf(() => readHttp2Head(fieldsOf(list.flat()), isWhole, limits))
     const text = asHttp1(list)
     if (text === null) assert.equal(words.length, 1, 'read, but HTTP/1.1 could not say it')
     else assertSameWords(words, expectedOf(text, isWhole, limits), 'as HTTP/1.1')
