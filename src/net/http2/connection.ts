@@ -210,6 +210,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
         return wire.outputBytes === 0
       case GOAWAY:
         this.#isLeft = true
+        if (wire.code !== NO_ERROR) this.onEnd() // it has failed
         return true
       case PONG:
         return true
@@ -314,6 +315,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
       for (const exchange of watched) if (exchange.settle()) this.#watched.push(exchange)
     }
     this.#records?.settle()
+    if (wire.mayBegin) setImmediate(runNow, this)
     if (wire.life === state.LAST && wire.openStreams === 0 && wire.outputBytes === 0) this.#linger()
   }
 
@@ -485,6 +487,10 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
       this.flushSoon()
     }
   }
+}
+
+function runNow(connection: Http2Connection): void {
+  connection.run()
 }
 
 function flushNow(connection: Http2Connection): void {

@@ -4,7 +4,7 @@
 // connection continues.
 
 import type { Buffer } from 'node:buffer'
-import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { PayloadTooLargeError, type WeirError } from '../../base/errors.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import { INTERNAL_ERROR, NO_ERROR } from '../../wire/http2/errors.ts'
@@ -24,8 +24,6 @@ export interface Http2RequestConnection extends RequestConnection, AnswerConnect
   readonly records: SentRecords
   /** There may be more to read. */
   run(): void
-  /** Calls `settle` of `exchange` when frames have been made. */
-  watch(exchange: Http2Exchange): void
   /** A response asks for the connection's end. */
   finish(): void
   /** The stream is closed, and its handler has settled. */
@@ -268,7 +266,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
 
   /** Frames have been made, or received: the response may be complete, and so may the stream. @returns whether it waits for more frames */
   settle(): boolean {
-    if (!this.#isDone || this.#isGone) return false
+    if (this.#isGone) return false
+    if (!this.#isDone) return this.answer?.settle() === true
     const { isSending, isClosed } = this.#stream
     if (!isSending) this.#endSending(null)
     if (isClosed) this.leave()

@@ -16,6 +16,8 @@ export interface AnswerConnection<T> {
   readonly wire: Http2WireConnection<T>
   /** Writes what has gathered, at the end of this turn. */
   flushSoon(): void
+  /** Calls `settle` of the owner of a stream when frames have been made. */
+  watch(owner: T): void
 }
 
 export class StreamedAnswer<T> implements AnswerUnderWay, PumpTarget {
@@ -88,10 +90,22 @@ export class StreamedAnswer<T> implements AnswerUnderWay, PumpTarget {
     }
     this.#bodyBytes += piece.length
     this.#connection.wire.sendData(this.#stream, piece, false)
-    return this.#stream.queuedBytes > 0 ? this.#gate.wait() : null
+    return this.#stream.queuedBytes > 0 ? this.#wait() : null
   }
 
-  /** Nothing waits for the client any more. */
+  #wait(): Promise<void> {
+    // The end of a source may be all that follows, and needs no window: END_STREAM.
+    if (this.#response.declaredLength === -1) this.#connection.watch(this.#stream.owner!)
+    return this.#gate.wait()
+  }
+
+  /** Frames have been made. @returns whether its source waits for more frames */
+  settle(): boolean {
+    if (this.#stream.queuedBytes === 0) this.#gate.open()
+    return this.#gate.isClosed
+  }
+
+  /** Nothing waits for the client any more, and its windows are open. */
   onDry(): void {
     this.#gate.open()
   }

@@ -65,6 +65,8 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   #takingBytes = 0
   /** Requests that wait until the client has read more of its responses. */
   readonly #waiting: Http2Stream<T>[] = []
+  /** NEED_DATA has been returned since the last `receive`. */
+  #hasReadAll = true
 
   /** The stream of the event. */
   stream!: Http2Stream<T>
@@ -98,7 +100,9 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
 
   /** Passes in `bytes[0, length)`, borrowed until `next` returns NEED_DATA, PAUSED or CLOSED. */
   receive(bytes: Buffer, length: number): void {
-    if (this.life !== state.FAILED) this.#frames.receive(bytes, length)
+    if (this.life === state.FAILED) return
+    this.#hasReadAll = false
+    this.#frames.receive(bytes, length)
   }
 
   /**
@@ -135,7 +139,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
       let event: number
       const resumed = this.takeResumed()
       if (resumed !== null) event = this.#passOn(resumed)
-      else if (this.#waiting.length > 0 && this.queuedBytes <= MOST_QUEUED_BYTES) event = this.#begin(this.#waiting.shift()!)
+      else if (this.#hasReadAll && this.mayBegin) event = this.#begin(this.#waiting.shift()!)
       else event = this.#readFrame()
       if (event !== NOTHING) return event
     }
@@ -145,6 +149,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     const reader = this.#frames
     switch (reader.next()) {
       case NEED_BYTES:
+        this.#hasReadAll = true
         return NEED_DATA
       case frames.HEADERS:
         return this.#onHeaders()
@@ -227,13 +232,17 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     return stream.refusal === null ? HEAD : BAD_HEAD
   }
 
+  /**
+   * Whether a request that has waited until the client had read more of its responses may begin: `next` returns it when it is called again after
+   * NEED_DATA. Better in a later turn: a client that resets many streams together has then had all its frames read.
+   */
+  get mayBegin(): boolean {
+    return this.#waiting.length > 0 && this.queuedBytes <= MOST_QUEUED_BYTES
+  }
+
   /** A request that has waited. */
   #begin(stream: Http2Stream<T>): number {
     stream.isWaiting = false
-    if (stream.isClosed) {
-      this.#unreleased--
-      return NOTHING
-    }
     this.resumeBody(stream)
     return this.#tellHead(stream)
   }
@@ -354,11 +363,20 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   }
 
   #tellReset(stream: Http2Stream<T>, code: number, fault: FaultName | null): number {
-    if (stream.isWaiting) return NOTHING // the owner does not know it
+    if (stream.isWaiting) {
+      this.#forgetWaiting(stream)
+      return NOTHING
+    }
     this.stream = stream
     this.code = code
     this.fault = fault
     return RESET
+  }
+
+  /** Its owner does not know it: nothing is kept of it. */
+  #forgetWaiting(stream: Http2Stream<T>): void {
+    this.#waiting.splice(this.#waiting.indexOf(stream), 1)
+    this.#unreleased--
   }
 
   /** A frame that breaks its stream by itself. */
