@@ -74,7 +74,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   code = NO_ERROR
   /** RESET: what the client did wrong; null if it has reset the stream itself. */
   fault: FaultName | null = null
-  /** Contains the bytes of DATA. Valid until `next` is called again, if `isBorrowed`; otherwise the owner may keep it. */
+  /** Contains the bytes of DATA: part of what was passed to `receive`, if `isBorrowed`; otherwise the owner may keep it. */
   buffer: Buffer = NO_BYTES
   dataStart = 0
   dataEnd = 0

@@ -30,6 +30,7 @@ import {
 } from './frames/frame-writer.ts'
 import { DEFAULT_WINDOW_BYTES, PeerSettings } from './frames/settings.ts'
 import { HeadWriter } from './head-writer.ts'
+import { writeLatin1 } from './hpack/encoder.ts'
 import { type Priority, readPriority } from './priority.ts'
 import { Scheduler } from './scheduler.ts'
 import * as state from './states.ts'
@@ -138,7 +139,8 @@ export abstract class FrameSender<T> {
       return
     }
     const at = this.#writeDataHead(stream, byteLength, true)
-    this.#output.reserve(0).write(text, at, byteLength === text.length ? 'latin1' : 'utf8')
+    if (byteLength === text.length) writeLatin1(this.#output.reserve(0), at, text)
+    else this.#output.reserve(0).write(text, at, 'utf8')
     this.#output.end = at + byteLength
     this.#count(stream, byteLength)
     this.#endSending(stream)
