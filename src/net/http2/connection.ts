@@ -129,6 +129,10 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     return this.peer.endpointName
   }
 
+  get isTest(): boolean {
+    return this.peer.isTest
+  }
+
   describePeer(): SocketPeer {
     return socketPeerOf(this.peer, this.#remoteAddress, this.#remotePort, true)
   }
