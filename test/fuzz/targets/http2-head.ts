@@ -93,7 +93,7 @@ export const http2HeadTarget: Target = {
     const turned = [...list.slice(0, end).reverse(), ...list.slice(end)]
     const again = wordsOf(() => readHttp2Head(fieldsOf(turned.flat()), isWhole, limits, true))
     assertSameWords(again, words, 'with the pseudo-header fields in reverse order')
-    return words.length === 1 ? String(words[0]) : `${words.slice(6, 10).join(' ')} ${Math.min(4, words.length - 10)}`
+    return words.length === 1 ? String(words[0]) : `${words.slice(6, 9).join(' ')} ${Math.min(4, words.length - 10)}`
   },
   fullCheckOneIn: 8,
   fullCheck(bytes, choices) {
@@ -133,8 +133,8 @@ function wordsOf(act: () => Head): (string | number | boolean)[] {
       queryString,
       Math.sign(contentLength),
       expectsContinue,
-      contentLength,
       head.upgrade,
+      contentLength,
       ...[...head.entries()].flat(),
     ]
   } catch (error) {
