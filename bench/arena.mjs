@@ -1,4 +1,5 @@
-// The HTTP/1.1 profiles of HttpArena (http-arena.com), which w12 implements: what is requested and what is right, in our own words.
+// The HTTP/1.1 profiles of HttpArena (http-arena.com), which w12 implements: which requests they send, and which responses are right, in
+// our own words.
 //
 // - baseline: the sum of two query values, or of these and a body that is a number, with Content-Length or in chunks; text/plain.
 // - json: the first `count` of fifty items, each with `total` = price × quantity × m. The pairs of count and m are HttpArena's.

@@ -94,7 +94,7 @@ function chosen(kind, all, nameOf, wanted) {
 /** The base comes first, because the others are compared with it, and then weir. */
 function chosenServers(all) {
   const wanted = options.servers === null || options.servers.includes('all') ? null : [BASE, ...options.servers]
-  const entries = chosen('server', [...all], ([name]) => name, wanted)
+  const entries = chosen('server', [...all], ([name]) => name, wanted).filter(([name, { isExtra }]) => !isExtra || wanted?.includes(name))
   const place = ([name]) => ['weir', BASE].indexOf(name)
   return new Map(entries.sort((a, b) => place(b) - place(a)))
 }

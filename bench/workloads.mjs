@@ -4,8 +4,9 @@
 //   `app` names the set of routes that a server must have, `exchanges` are the requests with their one right response (message.mjs),
 //   `coding` is how the responses are compressed, `needs` is a member that weir may not have yet, and `isQuick` is whether --quick
 //   includes it.
-// A server: { label, version(), start(workload) → { port } or { skipped: reason }, runtime, missing, answersOneBody }.
-//   `runtime` is the executable if it is not this one, and `missing` is why the server cannot be measured here at all.
+// A server: { label, version(), start(workload) → { port } or { skipped: reason }, runtime, missing, answersOneBody, isExtra }.
+//   `runtime` is the executable if it is not this one, `missing` is why the server cannot be measured here at all, and `isExtra` is
+//   whether it is only measured when `--servers` names it.
 //   This process imports it too, for its label, so `start` must import what it measures.
 import { readdirSync } from 'node:fs'
 

@@ -28,7 +28,7 @@ await build({
   input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
   platform: 'neutral', // 'node' would import node:module for a require that is never called
   external: (name) => !/^[./]/.test(name),
-  checks: { ineffectiveDynamicImport: false }, // what one entry imports late and another immediately is in the shared file
+  checks: { ineffectiveDynamicImport: false }, // a module that one entry imports late and another immediately is in the shared file
   output: {
     dir: 'dist',
     format: 'esm',

@@ -22,7 +22,7 @@ for (let i = 0; i < given.length; i++) {
   else words.push(argument)
 }
 
-/** What was compiled from a file that has been renamed or removed since is left alone. */
+/** Compiled files whose source has been renamed or removed since are skipped. */
 const hasSource = (file) => existsSync(file.replace(/^build\/(.*)\.js$/, '$1.ts'))
 const files = ['build/src', 'build/test']
   .filter((root) => existsSync(root))
@@ -30,7 +30,7 @@ const files = ['build/src', 'build/test']
   .filter((file) => file.endsWith('.test.js') && (words.length === 0 || words.some((word) => file.includes(word))) && hasSource(file))
   .sort()
 
-// Without a file the runner would look for tests itself, and run all that it finds.
+// Without a file, the runner would look for tests itself, and run everything that it finds.
 if (files.length === 0)
   throw new Error(`no compiled test ${words.length === 0 ? 'found' : `has ${words.join(' or ')} in its path`}: run npm run compile`)
 

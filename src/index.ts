@@ -1,4 +1,4 @@
-// The public face of weir.
+// The public API of weir.
 
 export { Controller, type ControllerClass } from './app/controllers/controller.ts'
 export {
@@ -13,15 +13,18 @@ export {
   routes,
 } from './app/controllers/decorators.ts'
 export type { MapOptions } from './app/controllers/mapping.ts'
+export type { MethodFit } from './app/controllers/method-fit.ts'
 export type { OnError } from './app/dispatch.ts'
 export { Group, type RouteGroup } from './app/group.ts'
 export type { Logger } from './app/logger.ts'
 export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'
 export type { BeforeSend, Middleware, Next } from './app/policies/middleware.ts'
 export type { Gate, Policy, Usable } from './app/policies/policy.ts'
+export type { Binding } from './app/routes/binding.ts'
 export type {
   ArgsOf,
   Below,
+  BodyOption,
   BoundNames,
   Declaration,
   GroupDeclaration,
@@ -29,9 +32,12 @@ export type {
   Merged,
   Method,
   NoDeclaration,
+  Parameter,
   RouteOptions,
   StandardMethod,
 } from './app/routes/declaration.ts'
+export { cookie, header, type ParameterSource } from './app/routes/parameter-source.ts'
+export type { AnswerOption, Answers, ResultOf } from './app/routes/route-answers.ts'
 export type { PolicyListing, RouteLimits, RouteListing } from './app/routes/route-listing.ts'
 export type { Level, Setting } from './app/routes/scope.ts'
 export { type MetadataKey, metadataKey, type PrincipalKey, principalKey } from './app/routes/typed-keys.ts'
@@ -41,9 +47,11 @@ export {
   type BindingFailure,
   BodyAlreadyReadError,
   BodyNotBufferedError,
+  ContentTypeError,
   type ConversionError,
   FileRefusedError,
   HttpError,
+  InvalidBodyError,
   LimitError,
   ModelBindingError,
   PayloadTooLargeError,
@@ -58,7 +66,8 @@ export type { Pairs } from './formats/pairs.ts'
 export type { ProxiedTls } from './formats/proxy-protocol.ts'
 export type { ByteSource } from './http/answer/byte-source.ts'
 export type { FileOptions } from './http/answer/file-options.ts'
-export type { Problem } from './http/answer/problem.ts'
+export type { ResourceState } from './http/answer/precondition.ts'
+export { Problem } from './http/answer/problem.ts'
 export { HttpResponse } from './http/answer/response.ts'
 export type { FileContent, ResponseContent, TakeOver } from './http/answer/response-content.ts'
 export type { CookieOptions } from './http/answer/set-cookie.ts'
@@ -70,9 +79,21 @@ export {
   bodyMapAnonymous,
   type Mappable,
 } from './http/body/body-map.ts'
+export { bytes, text } from './http/body/plain-body.ts'
+export { form, json } from './http/body/schema-body.ts'
+export type { BodyKind, BodySettings, TypedBody } from './http/body/typed-body.ts'
 export type { CertificateName, ClientCertificate, SocketPeer } from './http/connection-info.ts'
 export type { ExchangeObserver, ExchangeRecord, ExchangeStart, Outcome, RecordKind } from './http/exchange-record.ts'
 export type { JsonEngine, JsonSettings, Serialize } from './http/json-engine.ts'
+export { type FileField, type FileRules, file } from './http/multipart/file-field.ts'
+export {
+  type FileFields,
+  type FilesOf,
+  type MultipartBody,
+  type MultipartOf,
+  type MultipartShape,
+  multipart,
+} from './http/multipart/form-body.ts'
 export type { CopyOptions, FileData, MultipartFormData, MultipartOptions, UploadedFile } from './http/multipart/multipart-form.ts'
 export type { MultipartStreamOptions, UploadedFileInfo } from './http/multipart/multipart-stream.ts'
 export type { RequestHeaders } from './http/request/headers.ts'

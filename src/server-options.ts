@@ -1,4 +1,4 @@
-// The options of a server, and their check: programs that no compiler has checked are told by name what is wrong.
+// The options of a server, and their check, which tells programs that no compiler has checked what is wrong, by name.
 
 import type { OnError } from './app/dispatch.ts'
 import type { Logger } from './app/logger.ts'
@@ -11,36 +11,44 @@ import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-option
 import type { ProxyOptions } from './net/proxies/proxies.ts'
 
 export interface ServerOptions {
-  /** Address to listen on. Default `127.0.0.1`: whoever wants more says so (`0.0.0.0`, `::`). */
+  /** Address to listen on. Default `127.0.0.1`, which other machines cannot reach; `0.0.0.0` and `::` are all addresses. */
   readonly address?: string
-  /** Port to listen on. Default 0: any free port; `server.port` tells which. */
+  /** Port to listen on. Default 0: any free port, which `server.port` returns. */
   readonly port?: number
   /** Path of a Unix socket to listen on instead: at most 107 bytes on Linux, 103 on macOS and BSD. */
   readonly unixSocket?: string
-  /** Speaks TLS: certificate, key and so on, as `node:tls` takes them, and certificates by server name. */
+  /** Speaks TLS: certificate, key and so on, as in `node:tls`, and certificates by server name. */
   readonly tls?: ServerTlsOptions
-  /** Speaks HTTP/2 beside HTTP/1.1, as the client chooses. Needs `tls`. Default false. */
+  /** Speaks HTTP/2 in addition to HTTP/1.1; the client chooses. Requires `tls`. Default false. */
   readonly http2?: boolean
   /**
-   * Several places to listen on, in place of `address`, `port`, `unixSocket`, `tls` and `http2`. `'inherited'`: the sockets that the parent process
-   * has opened and passed by LISTEN_FDS, as systemd does; `tls` and `http2` then count for all of them.
+   * Several endpoints to listen on, in place of `address`, `port`, `unixSocket`, `tls` and `http2`. `'inherited'`: the sockets that the
+   * parent process has opened and passed by LISTEN_FDS, as systemd does; `tls` and `http2` then apply to all of them.
    */
   readonly listen?: readonly ListenOptions[] | 'inherited'
-  /** The proxies in front of the server, and how they speak for clients. Default: none, and nobody does. */
+  /**
+   * The proxies in front of the server, and the fields with which they state who the client is. Default: no proxies, and no such field is
+   * read.
+   */
   readonly proxies?: ProxyOptions
   readonly limits?: Partial<Limits>
   readonly timeouts?: Partial<Timeouts>
   /** Default: `JSON`. */
   readonly jsonEngine?: JsonEngine
   /**
-   * Where errors are reported that the client is not told of. Default `console`; null: nowhere. A logger with a `child` function, such as
-   * pino, is called as `error({ err, requestId }, message)`, any other as `error(message, error)`.
+   * Receives errors that the client is not told about. Default `console`; null: they are not reported. A logger with a `child` function,
+   * such as pino, is called as `error({ err, requestId }, message)`, any other as `error(message, error)`.
    */
   readonly logger?: Logger | null
   readonly onError?: OnError
-  /** Shows errors to clients, and overwrites the memory of expired bodies. Never in production. Default false. */
+  /** Status of the response to a body that does not fit the schema of its route: 400, or 422 (RFC 9110 §15.5.21). Default 400. */
+  readonly invalidBodyStatus?: 400 | 422
+  /** Shows errors to clients, and overwrites the memory of expired bodies. Never set it in production. Default false. */
   readonly debug?: boolean
-  /** Whether connections share one receive buffer, where Node can. Default true; false reads with `data` events, a little slower. */
+  /**
+   * Whether connections share one receive buffer, if Node supports it. Default true; false reads with `data` events, which is a little
+   * slower.
+   */
   readonly sharedReceiveBuffer?: boolean
 }
 
@@ -57,20 +65,22 @@ const OPTION_NAMES = namesOf<ServerOptions>()([
   'jsonEngine',
   'logger',
   'onError',
+  'invalidBodyStatus',
   'debug',
   'sharedReceiveBuffer',
 ])
 
-/** The options of either constructor. @throws WEIR_OPTION_INVALID for a port or options without an address: they would be lost */
+/** The options of either constructor. @throws WEIR_OPTION_INVALID for a port or options without an address: they would be ignored */
 export function settingsOf(first?: string | ServerOptions, port?: number, options?: ServerOptions): ServerOptions {
   if (typeof first === 'string') return { ...options, address: first, ...(port === undefined ? {} : { port }) }
   if (port !== undefined || options !== undefined)
-    throw invalid('new HttpServer(address, port, options)', `address is ${shown(first)}, not a text`)
+    throw invalid('new HttpServer(address, port, options)', `address is ${shown(first)}, not a string`)
   return first === undefined ? {} : first
 }
 
 /**
- * Refuses misspelt options, which would be limits that do not hold, and wrong ones, which would only show with the first error.
+ * Refuses misspelt options, which would be limits that are not enforced, and wrong ones, which would otherwise only be noticed at the first
+ * error.
  * @throws WEIR_OPTION_INVALID
  */
 export function checkOptions(options: ServerOptions): void {
@@ -84,14 +94,15 @@ export function checkOptions(options: ServerOptions): void {
     for (const name of Object.keys(options))
       if (Object.hasOwn(names, name)) throw invalid('new HttpServer()', `${name} is one of the ${group}: write { ${group}: { ${name} } }`)
   checkNames('new HttpServer()', options, OPTION_NAMES)
-  const { logger = null, onError = null, jsonEngine = null } = options
+  const { logger = null, onError = null, jsonEngine = null, invalidBodyStatus } = options
   const refuse = (what: string): never => {
     throw new WeirError('WEIR_OPTION_INVALID', what)
   }
   if (logger !== null && typeof logger.error !== 'function') refuse('logger has no error(message, detail)')
   if (onError !== null && typeof onError !== 'function') refuse('onError is not a function')
   checkEngine('new HttpServer()', jsonEngine)
+  if (![400, 422, undefined].includes(invalidBodyStatus)) refuse(`invalidBodyStatus is ${shown(invalidBodyStatus)}, not 400 or 422`)
   for (const name of ['debug', 'sharedReceiveBuffer'] as const) {
-    if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is neither true nor false`)
+    if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is ${shown(options[name])}, not true or false`)
   }
 }

@@ -1,4 +1,4 @@
-// The server as a host program holds it. The only place where the application and the network meet.
+// The server that a host program uses. Only here, the application and the network meet.
 
 import { setMaxListeners } from 'node:events'
 import { Dispatcher } from './app/dispatch.ts'
@@ -29,7 +29,7 @@ import { Proxies } from './net/proxies/proxies.ts'
 import { Ticker } from './net/time/ticker.ts'
 import { checkOptions, type ServerOptions, settingsOf } from './server-options.ts'
 
-/** @internal What a connection of a server is opened with: `weir/testing` connects clients without a socket by it. */
+/** @internal What opening a connection to a server needs: `weir/testing` uses it to connect clients without a socket. */
 export let hostOf: (server: HttpServer) => ConnectionHost
 
 /** An HTTP server inside the host program. Several may run in one process. */
@@ -43,13 +43,13 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   readonly #host: ConnectionHost & { isStopping: boolean }
   readonly #places: Places
   #listeners: Listeners | null = null
-  /** While a start is under way. */
+  /** Null unless a start is in progress. */
   #starting: Promise<void> | null = null
   #stopSignal = newStopSignal()
   #stopping: Stopping | null = null
   #onStopped: (() => void)[] = []
 
-  /** @throws WEIR_OPTION_INVALID for a limit or a time that cannot be one */
+  /** @throws WEIR_OPTION_INVALID for a wrong option, limit or timeout */
   constructor(address: string, port: number, options?: Omit<ServerOptions, 'address' | 'port'>)
   constructor(options?: ServerOptions)
   constructor(first?: string | ServerOptions, port?: number, options?: ServerOptions) {
@@ -69,6 +69,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       routes,
       limits,
       jsonEngine: settings.jsonEngine ?? null,
+      invalidBodyStatus: settings.invalidBodyStatus ?? 400,
       onError: settings.onError ?? null,
       logger,
       debug: settings.debug === true,
@@ -81,7 +82,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       observers: new Observers((error) => logError(logger, 'weir: an observer failed', error)),
       debug: settings.debug === true,
       proxies,
-      // No getter: an object with one is a hash table to V8, and each of its properties is looked up for every request.
+      // Not a getter: V8 turns an object with a getter into a hash table, and would look up each of its properties for every request.
       isStopping: false,
       report: (error, connection, exchange = null) => {
         const fault = faultOf(error)
@@ -101,20 +102,23 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     }
   }
 
-  /** Where it listens, in the order of `listen`; empty unless it does. */
+  /** Where it listens, in the order of `listen`; empty while it does not. */
   get endpoints(): readonly Endpoint[] {
     return this.#listeners?.endpoints ?? []
   }
 
   /**
-   * The address that was asked for, or the path of the Unix socket: of the first endpoint, where there are several. Of an inherited socket the
-   * bound one, and empty before `start`.
+   * The address that the options set, or the path of the Unix socket; with several endpoints, that of the first. For an inherited socket,
+   * the address that it is bound to, and empty before `start`.
    */
   get address(): string {
     return this.#places.first.address || (this.endpoints[0]?.address ?? '')
   }
 
-  /** The bound port of the first endpoint, also when 0 was asked for; before `start` the one that was asked for. 0 for a Unix socket. */
+  /**
+   * The port of the first endpoint: the bound port while it listens, even if the options set 0; otherwise the port that the options set. 0
+   * for a Unix socket.
+   */
   get port(): number {
     return (this.endpoints[0] ?? this.#places.first).port
   }
@@ -124,7 +128,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     return this.#listeners !== null && this.#starting === null && !this.#host.isStopping
   }
 
-  /** What a readiness check reports: whether connections are accepted, and will be. False from the moment `stop` is called. */
+  /** The answer to a readiness check: whether connections are accepted, and will be for now. False from the moment `stop` is called. */
   get isReady(): boolean {
     return this.isListening && this.#stopping === null
   }
@@ -135,7 +139,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   /**
-   * A server has no JSON form: its insides are not for clients.
+   * A server has no JSON form: its internals are not for clients.
    * @throws WEIR_RESULT_UNSENDABLE
    */
   toJSON(): never {
@@ -143,10 +147,10 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   /**
-   * Resolves when clients can connect: at every endpoint. Where one of them cannot be had, the server listens nowhere.
-   * @throws WEIR_SERVER_STATE when it runs already; WEIR_ROUTE_DECLARATION for a route of an endpoint that there is not;
-   *   WEIR_OPTION_INVALID for an inherited socket that cannot be listened on; what the system says when it cannot listen (`EADDRINUSE`, `EACCES`), or OpenSSL of a
-   *   certificate
+   * Resolves when clients can connect to every endpoint. If one of them cannot be opened, the server listens on none.
+   * @throws WEIR_SERVER_STATE if it is already running; WEIR_ROUTE_DECLARATION for a route of an endpoint that does not exist;
+   * WEIR_OPTION_INVALID for an inherited socket on which it cannot listen; the system's error if it cannot listen (`EADDRINUSE`, `EACCES`);
+   * OpenSSL's error about a certificate
    */
   async start(): Promise<void> {
     if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started')
@@ -161,7 +165,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     try {
       await listeners.open()
     } catch (error) {
-      // A `stop` that is under way resets it when it has ended: by then the server may have been started again.
+      // A `stop` in progress resets it at its end; by then, the server may have been started again.
       if (this.#stopping === null) this.#listeners = null
       throw error
     } finally {
@@ -170,11 +174,12 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   /**
-   * Takes new certificates: handshakes from now on are made with `tls`, open connections go on as they are. Sessions that were made before can
-   * still be resumed, unless `tls` brings `ticketKeys` of its own. When it throws, nothing has changed.
-   * @param endpoint which one of `endpoints`; without it every one that speaks TLS
-   * @throws WEIR_SERVER_STATE when it does not listen; WEIR_OPTION_INVALID for what only a new server can change (`requestCert`,
-   *   `rejectUnauthorized`, `handshakeTimeout`); what OpenSSL says of keys and certificates; RangeError where no TLS is spoken
+   * Replaces the certificates: new handshakes use `tls`, and open connections continue unchanged. Earlier sessions can still be resumed,
+   * unless `tls` has its own `ticketKeys`. If it throws, nothing has changed.
+   * @param endpoint index in `endpoints`; default: all that speak TLS
+   * @throws WEIR_SERVER_STATE if it does not listen; WEIR_OPTION_INVALID for what only a new server can change (`requestCert`,
+   * `rejectUnauthorized`, `handshakeTimeout`); OpenSSL's errors about keys and certificates; RangeError for an endpoint that does not speak
+   * TLS
    */
   reloadTls(tls: ServerTlsOptions, endpoint?: number): void {
     if (this.#listeners === null) throw new WeirError('WEIR_SERVER_STATE', 'it does not listen')
@@ -183,7 +188,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   /**
    * Starts the server unless it has been started, and resolves once it has stopped.
-   * @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened; what `start` throws, also where the start was under way already
+   * @throws (rejects) WEIR_OPTION_INVALID, and then nothing has happened; what `start` throws, even if the start was already in progress
    */
   async run(options: RunOptions = {}): Promise<void> {
     checkRunOptions(options)
@@ -203,10 +208,10 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   /**
-   * Stops gracefully: no new connection is accepted, idle ones end after 20 ms, responses in flight carry `Connection: close`, and what is left
-   * after `graceMs` is aborted. With `readyDelayMs` all that begins so much later. A second call with shorter times shortens them. Resolves when
-   * the last connection is gone, and with it the handlers of clients that have left.
-   * @throws (rejects) WEIR_OPTION_INVALID, and nothing has happened
+   * Stops gracefully: no new connection is accepted, idle ones end after 20 ms, responses in flight carry `Connection: close`, and what is
+   * left after `graceMs` is aborted. `readyDelayMs` delays all of this. A second call with shorter times shortens them. Resolves when the
+   * last connection is gone, and the handlers of clients that have left have settled.
+   * @throws (rejects) WEIR_OPTION_INVALID, and then nothing has happened
    */
   stop(options: StopOptions = {}): Promise<StopReport> {
     return this.#stop(options)
@@ -250,8 +255,8 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   /**
-   * Adds an observer, after those that are there already. It is told about every request whose head is completed from now on, and about
-   * every head and connection that never becomes a request. An observer that throws is reported to the logger once, and is called again.
+   * Adds an observer, after the existing ones. It is told about every request whose head is completed from now on, and about every head and
+   * connection that never becomes a request. An observer that throws is reported to the logger once, and is called again.
    *
    * @throws WEIR_OPTION_INVALID if it is not an object with a function `end` and, if it has `begin`, a function `begin`
    */
@@ -265,7 +270,10 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     return this
   }
 
-  /** Runs a Web Request through the whole pipeline, started or not: docs/guide/web-apis.md. May be called without its server. @throws (rejects) the reason of `request.signal`, the error of its body */
+  /**
+   * Runs a Web Request through the whole pipeline, started or not: docs/guide/web-apis.md. Works without `this`, so it can be passed on as
+   * a function. @throws (rejects) the reason of `request.signal`, or the error of its body
+   */
   readonly fetch = (request: Request): Promise<Response> => fetch(this.#host, request)
 
   /** Runs a request through the real parser and the whole pipeline without a socket, started or not: for tests. */
@@ -274,7 +282,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 }
 
-/** Every stream of events may listen to it: Node need not warn of the eleventh. */
+/** Every event stream may listen to it, so Node should not warn about the eleventh listener. */
 function newStopSignal(): AbortController {
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)

@@ -1,4 +1,4 @@
-// CONTRIBUTING.md is a map: every room and every place for a test is on it, and what it names exists.
+// CONTRIBUTING.md is a map: it shows every room and every place for a test, and what it names exists.
 
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// What the documents say is so: catalogue, limits, states, links and every example, compiled and run.
+// What the documents state is true: catalogue, limits, states, links, and every example, which is compiled and run.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -37,7 +37,7 @@ function section(path: string, heading: string): string {
   return lines.slice(start + 1, end === -1 ? lines.length : end).join('\n')
 }
 
-/** Rows of the tables in `text`, head and rule left out, code quotes removed. */
+/** Rows of the tables in `text`, without the head and its rule, and without backticks. */
 function rowsOf(text: string): string[][] {
   const rows = text.split('\n').filter((line) => line.startsWith('|'))
   const cells = rows.map((row) =>
@@ -49,7 +49,7 @@ function rowsOf(text: string): string[][] {
   return cells.filter((_, i) => !/^\|[ :|-]+$/.test(rows[i]!) && !/^\|[ :|-]+$/.test(rows[i + 1] ?? ''))
 }
 
-test('docs/errors.md has one heading a code, with what the catalogue says of it', () => {
+test('docs/errors.md has one heading for each code, with the facts of the catalogue', () => {
   const headings = [...page('docs/errors.md').matchAll(/^### (\S+)\n\n(.*)\n\n(?=[^#\n])/gm)]
   const documented = Object.fromEntries(headings.map(([, code, facts]) => [code, facts]))
   const declared = Object.entries<ErrorSpec>(ERRORS).map(([code, { status, fault, closes, see }]) => {
@@ -61,7 +61,7 @@ test('docs/errors.md has one heading a code, with what the catalogue says of it'
   assert.deepEqual(codes, Object.keys(ERRORS), 'in the order of the catalogue, and no code twice')
 })
 
-test('pages that the catalogue points to exist', () => {
+test('pages to which the catalogue refers exist', () => {
   const pages = Object.values<ErrorSpec>(ERRORS).map(({ see }) => see)
   const missing = pages.filter((see) => see.startsWith('docs/') && !texts.has(see))
   assert.deepEqual(missing, [])
@@ -96,7 +96,7 @@ test('docs/http.md has the moves of all state machines', () => {
   )
 })
 
-test('docs/dependencies.md gives a reason for each dependency, and for nothing else', () => {
+test('docs/dependencies.md states a reason for each dependency, and for nothing else', () => {
   const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, object>
   const headings = [...page('docs/dependencies.md').matchAll(/^## `(.+)`\n\n\S/gm)].map(([, name]) => name)
   const modules = readdirSync('src/modules', { recursive: true, encoding: 'utf8' })
@@ -106,7 +106,7 @@ test('docs/dependencies.md gives a reason for each dependency, and for nothing e
   assert.deepEqual(headings, [...Object.keys(dependencies!), ...used])
 })
 
-test('links between pages lead somewhere', () => {
+test('links between pages have targets', () => {
   const broken: string[] = []
   for (const [path, text] of texts) {
     for (const [, target] of proseOf(text).matchAll(/\]\(([^)\s]+)\)/g)) {
@@ -119,7 +119,7 @@ test('links between pages lead somewhere', () => {
   assert.deepEqual(broken, [])
 })
 
-test('what the package carries links to nothing that it leaves behind', () => {
+test('pages in the package link only to what the package contains', () => {
   const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: string[] }
   const carried = ['README.md', 'LICENSE', ...files.filter((name) => !name.startsWith('!'))]
   const isCarried = (path: string) => carried.some((name) => path === name || path.startsWith(`${name}/`))
@@ -167,10 +167,10 @@ const examples: Example[] = [...texts].flatMap(([path, text]) => {
 
 /** Where examples are compiled: inside build/, so that the packages of the repository are found from there. */
 const FOLDER = 'build/docs-examples'
-/** What examples take for the system's folder for temporary files: what they leave there goes with it. */
+/** The folder for temporary files of the examples, which is removed with everything in it. */
 const TEMPORARY = resolve(FOLDER, 'tmp')
 
-/** Compiles all examples in one program with the library, and gives what tsc says. */
+/** Compiles all examples in one program with the library, and returns the output of tsc. */
 function compileExamples(): string {
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(`${FOLDER}/out`, { recursive: true })
@@ -185,7 +185,7 @@ function compileExamples(): string {
     tsBuildInfoFile: null,
   }
   writeFileSync(`${FOLDER}/tsconfig.json`, JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'] }))
-  // Inside `out`, the package is its own name for itself: examples run on the very sources that they were compiled with.
+  // Inside `out`, the package refers to itself by its name, so examples run on the sources with which they were compiled.
   writeFileSync(
     `${FOLDER}/out/package.json`,
     JSON.stringify({
@@ -198,7 +198,7 @@ function compileExamples(): string {
   return stdout + stderr
 }
 
-test('every ts block of README and docs compiles, and prints what it says', async (t) => {
+test('every ts block of README and docs compiles, and prints what its comments state', async (t) => {
   assert.ok(examples.length > 10, 'examples were found')
   assert.equal(compileExamples(), '')
   mkdirSync(TEMPORARY)
@@ -209,7 +209,7 @@ test('every ts block of README and docs compiles, and prints what it says', asyn
     if (expected === '' && !isTest) continue
     await t.test(file, () => {
       const script = `${FOLDER}/out/${FOLDER}/${file.replace(/ts$/, 'js')}`
-      // A test runner that is told of another one above it would report to that one.
+      // With this variable, a test runner would report to the one above it.
       const env = { ...process.env, NODE_TEST_CONTEXT: undefined, TMPDIR: TEMPORARY, TEMP: TEMPORARY, TMP: TEMPORARY }
       const { status, stdout, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8', env })
       assert.deepEqual({ status, stdout: isTest ? '' : stdout, stderr }, { status: 0, stdout: expected, stderr: '' })

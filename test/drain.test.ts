@@ -1,4 +1,4 @@
-// A server that is stopped while it has everything to do at once: whatever it has accepted it answers.
+// A server that is stopped while it does everything at the same time: it answers whatever it has accepted.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -52,7 +52,7 @@ async function busyServer(serve: Serve, t: Context) {
   return { ...serving, accepted, reasons, slow, stream, news }
 }
 
-/** Asks again and again until the server has ended the connection. @returns the paths that were answered */
+/** Sends requests until the server has ended the connection. @returns the paths that were answered */
 async function askOn(client: RawClient, name: string): Promise<string[]> {
   const answered: string[] = []
   for (let i = 0; ; i++) {
@@ -68,7 +68,7 @@ async function askOn(client: RawClient, name: string): Promise<string[]> {
   }
 }
 
-/** Keeps a few requests under way at once. @returns the paths that were answered */
+/** Keeps a few requests in progress at a time. @returns the paths that were answered */
 async function pipelineOn(client: RawClient, name: string): Promise<string[]> {
   const answered: string[] = []
   let sent = 0
@@ -85,7 +85,7 @@ async function pipelineOn(client: RawClient, name: string): Promise<string[]> {
 const numbered = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n))
 
 inBothReadModes('stop under load', (serve) => {
-  test('with idle, busy, pipelined, streaming, polling and uploading clients at once: what was accepted is answered', async (t) => {
+  test('with idle, busy, pipelined, streaming, polling and uploading clients at the same time: what was accepted is answered', async (t) => {
     const { server, connect, accepted, slow, stream, news } = await busyServer(serve, t)
     const connections = async (count: number): Promise<RawClient[]> => Promise.all(numbered(count, () => connect()))
     const idle = await connections(10)
@@ -126,7 +126,7 @@ inBothReadModes('stop under load', (serve) => {
     assert.deepEqual(quickOnes.sort(), answered.sort())
   })
 
-  test('a request that is on its way while the server stops is answered, on a connection that was idle until then', async (t) => {
+  test('a request that is on its way when the server stops is answered, on a connection that was idle until then', async (t) => {
     const { server, connect } = await busyServer(serve, t)
     const [used, fresh, silent] = await Promise.all([connect(), connect(), connect()])
     await used.get('/quick/first').message()
@@ -142,7 +142,7 @@ inBothReadModes('stop under load', (serve) => {
   })
 
   for (const graceMs of [0, 5]) {
-    test(`an idle connection ends in order, also with no more than ${graceMs} ms to stop in`, async (t) => {
+    test(`an idle connection ends normally, even with only ${graceMs} ms to stop`, async (t) => {
       const { server, connect } = await busyServer(serve, t)
       const client = await connect()
       await client.get('/quick/first').message()
@@ -152,7 +152,7 @@ inBothReadModes('stop under load', (serve) => {
     })
   }
 
-  test('at any moment of a busy time: nothing that a handler has seen goes unanswered', async (t) => {
+  test('at any moment of a busy time, every request that has reached a handler is answered', async (t) => {
     for (let round = 0; round < 15; round++) {
       const { server, connect, accepted } = await busyServer(serve, t)
       const clients = await Promise.all(numbered(12, () => connect()))
@@ -164,9 +164,9 @@ inBothReadModes('stop under load', (serve) => {
     }
   })
 
-  test('the deadline aborts what is left, tells its handlers why, and says how much it was', async (t) => {
+  test('the deadline aborts what is left, tells its handlers why, and reports how much it was', async (t) => {
     const { server, connect, accepted, reasons, slow, logged } = await busyServer(serve, t)
-    // First, so that they have been let in before the last handler starts: who still waits to be accepted is not served.
+    // First, so that they have been accepted before the last handler starts: a connection that still waits to be accepted is not served.
     const idle = await Promise.all(numbered(5, () => connect()))
     const stuck = await Promise.all(numbered(7, async (n) => (await connect()).get(`/stuck/${n}`)))
     const streaming = await Promise.all(numbered(3, async (n) => (await connect()).get(`/stream/${n}`)))
@@ -186,7 +186,7 @@ inBothReadModes('stop under load', (serve) => {
     )
     for (const client of [...stuck, ...streaming, ...halfway]) assert.equal(await client.closed(), 'reset')
     for (const client of [...idle, ...finishing]) assert.equal(await client.closed(), 'end')
-    // The uploads that were broken off are what the host program hears of.
+    // Only the aborted uploads are reported to the host program.
     assert.deepEqual(
       logged.map((error) => (error as WeirError).code),
       halfway.map(() => 'WEIR_SERVER_STOPPED'),

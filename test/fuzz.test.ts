@@ -1,4 +1,5 @@
-// The parsers under attack, briefly and always in the same way; `npm run fuzz` does it for longer. Beside it, all that was ever found.
+// Attacks the parsers briefly and always in the same way; `npm run fuzz` does it for longer. It also repeats everything that was ever
+// found.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,7 +12,7 @@ import { TARGETS } from './fuzz/targets.ts'
 /** Inputs of one target, its seeds included: about a second. */
 const INPUTS: Readonly<Record<string, number>> = { head: 1500, chunked: 1500, multipart: 1000, server: 1000 }
 const MOST_INPUTS = 5000
-/** All of it: every input is guided by coverage and checked fully. */
+/** Everything: every input is guided by coverage and checked fully. */
 const BRIEFLY = { seed: 'test', seconds: 0, isGuided: true, checksFully: true }
 
 const findings = readFindings()
@@ -35,7 +36,7 @@ for (const finding of findings) {
   })
 }
 
-/** A target that breaks its promise where there is a `!` behind an `a`. */
+/** A target that breaks its promise if there is a `!` after an `a`. */
 const brittle: Target = {
   name: 'brittle',
   promise: '',
@@ -49,7 +50,7 @@ const brittle: Target = {
   },
 }
 
-test('a promise that is broken is found, once, and made as small as it goes', async () => {
+test('a broken promise is found once, and its input is minimized', async () => {
   const { findings } = await fuzz(brittle, { ...BRIEFLY, inputs: 3000 })
   assert.deepEqual(
     findings.map(({ input, what }) => [input.toString(), what]),
@@ -57,7 +58,7 @@ test('a promise that is broken is found, once, and made as small as it goes', as
   )
 })
 
-test('the same seed gives the same inputs, another seed others', async () => {
+test('the same seed leads to the same inputs, another seed to others', async () => {
   const inputsOf = async (seed: string): Promise<string[]> => {
     const inputs: string[] = []
     const quickCheck = (bytes: Buffer): string => {
@@ -65,30 +66,30 @@ test('the same seed gives the same inputs, another seed others', async () => {
       return String(bytes.length)
     }
     await fuzz({ ...brittle, quickCheck }, { ...BRIEFLY, seed, inputs: 300 })
-    return inputs.slice(0, 300) // behind them the slowest is timed again
+    return inputs.slice(0, 300) // after them, the slowest is timed again
   }
   const first = await inputsOf('1')
   assert.deepEqual(await inputsOf('1'), first)
   assert.notDeepEqual(await inputsOf('2'), first)
 })
 
-test('a finding that is known already is counted, not reported', async () => {
+test('a known finding is counted, not reported', async () => {
   const known = [{ name: 'x', target: 'brittle', variant: 1, input: Buffer.from('xa!'), what: '', todo: null }]
   const report = await fuzz(brittle, { ...BRIEFLY, inputs: 3000, known })
   assert.deepEqual(report.findings, [])
   assert.ok(report.knownFailures > 0)
 })
 
-test('an input is the same after it was written down', () => {
+test('an input is the same after it was written to a file', () => {
   const all = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
   for (const bytes of [all, Buffer.alloc(0), Buffer.from(' \r\n\n x \\ \t '), Buffer.from('\n')])
     assert.deepEqual(bytesOf(textOf(bytes)), bytes)
 })
 
-test('a file that is no finding is an error, not a finding that is missing', () => {
+test('a file that is not a finding is an error, not a missing finding', () => {
   assert.throws(() => parseFinding('f', '# a\ntarget head\n>>>\nx\n'), /f: no/)
   assert.throws(() => parseFinding('f', 'target head\nvariant 1\nx\n'), /f: no/)
-  assert.throws(() => bytesOf('\\q'), /no escape/)
+  assert.throws(() => bytesOf('\\q'), /not an escape/)
 })
 
 test('there is a corpus, and it can be read', () => {

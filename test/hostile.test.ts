@@ -1,5 +1,5 @@
-// Clients that mean harm, on real sockets, and beside them one that does not: it is served all the while, and each of the others is cut
-// off by the limit that names it.
+// Hostile clients on real sockets, and a good client next to them: it is served all the time, and each of the others is cut off by the
+// limit that applies to it.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -13,7 +13,7 @@ import { standsStill } from './support/standing-still.ts'
 const MIB = 1024 * 1024
 const LIMITS: Partial<Limits> = { maxRequestHeaderSize: 32 * 1024, maxRequestBodySize: MIB, maxDrainSize: 64 * 1024 }
 
-/** One that asks, waits for its answer and asks again, until the others are through. */
+/** A client that sends a request, waits for its response and repeats this until the others are done. */
 async function besideGoodClient({ connect }: Serving, attack: () => Promise<void>): Promise<void> {
   const good = await connect()
   let isOver = false
@@ -38,7 +38,7 @@ async function besideGoodClient({ connect }: Serving, attack: () => Promise<void
 
 const mapGood = (server: HttpServer): HttpServer => server.mapGet('/good/:n', ({ n }) => `good ${n}`)
 
-/** Sends the same piece until the server has had enough, or would have had to. */
+/** Sends the same piece until the server refuses it, or should have refused it. */
 async function flood(client: RawClient, piece: Buffer, mostBytes: number): Promise<void> {
   for (let sent = 0; sent < mostBytes && !client.isClosed && client.waitingBytes === 0; sent += piece.length) {
     client.send(piece)
@@ -141,7 +141,7 @@ inBothReadModes('hostile clients', (serve) => {
 
   // Floods of requests and connections.
 
-  test('requests without end whose answers nobody reads wait in the sockets, and the server cuts them off', async (t) => {
+  test('endless requests whose responses are not read wait in the sockets, and the server cuts them off', async (t) => {
     let made = 0
     const serving = await serve(
       t,
@@ -159,19 +159,19 @@ inBothReadModes('hostile clients', (serve) => {
       for (const attacker of attackers) attacker.pause().send(requests)
       await standsStill(() => made)
       const grown = process.memoryUsage().arrayBuffers - before
-      assert.ok(made < attackers.length * 5_000, `${made} answers were made`)
+      assert.ok(made < attackers.length * 5_000, `${made} responses were produced`)
       assert.ok(
         attackers.every(({ unsentBytes }) => unsentBytes > 0),
-        'the server has taken everything in',
+        'the server has read everything',
       )
       assert.ok(grown < 64 * MIB, `${grown} bytes are held for clients that do not read`)
-      // Whoever reads again finds out that it has come to an end.
+      // A client that reads again notices that the connection has ended.
       await Promise.all(attackers.map((attacker) => within(goneWithoutReading(attacker), 'the end of an attacker')))
     })
     assert.deepEqual(await within(serving.server.stop(), 'the stop'), { aborted: 0 })
   })
 
-  test('connections beyond maxConnections are closed at once, and there is room again when others leave', async (t) => {
+  test('connections above maxConnections are closed immediately, and there is room again when others leave', async (t) => {
     const serving = await serve(t, mapGood, { limits: { maxConnections: 20 } })
     await besideGoodClient(serving, async () => {
       const attackers = await Promise.all(Array.from({ length: 200 }, () => serving.connect()))
@@ -217,7 +217,7 @@ inBothReadModes('hostile clients', (serve) => {
     })
   }
 
-  test('connections that say nothing are closed without a word', async (t) => {
+  test('silent connections are closed without a response', async (t) => {
     const serving = await serve(t, mapGood, { timeouts: { keepAliveTimeout: 200 } })
     await besideGoodClient(serving, async () => {
       const attackers = await Promise.all(Array.from({ length: 50 }, () => serving.connect()))
@@ -225,7 +225,7 @@ inBothReadModes('hostile clients', (serve) => {
     })
   })
 
-  test('a stream that nobody reads is broken off, and its handler is told why', async (t) => {
+  test('a stream that is not read is aborted, and its handler learns why', async (t) => {
     const reasons: unknown[] = []
     let closed = 0
     const serving = await serve(
@@ -253,7 +253,7 @@ inBothReadModes('hostile clients', (serve) => {
   })
 
   test('a source that never waits ends when its client leaves, and others are served', async (t) => {
-    // A client in a process of its own, which reads as fast as the server writes, up to 2 MB, and leaves.
+    // A client in a separate process, which reads as fast as the server writes, up to 2 MB, and leaves.
     const MOST_PIECES = 50_000
     const piece = Buffer.alloc(16 * 1024)
     let pieces = 0
@@ -276,7 +276,7 @@ inBothReadModes('hostile clients', (serve) => {
     assert.ok(pieces < MOST_PIECES, 'the stream was read to its end for a client that had left')
   })
 
-  test('a source that gives nothing, again and again, keeps nobody waiting', async (t) => {
+  test('a source that yields empty pieces again and again makes no other request wait', async (t) => {
     let isClosed = false
     const serving = await serve(t, (server) =>
       mapGood(server).mapGet('/nothing', async function* () {
@@ -303,9 +303,9 @@ inBothReadModes('hostile clients', (serve) => {
     ['in a head', 'GET / HTTP/1.1\r\nHo', null],
     ['in a body', BODY, null],
     ['in a body that a handler reads', BODY.replace('/body', '/read'), 'read'],
-    ['in a body that nobody reads', BODY.replace('/body', '/unread'), 'unread'],
+    ['in a body that is not read', BODY.replace('/body', '/unread'), 'unread'],
     ['while a handler runs', 'GET /wait HTTP/1.1\r\nHost: h\r\n\r\n', 'wait'],
-    ['while an answer streams', 'GET /stream HTTP/1.1\r\nHost: h\r\n\r\n', 'stream'],
+    ['while a response streams', 'GET /stream HTTP/1.1\r\nHost: h\r\n\r\n', 'stream'],
     ['between two requests', 'GET /good/1 HTTP/1.1\r\nHost: h\r\n\r\n', null],
     ['with requests still waiting', 'GET /wait HTTP/1.1\r\nHost: h\r\n\r\nGET /good/1 HTTP/1.1\r\nHost: h\r\n\r\n', 'wait'],
   ]
@@ -356,11 +356,11 @@ inBothReadModes('hostile clients', (serve) => {
           if (reaches !== null) await eventually(() => reached.filter((name) => name === reaches).length === COUNT, 'the handlers')
           else if (phase === 'between two requests') for (const attacker of attackers) await attacker.message()
           for (const attacker of attackers) leave(attacker)
-          // A socket is not read while nobody reads the body, and then it tells of a reset, but not of an end: that waits for the handler.
+          // A socket is not read while its body is not read. Then it shows a reset, but not an end, which waits for the handler.
           if (reaches === 'unread' && way !== 'resets') go.open()
           await eventually(() => attackers.every(({ isClosed }) => isClosed), 'the end of all of them')
         })
-        // Nothing that these clients began may keep the server: neither a connection nor a handler.
+        // Nothing that these clients began may keep the server from stopping: neither a connection nor a handler.
         assert.deepEqual(await within(serving.server.stop({ graceMs: 60_000 }), 'the stop'), { aborted: 0 })
         assert.equal(running, 0)
         assert.deepEqual(serving.logged, [])

@@ -1,11 +1,11 @@
-// The rooms of src/ and the doors between them: which file may import which, kept by reading every import.
+// The rooms of src/ and the doors between them: checks in every import which file may import which.
 
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { test } from 'node:test'
 
-/** What each room may import beside itself. `index.ts` and `server.ts` are rooms of one file. */
+/** What each room may import in addition to itself. `index.ts` and `server.ts` are rooms with one file. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   wire: ['base'],
@@ -23,11 +23,12 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'index.ts': ['base', 'wire', 'formats', 'schema', 'model', 'routing', 'http', 'app', 'net', 'server-options.ts', 'server.ts'],
 }
 /**
- * The large rooms, from the lowest floor up. A place is a folder or, where it ends in `.ts`, a file; one that is inside another is a place of
- * its own. A file may import its own place and any place on a lower floor. Places on one floor do not know each other.
+ * The large rooms, from the lowest floor up. A place is a folder or, if it ends in `.ts`, a file; one inside another is a separate place. A
+ * file may import from its own place and from any place on a lower floor. Places on the same floor may not import each other.
  */
 const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  // What HTTP/2 alone has is below the heads, so that it cannot use HTTP/1's. Only the head, which has the same rules in both, is above.
+  // What only HTTP/2 has is below the heads, so that it cannot use code of HTTP/1. Only the head, which has the same rules in both, is
+  // above.
   wire: [['http2/errors.ts'], ['http2/frames', 'http2/hpack'], ['head'], ['http1', 'http2']],
   http: [
     ['connection-info.ts', 'route-info.ts', 'json-engine.ts'],
@@ -51,7 +52,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['compression', 'cors', 'sse', 'static', 'websocket'],
   ],
 }
-/** Same bytes in, same answer out: no sockets, no clocks, no files. */
+/** The same bytes lead to the same result: no sockets, no clocks, no files. */
 const PURE: ReadonlySet<string> = new Set(['base', 'wire', 'formats', 'schema', 'model', 'routing'])
 const NAMELESS = /^(?:utils?|helpers?|common|types?)\.ts$/
 const MOST_LINES = 450
@@ -68,7 +69,7 @@ const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
 const imports = files.flatMap(importsOf)
 const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, object>
 const packageNames = Object.keys(dependencies!)
-/** Only modules may use them: the core runs without. */
+/** Only modules may use them: the core runs without them. */
 const optionalNames = Object.keys(peerDependencies!)
 
 /** `import`, `import type`, `export … from`, `import('…')` as a call and as a type. */
@@ -84,7 +85,7 @@ const roomOf = (file: string): string => file.split('/')[0]!
 const isFile = ({ to }: Import): boolean => to.endsWith('.ts')
 const sentenceOf = ({ from, to }: Import): string => `src/${from} imports ${to}`
 
-test('a room imports itself and the rooms below it, and nothing else', () => {
+test('a room imports only itself and the rooms below it', () => {
   const wrong = imports.filter(isFile).filter(({ from, to }) => {
     const doors = DOORS[roomOf(from)]
     return doors === undefined || !files.includes(to) || (roomOf(to) !== roomOf(from) && !doors.includes(roomOf(to)))
@@ -108,7 +109,7 @@ test('inside a large room, imports lead to the same place or to a lower floor', 
   assert.deepEqual(wrong, [])
 })
 
-test('every file stands in a room', () => {
+test('every file is in a room', () => {
   assert.deepEqual(
     files.filter((file) => DOORS[roomOf(file)] === undefined),
     [],
@@ -116,14 +117,14 @@ test('every file stands in a room', () => {
   assert.ok(imports.length > files.length, 'imports were found')
 })
 
-test('packages are those that package.json lists, and a pure room takes nothing of Node but bytes', () => {
+test('packages are those that package.json lists, and a pure room uses nothing of Node but bytes', () => {
   const wrong = imports
     .filter((one) => !isFile(one))
     .filter(({ from, to }) => (to.startsWith('node:') ? PURE.has(roomOf(from)) && to !== 'node:buffer' : !mayUse(from, to)))
   assert.deepEqual(wrong.map(sentenceOf), [])
 })
 
-test('no file imports itself on a way around', () => {
+test('no file imports itself indirectly', () => {
   const circles: string[] = []
   const done = new Set<string>()
   const visit = (file: string, way: readonly string[]): void => {
@@ -136,7 +137,7 @@ test('no file imports itself on a way around', () => {
   assert.deepEqual(circles, [])
 })
 
-test('every decision has a number of its own, and its title says it', () => {
+test('every decision has a unique number, which is in its title', () => {
   const decisions = readdirSync('decisions').sort()
   const numberOf = (file: string): string => file.slice(0, 3)
   const untitled = decisions.filter((file) => !readFileSync(`decisions/${file}`, 'utf8').startsWith(`# ${numberOf(file)}: `))
@@ -144,14 +145,14 @@ test('every decision has a number of its own, and its title says it', () => {
   assert.deepEqual({ untitled, twice }, { untitled: [], twice: [] })
 })
 
-test('a file is named after what it answers, and answers one question', () => {
+test('a file is named after the one question that it answers', () => {
   const linesOf = (file: string): number => readFileSync(`src/${file}`, 'utf8').split('\n').length - 1
   const nameless = files.filter((file) => NAMELESS.test(posix.basename(file)))
   const long = files.filter((file) => linesOf(file) >= MOST_LINES).map((file) => `src/${file}: ${linesOf(file)} lines`)
   assert.deepEqual({ nameless, long }, { nameless: [], long: [] })
 })
 
-test('Buffer is imported: the global of that name is a getter, which the hot path would call for every answer', () => {
+test('Buffer is imported: the global with that name is a getter, which the hot path would call for every response', () => {
   const wrong = files.filter((file) => {
     const code = readFileSync(`src/${file}`, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
     return /\bBuffer\.\w+\(/.test(code) && !/^import \{[^}]*\bBuffer\b[^}]*\} from 'node:buffer'$/m.test(code)
@@ -159,7 +160,19 @@ test('Buffer is imported: the global of that name is a getter, which the hot pat
   assert.deepEqual(wrong, [])
 })
 
-test('lists of option names are made by namesOf: `satisfies` accepts a list that lacks one', () => {
+test('lists of option names are made by namesOf: `satisfies` accepts an incomplete list', () => {
   const wrong = files.filter((file) => /satisfies (?:readonly )?\(?keyof /.test(readFileSync(`src/${file}`, 'utf8')))
   assert.deepEqual(wrong, [])
+})
+
+test('what the bench loads of a build has its source: the bench runs by hand, and rooms move', () => {
+  const programs = readdirSync('bench', { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.mjs') && !file.startsWith('node_modules'),
+  )
+  const missing = programs.flatMap((program) => {
+    const code = readFileSync(posix.join('bench', program), 'utf8')
+    const modules = [...code.matchAll(/(?:\bload\('|\/(?:dist|build\/src)\/)([\w/-]+)\.js'/g)].map((match) => match[1]!)
+    return modules.filter((module) => !existsSync(`src/${module}.ts`)).map((module) => `bench/${program}: ${module}`)
+  })
+  assert.deepEqual(missing, [])
 })

@@ -1,9 +1,9 @@
-// Forms as others write and read them: an encoder of its own makes forms that come back whole, and what busboy and @fastify/busboy
-// also accept, they read as we do.
+// Forms as other programs write and read them: a separate encoder makes forms that are read back completely, and what busboy and
+// @fastify/busboy also accept, they read in the same way.
 //
-// Where readings differ, and why, is `DIFFERENCES` below; the generated forms keep away from it. What others accept and we refuse needs no
-// exception: a line that begins with the boundary and goes on as text, folded lines, parts without a name (they skip them), base64,
-// double fields and parameters, control characters.
+// `DIFFERENCES` below lists where readings differ, and why; the generated forms avoid these cases. What the others accept and weir refuses
+// needs no exception: a line that begins with the boundary and continues as text, folded lines, parts without a name (they skip them),
+// base64, repeated fields and parameters, control characters.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ import { WeirError } from '../src/base/errors.ts'
 import { MultipartParser } from '../src/formats/multipart.ts'
 import { readByBusboy } from './support/busboy-reading.ts'
 
-/** Data is latin1: one character a byte. */
+/** Data is latin1: one character for each byte. */
 interface Part {
   readonly name: string
   readonly fileName: string | null
@@ -87,7 +87,7 @@ interface Style {
   readonly epilogue: string
 }
 
-/** Writes a form. Knows nothing of the parser: names are quoted as curl does it, data goes as it is. */
+/** Writes a form. It shares nothing with the parser: names are quoted as in curl, and data is written unchanged. */
 function encode(boundary: string, parts: readonly Part[], style: Style): Buffer {
   const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, '\\$&')}"`
   const pieces: (Buffer | string)[] = [style.preamble]
@@ -121,7 +121,7 @@ const style: fc.Arbitrary<Style> = fc.record({
   epilogue: fc.constantFrom('', '\r\n', '\r\nbye', '\r\n--x\r\n'),
 })
 
-/** Bytes that look like delimiters but hold none; long enough at times to fill the parser's fast path. */
+/** Bytes that look like delimiters but contain none; sometimes long enough for the parser's fast path. */
 function dataFor(boundary: string): fc.Arbitrary<string> {
   const piece = fc.oneof(
     fc.uint8Array({ maxLength: 30 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
@@ -143,7 +143,7 @@ const forms = boundaries.chain((boundary) => {
   })
 })
 
-test('a form comes back as it was written, cut anywhere, and others read it as we do', async () => {
+test('a form is read back as it was written, wherever it is cut, and others read it in the same way', async () => {
   const property = fc.asyncProperty(forms, async ({ boundary, parts, style, marks }) => {
     const chunks = cutAt(encode(boundary, parts, style), marks)
     assert.deepEqual(readByWeir(boundary, chunks), parts)
@@ -153,30 +153,30 @@ test('a form comes back as it was written, cut anywhere, and others read it as w
   await fc.assert(property, { numRuns: 300 })
 })
 
-/** Fields and files in one order: the others report a field when it ends and a file when it begins. */
+/** Fields and files in the same order: the others report a field when it ends and a file when it begins. */
 function inOrder(parts: Reading): Reading {
   return parts === null ? null : [...parts.filter((part) => part.fileName === null), ...parts.filter((part) => part.fileName !== null)]
 }
 
 const FORM = 'Content-Disposition: form-data; name='
 
-/** Bodies with the boundary `b`: our reading, and busboy's, as lines of `name<file name>=data`. */
+/** Bodies with the boundary `b`: how weir and busboy read them, as lines of `name<file name>=data`. */
 const DIFFERENCES: readonly (readonly [reason: string, body: string, ours: readonly string[], theirs: readonly string[]])[] = [
   [
-    'HTML has browsers write %22, %0D and %0A for a quote and line ends in names: we undo that, they do not',
+    'HTML makes browsers write %22, %0D and %0A for a quote and line ends in names: weir decodes these, they do not',
     `--b\r\n${FORM}"a%22b"; filename="c%0D%0Ad"\r\n\r\n1\r\n--b--`,
     ['a"b<c\r\nd>=1'],
     ['a%22b<c%0D%0Ad>=1'],
   ],
   [
-    'a browser sends an empty file name for an empty file input: a file for us, a field for them',
+    'a browser sends an empty file name for an empty file input: a file for weir, a field for them',
     `--b\r\n${FORM}"a"; filename=""\r\n\r\n\r\n--b--`,
     ['a<>='],
     ['a='],
   ],
-  ['an empty name is a name for us, none for them', `--b\r\n${FORM}""\r\n\r\n1\r\n--b--`, ['=1'], ['undefined=1']],
+  ['an empty name is a name for weir, but not for them', `--b\r\n${FORM}""\r\n\r\n1\r\n--b--`, ['=1'], ['undefined=1']],
   [
-    'a delimiter right behind a head shares its line end (RFC 2046 §5.1.1), so the part is empty: they drop it and read the next head as data',
+    'a delimiter right after a head shares its line end (RFC 2046 §5.1.1), so the part is empty: they drop it and read the next head as data',
     `--b\r\n${FORM}"a"\r\n\r\n--b\r\n${FORM}"c"\r\n\r\n1\r\n--b--`,
     ['a=', 'c=1'],
     [`a=${FORM}"c"\r\n\r\n1`],
@@ -187,7 +187,7 @@ const DIFFERENCES: readonly (readonly [reason: string, body: string, ours: reado
     ['a=1', 'c=2'],
     ['c=2'],
   ],
-  ['a semicolon may stand at the end of the parameters: they skip the part', `--b\r\n${FORM}"a";\r\n\r\n1\r\n--b--`, ['a=1'], []],
+  ['the parameters may end with a semicolon: they skip the part', `--b\r\n${FORM}"a";\r\n\r\n1\r\n--b--`, ['a=1'], []],
 ]
 
 for (const [reason, body, ours, theirs] of DIFFERENCES) {
@@ -199,19 +199,19 @@ for (const [reason, body, ours, theirs] of DIFFERENCES) {
   })
 }
 
-/** Whether a body holds one of the last three differences, or looks as if it did. */
+/** Whether a body contains one of the last three differences, or might contain one. */
 function isReadDifferently(boundary: string, text: string): boolean {
   return [`\r\n\r\n--${boundary}`, `--${boundary} `].some((piece) => text.includes(piece)) || /;[ \t]*(?:;|\r\n)/.test(text)
 }
 
-/** A change to a body: bytes taken away, put in or put in place of others. */
+/** A change to a body: bytes are removed, inserted or replaced. */
 const change = fc.record({
   at: fc.nat(),
   length: fc.nat(3),
   text: fc.constantFrom('', '\r', '\n', '\r\n', '-', '--', ' ', '"', ';', ':', '=', 'a', '\0'),
 })
 
-test('what others accept as well, they read as we do, however a form was damaged', async () => {
+test('what others also accept, they read in the same way, however a form was damaged', async () => {
   const property = fc.asyncProperty(
     forms,
     fc.array(change, { minLength: 1, maxLength: 3 }),

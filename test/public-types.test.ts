@@ -1,4 +1,4 @@
-// Whoever meets a type in a public signature can name it: what declarations mention is exported by an entry of the package, too.
+// A type in a public signature can be named by users: an entry of the package also exports what declarations mention.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -6,10 +6,10 @@ import { posix } from 'node:path'
 import { test } from 'node:test'
 
 interface Declaration {
-  /** Of the file in which it stands. */
+  /** The path of the file that declares it. */
   readonly path: string
   readonly name: string
-  /** Whether the file hands it on. What it does not is its own way to write a type: nobody can keep one. */
+  /** Whether the file exports it. One that it does not export is only a notation for a type inside the file. */
   readonly isExported: boolean
   readonly text: string
 }
@@ -27,7 +27,7 @@ const files = new Map(
 
 const resolve = (from: string, to: string): string => posix.join(posix.dirname(from), to.replace(/\.ts$/, '.d.ts'))
 
-/** Names that a file takes from others, or hands on: under which name, and whose they are. */
+/** Names that a file imports from others, or re-exports: under which name, and from which file. */
 function linksOf(path: string, keyword: 'import' | 'export'): Map<string, string> {
   const links = new Map<string, string>()
   const clauses = files.get(path)!.matchAll(new RegExp(`^${keyword} (?:type )?\\{([^}]*)\\} from '([^']+)'`, 'gm'))
@@ -68,7 +68,7 @@ for (const path of entryPaths) {
     exported.add(`${path} ${name}`)
 }
 
-/** What a declaration mentions of the library's own. */
+/** The types of the library that a declaration mentions. */
 function mentionedBy({ path, name, text }: Declaration): string[] {
   const imports = linksOf(path, 'import')
   const words = text.replace(/'[^']*'|"[^"]*"|`[^`]*`|\btypeof \w+/g, '').match(/(?<![.\w#])[A-Za-z_]\w*(?!\w*\??:)/g) ?? []

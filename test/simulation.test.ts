@@ -1,6 +1,7 @@
 // A whole server through random cuts, stalls, resets, failed writes, half-closed clients, failing handlers, passing time and stops.
 //
-// `SEED=123 node scripts/test.mjs simulation` runs one seed again and says what happened; `SEEDS=100000` runs so many from a random start.
+// `SEED=123 node scripts/test.mjs simulation` runs one seed again and prints what happened; `SEEDS=100000` runs that many from a random
+// start.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,7 +13,7 @@ const ONE_SEED = process.env['SEED']
 const FAIL_AT = Number(process.env['FAIL_AT'] ?? 0)
 const MORE_SEEDS = process.env['SEEDS']
 const SEEDS = 2_000
-/** So many seeds have each of their operations fail once. */
+/** For this many seeds, each operation fails once. */
 const FAILING_SEEDS = 30
 
 const accidents: unknown[] = []
@@ -24,7 +25,7 @@ async function run(seed: number, options: SimulationOptions = {}): Promise<numbe
   try {
     const operations = await simulate(seed, options)
     await settled()
-    assert.deepEqual(accidents, [], 'nothing is thrown that nobody catches')
+    assert.deepEqual(accidents, [], 'no error goes uncaught')
     return operations
   } catch (error) {
     throw new Error(`${again}: ${(error as Error).message}`, { cause: error })

@@ -1,5 +1,5 @@
-// slowhttptest, the tool with which the slow attacks on HTTP servers are tried, against a server with short timeouts: it is to get rid of
-// every connection, while another client is served and memory stays where it was.
+// slowhttptest, a tool for slow attacks on HTTP servers, against a server with short timeouts: the server has to get rid of every
+// connection, while another client is served and memory does not grow.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -19,12 +19,12 @@ const PIECE = Buffer.alloc(64 * 1024)
 const skip = isInstalled('slowhttptest') ? false : 'slowhttptest is not installed here: apt-get install slowhttptest'
 
 interface Attack {
-  /** What the tool said, without its colours. */
+  /** The output of the tool, without its colours. */
   readonly said: string
   /** How many requests reached the endless stream, and why each of them ended. */
   readonly streams: number
   readonly reasons: readonly unknown[]
-  /** How many answers the good client got meanwhile. */
+  /** How many responses the good client got in the meantime. */
   readonly served: number
   readonly grownBytes: number
 }
@@ -109,7 +109,7 @@ function isInstalled(program: string): boolean {
 function wasCalm({ said, served, grownBytes }: Attack): void {
   assert.match(said, /service available:\s+YES/)
   assert.doesNotMatch(said, /service available:\s+NO/)
-  assert.ok(served > 10, `only ${served} answers were given meanwhile`)
+  assert.ok(served > 10, `only ${served} responses were sent in the meantime`)
   assert.ok(grownBytes < 100 * MIB, `memory grew by ${Math.round(grownBytes / MIB)} MiB`)
 }
 
@@ -125,15 +125,15 @@ test('slow bodies: every connection is ended by minBodyRate', { skip }, async (t
   assert.match(result.said, /No open connections left/)
 })
 
-test('slow reading: every stream is broken off by writeTimeout', { skip }, async (t) => {
+test('slow reading: every stream is aborted by writeTimeout', { skip }, async (t) => {
   const result = await attack(t, '/endless', ['-X', '-w', '1', '-y', '2', '-n', '3', '-z', '1'])
   wasCalm(result)
-  // The tool counts a connection as open until it has read what had come before the reset: the server's own word is what counts.
+  // The tool counts a connection as open until it has read what arrived before the reset, so the server's own count is used.
   assert.ok(result.streams >= CONNECTIONS, `${result.streams} streams were begun`)
   const others = result.reasons.filter((code) => code !== 'WEIR_WRITE_TIMEOUT')
   assert.equal(result.reasons.length, result.streams)
-  // Beside its attack the tool asks now and then whether the server still answers, and on a busy machine it may be through before the last
-  // stream has been cut off.
+  // During its attack, the tool checks from time to time whether the server still responds, and on a busy machine it may finish before the
+  // last stream has been cut off.
   assert.ok(others.length < CONNECTIONS / 3, `${others.length} streams ended by ${[...new Set(others)].join(', ')}`)
 })
 

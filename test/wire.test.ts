@@ -1,4 +1,4 @@
-// Every fixture of test/wire, cut in every way, gives one and the same log. Beside them: what a log does not show.
+// Every fixture of test/wire, cut in every way, leads to the same log. Further tests cover what a log does not show.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -36,7 +36,7 @@ function checkEveryCut(wireCase: WireCase): void {
   }
 }
 
-/** What is thrown in the middle of a reading says where it was. */
+/** What is thrown in the middle of a reading states its place. */
 function logOf(how: string, reading: () => string): string {
   try {
     return reading()
@@ -47,7 +47,7 @@ function logOf(how: string, reading: () => string): string {
 
 const CHUNKED_HEAD = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
 
-test('bodyLimit, set after HEAD, takes the place of maxRequestBodySize', () => {
+test('bodyLimit, set after HEAD, replaces maxRequestBodySize', () => {
   const limits = resolveLimits({ maxRequestBodySize: 3 })
   const bytes = Buffer.from('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello')
   const chunks = Buffer.from(`${CHUNKED_HEAD}5\r\nhello\r\n0\r\n\r\n`)
@@ -64,7 +64,7 @@ test('bodyLimit, set after HEAD, takes the place of maxRequestBodySize', () => {
   }
 })
 
-test('bodyLimit is that of the limits again for the next request', () => {
+test('for the next request, bodyLimit is that of the limits again', () => {
   const limits = resolveLimits({ maxRequestBodySize: 3 })
   const message = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello'
   const seen: (number | null)[] = []
@@ -126,7 +126,7 @@ test('a head may be kept: it is the same after the next request was read', () =>
   assert.deepEqual([two!.method, two!.url, two!.contentLength], ['POST', '/22222', 1])
 })
 
-test('after a refusal nothing is taken in any more', () => {
+test('after a refusal, nothing more is read', () => {
   const connection = new WireConnection(resolveLimits())
   connection.receive(Buffer.from('\0'), 1)
   assert.throws(() => connection.next(), { code: 'WEIR_FIRST_BYTE' })
@@ -148,7 +148,7 @@ test('an empty piece changes nothing', () => {
   assert.equal(connection.next(), HEAD)
 })
 
-test('a fixture that is not well formed is an error with its place, not a case that is missing', () => {
+test('a malformed fixture is an error with its place, not a missing case', () => {
   const broken: readonly [text: string, message: RegExp][] = [
     ['=== a\n>>>\n<<<\n', /f:1: a heading is/],
     ['=== a -- b\n>>>\nGET\n', /f:1: ">>>" without/],

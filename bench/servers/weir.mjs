@@ -13,11 +13,12 @@ export const version = () => process.env.WEIR_DIST ?? 'this commit'
 
 const APPS = { basic, bodies, routes, large, baseline, json, compressed, upload, files }
 
-export async function start(workload) {
+/** @param apps in place of the usual ones */
+export async function start(workload, apps = APPS) {
   const weir = await load('index.js')
   if (workload.needs !== undefined && !hasRequestMember(weir, workload.needs)) return { skipped: `this build has no ${workload.needs}` }
   const server = new weir.HttpServer('127.0.0.1', 0)
-  await APPS[workload.app](server, weir)
+  await apps[workload.app](server, weir)
   await server.start()
   return { port: server.port }
 }
@@ -72,7 +73,7 @@ function json(server, { t }) {
 }
 
 async function compressed(server, weir) {
-  const { compression } = await load('modules/compression.js')
+  const { compression } = await load('modules/compression/index.js')
   server.useModule(compression())
   json(server, weir)
 }
@@ -86,6 +87,6 @@ function upload(server) {
 }
 
 async function files(server) {
-  const { staticFiles } = await load('modules/static.js')
+  const { staticFiles } = await load('modules/static/index.js')
   server.useModule(staticFiles({ root: keepSite(), precompressed: true }))
 }

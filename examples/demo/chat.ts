@@ -11,7 +11,7 @@ type ChatEvent =
   | { readonly event: 'joined' | 'left'; readonly name: string; readonly people: readonly string[] }
   | { readonly event: 'said'; readonly name: string; readonly text: string }
 
-/** `GET /chat/:room?name=`. Everybody in the room receives what is said in it, including the sender. */
+/** `GET /chat/:room?name=`. All clients in the room receive every message in it, including its sender. */
 export function chat(): Module {
   const route = websocket(
     '/chat/:room',

@@ -1,15 +1,16 @@
-// From a request to its answer: middleware, route, handler, reply; and from an error to its answer. Nothing thrown gets past here.
+// From a request to its response: middleware, route, handler, reply; and from an error to its response. No error gets past this file.
 
 import type { ErrorCode } from '../base/error-codes.ts'
-import { faultOf, WeirError } from '../base/errors.ts'
+import { type ContentTypeError, faultOf, WeirError } from '../base/errors.ts'
 import type { Limits } from '../base/limits.ts'
+import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { problemFor } from '../http/answer/problem.ts'
 import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import type { JsonEngine, Serialize } from '../http/json-engine.ts'
-import { requireContentType } from '../http/request/query-method.ts'
+import { type AcceptField, acceptFieldOf, checkContentType } from '../http/request/accepted-types.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import { Exchange, type HttpSession, type ServerHandle } from '../http/session.ts'
@@ -17,13 +18,13 @@ import { type Logger, logError, logWarning } from './logger.ts'
 import { type Held, runGates } from './policies/gates.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './policies/middleware.ts'
 import type { Gate } from './policies/policy.ts'
-import { isLater, reply } from './reply.ts'
+import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
 import type { Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
 import type { Chain, NoRoute } from './routes/scope.ts'
 
 /**
- * Answers an error that nobody caught: returns what a handler may return, or nothing for the problem document that would have been sent.
+ * Answers an error that was not caught: returns what a handler may return, or nothing for the default problem document.
  * Sees every refusal of a request that has a valid head, 404 and 405 included.
  */
 export type OnError = (error: unknown, session: HttpSession) => unknown
@@ -33,6 +34,7 @@ export interface DispatcherOptions {
   readonly routes: RouteTable
   readonly limits: Limits
   readonly jsonEngine: JsonEngine | null
+  readonly invalidBodyStatus: 400 | 422
   readonly onError: OnError | null
   readonly logger: Logger | null
   readonly debug: boolean
@@ -41,7 +43,7 @@ export interface DispatcherOptions {
 export class Dispatcher implements Application {
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
-  /** Middleware that was warned of. */
+  /** Middleware about which a warning was logged. */
   readonly #silent = new WeakSet<Middleware>()
 
   constructor(options: DispatcherOptions) {
@@ -52,7 +54,7 @@ export class Dispatcher implements Application {
     options.routes.composeWith((middlewares) => compose(middlewares, runRoute, options.debug ? this.#warnOfSilence : null))
   }
 
-  /** Once for each middleware: what was meant as a refusal says so, and what was not is a `next()` that was forgotten. */
+  /** Warns once for each middleware: a refusal should respond explicitly, and otherwise a call of `next()` was forgotten. */
   readonly #warnOfSilence = (middleware: Middleware): void => {
     if (this.#silent.has(middleware)) return
     this.#silent.add(middleware)
@@ -71,7 +73,19 @@ export class Dispatcher implements Application {
 
   gate(exchange: Exchange, body: RequestBody | null): Held {
     const { gates } = chainOf(exchange)
-    return gates.length === 0 ? null : this.#runGates(exchange, gates, body)
+    return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates, body)
+  }
+
+  /** All gates have let the request pass. What its head states about the body may still be wrong. */
+  #admit(exchange: Exchange): OutgoingResponse | null | Promise<OutgoingResponse> {
+    const route = exchange.match.route as Route | null
+    if (route === null || !route.checksContentType) return null
+    try {
+      checkContentType(route.body, exchange.head)
+      return null
+    } catch (error) {
+      return this.#prepare(exchange, this.#answerError(exchange, error))
+    }
   }
 
   #runGates(exchange: Exchange, gates: readonly Gate[], body: RequestBody | null): Held {
@@ -84,8 +98,9 @@ export class Dispatcher implements Application {
     }
     if (held instanceof OutgoingResponse) return this.#prepare(exchange, held)
     if (held !== null) return this.#awaitGates(exchange, held, body)
-    body?.admit()
-    return null
+    const refusal = this.#admit(exchange)
+    if (refusal === null) body?.admit()
+    return refusal
   }
 
   async #awaitGates(
@@ -95,8 +110,9 @@ export class Dispatcher implements Application {
   ): Promise<OutgoingResponse | null> {
     const response = await held.catch((error: unknown) => this.#answerLateError(exchange, error))
     if (response !== null) return this.#prepare(exchange, response)
-    body?.admit()
-    return null
+    const refusal = await this.#admit(exchange)
+    if (refusal === null) body?.admit()
+    return refusal
   }
 
   handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
@@ -107,26 +123,30 @@ export class Dispatcher implements Application {
     return this.#prepare(exchange, exchange.hasAskedOnError ? this.#failTwice(exchange, error) : this.#answerError(exchange, error))
   }
 
-  /** What runs just before the answer is sent. An answer that comes too late has been sent in another form. */
+  /** Runs the hooks just before the response is sent. For a response that is too late, another one has been sent. */
   #prepare(exchange: Exchange, answer: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
     const { hooks } = chainOf(exchange)
     if (hooks.length === 0) return answer
-    if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, 0)
-    return answer.then((response) => this.#runHooks(exchange, hooks, response, 0))
+    if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, isUpgrade(answer), 0)
+    return answer.then((response) => this.#runHooks(exchange, hooks, response, isUpgrade(response), 0))
   }
 
+  /** @param mayUpgrade whether the response was an upgrade before the first hook */
   #runHooks(
     exchange: Exchange,
     hooks: readonly BeforeSend[],
     response: OutgoingResponse,
+    mayUpgrade: boolean,
     from: number,
   ): OutgoingResponse | Promise<OutgoingResponse> {
     try {
       for (let i = from; i < hooks.length && !response.isTaken; i++) {
         const running = hooks[i]!(exchange.session, exchange.faceOf(response))
-        if (isLater(running)) return this.#awaitHook(exchange, hooks, response, running, i + 1)
+        if (isLater(running)) return this.#awaitHook(exchange, hooks, response, mayUpgrade, running, i + 1)
       }
-      return response
+      if (isUpgrade(response) && !mayUpgrade) throw unwantedUpgrade('a beforeSend hook')
+      if (response.content.kind !== 'file') return response
+      return Promise.resolve(complete(exchange, response)).catch((error: unknown) => this.#failHook(exchange, response, error))
     } catch (error) {
       return this.#failHook(exchange, response, error)
     }
@@ -136,6 +156,7 @@ export class Dispatcher implements Application {
     exchange: Exchange,
     hooks: readonly BeforeSend[],
     response: OutgoingResponse,
+    mayUpgrade: boolean,
     running: Promise<unknown>,
     next: number,
   ): Promise<OutgoingResponse> {
@@ -144,16 +165,16 @@ export class Dispatcher implements Application {
     } catch (error) {
       return this.#failHook(exchange, response, error)
     }
-    return this.#runHooks(exchange, hooks, response, next)
+    return this.#runHooks(exchange, hooks, response, mayUpgrade, next)
   }
 
-  /** The answer that was to be sent is given up, whoever made it. */
+  /** Discards the response that was to be sent, wherever it came from. */
   #failHook(exchange: Exchange, response: OutgoingResponse, error: unknown): OutgoingResponse {
     if (response.isTaken) {
       this.#log(exchange, error)
       return response
     }
-    exchange.answerWithOwn() // closes what another response holds
+    exchange.answerWithOwn() // closes the source of another response
     return this.#failTwice(exchange, error)
   }
 
@@ -167,24 +188,40 @@ export class Dispatcher implements Application {
     }
   }
 
-  /** An error that comes when the request has been answered already, because its time was up, has nobody to be told to. */
+  /** Handles an error of a request that has already been answered because its time was over: there is no client to tell. */
   #answerLateError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-    if (!exchange.own.isTaken) return this.#answerError(exchange, error)
-    // What goes on to answer finds that somebody else has: that is no second failure.
+    const { sent } = exchange
+    if (sent === null) return this.#answerError(exchange, error)
+    // Code that still tries to answer finds that an answer has been sent: that is not a second failure.
     const isTooLate = codeOf(error) === 'WEIR_RESPONSE_SENT'
     if (!isEndedBy(exchange.request, error) && !isTooLate) this.#log(exchange, error)
-    return exchange.own
+    return sent
   }
 
   #route(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { values } = exchange.match
     const route = exchange.match.route as Route | null
     if (route === null) return this.#answerWithoutRoute(exchange)
-    if (route.acceptQuery !== null) requireContentType(exchange.head.contentType, route.acceptQuery, exchange.own)
+    if (route.answers !== null) return this.#routeDeclared(exchange, route, route.answers)
     return reply(exchange, route.run(exchange.session, exchange.request, values))
   }
 
-  /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and its queries (RFC 10008 §3). */
+  /** The same for a route that declares its answers: what part of a value leaves is decided when the handler has settled. */
+  #routeDeclared(exchange: Exchange, route: Route, declared: DeclaredAnswers): OutgoingResponse | Promise<OutgoingResponse> {
+    const answers = this.#options.debug || exchange.connection.isTest ? declared.checked : declared
+    const { own } = exchange
+    own.awaitAnswer(answers.usualStatus, answers.isUsuallyEmpty)
+    try {
+      const answer = reply(exchange, route.run(exchange.session, exchange.request, exchange.match.values), answers)
+      if (!(answer instanceof OutgoingResponse)) answer.catch(() => own.releaseAnswer()) // before anybody else hears of it
+      return answer
+    } catch (error) {
+      own.releaseAnswer()
+      throw error
+    }
+  }
+
+  /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and the types that they accept. */
   #answerWithoutRoute(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { head, own, connection } = exchange
     const { routes } = this.#options
@@ -192,8 +229,7 @@ export class Dispatcher implements Application {
     const methods = routes.methodsFor(head.path, head.host, endpointName, exchange.otherMethods)
     if (methods.length === 0) return this.#answerCode(exchange, 'WEIR_ROUTE_NOT_FOUND')
     own.header('Allow', methods.join(', '))
-    const acceptQuery = methods.includes('QUERY') ? routes.acceptQueryFor(head.path, head.host, endpointName) : null
-    if (acceptQuery !== null) own.header('Accept-Query', acceptQuery)
+    for (const [name, value] of routes.acceptFieldsFor(head.path, head.host, endpointName, methods)) own.header(name, value)
     return head.method === 'OPTIONS' ? own.noContent() : this.#answerCode(exchange, 'WEIR_METHOD_NOT_ALLOWED')
   }
 
@@ -205,10 +241,11 @@ export class Dispatcher implements Application {
     const { onError } = this.#options
     exchange.failure = failureOf(error)
     this.#log(exchange, error)
+    stateAccepted(exchange, error)
     if (onError === null) return this.#sendProblem(exchange, error)
     try {
       exchange.hasAskedOnError = true
-      exchange.own.clearRepresentation()
+      exchange.answerWithOwn().clearRepresentation()
       const result = onError(error, exchange.session)
       if (isLater(result)) return this.#awaitOnError(exchange, error, result)
       const answer = this.#replyToError(exchange, error, result)
@@ -227,7 +264,7 @@ export class Dispatcher implements Application {
   }
 
   #replyToError(exchange: Exchange, error: unknown, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-    return result === undefined && !exchange.own.isAnswered ? this.#sendProblem(exchange, error) : reply(exchange, result)
+    return result === undefined && !exchange.own.isAnswered ? this.#sendProblem(exchange, error) : replyInPlace(exchange, result, 'onError')
   }
 
   /** The error handler failed too. */
@@ -238,18 +275,18 @@ export class Dispatcher implements Application {
   }
 
   #sendProblem(exchange: Exchange, error: unknown): OutgoingResponse {
-    const { own } = exchange
+    const own = exchange.answerWithOwn()
     own.clearRepresentation()
     try {
       return own.sendProblem(problemFor(error, this.#options.debug))
     } catch {
-      // What was thrown throws in turn when it is looked at.
+      // The thrown value itself throws when it is read.
       own.clearRepresentation()
       return own.sendProblem(problemFor(null, false))
     }
   }
 
-  /** Only what the host program must know: clients make mistakes all day. */
+  /** Logs only what the host program must know: errors of clients are normal. */
   #log(exchange: Exchange, error: unknown): void {
     if (isClients(causeOf(exchange.request, error))) return
     const { head, requestId } = exchange
@@ -257,16 +294,33 @@ export class Dispatcher implements Application {
   }
 }
 
-/** What runs for the route that was found, or for the level that a request without a route belongs to. */
+/** The chain of the route that was found, or of the level to which a request without a route belongs. */
 function chainOf({ match }: Exchange): Chain {
   return match.route === null ? (match as NoRoute).scope.chain : (match.route as Route).chain
+}
+
+/** Tells a client which types would have been accepted (RFC 9110 §15.5.16): in Accept, and in the field of the method. */
+function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
+  const code = codeOf(error)
+  let field: AcceptField | null = null
+  if (code === 'WEIR_CONTENT_TYPE_MISSING') field = (match.route as Route | null)?.acceptField ?? null
+  else if (code === 'WEIR_CONTENT_TYPE_UNSUPPORTED') {
+    const { accepted } = error as ContentTypeError
+    own.header('Accept', accepted.join(', '))
+    field = acceptFieldOf(head.method, accepted)
+  }
+  if (field !== null) own.header(...field)
+}
+
+function isUpgrade({ content }: OutgoingResponse): boolean {
+  return content.kind === 'upgrade'
 }
 
 function isClients(error: unknown): boolean {
   try {
     return faultOf(error) === 'peer' || problemFor(error, false).status < 500
   } catch {
-    return false // what was thrown throws in turn when it is looked at
+    return false // the thrown value itself throws when it is read
   }
 }
 
@@ -278,7 +332,7 @@ function codeOf(error: unknown): string | null {
   }
 }
 
-/** Observers are told of every failure, also where nothing was thrown that could be told. */
+/** Observers are told about every failure, even if `undefined` or `null` was thrown. */
 function failureOf(error: unknown): unknown {
   return error ?? new WeirError('WEIR_HANDLER_FAILED', `${error} was thrown`)
 }

@@ -4,6 +4,7 @@ import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
+import type { ExchangeObserver } from '../http/exchange-record.ts'
 import type { Endpoint } from '../http/session.ts'
 import { joinPaths, Template } from '../routing/template.ts'
 
@@ -32,7 +33,7 @@ export interface Home {
 /** The rest of a path, in the routes of `fallback`. */
 const REST = 'fallbackPath'
 
-/** What a server and a group have in common. `P` is the path before their routes, `D` what their declarations bind. */
+/** What a server and a group have in common. `P` is the path before their routes, and `D` what their declarations bind. */
 export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   readonly #home: Home
   readonly #scope: Scope
@@ -49,13 +50,16 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     return this.#scope.prefix
   }
 
-  /** Every route, in the order in which they were mapped; of a group, those in it. */
+  /** Every route, in the order of mapping; for a group, only those in it. */
   get routes(): readonly RouteListing[] {
     const { table, limits } = this.#home
     return table.routesIn(this.#scope).map((route) => listingOf(route, limits))
   }
 
-  /** Where modules report errors that no client is told of; null: nowhere. It is called as `console` is, also where the logger is pino. */
+  /**
+   * Receives errors of modules that the client is not told about; null: they are not reported. It is called like `console`, even if the
+   * logger is pino.
+   */
   get logger(): Logger | null {
     return this.#home.logger
   }
@@ -88,14 +92,14 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     return this.#add([new Route(this.#scope, method, this.#pathOf(path), declaration, rest.at(-1) as Handler)])
   }
 
-  /** Of a server's own route, the path as it was written: it must begin with a slash. */
+  /** For a server's own route, the path as written: it must begin with a slash. */
   #pathOf(path: string): string {
     return this.#scope.prefix === '' ? path : joinPaths(this.#scope.prefix, path)
   }
 
   /**
-   * Maps one controller: full path = prefix of the group + `prefix` + the class's prefix + the path of the method. A mapping that throws maps
-   * nothing. A class whose constructor needs arguments needs `options.create`.
+   * Maps one controller: full path = prefix of the group + `prefix` + prefix of the class + path of the method. A mapping that throws maps
+   * nothing. A class whose constructor has parameters needs `options.create`.
    */
   mapController<T extends Controller>(Class: new () => T, prefix?: string, options?: MapOptions<T>): this
   mapController<T extends Controller>(
@@ -108,7 +112,10 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     return this.#add(this.#routesOfController(Class, prefix, options))
   }
 
-  /** Maps several: those of a list, or every routed subclass of a base class imported so far. `mapControllers(Controller)` takes all. */
+  /**
+   * Maps several controllers: those of a list, or every routed subclass of a base class that has been imported so far.
+   * `mapControllers(Controller)` maps all of them.
+   */
   mapControllers(
     selection: readonly (new () => Controller)[] | (abstract new (...args: never[]) => Controller),
     prefix?: string,
@@ -129,7 +136,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     return routesOfController(this.#scope, Class, joinPaths(this.#scope.prefix, prefix), options)
   }
 
-  /** All of them, or none. */
+  /** Adds all of them, or none. */
   #add(routes: readonly Route[]): this {
     this.#home.table.addAll(routes)
     for (const route of routes) warnOfLiteralParameters(route, this.#home.logger)
@@ -159,9 +166,9 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   protected abstract server(): ModuleHost
 
   /**
-   * Answers paths below the prefix that no route has, with the policies of this group. A path that has routes for other methods is still
-   * answered 405. The fallback of an inner group comes first.
-   * @throws WEIR_ROUTE_CLASH when there is one already
+   * Handles paths below the prefix that no route matches, with the policies of this group. A path that has routes for other methods is
+   * still answered with 405. The fallback of an inner group takes precedence.
+   * @throws WEIR_ROUTE_CLASH if there already is one
    */
   fallback(handler: InlineHandler<P, D>): this {
     const base = this.#scope.prefix.replace(/\/$/, '')
@@ -172,8 +179,8 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   }
 
   /**
-   * Adds a middleware or a policy inside those that are there already. It applies to all routes here, also to those that were mapped before.
-   * @throws WEIR_OPTION_INVALID for what is neither, and for a policy of a name that is in use here
+   * Adds a middleware or a policy inside the existing ones. It applies to all routes here, including those that were mapped before.
+   * @throws WEIR_OPTION_INVALID for anything else, and for a policy whose name is already used here
    */
   use(usable: Usable): this {
     return this.#use('use()', usable)
@@ -187,12 +194,12 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
 
   #use(owner: string, usable: Usable): this {
     const policy = checkPolicy(owner, usable)
-    if (!this.#scope.use(policy)) throw invalid(owner, `there is a policy ${JSON.stringify(policy.name)} at this level already`)
+    if (!this.#scope.use(policy)) throw invalid(owner, `there already is a policy ${JSON.stringify(policy.name)} at this level`)
     this.#home.table.recompose()
     return this
   }
 
-  /** Adds what runs on each response just before it is sent, errors and refusals included, after those that are there already. */
+  /** Adds a hook that runs on each response just before it is sent, errors and refusals included, after the existing hooks. */
   beforeSend(hook: BeforeSend): this {
     if (typeof hook !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `beforeSend() takes a function, not ${kindOf(hook)}`)
     this.#scope.beforeSend(hook)
@@ -200,21 +207,24 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     return this
   }
 
-  /** Installs a module, once. @throws WEIR_OPTION_INVALID for what is not a module, WEIR_SERVER_STATE for one that is there already */
+  /** Installs a module, once. @throws WEIR_OPTION_INVALID for anything else, WEIR_SERVER_STATE for a module that is already installed */
   useModule(module: Module): this {
     checkModule(module)
-    if (this.#modules.has(module.name)) throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is installed already`)
+    if (this.#modules.has(module.name)) throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is already installed`)
     const installing: unknown = module.install(this as unknown as ModuleHost)
     if (isPromise(installing)) {
-      installing.catch(() => {})
-      throw new WeirError('WEIR_OPTION_INVALID', `module "${module.name}" installs itself later: await what it needs before useModule`)
+      Promise.resolve(installing).catch(() => {})
+      throw new WeirError(
+        'WEIR_OPTION_INVALID',
+        `install of module "${module.name}" returned a promise: await what it needs before useModule`,
+      )
     }
     this.#modules.add(module.name)
     return this
   }
 }
 
-/** A group of routes. Made by `group` of a server or of another group. Modules can be installed on it. */
+/** A group of routes. Created by `group` of a server or of another group. Modules can be installed on it. */
 export class Group<P extends string = string, D = NoDeclaration> extends RouteGroup<P, D> {
   readonly #server: ModuleHost
 
@@ -228,7 +238,7 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
     return this.#server
   }
 
-  // What a server has, for modules.
+  // The members of a server, for modules.
 
   get address(): string {
     return this.#server.address
@@ -242,6 +252,10 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
     return this.#server.isListening
   }
 
+  get isReady(): boolean {
+    return this.#server.isReady
+  }
+
   get stopping(): AbortSignal {
     return this.#server.stopping
   }
@@ -250,7 +264,13 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
     return this.#server.endpoints
   }
 
-  stop(options?: { readonly graceMs?: number }): Promise<unknown> {
+  stop(options?: { readonly graceMs?: number; readonly readyDelayMs?: number }): Promise<unknown> {
     return this.#server.stop(options)
+  }
+
+  /** Adds an observer to the server. It is told about all requests, not only those of the group. */
+  observe(observer: ExchangeObserver): this {
+    this.#server.observe(observer)
+    return this
   }
 }

@@ -1,25 +1,27 @@
-// Where the server tells its program what went wrong, whichever order of arguments the logger has.
+// Reports to the host program what went wrong, whichever order of arguments its logger has.
 
-/** Where the server reports what went wrong: `console`, pino, or anything else with an `error` function. */
+import { isPromise } from '../base/is-promise.ts'
+
+/** Receives reports of what went wrong: `console`, pino, or anything else with an `error` function. */
 export interface Logger {
   error(message: string, detail?: unknown): void
-  /** For what may be a mistake of the program. Without it, `error` is called. */
+  /** Called for what may be a mistake in the program. If it is missing, `error` is called. */
   warn?(message: string, detail?: unknown): void
 }
 
-/** What a message is about. Loggers that keep fields get it in addition to the error. */
+/** What a message is about. Loggers with structured fields get it in addition to the error. */
 export interface LogFields {
   readonly requestId?: string
   readonly connectionId?: string
 }
 
-/** pino and its kin take the fields first: `error({ err, requestId }, message)`. */
+/** pino and similar loggers accept the fields first: `error({ err, requestId }, message)`. */
 interface FieldLogger {
   error(fields: object, message: string): void
   warn?(fields: object, message: string): void
 }
 
-/** Never throws: a logger that fails must not cost a client its response, and there is nobody else to tell. */
+/** Never throws: if a logger fails, the client must still get its response, and there is nowhere else to report. */
 export function logError(logger: Logger | null, message: string, error: unknown, fields: LogFields = {}): void {
   try {
     callError(logger, message, error, fields)
@@ -33,21 +35,25 @@ export function logError(logger: Logger | null, message: string, error: unknown,
 
 function callError(logger: Logger | null, message: string, error: unknown, fields: LogFields): void {
   if (logger === null) return
-  if (callsAsPino(logger)) logger.error({ err: error, ...fields }, message)
-  else logger.error(fields.requestId === undefined ? message : `${message} (request ${fields.requestId})`, error)
+  if (callsAsPino(logger)) ignoreFailure(logger.error({ err: error, ...fields }, message))
+  else ignoreFailure(logger.error(fields.requestId === undefined ? message : `${message} (request ${fields.requestId})`, error))
 }
 
-/** The same, for what may be a mistake of the program. */
+/** An asynchronous logger is not waited for, but without this a rejection would end the process. */
+function ignoreFailure(result: unknown): void {
+  if (isPromise(result)) Promise.resolve(result).catch(() => {})
+}
+
+/** The same, for what may be a mistake in the program. */
 export function logWarning(logger: Logger | null, message: string): void {
   try {
     if (logger === null) return
     const level = typeof logger.warn === 'function' ? 'warn' : 'error'
-    if (callsAsPino(logger)) logger[level]?.({}, message)
-    else logger[level]?.(message)
+    ignoreFailure(callsAsPino(logger) ? logger[level]?.({}, message) : logger[level]?.(message))
   } catch {}
 }
 
-/** The logger as modules see it: they call any logger like `console`. */
+/** The logger for modules, which call any logger like `console`. */
 export function moduleLogger(logger: Logger | null): Logger | null {
   if (logger === null) return null
   return {
@@ -56,7 +62,10 @@ export function moduleLogger(logger: Logger | null): Logger | null {
   }
 }
 
-/** pino, bunyan and loggers shaped like them have a `child` function. So does winston, which takes the message first; it is recognised by `transports`. */
+/**
+ * pino, bunyan and loggers shaped like them have a `child` function. So does winston, which accepts the message first; it is recognised by
+ * its `transports`.
+ */
 function callsAsPino(logger: object): logger is FieldLogger {
   return 'child' in logger && typeof logger.child === 'function' && !('transports' in logger)
 }

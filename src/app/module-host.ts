@@ -1,4 +1,4 @@
-// A server, as a module of the library sees it: the public face, without a way to the network.
+// The part of a server that modules can use: the public API, without access to the network.
 
 import { kindOf } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
@@ -8,11 +8,13 @@ import type { Logger } from './logger.ts'
 import type { BeforeSend } from './policies/middleware.ts'
 import type { Usable } from './policies/policy.ts'
 import type { ArgsOf, Below, Declaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
+import type { ResultOf } from './routes/route-answers.ts'
 import type { RouteListing } from './routes/route-listing.ts'
 
-export type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => unknown
+/** The handler of an inline route: what it gets, and what it may return. */
+export type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => ResultOf<D>
 
-/** `mapGet` and its like. `Prefix` and `Outer` are the path and the declaration of a group around the routes. */
+/** `mapGet`, `mapPost` and so on. `Prefix` and `Outer` are the path and the declaration of a group around the routes. */
 export interface MapMethod<Host, Prefix extends string = '', Outer = NoDeclaration> {
   <const P extends string>(path: P, handler: InlineHandler<Below<Prefix, P>, Outer>): Host
   <const P extends string, const D extends Declaration<D>>(
@@ -22,7 +24,7 @@ export interface MapMethod<Host, Prefix extends string = '', Outer = NoDeclarati
   ): Host
 }
 
-/** `map`: like `mapGet`, for the method that is named first, or null for any. */
+/** `map`: like `mapGet`, but the first argument is the method, or null for any method. */
 export interface MapAny<Host, Prefix extends string = '', Outer = NoDeclaration> {
   <const P extends string>(method: Method | null, path: P, handler: InlineHandler<Below<Prefix, P>, Outer>): Host
   <const P extends string, const D extends Declaration<D>>(
@@ -35,13 +37,13 @@ export interface MapAny<Host, Prefix extends string = '', Outer = NoDeclaration>
 
 /** What a module is installed on: an `HttpServer`, or a group of its routes. */
 export interface ModuleHost extends ServerHandle {
-  /** Where to report errors that no client is told of; null: nowhere. */
+  /** Receives errors that the client is not told about; null: they are not reported. */
   readonly logger: Logger | null
-  /** Where it listens, in the order of `listen`; empty unless it does. */
+  /** Where it listens, in the order of `listen`; empty while it does not. */
   readonly endpoints: readonly Endpoint[]
   /** The path before those of the routes that are mapped here. Empty for a server. */
   readonly prefix: string
-  /** Of a group: those in it. */
+  /** For a group: only those in it. */
   readonly routes: readonly RouteListing[]
   readonly map: MapAny<ModuleHost>
   readonly mapGet: MapMethod<ModuleHost>
@@ -50,23 +52,23 @@ export interface ModuleHost extends ServerHandle {
   readonly mapPatch: MapMethod<ModuleHost>
   readonly mapDelete: MapMethod<ModuleHost>
   readonly mapQuery: MapMethod<ModuleHost>
-  /** Adds a middleware or a policy inside those that are there already. */
+  /** Adds a middleware or a policy inside the existing ones. */
   use(usable: Usable): ModuleHost
-  /** Adds what runs on each answer just before it is sent, after those that are there already. */
+  /** Adds a hook that runs on each response just before it is sent, after the existing hooks. */
   beforeSend(hook: BeforeSend): ModuleHost
-  /** Adds an observer, after those that are there already. */
+  /** Adds an observer, after the existing ones. On a group too, it is told about all requests of the server. */
   observe(observer: ExchangeObserver): ModuleHost
 }
 
 /** A part that is added to a server with `useModule`: it maps routes, and adds middleware and hooks. */
 export interface Module {
-  /** No two of one name are installed on a server. */
+  /** A server cannot have two modules with the same name. */
   readonly name: string
-  /** Called once. A module that needs more than a `ModuleHost` says so: `install(server: HttpServer)`. */
+  /** Called once. A module that needs more than a `ModuleHost` declares it: `install(server: HttpServer)`. */
   install(host: ModuleHost): void
 }
 
-/** For callers that no compiler has checked. @throws WEIR_OPTION_INVALID */
+/** Checks callers that no compiler has checked. @throws WEIR_OPTION_INVALID */
 export function checkModule(module: Module | null | undefined): void {
   if (typeof module?.name === 'string' && typeof module.install === 'function') return
   const hint = typeof module === 'function' ? ': call it, as in useModule(cors())' : ''

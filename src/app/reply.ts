@@ -1,47 +1,54 @@
-// What a handler returned becomes an answer. The rule is one table, from the plainest case to the rarest.
+// Turns what a handler has returned into a response. The rules are one table, from the most common case to the rarest.
 
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { type ByteSource, closeSource, takeSource } from '../http/answer/byte-source.ts'
+import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { FRAMING } from '../http/answer/field-list.ts'
-import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { isResponse, outgoingOf } from '../http/answer/response.ts'
 import type { FileContent } from '../http/answer/response-content.ts'
-import { upgradeOf } from '../http/request/request.ts'
+import { upgradeOf } from '../http/request/upgrade.ts'
 import type { Exchange } from '../http/session.ts'
 
 /**
- * Undefined: what the handler made of `session.response`, 204 if nothing. A response: itself. A string: text/plain. Bytes: themselves.
+ * Undefined: `session.response` as the handler has set it, otherwise 204. A response: itself. A string: text/plain. Bytes: themselves.
  * A stream or an async iterable: streamed. A Web `Response`: copied. A promise: what it resolves to. Anything else that has a JSON
  * form: JSON.
- * @returns a promise only where there is something to wait for
- * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol, a bigint, and what JSON makes `{}` of: see `hasNoJson`
+ * @param answers what the handler may answer with; null if nothing is declared, and for what others than handlers return
+ * @returns a promise only if there is something to wait for
+ * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol, a bigint, and objects that would become `{}` in JSON: see `hasNoJson`; WEIR_ANSWER_UNDECLARED
  */
-export function reply(exchange: Exchange, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-  if (exchange.own.isTaken) return drop(exchange.own, result)
-  if (typeof result === 'object' && result !== null) return replyWithObject(exchange, result)
+export function reply(
+  exchange: Exchange,
+  result: unknown,
+  answers: DeclaredAnswers | null = null,
+): OutgoingResponse | Promise<OutgoingResponse> {
+  const { sent } = exchange
+  if (sent !== null) return drop(sent, result)
+  if (typeof result === 'object' && result !== null) return replyWithObject(exchange, result, answers)
   const response = exchange.answerWithOwn()
   switch (typeof result) {
     case 'string':
-      return response.text(result)
+      return settle(exchange, response.text(result), answers)
     case 'undefined':
-      return complete(exchange, response.isAnswered ? response : response.noContent())
+      return settle(exchange, response.isAnswered ? response : response.noContent(), answers)
     case 'number':
     case 'boolean':
     case 'object':
-      return response.json(result)
+      return settle(exchange, response.json(result), answers)
     default:
       throw new WeirError('WEIR_RESULT_UNSENDABLE', kindOf(result))
   }
 }
 
-/** Whether a result is there later. Not a response, which a program may have given a `then`. */
+/** Whether a result is a promise. Never true for a response, to which a program may have added a `then`. */
 export function isLater(result: unknown): result is Promise<unknown> {
   return typeof result === 'object' && result !== null && !isResponse(result) && isPromise(result)
 }
 
-/** The request was answered without waiting for its handler (`requestTimeout`): what the late answer holds is closed. */
+/** The request was answered without waiting for its handler (`requestTimeout`): closes the source of the late response. */
 function drop(sent: OutgoingResponse, result: unknown): OutgoingResponse {
   if (typeof result !== 'object' || result === null) return sent
   if (isResponse(result)) {
@@ -52,10 +59,17 @@ function drop(sent: OutgoingResponse, result: unknown): OutgoingResponse {
   return sent
 }
 
-function replyWithObject(exchange: Exchange, result: object): OutgoingResponse | Promise<OutgoingResponse> {
-  if (isResponse(result)) return complete(exchange, exchange.answerWith(result))
-  if (isPromise(result)) return replyLater(exchange, result)
-  const response = exchange.answerWithOwn()
+function replyWithObject(
+  exchange: Exchange,
+  result: object,
+  answers: DeclaredAnswers | null,
+): OutgoingResponse | Promise<OutgoingResponse> {
+  if (isResponse(result)) return settle(exchange, exchange.answerWith(result), answers)
+  if (isPromise(result)) return replyLater(exchange, result, answers)
+  return settle(exchange, setBody(exchange.answerWithOwn(), result), answers)
+}
+
+function setBody(response: OutgoingResponse, result: object): OutgoingResponse {
   if (Symbol.asyncIterator in result) return response.stream(result as ByteSource)
   const prototype: unknown = Object.getPrototypeOf(result)
   if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return response.json(result)
@@ -67,13 +81,40 @@ function replyWithObject(exchange: Exchange, result: object): OutgoingResponse |
   return response.json(result)
 }
 
-/** By `await`, not its own `then`: some give nothing back, and a program may have put another one on its promise. */
-async function replyLater(exchange: Exchange, result: Promise<unknown>): Promise<OutgoingResponse> {
-  return reply(exchange, await result)
+/** Uses `await`, not `then` of the result, which may return nothing, and which a program may have replaced. */
+async function replyLater(exchange: Exchange, result: Promise<unknown>, answers: DeclaredAnswers | null): Promise<OutgoingResponse> {
+  return reply(exchange, await result, answers)
 }
 
-/** A file is opened before the answer begins, so that it can still become a 404. So is an upgrade refused. */
-function complete(exchange: Exchange, response: OutgoingResponse): OutgoingResponse | Promise<OutgoingResponse> {
+/**
+ * The same for code that may answer a request, but not hand its connection over.
+ * @param who what it is, for messages
+ */
+export function replyInPlace(exchange: Exchange, result: unknown, who: string): OutgoingResponse | Promise<OutgoingResponse> {
+  const response = reply(exchange, result)
+  if (response instanceof OutgoingResponse && response.content.kind === 'upgrade') throw unwantedUpgrade(who)
+  return response
+}
+
+export function unwantedUpgrade(who: string): WeirError {
+  return new WeirError('WEIR_RESULT_UNSENDABLE', `${who} cannot answer with an upgrade`)
+}
+
+/** Sends the declared part of what a handler answers. */
+function settle(
+  exchange: Exchange,
+  response: OutgoingResponse,
+  answers: DeclaredAnswers | null,
+): OutgoingResponse | Promise<OutgoingResponse> {
+  if (answers !== null) {
+    answers.apply(response)
+    exchange.own.releaseAnswer()
+  }
+  return complete(exchange, response)
+}
+
+/** A file is opened before the response begins, so that it can still become a 404. An upgrade that the client did not ask for is refused. */
+export function complete(exchange: Exchange, response: OutgoingResponse): OutgoingResponse | Promise<OutgoingResponse> {
   const { content } = response
   if (content.kind === 'file') return openFile(exchange, response, content.file)
   if (content.kind === 'upgrade') checkUpgrade(exchange, content.protocol)
@@ -81,9 +122,9 @@ function complete(exchange: Exchange, response: OutgoingResponse): OutgoingRespo
 }
 
 /**
- * HTTP/2 has no Upgrade, which a 426 must have (RFC 9110 §15.5.22). Nor is the stream reset with HTTP_1_1_REQUIRED (RFC 9113 §7): browsers
- * would speak HTTP/1.1 to the whole origin from then on, for the sake of one resource.
- * @throws WEIR_UPGRADE_REQUIRED when the client has not asked for the protocol; WEIR_UPGRADE_OVER_HTTP2 when it cannot
+ * HTTP/2 has no Upgrade field, which a 426 requires (RFC 9110 §15.5.22). The stream is not reset with HTTP_1_1_REQUIRED (RFC 9113 §7):
+ * browsers would then use HTTP/1.1 for the whole origin, because of one resource.
+ * @throws WEIR_UPGRADE_REQUIRED if the client has not requested the protocol; WEIR_UPGRADE_OVER_HTTP2 if it cannot
  */
 function checkUpgrade({ head, own }: Exchange, protocol: string): void {
   const wanted =
@@ -96,7 +137,10 @@ function checkUpgrade({ head, own }: Exchange, protocol: string): void {
   throw new WeirError('WEIR_UPGRADE_REQUIRED', protocol)
 }
 
-/** Loaded with the first file: a program that sends none starts faster. To ask for it again each time costs more than to read the file. */
+/**
+ * Loaded with the first file, so that a program that sends none starts faster. Importing it again each time would cost more than reading
+ * the file.
+ */
 let prepareFile: typeof import('../http/files/file.ts').prepareFile | undefined
 
 async function openFile({ head }: Exchange, response: OutgoingResponse, file: FileContent): Promise<OutgoingResponse> {
@@ -107,7 +151,7 @@ async function openFile({ head }: Exchange, response: OutgoingResponse, file: Fi
 
 const NO_JSON = /^\[object (?:Blob|File|FormData|Headers|URLSearchParams|RegExp|Weak(?:Map|Set|Ref)|Generator|.* Iterator)\]$/
 
-/** `{}` would be sent for it: nobody means that. An error is thrown, not returned. weir's own objects have a `toJSON` that says so. */
+/** It would be sent as `{}`, which is never intended. Errors are thrown, not returned. weir's own objects have a `toJSON` that throws. */
 function hasNoJson(result: object): boolean {
   if ('toJSON' in result) return false
   if (result instanceof Error || result instanceof Map || result instanceof Set) return true
@@ -118,18 +162,20 @@ function tagOf(value: object): string {
   return Object.prototype.toString.call(value)
 }
 
-/** Asked by its tag: touching the global `Response` would load Node's whole fetch. */
+/** Checks the tag, because reading the global `Response` would load Node's whole fetch. */
 function isWebResponse(result: object): result is Response {
   return tagOf(result) === '[object Response]' && 'headers' in result && 'body' in result
 }
 
 /**
- * It replaces the answer that was there: body, status and what describes them. What it does not say, such as a type, is not added.
- * @throws WEIR_RESULT_UNSENDABLE for one whose body somebody has taken, as a Response can be sent once, and for `Response.error()`
+ * It replaces the response that was set: body, status and the fields that describe them. What it does not set, such as a type, is not
+ * added.
+ * @throws WEIR_RESULT_UNSENDABLE if its body has already been read, because a Response can be sent only once, and for `Response.error()`
  */
 function copyWebResponse(response: OutgoingResponse, web: Response): OutgoingResponse {
-  if (web.bodyUsed || web.body?.locked === true) throw new WeirError('WEIR_RESULT_UNSENDABLE', 'the body of a Response was read already')
-  if (web.type === 'error') throw new WeirError('WEIR_RESULT_UNSENDABLE', 'Response.error() is what a fetch gives that has failed')
+  if (web.bodyUsed || web.body?.locked === true)
+    throw new WeirError('WEIR_RESULT_UNSENDABLE', 'the body of the Response has already been read')
+  if (web.type === 'error') throw new WeirError('WEIR_RESULT_UNSENDABLE', 'Response.error() is the result of a failed fetch')
   response.clearRepresentation()
   response.status(web.status, web.statusText)
   for (const [name, value] of web.headers) {

@@ -1,7 +1,7 @@
 /**
  * Returns a constructor of records that have only the properties that are set on them: `constructor` and `__proto__` are names like any
  * other. Several times faster than `Object.create(null)`, whose objects are hash tables from the start. Use a separate constructor for each
- * kind of record. Its prototype is frozen: whoever holds one record must not change the others through it.
+ * kind of record. Its prototype is frozen, so that code with one record cannot change the others through it.
  */
 export function emptyRecord<T extends object>(): new () => T {
   const Record = class {} as new () => T

@@ -105,10 +105,14 @@ export const ERRORS = {
 
   // Bodies and requests in a handler
   WEIR_MODEL_BINDING: peer(400, STAYS, 'the body does not fit the model', 'docs/guide/body.md'),
+  WEIR_CONTENT_TYPE_UNSUPPORTED: peer(415, STAYS, 'a body of this type is not accepted here', 'RFC 9110 §15.5.16'),
+  WEIR_BODY_MISSING: peer(400, STAYS, 'this request needs a body', 'docs/guide/typed-bodies.md'),
+  WEIR_BODY_MALFORMED: peer(400, STAYS, 'the body is malformed', 'docs/guide/typed-bodies.md'),
+  WEIR_BODY_INVALID: peer(400, STAYS, 'the body does not fit', 'docs/guide/typed-bodies.md'),
   WEIR_BODY_NOT_BUFFERED: developer(500, STAYS, 'the body is streamed here, so await request.bufferBody() first', 'docs/guide/request.md'),
   WEIR_BODY_IN_GATE: developer(500, STAYS, 'the body is not read before all gates have let the request pass', 'docs/guide/groups.md'),
   WEIR_BODY_IS_FORM: peer(415, STAYS, 'multipart forms are not buffered on this route', 'docs/guide/request.md'),
-  WEIR_CHARSET_UNKNOWN: peer(415, STAYS, 'the form is in a character encoding that is not read here', 'docs/guide/models.md'),
+  WEIR_CHARSET_UNKNOWN: peer(415, STAYS, 'the body is in a character encoding that is not read here', 'docs/guide/models.md'),
   WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'a body stream can be read only once', 'docs/guide/request.md'),
   WEIR_REQUEST_EXPIRED: developer(500, STAYS, 'the request was used after its handler had settled or timed out', 'docs/guide/request.md'),
 
@@ -118,6 +122,7 @@ export const ERRORS = {
   WEIR_RESPONSE_LENGTH: developer(500, CLOSES, 'the response body does not have the length that Content-Length promised', 'RFC 9110 §8.6'),
   WEIR_RESPONSE_SENT: developer(500, STAYS, 'the response was changed after it had been sent', 'docs/guide/response.md'),
   WEIR_RESULT_UNSENDABLE: developer(500, STAYS, 'this value cannot be sent', 'docs/guide/response.md'),
+  WEIR_ANSWER_UNDECLARED: developer(500, STAYS, 'a handler did not answer as its route declares', 'docs/guide/answers.md'),
   WEIR_HANDLER_FAILED: developer(500, STAYS, 'a handler failed', 'docs/guide/errors.md'),
   WEIR_MIDDLEWARE_NEXT_TWICE: developer(500, STAYS, 'a middleware called next() twice', 'docs/guide/middleware.md'),
 
@@ -136,6 +141,7 @@ export const ERRORS = {
   WEIR_MULTIPART_INVALID: peer(400, STAYS, 'the body is not valid multipart/form-data', 'RFC 7578 §4'),
   WEIR_MULTIPART_TRUNCATED: peer(400, STAYS, 'the body ended before its close delimiter', 'RFC 2046 §5.1.1'),
   WEIR_FILE_EXTENSION: peer(415, STAYS, 'files with this extension are not accepted', 'docs/guide/uploads.md'),
+  WEIR_FILE_TYPE: peer(415, STAYS, 'files of this type are not accepted', 'docs/guide/typed-bodies.md'),
   WEIR_FILE_MAGIC: peer(415, STAYS, 'the file does not begin with an accepted signature', 'docs/guide/uploads.md'),
 } satisfies Record<string, ErrorSpec>
 

@@ -28,9 +28,9 @@ export class WeirError extends HttpError {
   override readonly name: string = 'WeirError'
   declare readonly code: ErrorCode
 
-  constructor(code: ErrorCode, detail?: string, cause?: unknown) {
+  constructor(code: ErrorCode, detail?: string, cause?: unknown, status: number = ERRORS[code].status) {
     const spec = ERRORS[code]
-    super(spec.status, detail === undefined ? spec.text : `${spec.text}: ${detail}`, { code, cause })
+    super(status, detail === undefined ? spec.text : `${spec.text}: ${detail}`, { code, cause })
   }
 
   get fault(): Fault {
@@ -116,11 +116,11 @@ export class RequestExpiredError extends WeirError {
   }
 }
 
-/** 415: a file is not of a kind that the options of `saveTo` accept. */
+/** 415: a file is not of a kind that the options of `saveTo`, or of `file` in a `multipart` body, accept. */
 export class FileRefusedError extends WeirError {
   override readonly name = 'FileRefusedError'
 
-  constructor(code: 'WEIR_FILE_EXTENSION' | 'WEIR_FILE_MAGIC', detail?: string) {
+  constructor(code: 'WEIR_FILE_EXTENSION' | 'WEIR_FILE_MAGIC' | 'WEIR_FILE_TYPE', detail?: string) {
     super(code, detail)
   }
 }
@@ -129,8 +129,8 @@ export class FileRefusedError extends WeirError {
 export interface BindingFailure {
   /** Name of the parameter, or path of the property (`address.city`). */
   readonly name: string
-  readonly in: 'route' | 'query' | 'body'
-  /** JSON Pointer (RFC 6901) to the property of a body: `/address/city`, empty for the whole body. */
+  readonly in: 'route' | 'query' | 'header' | 'cookie' | 'body'
+  /** JSON Pointer (RFC 6901) to the property of a body: `/address/city`, empty for the whole body. Absent for parameters. */
   readonly pointer?: string
   readonly expected: string
   /** The text that was received, shortened to 100 characters; absent when nothing was received, `(not shown)` for a secret. */
@@ -141,13 +141,13 @@ export interface BindingFailure {
 export abstract class ConversionError extends WeirError {
   readonly failures: readonly BindingFailure[]
 
-  constructor(code: ErrorCode, failures: readonly BindingFailure[]) {
-    super(code, failures.map(describeFailure).join('; '))
+  constructor(code: ErrorCode, failures: readonly BindingFailure[], status?: number) {
+    super(code, failures.map(describeFailure).join('; '), undefined, status)
     this.failures = failures
   }
 }
 
-/** 400: values of the path or the query are missing or cannot be converted. The error lists every one of them. The handler did not run. */
+/** 400: parameters of the request are missing or cannot be converted. The error lists every one of them. The handler did not run. */
 export class BindingError extends ConversionError {
   override readonly name = 'BindingError'
 
@@ -167,9 +167,37 @@ export class ModelBindingError extends ConversionError {
   }
 }
 
+/**
+ * 400, or the server's `invalidBodyStatus`: the body of the request does not fit the schema of its route. The error lists up to 100 failures. The
+ * handler did not run.
+ */
+export class InvalidBodyError extends ConversionError {
+  override readonly name = 'InvalidBodyError'
+
+  constructor(failures: readonly BindingFailure[], status: 400 | 422 = 400) {
+    super('WEIR_BODY_INVALID', failures, status)
+  }
+}
+
+/** 415: the content type of the request is not one that the route, or `bodyJson()`, accepts. */
+export class ContentTypeError extends WeirError {
+  override readonly name = 'ContentTypeError'
+  /** What would be accepted: media types, or ranges such as `image/*`. `application/json` includes all `+json` types. */
+  readonly accepted: readonly string[]
+
+  /** @param contentType as it was sent; null when there is none */
+  constructor(contentType: string | null, accepted: readonly string[]) {
+    const came = contentType === null ? 'there is no Content-Type' : JSON.stringify(contentType.slice(0, 100))
+    super('WEIR_CONTENT_TYPE_UNSUPPORTED', `${came}, only ${accepted.join(', ')}`)
+    this.accepted = accepted
+  }
+}
+
 function describeFailure(failure: BindingFailure): string {
   // A value of a body is already in quotes if it was text.
   const actual = failure.in === 'body' ? failure.actual : JSON.stringify(failure.actual)
   const came = actual === undefined ? 'got nothing' : `got ${actual}`
-  return `${failure.in} value "${failure.name}": expected ${failure.expected}, ${came}`
+  // A whole body has no name.
+  const what = failure.name === '' ? failure.in : `${failure.in} value "${failure.name}"`
+  return `${what}: expected ${failure.expected}, ${came}`
 }

@@ -1,4 +1,4 @@
-// What one connection and one request may cost. Resolved once and frozen; the engine never reads the options again.
+// The limits and timeouts of connections and requests. They are resolved once and frozen; the engine never reads the options again.
 
 import { shown } from './kind-of.ts'
 import { checkNames, invalid, namesOf } from './options.ts'
@@ -54,11 +54,14 @@ export interface Timeouts {
   /** How long a body may take before `minBodyRate` applies. Default 5 s. */
   readonly bodyGracePeriod: number
   /**
-   * How long gates and the handler of a request may work, from the end of the head until it has settled. Time in which the server waits for the client's
-   * body is not counted. Default `null`; a route may set its own. When exceeded: 503, and `request.signal` aborts.
+   * How long gates and the handler of a request may work, from the end of the head until the handler has settled. Time in which the server
+   * waits for the client's body is not counted. Default `null`; a route may set its own. When exceeded: 503, and `request.signal` aborts.
    */
   readonly requestTimeout: number | null
-  /** How long the client may go without reading what waits to be sent. Default 120 s; a route may set its own. When exceeded: close. */
+  /**
+   * How long the client may go without reading what is waiting to be sent. Default 120 s; a route may set its own. When exceeded: the
+   * connection is reset.
+   */
   readonly writeTimeout: number | null
   /**
    * How long a closing connection still accepts what the client sends, so that the client sees the response and not a reset. Default 1 s.
@@ -73,7 +76,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxChunkExtensionSize: 16 * 1024, // Go net/http
   maxConnections: null,
   maxRequestsPerConnection: null,
-  maxConcurrentStreams: 100, // the least that RFC 9113 §6.5.2 recommends
+  maxConcurrentStreams: 100, // the lowest value that RFC 9113 §6.5.2 recommends
   maxDrainSize: 256 * 1024, // Go net/http
 }
 

@@ -11,8 +11,8 @@ export function invalid(owner: string, detail: string): WeirError {
 }
 
 /**
- * The names of all options of `T`: `namesOf<StopOptions>()(['graceMs'])`. A list that lacks one, or that has another, does not compile: an
- * option that is declared and not listed would be refused at run time.
+ * The names of all options of `T`: `namesOf<StopOptions>()(['graceMs'])`. A list with a missing or an additional name does not compile,
+ * because an option that is declared but not listed would be refused at run time.
  */
 export function namesOf<T extends object>() {
   return <const N extends readonly (keyof T)[]>(

@@ -14,7 +14,7 @@ export const UNKNOWN_ADDRESS = 'unknown'
 /** If more trusted proxies than this are in a row, the client is unknown. */
 export const MAX_HOPS = 32
 
-/** Tells the address of a trusted proxy, any other IP address, and text that is not an IP address. */
+/** Classifies a text: the address of a trusted proxy, another IP address, or not an IP address. */
 export type Judge = (address: string) => 'trusted' | 'other' | 'none'
 
 /** One end of a connection, as a proxy names it (RFC 7239 §6). */
@@ -120,7 +120,9 @@ function withPort(address: string, text: string): ForwardedNode | null {
   return port > 65535 ? null : { address, port }
 }
 
-/** The start of the element that ends at `end`: after the last comma outside quotation marks. @returns -1 if a quotation mark has no pair */
+/**
+ * The start of the element that ends at `end`: after the last comma outside quotation marks. @returns -1 if a quotation mark is not closed
+ */
 function elementStart(value: string, end: number): number {
   for (let at = end - 1; at >= 0; at--) {
     const code = value.charCodeAt(at)

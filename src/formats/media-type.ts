@@ -14,6 +14,9 @@ export interface MediaType {
 /** The type to use if nothing better is known (RFC 2046 §4.5.1). */
 export const BYTES_TYPE = 'application/octet-stream'
 
+/** The range of all types. */
+const ANY_TYPE = '*/*'
+
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map()
 
 /**
@@ -53,4 +56,17 @@ export function isJson(essence: string): boolean {
   return (
     type === 'application/json' || (type.endsWith('+json') && type.indexOf('/') < type.length - '/+json'.length + 1 && type.includes('/'))
   )
+}
+
+/** Whether a media type without parameters, in lower case, is in a range: the type itself, all subtypes as in `image/*`, or any type. */
+export function isInRange(essence: string, range: string): boolean {
+  if (range === essence || range === ANY_TYPE) return true
+  return range.endsWith('/*') && essence.startsWith(range.slice(0, -1))
+}
+
+/** A media range without parameters in lower case; null if the text is not one. */
+export function mediaRange(text: string): string | null {
+  const media = parseMediaType(text)
+  if (media === null || media.parameters.size > 0) return null
+  return media.type.startsWith('*') && media.type !== ANY_TYPE ? null : media.type
 }

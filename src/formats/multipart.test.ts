@@ -8,7 +8,7 @@ import { LimitError, WeirError } from '../base/errors.ts'
 import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits, MultipartParser } from './multipart.ts'
 import type { PartHead } from './part-head.ts'
 
-/** What came of a body: its whole parts as `name=data`, what was given of a part that never ended, and how it ended. */
+/** The result for a body: its complete parts as `name=data`, what was delivered of a part that never ended, and how the body ended. */
 interface Log {
   readonly parts: string[]
   open: string | null
@@ -72,7 +72,7 @@ const eachByte = (body: string): number[] => Array.from({ length: body.length },
 const FIELD = 'Content-Disposition: form-data; name="a"\r\n'
 const HEAD = `--b\r\n${FIELD}\r\n`
 
-/** Bodies with the boundary `b`, and what they are. */
+/** Bodies with the boundary `b`, and their meaning. */
 const CASES: readonly (readonly [says: string, body: string, parts: readonly string[], outcome: string, open?: string])[] = [
   [
     'a form with a field and a file',
@@ -95,8 +95,8 @@ const CASES: readonly (readonly [says: string, body: string, parts: readonly str
     ['a=\r\n-b\r\n--\r\n--B\n--b\r--b x--b--\r\n --b'],
     'whole',
   ],
-  ['data that begins as a delimiter does', `${HEAD}-\r\n--b--`, ['a=-'], 'whole'],
-  ['a delimiter that begins right after half a one', `${HEAD}1\r\n-\r\n--\r\r\n--b--`, ['a=1\r\n-\r\n--\r'], 'whole'],
+  ['data that begins like a delimiter', `${HEAD}-\r\n--b--`, ['a=-'], 'whole'],
+  ['a delimiter that begins right after half of one', `${HEAD}1\r\n-\r\n--\r\r\n--b--`, ['a=1\r\n-\r\n--\r'], 'whole'],
   ['header lines of any name are skipped', `--b\r\nX: \x01\xc3\xa9\r\n${FIELD}\r\n1\r\n--b--`, ['a=1'], 'whole'],
 
   ['an empty body', '', [], 'WEIR_MULTIPART_TRUNCATED'],
@@ -106,18 +106,18 @@ const CASES: readonly (readonly [says: string, body: string, parts: readonly str
   ['an end within a close delimiter', `${HEAD}1\r\n--b-`, [], 'WEIR_MULTIPART_TRUNCATED', 'a=1'],
   ['an end within data', `${HEAD}1\r\n-`, [], 'WEIR_MULTIPART_TRUNCATED', 'a=1'],
   ['an end within a head', `${HEAD}1\r\n--b\r\n${FIELD}`, ['a=1'], 'WEIR_MULTIPART_TRUNCATED'],
-  ['an end behind a delimiter', `${HEAD}1\r\n--b\r\n`, ['a=1'], 'WEIR_MULTIPART_TRUNCATED'],
+  ['an end after a delimiter', `${HEAD}1\r\n--b\r\n`, ['a=1'], 'WEIR_MULTIPART_TRUNCATED'],
 
-  ['a line that goes on after the boundary', `${HEAD}1\r\n--bc\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER', 'a=1'],
-  ['a line that goes on after the boundary, in the preamble', `--bc\r\n${HEAD}1\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER'],
+  ['a line that continues after the boundary', `${HEAD}1\r\n--bc\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER', 'a=1'],
+  ['a line that continues after the boundary, in the preamble', `--bc\r\n${HEAD}1\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER'],
   ['a delimiter within a line of the preamble', `x--b\r\n${FIELD}\r\n1\r\n${HEAD}2\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER'],
-  ['a delimiter of the preamble behind a bare LF', `x\n${HEAD}1\r\n${HEAD}2\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER'],
-  ['a delimiter behind a bare LF at the start', `\n${HEAD}1\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER'],
-  ['a delimiter of the preamble behind a bare CR', `x\r${HEAD}1\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER'],
-  ['a delimiter of the preamble behind LF CR', `x\n\r${HEAD}1\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER'],
+  ['a delimiter of the preamble after a bare LF', `x\n${HEAD}1\r\n${HEAD}2\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER'],
+  ['a delimiter after a bare LF at the start', `\n${HEAD}1\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER'],
+  ['a delimiter of the preamble after a bare CR', `x\r${HEAD}1\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER'],
+  ['a delimiter of the preamble after LF CR', `x\n\r${HEAD}1\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER'],
   ['a delimiter behind a third dash', `-${HEAD}1\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER'],
   ['a close delimiter within a line of the preamble', 'x--b--', [], 'WEIR_MULTIPART_DELIMITER'],
-  ['a line that goes on after padding', `${HEAD}1\r\n--b x\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER', 'a=1'],
+  ['a line that continues after padding', `${HEAD}1\r\n--b x\r\n--b--`, [], 'WEIR_MULTIPART_DELIMITER', 'a=1'],
   ['dashes after padding', `${HEAD}1\r\n--b --`, [], 'WEIR_MULTIPART_DELIMITER', 'a=1'],
   ['a single dash', `${HEAD}1\r\n--b-\r\n`, [], 'WEIR_MULTIPART_DELIMITER', 'a=1'],
   ['a bare LF after the boundary', `${HEAD}1\r\n--b\n${FIELD}`, [], 'WEIR_MULTIPART_DELIMITER', 'a=1'],

@@ -6,7 +6,7 @@
 //
 // Every byte is checked. RFC 2046 is interpreted as follows where readers differ:
 // - A line that begins with `--boundary` is a delimiter (§5.1.1: it is enough that the boundary appears in its entirety after CRLF). It
-//   must continue with `--`, or with padding (SP, HTAB) and CRLF. Anything else is refused, also in the preamble: if it were read as data,
+//   must continue with `--`, or with padding (SP, HTAB) and CRLF. Anything else is refused, even in the preamble: if it were read as data,
 //   two readers could see two different forms.
 // - A `--boundary` in the preamble that is not at the start of a line, or follows a bare LF, is refused (see preamble.ts).
 // - The CRLF before a delimiter may be the one that ends a part's empty header line: that part is empty (as in Go and RFC 2046's grammar).

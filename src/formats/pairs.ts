@@ -1,6 +1,6 @@
 // A read-only collection of names and values in the order in which they arrived: the query, and the fields of a form.
 
-/** @internal All values of a name. A function, not `getAll`: who holds the pairs may have replaced that. */
+/** @internal All values of a name. A function, not `getAll`, which a program may have replaced. */
 export let valuesOf: (pairs: Pairs, name: string) => string[]
 
 /** Names and values in their order. Names are case-sensitive and may repeat. A collection never changes. */

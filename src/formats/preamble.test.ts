@@ -32,7 +32,7 @@ function found(needle: string, text: string, matched: number, cuts: readonly num
   }
 }
 
-/** Needles that begin again within themselves are the hard ones. */
+/** Needles that contain their own beginning are the hard ones. */
 const needles = fc.stringMatching(/^--[-ab]{1,6}$/)
 const texts = fc.array(fc.constantFrom('-', '-', '-', 'a', 'b', '\r', '\n', '\r\n', 'x'), { maxLength: 40 }).map((all) => all.join(''))
 

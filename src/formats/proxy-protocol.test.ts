@@ -47,14 +47,14 @@ const tls = { version: 'TLSv1.3', isVerified: true, commonName: 'Zoë' }
 const GOOD: readonly (readonly [name: string, bytes: Buffer, header: ProxyHeader])[] = [
   ['IPv4', Buffer.from('PROXY TCP4 203.0.113.7 10.0.0.1 4711 443\r\n'), somebody],
   [
-    'ports at their ends',
+    'the lowest and the highest port',
     Buffer.from('PROXY TCP4 255.255.255.255 0.0.0.0 65535 0\r\n'),
     { ...somebody, address: '255.255.255.255', port: 65535 },
   ],
   ['IPv6', Buffer.from('PROXY TCP6 2001:DB8:cafe::17 ::1 4711 443\r\n'), { ...somebody, address: '2001:DB8:cafe::17' }],
   ['the longest line', Buffer.from(`PROXY UNKNOWN ${'f'.repeat(MAX_LINE_BYTES - 16)}\r\n`), nobody],
   ['an unknown one', Buffer.from('PROXY UNKNOWN\r\n'), nobody],
-  ['an unknown one with what is to be ignored', Buffer.from('PROXY UNKNOWN 10.0.0.1 \xff x\r\n', 'latin1'), nobody],
+  ['an unknown one with bytes that must be ignored', Buffer.from('PROXY UNKNOWN 10.0.0.1 \xff x\r\n', 'latin1'), nobody],
   ['binary IPv4', binary(0x21, 0x11, ipv4), somebody],
   ['binary IPv4 over UDP', binary(0x21, 0x12, ipv4), somebody],
   ['binary IPv6', binary(0x21, 0x21, ipv6), { ...somebody, address: '2001:db8:cafe::17' }],
@@ -63,8 +63,8 @@ const GOOD: readonly (readonly [name: string, bytes: Buffer, header: ProxyHeader
   ['IPv4 without a transport', binary(0x21, 0x10, ipv4), nobody],
   ['local', binary(0x20, 0x00), local],
   ['local with addresses and nonsense', binary(0x20, 0xff, ipv4, '20ffff'), local],
-  ['as many TLVs as there may be', binary(0x21, 0x11, ipv4, tlv(4, Buffer.alloc(MAX_TLV_BYTES - 3))), somebody],
-  ['a local one as long as it may be', binary(0x20, 0x00, Buffer.alloc(216 + MAX_TLV_BYTES)), local],
+  ['the most bytes of TLVs that are allowed', binary(0x21, 0x11, ipv4, tlv(4, Buffer.alloc(MAX_TLV_BYTES - 3))), somebody],
+  ['the longest local one', binary(0x20, 0x00, Buffer.alloc(216 + MAX_TLV_BYTES)), local],
   ['TLS with a name', binary(0x21, 0x11, ipv4, ssl(7, 0, version, name)), { ...somebody, tls }],
   [
     'TLS, then others',
@@ -91,7 +91,7 @@ const GOOD: readonly (readonly [name: string, bytes: Buffer, header: ProxyHeader
 
 const BAD: readonly (readonly [name: string, bytes: Buffer, why: RegExp])[] = [
   ['a request', Buffer.from('GET / HTTP/1.1\r\n'), /does not begin with/],
-  ['a request that begins alike', Buffer.from('POST / HTTP/1.1\r\n'), /does not begin with/],
+  ['a request that begins in the same way', Buffer.from('POST / HTTP/1.1\r\n'), /does not begin with/],
   ['a handshake', Buffer.from([0x16, 3, 1]), /does not begin with/],
   ['lower case', Buffer.from('proxy TCP4 '), /does not begin with/],
   ['a tab', Buffer.from('PROXY\tTCP4'), /does not begin with/],
@@ -109,7 +109,7 @@ const BAD: readonly (readonly [name: string, bytes: Buffer, why: RegExp])[] = [
   ['a sign', Buffer.from('PROXY TCP4 203.0.113.7 10.0.0.1 +4711 443\r\n'), /malformed/],
   ['a leading zero in an address', Buffer.from('PROXY TCP4 203.0.113.07 10.0.0.1 4711 443\r\n'), /valid IPv4/],
   ['a short address', Buffer.from('PROXY TCP4 10.1 10.0.0.1 4711 443\r\n'), /valid IPv4/],
-  ['a destination that is none', Buffer.from('PROXY TCP4 10.0.0.1 10.0.0.256 4711 443\r\n'), /valid IPv4/],
+  ['a destination that is not an address', Buffer.from('PROXY TCP4 10.0.0.1 10.0.0.256 4711 443\r\n'), /valid IPv4/],
   ['IPv6 as IPv4', Buffer.from('PROXY TCP4 ::1 ::1 4711 443\r\n'), /valid IPv4/],
   ['IPv4 as IPv6', Buffer.from('PROXY TCP6 10.0.0.1 10.0.0.1 4711 443\r\n'), /valid IPv6/],
   ['a zone', Buffer.from('PROXY TCP6 fe80::1%eth0 ::1 4711 443\r\n'), /malformed/],
@@ -133,7 +133,7 @@ const BAD: readonly (readonly [name: string, bytes: Buffer, why: RegExp])[] = [
   ['two checksums', withChecksum((checksum) => binary(0x21, 0x11, ipv4, checksum, checksum)), /checksum|twice/],
 ]
 
-/** What becomes of the pieces, and how many bytes were used. */
+/** The result for the pieces, and how many bytes were used. */
 function read(pieces: readonly Buffer[]): { header: ProxyHeader | string | null; used: number } {
   const reader = new ProxyHeaderReader(isIP)
   let used = 0
@@ -163,7 +163,7 @@ test('a header is read to its last byte and no further, whole, byte by byte and 
   }
 })
 
-test('what is no header is refused at the same byte, whatever the cuts', () => {
+test('anything but a header is refused at the same byte, wherever it is cut', () => {
   for (const [name, bytes, why] of BAD) {
     const all = Buffer.concat([bytes, Buffer.from('GET / ')])
     const whole = read([all])
@@ -195,7 +195,7 @@ test('an IPv6 address is written as the system writes it', () => {
   }
 })
 
-/** The URL parser knows them all, and writes none with dots. */
+/** The URL parser knows all notations, and never writes one with dots. */
 function bytesOfIpv6(text: string): Buffer {
   const [left, right = ''] = new URL(`http://[${text}]/`).hostname.slice(1, -1).split('::')
   const groups = (half: string): string[] => (half === '' ? [] : half.split(':'))

@@ -96,7 +96,7 @@ export class ProxyHeaderReader {
   }
 
   /**
-   * Takes the next bytes, up to the end of the header and no further.
+   * Reads the next bytes, up to the end of the header and no further.
    * @returns null while the header is incomplete
    * @throws ProtocolError WEIR_PROXY_HEADER
    */
@@ -110,7 +110,7 @@ export class ProxyHeaderReader {
     return null
   }
 
-  /** One more byte is here. */
+  /** Another byte has arrived. */
   #step(buffer: Buffer): ProxyHeader | null {
     const length = this.#length
     const last = buffer[length - 1]!

@@ -16,8 +16,8 @@ export interface Application {
   /** Starts the exchange. Never throws. @param body null when the request has none */
   open(head: Head, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange
   /**
-   * Runs the gates of the route, before anything of the body is read: nobody can read it until they have let the request pass. Never throws
-   * and never rejects.
+   * Runs the gates of the route before any of the body is read; it cannot be read until they have let the request pass. Never throws and
+   * never rejects.
    * @param body null when there is none
    * @returns null when the request may pass; otherwise what a gate answered, or a promise of either
    */

@@ -34,7 +34,7 @@ export interface SocketPeer {
   readonly isSecure: boolean
   /** Whether `proxies.trust` lists it. */
   readonly isTrusted: boolean
-  /** What its PROXY header (version 2) states about the TLS between the client and the proxy; null where it says nothing. */
+  /** What its PROXY header (version 2) states about the TLS between the client and the proxy; null if it states nothing. */
   readonly clientTls: ProxiedTls | null
 }
 
@@ -50,21 +50,23 @@ export interface ConnectionInfo {
   readonly clientCertificate: ClientCertificate | null
   /** Unique among the connections of this process. */
   readonly connectionId: string
-  /** Name of the endpoint at which it came, null where it has none. */
+  /** Name of the endpoint at which it was accepted; null if the endpoint has none. */
   readonly endpointName: string | null
-  /** Reads in which fields the peer speaks for its clients; null where it may not. */
+  /** Whether the client is a test: `inject`, or one of `weir/testing`. */
+  readonly isTest: boolean
+  /** Reads the fields in which the peer states who its clients are; null if it may not. */
   readonly forwarding: Forwarding | null
   describePeer(): SocketPeer
 }
 
-/** For whom a proxy has forwarded a request. */
+/** The client for which a proxy has forwarded a request. */
 export interface ForwardedClient extends Pick<ConnectionInfo, 'clientAddress' | 'clientPort' | 'isSecure'> {
-  /** The host that the client asked for, null where the request itself says it. */
+  /** The host that the client requested; null if the request itself states it. */
   readonly host: string | null
 }
 
-/** Reads the fields in which a trusted proxy speaks for its clients. */
+/** Reads the fields in which a trusted proxy states who its clients are. */
 export interface Forwarding {
-  /** @param proxy what counts for a request that the proxy sends on its own account */
+  /** @param proxy the values for a request that the proxy sends on its own behalf */
   clientOf(head: Head, proxy: Omit<ForwardedClient, 'host'>): ForwardedClient
 }

@@ -6,8 +6,7 @@ import type { HttpSession } from './session.ts'
  * What a record is about:
  *
  * - `request`: a request with a valid head, and its response.
- * - `upgrade`: the other protocol that a request has switched to, such as a WebSocket. The request itself has a record of its own, with
- *   status 101.
+ * - `upgrade`: the other protocol that a request has switched to, such as a WebSocket. The request has a separate record, with status 101.
  * - `head`: bytes that did not become a valid request head.
  * - `tls`: a TLS handshake that failed.
  * - `connection`: a connection that was refused.
@@ -32,15 +31,15 @@ export interface ExchangeStart {
   /** Method and template of the matched route, such as `GET /users/:id`. Null if no route matched. */
   readonly route: string | null
   readonly method: string
-  /** `HTTP/1.1`, `HTTP/1.0` or `HTTP/2.0`. Of an upgrade, the name of the other protocol, such as `websocket`. */
+  /** `HTTP/1.1`, `HTTP/1.0` or `HTTP/2.0`. For an upgrade, the name of the other protocol, such as `websocket`. */
   readonly protocol: string
   /** Milliseconds since 1970: when the head was complete. */
   readonly startedAt: number
-  /** As `session.clientAddress` was then. */
+  /** The value of `session.clientAddress` at that time. */
   readonly clientAddress: string
   readonly connectionId: string
   readonly requestId: string
-  /** The same object at the begin and at the end. Members of the body cannot be used at the end. */
+  /** The same object at the beginning and at the end. Members that read the body cannot be used at the end. */
   readonly session: HttpSession
 }
 
@@ -50,35 +49,38 @@ export interface ExchangeRecord {
   /** Method and template of the matched route, such as `GET /users/:id`. Null if no route matched. */
   readonly route: string | null
   readonly method: string | null
-  /** `HTTP/1.1`, `HTTP/1.0` or `HTTP/2.0`. Of an upgrade, the name of the other protocol, such as `websocket`. */
+  /** `HTTP/1.1`, `HTTP/1.0` or `HTTP/2.0`. For an upgrade, the name of the other protocol, such as `websocket`. */
   readonly protocol: string | null
-  /** Of the response, 101 included. Null if none was sent. */
+  /** Status of the response, 101 included. Null if none was sent. */
   readonly status: number | null
   readonly outcome: Outcome
-  /** What the response was made for, or what ended the exchange: an `Error`, or whatever your program has thrown. Null without an error. */
+  /**
+   * The error that the response answers, or that ended the exchange: an `Error`, or whatever your program has thrown. Null without an
+   * error.
+   */
   readonly error: unknown
   /** The `code` of the error, such as `WEIR_BODY_TOO_LARGE` or `ECONNRESET`. */
   readonly code: string | null
   /** Bytes of the request body that were received until the response was complete. Without the head, and without chunk sizes. */
   readonly bytesIn: number
-  /** Bytes of the response body that were passed to the operating system or wait for it. If the client has left, some were lost. */
+  /** Bytes of the response body that were passed to the operating system, or are waiting for it. If the client has left, some were lost. */
   readonly bytesOut: number
   /** Milliseconds since 1970: when the head was complete, or when the failure was noticed. */
   readonly startedAt: number
   /** Milliseconds from `startedAt` to the first byte of the response. */
   readonly firstByteMs: number | null
-  /** Milliseconds from `startedAt` to the end: the operating system has taken the last byte, or the exchange was aborted. */
+  /** Milliseconds from `startedAt` to the end: the operating system has accepted the last byte, or the exchange was aborted. */
   readonly durationMs: number
-  /** Address of the client. Of a request, as `session.clientAddress` was at its begin. */
+  /** Address of the client. For a request, the value of `session.clientAddress` at its beginning. */
   readonly clientAddress: string
   readonly connectionId: string | null
   readonly requestId: string | null
-  /** Of a head that was refused over HTTP/1: its first bytes, at most 64, with everything but printable ASCII escaped. */
+  /** For a head that was refused over HTTP/1: its first bytes, at most 64, with everything but printable ASCII escaped. */
   readonly firstBytes: string | null
   readonly session: HttpSession | null
 }
 
-/** Is told about every exchange. Add one with `server.observe`. */
+/** Receives a record of every exchange. Add one with `server.observe`. */
 export interface ExchangeObserver {
   /**
    * Called when the head of a request is complete, before any other code of your program, and when another protocol begins. It delays the

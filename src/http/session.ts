@@ -11,7 +11,7 @@ import type { RouteMatch, RouteMetadata } from './route-info.ts'
 
 /** An address on which a server listens. */
 export interface Endpoint {
-  /** Its `name` in `listen`, or the one that the parent gave an inherited socket; null without one. */
+  /** Its `name` in `listen`, or the name that the parent process gave an inherited socket; null without one. */
   readonly name: string | null
   /** The bound address, or the path of the Unix socket. */
   readonly address: string
@@ -28,7 +28,7 @@ export interface ServerHandle {
   readonly address: string
   readonly port: number
   readonly isListening: boolean
-  /** What a readiness check reports. False from the moment `stop` is called. */
+  /** The answer to a readiness check. False from the moment `stop` is called. */
   readonly isReady: boolean
   /**
    * Aborts when a stop begins, before the grace period starts: long-lived responses (events, sockets) listen to it to end themselves.
@@ -120,14 +120,14 @@ export class HttpSession {
   }
 
   /**
-   * Address of the client. For a request that a trusted proxy forwarded (`proxies`), the one that the proxy states: `unknown`, or a name that
-   * begins with `_`, where it states none. Otherwise the IP address of the peer, empty without an IP socket (Unix socket, `inject`).
+   * Address of the client. For a request that a trusted proxy forwarded (`proxies`), the address that the proxy states; if it states none,
+   * `unknown` or a name that begins with `_`. Otherwise the IP address of the peer, empty without an IP socket (Unix socket, `inject`).
    */
   get clientAddress(): string {
     return (this.#exchange.forwardedClient ?? this.#exchange.connection).clientAddress
   }
 
-  /** Port of the client, likewise; 0 when it is not known. */
+  /** Port of the client, likewise; 0 if it is not known. */
   get clientPort(): number {
     return (this.#exchange.forwardedClient ?? this.#exchange.connection).clientPort
   }
@@ -138,19 +138,20 @@ export class HttpSession {
   }
 
   /**
-   * Scheme and host that the client asked for, such as `https://example.org:8443`: what links to this server begin with. The host is that of
-   * the request, which clients choose, or one that a trusted proxy states and `proxies.hosts` allows; `localhost` where the request has none.
+   * Scheme and host that the client requested, such as `https://example.org:8443`: the beginning of links to this server. The host is that
+   * of the request, which clients choose, or one that a trusted proxy states and `proxies.hosts` allows; `localhost` if the request has
+   * none.
    */
   get origin(): string {
     return originOf(this.#exchange.forwardedClient?.host ?? this.#exchange.head.host, this.isSecure)
   }
 
-  /** The other end of the socket: the client, or the last proxy, of which `isTrusted` tells whether `proxies.trust` lists it. */
+  /** The other end of the socket: the client or the last proxy. `isTrusted` states whether `proxies.trust` lists it. */
   get peer(): SocketPeer {
     return this.#exchange.connection.describePeer()
   }
 
-  /** Name of the endpoint at which the request came, null where it has none. */
+  /** Name of the endpoint at which the request arrived; null if it has none. */
   get endpoint(): string | null {
     return this.#exchange.connection.endpointName
   }
@@ -206,9 +207,9 @@ export class Exchange {
   readonly request: HttpRequest
   readonly match: RouteMatch
   readonly session: HttpSession
-  /** `onError` has been called. When its response fails as well, it is not called again. */
+  /** Whether `onError` has been called. If its response fails as well, it is not called again. */
   hasAskedOnError = false
-  /** The error that is answered, for observers; null if none is. */
+  /** The error that the response answers, for observers; null if there is none. */
   failure: unknown = null
   /** Methods that middleware answers at this path, in addition to those of its routes. */
   otherMethods: readonly string[] = NO_METHODS
@@ -237,7 +238,7 @@ export class Exchange {
   }
 
   get response(): HttpResponse {
-    this.#response ??= new HttpResponse(this.own)
+    this.#response ??= new HttpResponse(this.own, this.head)
     return this.#response
   }
 
@@ -265,7 +266,13 @@ export class Exchange {
     return outgoing
   }
 
-  /** What a trusted proxy says of the client; null where no proxy speaks for it. Read when somebody asks. */
+  /** The response that is being sent or has been sent; null before. What comes after it is too late. */
+  get sent(): OutgoingResponse | null {
+    const response = this.#other === null ? this.#own : outgoingOf(this.#other)
+    return response?.isTaken === true ? response : null
+  }
+
+  /** What a trusted proxy states about the client; null if no proxy does. Read on demand. */
   get forwardedClient(): ForwardedClient | null {
     const { forwarding } = this.connection
     if (forwarding !== null) this.#client ??= forwarding.clientOf(this.head, this.connection)

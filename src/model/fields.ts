@@ -32,7 +32,7 @@ export type FieldDecorator<S extends AnySchema> = <V>(
 
 /**
  * Declares the schema of a model's property, when its initial value does not determine the type: a UUID, a number in a range, one of
- * several texts. Accepts any schema from `t` and any synchronous Standard Schema. It does not compile if the property cannot hold the
+ * several strings. Accepts any schema from `t` and any synchronous Standard Schema. It does not compile if the property cannot hold the
  * schema's output.
  * @throws TypeError for private and static members, and with legacy (`experimentalDecorators`) decorators
  */

@@ -30,7 +30,7 @@ export class Selection {
   readonly #waysToIncluded: ReadonlySet<string>
   readonly #waysToExcluded: ReadonlySet<string>
 
-  /** @throws WEIR_OPTION_INVALID for a string: it is iterable too, and would name its letters */
+  /** @throws WEIR_OPTION_INVALID for a string: it is iterable too, and each of its letters would be a name */
   constructor(include: Iterable<string> | null | undefined, exclude: Iterable<string> | null | undefined) {
     if (typeof include === 'string' || typeof exclude === 'string') {
       throw new WeirError('WEIR_OPTION_INVALID', 'includeProperties and excludeProperties are lists of names, not one name')

@@ -49,7 +49,7 @@ class Person {
   greet = () => this.name
 }
 
-describe('a property is what it holds', () => {
+describe('the value of a property determines its type', () => {
   test('every kind of value, from JSON', () => {
     const person = new Person()
     const { address, greet } = person
@@ -265,10 +265,10 @@ describe('conversion is strict', () => {
     ['true', 'age', 'a number'],
     ['[1]', 'age', 'a number'],
     ['null', 'age', 'a number'],
-    ['5', 'name', 'a text'],
-    ['{}', 'name', 'a text'],
-    ['["a"]', 'name', 'a text'],
-    ['false', 'name', 'a text'],
+    ['5', 'name', 'a string'],
+    ['{}', 'name', 'a string'],
+    ['["a"]', 'name', 'a string'],
+    ['false', 'name', 'a string'],
     ['"false"', 'isAdmin', 'true or false'],
     ['"true"', 'isAdmin', 'true or false'],
     ['1', 'isAdmin', 'true or false'],
@@ -349,7 +349,7 @@ describe('conversion is strict', () => {
       anything: unknown = null
     }
     const model = new Model()
-    const failures = ['id: a whole number of at least 1, not an array of 1', 'name: a text, not an array of 1']
+    const failures = ['id: a whole number of at least 1, not an array of 1', 'name: a string, not an array of 1']
     assert.deepEqual(
       refused(model, () => fromForm(model, { id: ['5'], name: ['x'] })),
       failures,

@@ -4,7 +4,7 @@
 // checked, so that the client learns of all its mistakes at the same time.
 
 import { type BindingFailure, ModelBindingError } from '../base/errors.ts'
-import { hide, MAX_MISMATCHES, Mismatch, shorten, show } from '../schema/mismatch.ts'
+import { hide, MAX_MISMATCHES, Mismatch, type PathPart, pointerOf, shorten, show } from '../schema/mismatch.ts'
 import type { ReadContext, Schema } from '../schema/schema.ts'
 import { t } from '../schema/t.ts'
 
@@ -25,7 +25,7 @@ export interface PopulateOptions extends ReadContext {
 
 type Properties = Readonly<Record<string, unknown>>
 
-/** The received values: parsed JSON, or the texts of a form. A list is name, value, name, value; each name occurs once. */
+/** The received values: parsed JSON, or the strings of a form. A list is name, value, name, value; each name occurs once. */
 export type Source =
   | { readonly kind: 'json'; readonly value: object }
   | { readonly kind: 'form'; readonly value: Readonly<Record<string, string | string[]>> | readonly string[] }
@@ -56,6 +56,8 @@ class Population {
   readonly #maxDepth: number
   /** Created at the first failure. */
   #secrets: SecretPaths | null = null
+  /** The way from the body to the value that is being read. */
+  readonly #trail: PathPart[] = []
   /** Target, key, new value and old value, repeated. */
   readonly #writes: unknown[] = []
 
@@ -74,9 +76,11 @@ class Population {
     let next = 0
     const keys = isPairs(source) ? source : Object.keys(source)
     const step = isPairs(source) ? 2 : 1
+    const level = this.#trail.push('') - 1
     for (let i = 0; i < keys.length; i += step) {
       if (this.failures.length >= MAX_MISMATCHES) return
       const key = keys[i] as string // in a list, each step starts at a name
+      this.#trail[level] = key
       const given = isPairs(source) ? source[i + 1] : source[key]
       const path = prefix === '' ? key : `${prefix}.${key}`
       const schema = fields?.get(key)
@@ -100,6 +104,7 @@ class Population {
       else if (choice !== 'all' || !isSameScalar(given, present)) value = this.#infer(present, given, path, choice, depth)
       if (value !== SKIP) this.#plan(model, key, value, present)
     }
+    this.#trail.length = level
   }
 
   #plan(target: object, key: string, value: unknown, present: unknown): void {
@@ -122,7 +127,8 @@ class Population {
   #convert(schema: Schema<unknown>, value: unknown, path: string): unknown {
     const converted = this.#isJson ? schema.fromValue(value, this.#options) : this.#convertTexts(schema, value as string | string[])
     if (!(converted instanceof Mismatch)) return converted === undefined ? SKIP : converted
-    for (const { name, expected, actual } of converted.failures(path, 'body')) this.#fail(name, expected, actual)
+    for (const { name, pointer, expected, actual } of converted.failures(path, 'body', ''))
+      this.#fail(name, expected, actual, false, pointer)
     return SKIP
   }
 
@@ -156,7 +162,7 @@ class Population {
     return null
   }
 
-  /** The elements have the type of the first element. Without one, the elements of a form remain texts. */
+  /** The elements have the type of the first element. Without one, the elements of a form remain strings. */
   #inferArray(present: readonly unknown[], value: unknown, path: string, depth: number): unknown {
     const first = present[0]
     const element = first instanceof Date ? t.dateTime : BY_TYPE[typeof first]
@@ -210,9 +216,19 @@ class Population {
   #copy(value: unknown, path: string, depth: number): unknown {
     if (typeof value !== 'object' || value === null || !isParsed(value)) return value
     if (depth >= this.#maxDepth) return this.#fail(path, `at most ${this.#maxDepth} levels`, 'more')
-    if (Array.isArray(value)) return value.map((item, i) => this.#copy(item, `${path}[${i}]`, depth + 1))
-    const copy: Record<string, unknown> = {}
-    for (const [key, part] of Object.entries(value)) if (key !== '__proto__') copy[key] = this.#copy(part, `${path}.${key}`, depth + 1)
+    const level = this.#trail.push('') - 1
+    const copyPart = (part: unknown, key: PathPart, partPath: string): unknown => {
+      this.#trail[level] = key
+      return this.#copy(part, partPath, depth + 1)
+    }
+    let copy: unknown
+    if (Array.isArray(value)) copy = value.map((item, i) => copyPart(item, i, `${path}[${i}]`))
+    else {
+      const parts: Record<string, unknown> = {}
+      for (const [key, part] of Object.entries(value)) if (key !== '__proto__') parts[key] = copyPart(part, key, `${path}.${key}`)
+      copy = parts
+    }
+    this.#trail.length = level
     return copy
   }
 
@@ -222,12 +238,17 @@ class Population {
     return isModel(model) && [...(fieldsOf(model)?.values() ?? [])].some((schema) => schema.holdsSecret)
   }
 
-  /** @param mayBeSecret whether the value may belong to another property, or contain one, that is secret */
-  #fail(path: string, expected: string, actual: string | undefined, mayBeSecret = false): typeof SKIP {
+  /**
+   * @param mayBeSecret whether the value may belong to another property, or contain one, that is secret
+   * @param part pointer from the value that is being read to the part of it that is wrong
+   */
+  #fail(path: string, expected: string, actual: string | undefined, mayBeSecret = false, part = ''): typeof SKIP {
     if (this.failures.length >= MAX_MISMATCHES) return SKIP
     this.#secrets ??= new SecretPaths(this.#options.secret ?? [])
     const [wanted, came] = mayBeSecret || this.#secrets.covers(path) ? hide(expected, actual) : [expected, actual]
-    const failure = { name: shorten(path), in: 'body', expected: wanted } as const
+    // Clients may have chosen the names.
+    const pointer = pointerOf(this.#trail.map((key) => (typeof key === 'string' ? shorten(key) : key))) + part
+    const failure = { name: shorten(path), in: 'body', pointer, expected: wanted } as const
     this.failures.push(came === undefined ? failure : { ...failure, actual: came })
     return SKIP
   }

@@ -2,7 +2,7 @@
 
 import { requireOptionalPackage } from '../base/packages.ts'
 
-/** The name of no coding in Accept-Encoding. */
+/** The name in Accept-Encoding that means no coding. */
 const IDENTITY = 'identity'
 
 export interface EncodingChoice {

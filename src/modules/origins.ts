@@ -10,8 +10,8 @@ export type AllowedOrigin = string | RegExp
 export type OriginPredicate = (origin: string, session: HttpSession) => boolean | Promise<boolean>
 
 /**
- * `'*'` means every page, and `'same'` means pages of the Host that the request names. Otherwise an origin, an expression, a list of both,
- * or a predicate. The origin `null` (sandboxed frames, files) is allowed by `'*'`, by its name or by a predicate. Expressions never match
+ * `'*'` means every page, and `'same'` means pages of the host in `session.origin`: that of the request, or one that a trusted proxy states.
+ * Otherwise an origin, an expression, a list of both, or a predicate. The origin `null` (sandboxed frames, files) is allowed by `'*'`, by its name or by a predicate. Expressions never match
  * it, because that is rarely intended.
  */
 export type Origins = '*' | 'same' | AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
@@ -28,7 +28,7 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s@A-Z]+$/
 export function predicateOf(owner: string, origins: Origins): OriginPredicate {
   if (typeof origins === 'function') return origins
   if (origins === '*') return () => true
-  if (origins === 'same') return (origin, { request }) => isSameHost(origin, request.header('host') ?? '')
+  if (origins === 'same') return isSame
   const names = new Set<string>()
   const patterns: RegExp[] = []
   for (const one of Array.isArray(origins) ? (origins as readonly AllowedOrigin[]) : [origins as AllowedOrigin]) {
@@ -42,11 +42,12 @@ export function predicateOf(owner: string, origins: Origins): OriginPredicate {
 }
 
 /**
- * The scheme is taken from the client's Origin, because behind a proxy that terminates TLS nobody else knows it. A default port may be
- * written or not.
+ * A request that is known to have come over TLS must be from a page that did. Otherwise the scheme is taken from the client's Origin, because
+ * behind a proxy that terminates TLS and is not trusted nobody else knows it. A default port may be written or not.
  */
-function isSameHost(origin: string, host: string): boolean {
+function isSame(origin: string, session: HttpSession): boolean {
   const [, scheme] = /^(https?):\/\//i.exec(origin) ?? []
-  if (scheme === undefined || !URL.canParse(origin) || !URL.canParse(`${scheme}://${host}`)) return false
-  return new URL(origin).host === new URL(`${scheme}://${host}`).host
+  if (scheme === undefined || (session.isSecure && scheme.toLowerCase() !== 'https')) return false
+  const own = session.origin.replace(/^https?/, scheme)
+  return URL.canParse(origin) && URL.canParse(own) && new URL(origin).host === new URL(own).host
 }

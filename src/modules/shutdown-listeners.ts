@@ -1,4 +1,4 @@
-// What to stop when a server stops. One listener serves all, so that the thousandth stream costs no more to add and remove than the first.
+// What to stop when a server stops. All share one listener, so that the thousandth stream costs no more to add and remove than the first.
 
 /** An object that ends its work when its server stops. */
 export interface ShutdownListener {

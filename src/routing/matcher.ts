@@ -2,8 +2,8 @@
 //
 // Routes for the exact host are tried first, then those for `*.` hosts (the longest first), then those for any host. Among these, a path
 // without parameters comes before templates, and more specific templates before less specific ones. For the same template, a route for the
-// method beats one for any method, and HEAD is handled by GET. A template without the method is skipped for a less specific one that has
-// it; the response is 405 only if there is none.
+// method beats one for any method, and HEAD is handled by GET. A template without a route for the method is skipped in favour of a less
+// specific one that has such a route; the response is 405 only if there is none.
 
 import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
@@ -24,7 +24,7 @@ export interface Sourced {
 
 export class Matcher<R extends Sourced> {
   readonly #unbound = new RouteSet<R>()
-  /** By host, and for `*.` hosts by what follows the asterisk. Null until the first one, so that programs without them pay nothing. */
+  /** By host; for `*.` hosts, by what follows the asterisk. Null until the first one, so that programs without them pay nothing. */
   #bound: Map<string, RouteSet<R>> | null = null
 
   /**
@@ -89,7 +89,7 @@ export class Matcher<R extends Sourced> {
   /** The routes bound to `host`, the most specific first. */
   #routesFor(host: string): RouteSet<R>[] {
     const found: RouteSet<R>[] = []
-    // A host that begins with a dot is invalid, and would be taken for the end of another host.
+    // A host that begins with a dot is invalid, and would be mistaken for the end of another host.
     if (host.length > MAX_HOST_CHARACTERS || host.startsWith('.')) return found
     // Look up the host itself, then shorter and shorter ends of it, each beginning with a dot like the keys of `*.` hosts.
     for (let at = 0; at !== -1; at = host.indexOf('.', at + 1)) {

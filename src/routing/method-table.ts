@@ -26,7 +26,7 @@ export class MethodTable<R> {
   #get: Entry<R> | null = null
   #any: Entry<R> | null = null
 
-  /** @returns the entry that is there already, and stays; null if there was none */
+  /** @returns the existing entry, which stays; null if there was none */
   add(method: string | null, entry: Entry<R>): Entry<R> | null {
     const taken = method === null ? this.#any : (this.#byMethod.get(method) ?? null)
     if (taken !== null) return taken
@@ -36,7 +36,7 @@ export class MethodTable<R> {
     return null
   }
 
-  /** The method's own route; for HEAD then that of GET; then that of any method. */
+  /** The method's own route; otherwise, for HEAD, that of GET; otherwise that of any method. */
   find(method: string): Entry<R> | null {
     if (method === 'GET') return this.#get ?? this.#any
     const own = this.#byMethod.get(method)

@@ -110,7 +110,7 @@ test('a URL is absolute, of http or https, without a user, and needs no repair',
   assert.deepEqual(t.url.jsonSchema(), { type: 'string', format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://', maxLength: 8_000 })
 })
 
-test('what is accepted is read by the URL parser as the host that it shows', () => {
+test('the URL parser reads what is accepted as the host that the text shows', () => {
   for (const text of URLS) {
     const { username, password, protocol, host } = new URL(text)
     assert.deepEqual([username, password, /^https?:$/.test(protocol)], ['', '', true])
@@ -118,7 +118,7 @@ test('what is accepted is read by the URL parser as the host that it shows', () 
   }
 })
 
-test('presence and messages are those of every schema', () => {
+test('presence and messages work as in every schema', () => {
   assert.equal(t.email.optional().absent(), undefined)
   assert.equal(t.url.nullable().fromValue(null), null)
   assert.deepEqual(t.email.message('an address that we can write to').fromText('x'), new Mismatch('an address that we can write to', 'x'))

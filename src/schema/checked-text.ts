@@ -1,4 +1,4 @@
-// What is text and stays it, once it has been checked: the same from a route, a query or a form as from JSON.
+// Values that are checked but stay strings, whether they come from a route, a query, a form or JSON.
 
 import type { Mismatch } from './mismatch.ts'
 import { Schema } from './schema.ts'

@@ -21,7 +21,7 @@ test('from JSON, only true and false are', () => {
   assert.deepEqual(t.bool.jsonSchema(), { type: 'boolean' })
 })
 
-test('an enumeration takes its members and nothing else', () => {
+test('an enumeration accepts its members and nothing else', () => {
   const way = t.enum('up', 'down')
   assert.equal(way.fromText('up'), 'up')
   assert.equal(way.fromValue('down'), 'down')
@@ -42,7 +42,7 @@ test('a number of an enumeration is written as text in a query and as a number i
   assert.deepEqual(level.nullable().jsonSchema(), { type: ['number', 'string', 'null'], enum: [0, 1, 'all', null] })
 })
 
-test('an enumeration without members, or with two that are alike as text, is refused', () => {
+test('an enumeration without members, or with two that are the same as text, is refused', () => {
   assert.throws(() => t.enum(), { code: 'WEIR_OPTION_INVALID' })
   assert.throws(() => t.enum(1, '1'), { code: 'WEIR_OPTION_INVALID' })
 })

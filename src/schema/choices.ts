@@ -34,7 +34,7 @@ export class BoolSchema<T = boolean, Input = boolean> extends Schema<T, Input> {
 /** The types of value that a literal can be. */
 export type Literal = string | number | boolean
 
-/** One of a few texts, numbers or booleans, exactly as declared. */
+/** One of a few strings, numbers or booleans, exactly as declared. */
 export class EnumSchema<T, Input = T> extends Schema<T, Input> {
   /** @internal */
   readonly members: ReadonlySet<Literal>
@@ -45,8 +45,8 @@ export class EnumSchema<T, Input = T> extends Schema<T, Input> {
     super(presence)
     this.members = members
     this.#byText = new Map([...members].map((member) => [String(member), member]))
-    if (members.size === 0) throw new WeirError('WEIR_OPTION_INVALID', 'an enumeration without members')
-    if (this.#byText.size < members.size) throw new WeirError('WEIR_OPTION_INVALID', `two members are alike as text: ${this.describe()}`)
+    if (members.size === 0) throw new WeirError('WEIR_OPTION_INVALID', 'an enumeration needs at least one member')
+    if (this.#byText.size < members.size) throw new WeirError('WEIR_OPTION_INVALID', `two members are the same as text: ${this.describe()}`)
   }
 
   override describe(): string {
@@ -74,19 +74,19 @@ export class EnumSchema<T, Input = T> extends Schema<T, Input> {
   }
 }
 
-/** @throws WEIR_OPTION_INVALID without members, or when two are alike as text */
+/** @throws WEIR_OPTION_INVALID without members, or if two are the same as text */
 export function enumOf<const Members extends readonly (string | number)[]>(...members: Members): EnumSchema<Members[number]> {
   for (const member of members as readonly unknown[]) if (typeof member !== 'string') checkNumber(member, 'a member of an enumeration')
   return new EnumSchema<Members[number]>(new Set(members))
 }
 
-/** @throws WEIR_OPTION_INVALID for anything but a text, a number or a boolean */
+/** @throws WEIR_OPTION_INVALID for anything but a string, a number or a boolean */
 export function literalOf<const Value extends Literal>(value: Value): EnumSchema<Value> {
   if (typeof value !== 'string' && typeof value !== 'boolean') checkNumber(value, 'a literal')
   return new EnumSchema<Value>(new Set([value]))
 }
 
-/** For callers without a compiler. JSON cannot represent NaN and Infinity. */
+/** Checks callers that no compiler has checked. JSON cannot represent NaN and Infinity. */
 function checkNumber(value: unknown, what: string): void {
   if (!Number.isFinite(value)) throw new WeirError('WEIR_OPTION_INVALID', `${what} is ${shown(value)}`)
 }

@@ -11,12 +11,12 @@ test('an array reads every element by its schema', () => {
   assert.deepEqual(t.array(t.array(t.bool)).fromValue([[true], []]), [[true], []])
 })
 
-test('an array is a new one', () => {
+test('the result is a new array', () => {
   const sent = ['x']
   assert.notEqual(t.array(t.string).fromValue(sent), sent)
 })
 
-test('what is no array is refused', () => {
+test('a value that is not an array is refused', () => {
   for (const value of ['x', 5, null, {}, { length: 0 }, new Uint8Array(1)])
     assert.ok(t.array(t.string).fromValue(value) instanceof Mismatch)
 })
@@ -30,7 +30,7 @@ test('every wrong element is named', () => {
   ])
 })
 
-test('a million wrong elements make a hundred mismatches', () => {
+test('a million wrong elements lead to a hundred mismatches', () => {
   const result = t.array(t.int).fromValue(new Array(1_000_000).fill('x'))
   assert.ok(result instanceof Mismatch)
   assert.equal(result.all().length, MAX_MISMATCHES)
@@ -51,13 +51,13 @@ test('the number of elements is checked before the elements', () => {
   assert.deepEqual(t.array(t.int).min(1).max(2).jsonSchema(), { type: 'array', items: { type: 'integer' }, minItems: 1, maxItems: 2 })
 })
 
-test('no texts at all are an absent array, not an empty one', () => {
+test('no values at all mean an absent array, not an empty one', () => {
   assert.ok(t.array(t.int).fromTexts([]) instanceof Mismatch)
   assert.deepEqual(t.array(t.int).default([]).fromTexts([]), [])
   assert.equal(t.array(t.int).optional().fromTexts([]), undefined)
 })
 
-test('a schema says whether it reads one text, many, or only JSON', () => {
+test('a schema states whether it reads one text, many, or only JSON', () => {
   assert.equal(t.int.reads, 'text')
   assert.equal(t.array(t.int).reads, 'texts')
   assert.equal(t.array(t.array(t.int)).reads, 'json')
@@ -73,17 +73,17 @@ test('an object has its declared properties and no others', () => {
   assert.deepEqual(address.fromValue({ city: 'Graz', zip: 8010, planet: 'Earth' }), { city: 'Graz', zip: 8010, country: 'AT' })
 })
 
-test('an optional property that is absent is not there', () => {
+test('an optional property that is absent has no key', () => {
   assert.deepEqual(Object.keys(address.fromValue({ city: 'Graz' }) as object), ['city', 'country'])
   assert.deepEqual(Object.keys(address.fromValue({ city: 'Graz', zip: undefined }) as object), ['city', 'country'])
 })
 
-test('the result is an ordinary object, whatever came', () => {
+test('the result is an ordinary object, whatever was received', () => {
   const result = address.fromValue(Object.assign(Object.create(null), { city: 'Graz' }))
   assert.equal(Object.getPrototypeOf(result), Object.prototype)
 })
 
-test('what a prototype carries was not sent', () => {
+test('properties of a prototype are not read', () => {
   assert.ok(address.fromValue(Object.create({ city: 'Graz' })) instanceof Mismatch)
   assert.ok(t.object({ constructor: t.string, toString: t.string }).fromValue({}) instanceof Mismatch)
   assert.deepEqual(t.object({ toString: t.string }).fromValue({ toString: 'x' }), { toString: 'x' })
@@ -108,14 +108,14 @@ test('every wrong property is named by its path', () => {
     .fromValue({ name: 5, address: { zip: '8010' }, tags: [true] })
   assert.ok(result instanceof Mismatch)
   assert.deepEqual(result.failures('', 'body'), [
-    { name: 'name', in: 'body', expected: 'a text', actual: '5' },
-    { name: 'address.city', in: 'body', expected: 'a text' },
+    { name: 'name', in: 'body', expected: 'a string', actual: '5' },
+    { name: 'address.city', in: 'body', expected: 'a string' },
     { name: 'address.zip', in: 'body', expected: 'a whole number', actual: '"8010"' },
-    { name: 'tags[0]', in: 'body', expected: 'a text', actual: 'true' },
+    { name: 'tags[0]', in: 'body', expected: 'a string', actual: 'true' },
   ])
 })
 
-test('the context may refuse unknown properties, also deep down', () => {
+test('the context may refuse unknown properties at any depth', () => {
   const result = t.object({ address }).fromValue({ address: { city: 'Graz', planet: 'Earth' } }, { unknownProperties: 'error' })
   assert.ok(result instanceof Mismatch)
   assert.deepEqual(result.failures('', 'body'), [
@@ -129,7 +129,7 @@ test('the context reaches the parts', () => {
   assert.deepEqual(t.array(t.dateTime).fromTexts([text], { zoneless: 'local' }), [new Date(text)])
 })
 
-test('an object says what it is, in words and as JSON Schema', () => {
+test('an object describes itself in words and as JSON Schema', () => {
   assert.equal(address.describe(), 'an object with city, zip, country')
   assert.equal(t.object({}).describe(), 'an object')
   assert.deepEqual(address.jsonSchema(), {
@@ -147,7 +147,7 @@ test('an object says what it is, in words and as JSON Schema', () => {
   assert.deepEqual(t.array(t.bigint).default([1n]).jsonSchema()['default'], ['1'])
 })
 
-test('a strict object refuses what is not declared, and those within it only if they are strict', () => {
+test('a strict object refuses what is not declared, and the objects inside it do so only if they are strict', () => {
   const person = t.object({ name: t.string, address }).strict()
   const result = person.fromValue({ name: 'Ada', age: 36, address: { city: 'Graz', planet: 'Earth' }, ['a/b']: 1 })
   assert.ok(result instanceof Mismatch)
@@ -168,11 +168,11 @@ test('an object is read from a form: texts by name, lists where a name repeats',
   const wrong = schema.strict().fromForm({ name: ['Ada', 'Bob'], ages: ['1', 'x'], other: 'x' })
   assert.ok(wrong instanceof Mismatch)
   assert.deepEqual(wrong.failures('', 'body', ''), [
-    { name: 'name', in: 'body', pointer: '/name', expected: 'a text, once', actual: '2 values' },
+    { name: 'name', in: 'body', pointer: '/name', expected: 'a string, once', actual: '2 values' },
     { name: 'ages[1]', in: 'body', pointer: '/ages/1', expected: 'a whole number', actual: 'x' },
     { name: 'other', in: 'body', pointer: '/other', expected: 'no property of this name', actual: '"x"' },
   ])
-  assert.deepEqual(t.object({ toString: t.string }).fromForm({}), new Mismatch('a text', undefined, ['toString']))
+  assert.deepEqual(t.object({ toString: t.string }).fromForm({}), new Mismatch('a string', undefined, ['toString']))
   const found = t.object({ name: t.object({}) }).fromForm({ name: 'x' })
   assert.deepEqual(found, new Mismatch('an object', 'x', ['name']))
   assert.deepEqual(t.int.fromForm({}), new Mismatch('a whole number', 'a form'))

@@ -10,7 +10,7 @@ import { Mismatch, NOT_SHOWN, shorten, show } from './mismatch.ts'
 import { countOf, type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
 import type { AnySchema, InputOf, OutputOf } from './standard.ts'
 
-/** An array. From text it is made of all the values of one name. */
+/** An array. From text, it is made of all the values of one name. */
 export class ArraySchema<T, Input = unknown> extends Schema<T, Input> {
   /** @internal */
   readonly element: Schema<unknown>
@@ -28,7 +28,7 @@ export class ArraySchema<T, Input = unknown> extends Schema<T, Input> {
     return this.#with(withCounts(this.#count, { min: elements }))
   }
 
-  /** At most `elements`; more are refused before the first is looked at. */
+  /** At most `elements`; more are refused before the first is read. */
   max(elements: number): ArraySchema<T, Input> {
     return this.#with(withCounts(this.#count, { max: elements }))
   }
@@ -71,7 +71,7 @@ export class ArraySchema<T, Input = unknown> extends Schema<T, Input> {
     return reason === null && place === 'text' && this.#count.min > 1 ? `one text is not ${this.describe()}` : reason
   }
 
-  /** The mismatch if `list` has too few or too many elements, else null. @internal */
+  /** The mismatch if `list` has too few or too many elements, otherwise null. @internal */
   miscounted(list: readonly unknown[]): Mismatch | null {
     return list.length >= this.#count.min && list.length <= this.#count.max ? null : this.mismatch(list)
   }
@@ -161,7 +161,7 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, this.properties.get(key)?.toJson(part)]))
   }
 
-  /** A form can be read if all required properties can be read from the texts of one name. */
+  /** A form can be read if all required properties can be read from the values of one name. */
   override unreadable(place: SchemaPlace): string | null {
     if (place !== 'form') return super.unreadable(place)
     for (const [key, schema] of this.properties) {
@@ -171,13 +171,12 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     return null
   }
 
-  /** Adds a mismatch for every undeclared property of `value`. @internal */
-  addUnknown(value: object, found: Mismatch[] | null): Mismatch[] | null {
+  /** Adds a mismatch for every undeclared property of `value`. @param hides whether not to show their values @internal */
+  addUnknown(value: object, found: Mismatch[] | null, hides: boolean = this.holdsSecret): Mismatch[] | null {
     let all = found
-    const hides = this.holdsSecret
     for (const key of Object.keys(value)) {
       if (this.properties.has(key)) continue
-      // A name that is misspelt may be that of a secret.
+      // A misspelt name may be that of a secret.
       if (
         new Mismatch('no property of this name', hides ? NOT_SHOWN : show((value as Record<string, unknown>)[key])).addTo(
           (all ??= []),
@@ -212,7 +211,7 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     const object: Record<string, unknown> = {}
     let found: Mismatch[] | null = null
     for (const [key, schema] of this.properties) {
-      // Own properties only: what a prototype carries was not sent.
+      // Own properties only: the client did not send those of a prototype.
       const part = schema.fromValue(Object.hasOwn(value, key) ? value[key] : undefined, context)
       if (part instanceof Mismatch) {
         if (part.addTo((found ??= []), key)) break
@@ -221,6 +220,35 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
       }
     }
     return this.#finish(object, value, found, context)
+  }
+
+  /**
+   * Reads an object of JSON that was not made: name, value, name, value. No name occurs twice. Fastest in the order of the properties.
+   * @internal
+   */
+  fromPairs(pairs: readonly unknown[]): T | Mismatch {
+    const object: Record<string, unknown> = {}
+    let found: Mismatch[] | null = null
+    let next = 0
+    let known = 0
+    for (const [key, schema] of this.properties) {
+      let at = next
+      if (pairs[at] !== key) at = indexOfName(pairs, key)
+      let part: unknown
+      if (at === -1) part = schema.absent()
+      else {
+        next = at + 2
+        known += 2
+        part = schema.fromValue(pairs[at + 1])
+      }
+      if (part instanceof Mismatch) {
+        if (part.addTo((found ??= []), key)) break
+      } else if (part !== undefined) {
+        object[key] = part
+      }
+    }
+    if (found === null && (known === pairs.length || !this.isStrict)) return object as T
+    return this.#finish(object, objectOfPairs(pairs), found, undefined) as Mismatch
   }
 
   protected override again(presence: Presence): ObjectSchema<unknown> {
@@ -244,17 +272,28 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
   }
 }
 
-/** The properties of an object and what each is. */
+function indexOfName(pairs: readonly unknown[], name: string): number {
+  for (let i = 0; i < pairs.length; i += 2) if (pairs[i] === name) return i
+  return -1
+}
+
+function objectOfPairs(pairs: readonly unknown[]): object {
+  const object: Record<string, unknown> = Object.create(null)
+  for (let i = 0; i < pairs.length; i += 2) object[pairs[i] as string] = pairs[i + 1]
+  return object
+}
+
+/** The properties of an object, and the schema of each. */
 export type Shape = { readonly [name: string]: AnySchema }
 
-/** What `t.object` returns: a property that may be absent is an optional key, and is never `undefined` where it is there. */
+/** What `t.object` returns: a property that may be absent is an optional key, and is never `undefined` if it is present. */
 export type ObjectOf<S extends Shape> = Flatten<
   { -readonly [K in keyof S as undefined extends OutputOf<S[K]> ? never : K]: OutputOf<S[K]> } & {
     -readonly [K in keyof S as undefined extends OutputOf<S[K]> ? K : never]?: Exclude<OutputOf<S[K]>, undefined>
   }
 >
 
-/** What `t.object` reads, as it is in JSON: a property with a default is an optional key too. */
+/** What `t.object` reads, in its JSON form: a property with a default is an optional key too. */
 export type ObjectInputOf<S extends Shape> = Flatten<
   { -readonly [K in keyof S as undefined extends InputOf<S[K]> ? never : K]: InputOf<S[K]> } & {
     -readonly [K in keyof S as undefined extends InputOf<S[K]> ? K : never]?: Exclude<InputOf<S[K]>, undefined>
@@ -263,7 +302,7 @@ export type ObjectInputOf<S extends Shape> = Flatten<
 
 type Flatten<T> = { [K in keyof T]: T[K] }
 
-/** An array of what `element` describes. */
+/** An array of values that `element` describes. */
 export function arrayOf<S extends AnySchema>(element: S): ArraySchema<OutputOf<S>[], InputOf<S>[]> {
   return new ArraySchema<OutputOf<S>[], InputOf<S>[]>(asSchema(element))
 }
@@ -288,7 +327,10 @@ export function readEntry(
   return typeof entry === 'string' ? schema.fromText(entry, context) : schema.fromTexts(entry, context, true)
 }
 
-/** An object as `{}` and `JSON.parse` make them, or one without prototype. A Date, a Map or a class instance has meaning beyond its properties. @internal */
+/**
+ * Whether it is an object as `{}` and `JSON.parse` create it, or one without a prototype. A Date, a Map or a class instance is more than
+ * its properties. @internal
+ */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)

@@ -19,8 +19,8 @@ interface Range {
 }
 
 /**
- * A Date. `date-time` reads RFC 3339 and ISO 8601, where a time without zone is UTC unless the context says `local`; `date` reads
- * `YYYY-MM-DD` as midnight UTC. A Date that a reviver has already made is taken as it is.
+ * A Date. `date-time` reads RFC 3339 and ISO 8601, where a time without zone is UTC unless the context asks for `local`; `date` reads
+ * `YYYY-MM-DD` as midnight UTC. A Date that a reviver has already created is accepted unchanged.
  */
 export class DateSchema<T = Date, Input = string> extends Schema<T, Input> {
   readonly #precision: Precision
@@ -61,7 +61,7 @@ export class DateSchema<T = Date, Input = string> extends Schema<T, Input> {
     return latest === Infinity ? what + from : `${what}${from}, not after ${this.#write(latest)}`
   }
 
-  /** Whether it stands in JSON as a day without a time. @internal */
+  /** Whether its JSON form is a day without a time. @internal */
   get isDay(): boolean {
     return this.#precision === 'date'
   }
@@ -94,7 +94,7 @@ export class DateSchema<T = Date, Input = string> extends Schema<T, Input> {
   }
 
   #with(range: Range): DateSchema<T, Input> {
-    if (!(range.earliest <= range.latest)) throw new WeirError('WEIR_OPTION_INVALID', 'no date lies between .min and .max')
+    if (!(range.earliest <= range.latest)) throw new WeirError('WEIR_OPTION_INVALID', '.min is later than .max')
     return new DateSchema(this.#precision, range, this.presence)
   }
 
@@ -116,13 +116,13 @@ export class DateSchema<T = Date, Input = string> extends Schema<T, Input> {
   }
 }
 
-/** For callers that no compiler has checked. */
+/** Checks callers that no compiler has checked. */
 function msOf(end: unknown): number {
   if (end instanceof Date) return end.getTime()
-  throw new WeirError('WEIR_OPTION_INVALID', `a date lies from or to a Date, not ${kindOf(end)}`)
+  throw new WeirError('WEIR_OPTION_INVALID', `a bound of a date is ${kindOf(end)}, not a Date`)
 }
 
-/** A wall-clock date and time without a zone. It stays text, checked: no Date can hold one without inventing a zone. */
+/** A wall-clock date and time without a zone. It is checked but stays a string, because a Date cannot hold one without a made-up zone. */
 export class LocalDateTimeSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
   override describe(): string {
     return 'a date and time without a zone like 2024-01-31T09:30:00'
@@ -137,7 +137,7 @@ export class LocalDateTimeSchema<T = string, Input = string> extends CheckedText
   }
 
   protected override keywords(): JsonSchema {
-    // Not `format: date-time`, which demands a zone.
+    // Not `format: date-time`, which requires a zone.
     return { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,9})?)?$', description: this.describe() }
   }
 }

@@ -23,7 +23,7 @@ test('anything with ~standard is a schema, functions included', () => {
   for (const value of [null, undefined, 'x', {}, { '~standard': null }, { '~standard': {} }, () => 0]) assert.ok(!isSchema(value))
 })
 
-test('running a schema gives its value or a mismatch', () => {
+test('running a schema returns its value or a mismatch', () => {
   assert.equal(runSchema(shout, 'x'), 'X')
   const result = runSchema(shout, 5)
   assert.ok(result instanceof Mismatch)
@@ -32,13 +32,13 @@ test('running a schema gives its value or a mismatch', () => {
   assert.equal(result.all().length, 2)
 })
 
-test('running a schema that answers later gives a promise', async () => {
+test('running an asynchronous schema returns a promise', async () => {
   const result = runSchema(later, 'x')
   assert.ok(result instanceof Promise)
   assert.equal(await result, 'x')
 })
 
-test('a mismatch shows what stands at the path of the issue', () => {
+test('a mismatch shows the value at the path of the issue', () => {
   const schema = foreign(() => ({
     issues: [
       { message: 'Bad', path: ['a', { key: 0 }] },
@@ -83,12 +83,12 @@ test('a foreign schema reads text and JSON', () => {
   assert.ok(schema.fromValue(null) instanceof Mismatch)
 })
 
-test('a list of texts reaches a foreign schema as an array, also a list of one', () => {
+test('a list of strings reaches a foreign schema as an array, even a list of one', () => {
   const same = asSchema(foreign((value) => ({ value })))
   assert.deepEqual([same.fromTexts(['x', 'y']), same.fromTexts(['x']), same.fromTexts([])], [['x', 'y'], ['x'], undefined])
 })
 
-test('a foreign schema decides about null and about nothing', () => {
+test('a foreign schema decides about null and about absent values', () => {
   const any = asSchema(foreign((value) => ({ value: String(value) })))
   assert.equal(any.fromValue(null), 'null')
   assert.equal(any.absent(), 'undefined')
@@ -97,13 +97,13 @@ test('a foreign schema decides about null and about nothing', () => {
   assert.ok(asSchema(shout).absent() instanceof Mismatch)
 })
 
-test('a foreign schema takes the modifiers of every t', () => {
+test('a foreign schema has the modifiers of every t', () => {
   assert.equal(asSchema(shout).default('y').absent(), 'y')
   assert.equal(asSchema(shout).optional().absent(), undefined)
   assert.equal(asSchema(shout).nullable().fromValue(null), null)
 })
 
-test('foreign schemas stand in arrays and objects', () => {
+test('arrays and objects may contain foreign schemas', () => {
   const maybe = foreign((value) => (value === undefined || value === 1 ? { value } : { issues: [{ message: 'Not one' }] }))
   const schema = t.object({ names: t.array(shout), one: maybe })
   assert.deepEqual(schema.fromValue({ names: ['x'] }), { names: ['X'] })
@@ -117,7 +117,7 @@ test('foreign schemas stand in arrays and objects', () => {
   assert.deepEqual(schema.jsonSchema()['required'], ['names'])
 })
 
-test('a schema that answers later is refused where nothing can wait', () => {
+test('an asynchronous schema is refused where it cannot be awaited', () => {
   assert.throws(() => asSchema(later).fromText('x'), { code: 'WEIR_OPTION_INVALID' })
   assert.equal(asSchema(later).isOptional, false)
   const failing = asSchema(foreign(() => Promise.reject(new Error('broken'))))
@@ -125,12 +125,12 @@ test('a schema that answers later is refused where nothing can wait', () => {
   assert.equal(failing.isOptional, false)
 })
 
-test('what is no schema is refused where it is declared', () => {
+test('anything but a schema is refused where it is declared', () => {
   assert.throws(() => t.array({} as unknown as typeof t.int), { code: 'WEIR_OPTION_INVALID' })
   assert.throws(() => t.object({ a: undefined as unknown as typeof t.int }), { code: 'WEIR_OPTION_INVALID' })
 })
 
-test('a foreign schema that can say what it takes is asked for its JSON Schema', () => {
+test('the JSON Schema of a foreign schema is used if it has one', () => {
   const said = { type: 'string', minLength: 1 }
   const speaking = (input: unknown) => asSchema({ '~standard': { ...shout['~standard'], jsonSchema: { input } } } as StandardSchema)
   assert.deepEqual(speaking(({ target }: { target: string }) => (target === 'draft-2020-12' ? said : {})).jsonSchema(), said)
@@ -163,7 +163,7 @@ test('the path of an issue may be an array of another class', () => {
   )
 })
 
-test('a foreign schema reads a form as a record, and is asked what it makes of nothing', () => {
+test('a foreign schema reads a form as a record, and is run once to find out what it does with undefined', () => {
   const given = foreign((value) => ({ value: value === undefined ? 'x' : value }))
   assert.deepEqual(asSchema(given).fromForm({ a: 'b', c: ['d'] }), { a: 'b', c: ['d'] })
   const document = t.object({ given, wanted: shout, perhaps: foreign((value) => ({ value })) })

@@ -1,4 +1,4 @@
-// Schemas of other libraries in place of a `t`: anything with `~standard`, as long as it answers synchronously.
+// Schemas of other libraries in place of a `t`: anything with `~standard` that is synchronous.
 
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
@@ -19,8 +19,8 @@ interface Nothing {
 const REFUSED: Nothing = Object.freeze({ isTaken: false })
 
 /**
- * Passes a text as a string, a list of texts as an array of strings (even a list of one), a form as a record of both, and JSON unchanged; the
- * schema does the conversion. A schema that returns a promise can only be run with `runSchema`, because nothing here waits.
+ * Passes a text as a string, several as an array of strings (even a list of one), a form as a record of both, and JSON unchanged; the
+ * schema does the conversion. A schema that returns a promise can only be run with `runSchema`, because nothing is awaited here.
  */
 export class ForeignSchema<T, Input = unknown> extends Schema<T, Input> {
   readonly #schema: AnySchema
@@ -47,7 +47,7 @@ export class ForeignSchema<T, Input = unknown> extends Schema<T, Input> {
     return super.hasDefault || super.isOptional ? super.absent() : this.run(undefined)
   }
 
-  /** Only the schema itself knows. */
+  /** Only the schema itself knows that. */
   override unreadable(_place: SchemaPlace): null {
     return null
   }
@@ -59,7 +59,7 @@ export class ForeignSchema<T, Input = unknown> extends Schema<T, Input> {
       result.catch(() => {})
       throw new WeirError(
         'WEIR_OPTION_INVALID',
-        `a schema of ${this.#schema['~standard'].vendor} that answers with a promise stands where nothing can wait for it`,
+        `a schema of ${this.#schema['~standard'].vendor} returned a promise where it cannot be awaited`,
       )
     }
     return result instanceof Mismatch ? this.restate(result) : (result as T)
@@ -106,7 +106,7 @@ export class ForeignSchema<T, Input = unknown> extends Schema<T, Input> {
   }
 }
 
-/** `schema` itself if it is a `t`, else one that runs it. @throws WEIR_OPTION_INVALID for what is not a Standard Schema */
+/** `schema` itself if it is a `t`, otherwise one that runs it. @throws WEIR_OPTION_INVALID for anything but a Standard Schema */
 export function asSchema<S extends AnySchema>(schema: S): Schema<OutputOf<S>, InputOf<S>> {
   if (schema instanceof Schema) return schema as Schema<OutputOf<S>, InputOf<S>>
   if (!isSchema(schema))

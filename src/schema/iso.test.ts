@@ -5,21 +5,21 @@ import fc from 'fast-check'
 
 import { dateMs, dateTimeMs, hasZone } from './iso.ts'
 
-// A machine that is neither at UTC nor without summer time: on others, reading as local and as UTC would look alike.
+// A zone other than UTC, with summer time: in others, reading as local and as UTC could have the same result.
 process.env['TZ'] = 'America/New_York'
 
 const FIRST = Date.parse('0000-01-01T00:00:00.000Z')
 const LAST = Date.parse('9999-12-31T23:59:59.999Z')
 const moments = fc.integer({ min: FIRST, max: LAST })
 
-test('every moment of the years 0 to 9999 comes back from its ISO text', () => {
+test('every moment of the years 0 to 9999 is read back from its ISO text', () => {
   fc.assert(fc.property(moments, (ms) => assert.equal(dateTimeMs(new Date(ms).toISOString()), ms)))
   fc.assert(fc.property(moments, (ms) => assert.equal(dateTimeMs(new Date(ms).toISOString().slice(0, -1)), ms)))
   assert.equal(dateTimeMs('0000-01-01T00:00:00Z'), FIRST)
   assert.equal(dateTimeMs('0099-12-31T23:59:59Z'), Date.parse('0099-12-31T23:59:59Z'))
 })
 
-test('a day is a day exactly when the calendar has it', () => {
+test('a day is accepted exactly when the calendar has it', () => {
   const digits = fc.record({
     year: fc.integer({ min: 0, max: 9999 }),
     month: fc.integer({ min: 0, max: 14 }),
@@ -42,7 +42,7 @@ function pad(value: number, length: number): string {
   return String(value).padStart(length, '0')
 }
 
-test('leap days are there in leap years only', () => {
+test('leap days exist in leap years only', () => {
   assert.equal(dateMs('2024-02-29'), Date.UTC(2024, 1, 29))
   assert.equal(dateMs('2000-02-29'), Date.UTC(2000, 1, 29))
   for (const text of ['2023-02-29', '1900-02-29', '2024-02-30', '2024-02-31', '2024-04-31']) assert.equal(dateMs(text), Number.NaN, text)
@@ -56,7 +56,7 @@ test('zones move the moment', () => {
   assert.equal(dateTimeMs('2024-01-01T00:00:00.5+23:59'), Date.UTC(2023, 11, 31, 0, 1, 0, 500))
 })
 
-test('seconds and their fraction may be missing; a fraction beyond milliseconds is cut', () => {
+test('seconds and their fraction may be missing; a fraction is cut to milliseconds', () => {
   assert.equal(dateTimeMs('2024-01-31T09:30'), Date.UTC(2024, 0, 31, 9, 30))
   assert.equal(dateTimeMs('2024-01-31T09:30:15.1'), Date.UTC(2024, 0, 31, 9, 30, 15, 100))
   assert.equal(dateTimeMs('2024-01-31T09:30:15.12Z'), Date.UTC(2024, 0, 31, 9, 30, 15, 120))
@@ -109,7 +109,7 @@ for (const text of REFUSED) {
   test(`refuses ${JSON.stringify(text)} as a date and time`, () => assert.equal(dateTimeMs(text), Number.NaN))
 }
 
-test('what is read is what Date.parse reads, for any text that both take', () => {
+test('the result equals that of Date.parse for any text that both accept', () => {
   const near = fc.tuple(moments, fc.nat(30), fc.string({ unit: fc.constantFrom(...'0123456789-+:TZ. '), maxLength: 2 }))
   fc.assert(
     fc.property(near, ([ms, at, patch]) => {
@@ -123,7 +123,7 @@ test('what is read is what Date.parse reads, for any text that both take', () =>
 })
 
 for (const zone of ['America/New_York', 'Asia/Tokyo', 'UTC']) {
-  test(`read as local in ${zone}, a time without zone is what ECMAScript makes of it`, () => {
+  test(`read as local in ${zone}, a time without zone is read as in ECMAScript`, () => {
     process.env['TZ'] = zone
     const skippedOrTwice = ['2024-03-10T02:30:00', '2024-11-03T01:30:00']
     for (const text of ['2024-01-31T09:30', '2024-07-31T23:59:59.999', '1969-12-31T00:00:00', '0050-03-01T12:00:00', ...skippedOrTwice]) {
@@ -135,12 +135,12 @@ for (const zone of ['America/New_York', 'Asia/Tokyo', 'UTC']) {
   })
 }
 
-test('read as local, the wall clock is that of the machine', () => {
+test('read as local, a time is in the zone of the machine', () => {
   process.env['TZ'] = 'America/New_York'
   assert.equal(dateTimeMs('2024-01-31T09:30', 'local'), Date.UTC(2024, 0, 31, 14, 30))
 })
 
-test('a zone is seen where there is one', () => {
+test('a zone is found if there is one', () => {
   for (const text of ['2024-01-31T09:30Z', '2024-01-31T09:30:00z', '2024-01-31T09:30+02:00', '2024-01-31T09:30:00.123456-02:00'])
     assert.ok(hasZone(text), text)
   for (const text of ['2024-01-31', '2024-01-31T09:30', '2024-01-31T09:30:00', '2024-01-31T09:30:00.12345']) assert.ok(!hasZone(text), text)

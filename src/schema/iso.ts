@@ -1,9 +1,9 @@
-// Dates and times as RFC 3339 and ISO 8601 (extended format) write them, read by hand: `Date.parse` takes free text in most
-// engines, and turns 31 February into 2 March.
+// Hand-written reader of dates and times in RFC 3339 and ISO 8601 (extended format): `Date.parse` accepts free text in most engines, and
+// turns 31 February into 2 March.
 //
 // `2024-01-31`, `2024-01-31T09:30`, `2024-01-31T09:30:00`, `2024-01-31T09:30:00.123456789`, each of the times with `Z` or `+02:00`.
-// Refused: other separators, 24:00, second 60 (a Date has no leap seconds), a zone without minutes, years of more than four digits.
-// What is malformed is NaN: every number here comes out of digits, so that NaN is free to say so.
+// Refused: other separators, 24:00, second 60 (a Date has no leap seconds), a zone without minutes, years of more than four digits. NaN
+// means malformed: every number here is read from digits, so NaN is not otherwise used.
 
 import { COLON, DASH, DOT, isDigit, LOWER, PLUS, ZERO } from '../base/ascii.ts'
 
@@ -20,7 +20,7 @@ const MAX_FRACTION_DIGITS = 9
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** Days from 1 March to the first of each month, the one before January being none. */
+/** Days from 1 March to the first of each month. The entry before January does not stand for a month. */
 const DAYS_BEFORE = [0, 306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275]
 /** From 1 March of the year 0 to 1 January 1970. */
 const DAYS_TO_1970 = 719_468
@@ -30,7 +30,10 @@ export function dateMs(text: string): number {
   return text.length === DATE_END ? midnightMs(text) : Number.NaN
 }
 
-/** The moment of a date and time, in milliseconds since 1970, or NaN. A date alone is midnight UTC, as in ECMAScript; a time without zone is read as `zoneless` says. */
+/**
+ * The moment of a date and time, in milliseconds since 1970, or NaN. A date alone is midnight UTC, as in ECMAScript; `zoneless` states how
+ * a time without a zone is read.
+ */
 export function dateTimeMs(text: string, zoneless: 'utc' | 'local' = 'utc'): number {
   const midnight = midnightMs(text)
   if (text.length === DATE_END) return midnight
@@ -54,7 +57,7 @@ export function dateTimeMs(text: string, zoneless: 'utc' | 'local' = 'utc'): num
   return zoneless === 'local' ? localMs(midnight, timeMs) : midnight + timeMs
 }
 
-/** Whether a date and time, known to be well formed, says its zone. */
+/** Whether a date and time, known to be well formed, has a zone. */
 export function hasZone(text: string): boolean {
   const sign = text.length - ZONE_CHARACTERS
   return (text.charCodeAt(text.length - 1) | LOWER) === LETTER_Z || (sign >= MINUTE_END && isSign(text.charCodeAt(sign)))
@@ -93,7 +96,7 @@ function offsetMs(text: string, at: number): number {
   return (sign === DASH ? -1 : 1) * (hours * HOUR_MS + minutes * MINUTE_MS)
 }
 
-/** The same wall clock in the machine's zone. A time that the clocks skip moves on by as much as they do, as ECMAScript says. */
+/** The same wall clock in the machine's zone. A time that clocks skip is moved forward by as much as they are, as in ECMAScript. */
 function localMs(midnight: number, timeMs: number): number {
   if (Number.isNaN(midnight)) return midnight
   const wall = new Date(midnight + timeMs)
@@ -102,7 +105,7 @@ function localMs(midnight: number, timeMs: number): number {
   return local.setHours(wall.getUTCHours(), wall.getUTCMinutes(), wall.getUTCSeconds(), wall.getUTCMilliseconds())
 }
 
-/** The first three digits; a Date holds no more. NaN if there are none, or too many for anyone's clock. */
+/** The first three digits of a fraction; a Date holds no more. NaN if there are none, or too many for any clock. */
 function millisecondsOf(text: string, from: number, end: number): number {
   if (end === from || end - from > MAX_FRACTION_DIGITS) return Number.NaN
   return Number(text.slice(from, Math.min(end, from + 3)).padEnd(3, '0'))

@@ -52,7 +52,7 @@ export function moved(document: JsonSchema, reserve: (name: string) => Slot): Js
   }
   const copy = (schema: unknown, level: number, isNames: boolean): unknown => {
     if (typeof schema !== 'object' || schema === null) return schema
-    if (level > MAX_LEVELS) throw new RangeError('a JSON Schema that is too deep')
+    if (level > MAX_LEVELS) throw new RangeError('the JSON Schema is nested too deeply')
     if (Array.isArray(schema)) return schema.map((part) => copy(part, level + 1, false))
     const parts = Object.entries(schema).map(([key, part]): [string, unknown] => {
       if (isNames) return [key, copy(part, level + 1, false)]

@@ -7,7 +7,7 @@ import type { Schema } from './schema.ts'
 import type { AnySchema } from './standard.ts'
 import { t } from './t.ts'
 
-/** A schema of another library that says this of itself. */
+/** A schema of another library that describes itself in this way. */
 function speaking(input: unknown, output: unknown = input): AnySchema {
   const converter = (said: unknown) => (options: { target: string }) => (typeof said === 'function' ? said(options) : said)
   const jsonSchema = { input: converter(input), output: converter(output) }
@@ -16,7 +16,7 @@ function speaking(input: unknown, output: unknown = input): AnySchema {
 
 const User = t.named('User', t.object({ id: t.int, name: t.string.default('') }))
 
-test('what is absent, has a default or is a bigint differs between what comes in and what is sent', () => {
+test('optional values, defaults and bigints differ between what is received and what is sent', () => {
   const schema = t.object({ a: t.int.optional(), b: t.int.default(1), c: t.bigint })
   const properties = { a: { type: 'integer' }, b: { type: 'integer', default: 1 } }
   const { description, pattern } = t.bigint.jsonSchema()
@@ -32,7 +32,7 @@ test('what is absent, has a default or is a bigint differs between what comes in
   })
 })
 
-test('what has a name is defined once, and referred to', () => {
+test('a schema with a name is defined once, and referred to', () => {
   const team = t.object({ lead: User, deputy: User.nullable(), members: t.array(User), guest: User.default({ id: 1, name: 'x' }) })
   const $ref = '#/$defs/User'
   assert.deepEqual(team.jsonSchema(), {
@@ -54,7 +54,7 @@ test('what has a name is defined once, and referred to', () => {
   })
 })
 
-test('a document that is a named schema holds it itself, and refers to it as #', () => {
+test('a document that is a named schema contains it directly, and refers to it as #', () => {
   const Folder: Schema<unknown> = t.named('Folder', t.object({ name: t.string, folders: t.array(t.lazy(() => Folder)) }))
   assert.deepEqual(User.jsonSchema(), {
     type: 'object',
@@ -76,7 +76,7 @@ test('a document that is a named schema holds it itself, and refers to it as #',
   })
 })
 
-test('a name that means two things becomes two names', () => {
+test('a name with two meanings becomes two names', () => {
   const strict = User.strict()
   const other = t.named('User', t.object({ mail: t.email }))
   const schema = t.object({ a: User, b: strict, c: User.optional(), d: t.named('User', t.object({ mail: t.email })), e: other })
@@ -91,7 +91,7 @@ test('a name that means two things becomes two names', () => {
   assert.deepEqual(Object.keys($defs), ['User', 'UserInput', 'User2'])
 })
 
-test('one writer makes a document of many schemas, of both sides', () => {
+test('one writer makes a document of many schemas, for both sides', () => {
   const writer = new JsonSchemaWriter({ refs: '#/components/schemas/' })
   assert.deepEqual(writer.write(User, 'input'), { $ref: '#/components/schemas/User' })
   assert.deepEqual(writer.write(t.array(User), 'output'), { type: 'array', items: { $ref: '#/components/schemas/UserOutput' } })
@@ -104,7 +104,7 @@ test('one writer makes a document of many schemas, of both sides', () => {
   assert.deepEqual(Object.keys(writer.definitions), ['User', 'UserOutput', 'Id'])
 })
 
-test('a recursive schema made anew by every call ends at its name', () => {
+test('a recursive schema that is created again by every call ends at its name', () => {
   const makeNode = (): Schema<unknown> => t.named('Node', t.object({ next: t.lazy(makeNode).optional() }))
   const $ref = '#/$defs/Node'
   const Node = { type: 'object', properties: { next: { $ref } } }
@@ -122,7 +122,7 @@ test('two recursive schemas without names are two definitions', () => {
   })
 })
 
-test('null is added to what is there', () => {
+test('null is added to the existing keywords', () => {
   assert.deepEqual(orNull({ type: 'string', const: 'a' }), { type: ['string', 'null'], enum: ['a', null] })
   assert.deepEqual(orNull({ type: 'string', enum: ['a'] }), { type: ['string', 'null'], enum: ['a', null] })
   assert.deepEqual(orNull({ $ref: '#' }), { anyOf: [{ $ref: '#' }, { type: 'null' }] })
@@ -131,7 +131,7 @@ test('null is added to what is there', () => {
   assert.deepEqual(t.object({}).nullable().jsonSchema(), { type: ['object', 'null'], properties: {} })
 })
 
-test('other libraries can ask for the JSON Schema of a t', () => {
+test('other libraries can read the JSON Schema of a t', () => {
   const { jsonSchema } = t.object({ user: User, n: t.int.default(1) })['~standard']
   assert.deepEqual(jsonSchema.input({ target: 'draft-2020-12' }), {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -149,7 +149,7 @@ test('other libraries can ask for the JSON Schema of a t', () => {
     assert.throws(() => jsonSchema.input({ target }), { code: 'WEIR_OPTION_INVALID' })
 })
 
-test('a schema of another library is asked for its side and its dialect', () => {
+test('a schema of another library is called with the side and the dialect', () => {
   const foreign = speaking(({ target }: { target: string }) => ({ title: `in ${target}` }), { title: 'out' })
   const schema = t.object({ a: foreign })
   assert.deepEqual(schema.jsonSchema()['properties'], { a: { title: 'in draft-2020-12' } })
@@ -157,7 +157,7 @@ test('a schema of another library is asked for its side and its dialect', () => 
   assert.deepEqual(schema['~standard'].jsonSchema.input({ target: 'draft-07' })['properties'], { a: { title: 'in draft-07' } })
 })
 
-test('the definitions of another library move with it, and what refers to them follows', () => {
+test('the definitions of another library are moved, and references to them are changed', () => {
   const foreign = speaking({
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
@@ -191,7 +191,7 @@ test('the definitions of another library move with it, and what refers to them f
   })
 })
 
-test('one schema of another library is asked once a document', () => {
+test('a schema of another library is called once for each document', () => {
   let calls = 0
   const foreign = speaking(() => {
     calls++
@@ -202,7 +202,7 @@ test('one schema of another library is asked once a document', () => {
   assert.equal(calls, 1)
 })
 
-test('what another library cannot say is any value, and leaves no trace', () => {
+test('a schema that another library cannot express accepts any value, and leaves no definitions', () => {
   const holdsItself: Record<string, unknown> = { $defs: { A: {} } }
   holdsItself['not'] = holdsItself
   const throwing = () => {

@@ -42,7 +42,7 @@ export interface Writable {
   writeTo(writer: JsonSchemaWriter): JsonSchema
 }
 
-/** The functions with which a schema of another library describes itself (https://standardschema.dev/json-schema). */
+/** The functions by which a schema of another library describes itself (https://standardschema.dev/json-schema). */
 export type Converters = { readonly [S in Side]?: unknown }
 
 export class JsonSchemaWriter {
@@ -75,7 +75,7 @@ export class JsonSchemaWriter {
     return this.#side
   }
 
-  /** What the schemas written so far refer to, by name. */
+  /** The definitions to which the schemas written so far refer, by name. */
   get definitions(): { readonly [name: string]: JsonSchema } {
     return Object.fromEntries(this.#definitions)
   }

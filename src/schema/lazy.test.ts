@@ -14,18 +14,18 @@ interface Comment {
 const comment: Schema<Comment> = t.object({ text: t.string, replies: t.array(t.lazy(() => comment)).optional() })
 const json: Schema<unknown> = t.union(t.string, t.number, t.array(t.lazy(() => json)), t.record(t.lazy(() => json))).nullable()
 
-/** `{ text: '', replies: [{ … }] }`, so many levels deep. */
+/** `{ text: '', replies: [{ … }] }`, with this many levels. */
 function thread(levels: number, last: unknown = { text: 'x' }): unknown {
   let value = last
   for (let i = 0; i < levels; i++) value = { text: '', replies: [value] }
   return value
 }
 
-test('a shape can hold itself', () => {
+test('a shape can contain itself', () => {
   assert.deepEqual(comment.fromValue(thread(3)), thread(3))
   const wrong = comment.fromValue(thread(2, { text: 5 }))
   assert.ok(wrong instanceof Mismatch)
-  assert.deepEqual([wrong.pointer, wrong.expected], ['/replies/0/replies/0/text', 'a text'])
+  assert.deepEqual([wrong.pointer, wrong.expected], ['/replies/0/replies/0/text', 'a string'])
   const read = json.fromValue({ a: [1, 'x', { b: null }] })
   assert.deepEqual(JSON.stringify(read), '{"a":[1,"x",{"b":null}]}')
   assert.ok(json.fromValue({ a: [true] }) instanceof Mismatch)
@@ -44,7 +44,7 @@ test('the function is called when it is first needed, and once', () => {
   assert.equal(calls, 1)
 })
 
-test('how deep it goes has an end, in what is nested and in what holds itself', () => {
+test('depth is limited for values that are nested, and for values that contain themselves', () => {
   const deep = comment.fromValue(thread(MAX_LEVELS + 1))
   assert.ok(deep instanceof Mismatch)
   assert.deepEqual([deep.expected, deep.actual], [`at most ${MAX_LEVELS} levels`, 'more'])
@@ -60,7 +60,7 @@ test('how deep it goes has an end, in what is nested and in what holds itself', 
   assert.deepEqual([loop.reads, loop.isOptional, loop.describe()], ['json', false, 'a value of the same kind'])
 })
 
-test('members that are tried in vain do not multiply the time', () => {
+test('members that fail do not multiply the time', () => {
   // Every level is read by the second member, after the first has read all levels below it.
   const node: Schema<unknown> = t.union(
     t.object({ next: t.lazy(() => node).nullable(), a: t.int }),
@@ -71,12 +71,12 @@ test('members that are tried in vain do not multiply the time', () => {
   assert.deepEqual(node.fromValue(value), value)
 })
 
-test('one object in two places is read once, and a text for each', () => {
+test('an object in two places is read once, and a string once for each place', () => {
   const dates = t.array(t.lazy(() => t.dateTime)).fromValue(['2024-01-31', '2024-01-31']) as Date[]
   assert.notEqual(dates[0], dates[1])
 })
 
-test('what it throws leaves no trace', () => {
+test('an error leaves no state behind', () => {
   const schema: Schema<unknown> = t.lazy(() =>
     t.object({ a: { '~standard': { version: 1, vendor: 'test', validate: () => assert.fail('broken') } } }),
   )
@@ -84,7 +84,7 @@ test('what it throws leaves no trace', () => {
   for (let i = 0; i < MAX_LEVELS + 1; i++) assert.throws(() => schema.fromValue(value), /broken/)
 })
 
-test('presence is its own, or that of what it stands for', () => {
+test('its presence is its own, or that of its target', () => {
   const schema = t.lazy(() => t.int.nullable().default(5))
   assert.deepEqual([schema.fromValue(null), schema.absent(), schema.hasDefault, schema.defaultValue()], [null, 5, true, 5])
   assert.equal(schema.optional().absent(), undefined)
@@ -100,15 +100,15 @@ test('presence is its own, or that of what it stands for', () => {
   assert.deepEqual(t.object({ a: t.lazy(() => t.int.optional()) }).fromValue({}), {})
 })
 
-test('it reads what it stands for, from everywhere', () => {
+test('it reads its target from every place', () => {
   const schema = t.lazy(() => t.array(t.int))
   assert.deepEqual([schema.reads, schema.fromText('1'), schema.fromTexts(['1', '2'])], ['texts', [1], [1, 2]])
   assert.deepEqual(t.lazy(() => t.object({ a: t.int })).fromForm({ a: '1' }), { a: 1 })
 })
 
-test('it says what it is, and comes to an end', () => {
+test('it describes itself, and the description ends', () => {
   assert.equal(comment.describe(), 'an object with text, replies')
-  assert.match(json.describe(), /^a text, a number, an array, each .*a value of the same kind/)
+  assert.match(json.describe(), /^a string, a number, an array, each .*a value of the same kind/)
   assert.deepEqual(comment.jsonSchema(), {
     type: 'object',
     properties: { text: { type: 'string' }, replies: { type: 'array', items: { $ref: '#' } } },
@@ -133,7 +133,7 @@ test('it says what it is, and comes to an end', () => {
   })
 })
 
-test('what is not a function, or returns none, is refused', () => {
+test('anything but a function that returns a schema is refused', () => {
   assert.throws(() => t.lazy(t.int as never), { code: 'WEIR_OPTION_INVALID' })
   assert.throws(() => t.lazy(() => 5 as never).fromValue(5), { code: 'WEIR_OPTION_INVALID' })
 })

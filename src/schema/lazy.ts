@@ -33,7 +33,7 @@ export class Descent {
     levels++
     try {
       const result = read()
-      // A text may become an object such as a Date, and every place needs its own.
+      // A string may become an object such as a Date, and each place needs its own.
       if (typeof value === 'object') this.#results.set(value, result)
       else this.#results.delete(value)
       return result
@@ -171,6 +171,6 @@ export class LazySchema<T, Input = unknown> extends Schema<T, Input> {
 /** The schema that `resolve` returns, which may be declared later and may contain this one. */
 export function lazyOf<S extends AnySchema>(resolve: () => S): LazySchema<OutputOf<S>, InputOf<S>> {
   if (typeof resolve !== 'function')
-    throw new WeirError('WEIR_OPTION_INVALID', `t.lazy takes a function that returns a schema, not ${kindOf(resolve)}`)
+    throw new WeirError('WEIR_OPTION_INVALID', `t.lazy needs a function that returns a schema, not ${kindOf(resolve)}`)
   return new LazySchema<OutputOf<S>, InputOf<S>>(resolve)
 }

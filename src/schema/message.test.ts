@@ -1,4 +1,4 @@
-// .message(): what a failure says was expected. t.named: what a document calls a schema. Both are kept by all modifiers.
+// .message() sets the expectation in failures, and t.named the name in documents. All modifiers keep both.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ const refusing: AnySchema = {
   },
 }
 
-/** One of each kind, and a value that does not fit. */
+/** One schema of each kind, and a value that does not fit. */
 const EVERY: Readonly<Record<string, [schema: Schema<unknown>, value: unknown]>> = {
   string: [t.string.min(2), 'x'],
   int: [t.int, 'x'],
@@ -39,7 +39,7 @@ const EVERY: Readonly<Record<string, [schema: Schema<unknown>, value: unknown]>>
 }
 
 for (const [name, [schema, value]] of Object.entries(EVERY)) {
-  test(`the message of ${name} replaces what was expected, wherever it came from`, () => {
+  test(`the message of ${name} replaces the expectation, wherever the value is read from`, () => {
     const said = schema.message('what we want').nullable()
     for (const one of [said, said.optional().default(1 as never)]) {
       const read = one.fromValue(value)
@@ -67,7 +67,7 @@ for (const [name, [schema, value]] of Object.entries(EVERY)) {
   })
 }
 
-test('parts keep what they say', () => {
+test('parts keep their own messages', () => {
   const schema = t.object({ a: t.int.message('a count'), b: t.int }).message('a thing')
   const read = schema.fromValue({ a: 'x', b: 'x' })
   assert.ok(read instanceof Mismatch)
@@ -79,7 +79,7 @@ test('parts keep what they say', () => {
   assert.deepEqual((list as Mismatch).expected, 'a count')
 })
 
-test('another library has one failure for the value itself where there is a message, and its own for the parts', () => {
+test('a schema of another library with a message has one failure for the value itself, and its own for the parts', () => {
   const read = t.named('X', refusing).message('what we want').fromValue({ b: 5 })
   assert.ok(read instanceof Mismatch)
   assert.deepEqual(read.failures('', 'body', ''), [
@@ -88,14 +88,14 @@ test('another library has one failure for the value itself where there is a mess
   ])
 })
 
-test('a message is a text, and a name one that documents can have', () => {
+test('a message must be a string, and a name must be possible in documents', () => {
   for (const message of ['', 5, null]) assert.throws(() => t.int.message(message as string), { code: 'WEIR_OPTION_INVALID' })
   for (const name of ['', 'a b', 'a/b', '#', 'ä', null, 5])
     assert.throws(() => t.named(name as string, t.int), { code: 'WEIR_OPTION_INVALID' })
   assert.throws(() => t.named('A', {} as never), { code: 'WEIR_OPTION_INVALID' })
 })
 
-test('other libraries get the message as well', () => {
+test('other libraries receive the message as well', () => {
   const result = t.int.message('a count')['~standard'].validate('x')
   assert.deepEqual(result, { issues: [{ message: 'expected a count, got "x"', path: [] }] })
 })

@@ -3,23 +3,23 @@ import { test } from 'node:test'
 
 import { MAX_MISMATCHES, Mismatch, nameOf, shorten, show } from './mismatch.ts'
 
-test('a mismatch shows at most 100 characters of what came', () => {
-  assert.equal(new Mismatch('a text', 'x'.repeat(101)).actual, 'x'.repeat(100))
-  assert.equal(new Mismatch('a text', 'x'.repeat(100)).actual, 'x'.repeat(100))
+test('a mismatch shows at most 100 characters of the received value', () => {
+  assert.equal(new Mismatch('a string', 'x'.repeat(101)).actual, 'x'.repeat(100))
+  assert.equal(new Mismatch('a string', 'x'.repeat(100)).actual, 'x'.repeat(100))
 })
 
-test('a text is never shortened in the middle of a character', () => {
+test('text is never shortened in the middle of a character', () => {
   assert.equal(shorten(`${'x'.repeat(99)}😀`), 'x'.repeat(99))
   assert.equal(shorten(`${'x'.repeat(98)}😀y`), `${'x'.repeat(98)}😀`)
 })
 
-test('a mismatch without what came has no property for it', () => {
-  assert.equal('actual' in new Mismatch('a text'), false)
-  assert.equal(new Mismatch('a text').message, 'expected a text, nothing came')
+test('a mismatch without a received value has no property for it', () => {
+  assert.equal('actual' in new Mismatch('a string'), false)
+  assert.equal(new Mismatch('a string').message, 'expected a string, got nothing')
   assert.equal(new Mismatch('a whole number', 'x').message, 'expected a whole number, got x')
 })
 
-test('JSON values are shown so that a text is not taken for a number, and by kind where they are large', () => {
+test('JSON values are shown so that a string is not mistaken for a number, and large ones by their kind', () => {
   assert.equal(show('5'), '"5"')
   assert.equal(show(5), '5')
   assert.equal(show(5n), '5')
@@ -35,24 +35,24 @@ test('JSON values are shown so that a text is not taken for a number, and by kin
   assert.equal(show('x'.repeat(1000))?.length, 100)
 })
 
-test('names are written as a person would write the way', () => {
+test('names are written as in JavaScript', () => {
   assert.equal(nameOf('', ['address', 'city']), 'address.city')
   assert.equal(nameOf('tags', [2]), 'tags[2]')
   assert.equal(nameOf('', ['users', 0, 'name']), 'users[0].name')
   assert.equal(nameOf('id', []), 'id')
 })
 
-test('failures name every part that is wrong', () => {
+test('failures name every wrong part', () => {
   const found: Mismatch[] = []
-  new Mismatch('a text', '5').addTo(found, 'city')
+  new Mismatch('a string', '5').addTo(found, 'city')
   new Mismatch('a whole number').addTo(found, 'zip')
   assert.deepEqual(Mismatch.ofAll(found).failures('address', 'body'), [
-    { name: 'address.city', in: 'body', expected: 'a text', actual: '5' },
+    { name: 'address.city', in: 'body', expected: 'a string', actual: '5' },
     { name: 'address.zip', in: 'body', expected: 'a whole number' },
   ])
 })
 
-test('a mismatch added under a key takes its others along', () => {
+test('a mismatch that is added under a key includes its others', () => {
   const inner = Mismatch.ofAll([new Mismatch('a', '1', ['x']), new Mismatch('b', '2', ['y'])])
   const found: Mismatch[] = []
   inner.addTo(found, 3)
@@ -67,26 +67,26 @@ test('a mismatch added under a key takes its others along', () => {
   )
 })
 
-test('no more than 100 mismatches are gathered, and the last one says so', () => {
+test('at most 100 mismatches are gathered, and adding the last one returns true', () => {
   const found: Mismatch[] = []
   let added = 0
-  while (!new Mismatch('a text').addTo(found, added++)) assert.ok(added < MAX_MISMATCHES)
+  while (!new Mismatch('a string').addTo(found, added++)) assert.ok(added < MAX_MISMATCHES)
   assert.equal(found.length, MAX_MISMATCHES)
-  assert.equal(new Mismatch('a text').addTo(found, 0), true)
+  assert.equal(new Mismatch('a string').addTo(found, 0), true)
   assert.equal(found.length, MAX_MISMATCHES)
 })
 
 test('a pointer leads to the part, with ~ and / escaped', () => {
-  assert.equal(new Mismatch('a text').pointer, '')
-  assert.equal(new Mismatch('a text', 'x', ['a', 0, 'b c']).pointer, '/a/0/b c')
-  assert.equal(new Mismatch('a text', 'x', ['', 'a/b', 'm~n', '~1', '/']).pointer, '//a~1b/m~0n/~01/~1')
+  assert.equal(new Mismatch('a string').pointer, '')
+  assert.equal(new Mismatch('a string', 'x', ['a', 0, 'b c']).pointer, '/a/0/b c')
+  assert.equal(new Mismatch('a string', 'x', ['', 'a/b', 'm~n', '~1', '/']).pointer, '//a~1b/m~0n/~01/~1')
 })
 
-test('failures have pointers where they are part of a document, beside the same names', () => {
-  const wrong = Mismatch.ofAll([new Mismatch('a text', '5', ['a.b']), new Mismatch('a text', undefined, ['tags', 2])])
+test('failures have pointers as well as names if the value is in a document', () => {
+  const wrong = Mismatch.ofAll([new Mismatch('a string', '5', ['a.b']), new Mismatch('a string', undefined, ['tags', 2])])
   assert.deepEqual(wrong.failures('', 'body', '/users/0'), [
-    { name: 'a.b', in: 'body', pointer: '/users/0/a.b', expected: 'a text', actual: '5' },
-    { name: 'tags[2]', in: 'body', pointer: '/users/0/tags/2', expected: 'a text' },
+    { name: 'a.b', in: 'body', pointer: '/users/0/a.b', expected: 'a string', actual: '5' },
+    { name: 'tags[2]', in: 'body', pointer: '/users/0/tags/2', expected: 'a string' },
   ])
-  assert.deepEqual(wrong.failures('q', 'query')[1], { name: 'q.tags[2]', in: 'query', expected: 'a text' })
+  assert.deepEqual(wrong.failures('q', 'query')[1], { name: 'q.tags[2]', in: 'query', expected: 'a string' })
 })

@@ -1,5 +1,5 @@
-// What is wrong with a value that could not be converted. Returned, never thrown: a refused value costs no stack trace,
-// and whoever asked decides whether it becomes a 400, a false or an error.
+// What is wrong with a value that could not be converted. It is returned, never thrown: a refused value costs no stack trace, and the
+// caller decides whether it becomes a 400, false or an error.
 
 import type { BindingFailure } from '../base/errors.ts'
 
@@ -9,7 +9,7 @@ export type PathPart = string | number
 /** How many wrong parts of one value are reported. A hostile body with a million wrong elements must not become a million objects. */
 export const MAX_MISMATCHES = 100
 
-/** What is said of a secret value that came: see `Schema.secret`. */
+/** What messages show in place of a secret value: see `Schema.secret`. */
 export const NOT_SHOWN = '(not shown)'
 
 /** What a schema of another library expects. Its own message follows in parentheses, and may repeat the value. */
@@ -21,11 +21,14 @@ const NO_OTHERS: readonly Mismatch[] = Object.freeze([])
 
 /** A value, or a part of it, that does not fit its schema. */
 export class Mismatch {
-  /** What would have been right, in plain words: `a whole number of at least 1`. */
+  /** What was expected, in plain words: `a whole number of at least 1`. */
   readonly expected: string
-  /** What came, at most 100 characters of it; absent when nothing came, `(not shown)` of a secret. A text out of JSON is shown in quotes, so that `"5"` is not taken for `5`. */
+  /**
+   * What was received, at most 100 characters of it; absent if nothing was, `(not shown)` for a secret. A string from JSON is in quotes, so
+   * that `"5"` is not mistaken for `5`.
+   */
   declare readonly actual?: string
-  /** From the value that was read to the part that is wrong; empty when it is the value itself. */
+  /** The path from the value that was read to the wrong part; empty for the value itself. */
   readonly path: readonly PathPart[]
   /** What else is wrong with the same value, in order; at most 99 more. */
   readonly others: readonly Mismatch[]
@@ -44,7 +47,7 @@ export class Mismatch {
   }
 
   get message(): string {
-    return `expected ${this.expected}, ${this.actual === undefined ? 'nothing came' : `got ${this.actual}`}`
+    return `expected ${this.expected}, ${this.actual === undefined ? 'got nothing' : `got ${this.actual}`}`
   }
 
   /** `path` as a JSON Pointer (RFC 6901), such as `/address/city`; empty for the value itself. */
@@ -66,7 +69,7 @@ export class Mismatch {
     return found.length >= MAX_MISMATCHES
   }
 
-  /** The same without the values that came. */
+  /** The same without the received values. */
   hidden(): Mismatch {
     return Mismatch.ofAll(this.all().map((one) => new Mismatch(...hide(one.expected, one.actual), one.path)))
   }
@@ -87,12 +90,12 @@ export class Mismatch {
   }
 }
 
-/** What is said of a value that must not be shown: nothing that may repeat it. */
+/** Replaces what may repeat a value that must not be shown. */
 export function hide(expected: string, actual: string | undefined): [expected: string, actual: string | undefined] {
   return [expected.startsWith(`${PASSES_SCHEMA} (`) ? PASSES_SCHEMA : expected, actual === undefined ? undefined : NOT_SHOWN]
 }
 
-/** `address.city`, `tags[2]`: how a person would write the way from `root` along `path`. */
+/** `address.city`, `tags[2]`: the way from `root` along `path` in the notation of JavaScript. */
 export function nameOf(root: string, path: readonly PathPart[]): string {
   let name = root
   for (const part of path) name += typeof part === 'number' ? `[${part}]` : name === '' ? part : `.${part}`
@@ -113,7 +116,7 @@ export function shorten(text: string): string {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? SHOWN_CHARACTERS - 1 : SHOWN_CHARACTERS)
 }
 
-/** What a JSON value looks like to a person. Its cost does not grow with the value: of objects and arrays only the kind is said. */
+/** Shows a JSON value in a message. The cost does not grow with the value: for objects and arrays, only the kind is shown. */
 export function show(value: unknown): string | undefined {
   switch (typeof value) {
     case 'undefined':

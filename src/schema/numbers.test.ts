@@ -34,12 +34,12 @@ test('whole numbers are read from plain decimal digits', () => {
   }
 })
 
-test('what is not plainly a whole number is refused', () => {
+test('anything that is not clearly a whole number is refused', () => {
   for (const text of [...NEITHER, '1.0', '1.5', '1e3', '.5', '-01', '00']) assert.ok(t.int.fromText(text) instanceof Mismatch, text)
   for (const value of ['5', 1.5, true, null, [], [5], {}, 5n, Number.NaN, Infinity]) assert.ok(t.int.fromValue(value) instanceof Mismatch)
 })
 
-test('whole numbers beyond 2^53 are refused, not rounded', () => {
+test('whole numbers above 2^53 are refused, not rounded', () => {
   for (const text of ['9007199254740992', '-9007199254740992', '9999999999999999', '10000000000000000', '9'.repeat(400)]) {
     assert.ok(t.int.fromText(text) instanceof Mismatch, text)
   }
@@ -64,7 +64,7 @@ test('any text is a whole number exactly when it is written as one', () => {
   )
 })
 
-test('any text is a number exactly when JSON says so', () => {
+test('any text is a number exactly when it is one in JSON', () => {
   const numeric = fc.oneof(
     fc.string(),
     fc.double().map(String),
@@ -108,7 +108,7 @@ test('.min and .max allow their own value', () => {
   assert.throws(() => t.int.min(Number.NaN), { code: 'WEIR_OPTION_INVALID' })
 })
 
-test('a number says what it is, in words and as JSON Schema', () => {
+test('a number describes itself in words and as JSON Schema', () => {
   assert.equal(t.int.describe(), 'a whole number')
   assert.equal(t.number.min(1).describe(), 'a number of at least 1')
   assert.equal(t.number.max(1).describe(), 'a number of at most 1')
@@ -126,7 +126,7 @@ test('big whole numbers are read from text, from JSON strings and from whole JSO
   assert.equal(t.bigint.fromValue(5n), 5n)
 })
 
-test('what is not plainly a big whole number is refused', () => {
+test('anything that is not clearly a big whole number is refused', () => {
   for (const text of [...NEITHER, '1.0', '1e3', '1n']) assert.ok(t.bigint.fromText(text) instanceof Mismatch, text)
   for (const value of [1.5, 2 ** 53, true, null, {}, '', ' 1']) assert.ok(t.bigint.fromValue(value) instanceof Mismatch)
 })
@@ -138,7 +138,7 @@ test('a big whole number has at most 1,000 digits', () => {
   assert.ok(t.bigint.fromText(`-${'9'.repeat(1001)}`) instanceof Mismatch)
 })
 
-test('big whole numbers have bounds, words and a JSON Schema', () => {
+test('big whole numbers have bounds, a description and a JSON Schema', () => {
   const schema = t.bigint.min(1n).max(3n)
   assert.equal(schema.fromText('3'), 3n)
   assert.deepEqual(schema.fromText('4'), new Mismatch('a whole number from 1 to 3', '4'))

@@ -1,7 +1,7 @@
-// Numbers: whole and any, and whole ones beyond 2^53.
+// Numbers: whole ones, any, and whole ones above 2^53.
 //
 // Text is read by the grammar of JSON numbers and nothing else: no blanks, no `+`, no leading zeros, no hexadecimal, no Infinity.
-// `Number()` and `parseInt` take all of those.
+// `Number()` and `parseInt` accept all of those.
 
 import { DASH, DOT, ZERO } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
@@ -15,13 +15,13 @@ import { type Presence, REQUIRED, Schema } from './schema.ts'
 /** `Number.MAX_SAFE_INTEGER` has 16 digits. */
 const SAFE_DIGITS = 16
 
-/** Beyond it, reading digits costs more than linear time. */
+/** For more digits, reading takes noticeably more than linear time. */
 const MAX_BIGINT_DIGITS = 1_000
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const JSON_INTEGER = /^-?(?:0|[1-9]\d*)$/
 
-/** A number, whole (and safe, that is within ±2^53) or any finite one. */
+/** A number: a whole one (which must be safe: within ±2^53), or any finite one. */
 export class NumberSchema<T = number, Input = number> extends Schema<T, Input> {
   readonly #whole: boolean
   readonly #bounds: Bounds
@@ -65,7 +65,7 @@ export class NumberSchema<T = number, Input = number> extends Schema<T, Input> {
   }
 
   protected override readValue(value: unknown): number | Mismatch {
-    // -0 is no whole number of its own: it would compare equal to 0 and print as 0, yet divide differently.
+    // -0 becomes 0: it compares equal to 0 and prints as 0, but divides differently.
     return typeof value === 'number' && this.#fits(value) ? (this.#whole ? value + 0 : value) : this.mismatch(value)
   }
 
@@ -144,7 +144,7 @@ export class BigIntSchema<T = bigint, Input = string | number> extends Schema<T,
   }
 
   protected override keywords(writer: JsonSchemaWriter): JsonSchema {
-    // JSON Schema's `minimum` would apply to the number alone, and a double cannot hold most of these bounds.
+    // JSON Schema's `minimum` would only apply to numbers, and a double cannot hold most of these bounds.
     return { type: writer.side === 'output' ? 'string' : ['string', 'integer'], pattern: JSON_INTEGER.source, description: this.describe() }
   }
 
@@ -152,7 +152,8 @@ export class BigIntSchema<T = bigint, Input = string | number> extends Schema<T,
     for (const end of Object.values(change)) if (typeof end !== 'bigint') throw noEnd(end, 'a bigint')
     const bounds = { ...this.#bounds, ...change }
     const { min, max } = bounds
-    if (min !== null && max !== null && min > max) throw new WeirError('WEIR_OPTION_INVALID', `nothing lies between ${min} and ${max}`)
+    if (min !== null && max !== null && min > max)
+      throw new WeirError('WEIR_OPTION_INVALID', `the minimum ${min} is above the maximum ${max}`)
     return new BigIntSchema(bounds, this.presence)
   }
 
@@ -178,11 +179,16 @@ function integerOf(text: string): number {
   return isNegative && value !== 0 ? -value : value
 }
 
-/** A double holds as many digits exactly, and so the power of ten that a fraction is divided by: one division rounds once, as `Number()` does. */
+/**
+ * A double holds this many digits exactly, and also the power of ten by which a fraction is divided. The single division rounds once, like
+ * `Number()`.
+ */
 const EXACT_DIGITS = 15
 const POWERS_OF_TEN = Array.from({ length: EXACT_DIGITS }, (_, i) => 10 ** i)
 
-/** The number that `text` is, or NaN. Most are short: one pass over their digits is a third of what the expression and `Number()` take. */
+/**
+ * The number that `text` is, or NaN. Most are short: one pass over their digits takes a third of the time of the expression and `Number()`.
+ */
 function numberOf(text: string): number {
   const start = text.charCodeAt(0) === DASH ? 1 : 0
   const end = text.length

@@ -11,7 +11,7 @@ import { t } from './t.ts'
 const user = t.object({ id: t.int, name: t.string, mail: t.email.optional() })
 const passwordHash = '$argon2id$v=19$x'
 
-/** What leaves, as text. */
+/** What is sent, as text. */
 function sent(schema: AnySchema, value: unknown): string | undefined {
   const picked = pickerOf(schema)(value)
   assert.ok(!(picked instanceof Mismatch), (picked as Mismatch).message)
@@ -30,7 +30,7 @@ function misfits(schema: AnySchema, value: unknown): string[] {
   return picked.all().map(({ pointer, message }) => `${pointer}: ${message}`)
 }
 
-test('only declared properties leave', () => {
+test('only declared properties are sent', () => {
   assert.equal(sent(user, { id: 1, name: 'Ada', passwordHash }), '{"id":1,"name":"Ada"}')
   assert.equal(sent(user, { passwordHash, name: 'Ada', id: 1 }), '{"name":"Ada","id":1}')
   assert.equal(sent(t.object({}), { passwordHash }), '{}')
@@ -45,7 +45,7 @@ test('only declared properties leave', () => {
   assert.equal(sent(t.object({ a: t.object({ b: user }) }), { a: { b: { id: 1, passwordHash }, x: 1 }, y: 1 }), '{"a":{"b":{"id":1}}}')
 })
 
-test('where nothing is undeclared, the value itself leaves, and it is never changed', () => {
+test('a value without undeclared properties is returned itself, and is never changed', () => {
   const shape = t.object({ user, list: t.array(user), record: t.record(t.array(t.int)), at: t.dateTime })
   const value = { user: { id: 1, name: 'Ada' }, list: [{ name: 'Bob', id: 2 }], record: { a: [1] }, at: new Date(0) }
   assert.equal(pickerOf(shape)(value), value)
@@ -54,12 +54,12 @@ test('where nothing is undeclared, the value itself leaves, and it is never chan
   const picked = pickerOf(shape)(extra) as typeof value
   assert.notEqual(picked, extra)
   assert.deepEqual(extra, kept)
-  // Only what lies on the way to what is left out is copied.
+  // Only objects on the way to an omitted property are copied.
   assert.equal(picked.user, extra.user)
   assert.equal(picked.record, extra.record)
 })
 
-test('properties leave in the order that the value has, whatever orders came before', () => {
+test('properties are sent in the order of the value, whatever the orders before it', () => {
   const pick = pickerOf(t.object({ a: t.int, b: t.int, c: t.object({ d: t.int }), e: t.int }))
   const orders = ['abce', 'ecba', 'cabe', 'bc', 'a', '', 'eabc', 'ceba', 'bcae', 'acbe', 'ecab', 'beca', 'cbea']
   for (const order of [...orders, ...orders]) {
@@ -73,7 +73,7 @@ test('properties leave in the order that the value has, whatever orders came bef
   }
 })
 
-test('what has no properties leaves as it is', () => {
+test('values without properties are sent unchanged', () => {
   for (const value of ['x', 5, Number.NaN, true, null, undefined]) {
     for (const schema of [t.int, user, t.array(user), t.record(t.int), t.union(t.int, user), t.lazy(() => user)])
       assert.equal(pickerOf(schema)(value), value)
@@ -81,18 +81,18 @@ test('what has no properties leaves as it is', () => {
   assert.equal(sent(user, { id: 'x', name: Number.NaN, mail: undefined }), '{"id":"x","name":null}')
 })
 
-test('what has properties where none are declared does not leave', () => {
-  assert.deepEqual(refused(user, { id: 1, name: { first: 'Ada', passwordHash } }), ['/name', 'a text', 'an object'])
+test('a value with properties where none are declared is refused', () => {
+  assert.deepEqual(refused(user, { id: 1, name: { first: 'Ada', passwordHash } }), ['/name', 'a string', 'an object'])
   assert.deepEqual(refused(user, [{ id: 1 }]), ['', 'an object with id, name, mail', 'an array of 1'])
   assert.deepEqual(refused(t.object({ 0: t.int }), [1])[2], 'an array of 1')
   assert.deepEqual(refused(t.array(user), { 0: { id: 1 } }), ['', 'an array, each an object with id, name, mail', 'an object'])
   assert.deepEqual(refused(t.object({ list: t.array(t.int) }), { list: [1, [2]] }), ['/list/1', 'a whole number', 'an array of 1'])
   assert.deepEqual(refused(t.record(t.int), { a: {} })[0], '/a')
-  assert.deepEqual(refused(t.object({ bytes: t.string }), { bytes: Buffer.from('x') }), ['/bytes', 'a text', 'an object'])
+  assert.deepEqual(refused(t.object({ bytes: t.string }), { bytes: Buffer.from('x') }), ['/bytes', 'a string', 'an object'])
   assert.deepEqual(refused(t.object({ list: t.array(t.int) }), { list: new Set([1]) })[0], '/list')
 })
 
-test('dates, and all else with a toJSON, leave as JSON.stringify writes them', () => {
+test('dates, and other objects with a toJSON, are sent as JSON.stringify writes them', () => {
   const at = new Date('2024-01-31T09:30:00Z')
   assert.equal(sent(t.object({ at: t.dateTime }), { at }), '{"at":"2024-01-31T09:30:00.000Z"}')
   assert.equal(sent(t.object({ at: t.string }), { at }), '{"at":"2024-01-31T09:30:00.000Z"}')
@@ -104,7 +104,7 @@ test('dates, and all else with a toJSON, leave as JSON.stringify writes them', (
     }
   }
   assert.equal(sent(t.array(t.string), [new Money()]), '["5 EUR"]')
-  // As a document of a database: its properties are not the ones that it is written with.
+  // Like a document of a database: its JSON form has other properties than the object itself.
   class Row {
     readonly row = { id: 1, name: 'Ada', passwordHash }
     toJSON() {
@@ -117,7 +117,7 @@ test('dates, and all else with a toJSON, leave as JSON.stringify writes them', (
   assert.equal(sent(user, { toJSON: () => 'x' }), '"x"')
 })
 
-test('a toJSON that would be called a second time finds nothing to say', () => {
+test('a second call of toJSON cannot add undeclared properties', () => {
   const sly = { id: 1, toJSON: () => ({ passwordHash }) }
   const value = { toJSON: () => sly }
   assert.equal(sent(user, value), '{"id":1}')
@@ -130,7 +130,7 @@ test('a toJSON that would be called a second time finds nothing to say', () => {
   assert.equal(sent(t.object({ name: t.string }), { name: () => 0 }), '{}')
 })
 
-test('a day leaves as a day, and a bigint as text', () => {
+test('a day is sent as a day, and a bigint as text', () => {
   assert.equal(sent(t.object({ day: t.date }), { day: new Date('2024-01-31') }), '{"day":"2024-01-31"}')
   assert.equal(sent(t.array(t.date), ['2024-01-31', null]), '["2024-01-31",null]')
   assert.equal(sent(t.object({ n: t.bigint }), { n: 5n }), '{"n":"5"}')
@@ -139,30 +139,55 @@ test('a day leaves as a day, and a bigint as text', () => {
   assert.throws(() => sent(t.int, 5n), TypeError)
 })
 
-test('instances leave by their own properties, not by those of a prototype', () => {
+test('instances leave by the declared properties, getters included', () => {
   class Account {
     readonly id = 1
-    name = 'Ada'
     passwordHash = passwordHash
-    get mail() {
-      return 'ada@example.com'
+    #calls = 0
+    get name() {
+      return this.#calls++ === 0 ? 'Ada' : { passwordHash }
+    }
+    get friend() {
+      return new Account()
+    }
+    get secret() {
+      return passwordHash
+    }
+    mail() {
+      return 'a method is no property'
     }
   }
   assert.equal(sent(user, new Account()), '{"id":1,"name":"Ada"}')
+  assert.equal(sent(t.object({ friend: user }), new Account()), '{"friend":{"id":1,"name":"Ada"}}')
+  assert.deepEqual(checkedPickerOf(user)(new Account()), { id: 1, name: 'Ada' })
   const inherits = Object.assign(Object.create({ name: 'Ada', extra: 1 }), { id: 1, passwordHash })
-  assert.equal(sent(user, inherits), '{"id":1}')
+  assert.equal(sent(user, inherits), '{"id":1,"name":"Ada"}')
   assert.equal(sent(user, Object.assign(Object.create(null), { id: 1, passwordHash })), '{"id":1}')
   assert.equal(sent(user, new Map([['id', 1]])), '{}')
+  assert.equal(sent(t.object({ message: t.string }), new Error('broken')), '{"message":"broken"}')
+  // What every object inherits is not meant.
+  const odd = t.object({ constructor: t.string, toString: t.string.optional(), valueOf: t.record(t.int) })
+  assert.equal(sent(odd, new Account()), '{}')
+  assert.equal(sent(odd, { constructor: 'x' }), '{"constructor":"x"}')
 })
 
-test('a record keeps the keys that it would read', () => {
+test('proxies leave by what their traps return', () => {
+  const seen: PropertyKey[] = []
+  const row = { id: 1, name: 'Ada', passwordHash }
+  const proxy = new Proxy(row, { get: (target, name) => seen.push(name) && Reflect.get(target, name) })
+  assert.equal(sent(user, proxy), '{"id":1,"name":"Ada"}')
+  assert.equal(sent(t.array(user), new Proxy([proxy], {})), '[{"id":1,"name":"Ada"}]')
+  assert.ok(!seen.includes('passwordHash'), 'what does not leave is not read')
+})
+
+test('a record keeps the keys that it would accept', () => {
   const schema = t.record(t.int).keys(t.enum('a', 'b'))
   assert.equal(sent(schema, { a: 1, b: 2 }), '{"a":1,"b":2}')
   assert.equal(sent(schema, { a: 1, passwordHash: 2 }), '{"a":1}')
   assert.equal(sent(t.record(t.int), JSON.parse('{"a":1,"__proto__":2}')), '{"a":1}')
 })
 
-test('the tag of a union says what may leave', () => {
+test('the tag of a union determines what may be sent', () => {
   const event = t.union(t.object({ type: t.literal('in'), user }), t.object({ type: t.literal('out'), at: t.dateTime }))
   assert.equal(sent(event, { type: 'in', user: { id: 1, passwordHash }, at: 5 }), '{"type":"in","user":{"id":1}}')
   assert.equal(sent(event, { type: 'out', user: { id: 1 }, at: 5 }), '{"type":"out","at":5}')
@@ -170,7 +195,7 @@ test('the tag of a union says what may leave', () => {
   assert.deepEqual(refused(event, [1])[0], '')
 })
 
-test('a union without a tag leaves by the only member that has such values, or by the first that fits', () => {
+test('a union without a tag uses the only member that has such values, or the first that fits', () => {
   const one = t.union(t.string, user, t.array(user))
   assert.equal(sent(one, { id: 'not checked', passwordHash }), '{"id":"not checked"}')
   assert.equal(sent(one, [{ id: 1, passwordHash }]), '[{"id":1}]')
@@ -183,7 +208,7 @@ test('a union without a tag leaves by the only member that has such values, or b
   assert.deepEqual(refused(t.union(t.int, t.string), { passwordHash })[0], '')
 })
 
-test('what holds itself has an end', () => {
+test('a recursive value is picked at every level; one that contains itself, or is too deep, is refused', () => {
   interface Comment {
     text: string
     replies?: Comment[]
@@ -200,7 +225,7 @@ test('what holds itself has an end', () => {
   assert.match(misfits(comment, circle)[0]!, /a value that does not contain itself/)
 })
 
-test('a schema of another library picks by what it returns', () => {
+test('for a schema of another library, what it returns is sent', () => {
   const stripping: AnySchema = {
     '~standard': {
       version: 1,
@@ -217,7 +242,7 @@ test('a schema of another library picks by what it returns', () => {
   assert.throws(() => pickerOf(later)({}), { code: 'WEIR_OPTION_INVALID' })
 })
 
-test('one picker is made for a schema', () => {
+test('each schema has one picker', () => {
   assert.equal(pickerOf(user), pickerOf(user))
 })
 
@@ -230,15 +255,15 @@ test('a checked picker names everything that does not fit', () => {
   )
   assert.deepEqual(misfits(answer, { user: { id: '1', name: null }, list: [1, 2], day: new Date(5), kind: { a: 'x' } }), [
     '/user/id: expected a whole number, got "1"',
-    '/user/name: expected a text, got null',
+    '/user/name: expected a string, got null',
     '/list: expected an array of at most 1 element, each a whole number, got an array of 2',
     '/day: expected a date like 2024-01-31, got an object',
     '/kind/a: expected a whole number, got "x"',
-    '/level: expected a whole number, nothing came',
+    '/level: expected a whole number, got nothing',
   ])
 })
 
-test('a checked picker takes what JSON.stringify would write, and refuses what it would leave out', () => {
+test('a checked picker accepts what JSON.stringify would write, and refuses what it would leave out', () => {
   class Account {
     id = 1
     name = 'Ada'
@@ -248,17 +273,18 @@ test('a checked picker takes what JSON.stringify would write, and refuses what i
   assert.deepEqual(checkedPickerOf(t.object({ n: t.bigint }))({ n: 5n }), { n: '5' })
   assert.deepEqual(checkedPickerOf(t.string.nullable().optional())(null), null)
   assert.deepEqual(checkedPickerOf(t.string.nullable().optional())(undefined), undefined)
-  assert.deepEqual(misfits(user, { id: 1, name: () => 0 }), ['/name: expected a text, nothing came'])
-  assert.deepEqual(misfits(user, Object.create({ id: 1, name: 'x' })).length, 2)
-  assert.deepEqual(misfits(t.array(t.int), [1, undefined]), ['/1: expected a whole number, nothing came'])
+  assert.deepEqual(misfits(user, { id: 1, name: () => 0 }), ['/name: expected a string, got nothing'])
+  assert.deepEqual(checkedPickerOf(user)(Object.create({ id: 1, name: 'x' })), { id: 1, name: 'x' })
+  assert.deepEqual(misfits(user, new Map([['id', 1]])).length, 2)
+  assert.deepEqual(misfits(t.array(t.int), [1, undefined]), ['/1: expected a whole number, got nothing'])
   assert.deepEqual(misfits(t.number, Number.NaN), [': expected a number, got NaN'])
   assert.deepEqual(misfits(user.strict(), { id: 1, name: '', passwordHash: 1 }), [
-    '/passwordHash: expected no property of this name, got 1',
+    '/passwordHash: expected no property of this name, got (not shown)',
   ])
   assert.deepEqual(misfits(t.record(t.int).keys(t.uuid), { a: 1 }), ['/a: expected a key that is a UUID, got "a"'])
   assert.deepEqual(misfits(t.union(t.int, t.bool), 'x'), [': expected a whole number or true or false, got "x"'])
   const tagged = t.union(t.object({ k: t.literal(1), n: t.int }), t.object({ k: t.literal(2) }))
-  assert.deepEqual(misfits(tagged, { k: 1 }), ['/n: expected a whole number, nothing came'])
+  assert.deepEqual(misfits(tagged, { k: 1 }), ['/n: expected a whole number, got nothing'])
   assert.deepEqual(misfits(tagged, { k: 3 }), ['/k: expected one of 1, 2, got 3'])
 })
 

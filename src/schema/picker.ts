@@ -2,8 +2,11 @@
 //
 // A picker is made once for each schema, from closures, and runs for every response. It does not serialize: what it returns is passed to
 // `JSON.stringify`. If nothing is undeclared, it returns the value itself. Otherwise it copies the objects that lead to what it leaves out.
-// Texts, numbers and booleans pass unchanged whatever the schema is, because they have no properties. A value with properties where the
+// Strings, numbers and booleans pass unchanged whatever the schema is, because they have no properties. A value with properties where the
 // schema declares none is refused.
+//
+// A plain object leaves by its own properties, as `JSON.stringify` writes it. An instance of a class leaves by the declared properties, getters of
+// its class included, as the compiler sees it. It is always copied, so that a getter is called once.
 
 import { ArraySchema, ObjectSchema } from './composite.ts'
 import { DateSchema } from './dates.ts'
@@ -31,7 +34,7 @@ const { hasOwnProperty: hasOwn } = Object.prototype
 const pickers = new WeakMap<Schema<unknown>, Picker>()
 
 /**
- * Returns the picker of a schema. It only looks for undeclared properties: missing ones, or a number where a text is declared, pass.
+ * Returns the picker of a schema. It only looks for undeclared properties: missing ones, or a number where a string is declared, pass.
  *
  * - Dates, and other objects with a `toJSON`, are sent as `JSON.stringify` writes them; undeclared properties of what `toJSON` returns are left
  *   out. A Date under `t.date` is sent as its day, and a bigint under `t.bigint` as text, where `JSON.stringify` would write a time or throw.
@@ -115,8 +118,6 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
   let names: readonly (string | null)[] = [...byName.keys(), null]
   let inOrder: readonly Picker[] = [...byName.values()]
   let adaptations = 0
-  // The indexes of an array are unexpected names too, unless the object declares one of them.
-  const mayHoldIndexes = Array.from(byName.keys()).some((name) => /^\d+$/.test(name))
 
   /** Copies what is declared. Properties before position `from` are copied unchanged, and the one at `from` is replaced by `picked`. */
   const copy = (object: Properties, from: number, picked: unknown): unknown => {
@@ -142,9 +143,21 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
     return copied
   }
 
+  /** What is declared, of an object that is not plain. */
+  const ofInstance = (object: Properties): unknown => {
+    if (Array.isArray(object)) return misfit(schema, object)
+    const copied: Record<string, unknown> = {}
+    for (const [name, pick] of byName) {
+      const part = partOf(object, name)
+      const picked = isScalar(part) ? part : pick(part)
+      if (picked instanceof Mismatch) return under(picked, name)
+      if (picked !== undefined) copied[name] = picked
+    }
+    return copied
+  }
+
   /** Handles an object whose property at `from` is not the expected one: the order differs, or it is not declared. */
   const unexpected = (object: Properties, from: number, name: string): unknown => {
-    if (Array.isArray(object)) return misfit(schema, object)
     if (!byName.has(name)) return copy(object, from, UNPICKED)
     const own = Object.keys(object)
     const picks = own.map((one) => byName.get(one))
@@ -169,9 +182,9 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
       const json = jsonOf(value)
       if (!isObject(json)) return json
       // Copied, because JSON.stringify would call the toJSON of what a toJSON returned.
-      return Array.isArray(json) ? misfit(schema, json) : copy(json as Properties, 0, UNPICKED)
+      return isPlain(json) ? copy(json as Properties, 0, UNPICKED) : ofInstance(json as Properties)
     }
-    if (mayHoldIndexes && Array.isArray(object)) return misfit(schema, object)
+    if (!isPlain(object)) return ofInstance(object)
     const expected = names
     const expectedPickers = inOrder
     let at = 0
@@ -312,21 +325,21 @@ function checkArray(schema: ArraySchema<unknown>, list: readonly unknown[]): unk
 
 function checkObject(schema: ObjectSchema<unknown>, object: Properties): unknown {
   const copied: Record<string, unknown> = {}
-  const own = new Set(Object.keys(object))
+  const own = isPlain(object) ? new Set(Object.keys(object)) : null
   let found: Mismatch[] | null = null
-  for (const name of new Set([...own, ...schema.properties.keys()])) {
+  for (const name of new Set([...(own ?? []), ...schema.properties.keys()])) {
     const part = schema.properties.get(name)
     if (part === undefined) continue
-    // JSON.stringify writes own enumerable properties only.
-    const value = own.has(name) ? object[name] : undefined
+    const value = own === null ? partOf(object, name) : own.has(name) ? object[name] : undefined
     const picked = check(part, value)
     if (picked instanceof Mismatch) {
       if (picked.addTo((found ??= []), name)) break
-    } else if (value !== undefined) {
+    } else if (picked !== undefined) {
       copied[name] = picked
     }
   }
-  if (schema.isStrict) found = schema.addUnknown(object, found)
+  // The value of an undeclared property is what must not leave: not in an error either.
+  if (schema.isStrict) found = schema.addUnknown(object, found, true)
   return found === null ? copied : schema.conceal(Mismatch.ofAll(found))
 }
 
@@ -350,6 +363,17 @@ function isScalar(value: unknown): value is string | number | boolean | null | u
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
+}
+
+/** Whether an object is one as `{}` makes them, or without a prototype. */
+function isPlain(object: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(object)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** A property of an object that is not plain, unless all objects inherit it. */
+function partOf(object: Properties, name: string): unknown {
+  return name in Object.prototype && !hasOwn.call(object, name) ? undefined : object[name]
 }
 
 /** Whether a value is a Date with the toJSON of all dates. */

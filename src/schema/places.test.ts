@@ -1,4 +1,4 @@
-// Whether a schema can ever be read where it stands: a text, the texts of one name, a form, or only JSON.
+// Where a schema can be read at all: from a text, from the values of one name, from a form, or only from JSON.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -11,7 +11,7 @@ const any: AnySchema = { '~standard': { version: 1, vendor: 'test', validate: (v
 const tree: Schema<unknown> = t.object({ children: t.array(t.lazy(() => tree)) })
 const json: Schema<unknown> = t.union(t.string, t.array(t.lazy(() => json)))
 
-/** Where each can be read: in one text (t), in the texts of one name (n), in a form (f), in JSON (j). */
+/** Where each can be read: in one text (t), in the values of one name (n), in a form (f), in JSON (j). */
 const EVERY: readonly [Schema<unknown>, string][] = [
   [t.string, 'tnj'],
   [t.email.nullable().optional(), 'tnj'],

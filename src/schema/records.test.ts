@@ -19,7 +19,7 @@ test('a record has any names, and values of one kind', () => {
   assert.equal(t.record(t.int).describe(), 'a record, each value a whole number')
 })
 
-test('the result has no prototype, and __proto__ is no key of it', () => {
+test('the result has no prototype, and __proto__ cannot be a key', () => {
   const read = t.record(t.int).fromValue({})
   assert.equal(Object.getPrototypeOf(read), null)
   assert.deepEqual(failuresOf(t.record(t.object({})).fromValue(JSON.parse('{"__proto__":{"admin":true}}'))), [
@@ -28,7 +28,7 @@ test('the result has no prototype, and __proto__ is no key of it', () => {
   assert.ok(t.record(t.string).fromForm(Object.assign(Object.create(null), { ['__proto__']: 'x' })) instanceof Mismatch)
 })
 
-test('what a prototype carries was not sent', () => {
+test('properties of a prototype are not read', () => {
   assert.deepEqual(Object.keys(t.record(t.int).fromValue(Object.assign(Object.create(null), { a: 1 })) as object), ['a'])
   assert.ok(t.record(t.int).fromValue(Object.create({ a: 1 })) instanceof Mismatch)
 })
@@ -37,9 +37,9 @@ test('names may have a schema', () => {
   const codes = t.record(t.string).keys(t.string.pattern(/^[a-z]{2}$/))
   assert.deepEqual({ ...(codes.fromValue({ de: 'ja', en: 'yes' }) as object) }, { de: 'ja', en: 'yes' })
   assert.deepEqual(failuresOf(codes.fromValue({ deu: 'ja' })), [
-    { name: 'deu', in: 'body', expected: 'a key that is a text that matches /^[a-z]{2}$/', actual: '"deu"' },
+    { name: 'deu', in: 'body', expected: 'a key that is a string that matches /^[a-z]{2}$/', actual: '"deu"' },
   ])
-  assert.equal(codes.describe(), 'a record, each key a text that matches /^[a-z]{2}$/ and each value a text')
+  assert.equal(codes.describe(), 'a record, each key a string that matches /^[a-z]{2}$/ and each value a string')
   assert.ok(t.record(t.int).keys(t.enum('a', 'b')).fromValue({ c: 1 }) instanceof Mismatch)
   assert.throws(() => t.record(t.int).keys(/x/ as never), { code: 'WEIR_OPTION_INVALID' })
 })
@@ -58,7 +58,7 @@ test('a form can be a record', () => {
   assert.deepEqual({ ...(read as object) }, { a: 1, b: [2, 3] })
 })
 
-test('a million wrong values, and names without end, make little', () => {
+test('a million wrong values, and very long names, lead to little output', () => {
   const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key ${i}`, 'x']))
   assert.equal((t.record(t.int).fromValue(many) as Mismatch).all().length, 100)
   const long = { ['k'.repeat(1_000_000)]: Object.fromEntries(Array.from({ length: 100 }, (_, i) => [i, 'x'])) }
@@ -66,7 +66,7 @@ test('a million wrong values, and names without end, make little', () => {
   assert.ok(JSON.stringify(failures).length < 30_000)
 })
 
-test('a record says what it is as JSON Schema', () => {
+test('a record describes itself as JSON Schema', () => {
   assert.deepEqual(t.record(t.int).keys(t.uuid).min(1).jsonSchema(), {
     type: 'object',
     additionalProperties: { type: 'integer' },

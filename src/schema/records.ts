@@ -42,7 +42,7 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
     return this.#with(withCounts(this.#count, { min: properties }))
   }
 
-  /** At most `properties`; more are refused before the first is looked at. */
+  /** At most `properties`; more are refused before the first is read. */
   max(properties: number): RecordSchema<T, Input> {
     return this.#with(withCounts(this.#count, { max: properties }))
   }
@@ -77,13 +77,13 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, this.value.toJson(part)]))
   }
 
-  /** A form is a record of values that can be read from the texts of one name. */
+  /** A form is a record if its values can be read from the values of one name. */
   override unreadable(place: SchemaPlace): string | null {
     const reason = place === 'form' ? this.value.unreadable('texts') : super.unreadable(place)
     return reason === null || place !== 'form' ? reason : `each value: ${reason}`
   }
 
-  /** The mismatch if `record` has too few or too many keys, else null. @internal */
+  /** The mismatch if `record` has too few or too many keys, otherwise null. @internal */
   miscounted(record: object): Mismatch | null {
     const { min, max } = this.#count
     if (min === 0 && max === Infinity) return null
@@ -92,7 +92,7 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
     return new Mismatch(this.expects(), `an object with ${count === 1 ? '1 key' : `${count} keys`}`)
   }
 
-  /** The mismatch if `key` is not allowed, else null. @internal */
+  /** The mismatch if `key` is not allowed, otherwise null. @internal */
   misnamed(key: string): Mismatch | null {
     // Code that copies the record later might copy it onto a prototype.
     if (key === '__proto__') return new Mismatch('a key that is not "__proto__"', show(key))

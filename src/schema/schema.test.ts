@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Mismatch } from './mismatch.ts'
 import { t } from './t.ts'
 
-test('a required value that is absent is a mismatch without what came', () => {
+test('a required value that is absent is a mismatch without a received value', () => {
   assert.deepEqual(t.int.absent(), new Mismatch('a whole number'))
   assert.deepEqual(t.int.fromValue(undefined), new Mismatch('a whole number'))
   assert.deepEqual(t.int.fromTexts([]), new Mismatch('a whole number'))
@@ -19,7 +19,7 @@ test('an optional value that is absent is undefined', () => {
   assert.ok(schema.fromValue(null) instanceof Mismatch)
 })
 
-test('a default stands in for an absent value only', () => {
+test('a default replaces only an absent value', () => {
   const schema = t.int.default(5)
   assert.equal(schema.absent(), 5)
   assert.equal(schema.fromValue(undefined), 5)
@@ -29,20 +29,20 @@ test('a default stands in for an absent value only', () => {
   assert.equal(t.bool.default(false).absent(), false)
 })
 
-test('of .optional and .default the later one counts', () => {
+test('of .optional and .default, the later one takes effect', () => {
   assert.equal(t.int.default(5).optional().absent(), undefined)
   assert.equal(t.int.optional().default(5).absent(), 5)
   assert.equal(t.int.optional().default(5).isOptional, false)
 })
 
-test('a binder can ask before it plans', () => {
+test('a binder can read presence before it plans', () => {
   assert.deepEqual([t.int.isOptional, t.int.hasDefault, t.int.defaultValue()], [false, false, undefined])
   assert.deepEqual([t.int.optional().isOptional, t.int.optional().hasDefault], [true, false])
   const schema = t.int.default(0)
   assert.deepEqual([schema.isOptional, schema.hasDefault, schema.defaultValue()], [false, true, 0])
 })
 
-test('modifiers come in any order', () => {
+test('modifiers may be in any order', () => {
   const schema = t.int.optional().min(1).nullable().max(3).default(2)
   assert.equal(schema.absent(), 2)
   assert.equal(schema.fromValue(null), null)
@@ -51,9 +51,9 @@ test('modifiers come in any order', () => {
 })
 
 test('null is refused unless it is allowed', () => {
-  assert.deepEqual(t.string.fromValue(null), new Mismatch('a text', 'null'))
+  assert.deepEqual(t.string.fromValue(null), new Mismatch('a string', 'null'))
   assert.equal(t.string.nullable().fromValue(null), null)
-  assert.deepEqual(t.string.nullable().fromValue(5), new Mismatch('a text or null', '5'))
+  assert.deepEqual(t.string.nullable().fromValue(5), new Mismatch('a string or null', '5'))
 })
 
 test('the context may treat null as absent', () => {
@@ -61,7 +61,7 @@ test('the context may treat null as absent', () => {
   assert.equal(t.string.default('x').fromValue(null, context), 'x')
   assert.equal(t.string.optional().fromValue(null, context), undefined)
   assert.equal(t.string.nullable().fromValue(null, context), null)
-  assert.deepEqual(t.string.fromValue(null, context), new Mismatch('a text'))
+  assert.deepEqual(t.string.fromValue(null, context), new Mismatch('a string'))
 })
 
 test('a default that can be changed is copied for every use', () => {
@@ -77,7 +77,7 @@ test('a default that cannot be copied is refused', () => {
   assert.throws(() => schema.default({ run: (() => 'x') as unknown as string }), { code: 'WEIR_OPTION_INVALID' })
 })
 
-test('where one value is wanted, several texts are refused', () => {
+test('several values are refused if the schema describes a single one', () => {
   assert.equal(t.int.fromTexts(['5']), 5)
   assert.deepEqual(t.int.fromTexts(['5', '6']), new Mismatch('a whole number, once', '2 values'))
 })

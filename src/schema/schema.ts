@@ -1,7 +1,7 @@
-// What every `t` is: a description of a value that reads it from text (route, query, url-encoded form) and from JSON.
+// The base of every `t`: a description of a value, which reads it from text (route, query, url-encoded form) and from JSON.
 //
-// Reading returns the converted value itself or a `Mismatch`; nothing is thrown and nothing is wrapped. A schema never changes:
-// each modifier returns a new one, so that one may be kept in a constant and refined in many places.
+// Reading returns the converted value itself or a `Mismatch`; nothing is thrown or wrapped. A schema never changes: each modifier returns a
+// new one, so a schema may be kept in a constant and refined in many places.
 
 import { WeirError } from '../base/errors.ts'
 import { shown } from '../base/kind-of.ts'
@@ -11,36 +11,38 @@ import { JsonSchemaWriter, type Side } from './json-schema.ts'
 import { Mismatch, NOT_SHOWN, show } from './mismatch.ts'
 import type { StandardJsonProps, StandardSchema } from './standard.ts'
 
-/** How ambiguous values are read. The names are those of `JsonSettings`, which may be handed in as it is. */
+/** How ambiguous values are read. The names are those of `JsonSettings`, which may be passed directly. */
 export interface ReadContext {
   /** A date and time without a zone: as UTC (default), or in the machine's zone as ECMAScript reads it. */
   readonly zoneless?: 'utc' | 'local'
   /** A property that an object schema does not declare: dropped (default), or a mismatch. */
   readonly unknownProperties?: 'ignore' | 'error'
-  /** A null where the schema is not nullable: a mismatch (default, `set`), or as if nothing came. */
+  /** A null where the schema is not nullable: a mismatch (default, `set`), or treated as absent. */
   readonly nullValues?: 'set' | 'ignore'
 }
 
 /** A url-encoded form: the text of each name, or a list if the name repeats or ends in `[]`. */
 export type FormTexts = { readonly [name: string]: string | readonly string[] }
 
-/** What a schema reads: one text, any number of texts of one name (one included), or only JSON. */
+/** What a schema reads: one text, any number of values of one name (one included), or only JSON. */
 export type Reads = 'text' | 'texts' | 'json'
 
-/** Where a value is read from: one text (a path, a header field, a cookie), the texts of one name (a query), a url-encoded form, or JSON. */
+/**
+ * Where a value is read from: one text (a path, a header field, a cookie), the values of one name (a query), a url-encoded form, or JSON.
+ */
 export type SchemaPlace = 'text' | 'texts' | 'form' | 'json'
 
-/** What all schemas have in common, whatever they describe. */
+/** The properties that all schemas have, whatever they describe. */
 export interface Presence {
   readonly optional: boolean
   readonly nullable: boolean
-  /** Makes the default value; null when there is none. */
+  /** Creates the default value; null if there is none. */
   readonly fallback: (() => unknown) | null
-  /** Whether the value is never repeated in what is said about it. */
+  /** Whether messages never repeat the value. */
   readonly secret: boolean
-  /** The expectation in failures, in place of what `describe` returns; null when there is none. */
+  /** The expectation in failures, in place of what `describe` returns; null if there is none. */
   readonly message: string | null
-  /** Its name in documents; null when it has none. */
+  /** Its name in documents; null if it has none. */
   readonly name: string | null
 }
 
@@ -65,20 +67,20 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     this.presence = presence
   }
 
-  /** What it is, in plain words: `a whole number of at least 1`. */
+  /** What it describes, in plain words: `a whole number of at least 1`. */
   abstract describe(): string
 
-  /** What it reads: one text, any number of texts of one name (or one), or only JSON. */
+  /** What it reads: one text, any number of values of one name (one included), or only JSON. */
   get reads(): Reads {
     return 'text'
   }
 
-  /** Its name in documents, given by `t.named`; null when it has none. */
+  /** Its name in documents, set by `t.named`; null if it has none. */
   get name(): string | null {
     return this.presence.name
   }
 
-  /** Whether `undefined` is what an absent value becomes. */
+  /** Whether an absent value becomes `undefined`. */
   get isOptional(): boolean {
     return this.presence.optional
   }
@@ -88,12 +90,12 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return this.presence.fallback !== null
   }
 
-  /** The default value, or undefined when there is none. A Date, an array or an object is a copy that the caller may keep and change. */
+  /** The default value, or undefined if there is none. A Date, an array or an object is a copy that the caller may keep and change. */
   defaultValue(): T | undefined {
     return this.presence.fallback === null ? undefined : (this.presence.fallback() as T)
   }
 
-  /** What an absent value becomes: the default, undefined if it is optional, else a mismatch. */
+  /** What an absent value becomes: the default, undefined if it is optional, otherwise a mismatch. */
   absent(): T | Mismatch {
     if (this.presence.fallback !== null) return this.presence.fallback() as T
     return this.presence.optional ? (undefined as T) : new Mismatch(this.expects())
@@ -105,9 +107,9 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   }
 
   /**
-   * Reads all the texts of one name. Where one value is wanted, several are a mismatch: taking the first or the last of them is how filters are
-   * bypassed.
-   * @param isList whether a single text was marked as a list too: `n[]=5` of a form
+   * Reads all the values of one name. If the schema describes a single value, several are a mismatch: using the first or the last of them
+   * lets clients bypass filters.
+   * @param isList whether even a single value was marked as a list: `n[]=5` of a form
    */
   fromTexts(texts: readonly string[], context?: ReadContext, isList: boolean = false): T | Mismatch {
     return texts.length === 0 ? this.absent() : (this.readTexts(texts, context, isList) as T | Mismatch)
@@ -118,25 +120,25 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return this.readForm(form, context) as T | Mismatch
   }
 
-  /** Reads a value out of JSON; `undefined` is an absent one. */
+  /** Reads a value from JSON; `undefined` means absent. */
   fromValue(value: unknown, context?: ReadContext): T | Mismatch {
     if (value === undefined) return this.absent()
     return (value === null ? this.readNull(context) : this.readValue(value, context)) as T | Mismatch
   }
 
-  /** May be missing: it is then `undefined`, or not there in an object. Takes a default back. */
+  /** Allows the value to be missing: it is then `undefined`, or has no key in an object. Removes a default. */
   optional(): Schema<T | undefined, Input | undefined> {
     return this.again({ ...this.presence, optional: true, fallback: null }) as Schema<T | undefined, Input | undefined>
   }
 
-  /** May be null in JSON. */
+  /** Allows null in JSON. */
   nullable(): Schema<T | null, Input | null> {
     return this.again({ ...this.presence, nullable: true }) as Schema<T | null, Input | null>
   }
 
   /**
-   * What stands in for a missing value; taken as it is, unchecked. A Date, an array or an object is copied for every use,
-   * so that one request cannot change the default of the next.
+   * Sets the value that replaces a missing one. It is not checked. A Date, an array or an object is copied for every use, so that one
+   * request cannot change the default of the next.
    *
    * @throws WEIR_OPTION_INVALID for a value that `structuredClone` cannot copy
    */
@@ -145,8 +147,8 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   }
 
   /**
-   * A password, a token and the like: what came is never repeated. Errors, problem documents and logs say `(not shown)` in its place, for parts
-   * of the value too, and a default is left out of generated documents.
+   * Marks a password, a token and the like: the received value is never repeated. Errors, problem documents and logs contain `(not shown)`
+   * in its place, and in place of its parts. A default is left out of generated documents.
    */
   secret(): this {
     return this.again({ ...this.presence, secret: true }) as Schema<unknown> as this
@@ -165,11 +167,11 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   /**
    * Sets the expectation in failures of this value, in place of `describe()`. Failures of its parts keep their own.
    *
-   * @throws WEIR_OPTION_INVALID for anything but a text
+   * @throws WEIR_OPTION_INVALID for anything but a string
    */
   message(expected: string): this {
     if (typeof expected !== 'string' || expected === '')
-      throw new WeirError('WEIR_OPTION_INVALID', `a message is ${shown(expected)}, not a text`)
+      throw new WeirError('WEIR_OPTION_INVALID', `a message is ${shown(expected)}, not a string`)
     return this.again({ ...this.presence, message: expected }) as Schema<unknown> as this
   }
 
@@ -214,7 +216,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return this.presence.fallback === null ? !this.presence.optional && this.requires(side) : side === 'output'
   }
 
-  /** Why it can never be read at `place`; null when it can. @internal */
+  /** Why it can never be read at `place`; null if it can. @internal */
   unreadable(place: SchemaPlace): string | null {
     if (place === 'form') return `a form is not ${this.describe()}`
     return place === 'json' || this.reads !== 'json' ? null : `${this.describe()} can only be read from JSON`
@@ -240,7 +242,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   /** JSON Schema of the value itself. */
   protected abstract keywords(writer: JsonSchemaWriter): JsonSchema
 
-  /** The same for the texts of one name, of which there is at least one. */
+  /** The same for the values of one name, of which there is at least one. */
   protected readTexts(texts: readonly string[], context: ReadContext | undefined, isList: boolean): unknown {
     if (texts.length === 1) return isList ? this.mismatch(texts) : this.readText(texts[0]!, context)
     return new Mismatch(this.expects(`${this.describe()}, once`), countOf(texts))
@@ -267,13 +269,13 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return this.presence.message ?? described
   }
 
-  /** That `value`, out of JSON, is not what was wanted. */
+  /** The mismatch for `value`, which is from JSON. */
   protected mismatch(value: unknown): Mismatch {
     const actual = this.holdsSecret ? NOT_SHOWN : show(value)
     return new Mismatch(this.expects(this.presence.nullable ? `${this.describe()} or null` : this.describe()), actual)
   }
 
-  /** The same for a text that is not out of JSON. */
+  /** The mismatch for a text that is not from JSON. */
   protected textMismatch(text: string): Mismatch {
     return new Mismatch(this.expects(), this.holdsSecret ? NOT_SHOWN : text)
   }
@@ -287,7 +289,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return this.conceal(Mismatch.ofAll([new Mismatch(message, own.actual), ...all.filter(({ path }) => path.length > 0)]))
   }
 
-  /** What was found wrong with parts of the value. @internal */
+  /** A mismatch of parts of the value, without their values if this one is secret. @internal */
   conceal(mismatch: Mismatch): Mismatch {
     return this.presence.secret ? mismatch.hidden() : mismatch
   }
@@ -304,7 +306,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   }
 }
 
-/** How failures show the texts of one name. @internal */
+/** How failures show the values of one name. @internal */
 export function countOf(texts: readonly unknown[]): string {
   return texts.length === 1 ? '1 value' : `${texts.length} values`
 }
@@ -315,6 +317,6 @@ function makerOf(value: unknown): () => unknown {
     const kept = structuredClone(value)
     return () => structuredClone(kept)
   } catch (cause) {
-    throw new WeirError('WEIR_OPTION_INVALID', 'a default value that cannot be copied', cause)
+    throw new WeirError('WEIR_OPTION_INVALID', 'the default value cannot be copied', cause)
   }
 }

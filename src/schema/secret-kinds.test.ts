@@ -1,4 +1,4 @@
-// What lies below a secret is never repeated either, whatever kinds of schema lie between.
+// Parts of a secret are never repeated either, whatever kinds of schema are in between.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -11,7 +11,7 @@ import { t } from './t.ts'
 
 const SECRET = 'hunter2'
 
-/** Echoes what it gets, as some libraries do. */
+/** Echoes its input, as some libraries do. */
 const echoing: AnySchema = {
   '~standard': {
     version: 1,
@@ -44,7 +44,7 @@ const EVERY: Readonly<Record<string, Schema<unknown>>> = {
     .secret(),
   'another library in a union': t.union(t.int, t.array(echoing)).secret(),
   'another library in a record': t.record(echoing).secret(),
-  'another library behind lazy': t.lazy(() => t.named('X', echoing)).secret(),
+  'another library in lazy': t.lazy(() => t.named('X', echoing)).secret(),
   'another library with a name': t.named('X', echoing).secret(),
 }
 

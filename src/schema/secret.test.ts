@@ -1,4 +1,4 @@
-// .secret(): what came is never repeated, whatever is wrong with it and wherever the schema stands.
+// .secret(): the received value is never repeated, whatever is wrong with it and wherever the schema is used.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -10,7 +10,7 @@ import { t } from './t.ts'
 
 const SECRET = 'hunter2'
 
-/** Echoes what it gets, as some libraries do. */
+/** Echoes its input, as some libraries do. */
 const echoing: AnySchema = {
   '~standard': {
     version: 1,
@@ -43,7 +43,7 @@ const EVERY: Readonly<Record<string, Schema<unknown>>> = {
   'an object of another library': t.object({ a: echoing }).secret(),
 }
 
-/** What a mismatch says, in all forms in which it leaves. */
+/** Everything that a mismatch shows, in all of its forms. */
 function saidOf(schema: Schema<unknown>, read: Mismatch, value: unknown): string {
   const result = schema['~standard'].validate(value)
   return JSON.stringify([read.all(), read.message, read.failures('p', 'query'), result])
@@ -72,7 +72,7 @@ describe('no schema repeats a secret', () => {
   }
 })
 
-test('a schema that is not secret says what came, as before', () => {
+test('a schema that is not secret shows the received value', () => {
   assert.equal((t.int.fromText(SECRET) as Mismatch).message, `expected a whole number, got ${SECRET}`)
   const read = t.object({ a: t.int, password: t.int.secret() }).fromValue({ a: 'x', password: SECRET }) as Mismatch
   assert.deepEqual(
@@ -84,19 +84,19 @@ test('a schema that is not secret says what came, as before', () => {
   )
 })
 
-test('that nothing came is no secret', () => {
+test('that a value is missing is not a secret', () => {
   const read = t.object({ password: t.string.secret() }).fromValue({}) as Mismatch
-  assert.deepEqual(read.failures('', 'body'), [{ name: 'password', in: 'body', expected: 'a text' }])
+  assert.deepEqual(read.failures('', 'body'), [{ name: 'password', in: 'body', expected: 'a string' }])
 })
 
-test('a name that is misspelt hides its value where a name is secret', () => {
+test('the value of an unknown name is hidden if a declared name is secret', () => {
   const context = { unknownProperties: 'error' } as const
   const open = t.object({ a: t.int.optional() }).fromValue({ b: SECRET }, context) as Mismatch
   const closed = t.object({ password: t.string.secret().optional() }).fromValue({ pasword: SECRET }, context) as Mismatch
   assert.deepEqual([open.actual, closed.actual], [`"${SECRET}"`, '(not shown)'])
 })
 
-test('a secret reads what it read, keeps its type and leaves its default out of documents', () => {
+test('a secret schema reads the same values, keeps its type and leaves its default out of documents', () => {
   const token: Schema<string> = t.string.min(3).secret().max(10)
   assert.equal(token.fromText(SECRET), SECRET)
   assert.equal(t.string.secret().default(SECRET).defaultValue(), SECRET)

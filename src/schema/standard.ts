@@ -1,4 +1,4 @@
-// Standard Schema v1 (https://standardschema.dev) and its extension for JSON Schema, as our own types: how a validator of any library
+// Standard Schema v1 (https://standardschema.dev) and its extension for JSON Schema, as weir's own types: how the validator of any library
 // is called, and what it returns.
 
 import { isPromise } from '../base/is-promise.ts'
@@ -21,9 +21,9 @@ export interface StandardProps<Input = unknown, Output = Input> {
 
 /** Converts a schema to JSON Schema (https://standardschema.dev/json-schema). Throws for an unknown target. */
 export interface StandardJsonConverter {
-  /** Of what the schema reads. */
+  /** The JSON Schema of what the schema reads. */
   readonly input: (options: StandardJsonOptions) => JsonSchema
-  /** Of what it returns, as it is in JSON. */
+  /** The JSON Schema of what it returns, in its JSON form. */
   readonly output: (options: StandardJsonOptions) => JsonSchema
 }
 
@@ -37,7 +37,7 @@ export interface StandardJsonProps<Input = unknown, Output = Input> extends Stan
   readonly jsonSchema: StandardJsonConverter
 }
 
-/** It is a failure exactly when `issues` is there. */
+/** A failure if, and only if, it has `issues`. */
 export type StandardResult<Output> = { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] }
 
 export interface StandardIssue {
@@ -45,13 +45,13 @@ export interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** Any Standard Schema, whatever it takes and gives. */
+/** Any Standard Schema, whatever its input and output. */
 export type AnySchema = StandardSchema<unknown, unknown>
 
 /** What a schema returns: `OutputOf<typeof t.date>` is `Date`. */
 export type OutputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['output']
 
-/** What a schema reads, as it is in JSON: `InputOf<typeof t.date>` is `string`. */
+/** What a schema reads, in its JSON form: `InputOf<typeof t.date>` is `string`. */
 export type InputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['input']
 
 /** Whether `value` is a Standard Schema. Some libraries make them functions. */
@@ -64,9 +64,9 @@ export function isSchema(value: unknown): value is AnySchema {
 type Show = (part: unknown) => string | undefined
 
 /**
- * Runs any Standard Schema over `value`. The answer is a promise exactly when the schema's own is.
- * What the schema throws is thrown, or rejects.
- * @param shown how a part that is wrong is shown: as JSON, unless it was plain text when it came
+ * Runs any Standard Schema over `value`. Returns a promise only if the schema does. What the schema throws is thrown, or rejects the
+ * promise.
+ * @param shown how a wrong part is shown: as JSON, unless it was received as plain text
  */
 export function runSchema<S extends AnySchema>(
   schema: S,
@@ -84,7 +84,7 @@ function resultOf<S extends AnySchema>(result: StandardResult<unknown>, value: u
 }
 
 function mismatchOf(issue: StandardIssue, value: unknown, shown: Show): Mismatch {
-  // Not `path.map`: the paths of arktype are instances of a subclass of Array, and so would the result be.
+  // Not `path.map`: the paths of arktype are instances of a subclass of Array, and the result would be one too.
   const path = Array.from(issue.path ?? [], partOf)
   return new Mismatch(`${PASSES_SCHEMA} (${shorten(issue.message)})`, shown(partAt(value, path)), path)
 }
@@ -94,7 +94,7 @@ function partOf(step: PropertyKey | { readonly key: PropertyKey }): PathPart {
   return typeof key === 'number' ? key : shorten(String(key))
 }
 
-/** What stands at `path` in what came; own properties only, for the path is made of names that a client may have chosen. */
+/** The part of the received value at `path`. Only own properties are read, because a client may have chosen the names in the path. */
 function partAt(value: unknown, path: readonly PathPart[]): unknown {
   let part = value
   for (const key of path) {

@@ -1,4 +1,4 @@
-// `t`: how a host program says what a value is, once, for route and query parameters, model fields and generated documents.
+// `t`: with it, a host program describes a value once, for route and query parameters, model fields and generated documents.
 
 import { EmailSchema, UrlSchema } from './addresses.ts'
 import { BoolSchema, enumOf, literalOf } from './choices.ts'
@@ -14,13 +14,13 @@ import { TextSchema, UuidSchema } from './text.ts'
 import { unionOf } from './unions.ts'
 
 /**
- * Descriptions of values. Each is a Standard Schema, never changes, and has `.optional()`, `.nullable()`, `.default(value)`, `.message(text)` and
- * `.secret()`; `.min`, `.max`, `.length` and `.pattern` are where they make sense.
+ * Descriptions of values. Each is a Standard Schema, never changes, and has `.optional()`, `.nullable()`, `.default(value)`,
+ * `.message(text)` and `.secret()`; some have `.min`, `.max`, `.length` and `.pattern`.
  *
- * Conversion is strict: what is not plainly such a value is refused, never guessed at.
+ * Conversion is strict: anything that is not clearly such a value is refused, never guessed at.
  */
 export const t = Object.freeze({
-  /** A text. `.min .max .length` count characters. */
+  /** A string. `.min .max .length` count characters. */
   string: new TextSchema(),
   /** A whole number within ±(2^53 - 1). */
   int: new NumberSchema(true),
@@ -32,19 +32,19 @@ export const t = Object.freeze({
   bool: new BoolSchema(),
   /** A UUID, kept as sent. */
   uuid: new UuidSchema(),
-  /** A moment, as a Date: RFC 3339, or ISO 8601 without zone, which is read as UTC. A date alone is midnight UTC. */
+  /** A moment, as a Date: RFC 3339, or ISO 8601 without a zone, which is read as UTC. A date alone is midnight UTC. */
   dateTime: new DateSchema('date-time'),
   /** A day `YYYY-MM-DD`, as a Date at midnight UTC. */
   date: new DateSchema('date'),
-  /** A date and time without zone, kept as text. */
+  /** A date and time without a zone, kept as a string. */
   localDateTime: new LocalDateTimeSchema(),
   /** An email address, in the grammar of HTML's `<input type=email>`, at most 254 characters. */
   email: new EmailSchema(),
   /** An absolute `http:` or `https:` URL without user name and password, at most 8,000 characters, kept as sent. */
   url: new UrlSchema(),
-  /** One of these texts or numbers: `t.enum('up', 'down')`. */
+  /** One of these strings or numbers: `t.enum('up', 'down')`. */
   enum: enumOf,
-  /** Exactly this text, number or boolean. */
+  /** Exactly this string, number or boolean. */
   literal: literalOf,
   /** An array; in a query, all the values of one name. `.min .max .length` count elements. */
   array: arrayOf,

@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import { Mismatch } from './mismatch.ts'
 import { t } from './t.ts'
 
-test('a text is taken as it is, from text and from JSON', () => {
+test('a string is accepted unchanged, from text and from JSON', () => {
   for (const text of ['', ' ', 'true', '5', 'ä\u0000']) {
     assert.equal(t.string.fromText(text), text)
     assert.equal(t.string.fromValue(text), text)
   }
 })
 
-test('nothing else becomes a text', () => {
+test('nothing else becomes a string', () => {
   for (const value of [5, true, null, {}, [], ['x'], 5n, new String('x')]) assert.ok(t.string.fromValue(value) instanceof Mismatch)
 })
 
@@ -32,15 +32,15 @@ test('lengths are counted in characters, not in code units', () => {
   assert.equal(t.string.length(3).fromText('a😀\ude00'), 'a😀\ude00')
 })
 
-test('.pattern matches anywhere, and gives the same answer every time', () => {
+test('.pattern matches anywhere, and has the same result every time', () => {
   const schema = t.string.pattern(/b/g)
   for (let i = 0; i < 3; i++) assert.equal(schema.fromText('abc'), 'abc')
   assert.ok(schema.fromText('ac') instanceof Mismatch)
   assert.ok(t.string.pattern(/^b$/).fromText('abc') instanceof Mismatch)
 })
 
-test('a pattern is asked only about texts of the right length', () => {
-  // This expression takes longer than the universe has had on 60 letters: that the test ends is the promise.
+test('a pattern runs only on strings of the right length', () => {
+  // For 60 letters, this expression would take longer than the age of the universe, so the test only has to end.
   assert.ok(
     t.string
       .max(40)
@@ -49,7 +49,7 @@ test('a pattern is asked only about texts of the right length', () => {
   )
 })
 
-test('modifiers give a new schema and leave the old one alone', () => {
+test('modifiers return a new schema and do not change the old one', () => {
   const short = t.string.max(1)
   const long = short.max(3)
   assert.ok(short.fromText('abc') instanceof Mismatch)
@@ -57,29 +57,29 @@ test('modifiers give a new schema and leave the old one alone', () => {
   assert.equal(t.string.fromText('abcd'), 'abcd')
 })
 
-test('bounds that cannot be are refused where they are declared', () => {
+test('impossible bounds are refused where they are declared', () => {
   const refused = { code: 'WEIR_OPTION_INVALID' }
   assert.throws(() => t.string.min(-1), refused)
   assert.throws(() => t.string.max(1.5), refused)
   assert.throws(() => t.string.max(Number.NaN), refused)
   assert.throws(() => t.string.min(3).max(2), refused)
-  assert.throws(() => t.string.length('5' as never), { ...refused, message: /an end of a range is the string "5", not a count$/ })
+  assert.throws(() => t.string.length('5' as never), { ...refused, message: /a bound is the string "5", not a count$/ })
   for (const end of ['5', null, Number.NaN, new Date(0)] as never[]) {
-    assert.throws(() => t.int.min(end), { ...refused, message: /an end of a range is .+, not a number$/ })
+    assert.throws(() => t.int.min(end), { ...refused, message: /a bound is .+, not a number$/ })
     assert.throws(() => t.number.max(end), refused)
   }
   for (const end of ['5', 5, null] as never[]) {
-    assert.throws(() => t.bigint.min(end), { ...refused, message: /an end of a range is .+, not a bigint$/ })
+    assert.throws(() => t.bigint.min(end), { ...refused, message: /a bound is .+, not a bigint$/ })
   }
   assert.throws(() => t.string.pattern('x' as unknown as RegExp), refused)
 })
 
-test('a text says what it is, in words and as JSON Schema', () => {
-  assert.equal(t.string.describe(), 'a text')
-  assert.equal(t.string.min(1).describe(), 'a text of at least 1 character')
-  assert.equal(t.string.max(5).describe(), 'a text of at most 5 characters')
-  assert.equal(t.string.min(1).max(5).describe(), 'a text of 1 to 5 characters')
-  assert.equal(t.string.length(1).pattern(/x/i).describe(), 'a text of exactly 1 character that matches /x/i')
+test('a string describes itself in words and as JSON Schema', () => {
+  assert.equal(t.string.describe(), 'a string')
+  assert.equal(t.string.min(1).describe(), 'a string of at least 1 character')
+  assert.equal(t.string.max(5).describe(), 'a string of at most 5 characters')
+  assert.equal(t.string.min(1).max(5).describe(), 'a string of 1 to 5 characters')
+  assert.equal(t.string.length(1).pattern(/x/i).describe(), 'a string of exactly 1 character that matches /x/i')
   assert.deepEqual(t.string.jsonSchema(), { type: 'string' })
   assert.deepEqual(t.string.min(1).max(5).pattern(/^x/).jsonSchema(), { type: 'string', minLength: 1, maxLength: 5, pattern: '^x' })
   assert.deepEqual(t.string.pattern(/^x/i).jsonSchema(), { type: 'string' })

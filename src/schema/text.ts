@@ -1,4 +1,4 @@
-// Values that stay text: any text, and UUIDs.
+// Values that stay strings: any string, and UUIDs.
 
 import { WeirError } from '../base/errors.ts'
 
@@ -11,7 +11,7 @@ interface TextRules extends Bounds {
   readonly pattern: RegExp | null
 }
 
-/** A text. Its length is counted in characters (code points), as JSON Schema counts: an emoji is one. */
+/** A string. Its length is counted in characters (code points), as in JSON Schema: an emoji is one. */
 export class TextSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
   readonly #rules: TextRules
 
@@ -36,12 +36,12 @@ export class TextSchema<T = string, Input = string> extends CheckedTextSchema<T,
   }
 
   /**
-   * Matched by `pattern`, anywhere in the text unless it has `^` and `$`; a later pattern replaces an earlier one. It runs only on texts
-   * whose length is right: put a `.max()` beside an expression that backtracks.
+   * Requires a match of `pattern`, anywhere in the string unless it has `^` and `$`; a later pattern replaces an earlier one. It runs only
+   * on strings of an allowed length: combine an expression that backtracks with a `.max()`.
    */
   pattern(pattern: RegExp): TextSchema<T, Input> {
-    if (!(pattern instanceof RegExp)) throw new WeirError('WEIR_OPTION_INVALID', 'a pattern that is no RegExp')
-    // g and y would make the answer depend on the text before.
+    if (!(pattern instanceof RegExp)) throw new WeirError('WEIR_OPTION_INVALID', 'the pattern is not a RegExp')
+    // With g and y, the result would depend on the previous string.
     return this.#with({ pattern: new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, '')) })
   }
 
@@ -59,7 +59,7 @@ export class TextSchema<T = string, Input = string> extends CheckedTextSchema<T,
 
   override describe(): string {
     const { pattern } = this.#rules
-    return `a text${saysCount(this.#rules, 'character')}${pattern === null ? '' : ` that matches ${pattern}`}`
+    return `a string${saysCount(this.#rules, 'character')}${pattern === null ? '' : ` that matches ${pattern}`}`
   }
 
   protected override fits(text: string): boolean {
@@ -74,7 +74,7 @@ export class TextSchema<T = string, Input = string> extends CheckedTextSchema<T,
   protected override keywords(): JsonSchema {
     const { pattern } = this.#rules
     const keywords = { type: 'string', ...boundKeywords(this.#rules, 'minLength', 'maxLength') }
-    // JSON Schema has no flags; an expression that means something else without them is better left out.
+    // JSON Schema has no flags, so an expression that has another meaning without them is left out.
     return pattern === null || /[ims]/.test(pattern.flags) ? keywords : { ...keywords, pattern: pattern.source }
   }
 
@@ -83,7 +83,7 @@ export class TextSchema<T = string, Input = string> extends CheckedTextSchema<T,
   }
 }
 
-/** A UUID of any version, as RFC 9562 writes it: 8-4-4-4-12 hexadecimal digits. Kept as it was sent, case included. */
+/** A UUID of any version, in the form of RFC 9562: 8-4-4-4-12 hexadecimal digits. Kept as sent, case included. */
 export class UuidSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
   override describe(): string {
     return 'a UUID'
@@ -109,7 +109,7 @@ function isUuid(text: string): boolean {
   return text.length === UUID_CHARACTERS && UUID.test(text)
 }
 
-/** A character takes one or two code units, so that most texts are judged without a count. */
+/** A character has one or two code units, so most strings can be judged without counting. */
 function hasCharacters(text: string, min: number, max: number): boolean {
   if (text.length < min || text.length > max * 2) return false
   if (text.length <= max && text.length >= min * 2) return true

@@ -15,7 +15,7 @@ function failuresOf(result: unknown): object[] {
   return result.failures('', 'body')
 }
 
-test('a literal is one value, and of the type it was declared with', () => {
+test('a literal is one value, with the type of its declaration', () => {
   assert.equal(t.literal('a').fromValue('a'), 'a')
   assert.equal(t.literal(5).fromText('5'), 5)
   assert.equal(t.literal(false).fromText('false'), false)
@@ -27,7 +27,7 @@ test('a literal is one value, and of the type it was declared with', () => {
   for (const value of [null, undefined, {}, Number.NaN, 5n]) assert.throws(() => t.literal(value as never), { code: 'WEIR_OPTION_INVALID' })
 })
 
-test('the first member that reads a value decides what becomes of it', () => {
+test('the first member that reads a value determines the result', () => {
   assert.equal(t.union(t.int, t.string).fromText('5'), 5)
   assert.equal(t.union(t.string, t.int).fromText('5'), '5')
   assert.equal(t.union(t.int, t.string).fromValue('5'), '5')
@@ -35,7 +35,7 @@ test('the first member that reads a value decides what becomes of it', () => {
   assert.throws(() => (t.union as () => unknown)(), { code: 'WEIR_OPTION_INVALID' })
 })
 
-test('what no member reads is refused with all that would have been right', () => {
+test('a value that no member reads is refused with everything that would have been accepted', () => {
   const id = t.union(t.int, t.uuid, t.literal('me'))
   assert.deepEqual(failuresOf(id.fromValue(true)), [{ name: '', in: 'body', expected: 'a whole number, a UUID or "me"', actual: 'true' }])
   assert.deepEqual(id.fromText('you'), new Mismatch('a whole number, a UUID or "me"', 'you'))
@@ -43,7 +43,7 @@ test('what no member reads is refused with all that would have been right', () =
   assert.deepEqual(id.absent(), new Mismatch('a whole number, a UUID or "me"'))
 })
 
-test('a tag decides alone: only what is wrong with the member that it names is told', () => {
+test('the tag alone decides: only mismatches of the member that it selects are reported', () => {
   assert.deepEqual(shape.fromValue({ kind: 'square', side: 2, radius: 1 }), { kind: 'square', side: 2 })
   assert.deepEqual(failuresOf(shape.fromValue({ kind: 'square', side: 'x' })), [
     { name: 'side', in: 'body', expected: 'a number', actual: '"x"' },
@@ -61,7 +61,7 @@ test('an unknown tag is refused with the accepted ones', () => {
   assert.equal(shape.fromValue({ ['__proto__']: null, kind: 'square', side: 1 }) instanceof Mismatch, false)
 })
 
-test('a tag may have several values, be a number, and lie in lazy members and in unions', () => {
+test('a tag may have several values, be a number, and be in lazy members and in unions', () => {
   const known = t.object({ code: t.enum(200, 201), id: t.int })
   const later = t.lazy(() => t.object({ code: t.literal(404), reason: t.string }))
   const others = t.union(t.object({ code: t.literal(500) }), t.object({ code: t.literal(503), after: t.int }))
@@ -72,18 +72,18 @@ test('a tag may have several values, be a number, and lie in lazy members and in
   assert.equal((answer.fromValue({ code: '200', id: 1 }) as Mismatch).expected, 'one of 200, 201, 404, 500, 503')
 })
 
-test('the tag is the first property that tells all members apart', () => {
+test('the tag is the first property that distinguishes all members', () => {
   const a = t.object({ version: t.literal(1), type: t.literal('a') })
   const b = t.object({ version: t.literal(1), type: t.literal('b') })
   assert.equal(t.union(a, b).describe(), 'an object whose type is one of "a", "b"')
-  // One that may be absent, or is the same as text, tells nothing apart.
+  // A property that may be absent, or has the same text in two members, does not distinguish them.
   const open = t.union(t.object({ type: t.literal('a').optional() }), t.object({ type: t.literal('b') }))
   assert.equal(open.describe(), 'an object with type or an object with type')
   const alike = t.union(t.object({ n: t.literal(1) }), t.object({ n: t.literal('1') }))
   assert.deepEqual(alike.fromValue({ n: '1' }), { n: '1' })
 })
 
-test('without a tag, what is wrong is told of the member that was meant, where that is plain', () => {
+test('without a tag, the mismatches of the intended member are reported if it is clear which one that is', () => {
   const contact = t.union(t.object({ email: t.email }), t.object({ phone: t.string, area: t.int }))
   assert.deepEqual(failuresOf(contact.fromValue({ email: 'x' })), [
     { name: 'email', in: 'body', expected: 'an email address', actual: '"x"' },
@@ -91,14 +91,14 @@ test('without a tag, what is wrong is told of the member that was meant, where t
   assert.deepEqual(failuresOf(contact.fromValue({ phone: 5, area: 'x' })).length, 2)
   assert.deepEqual(failuresOf(contact.fromValue({})), [{ name: 'email', in: 'body', expected: 'an email address' }])
   const tags = t.union(t.string, t.array(t.string))
-  assert.deepEqual(failuresOf(tags.fromValue(['a', 5])), [{ name: '[1]', in: 'body', expected: 'a text', actual: '5' }])
+  assert.deepEqual(failuresOf(tags.fromValue(['a', 5])), [{ name: '[1]', in: 'body', expected: 'a string', actual: '5' }])
   const alike = t.union(t.object({ a: t.int }), t.object({ b: t.int }))
   assert.deepEqual(failuresOf(alike.fromValue({})), [
     { name: '', in: 'body', expected: 'an object with a or an object with b', actual: 'an object' },
   ])
 })
 
-test('a union is read from texts and forms where a member is', () => {
+test('a union is read from texts and forms if a member can be', () => {
   assert.deepEqual(t.union(t.int, t.array(t.int)).fromTexts(['1', '2']), [1, 2])
   assert.deepEqual(t.union(t.int, t.array(t.int)).fromTexts(['1']), 1)
   assert.deepEqual(t.union(t.int, t.array(t.int)).fromTexts(['1'], undefined, true), [1])
@@ -113,10 +113,10 @@ test('a union is read from texts and forms where a member is', () => {
     actual: '2 values',
   })
   assert.deepEqual(t.union(t.object({ a: t.int }), t.object({ b: t.int })).fromForm({ b: '1' }), { b: 1 })
-  assert.deepEqual(t.union(t.int, t.string).fromForm({}), new Mismatch('a whole number or a text', 'a form'))
+  assert.deepEqual(t.union(t.int, t.string).fromForm({}), new Mismatch('a whole number or a string', 'a form'))
 })
 
-test('a union takes null and nothing where a member does', () => {
+test('a union accepts null and absent values if a member does', () => {
   const some = t.union(t.int.nullable(), t.string.optional())
   assert.deepEqual([some.fromValue(null), some.fromValue(undefined), some.isOptional], [null, undefined, true])
   const given = t.union(t.int, t.string.default('x'))
@@ -129,7 +129,7 @@ test('a union takes null and nothing where a member does', () => {
   assert.deepEqual(t.object({ a: some, b: given, c: shape }).jsonSchema('output')['required'], ['b', 'c'])
 })
 
-test('a union says what it is as JSON Schema', () => {
+test('a union describes itself as JSON Schema', () => {
   assert.deepEqual(t.union(t.int, t.string).jsonSchema(), { anyOf: [{ type: 'integer' }, { type: 'string' }] })
   assert.deepEqual(t.union(t.int, t.string).nullable().jsonSchema(), { anyOf: [{ type: 'integer' }, { type: 'string' }, { type: 'null' }] })
   assert.deepEqual(shape.jsonSchema(), { oneOf: [circle.jsonSchema(), square.jsonSchema()] })

@@ -12,7 +12,7 @@ import { Mismatch } from './mismatch.ts'
 import { countOf, type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
 import type { AnySchema, InputOf, OutputOf } from './standard.ts'
 
-/** The property that tells the members of a union apart. */
+/** The property that distinguishes the members of a union. */
 export interface Tag {
   readonly key: string
   /** Reads any of its values. */
@@ -98,9 +98,9 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
     return reasons.includes(null) ? null : (super.unreadable(place) ?? reasons[0]!)
   }
 
-  /** The mismatch if no member fits: that of the member that was meant, if that is clear, else what `otherwise` returns. @internal */
+  /** The mismatch if no member fits: that of the member that was meant, if this is clear, otherwise what `otherwise` returns. @internal */
   closest(found: readonly Mismatch[], otherwise: () => Mismatch): Mismatch {
-    // The others describe another kind of value, such as a text where an object was sent.
+    // The others describe another kind of value, such as a string where an object was sent.
     const near = found.filter((one) => one.all().some(({ path }) => path.length > 0))
     const least = Math.min(...near.map(missing))
     const closest = near.filter((one) => missing(one) === least)
@@ -206,7 +206,7 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
 export function unionOf<const Members extends readonly [AnySchema, ...AnySchema[]]>(
   ...members: Members
 ): UnionSchema<OutputOf<Members[number]>, InputOf<Members[number]>> {
-  if (members.length === 0) throw new WeirError('WEIR_OPTION_INVALID', 'a union without members')
+  if (members.length === 0) throw new WeirError('WEIR_OPTION_INVALID', 'a union needs at least one member')
   return new UnionSchema(members.map(asSchema))
 }
 

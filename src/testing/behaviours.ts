@@ -14,8 +14,8 @@ export type Action =
   | { readonly kind: 'reset' }
 
 /**
- * How long a stall lasts: milliseconds by the clock of the client, `Infinity` for ever, or a function that returns a promise; the stall
- * ends when the promise resolves.
+ * How long a stall lasts: milliseconds by the clock of the client, `Infinity` for a stall without end, or a function that returns a
+ * promise; the stall ends when the promise resolves.
  */
 export type StallTime = number | (() => Promise<unknown>)
 
@@ -49,7 +49,7 @@ export function oneByteAtATime(): Behaviour {
 }
 
 /**
- * After `bytes` bytes of the connection, the client sends nothing for a while. Default: for ever.
+ * After `bytes` bytes of the connection, the client sends nothing for a while. Default: without end.
  *
  * @throws RangeError for a number of bytes that is negative or not whole
  */

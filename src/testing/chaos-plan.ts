@@ -86,7 +86,7 @@ function planClient(random: SeededRandom, candidates: readonly Candidate[], mayS
 function planDeparture(random: SeededRandom, size: number, isEndless: boolean, behaviour: Behaviour[], habits: string[]): Departure {
   const dice = random.below(100)
   const how = random.pick(['abort', 'reset'] as const)
-  // Handlers most often see clients leave when everything has been sent and nothing has been received.
+  // The most common case for handlers: a client leaves after it has sent everything, and before it has received anything.
   const byte = random.chance(0.3) ? size : random.between(0, size)
   if (dice < 20) {
     behaviour.push(how === 'abort' ? abortAt(byte) : resetAt(byte))

@@ -56,7 +56,7 @@ const DEFAULT_RUNS = 100
 const DEFAULT_PATIENCE_MS = 2_000
 const SHOWN_EVENTS = 40
 
-/** Only one chaos runs at a time, because it takes all errors that go uncaught in the meantime for its own. */
+/** Only one chaos runs at a time, because it treats every uncaught error in the meantime as its own. */
 let previous: Promise<unknown> = Promise.resolve()
 
 /**
@@ -75,7 +75,7 @@ async function runAll(host: ConnectionHost, options: ChaosOptions): Promise<Chao
   checkNames('chaos()', options, OPTION_NAMES)
   const { runs = DEFAULT_RUNS, seed = Math.floor(Math.random() * 1e9), patienceMs = DEFAULT_PATIENCE_MS, check = () => {} } = options
   const requests = listOf('chaos()', 'requests', options.requests).map((request): ChaosRequest => requestOf(request, REQUEST_NAMES))
-  if (requests.length === 0) throw invalid('chaos()', 'requests is empty: give at least one')
+  if (requests.length === 0) throw invalid('chaos()', 'requests is empty: pass at least one')
   const sizes: number[] = []
   for (const request of requests) {
     const { head, body } = await requestBytes(request)

@@ -52,7 +52,7 @@ export class ClientConnection {
   #isReading = true
   #hasEnded = false
   #hasLeft = false
-  /** Why the client has left, if the test did not tell it to. */
+  /** Why the client has left, unless the test told it to. */
   #reason: Error | null = null
   readonly #waiters = new Set<() => void>()
 
@@ -183,7 +183,7 @@ export class ClientConnection {
   /**
    * Waits until `condition` returns true. It is called whenever something has happened.
    *
-   * @throws WEIR_TEST_WAIT if that takes too long; WEIR_CLIENT_GONE if it cannot happen any more; what `condition` throws
+   * @throws WEIR_TEST_WAIT if that takes too long; WEIR_CLIENT_GONE if it can no longer happen; what `condition` throws
    */
   until(what: string, condition: () => boolean, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {

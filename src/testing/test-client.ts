@@ -1,5 +1,5 @@
-// A client with one connection in memory, for tests of host programs. It sends whole requests or raw bytes, and can do everything wrong
-// that a client may do wrong.
+// A client with one connection in memory, for tests of host programs. It sends complete requests or raw bytes, and can misbehave in every
+// way that a client can.
 
 import { Buffer } from 'node:buffer'
 import { checkNames, namesOf } from '../base/options.ts'
@@ -20,8 +20,8 @@ export type TestRequestOptions = Omit<TestRequest, 'method' | 'url'>
 const OPTION_NAMES = namesOf<ClientOptions>()(['behaviour', 'clock', 'patienceMs', 'cookies', 'endpoint', 'peer'])
 
 /**
- * Creates a client of `server` with a connection of its own, in memory: the real parser, limits and timeouts, but no port. The server does
- * not have to be started, and `stop` does not know about the client.
+ * Creates a client of `server` with its own connection, in memory: the real parser, limits and timeouts, but no port. The server does not
+ * have to be started, and `stop` does not know about the client.
  *
  * @throws WEIR_OPTION_INVALID for an option that does not exist
  */
@@ -158,7 +158,7 @@ export class TestClient implements AsyncDisposable {
     this.reset()
   }
 
-  /** @param goesOn whether the server wants the body, if the request asked that */
+  /** @param goesOn whether the server accepts the body, if the request expects `100 Continue` */
   async #send({ head, body, pieces, expectsContinue }: PreparedRequest, goesOn: Promise<boolean>): Promise<void> {
     if (!expectsContinue && pieces === null) return this.send(Buffer.concat([head, body]))
     await this.send(head)
@@ -213,7 +213,7 @@ interface Asked {
   readonly name: string
   readonly isToHead: boolean
   readonly signal: AbortSignal | undefined
-  /** Called with whether the server wants the body. Only the first call counts. */
+  /** Called with whether the server accepts the body. Only the first call counts. */
   goesOn(wanted: boolean): void
 }
 

@@ -47,7 +47,7 @@ describe('a url-encoded form in the charset of its content type', () => {
   })
 
   for (const charset of ['shift_jis', 'utf-16', 'utf-7', 'ISO-8859-15', '""']) {
-    test(`${charset} is not read: bodyMap is false, bodyForm answers 415`, async () => {
+    test(`${charset} is not supported: bodyMap is false, bodyForm leads to 415`, async () => {
       const model = { name: 'old' }
       const type = `${FORM_TYPE}; charset=${charset}`
       assert.equal(await see(type, 'name=new', (request) => request.bodyMap(model)), false)
@@ -93,13 +93,13 @@ describe('a field of a multipart form in the charset of its part', () => {
   }
 
   const rows: [what: string, type: string | null, content: string, value: string | null][] = [
-    ['none is UTF-8', null, 'J\xc3\xbcrgen', 'Jürgen'],
+    ['no charset means UTF-8', null, 'J\xc3\xbcrgen', 'Jürgen'],
     ['a type without charset is UTF-8', 'text/plain', 'J\xc3\xbcrgen', 'Jürgen'],
     ['UTF-8 by name', 'text/plain; charset=UTF-8', 'J\xc3\xbcrgen', 'Jürgen'],
     ['ISO-8859-1, as some clients write all their fields', 'text/plain; charset=ISO-8859-1', 'J\xfcrgen \x80', 'Jürgen €'],
     ['US-ASCII', 'text/plain; charset=US-ASCII', 'Ada', 'Ada'],
-    ['another is no form that can be read', 'text/plain; charset=utf-16', 'a\0', null],
-    ['a type that breaks its grammar says nothing', 'text; charset=utf-16', 'Ada', 'Ada'],
+    ['another one makes the form unreadable', 'text/plain; charset=utf-16', 'a\0', null],
+    ['a malformed type counts as none', 'text; charset=utf-16', 'Ada', 'Ada'],
   ]
   for (const [what, type, content, value] of rows) {
     test(what, async () => {

@@ -41,7 +41,7 @@ class Target extends Writable {
 }
 
 describe('copyTo', () => {
-  test('each file of a loop is written whole to a target of its own', async (t) => {
+  test('each file of a loop is written completely to its own target', async (t) => {
     const directory = temporaryDirectory(t)
     await withFiles(async (files) => {
       for (const file of files) await file.data.copyTo(createWriteStream(join(directory, file.fileName!)))

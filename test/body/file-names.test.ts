@@ -42,7 +42,7 @@ const rows: [hostile: string | null | undefined, safe: string][] = [
   ['....//x', 'x'],
   ['%2e%2e%2fx', '%2e%2e%2fx'],
   ['..\0/x', 'x'],
-  // No hidden files, no edges that Windows drops.
+  // No hidden files, and no characters at the edges that Windows drops.
   ['.htaccess', 'htaccess'],
   ['..x', 'x'],
   [' x ', 'x'],
@@ -92,7 +92,7 @@ describe('long names', () => {
     assert.equal(safeFileName('x'.repeat(223)), 'x'.repeat(223))
     assert.equal(safeFileName('x'.repeat(224)), 'x'.repeat(223))
     assert.equal(safeFileName(`${'x'.repeat(300)}.jpeg`), `${'x'.repeat(218)}.jpeg`)
-    assert.equal(safeFileName(`${'x'.repeat(300)}.${'y'.repeat(300)}`), 'x'.repeat(223), 'so long an extension is none')
+    assert.equal(safeFileName(`${'x'.repeat(300)}.${'y'.repeat(300)}`), 'x'.repeat(223), 'a very long extension does not count as one')
   })
 
   test('no character is split', () => {
@@ -110,7 +110,7 @@ describe('long names', () => {
     assert.equal(safeFileName(`${'x'.repeat(200)}${' .'.repeat(100)}y.txt`), `${'x'.repeat(200)}.txt`)
   })
 
-  // Each once took quadratic time, minutes and more. The time limit of the test run fails what is not linear.
+  // Each of these once took quadratic time: minutes and more. The time limit of the test run fails what is not linear.
   const length = 2_000_000
   for (const [what, hostile, safe] of [
     ['letters', 'x'.repeat(length), 'x'.repeat(223)],

@@ -37,7 +37,7 @@ inBothReadModes('body lifetime', (serve) => {
     assert.ok((await client.send(headOf('chunked')).send(encodeChunks(chunks)).message()).body.equals(bytes))
   })
 
-  for (const when of ['before it is taken', 'while it is read'] as const) {
+  for (const when of ['before it is read', 'while it is read'] as const) {
     test(`bodyStream: back-pressure reaches the socket ${when}`, async (t) => {
       const open = gate()
       const begun = gate()
@@ -46,7 +46,7 @@ inBothReadModes('body lifetime', (serve) => {
       const { connect } = await serve(t, (server) =>
         server.mapPost('/', STREAM, async (_, { request }) => {
           begun.open()
-          if (when === 'before it is taken') await open.promise
+          if (when === 'before it is read') await open.promise
           const pieces: Buffer[] = []
           for await (const piece of request.bodyStream() as AsyncIterable<Buffer>) {
             taken += piece.length
@@ -61,7 +61,7 @@ inBothReadModes('body lifetime', (serve) => {
       await within(begun.promise, 'the start of the handler')
       await standsStill(() => client.unsentBytes)
       assert.ok(client.unsentBytes > 0, 'the client could not send everything')
-      assert.ok(taken < 512 * 1024, `${taken} bytes were taken`)
+      assert.ok(taken < 512 * 1024, `${taken} bytes were read`)
       open.open()
       assert.deepEqual((await client.message()).json(), { same: true })
     })
@@ -119,7 +119,7 @@ inBothReadModes('body lifetime', (serve) => {
         client.post('/', 'whole')
         const request = await within(working.promise, 'the handler')
         for (let i = 0; i < 20; i++) await setImmediate()
-        assert.equal(request.signal.aborted, false, 'nobody has left yet')
+        assert.equal(request.signal.aborted, false, 'the client has not left yet')
         leave(client)
         await within(gone.promise, 'the abort')
         assert.equal(codeOf(request.signal.reason), 'WEIR_CLIENT_GONE')
@@ -190,7 +190,7 @@ inBothReadModes('body lifetime', (serve) => {
     ['never reads', () => {}],
   ] as const) {
     for (const size of [1_000, 200_000, 5_000_000]) {
-      test(`a handler that ${what} its stream of ${size} bytes is answered for, and the connection is in step or closed`, async (t) => {
+      test(`a handler that ${what} its stream of ${size} bytes gets a response, and the connection is in step or closed`, async (t) => {
         const { connect } = await serve(
           t,
           (server) => {
@@ -278,7 +278,7 @@ inBothReadModes('body lifetime', (serve) => {
         const client = await connect()
         assert.equal((await client.post('/users/7', encodeForm([{ name: 'a', content: 'b' }]), FORM_FIELD).message()).text, 'answered')
         for (const [name, call] of operations) {
-          // `await` makes one of those that throw and those that reject.
+          // `await` treats those that throw and those that reject alike.
           await assert.rejects(
             async () => void (await call(kept)),
             (error) => error instanceof RequestExpiredError && error.message.endsWith(`: ${name} of POST /users/:id`),

@@ -11,12 +11,12 @@ describe('arrays of a form are converted and refused by the rules of JSON', () =
     ['numbers', () => ({ n: [0] }), 'n[]=1&n[]=2.5', '[1,2.5]', [1, 2.5]],
     ['one number', () => ({ n: [0] }), 'n[]=1', '[1]', [1]],
     ['a name without [] that repeats', () => ({ n: [0] }), 'n=1&n=2', '[1,2]', [1, 2]],
-    ['truth values', () => ({ n: [false] }), 'n[]=true&n[]=false', '[true,false]', [true, false]],
+    ['booleans', () => ({ n: [false] }), 'n[]=true&n[]=false', '[true,false]', [true, false]],
     ['bigints', () => ({ n: [0n] }), 'n[]=9007199254740993', '["9007199254740993"]', [9007199254740993n]],
     ['moments', () => ({ n: [new Date(0)] }), 'n[]=2024-01-31T09%3A30%3A00', '["2024-01-31T09:30:00"]', [new Date('2024-01-31T09:30Z')]],
     ['texts', () => ({ n: [''] }), 'n[]=1&n[]=x', '["1","x"]', ['1', 'x']],
-    ['texts where the model does not say', () => ({ n: [] }), 'n[]=1&n[]=x', '["1","x"]', ['1', 'x']],
-    ['texts where the first element is null', () => ({ n: [null] }), 'n[]=1', '["1"]', ['1']],
+    ['strings if the model does not state the type', () => ({ n: [] }), 'n[]=1&n[]=x', '["1","x"]', ['1', 'x']],
+    ['strings if the first element is null', () => ({ n: [null] }), 'n[]=1', '["1"]', ['1']],
   ]
   for (const [what, model, form, json, mapped] of rows) {
     test(what, async () => {
@@ -28,12 +28,12 @@ describe('arrays of a form are converted and refused by the rules of JSON', () =
   }
 
   const refused: [what: string, model: () => { n: unknown[] }, form: string, failures: string[]][] = [
-    ['a text among numbers', () => ({ n: [0] }), 'n[]=1&n[]=x', ['n[1]: a number, not x']],
+    ['a string among numbers', () => ({ n: [0] }), 'n[]=1&n[]=x', ['n[1]: a number, not x']],
     ['a single one', () => ({ n: [0] }), 'n=x', ['n[0]: a number, not x']],
-    ['a free truth value', () => ({ n: [true] }), 'n[]=yes', ['n[0]: true or false, not yes']],
+    ['a boolean in free text', () => ({ n: [true] }), 'n[]=yes', ['n[0]: true or false, not yes']],
     ['every one of them', () => ({ n: [0] }), 'n[]=x&n[]=y', ['n[0]: a number, not x', 'n[1]: a number, not y']],
-    ['texts where objects are', () => ({ n: [{ x: 1 }] }), 'n[]=x', ['n: an array of objects, not an array of 1']],
-    ['texts where arrays are', () => ({ n: [[1]] }), 'n=x', ['n: an array of objects, not "x"']],
+    ['strings in place of objects', () => ({ n: [{ x: 1 }] }), 'n[]=x', ['n: an array of objects, not an array of 1']],
+    ['strings in place of arrays', () => ({ n: [[1]] }), 'n=x', ['n: an array of objects, not "x"']],
   ]
   for (const [what, model, form, failures] of refused) {
     test(`refused: ${what}`, async () => {

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { bodyMap, bodyMapAnonymous, type HttpRequest, HttpServer, type JsonEngine, t } from '../../src/index.ts'
 import { FORM_TYPE, JSON_TYPE, see } from '../support/see-request.ts'
 
-/** JavaScript does not check what it passes. */
+/** JavaScript callers are not checked by a compiler. */
 type Loose = (model: object) => boolean
 
 describe('a schema is refused as a model', () => {
@@ -50,7 +50,7 @@ describe('an asynchronous JSON engine is refused', () => {
     deserialize: (text) => JSON.parse(text) as unknown,
     populate: (text, target) => void Object.assign(target, JSON.parse(text)),
   }
-  /** One whose promise cannot be seen before it is called. */
+  /** An engine whose promise is only visible when it is called. */
   const later: JsonEngine = { ...plain, populate: (text, target) => Promise.resolve().then(() => plain.populate(text, target, {})) }
 
   for (const method of ['serialize', 'deserialize', 'populate'] as const) {
@@ -72,7 +72,7 @@ describe('an asynchronous JSON engine is refused', () => {
     await see(JSON_TYPE, '{"a":1}', (request) => assert.throws(() => request.bodyMap({ a: 0 }), refused), { jsonEngine: later })
   })
 
-  test('one whose serialize returns a promise answers 500 and says why', async () => {
+  test('one whose serialize returns a promise leads to 500 with the reason', async () => {
     const logged: unknown[] = []
     const engine: JsonEngine = { ...plain, serialize: (value) => Promise.resolve(JSON.stringify(value)) as unknown as string }
     const server = new HttpServer({ jsonEngine: engine, logger: { error: (_, detail) => logged.push(detail) } })

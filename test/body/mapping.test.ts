@@ -1,5 +1,5 @@
-// bodyMap and bodyMapAnonymous, as methods and as functions, in both revisions of the interface: what comes in a request ends up in a model.
-// How single values are converted is tested beside the schemas; here it is about the operation.
+// bodyMap and bodyMapAnonymous, as methods and as functions, in both revisions of the interface: what a request contains ends up in a
+// model. The conversion of single values is tested next to the schemas; these tests are about the operation.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -51,7 +51,7 @@ for (const { name: spelling, map } of SPELLINGS) {
       ['JSON in another order', JSON_TYPE, `{"enabled":true,"creation":"2024-05-06T07:08:09","name":"Ada Lovelace","id":"${ID}"}`],
       ['JSON with escapes', JSON_TYPE, `{"id":"${ID}","name":"Ada\\u0020Lovelace","creation":"2024-05-06T07:08:09","enabled":true}`],
       [
-        'JSON in lines, with a name twice and one too many',
+        'JSON on several lines, with a repeated name and an unknown one',
         JSON_TYPE,
         `{\n  "id": "${ID}",\n  "name": "nobody",\n  "creation": "2024-05-06T07:08:09",\n  "enabled": true,\n  "name": "Ada Lovelace",\n  "tags": []\n}\n`,
       ],
@@ -60,7 +60,7 @@ for (const { name: spelling, map } of SPELLINGS) {
         FORM_TYPE,
         `id=${ID}&name=Ada+Lovelace&creation=2024-05-06T07%3A08%3A09&enabled=true`,
       ],
-      ['a form, its colons as they are', FORM_TYPE, `id=${ID}&name=Ada%20Lovelace&creation=2024-05-06T07:08:09&enabled=true`],
+      ['a form, its colons unencoded', FORM_TYPE, `id=${ID}&name=Ada%20Lovelace&creation=2024-05-06T07:08:09&enabled=true`],
     ]
     for (const [what, contentType, body] of twins) {
       test(`the sample model is populated from ${what}`, async () => {
@@ -83,13 +83,13 @@ for (const { name: spelling, map } of SPELLINGS) {
       assert.deepEqual(model, { name: 'n', count: 2, tags: [], nested: { on: true } })
     })
 
-    test('arrays of a form have [] after their name and contain texts', async () => {
+    test('arrays of a form have [] after their name and contain strings', async () => {
       const model = { tags: [] as string[], one: [] as string[], flat: '' }
       assert.equal(await see(FORM_TYPE, 'tags[]=1&tags%5B%5D=true&one[]=x&flat=f', (request) => map(request, model)), true)
       assert.deepEqual(model, { tags: ['1', 'true'], one: ['x'], flat: 'f' })
     })
 
-    test('one [] is a list to a schema of another library too', async () => {
+    test('one [] is a list for a schema of another library too', async () => {
       const validate = (value: unknown) => (Array.isArray(value) ? { value: value as string[] } : { issues: [{ message: 'no list' }] })
       class Tagged {
         static fields = fields(this, { tags: { '~standard': { version: 1, vendor: 'test', validate } } })
@@ -126,7 +126,7 @@ for (const { name: spelling, map } of SPELLINGS) {
       ['with more than JSON', JSON_TYPE, '{"name":"x"} x'],
       ['with JSON that is an array', JSON_TYPE, '[{"name":"x"}]'],
       ['with JSON that is null', JSON_TYPE, 'null'],
-      ['with JSON that is a text', JSON_TYPE, '"x"'],
+      ['with JSON that is a string', JSON_TYPE, '"x"'],
       ['with JSON that is a number', JSON_TYPE, '1'],
     ]
     for (const [what, contentType, body] of nothings) {
@@ -293,7 +293,7 @@ for (const { name: spelling, map } of SPELLINGS) {
   })
 }
 
-/** Writes what it was given into the model's name. */
+/** Writes what it received into the model's name. */
 class NoteTaking implements JsonEngine {
   readonly texts: string[] = []
   readonly options: unknown[] = []
@@ -452,7 +452,7 @@ describe('bodyForm', () => {
     })
   }
 
-  test('of the body reads its bytes: behind a BOM, and a character that is half an escape as one', async () => {
+  test('of the body reads its bytes: after a BOM, and a character of which only a part is escaped as one', async () => {
     const form = (bytes: Buffer) => see(FORM_TYPE, bytes, (request) => ({ ...request.bodyForm() }))
     assert.deepEqual(await form(Buffer.from('\ufeffa=\ufeff1')), { a: '\ufeff1' })
     assert.deepEqual(await form(Buffer.from('\ufeff')), {})

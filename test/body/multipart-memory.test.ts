@@ -38,7 +38,7 @@ const SUMMARY = {
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** What is in use, without what only waits to be collected: how much that is differs between versions of Node. */
+/** Memory in use, without garbage, whose amount differs between versions of Node. */
 function usedBytes(): number {
   collectGarbage()
   const { heapUsed, external } = process.memoryUsage()
@@ -46,7 +46,7 @@ function usedBytes(): number {
 }
 
 inBothReadModes('forms in memory', (serve) => {
-  /** What `look` makes of the request, as JSON; an error as its name and what it says about limits. */
+  /** What `look` returns for the request, as JSON; an error as its name and its limit. */
   async function see(
     t: Parameters<typeof serve>[0],
     body: string | Uint8Array,
@@ -60,18 +60,18 @@ inBothReadModes('forms in memory', (serve) => {
     )
     const client = await connect()
     const { seen } = (await client.post('/', body, options.fields ?? FORM_FIELD).message()).json() as { seen: unknown }
-    // Whatever became of the form, the connection is in step.
+    // Whatever happened to the form, the connection is in step.
     assert.deepEqual((await client.post('/', encodeForm([]), FORM_FIELD).message()).status, 200)
     return seen
   }
 
   for (const mode of [undefined, 'stream', 'buffer'] as const) {
-    test(`bodyMultipart gives fields and files in their order (${mode ?? 'auto'})`, async (t) => {
+    test(`bodyMultipart returns fields and files in their order (${mode ?? 'auto'})`, async (t) => {
       const seen = await see(t, encodeForm(FORM), async (request) => summary(await request.bodyMultipart()), { mode })
       assert.deepEqual(seen, SUMMARY)
     })
 
-    test(`bodyFile gives the form once, a second call rejects (${mode ?? 'auto'})`, async (t) => {
+    test(`bodyFile returns the form once, a second call rejects (${mode ?? 'auto'})`, async (t) => {
       const look = async (request: HttpRequest) => [
         summary(await request.bodyFile()),
         await request.bodyFile().catch(describeError),
@@ -86,7 +86,7 @@ inBothReadModes('forms in memory', (serve) => {
     })
   }
 
-  test('fields can be asked for by name', async (t) => {
+  test('fields can be read by name', async (t) => {
     const look = async (request: HttpRequest) => {
       const { fields } = (await request.bodyMultipart())!
       return [fields.get('title'), fields.getAll('title'), fields.get('none'), fields.has('image'), fields.get('constructor'), fields.size]
@@ -94,7 +94,7 @@ inBothReadModes('forms in memory', (serve) => {
     assert.deepEqual(await see(t, encodeForm(FORM), look), ['Grüße', ['Grüße', ''], null, false, null, 2])
   })
 
-  test('content is the handler’s own: whole, exact, alone in its memory, and there after the request', async (t) => {
+  test('content belongs to the handler: complete, exact, alone in its memory, and available after the request', async (t) => {
     const kept: Uint8Array[] = []
     const { connect } = await serve(
       t,
@@ -136,7 +136,7 @@ inBothReadModes('forms in memory', (serve) => {
     assert.deepEqual(await see(t, encodeForm(FORM), look), [100_000, 0, 0])
   })
 
-  test('a second bodyMultipart gives the same form, whatever the options', async (t) => {
+  test('a second bodyMultipart returns the same form, whatever the options', async (t) => {
     const look = async (request: HttpRequest) => {
       const forms = await Promise.all([request.bodyMultipart(), request.bodyMultipart({ maxParts: 0 })])
       return forms[0] === forms[1] && forms[0] !== null
@@ -144,7 +144,7 @@ inBothReadModes('forms in memory', (serve) => {
     assert.equal(await see(t, encodeForm(FORM), look), true)
   })
 
-  test('what was taken from the stream is gone for the others, on a buffered route it is not', async (t) => {
+  test('what was read from the stream is gone for the others, but not on a buffered route', async (t) => {
     const look = async (request: HttpRequest) => {
       await request.bodyMultipart()
       return [
@@ -172,13 +172,13 @@ inBothReadModes('forms in memory', (serve) => {
     ['another content type', whole, 'Content-Type: multipart/mixed; boundary=x\r\n'],
     ['no content type', whole, ''],
     ['no boundary', whole, 'Content-Type: multipart/form-data\r\n'],
-    ['a boundary that is none', whole, 'Content-Type: multipart/form-data; boundary="x "\r\n'],
+    ['an invalid boundary', whole, 'Content-Type: multipart/form-data; boundary="x "\r\n'],
     ['another boundary', whole, 'Content-Type: multipart/form-data; boundary=other\r\n'],
     ['no close delimiter', whole.subarray(0, -4), FORM_FIELD],
     ['nothing but a delimiter', `--${BOUNDARY}\r\n`, FORM_FIELD],
     ['a part without a name', `--${BOUNDARY}\r\nContent-Disposition: form-data\r\n\r\nx\r\n--${BOUNDARY}--`, FORM_FIELD],
     ['a part without a head', `--${BOUNDARY}\r\n\r\nx\r\n--${BOUNDARY}--`, FORM_FIELD],
-    ['a boundary that goes on', `--${BOUNDARY}x\r\n${whole.toString()}`, FORM_FIELD],
+    ['a line that continues after the boundary', `--${BOUNDARY}x\r\n${whole.toString()}`, FORM_FIELD],
     [
       'base64 in a part',
       encodeForm([{ name: 'a', contentType: 'text/plain\r\nContent-Transfer-Encoding: base64', content: 'eA==' }]),
@@ -187,7 +187,7 @@ inBothReadModes('forms in memory', (serve) => {
     ['a name that is not UTF-8', Buffer.from(whole.toString().replace('"a"', '"\xff"'), 'latin1'), FORM_FIELD],
   ]
   for (const [what, body, fields] of invalid) {
-    test(`no form: ${what}: bodyMultipart is null, bodyFile rejects with 400`, async (t) => {
+    test(`not a form: ${what}: bodyMultipart is null, bodyFile rejects with 400`, async (t) => {
       const look = async (request: HttpRequest) => [
         await request.bodyMultipart(),
         await request.bodyFile().catch((error: { code: string; status: number }) => [error.code, error.status]),
@@ -197,7 +197,7 @@ inBothReadModes('forms in memory', (serve) => {
     })
   }
 
-  test('bytes around a form are dropped', async (t) => {
+  test('bytes around a form are discarded', async (t) => {
     const body = Buffer.concat([Buffer.from('before\r\n'), encodeForm(FORM), Buffer.from('after')])
     assert.deepEqual(await see(t, body, async (request) => summary(await request.bodyMultipart())), SUMMARY)
   })
@@ -241,7 +241,7 @@ inBothReadModes('forms in memory', (serve) => {
     })
   }
 
-  test('a limit crossed and not caught is answered with 413 that names it, and the connection goes on', async (t) => {
+  test('an exceeded limit that is not caught is answered with a 413 that names it, and the connection stays open', async (t) => {
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', async (_, { request }) => summary(await request.bodyMultipart({ maxParts: 1 }))),
     )
@@ -252,7 +252,7 @@ inBothReadModes('forms in memory', (serve) => {
     assert.equal((await client.post('/', encodeForm([]), FORM_FIELD).message()).status, 200)
   })
 
-  test('maxRequestBodySize names itself, chunked bodies included', async (t) => {
+  test('the error names maxRequestBodySize, chunked bodies included', async (t) => {
     const form = encodeForm(FORM)
     for (const maximum of [form.length, form.length - 1]) {
       const { connect } = await serve(
@@ -315,7 +315,7 @@ inBothReadModes('forms in memory', (serve) => {
     assert.ok(grown < 40 * size, `${grown} bytes for ${size}`)
   })
 
-  test('a promise that nobody looks at does not end the program', async (t) => {
+  test('a promise that is never awaited does not end the program', async (t) => {
     const { connect } = await serve(t, (server) =>
       server.mapPost('/:how', ({ how }, { request }) => {
         if (how === 'memory') void request.bodyMultipart({ maxParts: 0 })

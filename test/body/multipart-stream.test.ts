@@ -1,4 +1,4 @@
-// bodyMultipartStream: fields and files as they arrive, callbacks that take their time, limits, and everything that can go wrong on the way.
+// bodyMultipartStream: fields and files as they arrive, slow callbacks, limits, and everything that can go wrong in between.
 
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -23,10 +23,10 @@ const FORM: readonly FormPart[] = [
   { name: 'note', fileName: 'é.txt', contentType: 'text/plain; charset=utf-8', content: 'note' },
 ]
 
-/** What became of a form. */
+/** What happened to a form. */
 type Outcome = { readonly valid: boolean } | { readonly error: unknown }
 
-/** Connects to a server that reads forms with `options`, and that answers with `read` whatever becomes of them. */
+/** Connects to a server that reads forms with `options`, and responds with `read` whatever happens to them. */
 async function reading(
   serve: Serve,
   t: Parameters<Serve>[0],
@@ -50,7 +50,7 @@ async function reading(
   return { client: await connect(), outcomes, connect }
 }
 
-/** The answer has come, and the connection is in step or closed. */
+/** The response has arrived, and the connection is in step or closed. */
 async function checkAnswer(client: RawClient): Promise<void> {
   const answer = await client.message()
   assert.equal(answer.text, 'read')
@@ -70,7 +70,7 @@ function endOf(content: Readable): Promise<string> {
 }
 
 inBothReadModes('forms as they arrive', (serve) => {
-  test('fields and files come in their order, with what the form says of them', async (t) => {
+  test('fields and files arrive in their order, with what the form states about them', async (t) => {
     const seen: unknown[] = []
     const { client, outcomes } = await reading(serve, t, {
       onField: (name, value) => void seen.push([name, value]),
@@ -121,8 +121,8 @@ inBothReadModes('forms as they arrive', (serve) => {
 
   const skippings: [what: string, onFile: MultipartStreamOptions['onFile'] | undefined][] = [
     ['no callback at all', undefined],
-    ['a callback that does not look', () => {}],
-    ['a callback that waits and does not look', async () => void (await setImmediate())],
+    ['a callback that does not read it', () => {}],
+    ['a callback that waits and does not read it', async () => void (await setImmediate())],
     ['a callback that destroys it', (_, content) => void content.destroy()],
     ['a callback that destroys it with an error', (_, content) => void content.destroy(new Error('enough'))],
     [
@@ -132,7 +132,7 @@ inBothReadModes('forms as they arrive', (serve) => {
       },
     ],
     [
-      'a callback that looks for one readable event',
+      'a callback that waits for one readable event',
       async (_, content) => {
         await once(content, 'readable')
         content.read(1)
@@ -140,7 +140,7 @@ inBothReadModes('forms as they arrive', (serve) => {
     ],
   ]
   for (const [what, onFile] of skippings) {
-    test(`a file is skipped by ${what}, and the rest of the form comes`, async (t) => {
+    test(`a file is skipped by ${what}, and the rest of the form follows`, async (t) => {
       const fields: string[] = []
       const { client, outcomes } = await reading(serve, t, {
         onField: (name) => void fields.push(name),
@@ -158,7 +158,7 @@ inBothReadModes('forms as they arrive', (serve) => {
   }
 
   for (const size of [10, 400_000]) {
-    test(`a file of ${size} bytes that is read only when it was skipped never ends as if it were whole`, async (t) => {
+    test(`a file of ${size} bytes that is read only after it was skipped never ends as if it were complete`, async (t) => {
       let late: Promise<unknown> | null = null
       const { client, outcomes } = await reading(serve, t, {
         onFile(_, content) {
@@ -176,7 +176,7 @@ inBothReadModes('forms as they arrive', (serve) => {
   }
 
   for (const end of ['\r\n', '', '\r\nand more']) {
-    test(`a promise that a callback returns is waited for before anything else comes, also at the end (${JSON.stringify(end)})`, async (t) => {
+    test(`a promise that a callback returns is awaited before anything else, even at the end (${JSON.stringify(end)})`, async (t) => {
       const log: string[] = []
       let running = 0
       const slowly = async (name: string): Promise<void> => {
@@ -210,7 +210,7 @@ inBothReadModes('forms as they arrive', (serve) => {
     })
   }
 
-  test('anything with a then is waited for', async (t) => {
+  test('anything with a then is awaited', async (t) => {
     const open = gate()
     let hasSettled = false
     const { client, outcomes } = await reading(serve, t, {
@@ -270,7 +270,7 @@ inBothReadModes('forms as they arrive', (serve) => {
       await within(begun.promise, 'the beginning of the file')
       await standsStill(() => client.unsentBytes)
       assert.ok(client.unsentBytes > 0, 'the client could not send everything')
-      assert.ok(info.length <= 512 * 1024, `${info.length} bytes were taken in`)
+      assert.ok(info.length <= 512 * 1024, `${info.length} bytes were read`)
       open.open()
       await checkAnswer(client)
       assert.ok(sent.equals(content!))
@@ -343,7 +343,7 @@ inBothReadModes('forms as they arrive', (serve) => {
     })
   }
 
-  test('Infinity is no limit', async (t) => {
+  test('Infinity means no limit', async (t) => {
     const { client, outcomes } = await reading(serve, t, {
       maxParts: Number.POSITIVE_INFINITY,
       maxFieldBytes: Number.POSITIVE_INFINITY,
@@ -382,7 +382,7 @@ inBothReadModes('forms as they arrive', (serve) => {
     )
   }
   for (const [what, options, thrown] of failings) {
-    test(`${what}: the call rejects with that, the file never ends as if it were whole, the answer comes`, async (t) => {
+    test(`${what}: the call rejects with that, the file never ends as if it were complete, the response arrives`, async (t) => {
       const ends: Promise<string>[] = []
       let calls = 0
       const { client, outcomes } = await reading(serve, t, {
@@ -410,12 +410,12 @@ inBothReadModes('forms as they arrive', (serve) => {
 
   const broken: [what: string, body: Buffer][] = [
     ['that has no end', encodeForm(FORM.slice(0, 2)).subarray(0, -6)],
-    ['whose boundary goes on', Buffer.concat([encodeForm(FORM.slice(0, 2)).subarray(0, -4), Buffer.from('x\r\n')])],
-    ['of nothing but a head', encodeHead({ name: 'f', fileName: 'f' })],
+    ['with a line that continues after the boundary', Buffer.concat([encodeForm(FORM.slice(0, 2)).subarray(0, -4), Buffer.from('x\r\n')])],
+    ['of only a head', encodeHead({ name: 'f', fileName: 'f' })],
   ]
   for (const [what, body] of broken) {
     for (const later of [false, true]) {
-      test(`a form ${what} is false, and its file errors (${later ? 'with a callback that takes its time' : 'at once'})`, async (t) => {
+      test(`a form ${what} is false, and its file fails (${later ? 'with a slow callback' : 'immediately'})`, async (t) => {
         const ends: Promise<string>[] = []
         const { client, outcomes } = await reading(serve, t, {
           async onFile(_, content) {
@@ -432,7 +432,7 @@ inBothReadModes('forms as they arrive', (serve) => {
     }
   }
 
-  test('a malformed second part is false, the first file stays whole', async (t) => {
+  test('a malformed second part leads to false, but the first file is complete', async (t) => {
     const ends: Promise<string>[] = []
     const { client, outcomes } = await reading(serve, t, {
       onFile(_, content) {
@@ -446,7 +446,7 @@ inBothReadModes('forms as they arrive', (serve) => {
     assert.deepEqual([outcomes, await Promise.all(ends)], [[{ valid: false }], ['whole']])
   })
 
-  test('no form at all is false, nothing is called, and the body can still be read', async (t) => {
+  test('a body that is not a form leads to false, nothing is called, and the body can still be read', async (t) => {
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', { body: 'stream' }, async (_, { request }) => {
         const called = () => assert.fail('called')
@@ -493,7 +493,7 @@ inBothReadModes('forms as they arrive', (serve) => {
     assert.deepEqual(seen, [...Array(8).fill('/1'), ...Array(8).fill('/2')])
   })
 
-  test('10,000 tiny parts, one byte a packet of the transfer coding, are read', async (t) => {
+  test('10,000 tiny parts, in chunks of one byte, are read', async (t) => {
     const names: string[] = []
     const { client, outcomes } = await reading(serve, t, { maxParts: 10_000, onField: (name) => void names.push(name) })
     const form = encodeForm(Array.from({ length: 10_000 }, (_, i) => ({ name: `n${i}`, content: 'v' })))

@@ -1,4 +1,4 @@
-// saveTo: whose name is judged, who else may read a file that is being saved, and progress.
+// saveTo: which name is checked, other readers of a file that is being saved, and progress.
 
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../support/temporary.ts'
 
 const FILE = patternBytes(1_000_000)
 
-describe('extensions judge the name that the client gave', () => {
+describe('extensions check the name that the client sent', () => {
   const rows: [client: string | null, policy: SavePolicy, savedAs: string | null][] = [
     ['evil.exe', { fileName: 'mine.png', extensions: ['.png'] }, null],
     ['photo.png', { fileName: 'mine.jpg', extensions: ['.png'] }, 'mine.jpg'],
@@ -39,10 +39,10 @@ inBothReadModes('a file that is being saved has one reader', (serve) => {
   type Read = (content: Readable, save: () => Promise<unknown>) => unknown
   const BESIDE =
     /^a body stream can be read only once: saveTo\(\): something else reads it, such as a "data" listener or pipe\(\); .* onProgress$/
-  const READ = /^a body stream can be read only once: saveTo\(\): some of it was read already$/
+  const READ = /^a body stream can be read only once: saveTo\(\): some of it has already been read$/
   const TAKEN =
-    /^a body stream can be read only once: content\.on\('(?:data|readable)'\): saveTo\(\) takes the bytes of this file; .* onProgress /
-  const SAVED = /^a body stream can be read only once: saveTo\(\): the file is being saved already$/
+    /^a body stream can be read only once: content\.on\('(?:data|readable)'\): saveTo\(\) reads the bytes of this file; .* onProgress /
+  const SAVED = /^a body stream can be read only once: saveTo\(\): the file is already being saved$/
   const rows: [what: string, when: 'before' | 'right after', read: Read, message: RegExp][] = [
     ["on('data')", 'before', (content) => content.on('data', () => {}), BESIDE],
     ["on('readable')", 'before', (content) => content.on('readable', () => {}), BESIDE],
@@ -56,7 +56,7 @@ inBothReadModes('a file that is being saved has one reader', (serve) => {
     ['a second saveTo()', 'right after', (_, save) => save(), SAVED],
   ]
   for (const [what, when, read, message] of rows) {
-    test(`${what} ${when} is refused by what it is, and nothing is saved in part`, async (t) => {
+    test(`${what} ${when} is refused with its reason, and no part is saved`, async (t) => {
       const directory = temporaryDirectory(t)
       const { connect } = await serve(t, (server) =>
         server.mapPost('/', async (_, { request }) => {
@@ -88,7 +88,7 @@ inBothReadModes('a file that is being saved has one reader', (serve) => {
     })
   }
 
-  test('listening for its end, and pausing it before, are no reading', async (t) => {
+  test('listening for its end, and pausing it before, do not count as reading', async (t) => {
     const directory = temporaryDirectory(t)
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', async (_, { request }) => {
@@ -111,7 +111,7 @@ inBothReadModes('a file that is being saved has one reader', (serve) => {
     assert.ok(readFileSync(join(directory, 'f.bin')).equals(FILE))
   })
 
-  test('a file that was skipped says so', async (t) => {
+  test('a file that was skipped is refused with that reason', async (t) => {
     const directory = temporaryDirectory(t)
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', async (_, { request }) => {
@@ -122,7 +122,7 @@ inBothReadModes('a file that is being saved has one reader', (serve) => {
     )
     const form = encodeForm([{ name: 'f', fileName: 'f.bin', content: FILE }])
     const message = (await (await connect()).post('/', form, FORM_FIELD).message()).text
-    assert.match(message, /once: saveTo\(\): onFile had returned before anybody read the file, so it was skipped$/)
+    assert.match(message, /once: saveTo\(\): onFile returned before the file was read, so it was skipped$/)
   })
 })
 
@@ -147,7 +147,7 @@ describe('any other stream with a second reader', () => {
 })
 
 inBothReadModes('onProgress', (serve) => {
-  test('says how many bytes have come, in the context of the handler', async (t) => {
+  test('reports how many bytes have arrived, in the context of the handler', async (t) => {
     const directory = temporaryDirectory(t)
     const storage = new AsyncLocalStorage<string>()
     const { connect } = await serve(t, (server) =>
@@ -177,7 +177,7 @@ inBothReadModes('onProgress', (serve) => {
 })
 
 describe('onProgress', () => {
-  test('of bytes and of any stream; never for an empty file, nor beyond maxBytes', async (t) => {
+  test('for bytes and any stream; never for an empty file, nor above maxBytes', async (t) => {
     const directory = temporaryDirectory(t)
     const seen = async (content: Readable | Uint8Array, policy: SavePolicy = {}): Promise<number[]> => {
       const bytes: number[] = []
@@ -200,7 +200,7 @@ describe('onProgress', () => {
     assert.deepEqual(readdirSync(directory), [])
   })
 
-  test('what is no function is refused', async (t) => {
+  test('anything but a function is refused', async (t) => {
     const onProgress = 'yes' as unknown as () => void
     const refused = { code: 'WEIR_OPTION_INVALID', message: /onProgress is the string "yes", not a function/ }
     await assert.rejects(saveTo(temporaryDirectory(t), { fileName: 'x' }, FILE, { onProgress }), refused)

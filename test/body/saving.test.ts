@@ -14,7 +14,7 @@ import { smallDisk, temporaryDirectory } from '../support/temporary.ts'
 
 const info = (fileName: string | null): { fileName: string | null } => ({ fileName })
 
-/** The forms in which content can come. */
+/** The forms that content can have. */
 const SOURCES: readonly (readonly [name: string, of: (bytes: Buffer) => Readable | Uint8Array])[] = [
   ['bytes', (bytes) => new Uint8Array(bytes)],
   ['a stream', (bytes) => Readable.from(pieces(bytes, 50_000))],
@@ -26,7 +26,7 @@ function* pieces(bytes: Buffer, size: number): Iterable<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-/** A stream that gives `bytes` and then fails. */
+/** A stream that yields `bytes` and then fails. */
 function failing(bytes: Buffer, error: Error): Readable {
   return Readable.from(
     (function* () {
@@ -39,7 +39,7 @@ function failing(bytes: Buffer, error: Error): Readable {
 for (const [source, of] of SOURCES) {
   describe(`saving ${source}`, () => {
     for (const size of [0, 1, 262_143, 262_144, 262_145, 1_500_000]) {
-      test(`${size} bytes are saved whole, with name, size and hash`, async (t) => {
+      test(`${size} bytes are saved completely, with name, size and hash`, async (t) => {
         const directory = temporaryDirectory(t)
         const bytes = patternBytes(size)
         const content = of(bytes)
@@ -56,7 +56,7 @@ for (const [source, of] of SOURCES) {
       })
     }
 
-    test('nothing is overwritten: the name gets something unique before its extension', async (t) => {
+    test('nothing is overwritten: the name gets a unique suffix before its extension', async (t) => {
       const directory = temporaryDirectory(t)
       writeFileSync(join(directory, 'a.txt'), 'mine')
       const saved = await saveTo(directory, info('a.txt'), of(Buffer.from('theirs')))
@@ -106,12 +106,12 @@ for (const [source, of] of SOURCES) {
         false,
       ],
       ['none that are allowed', png, [], false],
-      ['fewer than are asked for', png.subarray(0, 3), [[0x89, 0x50, 0x4e, 0x47]], false],
+      ['fewer than are required', png.subarray(0, 3), [[0x89, 0x50, 0x4e, 0x47]], false],
       ['exactly those', png.subarray(0, 4), [[0x89, 0x50, 0x4e, 0x47]], true],
       ['nothing at all', Buffer.alloc(0), [[0x89]], false],
-      ['what a function says yes to', png, (first) => first.length === 64 && first[63] === png[63], true],
-      ['what a function says no to', png, () => false, false],
-      ['too little, for a function that sees what there is', png.subarray(0, 10), (first) => first.length === 10, true],
+      ['what a function accepts', png, (first) => first.length === 64 && first[63] === png[63], true],
+      ['what a function refuses', png, () => false, false],
+      ['too few, for a function that sees only these', png.subarray(0, 10), (first) => first.length === 10, true],
     ]
     for (const [what, content, magic, isAllowed] of magics) {
       test(`magic: ${what}`, async (t) => {
@@ -140,7 +140,7 @@ for (const [source, of] of SOURCES) {
       }
       const bytes = patternBytes(300_000)
       const { path } = await saveTo(directory, info('small'), of(bytes))
-      assert.ok(readFileSync(path).equals(bytes), 'the buffers of what failed are not mixed up')
+      assert.ok(readFileSync(path).equals(bytes), 'the buffers of failed saves are not mixed up')
     })
   })
 }
@@ -170,7 +170,7 @@ const extensions: [name: string | null, allowed: string[], savedAs: string | nul
   ['a.png', [], null],
 ]
 for (const [name, allowed, savedAs] of extensions) {
-  test(`extensions: ${JSON.stringify(name)} is ${savedAs === null ? 'refused' : 'taken'} where ${JSON.stringify(allowed)} is allowed`, async (t) => {
+  test(`extensions: ${JSON.stringify(name)} is ${savedAs === null ? 'refused' : 'accepted'} if ${JSON.stringify(allowed)} is allowed`, async (t) => {
     const directory = temporaryDirectory(t)
     const content = Readable.from([Buffer.from('x')])
     const saving = saveTo(directory, info(name), content, { extensions: allowed })
@@ -180,7 +180,7 @@ for (const [name, allowed, savedAs] of extensions) {
         saving,
         (error) => error instanceof FileRefusedError && error.code === 'WEIR_FILE_EXTENSION' && error.status === 415,
       )
-      assert.ok(content.destroyed, 'the rest is not kept waiting')
+      assert.ok(content.destroyed, 'the rest does not have to wait')
     }
     assert.deepEqual(readdirSync(directory), savedAs === null ? [] : [savedAs])
   })
@@ -204,7 +204,7 @@ test('hostile names stay in their directory', async (t) => {
 })
 
 for (const extensions of ['.png', ['.tar.gz'], ['.'], ['*.png'], ['a/b'], [5], [null]] as never[]) {
-  test(`extensions: ${JSON.stringify(extensions)} is refused for what it is, whatever the name`, async (t) => {
+  test(`extensions: ${JSON.stringify(extensions)} is an invalid option, whatever the name`, async (t) => {
     const directory = temporaryDirectory(t)
     const content = Readable.from([Buffer.from('x')])
     await assert.rejects(saveTo(directory, info('a.png'), content, { extensions }), { code: 'WEIR_OPTION_INVALID', message: /extensions/ })
@@ -212,7 +212,7 @@ for (const extensions of ['.png', ['.tar.gz'], ['.'], ['*.png'], ['a/b'], [5], [
   })
 }
 
-test('policy.fileName replaces the client’s, and is made safe all the same', async (t) => {
+test('policy.fileName replaces the client’s, and is made safe as well', async (t) => {
   const directory = temporaryDirectory(t)
   const saved = await saveTo(directory, info('x.exe'), Buffer.from('x'), { fileName: '../mine.txt' })
   assert.equal(saved.path, join(directory, 'mine.txt'))
@@ -223,12 +223,12 @@ test('mode is that of the new file', { skip: process.platform === 'win32' }, asy
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-test('sync saves as well, and without a hash there is none', async (t) => {
+test('sync saves as well, and without the option there is no hash', async (t) => {
   const saved = await saveTo(temporaryDirectory(t), info('x'), Buffer.from('x'), { sync: true })
   assert.deepEqual([readFileSync(saved.path, 'utf8'), saved.hash], ['x', null])
 })
 
-test('large bytes and large pieces of a stream are not copied whole', async (t) => {
+test('large bytes and large pieces of a stream are not copied as a whole', async (t) => {
   const bytes = Buffer.alloc(64 * 1024 * 1024, 'x')
   for (const content of [bytes, Readable.from([bytes])]) {
     const before = process.memoryUsage().arrayBuffers
@@ -245,7 +245,7 @@ test('large bytes and large pieces of a stream are not copied whole', async (t) 
   }
 })
 
-test('a hundred files of one name at once are a hundred files', async (t) => {
+test('a hundred files with one name at the same time become a hundred files', async (t) => {
   const directory = temporaryDirectory(t)
   const texts = Array.from({ length: 100 }, (_, i) => `file ${i}`)
   const saved = await Promise.all(texts.map((text) => saveTo(directory, info('same.txt'), Readable.from([Buffer.from(text)]))))
@@ -257,7 +257,7 @@ test('a hundred files of one name at once are a hundred files', async (t) => {
   assert.equal(readdirSync(directory).length, 100)
 })
 
-describe('what fails leaves nothing behind and says why', () => {
+describe('a failed save leaves nothing behind and states the reason', () => {
   test('a stream that fails', async (t) => {
     const directory = temporaryDirectory(t)
     const error = new Error('cut short')
@@ -265,7 +265,7 @@ describe('what fails leaves nothing behind and says why', () => {
     assert.deepEqual(readdirSync(directory), [])
   })
 
-  test('a stream that is destroyed without a word', async (t) => {
+  test('a stream that is destroyed without an error', async (t) => {
     const directory = temporaryDirectory(t)
     const content = new PassThrough()
     content.write('the beginning')
@@ -286,7 +286,7 @@ describe('what fails leaves nothing behind and says why', () => {
     assert.deepEqual(readdirSync(directory), [])
   })
 
-  test('a stream that was read already: an empty file would pass for the whole', async (t) => {
+  test('a stream that has already been read is refused: an empty file would pass for the whole', async (t) => {
     const directory = temporaryDirectory(t)
     const content = Readable.from([Buffer.from('x')])
     await content.toArray()
@@ -294,7 +294,7 @@ describe('what fails leaves nothing behind and says why', () => {
     assert.deepEqual(readdirSync(directory), [])
   })
 
-  test('a stream of which something was read: what is left would pass for the whole', async (t) => {
+  test('a stream of which something was read is refused: the rest would pass for the whole', async (t) => {
     const directory = temporaryDirectory(t)
     const content = Readable.from([Buffer.from('first'), Buffer.from('second')])
     await once(content, 'readable')
@@ -303,7 +303,7 @@ describe('what fails leaves nothing behind and says why', () => {
     assert.deepEqual(readdirSync(directory), [])
   })
 
-  test('a stream of what is no bytes', async (t) => {
+  test('a stream of something other than bytes', async (t) => {
     const directory = temporaryDirectory(t)
     await assert.rejects(saveTo(directory, info('x'), Readable.from([{ no: 'bytes' }])), TypeError)
     assert.deepEqual(readdirSync(directory), [])

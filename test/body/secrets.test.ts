@@ -16,7 +16,7 @@ interface Told {
   readonly failures: readonly string[]
 }
 
-/** Everything that anybody is told of a request that cannot be bound. */
+/** Everything that is reported about a request that cannot be bound. */
 async function told(contentType: string, body: string, bind: (request: HttpRequest) => unknown, debug = false): Promise<Told> {
   const seen: unknown[] = []
   let failures: string[] = []
@@ -52,13 +52,13 @@ describe('settings.secret', () => {
     ['a name', ['password'], JSON_TYPE, `{"password":"${SECRET}"}`, ['password: (not shown)']],
     ['a name, in a form', ['password'], FORM_TYPE, `password=${SECRET}`, ['password: (not shown)']],
     ['a name, repeated in a form', ['password'], FORM_TYPE, `password=${SECRET}&password=${SECRET}`, ['password: (not shown)']],
-    ['a name, wherever it stands', ['password'], JSON_TYPE, `{"user":{"password":"${SECRET}"}}`, ['user.password: (not shown)']],
+    ['a name at any depth', ['password'], JSON_TYPE, `{"user":{"password":"${SECRET}"}}`, ['user.password: (not shown)']],
     ['elements', ['pin'], JSON_TYPE, `{"pin":["${SECRET}",1,"x${SECRET}"]}`, ['pin[0]: (not shown)', 'pin[2]: (not shown)']],
     ['elements of a form', ['pin'], FORM_TYPE, `pin[]=${SECRET}`, ['pin[0]: (not shown)']],
-    ['an array that is none', ['pin'], JSON_TYPE, `{"pin":"${SECRET}"}`, ['pin: (not shown)']],
+    ['something other than an array', ['pin'], JSON_TYPE, `{"pin":"${SECRET}"}`, ['pin: (not shown)']],
     ['a key path', ['card.number'], JSON_TYPE, `{"card":{"number":"${SECRET}"}}`, ['card.number: (not shown)']],
-    ['what should hold one', ['card.number'], JSON_TYPE, `{"card":"${SECRET}"}`, ['card: (not shown)']],
-    ['what lies in one', ['card'], JSON_TYPE, `{"card":{"number":"${SECRET}"}}`, ['card.number: (not shown)']],
+    ['what should contain one', ['card.number'], JSON_TYPE, `{"card":"${SECRET}"}`, ['card: (not shown)']],
+    ['what is in one', ['card'], JSON_TYPE, `{"card":{"number":"${SECRET}"}}`, ['card.number: (not shown)']],
     ['a moment', ['born'], JSON_TYPE, `{"born":"${SECRET}"}`, ['born: (not shown)']],
     ['in another case', ['Card.Number'], JSON_TYPE, `{"card":{"number":"${SECRET}"}}`, ['card.number: (not shown)']],
     ['an array of objects in a form', ['tags.x'], FORM_TYPE, `tags[]=${SECRET}`, ['tags: (not shown)']],
@@ -123,14 +123,14 @@ describe('properties whose schema is secret', () => {
     ['a form', FORM_TYPE, `password=${SECRET}&pins[]=${SECRET}`, ['password: (not shown)', 'pins[0]: (not shown)']],
     ['another type', JSON_TYPE, '{"password":123456789}', ['password: (not shown)']],
     ['elements', JSON_TYPE, `{"pins":["${SECRET}"]}`, ['pins[0]: (not shown)']],
-    ['no list of them', JSON_TYPE, `{"pins":"${SECRET}"}`, ['pins: (not shown)']],
+    ['something other than a list of them', JSON_TYPE, `{"pins":"${SECRET}"}`, ['pins: (not shown)']],
     [
       'parts of an object, and no others',
       JSON_TYPE,
       `{"card":{"cvc":"${SECRET}","name":"x"}}`,
       ['card.cvc: (not shown)', 'card.name: "x"'],
     ],
-    ['what should hold one', JSON_TYPE, `{"card":"${SECRET}"}`, ['card: (not shown)']],
+    ['what should contain one', JSON_TYPE, `{"card":"${SECRET}"}`, ['card: (not shown)']],
   ]
   for (const [what, type, body, failures] of rows) {
     test(what, async () => {
@@ -140,7 +140,7 @@ describe('properties whose schema is secret', () => {
     })
   }
 
-  test('an unknown name, and what comes in place of a model that has secrets', async () => {
+  test('an unknown name, and a value in place of a model that has secrets', async () => {
     const settings: JsonSettings = { unknownProperties: 'error' }
     const bind = (request: HttpRequest) => request.bodyMap({ account: new Account() }, { settings })
     for (const body of [`{"account":"${SECRET}"}`, `{"account":{"Password":"${SECRET}"}}`]) {

@@ -22,7 +22,7 @@ function formWith(content: Uint8Array, fileName = 'file.bin'): Buffer {
   ])
 }
 
-/** Maps a route that saves every file, notes each call, and answers with what was saved. */
+/** Maps a route that saves every file, records each call, and responds with what was saved. */
 function mapUpload(server: HttpServer, directory: string, log: unknown[] = [], policy: SavePolicy = {}): void {
   server.mapPost('/', { maxRequestBodySize: null }, async (_, { request }) => {
     const saved: SavedFile[] = []
@@ -73,7 +73,7 @@ inBothReadModes('uploads', (serve) => {
     })
   }
 
-  test('files that follow each other are kept apart', async (t) => {
+  test('files that follow each other are kept separate', async (t) => {
     const directory = temporaryDirectory(t)
     const { connect } = await serve(t, (server) => mapUpload(server, directory))
     const contents = [3, 300_000, 0, 65_536, 1].map(patternBytes)
@@ -130,7 +130,7 @@ inBothReadModes('uploads', (serve) => {
 
   const throwing: [what: string, read: (request: HttpRequest, directory: string) => Promise<unknown>][] = [
     [
-      'throws beside the upload',
+      'throws during the upload',
       async (request, directory) => {
         const begun = gate()
         void request.bodyMultipartStream({
@@ -243,7 +243,7 @@ inBothReadModes('uploads', (serve) => {
     ['its size', { maxBytes: 999_999 }, 413, /maxBytes is 999999/],
   ]
   for (const [what, policy, status, detail] of refusals) {
-    test(`a file refused for ${what} answers ${status}, and nothing is left`, async (t) => {
+    test(`a file refused for ${what} leads to ${status}, and nothing is left`, async (t) => {
       const directory = temporaryDirectory(t)
       const { connect } = await serve(t, (server) => mapUpload(server, directory, [], policy))
       const answer = await (await connect()).post('/', formWith(FILE), FORM_FIELD).message()

@@ -1,7 +1,7 @@
-// `node build/test/churn/http2.js [seconds] [seed]`: fifty clients at a time that speak HTTP/2 badly and leave in the middle, for 30 seconds.
+// `node build/test/churn/http2.js [seconds] [seed]`: for 30 seconds, fifty clients at a time speak HTTP/2 badly and leave in the middle.
 //
-// Not for `npm test`: what it looks for, memory that Node writes to after it was freed, shows by chance, after a hundred connections or after
-// ten thousand, as an abort of the process that serves. A seed makes the clients say the same, not the same happen.
+// Not part of `npm test`: it looks for memory that Node writes to after freeing it, which shows by chance, after a hundred connections or
+// ten thousand, as an abort of the server's process. A seed makes the clients send the same, but the outcome may differ.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,12 +1,13 @@
-// `node build/test/churn/restart.js [inherited|handover|reuse-port] [requests] [restarts]`: a server that is restarted under load, and what its
-// clients lose. By default 20,000 requests and 12 restarts, with one connection a request, with connections that are kept, and with clients
-// that pause in between.
+// `node build/test/churn/restart.js [inherited|handover|reuse-port] [requests] [restarts]`: restarts a server under load, and counts what
+// its clients lose. By default 20,000 requests and 12 restarts: with one connection per request, with connections that are kept, and with
+// clients that pause in between.
 //
 //   inherited    the sockets are the parent's: the old process stops, then the next one starts
 //   handover     the same, but the next one starts first
 //   reuse-port   each process opens the port for itself, the next one first (Node 22.12 and newer)
 //
-// Not for `npm test`: it takes minutes, and what is lost with reuse-port is a matter of chance. test/server/restart.test.ts is the short version.
+// Not part of `npm test`: it takes minutes, and what is lost with reuse-port depends on chance. test/server/restart.test.ts is the short
+// version.
 
 import type { ServerOptions } from '../../src/index.ts'
 import { type LoadOptions, load } from '../support/restart-load.ts'
@@ -20,7 +21,7 @@ const restarts = Number(process.argv[4] ?? 12)
 const ends: (() => unknown)[] = []
 
 for (const [name, clients] of [
-  ['one connection a request', { keepsAlive: false, clients: 16 }],
+  ['one connection per request', { keepsAlive: false, clients: 16 }],
   ['kept connections', { keepsAlive: true, clients: 16 }],
   ['kept connections, with pauses', { keepsAlive: true, clients: 64, pauseMs: 40 }],
 ] as const) {

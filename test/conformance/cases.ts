@@ -1,4 +1,4 @@
-// The conformance table: what HTTP demands of a server that reads requests, as bytes and the required outcome.
+// The conformance table: what HTTP requires of a server that reads requests, as bytes and the required outcome.
 //
 // Files of test/conformance/*.http are written like those of test/wire (see support/wire-cases.ts). Here a heading has a permanent id, what
 // must hold, the source of the rule, and how it binds: MUST, SHOULD, or MAY where a server is free and weir has chosen.

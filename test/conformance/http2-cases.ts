@@ -1,4 +1,4 @@
-// The conformance table for HTTP/2: what RFC 9113 demands of a server, as frames and the required outcome.
+// The conformance table for HTTP/2: what RFC 9113 requires of a server, as frames and the required outcome.
 //
 // Files of test/conformance/http2/*.frames are written like those of test/conformance (see cases.ts), with frames instead of bytes:
 //

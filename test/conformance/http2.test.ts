@@ -23,7 +23,7 @@ import {
 import { within } from '../support/serving.ts'
 import { CODES, type Http2Case, loadHttp2Cases, type Step } from './http2-cases.ts'
 
-/** How many rounds of a flood are sent between two looks at what has arrived. */
+/** How many rounds of a flood are sent before checking what has arrived. */
 const ROUNDS_AT_ONCE = 100
 /** Fewer than there are cases, so that connections which never free their places would block later cases. */
 const PLACES = 60
@@ -59,7 +59,7 @@ for (const one of cases) {
     const last = await send(client, one)
     const behind = last + 2
     if (one.ends.includes('open')) client.headers(behind, GET_BEHIND)
-    await client.until(() => isOver(client, one, behind), 'all that is expected')
+    await client.until(() => isOver(client, one, behind), 'everything that is expected')
     check(client, one, behind, target.handled)
     client.end()
   })

@@ -254,7 +254,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
   test('the progress bar stops while the server does not read, and ends full', async (t) => {
     const reading = gate()
     const { page, uploadDir, complaints } = await visit(t, {}, (server) => {
-      // The handler of an upload starts before its body has arrived, and nobody reads until this resolves.
+      // The handler of an upload starts before its body has arrived, and reads nothing until this resolves.
       server.use(async (session, next) => {
         if (session.request.method === 'POST') await reading.promise
         return next()

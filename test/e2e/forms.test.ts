@@ -13,7 +13,7 @@ import { launchChromium, noChromium } from '../support/chromium.ts'
 import { curl, noCurl } from '../support/curl.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
-/** Serves what a form says, read in memory and as it arrives: both must be the same. */
+/** Returns the contents of a form, read in memory and as it arrives: both must be the same. */
 async function start(t: TestContext, map: (server: HttpServer) => void = () => {}): Promise<{ server: HttpServer; origin: string }> {
   const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: null })
   server.mapPost('/form', { body: 'buffer' }, async (_, { request }) => {
@@ -164,7 +164,7 @@ describe('Chromium', { skip: noChromium }, () => {
     assert.deepEqual(await submit(t, 'utf-8', 'multipart'), { isValid: true, fields, files: [['fi"le', 'a"b 100%.txt', 'content']] })
   })
 
-  test('a page in another charset says so in _charset_ alone, which is a field: its text is read as UTF-8', async (t) => {
+  test('a page in another charset states it in _charset_ alone, which is a field: its text is read as UTF-8', async (t) => {
     assert.deepEqual(await submit(t, 'windows-1252', 'urlencoded'), { _charset_: 'windows-1252', text: '\ufffd\ufffd' })
   })
 

@@ -1,4 +1,4 @@
-// QUERY (RFC 10008) from clients that we did not write.
+// QUERY (RFC 10008) from clients that are not ours.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

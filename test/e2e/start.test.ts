@@ -63,7 +63,7 @@ test('exits with code 0 on SIGTERM although clients have the clock and the chat 
   await within(once(guest, 'open'), 'the chat')
   const left = once(guest, 'close')
   child.kill('SIGTERM')
-  assert.match(await within(clock.text(), 'the end of the clock'), /: the server stops\n\n$/)
+  assert.match(await within(clock.text(), 'the end of the clock'), /: the server is stopping\n\n$/)
   assert.equal((await within(left, 'the end of the chat'))[0], 1001)
   const end = await within(ended, 'the end')
   assert.deepEqual([end.code, end.signal, end.err], [0, null, ''])

@@ -1,10 +1,10 @@
-// Which pieces of src/ have run? V8 counts its blocks; the inspector in the process itself hands the counts out, and nothing is
-// instrumented. A look costs about half a millisecond, so the fuzzer takes one for many inputs and asks again only about those that
-// found something.
+// Which pieces of src/ have run? V8 counts blocks; the inspector in the process itself returns the counts, and nothing is instrumented.
+// Reading them costs about half a millisecond, so the fuzzer reads them once for many inputs, and again only for inputs that found
+// something.
 
 import { type Profiler, Session } from 'node:inspector'
 
-/** What ran since the last look. */
+/** What ran since they were last read. */
 export type Look = readonly Profiler.ScriptCoverage[]
 
 export class Coverage {
@@ -19,7 +19,7 @@ export class Coverage {
     this.#session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
   }
 
-  /** What ran since the last look, of our own sources. */
+  /** What ran since they were last read, in weir's own sources. */
   look(): Look {
     let look: Look = []
     this.#session.post('Profiler.takePreciseCoverage', (error, { result }) => {
@@ -37,7 +37,7 @@ export class Coverage {
         const { startOffset, endOffset } = ranges[0]!
         const seen = this.#seenOf(url, endOffset)
         const ran = new Uint8Array(endOffset - startOffset)
-        // Ranges lie in one another, the outer one first.
+        // Ranges are nested, the outer one first.
         for (const range of ranges) ran.fill(range.count > 0 ? 1 : 0, range.startOffset - startOffset, range.endOffset - startOffset)
         for (let at = 0; at < ran.length; at++) {
           if (ran[at] === 0 || seen[startOffset + at] === 1) continue

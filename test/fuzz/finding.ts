@@ -1,6 +1,6 @@
-// Inputs as text files, so that they can be read, compared and mended by hand: corpus/<target>/*.txt and findings/*.txt.
+// Inputs as text files, so that people can read, compare and edit them: corpus/<target>/*.txt and findings/*.txt.
 //
-// Bytes are written as ASCII with \r, \n, \t, \\ and \xNN; the file's own line ends mean nothing. A finding has lines before `>>>`:
+// Bytes are written as ASCII with \r, \n, \t, \\ and \xNN; the file's own line ends have no meaning. A finding has lines before `>>>`:
 //
 //   # what was broken
 //   target multipart
@@ -13,7 +13,7 @@ const CORPUS = 'test/fuzz/corpus'
 const FINDINGS = 'test/fuzz/findings'
 
 export interface Finding {
-  /** File name without its end. */
+  /** File name without its extension. */
   readonly name: string
   readonly target: string
   readonly variant: number
@@ -24,7 +24,7 @@ export interface Finding {
   readonly todo: string | null
 }
 
-/** The inputs that the mutations of a target begin with, beside those that it makes itself. */
+/** The inputs with which the mutations of a target begin, in addition to those that it creates itself. */
 export function readCorpus(target: string): Buffer[] {
   const folder = `${CORPUS}/${target}`
   if (!existsSync(folder)) return []
@@ -35,7 +35,7 @@ export function readFindings(): Finding[] {
   return listOf(FINDINGS).map((file) => parseFinding(file.slice(0, -'.txt'.length), readFileSync(`${FINDINGS}/${file}`, 'utf8')))
 }
 
-/** @throws for a file that is none: a finding that is silently not read would promise nothing */
+/** @throws for a file that is not a finding, because one that is silently skipped would prove nothing */
 export function parseFinding(name: string, text: string): Finding {
   const [before, bytes] = text.split(/^>>>\n/m) as [string, string | undefined]
   const target = /^target (\S+)$/m.exec(before)?.[1]
@@ -54,7 +54,7 @@ export function saveFinding({ name, target, variant, input, what }: Omit<Finding
   return path
 }
 
-/** A line of the text ends where one of the bytes does. */
+/** A line of the text ends where a line of the bytes ends. */
 export function textOf(bytes: Buffer): string {
   const escaped = bytes.toString('latin1').replace(/[^ -[\]-~]|^ | $/g, (char) => {
     const code = char.charCodeAt(0)
@@ -68,7 +68,7 @@ export function bytesOf(text: string): Buffer {
     if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16))
     if (letter === undefined) return ''
     const char = { r: '\r', n: '\n', t: '\t', '\\': '\\' }[letter]
-    if (char === undefined) throw new Error(`${found} is no escape`)
+    if (char === undefined) throw new Error(`${found} is not an escape`)
     return char
   })
   return Buffer.from(plain, 'latin1')

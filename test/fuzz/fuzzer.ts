@@ -1,8 +1,8 @@
-// Runs one target on inputs without end: old ones that were interesting, changed a little. Interesting is what came to an outcome that is
-// new, and in a guided phase also what ran a block of src/ that nothing had run before.
+// Runs one target on an endless number of inputs: interesting earlier ones, slightly changed. An input is interesting if its outcome is new
+// or, in a guided phase, if it ran a block of src/ that no other had run before.
 //
-// V8 does not optimize what it counts, nor what was compiled while it counted. So a guided phase is slow, and an unguided one is fast only
-// in a thread where nobody has counted before; it goes on from what the guided one kept.
+// V8 does not optimize code that it counts, nor code that was compiled while it counted. So a guided phase is slow, and an unguided one is
+// fast only in a thread that has never counted; it continues with what the guided one kept.
 
 import { Coverage } from './coverage.ts'
 import { type Finding, readCorpus } from './finding.ts'
@@ -12,45 +12,45 @@ import { checkFully, type Target } from './target.ts'
 
 export interface FuzzOptions {
   readonly seed: string
-  /** Ends when it has tried so many inputs and run for so many seconds, whichever comes last. */
+  /** Ends when it has tried this many inputs and has run for this many seconds, whichever is later. */
   readonly inputs: number
   readonly seconds: number
-  /** Ends after so many inputs beside those that it began with, whatever the time is. Default: no such end. */
+  /** Ends after this many inputs in addition to those with which it began, whatever the time. Default: no such end. */
   readonly mostInputs?: number
-  /** Whether coverage is looked at. */
+  /** Whether coverage is read. */
   readonly isGuided: boolean
-  /** Whether every input has the full check, in place of one in so many as the target says and each that comes to a new outcome. */
+  /** Whether every input gets the full check, and not only one in as many as the target sets, and each with a new outcome. */
   readonly checksFully: boolean
-  /** The phases before: what they kept is gone on from. Without any: the corpus and the target's own first inputs. */
+  /** The earlier phases, with what they kept. Without any: the corpus and the target's own first inputs. */
   readonly after?: FuzzReport
-  /** Findings that are known already: what is broken in the same way is counted, not reported. */
+  /** Known findings: what fails in the same way is counted, not reported. */
   readonly known?: readonly Finding[]
-  /** Told of each input before it is tried: whoever watches knows which one hangs. */
+  /** Called with each input before it is tried, so that the watching thread knows which one hangs. */
   readonly onInput?: (input: Buffer, variant: number) => void
 }
 
 export interface FuzzReport {
-  /** How many inputs had the quick check. */
+  /** How many inputs got the quick check. */
   readonly inputs: number
-  /** How many of them had the full check as well. */
+  /** How many of them got the full check as well. */
   readonly fullChecks: number
   readonly milliseconds: number
   /** The inputs that were worth keeping. */
   readonly pool: readonly Uint8Array[]
-  /** Characters of compiled source that ran, 0 of a phase that was not guided. */
+  /** Characters of compiled source that ran; 0 for an unguided phase. */
   readonly covered: number
-  /** How often each outcome came, in the phases before too. */
+  /** How often each outcome occurred, including earlier phases. */
   readonly outcomes: ReadonlyMap<string, number>
   readonly findings: readonly Finding[]
-  /** How many inputs failed as a known finding does. */
+  /** How many inputs failed like a known finding. */
   readonly knownFailures: number
-  /** What the quick check that took longest takes, made again: at its first time something else may have been in the way. */
+  /** The time of the slowest quick check when it is repeated: something else may have delayed it the first time. */
   readonly slowestMs: number
 }
 
-/** Inputs between two looks at the coverage. */
+/** Inputs between two readings of the coverage. */
 const BATCH = 64
-/** Most inputs are refused, and to trace a refusal takes longer than all that led to it: only what is tried again is traced. */
+/** Most inputs are refused, and a stack trace takes longer than everything before it, so only inputs that are tried again get one. */
 const TRACED_CALLS = Error.stackTraceLimit
 const MOST_OUTCOMES = 3000
 const MOST_FINDINGS = 20
@@ -60,7 +60,7 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzRe
   return new Fuzzer(target, options).run()
 }
 
-/** What there is before the first phase. */
+/** The state before the first phase. */
 export const NOTHING_YET: FuzzReport = {
   inputs: 0,
   fullChecks: 0,
@@ -73,7 +73,7 @@ export const NOTHING_YET: FuzzReport = {
   slowestMs: 0,
 }
 
-/** A phase and the one after it, as one. */
+/** Merges a phase and the one after it. */
 export function joined(first: FuzzReport, second: FuzzReport): FuzzReport {
   return {
     inputs: first.inputs + second.inputs,
@@ -129,7 +129,7 @@ class Fuzzer {
     for (const { input, variant } of known) {
       const failure = await this.#failureOf(input, variant)
       if (failure !== null) this.#knownFailures.add(signatureOf(failure))
-      else this.#pool.push(input) // where there was one mistake there may be more
+      else this.#pool.push(input) // where there was one mistake, there may be more
     }
     for (const seed of this.#seeds()) {
       if (seed.length > this.#target.maxBytes) continue
@@ -184,7 +184,7 @@ class Fuzzer {
     if (this.#coverage !== null) await this.#keepWhatCovers(this.#coverage, batch)
   }
 
-  /** Of the inputs that ran since the last look. */
+  /** Finds the interesting ones among the inputs that ran since coverage was last read. */
   async #keepWhatCovers(coverage: Coverage, batch: readonly [input: Buffer, variant: number][]): Promise<void> {
     const look = coverage.look()
     if (coverage.newIn(look, false) === 0) return
@@ -195,13 +195,13 @@ class Fuzzer {
     coverage.newIn(look, true)
   }
 
-  /** The shorter of two: it is tried faster, and nearer to what matters. */
+  /** The shorter of two: it runs faster, and is closer to what matters. */
   #choose(): Buffer {
     const [one, other] = [this.#pick(), this.#pick()]
     return one.length <= other.length ? one : other
   }
 
-  /** Half of the time one of those that were found last. */
+  /** Half of the time, one of those that were found last. */
   #pick(): Buffer {
     const { length } = this.#pool
     const at = this.#random.oneIn(2) ? this.#random.below(length) : length - 1 - this.#random.skewed(length - 1)
@@ -233,7 +233,7 @@ class Fuzzer {
     }
   }
 
-  /** @returns whether it came for the first time */
+  /** @returns whether it occurred for the first time */
   #count(outcome: string): boolean {
     const times = this.#outcomes.get(outcome) ?? 0
     if (times === 0 && this.#outcomes.size >= MOST_OUTCOMES) return false
@@ -252,7 +252,7 @@ class Fuzzer {
     this.#findings.push({ name, target: this.#target.name, variant, input: smallest, what: String(failure), todo: null })
   }
 
-  /** Takes away whatever can be taken away while it still fails in the same way. */
+  /** Removes whatever can be removed while it still fails in the same way. */
   async #minimize(input: Buffer, variant: number, signature: string): Promise<Buffer> {
     let smallest = input
     let runs = 0
@@ -281,7 +281,7 @@ class Fuzzer {
   }
 }
 
-/** Where it failed and with what, so that one mistake is reported once: the first line without its values, and where it came from. */
+/** Where and how it failed, so that one mistake is reported once: the first line of the message without its values, and the place. */
 function signatureOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
   const code = 'code' in error ? String(error.code) : ''

@@ -1,10 +1,10 @@
-// `npm run fuzz -- [--target name] [--seed text] [--seconds n] [--inputs n]`: attacks the parsers, one after the other, each for at least so
-// many seconds and at least so many inputs; 60 seconds when neither is said.
+// `npm run fuzz -- [--target name] [--seed text] [--seconds n] [--inputs n]`: attacks the parsers, one after the other, each for at least
+// this many seconds and at least this many inputs; 60 seconds if neither is set.
 //
-// Guided and unguided phases take turns, each in a thread of its own: what one keeps the next begins with.
+// Guided and unguided phases alternate, each in a separate thread: the next begins with what one has kept.
 //
-// What fails is made as small as it goes and saved in test/fuzz/findings/, where test/fuzz.test.ts tries it again each time. An input
-// that never ends is noticed from outside: the thread says what it is about to try, and this one looks whether it goes on.
+// An input that fails is minimized and saved in test/fuzz/findings/, and test/fuzz.test.ts tries it again each time. An input that never
+// ends is noticed from outside: the thread announces what it is about to try, and this one checks whether it continues.
 
 import { parseArgs } from 'node:util'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
@@ -16,14 +16,14 @@ import { TARGETS } from './targets.ts'
 
 /** An input that takes longer than this hangs. */
 const PATIENCE_MS = 10_000
-/** Where the thread writes what it is about to try: how many inputs before this one, its variant, its length; then the bytes. */
+/** Where the thread writes what it is about to try: the number of inputs before this one, its variant, its length; then the bytes. */
 const COUNT = 0
 const VARIANT = 1
 const LENGTH = 2
 const WORDS = 3
 const MOST_BYTES = 1 << 20
 
-/** Inputs of a guided phase, and of the unguided one behind it. */
+/** Inputs of a guided phase, and of the unguided one after it. */
 const GUIDED_INPUTS = 20_000
 const UNGUIDED_INPUTS = 1_000_000
 
@@ -59,7 +59,7 @@ async function runAll(): Promise<void> {
   }
 }
 
-/** Phase after phase, until both are reached, or one has come upon an input without an end. */
+/** Runs phase after phase until both are reached, or until one has found an input that never ends. */
 async function runTarget(name: string, seed: string, inputs: number, seconds: number): Promise<FuzzReport> {
   const known = readFindings().filter(({ target }) => target === name)
   let total = NOTHING_YET
@@ -88,7 +88,7 @@ async function runTarget(name: string, seed: string, inputs: number, seconds: nu
   return total
 }
 
-/** The report of the thread, or the input at which it stood still or fell over. */
+/** The report of the thread, or the input at which it hung or crashed. */
 function watch(order: Order): Promise<FuzzReport | Finding> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), { workerData: order })
@@ -119,7 +119,7 @@ async function runOne({ name, options, shared }: Order): Promise<FuzzReport> {
   const target = TARGETS.find((one) => one.name === name)!
   return fuzz(target, {
     ...options,
-    known: options.known!.map((finding) => ({ ...finding, input: Buffer.from(finding.input) })), // Buffers do not outlive the way here
+    known: options.known!.map((finding) => ({ ...finding, input: Buffer.from(finding.input) })), // a Buffer becomes a Uint8Array on its way here
     onInput: (input, variant) => {
       input.copy(bytes)
       words[LENGTH] = input.length

@@ -1,8 +1,8 @@
-// New inputs out of old ones: pieces taken away, put in, doubled and moved, words of the grammar, and halves of two inputs.
+// Makes new inputs of old ones: removes, inserts, doubles and moves pieces, adds words of the grammar, and joins halves of two inputs.
 
 import type { Random } from './random.ts'
 
-/** Bytes at which parsers turn. */
+/** Bytes that make parsers change their state. */
 const TURNS = Buffer.from('\r\n\t\0 :;,="\\%&+-/?#*()<>[]{}\x7f\x80\xa0\xff09afAFzZ', 'latin1')
 const NUMBERS = [
   '0',
@@ -27,7 +27,7 @@ const NUMBERS = [
 ]
 const MOST_CHANGES = 6
 
-/** A change of `input` in one to six places, at most `maxBytes` long. `other` lends a piece now and then. */
+/** A change of `input` in one to six places, at most `maxBytes` long. Sometimes it contains a piece of `other`. */
 export function mutate(input: Buffer, other: Buffer, dictionary: readonly Buffer[], maxBytes: number, random: Random): Buffer {
   let bytes = input
   for (let left = 1 + random.skewed(MOST_CHANGES - 1); left > 0; left--) bytes = change(bytes, other, dictionary, random)
@@ -115,7 +115,7 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39
 }
 
-/** The line at `at` goes, or stands somewhere else, or twice. */
+/** Removes the line at `at`, moves it or doubles it. */
 function moveLine(bytes: Buffer, at: number, random: Random): Buffer {
   const start = bytes.lastIndexOf('\n', at - 1) + 1
   const end = bytes.indexOf('\n', at) + 1 || bytes.length

@@ -1,5 +1,5 @@
-// What Node's own server makes of the same bytes. test/properties/node-parser.test.ts lists the differences that are known and meant; here
-// whatever could be one of them is not compared.
+// How Node's own server reads the same bytes. test/properties/node-parser.test.ts lists the known and intended differences; whatever could
+// be one of them is not compared here.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { Duplex } from 'node:stream'
@@ -8,13 +8,13 @@ import { setImmediate } from 'node:timers/promises'
 export interface NodeReading {
   /** Method, target, version, fields, body, trailers. */
   readonly requests: readonly unknown[]
-  /** Whether Node refused something, be it with an error or with an answer of its own. */
+  /** Whether Node refused something, with an error or with its own response. */
   readonly refuses: boolean
 }
 
 const KNOWN = [/^connection:.*\t/im, /^upgrade:/im, /^connection:.*keep-alive/im, /^proxy-connection:/im, /^transfer-encoding:.*\t/im]
 
-/** A connection that has no network: what is pushed is read, and answers are dropped. */
+/** A connection without a network: what is pushed is read, and responses are discarded. */
 class Wire extends Duplex {
   readonly requests: unknown[] = []
   refuses = false
@@ -29,7 +29,7 @@ class Wire extends Duplex {
 
 let server: Server | null = null
 
-/** Null when it could be a difference that is known. */
+/** Null if it could be a known difference. */
 export async function readByNode(bytes: Buffer): Promise<NodeReading | null> {
   const text = bytes.toString('latin1')
   if (KNOWN.some((known) => known.test(text))) return null

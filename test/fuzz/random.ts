@@ -1,4 +1,4 @@
-// Numbers that look random and come again: the same seed gives the same numbers on every machine.
+// Reproducible random numbers: the same seed leads to the same numbers on every machine.
 
 export class Random {
   #state: number
@@ -8,7 +8,7 @@ export class Random {
     this.#state = hashOf(String(seed))
   }
 
-  /** 0 to 2^32 - 1. A counter whose bits are mixed by two multiplications: good enough to choose with. */
+  /** 0 to 2^32 - 1. A counter whose bits are mixed by two multiplications: good enough for choices. */
   next(): number {
     this.#state = (this.#state + 0x9e3779b9) | 0
     let bits = this.#state

@@ -1,7 +1,7 @@
-// One parser under attack, and what must hold whatever it is given.
+// One parser under attack, and what must hold for any input.
 //
-// There are two checks, because second readers can cost fifty times what a parser does. The quick one is made of every input and asks mainly
-// the parser itself; the full one is made of one input in so many, and of each that came to a new outcome.
+// There are two checks, because second readers can cost fifty times what a parser does. The quick check runs on every input and mainly uses
+// the parser itself; the full check runs on one input in many, and on each with a new outcome.
 
 import assert from 'node:assert/strict'
 
@@ -16,23 +16,23 @@ export interface Target {
   /** Words of the grammar, latin1. */
   readonly dictionary: readonly string[]
   readonly maxBytes: number
-  /** First inputs, beside those in corpus/<name>/. */
+  /** First inputs, in addition to those in corpus/<name>/. */
   seeds(): Iterable<Buffer>
   /**
-   * The parser alone, asked twice: on the whole input, and on the same cut in pieces or said in another way. Both must mean the same, and
-   * what is thrown must be a refusal of the catalogue. Some microseconds: a message is made only for what is broken.
+   * Runs only the parser, twice: on the whole input, and on the same input in pieces or in another notation. Both must have the same
+   * meaning, and what is thrown must be a refusal of the catalogue. It takes some microseconds, so messages are only created for failures.
    *
-   * @param choices what the check may choose freely, such as cuts and limits
-   * @returns what became of the input, in a few words: an input with an outcome of its own is worth mutating further
+   * @param choices for what the check may choose freely, such as cuts and limits
+   * @returns the outcome of the input, in a few words: an input with a new outcome is worth mutating further
    * @throws when the promise is broken
    */
   quickCheck(input: Buffer, choices: Random): string | Promise<string>
-  /** Of how many inputs one has the full check, so that it takes no more than half of the time. */
+  /** One in this many inputs gets the full check, so that it takes no more than half of the time. */
   readonly fullCheckOneIn: number
   /**
-   * All else that the promise says: byte by byte, by second readers, by the grammar, written again.
+   * Checks the rest of the promise: byte by byte, with second readers, with the grammar, and written again.
    *
-   * @param choices begins as those of the quick check did
+   * @param choices begins like that of the quick check
    * @throws when the promise is broken
    */
   fullCheck(input: Buffer, choices: Random): void | Promise<void>
@@ -50,7 +50,7 @@ export function cutTwice(length: number, choices: Random): readonly number[] {
   return [first, first + choices.below(length - first + 1), length]
 }
 
-/** What two ways of reading came to, word for word. @throws when they are not the same */
+/** Compares the results of two readings, word for word. @throws if they differ */
 export function assertSameWords(actual: readonly unknown[], expected: readonly unknown[], how: string): void {
   let at = actual.length === expected.length ? 0 : -1
   while (at >= 0 && at < actual.length && actual[at] === expected[at]) at++
@@ -64,7 +64,7 @@ export function cutRandomly(bytes: Buffer, choices: Random, most = 8): Buffer[] 
   return ends.map((end, i) => bytes.subarray(i === 0 ? 0 : ends[i - 1], end)).filter((part) => part.length > 0)
 }
 
-/** What `act` gives, or the code of its refusal, whose fault must be the client's. */
+/** What `act` returns, or the code of its refusal, whose fault must be the client's. */
 export function outcomeOf<T>(act: () => T): { readonly value: T; readonly error: null } | { readonly value: null; readonly error: string } {
   try {
     return { value: act(), error: null }
@@ -73,7 +73,7 @@ export function outcomeOf<T>(act: () => T): { readonly value: T; readonly error:
   }
 }
 
-/** @throws what is no refusal of something that the client did */
+/** @throws anything but a refusal of something that the client did */
 export function codeOf(error: unknown): string {
   if (!(error instanceof WeirError)) throw error
   if (error.fault !== 'peer' && error.fault !== 'limit') assert.fail(`${error.code} is not the client's fault`)

@@ -1,4 +1,4 @@
-// All that can be attacked, by name.
+// All targets, by name.
 
 import type { Target } from './target.ts'
 import { cookieTarget } from './targets/cookie.ts'

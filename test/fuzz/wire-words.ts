@@ -1,5 +1,5 @@
-// What a Connection says of some bytes, as a flat list of words that two readings can be compared by in a microsecond. test/support/wire-reading.ts
-// asks much more of a connection, and takes a hundred times as long.
+// How a Connection reads some bytes, as a flat list of words with which two readings can be compared in a microsecond.
+// test/support/wire-reading.ts checks much more, and takes a hundred times as long.
 
 import assert from 'node:assert/strict'
 
@@ -11,10 +11,10 @@ import { OPEN } from '../../src/wire/http1/states.ts'
 import { codeOf } from './target.ts'
 
 const POISON = 0xdd
-/** Requests of which the outcome tells. */
+/** The number of requests that the outcome describes. */
 const MOST_SHAPES = 2
 
-/** Where the connection finds the bytes that it is handed; when it asks for more, something else stands there. */
+/** The memory in which the connection receives its bytes; it is overwritten when more are needed. */
 let lent = Buffer.alloc(4096)
 
 export class WireWords {
@@ -26,7 +26,7 @@ export class WireWords {
   #shapes = 0
   #body = ''
 
-  /** @param ends where the pieces end in which the connection gets the bytes @param halfClose whether the client ends its side then */
+  /** @param ends where the pieces of the bytes end @param halfClose whether the client ends its side after them */
   constructor(bytes: Buffer, ends: readonly number[], limits: Limits, halfClose: boolean) {
     this.#connection = new WireConnection(limits)
     if (lent.length < bytes.length) lent = Buffer.alloc(2 * bytes.length)

@@ -184,7 +184,7 @@ test('the ETag of a compressed file is weak, a range is never compressed, and al
   }
 })
 
-test('HEAD closes the source of a streamed response, which nobody will read', async () => {
+test('HEAD closes the source of a streamed response, which will not be read', async () => {
   const sources: Readable[] = []
   const server = new HttpServer({ logger: null })
   server.useModule(compression())

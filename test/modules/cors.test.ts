@@ -16,7 +16,7 @@ function serverWith(options?: CorsOptions): HttpServer {
   server.useModule(cors(options))
   server.mapGet('/data', () => ({ ok: true }))
   server.mapPost('/data', () => 'posted')
-  server.mapGet('/own', () => new HttpResponse().text('a response of its own'))
+  server.mapGet('/own', () => new HttpResponse().text('another response'))
   server.mapGet('/fails', () => {
     throw new Error('broken')
   })
@@ -174,6 +174,38 @@ test("'same' allows the host of the request", async () => {
   for (const origin of ['https://example.com', 'https://app.example.com.evil.example', 'https://app.example.com:81', 'null']) {
     assert.equal(await allowed(origin), null, origin)
   }
+})
+
+test("'same' means the host of session.origin", async () => {
+  const server = new HttpServer({ logger: null, proxies: { trust: ['10.0.0.0/8'], hosts: ['app.example.com'] } })
+  server.useModule(cors({ origins: 'same' }))
+  server.mapGet('/data', () => 'data')
+  const allowed = async (origin: string, headers: Record<string, string>, address = '10.0.0.1', isSecure = false): Promise<boolean> => {
+    const { headers: sent } = await server.inject({
+      url: '/data',
+      headers: { Host: 'backend', Origin: origin, ...headers },
+      peer: { address, isSecure },
+    })
+    return sent.get('access-control-allow-origin') === origin
+  }
+  const forwarded = { 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Host': 'app.example.com', 'X-Forwarded-Proto': 'https' }
+  assert.equal(await allowed('https://app.example.com', forwarded), true)
+  assert.equal(await allowed('https://app.example.com:443', forwarded), true)
+  assert.equal(await allowed('https://app.example.com:8443', forwarded), false)
+  assert.equal(await allowed('http://app.example.com', forwarded), false, 'the proxy states https')
+  assert.equal(await allowed('https://backend', forwarded), false, 'the proxy states another host')
+  assert.equal(
+    await allowed('https://evil.example', { ...forwarded, 'X-Forwarded-Host': 'evil.example' }),
+    false,
+    'not among proxies.hosts',
+  )
+  assert.equal(await allowed('https://backend', { ...forwarded, 'X-Forwarded-Host': 'evil.example' }), true)
+  // Nobody else may state it.
+  assert.equal(await allowed('https://app.example.com', forwarded, '203.0.113.99'), false)
+  assert.equal(await allowed('https://backend', forwarded, '203.0.113.99'), true)
+  assert.equal(await allowed('http://backend', {}, '203.0.113.99'), true)
+  assert.equal(await allowed('http://backend', {}, '203.0.113.99', true), false, 'the request came over TLS')
+  assert.equal(await allowed('https://backend', {}, '203.0.113.99', true), true)
 })
 
 test('unsafe and invalid options are refused', () => {

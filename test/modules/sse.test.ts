@@ -195,7 +195,7 @@ inBothReadModes('server-sent events', (serve) => {
     assert.deepEqual(await stopped, { aborted: 0 })
   })
 
-  test('a stream that is requested while the server stops sends the farewell immediately', async (t) => {
+  test('a stream that is requested while the server is stopping sends the farewell immediately', async (t) => {
     const later = gate()
     const { connect, server } = await serve(t, (server) => {
       const channel = new SseChannel()
@@ -209,7 +209,7 @@ inBothReadModes('server-sent events', (serve) => {
     await new Promise((resolve) => setTimeout(resolve, 50))
     const stopped = server.stop()
     later.open()
-    assert.match(await client.rest(), /: the server stops\n\n\r\n0\r\n\r\n$/)
+    assert.match(await client.rest(), /: the server is stopping\n\n\r\n0\r\n\r\n$/)
     assert.deepEqual(await stopped, { aborted: 0 })
   })
 
@@ -222,7 +222,7 @@ inBothReadModes('server-sent events', (serve) => {
       if (i % 2 === 0) client.destroy()
       else client.reset()
     }
-    await eventually(() => channel.size === 0, 'the end of all')
+    await eventually(() => channel.size === 0, 'the end of all clients')
     assert.equal(getEventListeners(server.stopping, 'abort').length, 1)
   })
 
@@ -283,7 +283,7 @@ class Crowd {
   }
 }
 
-/** A channel on a server of its own. */
+/** A channel on a separate server. */
 async function serveChannel(
   t: TestContext,
   options: SseOptions = {},

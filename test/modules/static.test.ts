@@ -233,7 +233,7 @@ test('within checkInterval a file is sent from memory unchecked', async (t) => {
   assert.equal((await site.get('/text.txt')).text(), TEXT)
 })
 
-test('a file that was changed a moment ago is read each time, because its time may not show the next change', async (t) => {
+test('a file that was changed a moment ago is read each time, because its time may not reveal the next change', async (t) => {
   const site = siteOf(t, { checkInterval: 1e9 })
   const path = join(site.root, 'fresh.txt')
   for (const text of ['one', 'two']) {

@@ -497,7 +497,7 @@ for (const transport of TRANSPORTS) {
         if (socket.raw !== null) await socket.until({ path: '/socket', headers: HANDSHAKE }, '\r\n\r\n')
         const stopped = everything.server.stop()
         assert.equal(await idle.rest(), '')
-        assert.match(await listening.rest(), /: the server stops\n\n(?:\r\n0\r\n\r\n)?$/)
+        assert.match(await listening.rest(), /: the server is stopping\n\n(?:\r\n0\r\n\r\n)?$/)
         if (socket.raw !== null) {
           const frame = await socket.raw.atLeast(4)
           assert.deepEqual([frame[0], frame.readUInt16BE(2)], [0x88, 1001])

@@ -10,7 +10,7 @@ import { eventually, gate, inBothReadModes } from '../support/serving.ts'
 const OK = 'completed'
 
 inBothReadModes('observers over HTTP/1.1', (serve) => {
-  test('a request: what is known at its begin and at its end', async (t) => {
+  test('a request: what is known at its beginning and at its end', async (t) => {
     const observed = new Observed()
     let seen: HttpSession | undefined
     const { connect } = await serve(t, (server) => {
@@ -192,7 +192,7 @@ inBothReadModes('observers over HTTP/1.1', (serve) => {
       0,
       0,
     ])
-    held.open() // what the handler does now is not told any more
+    held.open() // what the handler does now is no longer reported
     const second = await connect()
     second.send('POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n0123456789')
     await eventually(() => observed.begun.length === 2, 'the second begin')
@@ -206,7 +206,7 @@ inBothReadModes('observers over HTTP/1.1', (serve) => {
     assert.deepEqual([cut.status, cut.outcome, cut.code, cut.bytesIn], [400, 'client-gone', 'WEIR_BODY_TRUNCATED', 10])
   })
 
-  test('a client that leaves in the middle of a streamed response, and of one that was handed over whole', async (t) => {
+  test('a client that leaves in the middle of a streamed response, and of one that was handed over in one piece', async (t) => {
     const observed = new Observed()
     const { connect } = await serve(t, (server) => {
       observed.on(server)
@@ -227,7 +227,7 @@ inBothReadModes('observers over HTTP/1.1', (serve) => {
     }
   })
 
-  test('a response that the client reads slowly ends when the last byte has been taken', async (t) => {
+  test('a response that the client reads slowly ends when the system has accepted its last byte', async (t) => {
     const observed = new Observed()
     const size = 16 * 1024 * 1024
     const { connect } = await serve(t, (server) => {
@@ -246,7 +246,7 @@ inBothReadModes('observers over HTTP/1.1', (serve) => {
     assert.ok(durationMs > firstByteMs!)
   })
 
-  test('a stream that fails: before its first byte it is a response, later a break', async (t) => {
+  test('a stream that fails: before its first byte it becomes an error response, later it is aborted', async (t) => {
     const observed = new Observed()
     const { connect } = await serve(t, (server) => {
       observed.on(server)
@@ -387,7 +387,7 @@ inBothReadModes('observers over HTTP/1.1', (serve) => {
     assert.deepEqual([(await observed.record(4)).outcome, observed.begun.length], ['client-gone', 4])
   })
 
-  test('stop: what is left at the deadline is stopped, and everything is told before stop resolves', async (t) => {
+  test('stop: what is left at the deadline is stopped, and everything is reported before stop resolves', async (t) => {
     const observed = new Observed()
     const { connect, server } = await serve(t, (server) => {
       observed.on(server)

@@ -13,7 +13,7 @@ import { eventually } from '../support/serving.ts'
 
 const LARGE = 8 * 1024 * 1024
 
-test('requests over HTTP/2: whole, empty, large, streamed, with a body, refused', async (t) => {
+test('requests over HTTP/2: complete, empty, large, streamed, with a body, refused', async (t) => {
   const observed = new Observed()
   const { server } = await serveHttp2(t, (server) => {
     observed.on(server)
@@ -54,7 +54,7 @@ test('requests over HTTP/2: whole, empty, large, streamed, with a body, refused'
   for (const { firstByteMs, durationMs } of observed.ended) assert.ok(firstByteMs !== null && durationMs >= firstByteMs)
 })
 
-test('HTTP/2: cancelled before and in the response, broken by the handler, and a head that is not a request', async (t) => {
+test('HTTP/2: cancelled before and during the response, aborted by the handler, and a head that is not a request', async (t) => {
   const observed = new Observed()
   const { server } = await serveHttp2(t, (server) => {
     observed.on(server)

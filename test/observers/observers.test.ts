@@ -1,4 +1,4 @@
-// What holds for observers themselves: several of them, those that fail, records that nobody can change, and diagnostics channels.
+// Observers themselves: several of them, those that fail, records that cannot be changed, and diagnostics channels.
 
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -10,7 +10,7 @@ import { escapedBytes } from '../../src/net/observe/observers.ts'
 import { Observed } from '../support/observed.ts'
 import { eventually } from '../support/serving.ts'
 
-test('several observers are told in order, requests of inject included, and inject waits for them', async () => {
+test('several observers are called in order, requests of inject included, and inject waits for them', async () => {
   const told: string[] = []
   const server = new HttpServer({ logger: null }).mapGet('/', () => told.push('handler'))
   for (const name of ['a', 'b']) server.observe({ begin: () => told.push(`${name} begin`), end: () => told.push(`${name} end`) })
@@ -32,7 +32,7 @@ test('a streamed response to inject is completed', async () => {
   )
 })
 
-test('an observer that throws or rejects is reported once, and harms nobody', async () => {
+test('an observer that throws or rejects is reported once, and affects nothing else', async () => {
   const logged: unknown[] = []
   const server = new HttpServer({ logger: { error: (...args) => logged.push(args) } }).mapGet('/', () => 'fine')
   const fail = (text: string) => (): never => {
@@ -96,7 +96,7 @@ test('an observer may use the session, change nothing with it, and run requests 
   assert.deepEqual(seen, ['localhost', 200, 'localhost', 200])
 })
 
-test('an observer that is added while a request is in progress is not told of it', async () => {
+test('an observer that is added while a request is in progress is not told about it', async () => {
   const server = new HttpServer({ logger: null })
   const late = new Observed()
   server.mapGet('/', () => {
@@ -125,7 +125,7 @@ test('what is not an observer is refused', () => {
   assert.equal(server.observe(new Counter()), server)
 })
 
-test('diagnostics channels get the same records, without any observer, and only while somebody subscribes', async () => {
+test('diagnostics channels get the same records, without any observer, and only while they have a subscriber', async () => {
   const server = new HttpServer({ logger: null }).mapGet('/:id', ({ id }) => id)
   const begun: unknown[] = []
   const ended: unknown[] = []
@@ -153,7 +153,7 @@ test('diagnostics channels get the same records, without any observer, and only 
   assert.equal(ended[1], observed.ended[0])
 })
 
-test('log lines name the request, and that of a broken stream its route', async () => {
+test('log lines name the request, and that of an aborted stream its route', async () => {
   const lines: unknown[][] = []
   const server = new HttpServer({ logger: { error: (message) => lines.push([message]) } })
   const ids: string[] = []
@@ -179,7 +179,7 @@ test('bytes of a head are escaped', () => {
   assert.equal(escapedBytes(Buffer.alloc(100, 'x')).length, 64)
 })
 
-test('requests by fetch: whole, streamed, refused, aborted, and a head that is not valid', async () => {
+test('requests by fetch: complete, streamed, refused, aborted, and with an invalid head', async () => {
   const server = new HttpServer({ logger: null })
   server.mapGet('/text', () => 'text')
   server.mapGet('/stream', async function* () {
@@ -213,7 +213,7 @@ test('requests by fetch: whole, streamed, refused, aborted, and a head that is n
   assert.deepEqual([observed.ended[0]?.bytesOut, observed.ended[1]?.bytesOut, observed.begun.length], [4, 8, 5])
 })
 
-test('a gate that refuses: the begin comes before it, and the body is not read', async () => {
+test('a gate that refuses: begin is called before it, and the body is not read', async () => {
   const server = new HttpServer({ logger: null })
   const observed = new Observed().on(server)
   server.gate(() => {
@@ -233,7 +233,7 @@ test('behind a proxy, the address is that of the client', async () => {
   assert.equal((await observed.record(1)).clientAddress, '192.0.2.7')
 })
 
-test('pino takes a record as it is', async () => {
+test('pino accepts a record unchanged', async () => {
   const lines: Record<string, unknown>[] = []
   const log = pino({}, { write: (text) => void lines.push(JSON.parse(text) as Record<string, unknown>) })
   const server = new HttpServer({ logger: null })

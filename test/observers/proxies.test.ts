@@ -1,4 +1,4 @@
-// What observers are told of connections and requests that come through proxies.
+// What observers are told about connections and requests through proxies.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

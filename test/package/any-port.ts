@@ -1,4 +1,4 @@
-// Loaded before a program that is run as printed: where it asks for a port, it gets one that is free.
+// Loaded before a program that runs as printed: instead of the port that it sets, it gets a free one.
 
 import { Server } from 'node:net'
 

@@ -1,4 +1,4 @@
-// The declarations of the package, all of them, are right by themselves: a compiler without skipLibCheck reads every one that it meets.
+// All declarations of the package are correct in themselves: without skipLibCheck, the compiler checks each of them.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

@@ -1,4 +1,4 @@
-// The first programs of README.md: each is saved, started and called as the page says, on the packed package in an empty folder.
+// The first programs of README.md: each is saved, started and called as the page describes, with the packed package in an empty folder.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { README_CALLS, README_PROGRAMS } from '../support/readme-programs.ts'
 import { runReadmeProgram } from '../support/readme-runs.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
-const skip = process.platform === 'win32' && 'the commands are those of a shell of Unix'
+const skip = process.platform === 'win32' && 'the commands are for a Unix shell'
 
 test('the page has three programs, and calls with what they print', () => {
   const seen = README_PROGRAMS.map(({ title, files, commands }) => [title, [...files.keys()], commands])

@@ -1,4 +1,4 @@
-// What a user's compiler and the tools that judge packages say of the packed package, installed in an empty folder.
+// Checks the packed package, installed in an empty folder, with a user's compiler and with linters for packages.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { export
 const entries = Object.keys(exports).filter((entry) => !entry.endsWith('.json'))
 const decorated = README_PROGRAMS.find(({ files }) => files.has('tsconfig.json'))!
 
-/** A program that knows every entry, so that the compiler reads all that they declare. */
+/** A program that imports every entry, so that the compiler reads everything that they declare. */
 const EVERY_ENTRY = entries.map((entry, i) => `export * as entry${i} from 'weir${entry.slice(1)}'\n`).join('')
 
 test('every entry type-checks without skipLibCheck, and README’s program with decorators runs', async (t) => {
@@ -30,7 +30,7 @@ test('every entry type-checks without skipLibCheck, and README’s program with 
   }
 })
 
-test('publint finds nothing to say', { skip: withoutTool('publint') }, (t) => {
+test('publint has no complaints', { skip: withoutTool('publint') }, (t) => {
   const tarball = pack(temporaryDirectory(t))
   run(process.execPath, [toolPath('publint/src/cli.js'), 'run', '--strict', tarball], '.')
 })

@@ -31,14 +31,14 @@ const misspelt: Readonly<Record<string, readonly [call: (session: HttpSession) =
   bodyMapAnonymous: [({ request }) => request.bodyMapAnonymous({ a: 1 }, { includeProperties: [] } as never), { json: { a: 2 } }],
   bodyMultipart: [({ request }) => request.bodyMultipart({ maxFileSize: 1 } as never), { body: form }],
   bodyMultipartStream: [({ request }) => request.bodyMultipartStream({ onfile: () => {} } as never), { body: form }],
-  'bodyMultipart, where the form was read before': [
+  'bodyMultipart after the form was read': [
     async ({ request }) => {
       await request.bodyMultipart()
       await request.bodyMultipart({ maxFileSize: 1 } as never)
     },
     { body: form },
   ],
-  'bodyMultipartStream where no form came': [({ request }) => request.bodyMultipartStream({ onfile: () => {} } as never), {}],
+  'bodyMultipartStream without a form': [({ request }) => request.bodyMultipartStream({ onfile: () => {} } as never), {}],
   'bodyMultipartStream without callbacks': [({ request }) => request.bodyMultipartStream(undefined as never), { body: form }],
 }
 for (const [what, [call, sent]] of Object.entries(misspelt)) {
@@ -61,7 +61,7 @@ const limitsThatAreNone: Readonly<Record<string, readonly [call: (session: HttpS
   bodyMultipart: [({ request }) => request.bodyMultipart({ maxParts: '1' as never }), { body: form }],
   'bodyMultipart where no form came': [({ request }) => request.bodyMultipart({ maxFieldBytes: '1' as never }), {}],
   bodyMultipartStream: [({ request }) => request.bodyMultipartStream({ maxFileBytes: '1' as never }), { body: form }],
-  'bodyMultipartStream where no form came': [({ request }) => request.bodyMultipartStream({ maxFieldBytes: '1' as never }), {}],
+  'bodyMultipartStream without a form': [({ request }) => request.bodyMultipartStream({ maxFieldBytes: '1' as never }), {}],
 }
 for (const [what, [call, sent]] of Object.entries(limitsThatAreNone)) {
   test(`an invalid limit is refused: ${what}`, async () => {

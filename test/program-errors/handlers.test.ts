@@ -113,7 +113,7 @@ test('an onError whose response fails is called once', async () => {
   assert.deepEqual([answer.status, asked], [500, 1])
 })
 
-test('a thenable that returns nothing, and errors without a text, get a response', async () => {
+test('a thenable that returns nothing, and errors without a message, get a response', async () => {
   class Thenable {
     // biome-ignore lint/suspicious/noThenProperty: that is what is tested
     then(resolve: (value: string) => void): void {

@@ -44,7 +44,7 @@ class Tabled extends Controller {
 const mistakes: [what: string, code: string, map: (server: HttpServer) => unknown][] = [
   ['the same path and method twice', 'WEIR_ROUTE_CLASH', (s) => s.mapGet('/a', () => 1).mapGet('/a', () => 2)],
   ['parameters that differ in name only', 'WEIR_ROUTE_CLASH', (s) => s.mapGet('/:a', () => 1).mapGet('/:b', () => 2)],
-  ['the same text, encoded otherwise', 'WEIR_ROUTE_CLASH', (s) => s.mapGet('/gr%C3%BCn', () => 1).mapGet('/grün', () => 2)],
+  ['the same text in another encoding', 'WEIR_ROUTE_CLASH', (s) => s.mapGet('/gr%C3%BCn', () => 1).mapGet('/grün', () => 2)],
   ['any method twice', 'WEIR_ROUTE_CLASH', (s) => s.map(null, '/a', () => 1).map(null, '/a', () => 2)],
   [
     'hosts that differ in case only',
@@ -58,16 +58,16 @@ const mistakes: [what: string, code: string, map: (server: HttpServer) => unknow
   ['a rest that is not last', 'WEIR_ROUTE_TEMPLATE', (s) => s.mapGet('/*a/b', () => 1)],
   ['a parameter without a name', 'WEIR_ROUTE_TEMPLATE', (s) => s.mapGet('/:', () => 1)],
   ['a parameter __proto__', 'WEIR_ROUTE_TEMPLATE', (s) => s.mapGet('/:__proto__', () => 1)],
-  ['a method that is no token', 'WEIR_ROUTE_DECLARATION', (s) => s.map('GE T', '/', () => 1)],
+  ['a method that is not a token', 'WEIR_ROUTE_DECLARATION', (s) => s.map('GE T', '/', () => 1)],
   ['no handler', 'WEIR_ROUTE_DECLARATION', (s) => s.mapGet('/', undefined as unknown as () => 1)],
   [
     'a declaration that is neither schema nor option',
     'WEIR_ROUTE_DECLARATION',
     (s) => s.mapGet('/', { boby: 'stream' } as object, () => 1),
   ],
-  ['a host that is none', 'WEIR_ROUTE_DECLARATION', (s) => s.mapGet('/', { host: 'a b' }, () => 1)],
-  ['a body mode that is none', 'WEIR_ROUTE_DECLARATION', (s) => s.mapGet('/', { body: 'x' as 'stream' }, () => 1)],
-  ['a body size that is none', 'WEIR_ROUTE_DECLARATION', (s) => s.mapGet('/', { maxRequestBodySize: -1 }, () => 1)],
+  ['an invalid host', 'WEIR_ROUTE_DECLARATION', (s) => s.mapGet('/', { host: 'a b' }, () => 1)],
+  ['an invalid body mode', 'WEIR_ROUTE_DECLARATION', (s) => s.mapGet('/', { body: 'x' as 'stream' }, () => 1)],
+  ['an invalid body size', 'WEIR_ROUTE_DECLARATION', (s) => s.mapGet('/', { maxRequestBodySize: -1 }, () => 1)],
   ['a controller without routes', 'WEIR_ROUTE_DECLARATION', (s) => s.mapController(class extends Controller {})],
 ]
 for (const [what, code, map] of mistakes) {
@@ -89,7 +89,7 @@ test('legacy decorators are distinguished from standard ones', () => {
   assert.throws(() => onField!({}, 'age'), { name: 'TypeError', message: said })
 })
 
-// Without it, a host program that catches the error serves half a controller.
+// Otherwise, a host program that catches the error would serve half a controller.
 test('a mapping that throws maps nothing of a controller', async () => {
   const server = new HttpServer(quiet).mapGet('/table/any', () => 'mine').map('PUT', '/table/one', () => 'mine')
   server.map(null, '/outside', () => 'mine').mapGet('/outside', () => 'clash')
@@ -134,7 +134,7 @@ test('a method in the wrong case is refused, with the right one', async () => {
 
 const fine: [what: string, map: (server: HttpServer) => unknown][] = [
   ['one path with several methods', (s) => s.mapGet('/a', () => 1).mapPost('/a', () => 2)],
-  ['any method beside a method', (s) => s.mapGet('/a', () => 1).map(null, '/a', () => 2)],
+  ['any method in addition to a method', (s) => s.mapGet('/a', () => 1).map(null, '/a', () => 2)],
   [
     'one path for several hosts',
     (s) =>
@@ -144,7 +144,7 @@ const fine: [what: string, map: (server: HttpServer) => unknown][] = [
         .mapGet('/', () => 1),
   ],
   [
-    'a parameter beside text and a rest',
+    'a parameter next to text and a rest',
     (s) =>
       s
         .mapGet('/a', () => 1)

@@ -61,8 +61,8 @@ test('an invalid grace period is refused, and the server continues', async () =>
 test('signals without possible listeners are refused before the server starts', async () => {
   const server = new HttpServer(quiet)
   for (const [signals, message] of [
-    [['SIGTERM', 'SIGKILL'], /nobody can listen to SIGKILL/],
-    [['SIGSTOP'], /nobody can listen to SIGSTOP/],
+    [['SIGTERM', 'SIGKILL'], /a process cannot handle SIGKILL/],
+    [['SIGSTOP'], /a process cannot handle SIGSTOP/],
     [['SIGFOO'], /"SIGFOO" is not a signal/],
     [[2], /2 is not a signal/],
     ['SIGINT', /"SIGINT", not a list/],

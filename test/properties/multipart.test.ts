@@ -1,5 +1,5 @@
-// What holds for every form that goes through a real request: it comes back as it was encoded, wherever it is cut, and any bytes at
-// all have exactly one outcome. On failure fast-check prints the seed and the smallest form that it found.
+// Properties of every form in a real request: it is read back as it was encoded, wherever it is cut, and any bytes have exactly one
+// outcome. On failure, fast-check prints the seed and the smallest form that it found.
 
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
@@ -14,7 +14,7 @@ import { type HttpRequest, HttpServer, WeirError } from '../../src/index.ts'
 import { BOUNDARY, encodeChunks, encodeForm, FORM_FIELD, type FormPart } from '../support/forms.ts'
 import { type Message, RawClient } from '../support/raw-client.ts'
 
-/** What a form says, in a form that can be compared: fields and files in their order, bytes as hexadecimal digits. */
+/** The content of a form for comparison: fields and files in their order, bytes as hexadecimal digits. */
 interface Reading {
   readonly outcome: string
   readonly fields: readonly (readonly [name: string, value: string])[]
@@ -41,7 +41,7 @@ async function readInMemory(request: HttpRequest): Promise<Reading> {
   }
 }
 
-/** Reads as it arrives, and checks on the way that callbacks come one at a time and that a file ends as the form does. */
+/** Reads a form as it arrives, and checks that callbacks are called one at a time and that a file ends like the form. */
 async function readStreaming(request: HttpRequest, isSlow: boolean): Promise<Reading> {
   const fields: [string, string][] = []
   const files: [string, string | null, string, string][] = []
@@ -102,7 +102,7 @@ after(async () => {
   process.off('unhandledRejection', note)
 })
 
-/** One connection for many requests: should one end out of step, the next fails. */
+/** One connection for many requests: if one ends out of step, the next one fails. */
 let client: RawClient | null = null
 after(() => client?.destroy())
 
@@ -151,7 +151,7 @@ const content = fc
   .filter((text) => !`\r\n${text}`.includes(`\r\n--${BOUNDARY}`))
   .map((text) => Buffer.from(text, 'latin1'))
 
-// What a name may hold and still be read in one way only: HTML's escapes have no escape of their own, and a backslash may be one.
+// What a name may contain so that it has only one reading: HTML's escapes cannot themselves be escaped, and a backslash may be one.
 const name = fc
   .oneof(
     fc.string({ unit: 'binary', maxLength: 12 }),
@@ -189,7 +189,7 @@ function expectedOf(parts: readonly FormPart[]): Reading {
   }
 }
 
-test('any form comes back as it was encoded, wherever it is cut and however it is read', async () => {
+test('any form is read back as it was encoded, wherever it is cut and however it is read', async () => {
   await fc.assert(
     fc.asyncProperty(form, cuts, fc.constantFrom(...WAYS), async (parts, cuts, way) => {
       assert.deepEqual(await post(way, encodeForm(parts), cuts), expectedOf(parts))
@@ -198,8 +198,8 @@ test('any form comes back as it was encoded, wherever it is cut and however it i
   )
 })
 
-test('any form of undici’s comes back, wherever it is cut', async () => {
-  // undici makes CRLF of every line end in names and text.
+test('any form that undici writes is read back, wherever it is cut', async () => {
+  // undici turns every line end in names and text into CRLF.
   const plain = name.filter((text) => !/[\r\n]/.test(text))
   const parts = fc.array(
     fc.record({
@@ -229,7 +229,7 @@ test('any form of undici’s comes back, wherever it is cut', async () => {
   )
 })
 
-/** What is done to the bytes of a form. */
+/** A change to the bytes of a form. */
 const damage = fc.oneof(
   fc.record({ kind: fc.constant('cut' as const), at: fc.nat(), length: fc.nat(40), with: fc.constant('') }),
   fc.record({ kind: fc.constant('insert' as const), at: fc.nat(), length: fc.constant(0), with: fragments }),
@@ -248,7 +248,7 @@ const damage = fc.oneof(
   }),
 )
 
-test('any bytes have exactly one outcome, the same however they are cut and read', async () => {
+test('any bytes have exactly one outcome, which does not depend on how they are cut and read', async () => {
   const seen = new Map<string, number>()
   const anything = fc.oneof(
     {

@@ -1,6 +1,6 @@
-// What both we and Node's own parser accept, both read alike: method, target, version, fields, body, trailers, and where a request ends. And
-// what one accepts the other does too. Two readings of the same bytes are how a request is smuggled, so each difference that remains has a row
-// and a reason in node-differences.ts.
+// What both weir and Node's own parser accept, both read alike: method, target, version, fields, body, trailers, and the end of a request.
+// And what one accepts, the other accepts too. Two readings of the same bytes are how a request is smuggled, so each remaining difference
+// has a row and a reason in node-differences.ts.
 
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -27,15 +27,15 @@ interface NodeRequest {
 }
 
 interface NodeReading {
-  /** Requests that came to their end. */
+  /** Requests that were read to their end. */
   readonly requests: readonly NodeRequest[]
   /** How many heads were accepted. */
   readonly heads: number
-  /** The code of what Node refused, or HTTP_ and the status that it answered by itself; null where it refused nothing. */
+  /** The code with which Node refused, or HTTP_ and the status with which it responded itself; null if it refused nothing. */
   readonly refusal: string | null
 }
 
-/** A connection that has no network: Node's server reads what is pushed and its answers are dropped. */
+/** A connection without a network: Node's server reads what is pushed, and its responses are discarded. */
 class Wire extends Duplex {
   readonly requests: NodeRequest[] = []
   heads = 0
@@ -44,7 +44,7 @@ class Wire extends Duplex {
   override _read(): void {}
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    // Node answers 400 to a missing Host and 417 to an unknown expectation by itself.
+    // Node itself responds with 400 to a missing Host and with 417 to an unknown expectation.
     const status = /(?:^|\r\n)HTTP\/1\.1 (4\d\d)/.exec(chunk.toString('latin1'))?.[1]
     if (status !== undefined) this.refusal ??= `HTTP_${status}`
     done()
@@ -74,7 +74,7 @@ function onRequest(request: IncomingMessage, response: ServerResponse): void {
       body: Buffer.concat(body).toString('latin1'),
       trailers: request.rawTrailers,
     })
-    // Without a length Node ends the connection of an HTTP/1.0 client, and says nothing to what that one sends next.
+    // Without a length, Node ends the connection of an HTTP/1.0 client, and does not answer what that client sends next.
     response.writeHead(200, { 'Content-Length': 0 }).end()
   })
 }
@@ -104,7 +104,7 @@ function asNode(message: Message): NodeRequest {
   }
 }
 
-/** How many of our requests can be compared before a known difference in meaning is met. */
+/** How many of weir's requests can be compared before the first known difference in meaning. */
 function partingOf(messages: readonly Message[], text: string): number {
   for (const [i, message] of messages.entries()) {
     const met = MEANINGS.filter((difference) => difference.meets(message, text))
@@ -114,8 +114,8 @@ function partingOf(messages: readonly Message[], text: string): number {
 }
 
 /**
- * Fails where one says no and the other yes, at the first request that not both have read, and no row says why. Where one of them still waits
- * for bytes nothing can be told.
+ * Fails if one refuses and the other accepts, at the first request that not both have read, unless a row states the reason. If one of them
+ * is still waiting for bytes, there is nothing to compare.
  */
 function checkAcceptance(ours: Reading, node: NodeReading, text: string): void {
   const whole = ours.messages.filter(({ isWhole }) => isWhole).length
@@ -124,13 +124,13 @@ function checkAcceptance(ours: Reading, node: NodeReading, text: string): void {
   const nodeReadHead = node.heads > at
   if (ours.error !== null && node.refusal === null && (node.requests.length > at || (nodeReadHead && !weReadHead))) {
     const isListed = STRICTER.some(({ code, only }) => code === ours.error && (only?.test(text) ?? true))
-    assert.ok(isListed, `we refuse with ${ours.error} what Node reads, request ${at + 1}`)
+    assert.ok(isListed, `weir refuses with ${ours.error} what Node reads, request ${at + 1}`)
   }
   if (ours.error === null && node.refusal !== null && (whole > at || (weReadHead && !nodeReadHead))) {
-    // What Node read first and regretted later, such as a trailer that closes, is a matter of the request before.
+    // What Node accepted first and refused later, such as a trailer that closes, belongs to the request before.
     const candidates = ours.messages.slice(Math.max(0, at - 1), at + 1)
     const isListed = LOOSER.some(({ nodeCodes, meets }) => nodeCodes.includes(node.refusal!) && candidates.some((one) => meets(one, text)))
-    assert.ok(isListed, `Node refuses with ${node.refusal} what we read, request ${at + 1}`)
+    assert.ok(isListed, `Node refuses with ${node.refusal} what weir reads, request ${at + 1}`)
   }
 }
 
@@ -143,8 +143,8 @@ async function compare(server: Server, text: string, cuts: readonly number[] = [
   const shared = Math.min(whole.length, node.requests.length, parting)
   for (let i = 0; i < shared; i++) assert.deepEqual(asNode(whole[i]!), node.requests[i], `request ${i + 1}`)
   if (parting === Number.POSITIVE_INFINITY) {
-    if (whole.length > node.requests.length) assert.notEqual(node.refusal, null, 'we read a request that Node neither reads nor refuses')
-    if (whole.length < node.requests.length) assert.notEqual(ours.error, null, 'Node reads a request that we neither read nor refuse')
+    if (whole.length > node.requests.length) assert.notEqual(node.refusal, null, 'weir reads a request that Node neither reads nor refuses')
+    if (whole.length < node.requests.length) assert.notEqual(ours.error, null, 'Node reads a request that weir neither reads nor refuses')
     checkAcceptance(ours, node, text)
   }
   return shared
@@ -152,27 +152,27 @@ async function compare(server: Server, text: string, cuts: readonly number[] = [
 
 const anything = fc.oneof({ weight: 5, arbitrary: wireText }, anyText)
 
-test('what both accept is read alike, and what one refuses the other refuses, but for the differences that are listed', async () => {
+test('what both accept is read alike, and what one refuses the other refuses, except for the listed differences', async () => {
   const server = nodeServer()
   let shared = 0
   const property = fc.asyncProperty(anything, async (text) => {
     shared += await compare(server, text)
   })
   await fc.assert(property, { numRuns: 3000 })
-  assert.ok(shared > 700, `only ${shared} requests were compared: that says nothing`)
+  assert.ok(shared > 700, `only ${shared} requests were compared, which proves nothing`)
 })
 
-test('the same holds for requests that come in pieces', async () => {
+test('the same holds for requests that arrive in pieces', async () => {
   const server = nodeServer()
   let shared = 0
   const property = fc.asyncProperty(anything, places, async (text, cuts) => {
     shared += await compare(server, text, cuts)
   })
   await fc.assert(property, { numRuns: 1000 })
-  assert.ok(shared > 200, `only ${shared} requests were compared: that says nothing`)
+  assert.ok(shared > 200, `only ${shared} requests were compared, which proves nothing`)
 })
 
-test('the same holds for the table of conformance and the fixtures of test/wire', async (t) => {
+test('the same holds for the conformance table and the fixtures of test/wire', async (t) => {
   const server = nodeServer()
   const fixtures = wireTopics('test/wire').flatMap((topic) => loadWireCases(`test/wire/${topic}.http`))
   const texts = [...loadConformanceCases(), ...fixtures].map(({ bytes }) => bytes.toString('latin1'))
@@ -187,9 +187,9 @@ test('the same holds for the table of conformance and the fixtures of test/wire'
   }
 })
 
-/** Whether Node reads the sample otherwise is a matter of its version. */
+/** Whether Node reads the sample differently depends on its version. */
 function report(t: TestContext, isMet: boolean): void {
-  if (!isMet) t.diagnostic(`Node ${process.version} reads this as we do`)
+  if (!isMet) t.diagnostic(`Node ${process.version} reads this like weir`)
 }
 
 for (const difference of MEANINGS) {
@@ -205,7 +205,7 @@ for (const difference of MEANINGS) {
 }
 
 for (const { name, sample, code, only } of STRICTER) {
-  test(`known to be refused by us alone: ${name}`, async (t) => {
+  test(`known to be refused only by weir: ${name}`, async (t) => {
     const bytes = Buffer.from(sample, 'latin1')
     assert.equal(read([bytes]).error, code)
     assert.ok(only?.test(sample) ?? true, 'the row covers its own sample')
@@ -215,7 +215,7 @@ for (const { name, sample, code, only } of STRICTER) {
 }
 
 for (const { name, sample, nodeCodes, meets } of LOOSER) {
-  test(`known to be refused by Node alone: ${name}`, async (t) => {
+  test(`known to be refused only by Node: ${name}`, async (t) => {
     const bytes = Buffer.from(sample, 'latin1')
     const ours = read([bytes])
     assert.equal(ours.error, null)

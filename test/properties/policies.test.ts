@@ -1,4 +1,4 @@
-// Whatever a client writes for a path and a host, a handler runs only after all policies of its own route, and no others.
+// Whatever path and host a client sends, a handler runs only after all policies of its own route, and no others.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import { connect } from '../../src/testing/index.ts'
 import { cert, key } from '../support/certificate.ts'
 import { answerOf, Http2Client } from '../support/http2-client.ts'
 
-/** Those of the request under way, which is alone. */
+/** The policies of the current request, of which there is only one. */
 let passed: string[] = []
 /** Handlers that have run, over all requests. */
 const reached = new Set<string>()
@@ -27,7 +27,7 @@ function policy(name: string): Policy {
   }
 }
 
-/** A handler that knows which policies stand before it. */
+/** A handler that knows which policies should run before it. */
 function behind(title: string, ...names: readonly string[]) {
   const expected = [...names.map((name) => `gate ${name}`), ...names.map((name) => `run ${name}`)].join()
   return (_: unknown, { request }: HttpSession): string => {
@@ -94,7 +94,7 @@ const PIECES = [
   ],
 ]
 const KNOWN = ['/admin/users/7', '/admin/users', '/admin', '/admin/deep/x/y', '/admin/none', '/open', '/other', '/files/a/b']
-/** A known path with something put into it, or nothing but pieces. */
+/** A known path with something inserted into it, or a path of such pieces. */
 const path = fc.oneof(
   fc.tuple(fc.constantFrom(...KNOWN), fc.nat(), fc.constantFrom('', '', ...PIECES)).map(([known, n, piece]) => {
     const at = n % (known.length + 1)
@@ -162,7 +162,7 @@ test('no path or authority of HTTP/2 reaches a handler past the policies of its 
   await fc.assert(
     fc.asyncProperty(method, path, host, async (verb, target, name) => {
       passed = []
-      // The connection does not outlive what is not HTTP/2.
+      // The connection does not survive what is not HTTP/2.
       if (client.session.closed || client.session.destroyed || client.goaway !== null) client = await Http2Client.connect(t, server.port)
       const stream = client.open({ ':method': verb, ':path': target, ':authority': name })
       if (!stream.writableEnded) stream.end()

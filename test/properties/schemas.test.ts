@@ -1,4 +1,4 @@
-// What holds for schemas of every kind and for every value. On failure fast-check prints the seed and the smallest case that it found.
+// Properties of schemas of every kind, for every value. On failure, fast-check prints the seed and the smallest case that it found.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ import type { Schema } from '../../src/schema/schema.ts'
 import { t } from '../../src/schema/t.ts'
 import { anyForm, anyJson, schemaCase } from '../support/schema-arbitraries.ts'
 
-/** A schema and a value, which it reads half of the time. */
+/** A schema and a value, which the schema accepts half of the time. */
 const readings = schemaCase.chain(({ schema, fitting }) => fc.tuple(fc.constant(schema), fc.oneof(fitting, anyJson)))
 const fittings = schemaCase.chain(({ schema, fitting }) => fc.tuple(fc.constant(schema), fitting))
 
@@ -20,7 +20,7 @@ function assertRead(schema: Schema<unknown>, value: unknown): void {
   if (read instanceof Mismatch) assert.fail(`${schema.describe()} at ${read.pointer}: ${read.message}`)
 }
 
-/** What stands at a JSON Pointer (RFC 6901 §4), by the letter of the standard. */
+/** The value at a JSON Pointer (RFC 6901 §4), evaluated exactly as in the standard. */
 function at(document: unknown, pointer: string): unknown {
   let value = document
   for (const part of pointer.split('/').slice(1)) {
@@ -48,14 +48,14 @@ function isWithin(part: unknown, whole: unknown): boolean {
   return Object.entries(part).every(([key, one]) => Object.hasOwn(whole, key) && isWithin(one, (whole as Record<string, unknown>)[key]))
 }
 
-test('a schema reads what fits it', () => {
+test('a schema accepts what fits it', () => {
   fc.assert(
     fc.property(fittings, ([schema, value]) => assertRead(schema, value)),
     { numRuns: 2000 },
   )
 })
 
-test('a pointer leads to what the failure shows', () => {
+test('a pointer leads to the value that the failure shows', () => {
   fc.assert(
     fc.property(readings, ([schema, value]) => {
       const read = schema.fromValue(value)
@@ -67,7 +67,7 @@ test('a pointer leads to what the failure shows', () => {
   )
 })
 
-test('a union reads whatever a member reads, and nothing else', () => {
+test('a union accepts whatever a member accepts, and nothing else', () => {
   const members = fc.array(schemaCase, { minLength: 1, maxLength: 4 })
   const cases = members.chain((cases) =>
     fc.tuple(fc.constant(cases.map(({ schema }) => schema)), fc.oneof(...cases.map(({ fitting }) => fitting), anyJson)),
@@ -83,11 +83,11 @@ test('a union reads whatever a member reads, and nothing else', () => {
   )
 })
 
-test('what can never be read from a text, from texts or from a form is not', () => {
+test('what can never be read from one text, from several values or from a form is refused', () => {
   fc.assert(
     fc.property(schemaCase, anyForm, ({ schema }, form) => {
       const texts = Object.values(form).flat()
-      // Without any name it is an empty record, whatever the values would be.
+      // A form without names is an empty record, whatever the schema of the values.
       if (texts.length > 0 && schema.unreadable('form') !== null) assert.ok(schema.fromForm(form) instanceof Mismatch)
       for (const text of texts) if (schema.unreadable('text') !== null) assert.ok(schema.fromText(text) instanceof Mismatch)
       if (texts.length > 0 && schema.unreadable('texts') !== null) assert.ok(schema.fromTexts(texts) instanceof Mismatch)
@@ -127,7 +127,7 @@ test('a picker never adds, and picking again changes nothing', () => {
   )
 })
 
-test('what a checked picker lets through, the schema reads', () => {
+test('what a checked picker accepts, the schema accepts', () => {
   fc.assert(
     fc.property(readings, ([schema, value]) => {
       const checked = checkedPickerOf(schema)(value)
@@ -138,7 +138,7 @@ test('what a checked picker lets through, the schema reads', () => {
   )
 })
 
-test('JSON Schema has an end, and refers to nothing that is not there', () => {
+test('a JSON Schema is finite, and refers only to existing definitions', () => {
   const refsOf = (part: unknown): string[] => {
     if (typeof part !== 'object' || part === null) return []
     return Object.entries(part).flatMap(([key, one]) => (key === '$ref' && typeof one === 'string' ? [one] : refsOf(one)))

@@ -1,5 +1,5 @@
-// What holds for every input of the wire parser. On failure fast-check prints the seed and the smallest input that it found.
-// wire-reading.ts checks on the way that events come in order, that nothing borrowed is kept and that a refusal is final.
+// Properties of the wire parser for every input. On failure, fast-check prints the seed and the smallest input that it found.
+// wire-reading.ts also checks that events are in order, that nothing borrowed is kept and that a refusal is final.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -32,7 +32,7 @@ test('however the bytes are cut, and whether or not the owner pauses, the log is
   )
 })
 
-test('any bytes give events or one refusal, whose fault is the client', () => {
+test('any bytes lead to events or one refusal, with the client at fault', () => {
   fc.assert(
     fc.property(fc.oneof(anyText, wireText), limits, (text, limits) => {
       const { messages, error } = read([Buffer.from(text, 'latin1')], { limits })
@@ -61,7 +61,7 @@ test('memory that is held between two receives is bounded by the limits and one 
   fc.assert(
     fc.property(long, ({ start, size, length }) => {
       const reading = read(pieces(Buffer.from(start + 'x'.repeat(length)), size), { limits })
-      // Memory doubles as it grows, so up to twice what is used may be held.
+      // Memory doubles as it grows, so up to twice of what is used may be held.
       const most = 2 * (limits.maxRequestHeaderSize + size) + 4096
       assert.ok(reading.mostHeldBytes <= most, `${reading.mostHeldBytes} bytes held, ${most} allowed`)
     }),
@@ -69,7 +69,7 @@ test('memory that is held between two receives is bounded by the limits and one 
   )
 })
 
-test('what an independent encoder writes is read as it was meant', () => {
+test('what an independent encoder writes is read as intended', () => {
   fc.assert(
     fc.property(fc.array(requestSpec, { minLength: 1, maxLength: 4 }), places, (specs, cuts) => {
       const { messages, error } = read(cutAt(Buffer.concat(specs.map(encodeRequest)), cuts))

@@ -1,4 +1,4 @@
-// Behind real proxies, one and two in a row, the server knows the client, and what the client says of itself is not believed.
+// Behind one real proxy, or two in a row, the server knows the client, and does not believe what the client states about itself.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -50,7 +50,7 @@ async function serve(t: TestContext, options: ServerOptions = {}): Promise<HttpS
 
 const withHeader = (more: object = {}): ServerOptions => ({ listen: [{ port: 0, proxyProtocol: 'required', ...more }] })
 
-/** Asks as a client that lies. @returns what the server sees, and the port of the client */
+/** Sends a request as a client that lies. @returns what the server sees, and the port of the client */
 async function ask(port: number): Promise<Seen & { readonly port: number }> {
   const client = await RawClient.connect({ port, host: '127.0.0.1', localAddress: CLIENT, noDelay: true })
   const ownPort = client.localPort
@@ -102,7 +102,7 @@ test('HAProxy that ends TLS: send-proxy-v2-ssl-cn', { skip: noHaproxy }, async (
   assert.deepEqual([named.isSecure, named.commonName], [true, 'Ada'])
 })
 
-test('HAProxy that speaks TLS to the server, behind its header, with HTTP/1.1 and HTTP/2', { skip: noHaproxy }, async (t) => {
+test('HAProxy that speaks TLS to the server, after its header, with HTTP/1.1 and HTTP/2', { skip: noHaproxy }, async (t) => {
   const server = await serve(t, withHeader({ tls: { key, cert }, http2: true }))
   for (const [alpn, protocol] of [
     ['http/1.1', 'HTTP/1.1'],
@@ -110,7 +110,7 @@ test('HAProxy that speaks TLS to the server, behind its header, with HTTP/1.1 an
   ] as const) {
     const port = await haproxyHttp(t, server.port, `ssl verify none alpn ${alpn} send-proxy-v2`)
     const seen = await ask(port)
-    // The header names the client, which is no proxy: the fields that HAProxy adds are not read.
+    // The header names the client, which is not a proxy: the fields that HAProxy adds are not read.
     assertSeen(seen, true, { protocol, isSecure: true, origin: 'https://localhost' })
   }
 })
@@ -170,7 +170,7 @@ test('two in a row: Caddy, then HAProxy', { skip: noHaproxy || noCaddy }, async 
   assertSeen(await ask(await caddy(t, await haproxyHttp(t, server.port))), false)
 })
 
-test('a client that goes around the proxy is nobody but itself', async (t) => {
+test('a client that bypasses the proxy is known by its own address', async (t) => {
   const server = await serve(t)
   assertSeen(await ask(server.port), true)
 })

@@ -1,4 +1,5 @@
-// Proxies as they are set up to say who their client is: HAProxy, nginx and Caddy, each one hop in front of a server or of another proxy.
+// Proxies that are configured to state who their client is: HAProxy, nginx and Caddy, each one hop in front of a server or of another
+// proxy.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { absent, freePort, run, runHaproxy, temporaryFolder } from './proxy.ts'
 
 export const noCaddy = absent('caddy', 'version')
 
-/** TCP is passed on as it comes, with a PROXY header in front. @param server how the server is spoken to: `send-proxy` and so on */
+/** TCP is passed on unchanged, with a PROXY header in front. @param server the settings for the server: `send-proxy` and so on */
 export function haproxyTcp(t: TestContext, upstream: number, server: string, bind = ''): Promise<number> {
   return haproxy(t, (port) => frontend('tcp', port, bind, '', `127.0.0.1:${upstream} ${server}`))
 }
@@ -22,7 +23,7 @@ export function haproxyHttp(t: TestContext, upstream: number, server = '', bind 
   return haproxy(t, (port) => frontend('http', port, bind, fields, `127.0.0.1:${upstream} ${server}`))
 }
 
-/** Requests are passed on, with an element of Forwarded. HAProxy 2.6 does not write it by itself. */
+/** Requests are passed on, with an element of Forwarded. HAProxy 2.6 cannot write it without configuration. */
 export function haproxyForwarded(t: TestContext, upstream: number): Promise<number> {
   const fields = `
   http-request add-header Forwarded for=%[src];proto=http;host=\\"%[req.hdr(host)]\\"`
@@ -51,7 +52,7 @@ async function haproxy(t: TestContext, configure: (port: number) => string): Pro
 }
 
 export interface NginxOptions {
-  /** Whether it expects PROXY headers, from whoever connects. */
+  /** Whether it expects PROXY headers, from every peer. */
   readonly proxyProtocol?: boolean
 }
 
@@ -96,7 +97,7 @@ http {
   return port
 }
 
-/** Sets X-Forwarded-For, -Proto and -Host unasked, and believes nobody's. */
+/** Sets X-Forwarded-For, -Proto and -Host by default, and ignores received ones. */
 export async function caddy(t: TestContext, upstream: number): Promise<number> {
   const port = await freePort()
   const folder = temporaryFolder()

@@ -14,7 +14,7 @@ import type { TestContext } from 'node:test'
 export interface Proxy {
   readonly port: number
   /**
-   * What it took for the bodies of requests, by id, as latin1 text. No entry if it does not record a body. Complete once it has stopped.
+   * What it read as the bodies of requests, by id, as latin1 text. No entry if it does not record a body. Complete once it has stopped.
    */
   bodies(): ReadonlyMap<string, string>
   stop(): Promise<void>
@@ -105,7 +105,7 @@ function bodiesIn(log: string): Map<string, string> {
   return new Map(entries.filter(({ body }) => body !== '').map(({ id, body }) => [id, body]))
 }
 
-/** HAProxy reports what it takes for the body in the field X-Proxy-Body, in hexadecimal. */
+/** HAProxy reports what it read as the body in the field X-Proxy-Body, in hexadecimal. */
 async function startHaproxy(t: TestContext, upstream: number): Promise<Proxy> {
   const { port, stop } = await runHaproxy(
     t,

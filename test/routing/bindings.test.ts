@@ -42,14 +42,14 @@ const bindings: [promise: string, schema: AnySchema, query: string, args: unknow
   ['dateTime without zone is UTC', t.dateTime, 'v=2024-02-29T10:00:00', '2024-02-29T10:00:00.000Z'],
   ['uuid', t.uuid, 'v=7f2c1b1e-5a3c-4b6f-9d0e-1a2b3c4d5e6f', '7f2c1b1e-5a3c-4b6f-9d0e-1a2b3c4d5e6f'],
   ['enum', t.enum('up', 'down'), 'v=up', 'up'],
-  ['array takes repeated values', t.array(t.int), 'v=1&v=2&w=3', [1, 2]],
-  ['array takes a single value', t.array(t.int), 'v=1', [1]],
+  ['array accepts repeated values', t.array(t.int), 'v=1&v=2&w=3', [1, 2]],
+  ['array accepts a single value', t.array(t.int), 'v=1', [1]],
   ['default when missing', t.int.default(7), '', 7],
-  ['the value when there is a default', t.int.default(7), 'v=8', 8],
+  ['the value in spite of a default', t.int.default(7), 'v=8', 8],
   ['an optional value that is missing is undefined, so that the default of JavaScript applies', t.int.optional(), '', 'javascript'],
-  ['an optional value that is there', t.int.optional(), 'v=1', 1],
+  ['an optional value that is present', t.int.optional(), 'v=1', 1],
   ['a Standard Schema', upper, 'v=abc', 'ABC'],
-  ['a Standard Schema that answers later', later, 'v=abc', 'ABC'],
+  ['an asynchronous Standard Schema', later, 'v=abc', 'ABC'],
 ]
 for (const [promise, schema, query, args] of bindings) {
   test(`query value: ${promise}`, async () => {
@@ -64,18 +64,18 @@ for (const [promise, schema, query, args] of bindings) {
 
 const misfits: [promise: string, schema: AnySchema, query: string, actual: string | undefined][] = [
   ['missing', t.int, '', undefined],
-  ['no number', t.int, 'v=abc', 'abc'],
-  ['a number with a rest', t.int, 'v=1x', '1x'],
+  ['not a number', t.int, 'v=abc', 'abc'],
+  ['a number followed by text', t.int, 'v=1x', '1x'],
   ['empty', t.int, 'v=', ''],
-  ['beyond exact numbers', t.int, 'v=9007199254740993', '9007199254740993'],
-  ['beyond its bounds', t.int.min(1), 'v=0', '0'],
+  ['outside of exact numbers', t.int, 'v=9007199254740993', '9007199254740993'],
+  ['outside of its bounds', t.int.min(1), 'v=0', '0'],
   ['NaN', t.number, 'v=NaN', 'NaN'],
   ['a bool that is a word', t.bool, 'v=yes', 'yes'],
   ['31 February', t.date, 'v=2024-02-31', '2024-02-31'],
   ['none of the choices', t.enum('up', 'down'), 'v=left', 'left'],
-  ['repeated where one value is wanted', t.int, 'v=1&v=2', undefined],
+  ['repeated where a single value is expected', t.int, 'v=1&v=2', undefined],
   ['refused by a Standard Schema', upper, 'v=ABC', 'ABC'],
-  ['refused later by a Standard Schema', later, 'v=ABC', 'ABC'],
+  ['refused by an asynchronous Standard Schema', later, 'v=ABC', 'ABC'],
 ]
 for (const [promise, schema, query, actual] of misfits) {
   test(`query value that is ${promise}: 400, and the handler does not run`, async () => {
@@ -94,7 +94,7 @@ for (const [promise, schema, query, actual] of misfits) {
     assert.equal(problem.errors.length, 1)
     const [failure] = problem.errors
     assert.deepEqual([failure!.name, failure!.in, failure!.expected.length > 0], ['v', 'query', true])
-    if (promise !== 'repeated where one value is wanted') assert.equal(failure!.actual, actual)
+    if (promise !== 'repeated where a single value is expected') assert.equal(failure!.actual, actual)
     assert.equal(ran, false)
   })
 }

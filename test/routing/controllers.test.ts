@@ -163,7 +163,7 @@ for (const [spelling, Class, prefix] of [
     assert.deepEqual(got, [`GET GET ${prefix}/one`, `POST POST ${prefix}/two`, `GET GET ${prefix}/three/:x`, '405'])
   })
 
-  test(`${spelling}: a route without a method answers any method`, async () => {
+  test(`${spelling}: a route without a method handles any method`, async () => {
     const server = new HttpServer(quiet).mapController(Class)
     const methods = ['GET', 'POST', 'DELETE', 'PURGE', 'OPTIONS']
     assert.deepEqual(await texts(server, ...methods.map((method) => ({ method, url: `${prefix}/any` }))), methods)
@@ -176,7 +176,7 @@ for (const [spelling, Class, prefix] of [
     ])
   })
 
-  test(`${spelling}: a host route answers only its host`, async () => {
+  test(`${spelling}: a host route handles only its host`, async () => {
     const server = new HttpServer(quiet).mapController(Class)
     const ask = async (Host: string): Promise<number> => (await server.inject({ url: `${prefix}/host`, headers: { Host } })).status
     assert.deepEqual(
@@ -219,7 +219,7 @@ test('inheritance: inherited routes have the prefix of the mapped class; overrid
   assert.deepEqual(got, ['kept of Derived', 'derived over base', '404', 'moved', 'own'])
 })
 
-test('inheritance: a class without decorators of its own has the routes and the prefix of its base', async () => {
+test('inheritance: a class without its own decorators has the routes and the prefix of its base', async () => {
   assert.deepEqual(await texts(new HttpServer(quiet).mapController(Undecorated), '/base/kept'), ['kept of Undecorated'])
 })
 

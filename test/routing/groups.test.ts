@@ -19,7 +19,7 @@ import { staticFiles } from '../../src/modules/static/index.ts'
 
 const quiet = (): HttpServer => new HttpServer({ logger: null })
 
-/** Says its name when it gates, runs and sends. */
+/** Records its name when its gate, middleware and hook run. */
 function traced(name: string, as: string = name): Policy {
   const note = (what: string) => (session: HttpSession) => void session.response.appendHeader('Trace', `${what} ${as}`)
   return {
@@ -78,7 +78,7 @@ test('policies run from the outermost to the innermost, whatever kind of hook th
   assert.equal(await trace(server, '/g/h'), `200: ${expected}`)
 })
 
-test('an inner policy takes the place of an outer one of its name, and a policy without hooks removes it', async () => {
+test('an inner policy replaces an outer one with the same name, and a policy without hooks removes it', async () => {
   const server = quiet()
   server.use(traced('auth', 'auth of the server')).use(plain('between'))
   const group = server.group('/g', { use: [traced('limit'), traced('auth', 'auth of the group')] })
@@ -93,7 +93,7 @@ test('an inner policy takes the place of an outer one of its name, and a policy 
   assert.equal(await run('/g/open'), '200: between, run limit, ')
 })
 
-test('what is added to a server or a group later applies to the routes that are there already', async () => {
+test('what is added to a server or a group later applies to the existing routes', async () => {
   const server = quiet()
   const group = server.group('/g')
   group.mapGet('/', { use: [plain('route')] }, () => 'x')
@@ -118,7 +118,7 @@ test('hooks of beforeSend run after those of policies, and for refusals of the r
   assert.deepEqual([refused.status, refused.headers.get('trace')], [413, 'gate policy, send policy, server, group'])
 })
 
-test('a fallback answers what no route below the prefix has, and 405 stays 405', async () => {
+test('a fallback handles what no route below the prefix matches, and 405 stays 405', async () => {
   const server = quiet()
   const api = server.group('/api/:org', { org: t.int, use: [plain('api')] })
   api.mapGet('/orders', () => 'orders')
@@ -143,7 +143,7 @@ test('a fallback answers what no route below the prefix has, and 405 stays 405',
   assert.equal(server.routes.length, 1)
 })
 
-test('a fallback of a group that is bound to a host answers for that host alone', async () => {
+test('a fallback of a group that is bound to a host handles only that host', async () => {
   const server = quiet()
   server.group('/', { host: 'a.example' }).fallback(() => 'a')
   const see = async (host: string): Promise<number> => (await server.inject({ url: '/x', headers: { Host: host } })).status
@@ -166,7 +166,7 @@ test('405 and OPTIONS run the policies that all routes of the path have in commo
   assert.equal(await trace(server, '*', 'OPTIONS'), '204: server')
 })
 
-test('metadata, tags, host and limits are inherited, and the inner ones count', async () => {
+test('metadata, tags, host and limits are inherited, and the inner ones take precedence', async () => {
   const server = new HttpServer({ logger: null, limits: { maxRequestBodySize: 100 } })
   const group = server.group('/g', {
     metadata: { a: 1, b: 1 },
@@ -189,6 +189,12 @@ test('metadata, tags, host and limits are inherited, and the inner ones count', 
       host: 'a.example',
       endpoint: null,
       bindings: null,
+      body: null,
+      answers: {},
+      summary: null,
+      description: null,
+      operationId: null,
+      deprecated: false,
       metadata: { a: 1, b: 2 },
       tags: ['x', 'y', 'z'],
       policies: [
@@ -211,7 +217,7 @@ test('metadata, tags, host and limits are inherited, and the inner ones count', 
   )
 })
 
-test('a controller class has options and policies for all its routes, and so have those that derive from it', async () => {
+test('a controller class has options and policies for all its routes, and for those of derived classes', async () => {
   @Route('/base', { use: [traced('auth', 'auth of base'), plain('base')], metadata: { a: 1, b: 1 }, maxRequestBodySize: 1 })
   class Base extends Controller {
     @Route('GET', '/inherited')
@@ -250,7 +256,7 @@ test('a controller class has options and policies for all its routes, and so hav
   )
 })
 
-test('a table of routes has the same options, and a method of the name of an option is a method', async () => {
+test('a table of routes has the same options, and a method with the name of an option is a method', async () => {
   class Tabled extends Controller {
     static routes = routes(this, {
       prefix: '/t',
@@ -282,7 +288,7 @@ test('a table of routes has the same options, and a method of the name of an opt
   )
 })
 
-test('a policy may be an instance of a class, and what is done to it later changes nothing', async () => {
+test('a policy may be an instance of a class, and later changes to it have no effect', async () => {
   class Counter implements Policy {
     readonly name = 'counter'
     #count = 0
@@ -301,7 +307,7 @@ test('a policy may be an instance of a class, and what is done to it later chang
   assert.equal(await trace(server, '/'), '200: 2')
 })
 
-test('modules are installed on a group: their routes are below its prefix, their hooks for its routes alone', async () => {
+test('modules are installed on a group: their routes are below its prefix, their hooks apply only to its routes', async () => {
   const server = quiet()
   const open = server.group('/open')
   open.useModule(cors()).useModule(compression())
@@ -320,7 +326,7 @@ test('modules are installed on a group: their routes are below its prefix, their
   assert.deepEqual([open.port, open.address, open.isListening, open.endpoints], [0, '127.0.0.1', false, []])
 })
 
-test('a group maps as a server does: all or nothing, and the same checks', () => {
+test('a group maps like a server: all or nothing, and with the same checks', () => {
   const server = quiet()
   const group = server.group('/g')
   group.mapGet('/', () => '')
@@ -334,33 +340,33 @@ test('a group maps as a server does: all or nothing, and the same checks', () =>
 const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   'a policy twice at one level': [
     () => quiet().use({ name: 'a' }).use({ name: 'a' }),
-    /use\(\): there is a policy "a" at this level already$/,
+    /use\(\): there already is a policy "a" at this level$/,
   ],
   'a policy twice in a declaration': [
     () => quiet().mapGet('/', { use: [{ name: 'a' }, { name: 'a' }] }, () => ''),
     /"use" of \/ has two policies "a"/,
   ],
-  'a policy of a group that it declares already': [
+  'a policy that the group already declares': [
     () =>
       quiet()
         .group('/', { use: [{ name: 'a' }] })
         .use({ name: 'a' }),
-    /there is a policy "a" at this level already$/,
+    /there already is a policy "a" at this level$/,
   ],
   'a misspelt hook': [
     () => quiet().use({ name: 'a', gates: () => {} } as never),
     /policy "a" has "gates": a policy has name, gate, middleware, beforeSend, describe$/,
   ],
   'a hook that is not a function': [() => quiet().use({ gate: 5 } as never), /gate of a policy is 5, not a function$/],
-  'a policy without anything': [() => quiet().use({}), /a policy has a name or a hook/],
-  'a name that is not a text': [() => quiet().use({ name: 5 } as never), /name of a policy is 5, not a text$/],
+  'a policy without a name and hooks': [() => quiet().use({}), /a policy has a name or a hook/],
+  'a name that is not a string': [() => quiet().use({ name: 5 } as never), /name of a policy is 5, not a string$/],
   'a module': [() => quiet().use(cors() as never), /not a module: install it with useModule$/],
   'a gate that is not a function': [() => quiet().gate({ gate: () => {} } as never), /gate\(\): a function is needed, not an object$/],
   'use that is not a list': [
     () => quiet().mapGet('/', { use: plain('a') as never }, () => ''),
     /"use" of \/ is .*, not a list of middleware and policies$/,
   ],
-  'a policy that is a text': [
+  'a policy that is a string': [
     () => quiet().group('/g', { use: ['auth' as never] }),
     /use of group \/g: a middleware function or a policy is needed/,
   ],
@@ -372,7 +378,7 @@ const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
     () => quiet().group('/g', { hots: 'a' } as never),
     /"hots" of group \/g is neither a schema nor an option of a group$/,
   ],
-  'tags that are not texts': [() => quiet().group('/g', { tags: [5] as never }), /"tags" of group \/g is .*, not a list of texts$/],
+  'tags that are not strings': [() => quiet().group('/g', { tags: [5] as never }), /"tags" of group \/g is .*, not a list of strings$/],
   'a schema on a class': [
     () =>
       Route('/a', { id: t.int } as never)(
@@ -384,7 +390,7 @@ const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
 }
 
 for (const [title, [act, message]] of Object.entries(mistakes)) {
-  test(`refused with what was expected: ${title}`, () => assert.throws(act, message))
+  test(`refused with the expectation: ${title}`, () => assert.throws(act, message))
 }
 
 test('keys carry the type of metadata and of the principal', async () => {

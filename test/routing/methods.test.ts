@@ -15,18 +15,18 @@ inBothReadModes('methods', (serve) => {
 
   const table: [promise: string, method: string, url: string, status: number, allow: string | null][] = [
     ['405 lists the methods that the path has', 'DELETE', '/a', 405, 'GET, HEAD, OPTIONS, POST'],
-    ['405 of a template', 'GET', '/t/1', 405, 'OPTIONS, PUT'],
-    ['405 of a path that templates share', 'GET', '/t/x', 405, 'DELETE, OPTIONS, PUT'],
+    ['405 for a template', 'GET', '/t/1', 405, 'OPTIONS, PUT'],
+    ['405 for a path that templates share', 'GET', '/t/x', 405, 'DELETE, OPTIONS, PUT'],
     ['HEAD of a path without GET is 405', 'HEAD', '/t/1', 405, 'OPTIONS, PUT'],
     ['an unknown method is 405 as well', 'BREW', '/a', 405, 'GET, HEAD, OPTIONS, POST'],
-    ['the case of a method counts', 'get', '/a', 405, 'GET, HEAD, OPTIONS, POST'],
+    ['the case of a method matters', 'get', '/a', 405, 'GET, HEAD, OPTIONS, POST'],
     ['OPTIONS lists the methods', 'OPTIONS', '/a', 204, 'GET, HEAD, OPTIONS, POST'],
-    ['OPTIONS of nothing is 404', 'OPTIONS', '/nowhere', 404, null],
+    ['OPTIONS of an unknown path is 404', 'OPTIONS', '/nowhere', 404, null],
     ['OPTIONS * lists the methods of the server', 'OPTIONS', '*', 204, 'DELETE, GET, HEAD, OPTIONS, POST, PUT'],
     ['OPTIONS that is mapped is the handler’s', 'OPTIONS', '/own', 200, null],
-    ['any method is any', 'BREW', '/any', 200, null],
-    ['HEAD is answered by GET', 'HEAD', '/a', 200, null],
-    ['HEAD that is mapped is its own', 'HEAD', '/head', 299, null],
+    ['any method includes all', 'BREW', '/any', 200, null],
+    ['HEAD is handled by GET', 'HEAD', '/a', 200, null],
+    ['a mapped HEAD takes precedence over GET', 'HEAD', '/head', 299, null],
   ]
   for (const [promise, method, url, status, allow] of table) {
     test(promise, async (t) => {

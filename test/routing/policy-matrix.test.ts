@@ -7,10 +7,10 @@ import { Controller, HttpServer, type Policy, Route, type RouteGroup, routes } f
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 
 const ROUTES = 200
-/** Few, so that they often meet. */
+/** Few names, so that they are often the same. */
 const NAMES = ['auth', 'limit', 'cache', 'log']
 
-/** What the reference knows of a policy: its name, if it can be replaced, and where it stands. */
+/** What the reference knows about a policy: its name, if it can be replaced, and its level. */
 interface Layer {
   readonly name: string | null
   readonly mark: string
@@ -19,7 +19,7 @@ interface Layer {
 const marks: string[] = []
 let made = 0
 
-/** Policies of one level, no two of one name, and what the reference knows of them. */
+/** Policies of one level, no two with the same name, and what the reference knows about them. */
 function level(random: SeededRandom, where: string): { use: Policy[]; layers: Layer[] } {
   const names = NAMES.filter(() => random.chance(0.35)).map((name): string | null => name)
   if (random.chance(0.5)) names.splice(random.below(names.length + 1), 0, null)
@@ -39,7 +39,7 @@ function policyOf({ name, mark }: Layer): Policy {
   }
 }
 
-/** Composed by hand: level after level, an inner policy in the place of the outer one of its name. */
+/** Composed step by step: level after level, an inner policy in the place of the outer one with its name. */
 function reference(levels: readonly (readonly Layer[])[]): string[] {
   const flat: Layer[] = []
   for (const layers of levels) {
@@ -97,7 +97,7 @@ function mapAll(random: SeededRandom): { server: HttpServer; expected: Expected[
     }
     const ownLayers = kind === 1 ? [] : kind === 0 ? [own.layers] : [ofClass.layers, own.layers]
     expected.push({ url: `${prefix}/r${i}${kind === 0 ? '/7' : ''}`, levels: () => [...layers, ...ownLayers] })
-    // Some come later, to a server or a group whose routes are there already.
+    // Some are added later, to a server or a group that already has routes.
     if (random.chance(0.1)) {
       const late: Layer = { name: null, mark: `late#${++made}` }
       const home = random.pick(homes)
@@ -122,7 +122,7 @@ for (const seed of [1, 2, 3]) {
   })
 }
 
-test('what the matrix can tell apart', () => {
+test('what the matrix can distinguish', () => {
   const layers = [
     [
       { name: 'a', mark: '1' },

@@ -1,4 +1,4 @@
-// QUERY (RFC 10008): a safe request with content, and what a server must do and say about it.
+// QUERY (RFC 10008): a safe request with content, and what a server must do and state about it.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -26,7 +26,7 @@ const bookServer = (): HttpServer =>
       .mapGet('/books/:shelf', () => 'all books'),
   )
 
-describe('QUERY is answered', () => {
+describe('QUERY is handled', () => {
   test('by mapQuery, with parameters from the path and the query, and the body', async () => {
     const server = bookServer()
     const json = await server.inject({ method: 'QUERY', url: '/books/7?page=2', json: { title: 'Emma' } })
@@ -38,7 +38,7 @@ describe('QUERY is answered', () => {
     assert.equal((refused.json() as { code: string }).code, 'WEIR_PARAMETER_INVALID')
   })
 
-  test('by controllers, in both spellings, and by routes for any method', async () => {
+  test('by controllers, in both notations, and by routes for any method', async () => {
     class Decorated extends Controller {
       @Route('QUERY', '/decorated')
       search() {
@@ -68,7 +68,7 @@ describe('QUERY is answered', () => {
     assert.equal(await (await server.fetch(request)).text(), '[1]')
   })
 
-  test('with a Location, where an equivalent resource can be read later, and with a redirect to it', async () => {
+  test('with a Location, at which an equivalent resource can be read later, and with a redirect to it', async () => {
     const server = serverWith((server) =>
       server
         .mapQuery('/here', (_, { response }) =>
@@ -112,12 +112,12 @@ describe('a QUERY without the type of its content is refused before the handler'
     })
   }
 
-  test('but a route for any method judges for itself', async () => {
+  test('but a route for any method decides for itself', async () => {
     const server = serverWith((server) => server.map(null, '/', () => 'fine'))
     assert.equal((await server.inject({ method: 'QUERY', url: '/', body: 'x' })).text(), 'fine')
   })
 
-  test('a type without content is enough: what it means is for the handler', async () => {
+  test('a type without content is enough: its meaning is up to the handler', async () => {
     const server = serverWith((server) => server.mapQuery('/', (_, { request }) => request.bodyLength))
     assert.equal((await server.inject({ method: 'QUERY', url: '/', headers: JSON_TYPE })).text(), '0')
   })
@@ -129,7 +129,7 @@ describe('QUERY is announced', () => {
     return [status, headers.get('allow'), headers.get('accept-query')]
   }
 
-  test('by Allow and Accept-Query, for OPTIONS and with 405, where a route answers it', async () => {
+  test('by Allow and Accept-Query, for OPTIONS and with 405, if a route handles it', async () => {
     const server = bookServer()
     server.mapGet('/plain', () => '')
     assert.deepEqual(await announced(server, 'OPTIONS', '/books/7'), [204, 'GET, HEAD, OPTIONS, QUERY', '*/*'])
@@ -140,7 +140,7 @@ describe('QUERY is announced', () => {
     assert.deepEqual(await announced(server, 'QUERY', '/nothing'), [404, null, null])
   })
 
-  test('only for the host whose route answers it', async () => {
+  test('only for the host whose route handles it', async () => {
     const server = serverWith((server) =>
       server
         .mapQuery('/', { host: 'a.example' }, () => 'a')

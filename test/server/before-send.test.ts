@@ -1,4 +1,4 @@
-// What runs just before an answer is sent.
+// Hooks that run just before a response is sent.
 
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
@@ -10,7 +10,7 @@ function quiet(options: ServerOptions = {}): HttpServer {
   return new HttpServer({ logger: null, ...options })
 }
 
-test('a hook sees each answer when it is complete, whoever made it, after all middleware', async () => {
+test('a hook sees each complete response, whatever made it, after all middleware', async () => {
   const server = quiet({ limits: { maxRequestBodySize: 4 } })
   const seen: string[] = []
   server.beforeSend((session, response) => void seen.push(`${session.request.url} ${response.statusCode} ${response.content.kind}`))
@@ -27,11 +27,11 @@ test('a hook sees each answer when it is complete, whoever made it, after all mi
   await server.inject({ method: 'POST', url: '/post', body: 'too large' })
   assert.deepEqual(seen, [
     ...['/text 200 text', '1', '/own 200 stream', '1', '/file 200 bytes', '1', '/nothing 404 text', '1'],
-    ...['/fails 500 text', 'null', '/post 413 text', 'null'], // of what was thrown, and of a refusal, middleware knows nothing
+    ...['/fails 500 text', 'null', '/post 413 text', 'null'], // middleware sees neither what was thrown nor a refusal
   ])
 })
 
-test('hooks run in order, also when one of them takes time', async () => {
+test('hooks run in order, even if one of them takes time', async () => {
   const server = quiet()
   server.beforeSend(async (_, response) => {
     await new Promise((resolve) => setImmediate(resolve))
@@ -43,7 +43,7 @@ test('hooks run in order, also when one of them takes time', async () => {
 })
 
 for (const kind of ['throws', 'rejects'] as const) {
-  test(`a hook that ${kind} makes a 500, and the stream that was to be sent is closed`, async () => {
+  test(`a hook that ${kind} leads to a 500, and the stream that was to be sent is closed`, async () => {
     const logged: unknown[] = []
     const server = quiet({ logger: { error: (_message, detail) => logged.push(detail) } })
     const broken = new Error('broken')
@@ -59,13 +59,13 @@ for (const kind of ['throws', 'rejects'] as const) {
   })
 }
 
-test('vary adds a name once, whatever its case, and * says all', async () => {
+test('vary adds a name once, whatever its case, and * includes all', async () => {
   const response = new HttpResponse().vary('Origin').vary('origin', 'Accept')
   assert.equal(response.getHeader('vary'), 'Origin, Accept')
   assert.equal(new HttpResponse().header('Vary', '*').vary('Origin').getHeader('Vary'), '*')
 })
 
-test('vary keeps what stands on several lines', async () => {
+test('vary keeps names on several lines', async () => {
   const server = quiet()
   server.beforeSend((_, response) => void response.vary('Origin', 'accept'))
   server.beforeSend((_, response) => void response.vary('Accept-Encoding'))
@@ -73,7 +73,7 @@ test('vary keeps what stands on several lines', async () => {
   assert.equal((await server.inject('/')).headers.get('vary'), 'Accept, Accept-Language, Origin, Accept-Encoding')
 })
 
-test('encodeAs keeps what describes the content and drops what describes its bytes', async () => {
+test('encodeAs keeps fields about the content and drops fields about its bytes', async () => {
   const server = quiet()
   server.beforeSend((_, response) => {
     const { content } = response

@@ -1,4 +1,4 @@
-// A handler’s signal when its client has left while the server does not read from the socket.
+// A handler’s signal if its client leaves while the server does not read from the socket.
 
 import { test } from 'node:test'
 

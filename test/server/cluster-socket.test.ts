@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../support/temporary.ts'
 
 const skip = process.platform === 'win32'
 
-/** Starts a server in a worker. @returns what the worker says of the start */
+/** Starts a server in a worker. @returns what the worker reports about the start */
 async function startWorker(t: TestContext, folder: string, options: string): Promise<string> {
   const file = join(folder, 'worker.mjs')
   writeFileSync(
@@ -32,11 +32,11 @@ async function startWorker(t: TestContext, folder: string, options: string): Pro
     child.kill()
     await once(child, 'exit')
   })
-  const [said] = (await within(once(child.stdout, 'data'), 'what the worker says')) as [Buffer]
+  const [said] = (await within(once(child.stdout, 'data'), 'the report of the worker')) as [Buffer]
   return said.toString().trim()
 }
 
-test('has the mode that was asked for', { skip }, async (t) => {
+test('has the requested mode', { skip }, async (t) => {
   const folder = temporaryDirectory(t)
   const unixSocket = join(folder, 'server.sock')
   assert.equal(await startWorker(t, folder, JSON.stringify({ unixSocket, mode: 0o620 })), 'started')

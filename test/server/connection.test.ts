@@ -20,18 +20,23 @@ const hello = (server: HttpServer): unknown =>
 const MIB = 1024 * 1024
 
 inBothReadModes('connection', (serve) => {
-  // Whether the connection goes on.
+  // Whether the connection stays open.
 
   const persistence: [promise: string, request: string, connection: string | null, goesOn: boolean][] = [
-    ['HTTP/1.1 goes on and says nothing of it', 'GET / HTTP/1.1\r\nHost: h\r\n\r\n', null, true],
+    ['HTTP/1.1 stays open and does not state it', 'GET / HTTP/1.1\r\nHost: h\r\n\r\n', null, true],
     ['HTTP/1.1 with Connection: close ends', 'GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n', 'close', false],
-    ['close is found in a list, whatever its case', 'GET / HTTP/1.1\r\nHost: h\r\nConnection: foo, CLOSE\r\n\r\n', 'close', false],
+    ['close is found in a list, in any case', 'GET / HTTP/1.1\r\nHost: h\r\nConnection: foo, CLOSE\r\n\r\n', 'close', false],
     ['HTTP/1.0 ends', 'GET / HTTP/1.0\r\n\r\n', 'close', false],
-    ['HTTP/1.0 with Connection: keep-alive goes on and says so', 'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n', 'keep-alive', true],
+    [
+      'HTTP/1.0 with Connection: keep-alive stays open and states it',
+      'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n',
+      'keep-alive',
+      true,
+    ],
     ['HTTP/1.0 with keep-alive and close ends', 'GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n', 'close', false],
-    ['404 goes on', 'GET /nowhere HTTP/1.1\r\nHost: h\r\n\r\n', null, true],
-    ['405 goes on', 'DELETE / HTTP/1.1\r\nHost: h\r\n\r\n', null, true],
-    ['what cannot be parsed ends', 'GET /\r\n\r\n', 'close', false],
+    ['404 stays open', 'GET /nowhere HTTP/1.1\r\nHost: h\r\n\r\n', null, true],
+    ['405 stays open', 'DELETE / HTTP/1.1\r\nHost: h\r\n\r\n', null, true],
+    ['a malformed request ends', 'GET /\r\n\r\n', 'close', false],
   ]
   for (const [promise, request, connection, goesOn] of persistence) {
     test(promise, async (t) => {
@@ -45,7 +50,7 @@ inBothReadModes('connection', (serve) => {
     })
   }
 
-  test('a form is mapped or not by the type of its own request, whatever the one before said', async (t) => {
+  test('a form is mapped or not by the type of its own request, whatever the type of the previous one', async (t) => {
     const { connect } = await serve(t, (server) => server.mapPost('/', (_, { request }) => ({ mapped: request.bodyMap({ a: '' }) })))
     const client = await connect()
     const form = 'Content-Type: application/x-www-form-urlencoded\r\n'
@@ -62,7 +67,7 @@ inBothReadModes('connection', (serve) => {
     }
   })
 
-  test('under load each client gets its own answers, all of them and in order, and the end behind the last', async (t) => {
+  test('under load, each client gets all of its own responses in order, and the end after the last', async (t) => {
     const { connect } = await serve(t, (server) =>
       server
         .mapGet('/now/:id', ({ id }) => `${id} é€😀`)
@@ -71,8 +76,8 @@ inBothReadModes('connection', (serve) => {
         .mapGet('/bytes/:id', ({ id }) => Buffer.from(`${id} bytes`)),
     )
     const clients = await Promise.all(Array.from({ length: 48 }, connect))
-    // One request of each at a time, so that many sockets are ready at once and small answers are gathered; then what is large or comes
-    // later between them.
+    // One request of each client at a time, so that many sockets are ready together and small responses are gathered; then large and late
+    // ones in between.
     const rounds = [...Array.from({ length: 30 }, () => ['now']), ['now', 'large', 'now'], ['later', 'now', 'bytes', 'now', 'later']]
     for (const [round, paths] of rounds.entries()) {
       const isLast = round === rounds.length - 1
@@ -104,7 +109,7 @@ inBothReadModes('connection', (serve) => {
     assert.deepEqual(seen, ['one'])
   })
 
-  test('nothing that follows Connection: close is answered, also when the client has ended its side', async (t) => {
+  test('nothing that follows Connection: close is answered, even if the client has ended its side', async (t) => {
     const seen: string[] = []
     const ready = gate()
     const { connect } = await serve(t, (server) =>
@@ -116,14 +121,14 @@ inBothReadModes('connection', (serve) => {
     const client = await connect()
     client.get('/one', 'Connection: close\r\n').get('/two').end()
     await eventually(() => seen.length > 0, 'the first request')
-    await new Promise((resolve) => setTimeout(resolve, 50)) // so that the end of the client's side has come too
+    await new Promise((resolve) => setTimeout(resolve, 50)) // so that the end of the client's side has arrived too
     ready.open()
     assert.equal((await client.message()).header('connection'), 'close')
     assert.equal(await client.rest(), '')
     assert.deepEqual(seen, ['one'])
   })
 
-  test('maxRequestsPerConnection: the last answer says Connection: close, and what follows is not answered', async (t) => {
+  test('maxRequestsPerConnection: the last response has Connection: close, and what follows is not answered', async (t) => {
     const { connect } = await serve(t, hello, { limits: { maxRequestsPerConnection: 3 } })
     const client = await connect()
     for (let i = 0; i < 5; i++) client.get('/')
@@ -135,7 +140,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal(await client.rest(), '')
   })
 
-  test('a handler may ask for Connection: close', async (t) => {
+  test('a handler may set Connection: close', async (t) => {
     const { connect } = await serve(t, (server) =>
       server.mapGet('/', (_, { response }) => response.header('connection', 'close').text('bye')),
     )
@@ -147,7 +152,7 @@ inBothReadModes('connection', (serve) => {
 
   // Pipelining.
 
-  test('pipelined requests are answered in order, quick and slow handlers mixed', async (t) => {
+  test('pipelined requests are answered in order, with quick and slow handlers mixed', async (t) => {
     const { connect } = await serve(t, (server) => {
       server.mapGet('/now/:n', ({ n }) => n)
       server.mapGet('/later/:n', async ({ n }) => {
@@ -184,7 +189,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal(most, 1)
   })
 
-  test('a batch of quick requests is answered as well when it is cut anywhere', async (t) => {
+  test('a batch of quick requests is answered wherever it is cut', async (t) => {
     const { connect } = await serve(t, hello)
     const bytes = Buffer.from(
       'GET / HTTP/1.1\r\nHost: h\r\n\r\nPOST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabcGET /slow HTTP/1.1\r\nHost: h\r\n\r\n',
@@ -202,7 +207,7 @@ inBothReadModes('connection', (serve) => {
     }
   })
 
-  test('answers that were due before a bad request still go out, and nothing after it', async (t) => {
+  test('responses that were due before a bad request are still sent, but nothing after it', async (t) => {
     const { connect } = await serve(t, hello)
     const client = await connect()
     client.get('/slow').get('/').send('BAD\r\n\r\n').get('/')
@@ -219,7 +224,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal((await (await connect()).send('\r\n').get('/').message()).text, 'hello')
   })
 
-  test('a first byte that cannot begin a request is refused at once', async (t) => {
+  test('a first byte that cannot begin a request is refused immediately', async (t) => {
     const { connect } = await serve(t, hello)
     const client = await connect()
     const answer = await client.send(Buffer.from([0x16, 0x03, 0x01])).message()
@@ -227,7 +232,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal((answer.json() as { code: string }).code, 'WEIR_FIRST_BYTE')
   })
 
-  test('1 MiB of requests whose answers nobody reads waits in the socket and not in the server', async (t) => {
+  test('1 MiB of requests whose responses are not read waits in the socket and not in the server', async (t) => {
     let handled = 0
     const { connect } = await serve(t, (server) =>
       server.mapGet('/', () => {
@@ -239,18 +244,18 @@ inBothReadModes('connection', (serve) => {
     const request = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
     const count = 200_000
     client.send(request.repeat(count))
-    // The server stops making answers when the kernel's buffers and its own are full: long before the last request.
+    // The server stops producing responses when the kernel's buffers and its own are full, long before the last request.
     let before = -1
     await eventually(() => before === (before = handled) && handled > 0, 'the standstill of the server')
     await new Promise((resolve) => setTimeout(resolve, 100))
-    assert.ok(handled < 5_000, `${handled} answers were made`)
+    assert.ok(handled < 5_000, `${handled} responses were produced`)
     assert.ok(client.unsentBytes > 0, 'the server has read everything')
     client.resume()
     const answers = await client.messages(handled + 10)
     assert.ok(answers.every(({ status }) => status === 200))
   })
 
-  test('a flood of requests behind a slow one is not taken in', async (t) => {
+  test('a flood of requests after a slow one is not read', async (t) => {
     const ready = gate()
     const { connect } = await serve(t, (server) => server.mapGet('/slow', () => ready.promise).mapGet('/', () => 'x'))
     const client = await connect()
@@ -276,7 +281,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal((await client.get('/').message()).text, 'hello')
   })
 
-  test('100 Continue comes after the answers that are due before it', async (t) => {
+  test('100 Continue is sent after the responses that are due before it', async (t) => {
     const { connect } = await serve(t, hello)
     const client = await connect()
     const answers = await client.get('/slow').get('/').send(expecting('/echo', 4)).messages(3)
@@ -317,7 +322,7 @@ inBothReadModes('connection', (serve) => {
     })
   }
 
-  test('a handler that does not read answers without 100 Continue, and the connection ends', async (t) => {
+  test('a handler that does not read responds without 100 Continue, and the connection ends', async (t) => {
     const { connect } = await serve(t, (server) => server.mapPost('/', { body: 'stream' }, () => 'no need'))
     const client = await connect()
     const answer = await client.send(expecting('/', 4)).message()
@@ -325,7 +330,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal(await client.rest(), '')
   })
 
-  test('100 Continue is never sent once the answer has begun', async (t) => {
+  test('100 Continue is never sent once the response has begun', async (t) => {
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', { body: 'stream' }, (_, { request }) =>
         (async function* () {
@@ -344,7 +349,7 @@ inBothReadModes('connection', (serve) => {
 
   const refusals: [promise: string, bytes: string, status: number][] = [
     ['a body that is too large', expecting('/echo', 11), 413],
-    ['a body that nobody waits for', expecting('/nowhere', 3), 404],
+    ['a body that is not needed', expecting('/nowhere', 3), 404],
     ['a method that is not allowed', expecting('/', 3), 405],
     ['another expectation', expecting('/echo', 3).replace('100-continue', 'coffee'), 417],
     ['a framing that is refused', expecting('/echo', 3).replace('Content-Length', 'Content-Length: 3\r\nContent-Length'), 400],
@@ -368,7 +373,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal((await client.send('body').message()).text, 'body')
   })
 
-  test('an Expect without a body is met by the answer', async (t) => {
+  test('an Expect without a body is met by the response', async (t) => {
     const { connect } = await serve(t, hello)
     const client = await connect()
     assert.equal((await client.get('/', 'Expect: 100-continue\r\n').message()).text, 'hello')
@@ -379,7 +384,7 @@ inBothReadModes('connection', (serve) => {
 
   const small = { limits: { maxRequestBodySize: 10, maxDrainSize: 1_000 } }
 
-  test('413 for a declared length whose rest is small keeps the connection', async (t) => {
+  test('413 for a declared length whose rest is small keeps the connection open', async (t) => {
     const { connect } = await serve(t, hello, small)
     const client = await connect()
     const refused = await client.send('POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n').message()
@@ -399,7 +404,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal(await client.rest(), '')
   })
 
-  test('413 for a chunked body comes as soon as it is too large, and closes', async (t) => {
+  test('413 for a chunked body is sent as soon as it is too large, and closes', async (t) => {
     const { connect } = await serve(t, hello, small)
     const client = await connect()
     client.send('POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\na\r\n0123456789\r\n1\r\n')
@@ -431,7 +436,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal(((await caught.promise) as Error).name, 'PayloadTooLargeError')
   })
 
-  test('what a handler leaves of a small body is read over, and the connection goes on', async (t) => {
+  test('what a handler leaves of a small body is drained, and the connection stays open', async (t) => {
     const { connect } = await serve(t, (server) => server.mapPost('/', { body: 'stream' }, () => 'unread'))
     const client = await connect()
     const body = 'x'.repeat(100_000)
@@ -445,7 +450,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal((await client.post('/', 'z').message()).text, 'unread')
   })
 
-  test('a chunked rest that turns out to be long ends the connection', async (t) => {
+  test('a chunked rest that proves to be long ends the connection', async (t) => {
     const { connect } = await serve(t, (server) => server.mapPost('/', { body: 'stream' }, () => 'unread'), {
       limits: { maxDrainSize: 1_000 },
     })
@@ -456,7 +461,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal(await client.rest(), '')
   })
 
-  test('a client that still uploads sees the whole 413 and not a reset, 20 times', async (t) => {
+  test('a client that is still uploading sees the complete 413 and not a reset, 20 times', async (t) => {
     const { connect } = await serve(t, hello, { limits: { maxRequestBodySize: 1_000, maxDrainSize: 64 * 1024 } })
     for (let run = 0; run < 20; run++) {
       const client = await connect()
@@ -470,7 +475,7 @@ inBothReadModes('connection', (serve) => {
     }
   })
 
-  test('a client that uploads a little too much, and reads only then, sees the 413 and an orderly end, 20 times', async (t) => {
+  test('a client that uploads a little too much, and reads only after that, sees the 413 and a normal end, 20 times', async (t) => {
     const { connect } = await serve(t, hello, { limits: { maxRequestBodySize: 1_000, maxDrainSize: 256 * 1024 } })
     for (let run = 0; run < 20; run++) {
       const client = (await connect()).pause()
@@ -484,7 +489,7 @@ inBothReadModes('connection', (serve) => {
 
   // The client's side ends.
 
-  test('a client that half-closes still gets its answers', async (t) => {
+  test('a client that half-closes still gets its responses', async (t) => {
     const { connect } = await serve(t, hello)
     const client = await connect()
     client.get('/slow').post('/echo', 'body').get('/slow').end()
@@ -496,7 +501,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal(await client.closed(), 'end')
   })
 
-  test('a client that half-closes still gets a whole streamed answer', async (t) => {
+  test('a client that half-closes still gets a complete streamed response', async (t) => {
     const { connect } = await serve(t, (server) =>
       server.mapGet('/', async function* () {
         for (let i = 0; i < 20; i++) {
@@ -510,7 +515,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal(await client.closed(), 'end')
   })
 
-  test('a client that half-closes within a body is told so', async (t) => {
+  test('a client that half-closes within a body gets an error', async (t) => {
     const { connect } = await serve(t, hello)
     const client = await connect()
     const answer = await client.send('POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc').end().message()
@@ -548,7 +553,7 @@ inBothReadModes('connection', (serve) => {
           })
           started.open()
           await aborted.promise
-          return 'nobody reads this'
+          return 'this is not read'
         }),
       )
       const client = await connect()
@@ -563,7 +568,7 @@ inBothReadModes('connection', (serve) => {
     })
   }
 
-  test("that a client has left is nobody's failure, also in the words of what was waiting with the signal", async (t) => {
+  test('a client that leaves causes no error report, even through what was waiting with the signal', async (t) => {
     const started = gate()
     const settled = gate()
     const broken = new Error('broken')
@@ -586,7 +591,7 @@ inBothReadModes('connection', (serve) => {
     assert.deepEqual(logged, [broken])
   })
 
-  test('a signal that is first asked for after the client has left has aborted', async (t) => {
+  test('a signal that is first read after the client has left has aborted', async (t) => {
     const started = gate()
     const go = gate()
     const seen = gate<AbortSignal>()
@@ -651,7 +656,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal((await client.message()).text, String(size))
   })
 
-  test('a handler that reads slowly is not overrun', async (t) => {
+  test('a handler that reads slowly is not flooded', async (t) => {
     let held = 0
     let most = 0
     const { connect } = await serve(
@@ -675,7 +680,7 @@ inBothReadModes('connection', (serve) => {
     assert.ok(held256 <= 512 * 1024, `${held256} bytes waited in the stream`)
   })
 
-  test('a client that does not read stops the generator, and the rest comes when it reads again', async (t) => {
+  test('a client that does not read stops the generator, and the rest follows when it reads again', async (t) => {
     let pulled = 0
     const { connect } = await serve(t, (server) =>
       server.mapGet('/', async function* () {
@@ -690,7 +695,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal((await client.resume().message()).body.length, 500 * 64 * 1024)
   })
 
-  test('a client that leaves within a streamed answer closes its source', async (t) => {
+  test('a client that leaves within a streamed response closes its source', async (t) => {
     const closed = gate()
     const { connect, logged } = await serve(t, (server) =>
       server.mapGet('/', async function* () {
@@ -711,7 +716,7 @@ inBothReadModes('connection', (serve) => {
     assert.deepEqual(logged, [])
   })
 
-  test('a client that leaves closes a Web stream that has nothing to say', async (t) => {
+  test('a client that leaves closes a Web stream that is silent', async (t) => {
     const cancelled = gate()
     const { connect } = await serve(
       t,
@@ -732,9 +737,9 @@ inBothReadModes('connection', (serve) => {
     await within(cancelled.promise, 'the cancelling of the stream', 2_000)
   })
 
-  // How many.
+  // Limits of connections.
 
-  test('maxConnections: one more is closed at once, and when one leaves another may come', async (t) => {
+  test('maxConnections: one more is closed immediately, and when one leaves another may connect', async (t) => {
     const { connect } = await serve(t, hello, { limits: { maxConnections: 2 } })
     const first = await connect()
     const second = await connect()
@@ -755,7 +760,7 @@ inBothReadModes('connection', (serve) => {
     assert.equal((await second.get('/').message()).text, 'hello')
   })
 
-  test('connectionId is the same along a connection, and requestId is not', async (t) => {
+  test('connectionId is the same throughout a connection, and requestId is not', async (t) => {
     const { connect } = await serve(t, (server) =>
       server.mapGet('/', (_, s) => [s.connectionId, s.requestId, s.clientAddress, s.clientPort > 0, s.isSecure]),
     )

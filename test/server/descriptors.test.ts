@@ -1,4 +1,4 @@
-// A process that has no descriptor left, for a moment: afterwards everything works again.
+// A process without a free descriptor for a moment: afterwards, everything works again.
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -14,7 +14,7 @@ const SELF = fileURLToPath(import.meta.url)
 const LEFT = 'WEIR_TEST_DESCRIPTORS_LEFT'
 const isLimited = process.env[LEFT] !== undefined
 
-/** Runs this file again, in a process that may have 128 descriptors: the modules are read all at once. */
+/** Runs this file again, in a process that may have 128 descriptors: all modules are read at the same time. */
 function runLimited(file: string, left: number): unknown {
   const command = `ulimit -n 128 && exec "${process.execPath}" "${SELF}" "${file}"`
   return JSON.parse(
@@ -22,11 +22,11 @@ function runLimited(file: string, left: number): unknown {
   )
 }
 
-/** @returns the statuses of answers with a file: while `left` descriptors are left, and once there are many again */
+/** @returns the statuses of responses with a file: while only `left` descriptors are free, and once there are many again */
 async function statuses(path: string, left: number): Promise<{ without: number[]; with: number[] }> {
   const server = new HttpServer({ logger: null })
   server.mapGet('/', (_, { response }) => response.file(path))
-  // Loads weir's own module for files, which in what is published is there from the start; not yet the packages behind it.
+  // Loads weir's own module for files, which the published package loads at its start, but not yet the packages that it needs.
   server.mapGet('/none', (_, { response }) => response.file(`${path}.none`))
   await server.inject('/none')
   const asked = [{}, { Range: 'bytes=0-1' }, { 'If-Modified-Since': new Date().toUTCString() }]
@@ -46,11 +46,11 @@ if (isLimited) process.stdout.write(JSON.stringify(await statuses(process.argv[2
 else {
   const skip = process.platform === 'win32'
   for (const left of [0, 1, 2, 3]) {
-    test(`files are sent again after the first ones found ${left} descriptors left`, { skip }, (t) => {
+    test(`files are sent again after the first ones found only ${left} descriptors`, { skip }, (t) => {
       const file = join(temporaryDirectory(t), 'a.txt')
       writeFileSync(file, 'hello')
       const answers = runLimited(file, left) as Awaited<ReturnType<typeof statuses>>
-      // With a few left it depends on their order who gets one.
+      // With a few left, their order decides which of them gets one.
       if (left === 0) assert.deepEqual(answers.without, [500, 500, 500])
       assert.deepEqual(answers.with, [200, 206, 304])
     })

@@ -7,7 +7,7 @@ import { HttpServer } from '../../src/index.ts'
 
 const LISTEN = [{ port: 0 }, { port: 0, name: 'admin' }, { port: 0, name: 'other' }]
 
-test('the routes and the fallback of a group answer at its endpoint, with its policies', async () => {
+test('the routes and the fallback of a group handle requests at its endpoint, with its policies', async () => {
   const server = new HttpServer({ listen: LISTEN, logger: null })
   const group = server.group('/g', { endpoint: 'admin' })
   group.beforeSend(({ response }) => response.header('X-Group', 'admin'))
@@ -54,7 +54,7 @@ test('Accept-Query is that of the endpoint', async () => {
   assert.equal(typeof acceptQuery, 'string')
 })
 
-test('a fallback of an endpoint that does not exist is an error at start, and when it is mapped later', async (t) => {
+test('a fallback for an endpoint that does not exist is an error at start, or when it is mapped later', async (t) => {
   const server = new HttpServer({ listen: [{ port: 0, name: 'admin' }], logger: null })
   server.group('/g', { endpoint: 'web' }).fallback(() => '')
   await assert.rejects(server.start(), {

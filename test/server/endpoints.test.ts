@@ -1,4 +1,4 @@
-// Routes of a named endpoint: they answer there, and do not exist elsewhere.
+// Routes of a named endpoint: they exist there, and nowhere else.
 
 import assert from 'node:assert/strict'
 import { connect as connectHttp2 } from 'node:http2'
@@ -27,7 +27,7 @@ function site(options: ServerOptions = { listen: LISTEN }): HttpServer {
 
 const PLACES = [undefined, 'admin', 'other'] as const
 
-test('a route of an endpoint answers there alone, over sockets and without', async (t) => {
+test('a route of an endpoint exists only there, over sockets and without', async (t) => {
   const server = site()
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
@@ -115,7 +115,7 @@ test('controllers have endpoints too, and server.routes lists them', async () =>
   )
 })
 
-test('an endpoint that there is not is an error at start, and when a route is mapped later', async (t) => {
+test('an endpoint that does not exist is an error at start, or when a route is mapped later', async (t) => {
   const server = site({ listen: [{ port: 0, name: 'admin' }] })
   await assert.rejects(server.start(), {
     code: 'WEIR_ROUTE_DECLARATION',
@@ -137,7 +137,7 @@ test('an endpoint that there is not is an error at start, and when a route is ma
   }
 })
 
-test('two routes of one endpoint clash as others do, and a mapping that throws maps nothing', async () => {
+test('two routes of one endpoint clash like any others, and a mapping that throws maps nothing', async () => {
   const server = site()
   const message = /GET \/users\/:id .* and GET \/users\/:other/
   assert.throws(() => server.mapGet('/users/:other', { endpoint: 'admin' }, () => 'x'), { code: 'WEIR_ROUTE_CLASH', message })

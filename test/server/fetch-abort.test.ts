@@ -1,5 +1,4 @@
-// server.fetch: what ends it before its time. The request is aborted, its body breaks off, the reader of the response has had enough, or
-// somebody was too slow.
+// server.fetch: what ends it early. The request is aborted, its body fails, the reader of the response cancels, or one side is too slow.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -26,7 +25,7 @@ function post(body: ReadableStream, init: RequestInit = {}): Request {
   return new Request('http://localhost/', { ...init, method: 'POST', body, duplex: 'half' } as RequestInit)
 }
 
-/** A body that gives one piece and then waits until it fails. */
+/** A body that yields one piece and then waits until it fails. */
 function brokenBody(): { body: ReadableStream; fail: (error: Error) => void; cancelled: Promise<unknown> } {
   const cancelled = gate<unknown>()
   let fail!: (error: Error) => void
@@ -46,7 +45,7 @@ describe('server.fetch: aborted by its caller', () => {
     await assert.rejects(server.fetch(new Request('http://localhost/', { signal: AbortSignal.abort(LEFT) })), LEFT)
   })
 
-  test('while the handler works, it rejects at once, and the signal of the handler fires', async () => {
+  test('while the handler works, it rejects immediately, and the signal of the handler fires', async () => {
     const reason = gate<unknown>()
     const controller = new AbortController()
     const { server, logged } = serverWith((server) =>
@@ -54,7 +53,7 @@ describe('server.fetch: aborted by its caller', () => {
         setImmediate(() => controller.abort(LEFT))
         await once(signal, 'abort')
         reason.open(signal.reason)
-        return 'nobody waits for this'
+        return 'this is not awaited'
       }),
     )
     await assert.rejects(server.fetch(new Request('http://localhost/', { signal: controller.signal })), LEFT)
@@ -126,7 +125,7 @@ describe('server.fetch: aborted by its caller', () => {
 
 describe('server.fetch: ended by a body', () => {
   for (const mode of ['buffer', 'stream'] as const) {
-    test(`a request body that breaks off rejects the call (${mode})`, async () => {
+    test(`a request body that fails rejects the call (${mode})`, async () => {
       const seen = gate<unknown>()
       const { server, logged } = serverWith((server) =>
         server.mapPost('/', { body: mode }, async (_, { request }) => {
@@ -145,7 +144,7 @@ describe('server.fetch: ended by a body', () => {
     })
   }
 
-  test('a piece that is no Uint8Array rejects the call', async () => {
+  test('a piece that is not a Uint8Array rejects the call', async () => {
     const { server } = serverWith((server) => server.mapPost('/', () => assert.fail('the handler ran')))
     const body = new ReadableStream({
       start: (controller) => controller.enqueue('text'),
@@ -195,7 +194,7 @@ describe('server.fetch: ended by a body', () => {
 })
 
 describe('server.fetch: time', () => {
-  /** The same server on a clock that stands still. */
+  /** The same server on a clock that does not move by itself. */
   function onClock(server: HttpServer): { clock: TestClock; ask: (request: Request) => Promise<Response> } {
     const clock = new TestClock()
     const host = hostOf(server)
@@ -257,7 +256,7 @@ describe('server.fetch: time', () => {
     assert.equal(clock.running, 0)
   })
 
-  test('no timer runs for a request that is answered at once, nor after one that was not', async () => {
+  test('no timer runs for a request that is answered immediately, nor after one that was not', async () => {
     const { server } = serverWith((server) => {
       server.mapGet('/', () => 'now')
       server.mapGet('/later', async () => {

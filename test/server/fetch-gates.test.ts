@@ -9,7 +9,7 @@ import { gate, within } from '../support/serving.ts'
 
 interface CountedRequest {
   readonly request: Request
-  /** How often its body was asked for a piece. */
+  /** How often a piece of its body was requested. */
   pulls(): number
 }
 

@@ -1,4 +1,4 @@
-// server.fetch in the hands of others: behind an adapter for node:http, and inside an application that routes Web Requests itself.
+// server.fetch called by other code: an adapter for node:http, and an application that routes Web Requests itself.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ import { standsStill } from '../support/standing-still.ts'
 
 type Fetch = (request: Request) => Promise<Response>
 
-/** What adapters do, in their shortest form. */
+/** A minimal adapter. */
 async function adapt(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const { method = 'GET', url = '/', rawHeaders } = incoming
   const controller = new AbortController()
@@ -62,7 +62,7 @@ describe('behind node:http', () => {
     assert.equal((await client.send('DELETE / HTTP/1.1\r\nHost: h\r\n\r\n').message()).status, 204)
   })
 
-  test('a large body goes both ways at once', async (t) => {
+  test('a large body streams both ways at the same time', async (t) => {
     const client = await behindNode(t, (server) =>
       server.mapPost('/', { body: 'stream', maxRequestBodySize: null }, (_, { request }) => request.bodyStream()),
     )
@@ -105,7 +105,7 @@ describe('behind node:http', () => {
     await within(closed.promise, 'the end of the stream')
   })
 
-  test('a client that does not read holds the handler up', async (t) => {
+  test('a client that does not read makes the handler wait', async (t) => {
     let made = 0
     const client = await behindNode(t, (server) =>
       server.mapGet('/', async function* () {
@@ -115,13 +115,13 @@ describe('behind node:http', () => {
     client.pause()
     client.get('/')
     await standsStill(() => made)
-    assert.ok(made > 0 && made < 900, `${made} pieces were made`)
+    assert.ok(made > 0 && made < 900, `${made} pieces were produced`)
     client.resume()
     assert.equal((await client.message()).body.length, 1_000 * 64 * 1024)
   })
 })
 
-test('a server answers for a part of another application, and that one for a part of it', async () => {
+test('a server handles a part of another application, and that one a part of the server', async () => {
   const inner = (request: Request): Response => new Response(`inner ${new URL(request.url).pathname} ${request.headers.get('x')}`)
   const server = new HttpServer({ logger: null })
   server.mapGet('/api/users/:id', ({ id }) => ({ id })).map(null, '/api/old/*path', (_, { request }) => inner(request.toWeb()))

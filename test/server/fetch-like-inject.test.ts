@@ -1,5 +1,5 @@
-// server.fetch answers as a connection does. The same requests, sent both ways: those of the demo, those of the table of conformance as far
-// as Fetch can express them, and handlers with results of every kind.
+// server.fetch responds like a connection. The same requests are sent both ways: those of the demo, those of the conformance table as far
+// as Fetch can express them, and requests to handlers with results of every kind.
 
 import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ interface Asked {
   readonly body?: string
 }
 
-/** The part of a server that is used here: also of the one that the demo gets from the package. */
+/** The part of a server that is used here, including the server that the demo imports from the package. */
 interface Askable {
   fetch(request: Request): Promise<Response>
   inject(request: { method: string; url: string; headers: Headers; body?: string }): Promise<{
@@ -37,12 +37,12 @@ interface Answer {
   readonly body: string
 }
 
-/** Fields that belong to a connection, which only one of the ways has. */
+/** Fields of a connection, which only one of the two ways has. */
 const OF_THE_CONNECTION: readonly string[] = ['connection', 'date', 'keep-alive', 'transfer-encoding']
 
 function requestOf({ method = 'GET', url, headers = {}, body }: Asked): Request {
   const request = new Request(`http://localhost${url}`, { method, headers, ...(body === undefined ? {} : { body: Buffer.from(body) }) })
-  // What every client sends; a Request does not know it.
+  // What every client sends, but a Request does not have.
   if (body !== undefined) request.headers.set('Content-Length', String(Buffer.byteLength(body)))
   return request
 }
@@ -107,7 +107,7 @@ describe('the demo', () => {
 
   test('answers every request in the same way', async (t) => {
     const [one, other] = [await startDemo(t), await startDemo(t)]
-    // The boundary of byte ranges is a new one each time.
+    // The boundary of byte ranges is different each time.
     const plain = (text: string, folder: string): string =>
       text.replaceAll(folder, 'uploads').replace(/[\da-f]{8}-[\da-f-]{27}/g, 'boundary')
     const comparable = ({ fields, body, ...rest }: Answer, folder: string): Answer => ({
@@ -132,7 +132,7 @@ describe('the demo', () => {
   })
 })
 
-test('the table of conformance, as far as Fetch can say it', async () => {
+test('the conformance table, as far as Fetch can express it', async () => {
   const server = new HttpServer({ logger: null })
   server
     .map(null, '/', (_, { request }) => [request.method, request.url, request.body])
@@ -151,7 +151,7 @@ test('the table of conformance, as far as Fetch can say it', async () => {
   assert.ok(compared > 60, `${compared} cases`)
 })
 
-/** The first request of a case; null where Fetch has no words for it. */
+/** The first request of a case; null if Fetch cannot express it. */
 function askedBy(text: string): Asked | null {
   const head = /^(\S+) (\/\S*) HTTP\/1\.1\r\n((?:[^\r\n]*\r\n)*)\r\n/.exec(text)
   if (head === null) return null
@@ -163,11 +163,11 @@ function askedBy(text: string): Asked | null {
         .slice(0, -1)
         .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)] as [string, string]),
     )
-    // Who frames a body, and for which host it is, is decided by the two ways themselves.
+    // Each of the two ways sets the framing of a body and the host itself.
     for (const name of ['host', 'content-length', 'transfer-encoding', 'connection', 'expect']) headers.delete(name)
     const length = Number(/^content-length: *(\d{1,5})\r$/im.exec(lines!)?.[1] ?? 0)
     const body = length > 0 ? { body: text.slice(whole.length, whole.length + length) } : {}
-    // `inject` refuses to send what no client should.
+    // `inject` refuses to send what no client should send.
     const isSendable = [...headers].every(([name, value]) => isToken(name) && isFieldValue(value))
     const asked = { method: method!, url: url!, headers: Object.fromEntries(headers), ...body }
     requestOf(asked)

@@ -18,7 +18,7 @@ function post(url: string, body: RequestInit['body'] | ReadableStream, headers: 
   return new Request(url, { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
 }
 
-/** A body that counts how often it is asked for a piece. */
+/** A body that counts how often a piece is requested. */
 function countedBody(pieces: readonly string[]): { body: ReadableStream<Uint8Array>; pulls: () => number; cancelled: () => unknown } {
   let pulls = 0
   let cancelled: unknown = null
@@ -40,8 +40,8 @@ function countedBody(pieces: readonly string[]): { body: ReadableStream<Uint8Arr
 
 const codeOf = async (response: Response): Promise<string> => ((await response.json()) as { code: string }).code
 
-describe('server.fetch: what comes back', () => {
-  test('is a Response with status, fields and body, also when the function is passed on alone', async () => {
+describe('server.fetch: the result', () => {
+  test('is a Response with status, fields and body, even if the function is passed on without its server', async () => {
     const { fetch } = serverWith((server) => server.mapGet('/users/:id', ({ id }) => ({ id })))
     const response = await fetch(new Request('http://localhost/users/7?x=1'))
     assert.ok(response instanceof Response)
@@ -72,7 +72,7 @@ describe('server.fetch: what comes back', () => {
     assert.deepEqual(await seen('GET', '/same'), [304, null, null])
   })
 
-  test('keeps Set-Cookie fields apart, and leaves out what belongs to a connection', async () => {
+  test('keeps Set-Cookie fields separate, and leaves out the fields of a connection', async () => {
     const server = serverWith((server) =>
       server.mapGet('/', (_, { response }) =>
         response.cookie('a', '1').cookie('b', '2').header('Connection', 'close').appendHeader('X', '1').appendHeader('X', '2').text(''),
@@ -83,7 +83,7 @@ describe('server.fetch: what comes back', () => {
     assert.deepEqual([headers.get('connection'), headers.get('date'), headers.get('x')], [null, null, '1, 2'])
   })
 
-  test('has exactly the type that the handler gave, or none', async () => {
+  test('has exactly the type that the handler set, or none', async () => {
     const server = serverWith((server) => {
       server.mapGet('/none', (_, { response }) => response.text('plain').removeHeader('Content-Type'))
       server.mapGet('/own', (_, { response }) => response.contentType('text/x').text('own'))
@@ -141,7 +141,7 @@ describe('server.fetch: what a handler sees', () => {
     assert.deepEqual([request.query.get('c'), request.header('x'), request.cookie('a')], [' ', 'y', 'b'])
   })
 
-  test('is a session without an address, secure as the URL is', async () => {
+  test('is a session without an address, which is secure if the URL is', async () => {
     const secure = await sessionOf(new Request('https://example.org/'))
     assert.deepEqual([secure.clientAddress, secure.clientPort, secure.isSecure, secure.clientCertificate], ['', 0, true, null])
     const plain = await sessionOf(new Request('http://example.org/'))
@@ -149,7 +149,7 @@ describe('server.fetch: what a handler sees', () => {
     assert.notEqual(plain.connectionId, secure.connectionId)
   })
 
-  test('is the host of the URL, whatever a Host field says', async () => {
+  test('is the host of the URL, whatever a Host field states', async () => {
     const { request } = await sessionOf(new Request('http://example.org:81/', { headers: { Host: 'other.example' } }))
     assert.equal(request.header('host'), 'example.org:81')
     const server = serverWith((server) => {
@@ -160,7 +160,7 @@ describe('server.fetch: what a handler sees', () => {
     assert.equal(await (await server.fetch(new Request('http://b.example/', { headers: { Host: 'a.example' } }))).text(), 'any')
   })
 
-  test('is no framing of the connection on which the host program received the request', async () => {
+  test('is not the framing of the connection on which the host program received the request', async () => {
     const headers = { 'Transfer-Encoding': 'chunked', Expect: '100-continue', Connection: 'keep-alive' }
     const server = serverWith((server) => server.mapPost('/', (_, { request }) => `${request.header('transfer-encoding')} ${request.body}`))
     assert.equal(await (await server.fetch(post('http://localhost/', 'body', headers))).text(), 'null body')
@@ -168,7 +168,7 @@ describe('server.fetch: what a handler sees', () => {
 })
 
 describe('server.fetch: bodies', () => {
-  test('a buffered body is there when the handler starts', async () => {
+  test('a buffered body is complete when the handler starts', async () => {
     const server = serverWith((server) => server.mapPost('/', (_, { request }) => [request.body, request.bodyLength]))
     const { body, pulls } = countedBody(['one ', 'two ', 'three'])
     assert.deepEqual(await (await server.fetch(post('http://localhost/', body))).json(), ['one two three', 13])
@@ -196,7 +196,7 @@ describe('server.fetch: bodies', () => {
     assert.equal(await (await response).text(), 'abc')
   })
 
-  test('a handler that reads slowly holds the sender up', async () => {
+  test('a handler that reads slowly makes the sender wait', async () => {
     const goOn = gate()
     const server = serverWith((server) =>
       server.mapPost('/', { body: 'stream' }, async (_, { request }) => {
@@ -235,7 +235,7 @@ describe('server.fetch: bodies', () => {
     assert.deepEqual([partly.cancelled(), second.body!.locked], [null, false])
   })
 
-  test('a form is read as it comes, files included', async () => {
+  test('a form is read as it arrives, files included', async () => {
     const server = serverWith((server) =>
       server.mapPost('/', async (_, { request }) => {
         const form = await request.bodyMultipart()
@@ -285,7 +285,7 @@ describe('server.fetch: bodies', () => {
     assert.equal(piece.toString(), 'mine')
   })
 
-  test('each piece of a response is made when the reader asks for it', async () => {
+  test('each piece of a response is produced when the reader requests it', async () => {
     let made = 0
     let closed = false
     const server = serverWith((server) =>
@@ -317,7 +317,7 @@ describe('server.fetch: bodies', () => {
     assert.equal(await response.text(), pieces.join(''))
   })
 
-  test('a reader with several reads under way gets every piece', async () => {
+  test('a reader with several pending reads gets every piece', async () => {
     const server = serverWith((server) =>
       server.mapGet('/', async function* () {
         for (let i = 0; i < 5; i++) yield String(i)
@@ -356,7 +356,7 @@ describe('server.fetch: what goes wrong', () => {
     assert.deepEqual(logged.slice(0, 2), ['at once', 'too late'])
   })
 
-  test('an upgrade is refused: 501 for who has asked for it, 426 for who has not', async () => {
+  test('an upgrade is refused: 501 for a client that has requested it, 426 for one that has not', async () => {
     const logged: unknown[] = []
     const server = serverWith((server) => server.mapGet('/', (_, { response }) => response.upgrade('echo', () => assert.fail())), {
       logger: { error: (_message, detail) => logged.push((detail as { code?: string }).code) },
@@ -368,7 +368,7 @@ describe('server.fetch: what goes wrong', () => {
     assert.deepEqual([other.status, other.headers.get('upgrade'), other.headers.get('connection')], [426, 'echo', null])
   })
 
-  test('limits of the head hold', async () => {
+  test('the limits of the head apply', async () => {
     const server = serverWith((server) => server.use(() => 'ok'), {
       limits: { maxRequestHeaderSize: 1_000, maxRequestHeaders: 5 },
     })
@@ -415,7 +415,7 @@ describe('server.fetch: what goes wrong', () => {
     }
   })
 
-  test('a body that was read, and what is not a Request, reject', async () => {
+  test('a body that was read, and anything but a Request, reject', async () => {
     const server = serverWith((server) => server.mapPost('/', () => 'ok'))
     const used = post('http://localhost/', 'x')
     await used.text()
@@ -428,7 +428,7 @@ describe('server.fetch: what goes wrong', () => {
     }
   })
 
-  test('a handler cannot take back what was passed on', async () => {
+  test('a handler cannot change what was passed on', async () => {
     const late = gate<unknown>()
     const server = serverWith((server) =>
       server.mapGet('/', (_, { response }) => {

@@ -1,4 +1,4 @@
-// Gates with real clients: when they run, what has been read by then, and what becomes of a body that they refuse.
+// Gates with real clients: when they run, what has been read by then, and what happens to a body that they refuse.
 
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
@@ -35,7 +35,7 @@ const REFUSALS: Readonly<Record<string, Gate>> = {
   'answers with a stream': ({ response }) => response.status(403).stream(Readable.from(['not', ' you'])),
 }
 
-/** Routes that take their body in both ways, behind `use`. */
+/** Routes with a buffered and with a streamed body, to which `use` applies. */
 function guarded(server: HttpServer, use: Gate): void {
   const group = server.group('/', { use: [{ gate: use }] })
   group.mapPost('/buffer', (_, { request }) => request.bodyLength)
@@ -79,7 +79,7 @@ inBothReadModes('gates', (serve) => {
     })
   }
 
-  test('those that pass leave the request as it is, synchronous or not', async (t) => {
+  test('those that pass do not change the request, synchronous or not', async (t) => {
     for (const pass of [() => {}, async () => new Promise<void>((resolve) => setImmediate(resolve))] satisfies Gate[]) {
       const { connect } = await serve(t, (server) => guarded(server, pass))
       const client = await connect()
@@ -100,14 +100,14 @@ inBothReadModes('gates', (serve) => {
     }
   })
 
-  test('the body is not read while a gate takes its time, and 100 Continue is held back', async (t) => {
+  test('the body is not read while a gate is pending, and 100 Continue is not sent', async (t) => {
     const held = gate()
     const { connect } = await serve(t, (server) => guarded(server, () => held.promise))
     const client = await connect()
     client.send(`POST /buffer HTTP/1.1\r\nHost: h\r\nContent-Length: ${8 * MIB}\r\n\r\n`).send(Buffer.alloc(8 * MIB))
     const careful = (await connect()).send('POST /buffer HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n')
     await new Promise((resolve) => setTimeout(resolve, 100))
-    assert.ok(client.unsentBytes > 0, 'what the sockets hold is less')
+    assert.ok(client.unsentBytes > 0, 'the buffers of the sockets hold less')
     assert.equal(careful.waitingBytes, 0)
     held.open()
     assert.equal((await client.message()).text, String(8 * MIB))
@@ -170,7 +170,7 @@ inBothReadModes('gates', (serve) => {
   })
 })
 
-test('curl with Expect: 100-continue is refused at once, and never sent 100', { skip: noCurl }, async (t) => {
+test('curl with Expect: 100-continue is refused immediately, and never receives 100', { skip: noCurl }, async (t) => {
   const server = new HttpServer({ logger: null })
   guarded(server, forbidLater)
   await server.start()
@@ -205,7 +205,7 @@ for (const [how, refuse] of Object.entries(REFUSALS)) {
   })
 }
 
-test('over HTTP/2, those that pass leave the request as it is, synchronous or not', async (t) => {
+test('over HTTP/2, those that pass do not change the request, synchronous or not', async (t) => {
   for (const pass of [() => {}, async () => new Promise<void>((resolve) => setImmediate(resolve))] satisfies Gate[]) {
     const { server } = await serveHttp2(t, (one) => guarded(one, pass))
     const client = await Http2Client.connect(t, server.port)
@@ -258,7 +258,7 @@ test('server.fetch passes the same gates, and the body of a request that is refu
   }
 })
 
-// What gates know and may do.
+// What gates can read and do.
 
 function injecting(map: (server: HttpServer) => void, options: ServerOptions = {}): HttpServer {
   const server = new HttpServer({ logger: null, ...options })
@@ -266,7 +266,7 @@ function injecting(map: (server: HttpServer) => void, options: ServerOptions = {
   return server
 }
 
-test('a gate knows the route and its metadata, sets the principal, and fields of the response', async () => {
+test('a gate can read the route and its metadata, and set the principal and fields of the response', async () => {
   const server = injecting((one) => {
     one.gate((session) => {
       session.principal = session.route
@@ -321,7 +321,7 @@ const members: Readonly<Record<string, (session: HttpSession) => unknown>> = {
 
 for (const [member, read] of Object.entries(members)) {
   for (const body of ['buffer', 'stream'] as const) {
-    test(`${member} in a gate is an error that says so (${body})`, async () => {
+    test(`${member} in a gate is an error that names it (${body})`, async () => {
       const errors: unknown[] = []
       const server = injecting(
         (one) => one.mapPost('/', { body, use: [{ gate: (session) => void read(session) }, { gate: read }] }, () => ''),
@@ -350,7 +350,7 @@ const unsendable: Readonly<Record<string, Gate>> = {
 }
 
 for (const [title, use] of Object.entries(unsendable)) {
-  test(`a gate that returns ${title} answers 500`, async () => {
+  test(`a gate that returns ${title} leads to 500`, async () => {
     const errors: unknown[] = []
     const logger = { error: (_: string, error: unknown) => errors.push((error as { code: string }).code) }
     const server = injecting((one) => one.mapGet('/', { use: [{ gate: use }] }, () => 'passed'), { logger })
@@ -385,7 +385,7 @@ test('onError answers what a gate throws', async () => {
   assert.equal((await server.inject({ method: 'POST', url: '/', body: 'x' })).text(), 'caught not you')
 })
 
-test('requestTimeout counts while a gate works, and what the gate does later means nothing', async () => {
+test('requestTimeout counts while a gate works, and what the gate does later has no effect', async () => {
   for (const late of [() => undefined, () => 'late', forbid] satisfies Gate[]) {
     const clock = new TestClock()
     const held = gate()

@@ -1,5 +1,5 @@
-// What a handler does to the objects that it is given stays its own: its request is answered, and so is the next one. Not out of malice: a
-// mock, or a library that patches what it is handed, does the same.
+// What a handler does to its objects affects only itself: its request is answered, and so is the next one. This need not be malice: a mock,
+// or a library that patches the objects that it receives, does the same.
 
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
@@ -10,7 +10,7 @@ import { attempt, fails, namesOf, overHttp1, quiet, survives, type Tamper, tampe
 import { RawClient } from '../support/raw-client.ts'
 import { eventually, gate } from '../support/serving.ts'
 
-/** The objects that a handler comes by. */
+/** The objects that a handler can reach. */
 const targets: Readonly<Record<string, (session: HttpSession, args: object | null) => unknown>> = {
   session: (session) => session,
   request: ({ request }) => request,
@@ -29,7 +29,7 @@ const targets: Readonly<Record<string, (session: HttpSession, args: object | nul
 const DECLARATION = { id: schema.int, page: schema.int.default(1), metadata: { role: 'admin' } }
 
 function tamperAll(tamper: Tamper, session: HttpSession, args: object | null = null): void {
-  // All are found before the first is touched: else the handler itself would not come by them.
+  // All are collected before the first is changed: otherwise the handler could no longer reach them.
   const found = Object.values(targets).map((find) => find(session, args))
   for (const target of found) if (typeof target === 'object' && target !== null) tamper(target)
 }
@@ -189,8 +189,8 @@ test('members of a session, a request, a response and a controller are not writa
   assert.deepEqual(written, [])
 })
 
-test('what a handler puts on its server does not keep run from stopping it', async () => {
-  const signal = 'SIGHUP' // not SIGUSR2, at which Node may write a report
+test('what a handler sets on its server does not prevent run from stopping it', async () => {
+  const signal = 'SIGHUP' // not SIGUSR2, on which Node may write a report
   const server = new HttpServer(quiet)
   server.mapGet('/', (_, session) => {
     for (const name of namesOf(session.server)) attempt(() => Object.defineProperty(session.server, name, { value: fails }))
@@ -204,7 +204,7 @@ test('what a handler puts on its server does not keep run from stopping it', asy
   await run
 })
 
-// Bodies, signals and sockets that a handler has broken, when their client goes on or leaves.
+// Bodies, signals and sockets that a handler has broken, when their client continues or leaves.
 
 const post = (length: number): string => `POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${length}\r\n\r\n`
 
@@ -216,7 +216,7 @@ for (const [what, handle] of Object.entries<(session: HttpSession) => unknown>({
   'the signal': (session) => {
     session.signal.addEventListener('abort', () => {})
     tampers['replaces every method by one that throws']!(session.signal)
-    return new Promise(() => {}) // it is still at work when its client leaves
+    return new Promise(() => {}) // it is still working when its client leaves
   },
   'the content of a file of a form': async ({ request }) => {
     await request.bodyMultipartStream({
@@ -229,9 +229,9 @@ for (const [what, handle] of Object.entries<(session: HttpSession) => unknown>({
 })) {
   for (const [how, leave] of [
     ['leaves', (client: RawClient) => client.reset()],
-    ['goes on', (client: RawClient) => client.send('x'.repeat(5_000))],
+    ['continues', (client: RawClient) => client.send('x'.repeat(5_000))],
   ] as const) {
-    test(`a handler that breaks ${what} harms nobody when its client ${how}`, async (t) => {
+    test(`a handler that breaks ${what} affects no other request when its client ${how}`, async (t) => {
       const started = gate()
       const server = new HttpServer(quiet)
       server.mapPost('/', { body: 'stream' }, async (_, session) => {
@@ -258,7 +258,7 @@ for (const [what, handle] of Object.entries<(session: HttpSession) => unknown>({
   }
 }
 
-test('a takeOver that fails later breaks its own connection, and no more', async (t) => {
+test('a takeOver that fails later aborts its own connection, and nothing else', async (t) => {
   const server = new HttpServer(quiet)
   server.mapGet('/', (_, { response }) =>
     response.upgrade('x', async () => {

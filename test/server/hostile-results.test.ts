@@ -37,7 +37,7 @@ class LyingBytes extends Uint8Array {
 }
 const withOwn = (members: object): Promise<string> => Object.assign(Promise.resolve('settled'), members)
 
-/** What is returned, and what is answered. Null: not by an async handler, whose own promise would never be settled by it. */
+/** What is returned, and the status of the response. Null: not for an async handler, whose own promise it would never settle. */
 const results: Readonly<
   Record<string, readonly [make: (session: HttpSession) => unknown, status: number, text?: string, later?: number | null]>
 > = {
@@ -50,10 +50,14 @@ const results: Readonly<
     500,
   ],
   'toJSON that throws': [() => ({ toJSON: fails }), 500],
-  'toJSON that answers meanwhile': [({ response }) => ({ toJSON: () => response.status(201).text('meanwhile').statusCode }), 201, '201'],
+  'toJSON that answers the request itself': [
+    ({ response }) => ({ toJSON: () => response.status(201).text('meanwhile').statusCode }),
+    201,
+    '201',
+  ],
   'a proxy that throws': [() => trapped(), 500],
   'a proxy that was revoked': [revoked, 500],
-  'a circle': [
+  'a circular object': [
     () => {
       const circle: Record<string, unknown> = {}
       circle['self'] = circle
@@ -62,7 +66,7 @@ const results: Readonly<
     500,
   ],
   'a bigint': [() => ({ n: 1n }), 500],
-  'a constructor that throws when it is named': [
+  'a constructor whose name throws': [
     () => ({
       get constructor() {
         return fails()
@@ -84,7 +88,7 @@ const results: Readonly<
     200,
     'once',
   ],
-  'then that gives itself': [
+  'then that resolves with itself': [
     () => {
       const one = { then: (done: (value: unknown) => void) => done(2) }
       return one
@@ -92,14 +96,14 @@ const results: Readonly<
     200,
     '2',
   ],
-  'then that rejects with what throws': [() => ({ then: (_: unknown, fail: (error: unknown) => void) => fail(trapped()) }), 500],
+  'then that rejects with a value that throws': [() => ({ then: (_: unknown, fail: (error: unknown) => void) => fail(trapped()) }), 500],
   'a promise whose then is null': [() => withOwn({ then: null }), 200, 'settled'],
   'a promise whose then throws': [() => withOwn({ then: fails }), 200, 'settled', 500],
-  'a promise whose then gives nothing': [() => withOwn({ then: () => undefined }), 200, 'settled', null],
+  'a promise whose then returns nothing': [() => withOwn({ then: () => undefined }), 200, 'settled', null],
   'a promise whose catch is null': [() => withOwn({ catch: null }), 200, 'settled'],
   'a frozen promise': [() => Object.freeze(Promise.resolve('settled')), 200, 'settled'],
   'an iterator that throws': [() => ({ [Symbol.asyncIterator]: fails }), 500],
-  'an iterator that is none': [() => ({ [Symbol.asyncIterator]: () => null }), 500],
+  'an iterator without the methods of one': [() => ({ [Symbol.asyncIterator]: () => null }), 500],
   'an iterator whose results throw': [() => ({ [Symbol.asyncIterator]: () => ({ next: () => trapped() }) }), 500],
   'an iterator whose end throws': [() => ({ [Symbol.asyncIterator]: () => ({ next: () => ({ done: true }), return: fails }) }), 200],
   'a reader that cannot be cancelled': [
@@ -109,11 +113,11 @@ const results: Readonly<
   'a reader whose read throws': [() => ({ [Symbol.asyncIterator]: fails, getReader: () => ({ read: fails, cancel: () => 1 }) }), 500],
   'a stream that cannot be listened to': [() => ({ [Symbol.asyncIterator]: fails, on: fails, destroy: fails }), 500],
   'bytes with another length': [() => shadowed(new Uint8Array([97, 98, 99, 100])), 200, 'abcd'],
-  'bytes of a class that lies': [() => new LyingBytes([97, 98, 99, 100]), 200, 'abcd'],
+  'bytes of a class that is wrong about itself': [() => new LyingBytes([97, 98, 99, 100]), 200, 'abcd'],
   'a stream of bytes with another length': [() => Readable.from([shadowed(Buffer.from('abcd')), new LyingBytes([101])]), 200, 'abcde'],
   'a proxy of bytes': [() => new Proxy(new Uint8Array(4), {}), 500],
   'a proxy of the response': [({ response }) => new Proxy(response, {}), 500],
-  'a response of its own, tampered with': [
+  'a response that the handler made, tampered with': [
     () => {
       const one = new HttpResponse().text('own')
       tampers['defines every member as a getter that throws']!(one)
@@ -122,7 +126,7 @@ const results: Readonly<
     200,
     'own',
   ],
-  'a response whose class lies': [
+  'a response whose class is wrong about itself': [
     () =>
       new (class extends HttpResponse {
         override get statusCode(): number {
@@ -183,10 +187,10 @@ const errors: Readonly<Record<string, readonly [make: () => unknown, status: num
   'an error whose message throws': [() => Object.defineProperty(new HttpError(418, 'x'), 'message', { get: fails }), 500],
   'an error whose stack throws': [() => Object.defineProperty(new Error('x'), 'stack', { get: fails }), 500],
   'an error whose name throws': [() => Object.defineProperty(new Error('x'), 'name', { get: fails }), 500],
-  'an error with a status that is none': [() => Object.assign(new HttpError(418, 'x'), { status: 99 }), 500],
-  'an error with a status that is a text': [() => Object.assign(new HttpError(418, 'x'), { status: '418\r\nX: y' }), 500],
-  'an error with a code that is none': [() => Object.assign(new WeirError('WEIR_ROUTE_NOT_FOUND'), { code: 'x' }), 404],
-  'an error with a message that has no JSON': [() => Object.assign(new HttpError(418, 'x'), { message: 1n }), 500],
+  'an error with an invalid status': [() => Object.assign(new HttpError(418, 'x'), { status: 99 }), 500],
+  'an error with a status that is a string': [() => Object.assign(new HttpError(418, 'x'), { status: '418\r\nX: y' }), 500],
+  'an error with an invalid code': [() => Object.assign(new WeirError('WEIR_ROUTE_NOT_FOUND'), { code: 'x' }), 404],
+  'an error with a message that has no JSON form': [() => Object.assign(new HttpError(418, 'x'), { message: 1n }), 500],
   'an error of the engine': [() => new RequestExpiredError('body', 'x'), 500],
   'an error without a prototype': [() => Object.setPrototypeOf(new HttpError(418, 'x'), null), 500],
   'a promise that rejects': [() => ({ then: (_: unknown, fail: (error: unknown) => void) => fail(1) }), 500],
@@ -231,7 +235,7 @@ for (const [mode, options] of Object.entries<ServerOptions>({
   })
 }
 
-test('a stream that fails with what throws breaks its own response, and no more', async (t) => {
+test('a stream that fails with a value that throws aborts its own response, and nothing else', async (t) => {
   const map = (server: HttpServer): void => {
     for (const [what, [make]] of Object.entries(errors)) {
       server.mapGet(`/${encodeURIComponent(what)}`, async function* () {

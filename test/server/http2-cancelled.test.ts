@@ -1,4 +1,5 @@
-// HTTP/2 requests that are cancelled while they wait. In a file of its own: what other tests leave would count in the memory that is measured.
+// HTTP/2 requests that are cancelled while they wait. In a separate file, because what other tests leave behind would count in the memory
+// that is measured.
 
 import { connect as connectHttp2 } from 'node:http2'
 import { test } from 'node:test'
@@ -25,7 +26,7 @@ test('nothing is kept of requests that were cancelled before they could begin', 
   collectGarbage()
   const before = process.memoryUsage().external
   for (let round = 0; round < ROUNDS; round++) {
-    // Each with a text of its own: else the tables of compression would hold one for all.
+    // Each has a different text; otherwise the compression tables would hold one for all.
     const fields = Array.from({ length: STREAMS }, (_, i) => `${round}-${i}-`.padEnd(FIELD_BYTES, 'x'))
     const streams = fields.map((field) => client.request({ ':path': '/', 'x-field': field }).on('error', () => {}))
     await pong()

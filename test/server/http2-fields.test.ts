@@ -22,7 +22,7 @@ for (const [what, value] of [
   ['nothing but a space in', ' '],
 ] as const) {
   test(`a request with ${what} the value of a field is refused, and no handler sees it`, {
-    skip: major < 24 && 'this release of Node drops the field, or may: only newer ones can show it',
+    skip: major < 24 && 'this release of Node drops the field, or may drop it: only newer ones show it',
   }, async (t) => {
     let handled = 0
     const { server } = await serveHttp2(t, (one) => one.mapGet('/', () => void handled++))

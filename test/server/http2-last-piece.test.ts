@@ -1,4 +1,4 @@
-// Responses whose last piece uses up a flow-control window of the client exactly (RFC 9113 §5.2, §8.1): they end with END_STREAM all the same.
+// Responses whose last piece uses up a flow-control window of the client exactly (RFC 9113 §5.2, §8.1): they still end with END_STREAM.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -44,7 +44,7 @@ function endsOf({ frames }: RawHttp2, stream: number): string[] {
   return frames.flatMap((frame) => (frame.stream === stream ? (endOf(frame) ?? []) : []))
 }
 
-/** Waits until the server has sent all that it is going to send by itself. */
+/** Waits until the server has sent everything that it sends without further frames. */
 async function settle(client: RawHttp2): Promise<void> {
   const pongs = (): number => client.frames.filter(({ type, flags }) => type === PING && (flags & ACK) !== 0).length
   for (let round = 0; round < 3; round++) {
@@ -125,7 +125,7 @@ for (const size of SIZES) {
     ['a stream of unknown length', (late) => pieces(size, () => late)],
   ]
   for (const [what, body] of unread) {
-    test(`a client that still uploads is told to stop only after END_STREAM: ${size} bytes, ${what}`, async (t) => {
+    test(`a client that is still uploading is told to stop only after END_STREAM: ${size} bytes, ${what}`, async (t) => {
       const late = gate()
       const port = await serve(t, (server) => server.mapPost('/', { body: 'stream' }, () => body(late.promise)))
       const client = await clientWithRoom(t, port, size)
@@ -140,7 +140,7 @@ for (const size of SIZES) {
 
 for (const [what, rest] of [
   ['fails after its last byte', () => Promise.reject(new Error('too late'))],
-  ['gives more than was promised', () => '!'],
+  ['yields more than was promised', () => '!'],
 ] as const) {
   test(`a source that ${what} ends with a reset, not with END_STREAM`, async (t) => {
     const source = async function* (): AsyncGenerator<string> {

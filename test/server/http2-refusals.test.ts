@@ -1,5 +1,5 @@
-// HTTP/2 that is not in order, where more is to be seen than an answer: what handlers are told, what it costs, what is left over.
-// test/conformance/http2 has what is answered.
+// Malformed HTTP/2, where more than the response matters: what handlers see, what it costs, what is left over. The responses are in
+// test/conformance/http2.
 
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
@@ -32,7 +32,7 @@ const GET: Fields = [
   [':authority', 'localhost'],
   [':path', '/'],
 ]
-/** GET with some pseudo-header fields changed; undefined takes one away. */
+/** GET with some pseudo-header fields changed; undefined removes one. */
 const get = (changes: Readonly<Record<string, string | undefined>>, ...more: Fields): Fields => [
   ...GET.map(([name, value]) => [name, Object.hasOwn(changes, name) ? changes[name] : value] as const).filter(
     (field): field is readonly [string, string] => field[1] !== undefined,
@@ -68,7 +68,7 @@ async function waitingRequest(t: TestContext, options: ServerOptions = {}) {
   return { server, client, left }
 }
 
-/** The code of the problem that comes as an answer, or `reset N` for the error code of RST_STREAM. */
+/** The code of the problem in the response, or `reset N` for the error code of RST_STREAM. */
 async function codeOf(client: RawHttp2, stream: number): Promise<string> {
   const body = await client.body(stream)
   if (body !== '') return String((JSON.parse(body) as { code?: string }).code ?? body)
@@ -77,7 +77,7 @@ async function codeOf(client: RawHttp2, stream: number): Promise<string> {
 }
 
 describe('heads', () => {
-  test('a line end in a path, a value or a name never becomes a field of its own', async (t) => {
+  test('a line end in a path, a value or a name never begins another field', async (t) => {
     const seen: unknown[] = []
     const server = await serve(t, {}, (one) =>
       one.use((session, next) => {
@@ -105,7 +105,7 @@ describe('heads', () => {
     for (const names of seen) assert.equal(names, 'host', 'Node drops such a field, or refuses the request')
   })
 
-  test('host alone will do, and both may say the same', async (t) => {
+  test('host alone is sufficient, and both may have the same value', async (t) => {
     const client = await RawHttp2.connect(t, (await serve(t)).port)
     client.headers(1, get({ ':authority': undefined }, ['host', 'a.org']))
     assert.equal(await client.body(1), '["a.org",1]')
@@ -122,7 +122,7 @@ describe('heads', () => {
 })
 
 describe('limits', () => {
-  test('a head that is too large, or has too many fields: 431; a path that is: 414; the connection goes on', async (t) => {
+  test('a head that is too large, or has too many fields: 431; a path that is too long: 414; the connection stays open', async (t) => {
     const server = await serve(t, { limits: { maxRequestHeaderSize: 1000, maxRequestHeaders: 10 } })
     const client = await Http2Client.connect(t, server.port)
     const fields = (count: number): Record<string, string> => Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, '1']))
@@ -159,7 +159,7 @@ describe('limits', () => {
     assert.deepEqual([goaway.payload.readUInt32BE(0), goaway.payload.readUInt32BE(4)], [1, ENHANCE_YOUR_CALM])
   })
 
-  test('a body that is too large: 413, declared or counted; small ones are read over, large ones are called off', async (t) => {
+  test('a body that is too large: 413, declared or counted; small ones are drained, large ones are cancelled', async (t) => {
     const server = await serve(t, { limits: { maxRequestBodySize: 1000, maxDrainSize: 5000 } }, (one) =>
       one.mapPost('/stream', { body: 'stream' }, async (_, { request }) => {
         await request.bufferBody()
@@ -194,7 +194,7 @@ describe('limits', () => {
     assert.equal((await client.get('/')).status, 200)
   })
 
-  test('a body that does not have the length that was declared never ends as if it were whole', async (t) => {
+  test('a body that does not have its declared length never ends as if it were complete', async (t) => {
     const ends: string[] = []
     const server = await serve(t, {}, (one) =>
       one.mapPost('/stream', { body: 'stream' }, async (_, { request }) => {
@@ -206,14 +206,14 @@ describe('limits', () => {
     )
     const post = get({ ':method': 'POST', ':path': '/stream' }, ['content-length', '5'])
     for (const body of ['abc', 'abcdef', 'abcde']) {
-      const client = await RawHttp2.connect(t, server.port) // what is wrong may end the whole connection
+      const client = await RawHttp2.connect(t, server.port) // the fault may end the whole connection
       client.headers(1, post, false).data(1, body, true)
     }
-    await eventually(() => ends.length === 3, 'the end of all')
+    await eventually(() => ends.length === 3, 'the end of everything')
     assert.deepEqual(ends.sort(), ['failed', 'failed', 'whole'])
   })
 
-  test('maxConcurrentStreams is announced, and streams beyond it are refused', async (t) => {
+  test('maxConcurrentStreams is announced, and further streams are refused', async (t) => {
     const go = gate()
     const server = await serve(t, { limits: { maxConcurrentStreams: 2 } }, (one) =>
       one.mapGet('/wait', () => go.promise.then(() => 'done')),
@@ -244,13 +244,13 @@ describe('floods', () => {
     assert.equal((await other.get('/')).status, 200)
   }
 
-  test('requests that are cancelled at once do not pile up handlers', async (t) => {
+  test('requests that are cancelled immediately do not pile up handlers', async (t) => {
     let running = 0
     let most = 0
     const server = await serve(t, { limits: { maxConcurrentStreams: 10 }, timeouts: { keepAliveTimeout: 200 } }, (one) =>
       one.mapGet('/work', async () => {
         most = Math.max(most, ++running)
-        await new Promise((resolve) => setTimeout(resolve, 50)) // does not heed the signal
+        await new Promise((resolve) => setTimeout(resolve, 50)) // ignores the signal
         running--
         return 'done'
       }),
@@ -264,14 +264,14 @@ describe('floods', () => {
       client.until(() => client.isClosed, 'the end of the connection'),
       'the end',
     )
-    assert.ok(most > 0 && most <= 20, `${most} handlers ran at once`)
+    assert.ok(most > 0 && most <= 20, `${most} handlers ran at the same time`)
     await isAlive(t, server)
     await eventually(() => running === 0, 'the end of the handlers')
   })
 
   const endless: readonly (readonly [what: string, send: (client: RawHttp2, round: number) => void])[] = [
-    ['PING, without reading what comes', (client) => client.frame(PING, 0, 0, Buffer.alloc(8))],
-    ['SETTINGS, without reading what comes', (client) => client.frame(SETTINGS, 0, 0)],
+    ['PING, without reading what arrives', (client) => client.frame(PING, 0, 0, Buffer.alloc(8))],
+    ['SETTINGS, without reading what arrives', (client) => client.frame(SETTINGS, 0, 0)],
     ['empty DATA frames', (client, round) => (round === 0 ? client.headers(1, get({ ':method': 'POST' }), false) : client.data(1, ''))],
     [
       'CONTINUATION frames',
@@ -300,14 +300,14 @@ describe('floods', () => {
     })
   }
 
-  test('a connection that says nothing ends', async (t) => {
+  test('a silent connection ends', async (t) => {
     const server = await serve(t, { timeouts: { keepAliveTimeout: 80 } })
     const silent = await RawHttp2.connect(t, server.port)
     await silent.until(() => silent.isClosed, 'the end of the connection')
     assert.ok(silent.frames.some((frame: Frame) => frame.type === GOAWAY))
   })
 
-  test('a client that says goodbye and stays is sent away', async (t) => {
+  test('a client that sends GOAWAY and stays is disconnected', async (t) => {
     const server = await serve(t, { timeouts: { keepAliveTimeout: null, lingerTimeout: 50 } })
     const client = await RawHttp2.connect(t, server.port)
     client.headers(1, GET)
@@ -316,7 +316,7 @@ describe('floods', () => {
     await client.until(() => client.isClosed, 'the end of the connection')
   })
 
-  test('bytes that are no HTTP/2 end the connection', async (t) => {
+  test('bytes that are not HTTP/2 end the connection', async (t) => {
     const server = await serve(t, { timeouts: { keepAliveTimeout: 80 } })
     const client = await RawHttp2.connect(t, server.port)
     client.frame(0xff, 0xff, 0x7fffffff, Buffer.alloc(20_000, 0xff))
@@ -324,7 +324,7 @@ describe('floods', () => {
     await isAlive(t, server)
   })
 
-  test('a client that ends its side without a word is gone: its requests are aborted', async (t) => {
+  test('a client that ends its side without GOAWAY is gone: its requests are aborted', async (t) => {
     const { server, client, left } = await waitingRequest(t)
     client.end()
     await within(left.promise, 'the abort')
@@ -361,7 +361,7 @@ describe('floods', () => {
     await within(left.promise, 'the abort')
   })
 
-  test('a client that only waits for its answer is asked, and may wait on', async (t) => {
+  test('a client that only waits for its response is pinged, and may continue to wait', async (t) => {
     const go = gate()
     const server = await serve(t, { timeouts: { writeTimeout: 40 } }, (one) => one.mapGet('/wait', () => go.promise.then(() => 'done')))
     const client = await Http2Client.connect(t, server.port)

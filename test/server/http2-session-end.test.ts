@@ -49,12 +49,12 @@ test('maxRequestsPerConnection: more that come in one piece are not handled, and
   assert.equal(handled, 2)
 })
 
-test('stop: only requests up to the one that GOAWAY names as the last are handled: clients send the others again elsewhere', async (t) => {
+test('stop: only requests up to the last one that GOAWAY names are handled: clients send the others again elsewhere', async (t) => {
   let handled = 0
   const { server } = await serveHttp2(t, (one) => one.mapGet('/', () => `${++handled}`))
   const clients = await Promise.all(Array.from({ length: 60 }, () => Http2Client.connect(t, server.port)))
   const stopped = server.stop()
-  // At each moment around the word that idle clients get.
+  // At each moment around the notice that idle clients receive.
   const asking = clients.map(async (client, i) => {
     await new Promise((resolve) => setTimeout(resolve, 15 + i / 5))
     return client.session.closed ? '' : (await client.get('/')).text
@@ -64,7 +64,7 @@ test('stop: only requests up to the one that GOAWAY names as the last are handle
   assert.equal(handled, answers.filter((text) => text !== '').length)
 })
 
-test('an answer that breaks off is reset behind all that came with its head', async (t) => {
+test('a response that fails is reset after everything that arrived with its head', async (t) => {
   const { server } = await serveHttp2(t, (one) => {
     one.mapGet('/', () => 'hello')
     one.mapPost('/', { body: 'stream' }, async function* () {

@@ -1,4 +1,4 @@
-// HTTP/2 clients that leave without a word, or do not read what they asked for.
+// HTTP/2 clients that leave without notice, or do not read what they requested.
 
 import assert from 'node:assert/strict'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
@@ -36,7 +36,7 @@ function arrive(port: number): Promise<{ readonly isIn: boolean; leave(): void }
   })
 }
 
-test('clients that leave right after the handshake, or after a frame that breaks the rules, keep no place', async (t) => {
+test('clients that leave right after the handshake, or after a frame that breaks the rules, do not count any more', async (t) => {
   const PLACES = 10
   const { server } = await serveHttp2(t, (one) => one.mapGet('/', () => 'hello'), {
     limits: { maxConnections: PLACES },
@@ -46,15 +46,15 @@ test('clients that leave right after the handshake, or after a frame that breaks
     await Promise.all(Array.from({ length: PLACES }, () => visit(server.port, bytes)))
     let areAllIn = false
     for (const end = performance.now() + 8_000; !areAllIn; ) {
-      const guests = await within(Promise.all(Array.from({ length: PLACES }, () => arrive(server.port))), 'the arrival of all')
+      const guests = await within(Promise.all(Array.from({ length: PLACES }, () => arrive(server.port))), 'the arrival of all of them')
       areAllIn = guests.every(({ isIn }) => isIn)
       for (const guest of guests) guest.leave()
-      assert.ok(areAllIn || performance.now() < end, 'a place is still taken')
+      assert.ok(areAllIn || performance.now() < end, 'a connection still counts')
     }
   }
 })
 
-test('for a client that does not read its answers no more are made, until it reads', async (t) => {
+test('no more responses are produced for a client that does not read them, until it reads', async (t) => {
   let made = 0
   const { server } = await serveHttp2(t, (one) =>
     one.mapGet('/', () => {
@@ -69,7 +69,7 @@ test('for a client that does not read its answers no more are made, until it rea
   const cancelled = client.request({ ':path': '/' })
   for (const stream of [...streams, cancelled]) stream.on('error', () => {})
   await within(new Promise((resolve) => streams[0]!.once('response', resolve)), 'the first head')
-  await new Promise<void>((resolve) => client.ping(() => resolve())) // all that was sent before has been read
+  await new Promise<void>((resolve) => client.ping(() => resolve())) // everything that was sent before has been read
   assert.equal(made, 1)
   cancelled.close(8)
   client.settings({ initialWindowSize: 1024 * 1024 })
@@ -81,7 +81,7 @@ test('for a client that does not read its answers no more are made, until it rea
         return size
       }),
     ),
-    'all answers',
+    'all responses',
     30_000,
   )
   assert.deepEqual(
@@ -93,7 +93,7 @@ test('for a client that does not read its answers no more are made, until it rea
 
 const endings: readonly (readonly [what: string, end: (client: ClientHttp2Session, server: HttpServer) => unknown])[] = [
   ['the client leaves', (client) => client.destroy()],
-  ['the client breaks it off', (client) => client.goaway(2)],
+  ['the client aborts it', (client) => client.goaway(2)],
   ['the server stops', (_client, server) => server.stop({ graceMs: 0 })],
 ]
 for (const [what, end] of endings) {

@@ -1,4 +1,4 @@
-// HTTP/2 against a clock that the test moves: heads that do not end, and answers that are read slowly.
+// HTTP/2 with a clock that the test moves: heads that do not end, and responses that are read slowly.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -41,7 +41,7 @@ function start(t: TestContext, map: (server: HttpServer) => void = () => {}, opt
 
 const codeOfGoaway = ({ frames }: RawHttp2): number | undefined => frames.find(({ type }) => type === GOAWAY)?.payload.readUInt32BE(4)
 
-/** A client whose first request has been answered: behind it the settings of both are agreed on. */
+/** A client whose first request has been answered, so that the settings of both sides are agreed on. */
 async function settledClient(t: TestContext, server: Http2OnClock): Promise<RawHttp2> {
   const client = (await RawHttp2.connect(t, server.port)).headers(1, head('/'))
   assert.equal(await client.body(1), 'hello')
@@ -51,7 +51,7 @@ async function settledClient(t: TestContext, server: Http2OnClock): Promise<RawH
 const stalls: readonly (readonly [what: string, send: (client: RawHttp2) => void])[] = [
   ['HEADERS without END_HEADERS', (client) => client.frame(HEADERS, END_STREAM, 3, encodeFields(head('/')))],
   [
-    'HEADERS of which nothing but the frame head has come',
+    'HEADERS of which only the frame header has arrived',
     (client) => client.send(encodeFrame(HEADERS, END_STREAM, 3, Buffer.alloc(60)).subarray(0, 9)),
   ],
   [
@@ -77,7 +77,7 @@ for (const [what, send] of stalls) {
   })
 }
 
-test('headersTimeout: bytes that trickle into a head do not wind it up again', async (t) => {
+test('headersTimeout: bytes that trickle into a head do not restart it', async (t) => {
   const server = await start(t)
   const client = await settledClient(t, server)
   client.frame(HEADERS, END_STREAM, 3, encodeFields(head('/')))
@@ -91,7 +91,7 @@ test('headersTimeout: bytes that trickle into a head do not wind it up again', a
   assert.deepEqual(server.reported, ['WEIR_HEAD_TIMEOUT'])
 })
 
-test('headersTimeout: half a preface ends the connection after 5 s; one on which nothing came lasts for keepAliveTimeout', async (t) => {
+test('headersTimeout: half a preface ends the connection after 5 s; a connection without a byte lasts for keepAliveTimeout', async (t) => {
   const server = await start(t)
   const half = await RawHttp2.connectSilently(t, server.port)
   const silent = await RawHttp2.connectSilently(t, server.port)
@@ -118,7 +118,7 @@ test('headersTimeout: a head that ends in time is answered, and the next one has
   assert.deepEqual(server.reported, [])
 })
 
-test('headersTimeout: it holds while other requests of the connection are under way, and these are aborted', async (t) => {
+test('headersTimeout: it applies while other requests of the connection are in progress, and these are aborted', async (t) => {
   const left = gate<unknown>()
   const server = await start(t, (one) =>
     one.mapGet('/wait', (_, { signal }) => {
@@ -157,13 +157,13 @@ test('headersTimeout: a client whose every packet ends inside of a head is not s
   assert.deepEqual([server.reported, client.isClosed], [[], false])
 })
 
-/** Bytes of an answer that have come. */
+/** Bytes of a response that have arrived. */
 function sizeOf(client: RawHttp2, stream: number): number {
   const own = client.frames.filter((frame) => frame.type === DATA && frame.stream === stream)
   return own.reduce((sum, { payload }) => sum + payload.length, 0)
 }
 
-/** The client lets so many bytes more of an answer come, and takes them. */
+/** The client allows this many more bytes of a response, and reads them. */
 async function take(client: RawHttp2, stream: number, bytes: number): Promise<void> {
   const before = sizeOf(client, stream)
   client.allow(0, bytes).allow(stream, bytes)
@@ -176,10 +176,10 @@ const closedWindow = (t: TestContext, server: Http2OnClock): Promise<RawHttp2> =
   RawHttp2.connect(t, server.port, { [INITIAL_WINDOW_SIZE]: 0 })
 
 for (const [what, size] of [
-  ['a small answer', 8_000],
+  ['a small response', 8_000],
   ['a large one, in pieces', 40_000],
 ] as const) {
-  test(`writeTimeout: ${what} comes whole to a client that takes a single byte every 25 s`, async (t) => {
+  test(`writeTimeout: ${what} arrives complete at a client that reads a single byte every 25 s`, async (t) => {
     const server = await start(t, (one) => one.mapGet('/text', () => 'x'.repeat(size)), HALF_A_MINUTE)
     const client = await closedWindow(t, server)
     client.headers(1, head('/text'))
@@ -193,7 +193,7 @@ for (const [what, size] of [
   })
 }
 
-test('writeTimeout: an answer of which nothing is read is broken off after 30 s, however long its handler took', async (t) => {
+test('writeTimeout: a response of which nothing is read is aborted after 30 s, however long its handler took', async (t) => {
   const go = gate()
   const server = await start(t, (one) => one.mapGet('/text', () => go.promise.then(() => 'x'.repeat(20_000))), HALF_A_MINUTE)
   const client = await closedWindow(t, server)
@@ -208,7 +208,7 @@ test('writeTimeout: an answer of which nothing is read is broken off after 30 s,
   assert.deepEqual(server.reported, ['WEIR_WRITE_TIMEOUT'])
 })
 
-test('writeTimeout: an answer of which nothing is read does not live by what is read of another for long', async (t) => {
+test('writeTimeout: reading another response does not keep one alive for long of which nothing is read', async (t) => {
   const server = await start(t, (one) => one.mapGet('/:size', { size: schema.int }, ({ size }) => 'x'.repeat(size)), HALF_A_MINUTE)
   const client = await closedWindow(t, server)
   client.headers(1, head('/16000')).headers(3, head('/1000000'))
@@ -218,12 +218,12 @@ test('writeTimeout: an answer of which nothing is read does not live by what is 
     await server.elapse(1_000, client)
   }
   assert.deepEqual(server.reported, ['WEIR_WRITE_TIMEOUT'])
-  // Ten times 16,000 bytes of the other, and from there on 30 s.
+  // Ten times 16,000 bytes of the other, and 30 s from then on.
   assert.ok(seconds >= 30 && seconds <= 50, `${seconds} s`)
   await take(client, 3, 10_000)
 })
 
-/** A client that has been sent an answer behind which the connection ends, and has read nothing of it. */
+/** A client that was sent a response after which the connection ends, and has read nothing of it. */
 async function slowClient(t: TestContext, server: Http2OnClock): Promise<RawHttp2> {
   const client = await RawHttp2.connect(t, server.port, { [INITIAL_WINDOW_SIZE]: 2 ** 30 })
   client
@@ -241,20 +241,20 @@ const last = (server: HttpServer): void => {
   server.mapGet('/last', (_, { response }) => response.header('Connection', 'close').text('x'.repeat(1_000_000)))
 }
 
-test('lingerTimeout: a client that still reads the last answer after 10 s may say so, and gets all of it', async (t) => {
+test('lingerTimeout: a client that still reads the last response after 10 s may show it, and gets all of it', async (t) => {
   const client = await slowClient(t, await start(t, last, HALF_A_MINUTE))
   client.allow(0, 1).resume()
   assert.equal((await client.body(1)).length, 1_000_000)
 })
 
-test('lingerTimeout: a client that does not end its side is sent away at last', async (t) => {
+test('lingerTimeout: a client that does not end its side is disconnected in the end', async (t) => {
   const server = await start(t, last, HALF_A_MINUTE)
   const client = await slowClient(t, server)
   await server.elapse(25_000, client)
   await eventually(() => client.allow(0, 1).isClosed, 'the reset')
 })
 
-test('lingerTimeout: a client that has asked nothing is sent away in time, however long others may read', async (t) => {
+test('lingerTimeout: a client without a request is disconnected in time, however long others may read', async (t) => {
   const server = await start(t, () => {}, { timeouts: { writeTimeout: null } })
   const client = (await RawHttp2.connect(t, server.port)).pause()
   for (let second = 0; second < 35; second++) {

@@ -1,4 +1,4 @@
-// HTTP/2 through the same pipeline: what handlers see, what clients get, and how long things live.
+// HTTP/2 through the same pipeline: what handlers see, what clients receive, and how long everything lasts.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ class Person {
 }
 
 describe('which protocol', () => {
-  test('ALPN decides: h2 for those who offer it, HTTP/1.1 for the others', { skip: noCurl }, async (t) => {
+  test('ALPN decides: h2 for clients that offer it, HTTP/1.1 for the others', { skip: noCurl }, async (t) => {
     const { server } = await serveHttp2(t, (one) => one.mapGet('/', (_, session) => session.request.protocol))
     const url = `https://localhost:${server.port}/`
     assert.equal(server.endpoints[0]!.http2, true)
@@ -50,7 +50,7 @@ describe('which protocol', () => {
 })
 
 describe('requests', () => {
-  test('a handler sees what it would see of HTTP/1.1', async (t) => {
+  test('a handler sees the same as over HTTP/1.1', async (t) => {
     const { server } = await serveHttp2(t, (one) =>
       one.mapGet('/users/:id', (_, session) => {
         const { request } = session
@@ -88,7 +88,7 @@ describe('requests', () => {
     })
   })
 
-  test('requests of one connection run side by side, and share its id', async (t) => {
+  test('requests of one connection run concurrently, and share its id', async (t) => {
     const both = gate()
     const ids = new Set<string>()
     const { server } = await serveHttp2(t, (one) =>
@@ -105,7 +105,7 @@ describe('requests', () => {
     assert.equal(ids.size, 2)
   })
 
-  test('bodies: gathered, mapped to a model, as a form, without one', async (t) => {
+  test('bodies: gathered, mapped to a model, as a form, and no body', async (t) => {
     const { server } = await serveHttp2(t, (one) => {
       one.mapPost('/text', (_, { request }) => [request.body, request.bodyLength])
       one.mapPost('/person', (_, { request }) => {
@@ -124,7 +124,7 @@ describe('requests', () => {
     assert.deepEqual((await client.post('/form', 'a=1&a=2')).json(), { a: ['1', '2'] })
   })
 
-  test('a large body comes whole, gathered and streamed', async (t) => {
+  test('a large body arrives complete, gathered and streamed', async (t) => {
     const { server } = await serveHttp2(t, (one) => {
       one.mapPost('/gathered', (_, { request }) => request.bodyBytes)
       one.mapPost('/echo', { body: 'stream' }, (_, { request, response }) => response.stream(request.bodyStream()))
@@ -133,7 +133,7 @@ describe('requests', () => {
     for (const path of ['/gathered', '/echo']) assert.ok((await client.post(path, large)).body.equals(large), path)
   })
 
-  test('a body is not read on while its reader takes nothing: the client is told to wait', async (t) => {
+  test('a body is not read further while its reader reads nothing: the client has to wait', async (t) => {
     const go = gate()
     const { server } = await serveHttp2(t, (one) =>
       one.mapPost('/', { body: 'stream', maxRequestBodySize: null }, async (_, { request }) => {
@@ -151,13 +151,13 @@ describe('requests', () => {
     const piece = Buffer.alloc(64 * 1024)
     for (let sent = 0; sent < total; sent += piece.length) stream.write(piece, () => (taken += piece.length))
     stream.end()
-    // What the windows allow has gone when another request has been there and back.
+    // What the windows allow has been sent when another request has been answered.
     for (let before = -1; before !== taken; ) {
       before = taken
       await new Promise((resolve) => client.session.ping(resolve))
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    assert.ok(taken <= 1024 * 1024, `${taken} bytes were taken while nobody read`)
+    assert.ok(taken <= 1024 * 1024, `${taken} bytes were accepted while nothing was read`)
     go.open()
     assert.equal((await answerOf(stream)).json(), total)
   })
@@ -204,7 +204,7 @@ describe('requests', () => {
     }
   })
 
-  test('100 Continue is sent when the body is wanted, and not when it is refused', async (t) => {
+  test('100 Continue is sent when the body is needed, and not when it is refused', async (t) => {
     const { server } = await serveHttp2(
       t,
       (one) => {
@@ -244,7 +244,7 @@ describe('requests', () => {
     assert.deepEqual((await answerOf(stream)).json(), ['body', null])
   })
 
-  test('session.clientCertificate is there as well', async (t) => {
+  test('session.clientCertificate is set as well', async (t) => {
     const { server } = await serveHttp2(t, (one) => one.mapGet('/', (_, session) => session.clientCertificate?.subject['CN']), {
       tls: { key, cert, ca, requestCert: true },
     })
@@ -337,7 +337,7 @@ describe('answers', () => {
     assert.equal((await client.get('/empty')).text, '')
   })
 
-  test('a stream that fails: an answer before the first byte, a break after it', async (t) => {
+  test('a stream that fails: an error response before the first byte, a reset after it', async (t) => {
     const { server, logged } = await serveHttp2(t, (one) => {
       const failing = async function* (first: string[]): AsyncGenerator<string> {
         yield* first
@@ -359,7 +359,7 @@ describe('answers', () => {
     assert.equal(logged.length, 3)
   })
 
-  test('a client that reads slowly gets all, and no more is made for it than it reads', async (t) => {
+  test('a client that reads slowly gets everything, and no more is produced for it than it reads', async (t) => {
     let made = 0
     const { server } = await serveHttp2(t, (one) =>
       one.mapGet('/', (_, { response }) =>
@@ -377,13 +377,13 @@ describe('answers', () => {
       before = made
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    assert.ok(made < 20, `${made} pieces were made for a client that reads nothing`)
+    assert.ok(made < 20, `${made} pieces were produced for a client that reads nothing`)
     const answer = answerOf(stream)
     stream.resume()
     assert.equal((await answer).body.length, 100 * 64 * 1024)
   })
 
-  test('files: whole, in part, and unchanged', async (t) => {
+  test('files: complete, in part, and unchanged', async (t) => {
     const file = join(temporaryDirectory(t), 'file.txt')
     writeFileSync(file, large)
     const { server } = await serveHttp2(t, (one) => one.mapGet('/', (_, { response }) => response.file(file)))
@@ -397,7 +397,7 @@ describe('answers', () => {
     assert.deepEqual([same.status, same.text], [304, ''])
   })
 
-  test('errors are problem documents, 405 and OPTIONS say Allow', async (t) => {
+  test('errors are problem documents, and 405 and OPTIONS have Allow', async (t) => {
     const { server } = await serveHttp2(t, (one) => {
       one.mapGet('/bad', () => Promise.reject(new Error('secret')))
       one.mapGet('/int/:id', { id: schema.int }, ({ id }) => id)
@@ -419,7 +419,7 @@ describe('answers', () => {
     assert.equal((await client.get('*', { ':method': 'OPTIONS' })).status, 204)
   })
 
-  test('no request can be upgraded: 505 says that HTTP/1.1 is wanted, and the connection goes on', async (t) => {
+  test('no request can be upgraded: 505 states that HTTP/1.1 is required, and the connection stays open', async (t) => {
     const { server, logged } = await serveHttp2(t, (one) =>
       one.mapGet('/', (_, { request, response }) => response.upgrade('weir', () => assert.equal(request.upgrade, null))),
     )
@@ -434,7 +434,7 @@ describe('answers', () => {
     assert.deepEqual(logged, [])
   })
 
-  test('what fails while time is checked breaks off that connection, and time goes on for the others', async (t) => {
+  test('an error while timeouts are checked aborts that connection, and time continues for the others', async (t) => {
     const broken = new Error('broken')
     const { server, logged } = await serveHttp2(t, (one) => one.mapGet('/', () => new Promise(() => {})), {
       timeouts: { requestTimeout: 50 },
@@ -455,7 +455,7 @@ describe('answers', () => {
     assert.equal((await third.get('/')).status, 503)
   })
 
-  test('with `debug` a body that is sent back is sent as it came', async (t) => {
+  test('with `debug`, a body that is sent back is sent as it was received', async (t) => {
     const { server } = await serveHttp2(t, (one) => one.mapPost('/', (_, { request }) => request.bodySpan), { debug: true })
     const client = await Http2Client.connect(t, server.port)
     assert.equal((await client.post('/', 'some bytes')).text, 'some bytes')
@@ -470,7 +470,7 @@ describe('lifetimes', () => {
       return left.promise.then(() => 'too late')
     })
 
-  test('a client that cancels a request: the signal aborts, and the connection goes on', async (t) => {
+  test('a client that cancels a request: the signal aborts, and the connection stays open', async (t) => {
     const left = gate<unknown>()
     const started = gate()
     const { server, logged } = await serveHttp2(t, (one) => {
@@ -490,7 +490,7 @@ describe('lifetimes', () => {
     assert.deepEqual(logged, [])
   })
 
-  test('a client that breaks the connection off: the signal aborts, the body fails, the stream is closed', async (t) => {
+  test('a client that aborts the connection: the signal aborts, the body fails, the stream is closed', async (t) => {
     const left = gate<unknown>()
     const bodyError = gate<{ code?: string }>()
     const closed = gate()
@@ -537,7 +537,7 @@ describe('lifetimes', () => {
     assert.deepEqual(logged, [])
   })
 
-  test('requestTimeout: 503, the signal aborts, and the connection goes on', async (t) => {
+  test('requestTimeout: 503, the signal aborts, and the connection stays open', async (t) => {
     const left = gate<unknown>()
     const { server } = await serveHttp2(
       t,
@@ -554,7 +554,7 @@ describe('lifetimes', () => {
     assert.equal((await client.get('/fine')).text, 'fine')
   })
 
-  test('a body that is too slow: 408; one whose reader is slow is not, and a client that was not told to go on', async (t) => {
+  test('a body that is too slow: 408; but not one whose reader is slow, or whose client was not told to continue', async (t) => {
     const go = gate()
     const { server } = await serveHttp2(
       t,
@@ -588,7 +588,7 @@ describe('lifetimes', () => {
     assert.equal((await patientAnswer).json(), 1000)
   })
 
-  test('writeTimeout: a stream that is not read is broken off, and the others go on', async (t) => {
+  test('writeTimeout: a stream that is not read is aborted, and the others continue', async (t) => {
     const { server, logged } = await serveHttp2(
       t,
       (one) => {
@@ -630,7 +630,7 @@ describe('lifetimes', () => {
     assert.deepEqual(client.goaway, { code: 0, lastStream: 5 })
   })
 
-  test('`Connection: close` ends the connection behind its answer', async (t) => {
+  test('`Connection: close` ends the connection after its response', async (t) => {
     const { server } = await serveHttp2(t, (one) => one.mapGet('/', (_, { response }) => response.header('Connection', 'close').text('x')))
     const client = await Http2Client.connect(t, server.port)
     const { text, headers } = await client.get('/')
@@ -638,7 +638,7 @@ describe('lifetimes', () => {
     await client.closed()
   })
 
-  test('stop: what is under way is answered, idle connections end, and no new one is taken', async (t) => {
+  test('stop: requests in progress are answered, idle connections end, and no new one is accepted', async (t) => {
     const started = gate()
     const go = gate()
     const { server } = await serveHttp2(t, (one) =>
@@ -695,7 +695,7 @@ describe('lifetimes', () => {
     await within(stopped, 'the stop')
   })
 
-  test('stop under load: every request that was answered at all was answered whole', async (t) => {
+  test('stop under load: every request that was answered at all was answered completely', async (t) => {
     const { server, logged } = await serveHttp2(t, (one) =>
       one.mapGet('/', async () => {
         await new Promise((resolve) => setTimeout(resolve, 2))
@@ -719,8 +719,8 @@ describe('lifetimes', () => {
   })
 })
 
-describe('clients that we did not write', () => {
-  test('curl: an upload, a download, several at once', { skip: noCurl }, async (t) => {
+describe('clients that are not ours', () => {
+  test('curl: an upload, a download, several at the same time', { skip: noCurl }, async (t) => {
     const { server } = await serveHttp2(t, (one) =>
       one.mapPost('/echo', { body: 'stream' }, (_, { request, response }) => response.stream(request.bodyStream())),
     )

@@ -1,4 +1,4 @@
-// Sockets that another process has opened: by descriptor, and by LISTEN_FDS as systemd passes them.
+// Sockets that another process has opened: by descriptor, and by LISTEN_FDS, as systemd passes them.
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
@@ -35,7 +35,7 @@ test('LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES are read once, and removed', () 
   assert.deepEqual(takeInherited({ LISTEN_FDS: '2', LISTEN_PID: '42', LISTEN_FDNAMES: ':b' }, 42), [{ fd: 3 }, { fd: 4, name: 'b' }])
 })
 
-test('sockets that are not for this process, and numbers that are none, are refused', () => {
+test('sockets that are not for this process, and invalid numbers, are refused', () => {
   for (const [environment, message] of [
     [{}, /not set/],
     [{ LISTEN_FDS: '1' }, /not set/],
@@ -50,7 +50,7 @@ test('sockets that are not for this process, and numbers that are none, are refu
   }
 })
 
-test('a descriptor that does not listen is refused before anything is done to it', { skip: linux }, async (t) => {
+test('a descriptor that does not listen is refused before it is touched', { skip: linux }, async (t) => {
   const fdOf = (handle: unknown): number => (handle as { readonly _handle: { readonly fd: number } })._handle.fd
   const file = openSync(fileURLToPath(import.meta.url), 'r')
   t.after(() => closeSync(file))
@@ -82,7 +82,7 @@ test('a descriptor that does not listen is refused before anything is done to it
   await assert.rejects(claimInherited(fdOf(listening)), { code: 'WEIR_OPTION_INVALID', message: /was used before/ })
 })
 
-test('options that cannot be, with descriptors', () => {
+test('options that are impossible with descriptors', () => {
   const listen =
     (...entries: object[]) =>
     () =>
@@ -93,17 +93,17 @@ test('options that cannot be, with descriptors', () => {
     [listen({ fd: 3, port: 80 }), /"fd" cannot be combined with "port"/],
     [listen({ fd: 3, unixSocket: '/x' }), /"fd" cannot be combined with "unixSocket"/],
     [listen({ fd: 3, mode: 0o600 }), /"mode" is for a Unix socket/],
-    [listen({ fd: 3, http2: true }), /"http2" needs "tls"/],
+    [listen({ fd: 3, http2: true }), /"http2" requires "tls"/],
     [listen({ port: 0, name: '' }), /name is the string ""/],
-    [() => new HttpServer({ listen: 'systemd' as never }), /a list of places, or "inherited"/],
-    [() => new HttpServer({ listen: 'inherited', port: 80 }), /"port" belongs into an entry/],
-    [() => new HttpServer({ listen: 'inherited', http2: true }), /"http2" needs "tls"/],
+    [() => new HttpServer({ listen: 'systemd' as never }), /a list of endpoints, or "inherited"/],
+    [() => new HttpServer({ listen: 'inherited', port: 80 }), /"port" belongs in an entry/],
+    [() => new HttpServer({ listen: 'inherited', http2: true }), /"http2" requires "tls"/],
   ] as const) {
     assert.throws(make, { code: 'WEIR_OPTION_INVALID', message })
   }
 })
 
-test('start says when no socket was passed', async () => {
+test('start fails with a clear error if no socket was passed', async () => {
   const server = new HttpServer({ logger: null, listen: 'inherited' })
   assert.deepEqual([server.address, server.port], ['', 0])
   await assert.rejects(server.start(), { code: 'WEIR_OPTION_INVALID', message: /LISTEN_FDS and LISTEN_PID are not set/ })
@@ -132,7 +132,7 @@ test('inherited sockets have their names, and stay open for the next process', {
   })
   assert.deepEqual([await ask(ports[0]!), await ask({ path })], Array(2).fill(`hello from ${first.pid}`))
   assert.equal(await parent.stop(first.pid), 0)
-  // Nobody accepts: the kernel keeps those who connect.
+  // No process accepts: the kernel keeps the clients that connect.
   assert.ok(existsSync(path))
   const waiting = await Promise.all([RawClient.connect(ports[0]!), RawClient.connect({ path })])
   const answers = waiting.map((client) => client.get('/').message())
@@ -149,7 +149,7 @@ test('inherited sockets have their names, and stay open for the next process', {
   assert.equal(await parent.stop(second.pid), 0)
 })
 
-test('an inherited socket speaks TLS where the server is told to', { skip: linux }, async (t) => {
+test('an inherited socket speaks TLS if the server is told to', { skip: linux }, async (t) => {
   const { parent, ports } = await SocketParent.open(t, [LOOPBACK])
   const { pid, endpoints } = await parent.start({ options: { listen: 'inherited', tls: { key, cert }, http2: true } })
   assert.deepEqual([endpoints[0]!.isSecure, endpoints[0]!.http2], [true, true])
@@ -170,7 +170,7 @@ test('a worker of node:cluster inherits nothing: its descriptors would be those 
   )
   const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
-  const [said] = (await within(once(child.stdout, 'data'), 'what the worker says')) as [Buffer]
+  const [said] = (await within(once(child.stdout, 'data'), 'the report of the worker')) as [Buffer]
   assert.match(said.toString(), /^WEIR_OPTION_INVALID .*node:cluster/)
 })
 

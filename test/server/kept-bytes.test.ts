@@ -1,4 +1,4 @@
-// When does a connection ask for memory of its own to read into? While much is to come that is going to be kept.
+// When does a connection read into separate memory? While many bytes that will be kept are still to come.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ function open(routes: FakeOptions['routes']): FakeConnection {
   return new FakeConnection({ timeouts: {}, routes })
 }
 
-test('a streamed body is kept until its last 64 KiB; what comes behind it is not', async () => {
+test('a streamed body is kept until its last 64 KiB; what follows it is not', async () => {
   const connection = open({
     'POST ~stream': async (_, { request }) => {
       let length = 0
@@ -32,7 +32,7 @@ test('a streamed body is kept until its last 64 KiB; what comes behind it is not
   assert.equal(connection.keepsBytes, false)
 })
 
-test('a body that is gathered, or that nobody takes, is not', async () => {
+test('a body that is gathered, or not needed, is not', async () => {
   const connection = open({ 'POST /gather': (_, { request }) => String(request.bodyLength), 'POST ~idle': () => new Promise(() => {}) })
   for (const path of ['/gather', '/idle']) {
     await connection.send(post(path))
@@ -41,7 +41,7 @@ test('a body that is gathered, or that nobody takes, is not', async () => {
   }
 })
 
-test('what another protocol is sent is, for as long as it has the connection', async () => {
+test('what another protocol receives is kept, for as long as it has the connection', async () => {
   const connection = open({ 'GET /echo': (_, { response }) => response.upgrade('echo', (socket) => void socket.pipe(socket)) })
   await connection.send('GET /echo HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n')
   assert.equal(connection.keepsBytes, true)

@@ -1,4 +1,4 @@
-// A server from start to stop, beside other servers, in a process of its own, and without a socket at all.
+// A server from start to stop, next to other servers, in a separate process, and without a socket.
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -14,7 +14,7 @@ import { eventually, gate, inBothReadModes, type Serve, within } from '../suppor
 
 const quiet: ServerOptions = { logger: null }
 
-/** A server with one request under way, whose handler has started and waits for `answer`. */
+/** A server with one request in progress, whose handler has started and waits for `answer`. */
 async function serveOneThatWaits(serve: Serve, t: TestContext, answer: Promise<unknown>) {
   const started = gate()
   const { server, connect } = await serve(t, (server) =>
@@ -29,7 +29,7 @@ async function serveOneThatWaits(serve: Serve, t: TestContext, answer: Promise<u
 }
 
 inBothReadModes('lifecycle', (serve) => {
-  test('port 0 binds a free port, which `port` tells', async (t) => {
+  test('port 0 binds a free port, which `port` returns', async (t) => {
     const { server, connect } = await serve(t, (server) =>
       server.mapGet('/', (_, session) => [session.server.port, session.server.address]),
     )
@@ -38,7 +38,7 @@ inBothReadModes('lifecycle', (serve) => {
     assert.deepEqual((await (await connect()).get('/').message()).json(), [server.port, '127.0.0.1'])
   })
 
-  test('stop: idle connections end at once and in order', async (t) => {
+  test('stop: idle connections end immediately and normally', async (t) => {
     const { server, connect } = await serve(t, (server) => server.mapGet('/', () => 'x'))
     const [used, fresh] = [await connect(), await connect()]
     await used.get('/').message()
@@ -49,7 +49,7 @@ inBothReadModes('lifecycle', (serve) => {
     await assert.rejects(connect())
   })
 
-  test('stop: a request in flight gets its answer, with Connection: close, and no new connection is taken', async (t) => {
+  test('stop: a request in flight gets its response, with Connection: close, and no new connection is accepted', async (t) => {
     const started = gate()
     const go = gate()
     const { server, connect } = await serve(t, (server) =>
@@ -72,7 +72,7 @@ inBothReadModes('lifecycle', (serve) => {
     assert.equal(await client.rest(), '')
   })
 
-  test('stop: a request whose body is still coming gets its answer', async (t) => {
+  test('stop: a request whose body is still arriving gets its response', async (t) => {
     const { server, connect } = await serve(t, (server) => server.mapPost('/', (_, { request }) => request.body).mapGet('/', () => ''))
     const client = await connect()
     await client.get('/').message()
@@ -86,7 +86,7 @@ inBothReadModes('lifecycle', (serve) => {
     await within(stopped, 'the stop')
   })
 
-  test('stop: a streamed answer in flight is finished, and then its connection ends without waiting for the deadline', async (t) => {
+  test('stop: a streamed response in flight is finished, and then its connection ends without waiting for the deadline', async (t) => {
     const go = gate()
     const { server, connect } = await serve(t, (server) =>
       server.mapGet('/', async function* () {
@@ -103,7 +103,7 @@ inBothReadModes('lifecycle', (serve) => {
     assert.deepEqual(await within(stopped, 'the stop'), { aborted: 0 })
   })
 
-  test('stop: a connection whose refused body is still being read over ends when it is through', async (t) => {
+  test('stop: a connection whose refused body is still being drained ends after that', async (t) => {
     const { server, connect } = await serve(t, (server) => server.mapPost('/', () => ''), { limits: { maxRequestBodySize: 10 } })
     const client = await connect()
     client.send('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n')
@@ -126,7 +126,7 @@ inBothReadModes('lifecycle', (serve) => {
     )
     const busy = await connect()
     busy.get('/')
-    await connect() // an idle one, which is no abort
+    await connect() // an idle one, which does not count as aborted
     await within(started.promise, 'the start of the handler')
     assert.deepEqual(await within(server.stop({ graceMs: 20 }), 'the stop'), { aborted: 1 })
     assert.equal(((await aborted.promise) as WeirError).code, 'WEIR_SERVER_STOPPED')
@@ -157,7 +157,7 @@ inBothReadModes('lifecycle', (serve) => {
     assert.deepEqual(await within(stop, 'the stop'), { aborted: 0 })
   })
 
-  test('stop: the handler of a client that has left is not waited for beyond the deadline', async (t) => {
+  test('stop: it does not wait beyond the deadline for the handler of a client that has left', async (t) => {
     const [started, left] = [gate(), gate()]
     const { server, connect } = await serve(t, (server) =>
       server.mapGet('/', (_, { signal }) => {
@@ -198,7 +198,7 @@ inBothReadModes('lifecycle', (serve) => {
     })
   }
 
-  test('stop: a client that does not end its side is not waited for longer than lingerTimeout', async (t) => {
+  test('stop: it does not wait longer than lingerTimeout for a client that does not end its side', async (t) => {
     const { server, connect } = await serve(t, (server) => server.mapGet('/', () => ''), { timeouts: { lingerTimeout: 50 } })
     const stubborn = await RawClient.connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
     t.after(() => stubborn.destroy())
@@ -231,7 +231,7 @@ inBothReadModes('lifecycle', (serve) => {
     assert.equal((await (await two.connect()).post('/', '').message()).text, 'two')
   })
 
-  test('unixSocket: clients come through it, and it is gone after the stop', async (t) => {
+  test('unixSocket: clients connect through it, and it is gone after the stop', async (t) => {
     const directory = mkdtempSync(join(tmpdir(), 'weir-'))
     t.after(() => rmSync(directory, { recursive: true, force: true }))
     const unixSocket = join(directory, 'server.sock')
@@ -245,7 +245,7 @@ inBothReadModes('lifecycle', (serve) => {
   })
 })
 
-test('before start a server tells the port that was asked for, and does not listen', () => {
+test('before start, a server returns the port of its options, and does not listen', () => {
   const server = new HttpServer('127.0.0.1', 2015, quiet)
   assert.deepEqual([server.port, server.address, server.isListening], [2015, '127.0.0.1', false])
 })
@@ -277,7 +277,7 @@ test('a port that is taken rejects with EADDRINUSE, and the server may try again
   assert.equal(second.isListening, true)
 })
 
-test('stop while start is under way leaves nothing listening', async (t) => {
+test('stop while a start is in progress leaves nothing listening', async (t) => {
   const server = new HttpServer(quiet)
   t.after(() => server.stop({ graceMs: 0 }))
   const started = server.start().catch(() => {})
@@ -288,7 +288,7 @@ test('stop while start is under way leaves nothing listening', async (t) => {
   assert.equal(server.isListening, true)
 })
 
-test('a start that fails while stop is under way leaves the server to stop: until that has ended it is not started anew', async (t) => {
+test('a start that fails while a stop is in progress leaves the server to stop: until that has ended, it is not started again', async (t) => {
   const first = new HttpServer(quiet)
   await first.start()
   const server = new HttpServer('127.0.0.1', first.port, quiet)
@@ -311,13 +311,13 @@ test('run resolves when the server has stopped', async () => {
   let isOver = false
   const run = server.run().then(() => (isOver = true))
   await eventually(() => server.isListening && server.port > 0, 'the start')
-  const run2 = server.run() // on a server that runs already: only waits
+  const run2 = server.run() // on a server that is already running: only waits
   assert.equal(isOver, false)
   await server.stop()
   await within(Promise.all([run, run2]), 'the end of run')
 })
 
-test('run without signals touches none', async () => {
+test('run without signals handles none', async () => {
   const count = (): number[] => ['SIGTERM', 'SIGINT', 'SIGUSR2'].map((signal) => process.listenerCount(signal))
   const before = count()
   const server = new HttpServer(quiet)
@@ -343,7 +343,7 @@ test('asyncDispose stops', async () => {
   assert.equal(await client.closed(), 'end')
 })
 
-test('a handler that answers for long learns at once that the server stops, and ends by itself', async () => {
+test('a handler with a long response learns immediately that the server is stopping, and ends it', async () => {
   const server = new HttpServer(quiet)
   const seen: boolean[] = []
   server.mapGet('/', async function* (_, { server }) {
@@ -361,12 +361,12 @@ test('a handler that answers for long learns at once that the server stops, and 
     assert.equal(server.stopping.aborted, true)
     assert.match(await client.rest(), /goodbye/)
     assert.deepEqual(await within(stopped, 'the stop'), { aborted: 0 })
-    assert.equal(server.stopping.aborted, false, 'the next start has a signal of its own')
+    assert.equal(server.stopping.aborted, false, 'the next start has a new signal')
   }
   assert.deepEqual(seen, [false, false])
 })
 
-test('a module is installed once, through the public face', async () => {
+test('a module is installed once, through the public API', async () => {
   const server = new HttpServer(quiet)
   const module = { name: 'm', install: (host: HttpServer) => void host.mapGet('/m', () => 'module').use((_, next) => next()) }
   server.useModule(module)
@@ -378,23 +378,23 @@ test('a module is installed once, through the public face', async () => {
 
 const wrong: [what: string, options: ServerOptions][] = [
   ['a negative port', { port: -1 }],
-  ['a port beyond 65535', { port: 65536 }],
-  ['a port that is no whole number', { port: 1.5 }],
-  ['a port that is no number', { port: Number.NaN }],
+  ['a port above 65535', { port: 65536 }],
+  ['a port that is not a whole number', { port: 1.5 }],
+  ['a port that is not a number', { port: Number.NaN }],
   ['a negative limit', { limits: { maxRequestBodySize: -1 } }],
-  ['a limit that is no whole number', { limits: { maxRequestHeaderSize: 1.5 } }],
+  ['a limit that is not a whole number', { limits: { maxRequestHeaderSize: 1.5 } }],
   ['a limit of Infinity', { limits: { maxRequestBodySize: Number.POSITIVE_INFINITY } }],
-  ['a limit of 0 that makes no sense', { limits: { maxRequestHeaders: 0 } }],
+  ['a limit of 0 where 0 is not allowed', { limits: { maxRequestHeaders: 0 } }],
   ['a limit that cannot be null', { limits: { maxRequestHeaderSize: null as unknown as number } }],
   ['an unknown limit', { limits: { maxBody: 1 } as object }],
   ['a limit that is text', { limits: { maxConnections: '5' as unknown as number } }],
   ['a negative time', { timeouts: { headersTimeout: -1 } }],
   ['an unknown time', { timeouts: { idle: 1 } as object }],
-  ['a time that is no number', { timeouts: { keepAliveTimeout: Number.NaN } }],
-  ['an unknown limit named like a member of Object', { limits: { constructor: 1 } as object }],
+  ['a time that is not a number', { timeouts: { keepAliveTimeout: Number.NaN } }],
+  ['an unknown limit with the name of a member of Object', { limits: { constructor: 1 } as object }],
 ]
 for (const [what, options] of wrong) {
-  test(`options: ${what} is refused when the server is made`, () => {
+  test(`options: ${what} is refused when the server is created`, () => {
     assert.throws(
       () => new HttpServer(options),
       (error) => error instanceof WeirError && error.code === 'WEIR_OPTION_INVALID',
@@ -402,7 +402,7 @@ for (const [what, options] of wrong) {
   })
 }
 
-test('options: a limit of undefined is the default, null is none', async () => {
+test('options: a limit of undefined means the default, null means no limit', async () => {
   const server = new HttpServer({ ...quiet, limits: { maxRequestHeaderSize: undefined as unknown as number, maxRequestBodySize: null } })
   server.mapGet('/', (_, { request }) => [request.maxRequestHeaderSize, request.maxRequestBodySize === Number.POSITIVE_INFINITY])
   assert.deepEqual((await server.inject('/')).json(), [65_536, true])
@@ -437,7 +437,7 @@ for (const started of [false, true]) {
   })
 }
 
-test('inject gives streamed answers whole', async () => {
+test('inject returns streamed responses complete', async () => {
   const server = new HttpServer(quiet)
   server.mapGet('/generator', async function* () {
     for (const piece of ['a', 'b', 'ü']) {
@@ -451,14 +451,14 @@ test('inject gives streamed answers whole', async () => {
   assert.deepEqual([texts[0], texts[1]!.length, texts[2]], ['abü', 600_000, 'abc'])
 })
 
-test('inject of HEAD has fields and no body', async () => {
+test('inject of HEAD returns fields and no body', async () => {
   const server = new HttpServer(quiet)
   server.mapGet('/', () => 'four')
   const answer = await server.inject({ method: 'HEAD', url: '/' })
   assert.deepEqual([answer.status, answer.headers.get('content-length'), answer.body.length], [200, '4', 0])
 })
 
-test('inject gives repeated fields, 204 and 304 without a body, and answers that close', async () => {
+test('inject returns repeated fields, 204 and 304 without a body, and responses that close', async () => {
   const server = new HttpServer(quiet)
   server.mapGet('/', (_, { response }) => response.cookie('a', '1').cookie('b', '2').text(''))
   server.mapGet('/204', () => undefined)
@@ -480,9 +480,9 @@ test('inject: bufferBody, 100-continue and streaming handlers work', async () =>
 
 for (const [what, pieces] of [
   ['after its first byte', ['a', null]],
-  ['with less than was promised', ['a']],
+  ['with fewer bytes than were promised', ['a']],
 ] as const) {
-  test(`inject rejects when the answer is broken off ${what}`, async () => {
+  test(`inject rejects when the response is aborted ${what}`, async () => {
     const server = new HttpServer(quiet)
     server.mapGet('/', (_, { response }) => {
       if (pieces.length === 1) response.header('Content-Length', 9)
@@ -509,7 +509,7 @@ test('inject refuses a URL or a field that would break the request line', async 
   assert.notEqual(smuggled?.text(), 'reached')
 })
 
-// In a process of its own.
+// In a separate process.
 
 const entry = JSON.stringify(new URL('../../src/index.js', import.meta.url).href)
 
@@ -521,7 +521,7 @@ interface Child {
   output(): string
 }
 
-/** Runs `code` in a Node of its own: it prints its port. */
+/** Runs `code` in a separate Node process, which prints its port. */
 async function child(t: { after(fn: () => void): void }, code: string): Promise<Child> {
   const process_ = spawn(process.execPath, ['--input-type=module', '-e', `import { HttpServer } from ${entry}\n${code}`], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -534,7 +534,7 @@ async function child(t: { after(fn: () => void): void }, code: string): Promise<
   return { process: process_, port: Number.parseInt(output, 10), exit, output: () => output }
 }
 
-test('run({ signals }) stops gracefully at the first signal, and the process exits by itself', async (t) => {
+test('run({ signals }) stops gracefully at the first signal, and then the process exits', async (t) => {
   const {
     process: one,
     port,
@@ -588,7 +588,7 @@ test('run({ signals }): a second signal does not wait', async (t) => {
   assert.match(output(), /stopped/)
 })
 
-test('a process that started, served and stopped exits by itself', async (t) => {
+test('a process that started, served and stopped exits', async (t) => {
   const { port, exit } = await child(
     t,
     `const server = new HttpServer({ timeouts: { requestTimeout: 60_000 } })
@@ -601,7 +601,7 @@ test('a process that started, served and stopped exits by itself', async (t) => 
   assert.equal(await within(exit, 'the end of the child'), 0)
 })
 
-test('a process that only injected exits by itself', async (t) => {
+test('a process that only injected exits', async (t) => {
   const { exit } = await child(
     t,
     `const server = new HttpServer()

@@ -1,4 +1,4 @@
-// Several places to listen on, Unix sockets and their files, and ports that processes share.
+// Several endpoints, Unix sockets and their files, and ports that processes share.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -14,7 +14,7 @@ import { RawClient } from '../support/raw-client.ts'
 import { eventually, gate, within } from '../support/serving.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
-/** A server that says hello, and is stopped when the test ends. */
+/** A server that responds with a greeting, and is stopped when the test ends. */
 function hello(t: TestContext, options: ServerOptions): HttpServer {
   const server = new HttpServer({ logger: null, ...options })
   server.mapGet('/', () => 'hello')
@@ -28,7 +28,7 @@ async function ask(t: TestContext, to: number | { path: string }): Promise<strin
   return (await client.get('/').message()).text
 }
 
-/** Leaves the file of a Unix socket behind, as a process does that is killed. */
+/** Leaves the file of a Unix socket behind, as a killed process does. */
 async function leaveBehind(path: string): Promise<void> {
   const child = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => console.log('up'))`])
   await once(child.stdout, 'data')
@@ -37,7 +37,7 @@ async function leaveBehind(path: string): Promise<void> {
   assert.ok(existsSync(path))
 }
 
-test('a server listens on several ports and a Unix socket at once, and `endpoints` tells which', async (t) => {
+test('a server listens on several ports and a Unix socket at the same time, and `endpoints` lists them', async (t) => {
   const unixSocket = join(temporaryDirectory(t), 'server.sock')
   const server = hello(t, { listen: [{ port: 0 }, { address: '127.0.0.1' }, { unixSocket }] })
   assert.equal(server.endpoints.length, 0)
@@ -64,7 +64,7 @@ test('start listens everywhere or nowhere', async (t) => {
   assert.equal(server.endpoints.length, 2)
 })
 
-test('stop drains the connections of every endpoint, and counts those that it aborts', async (t) => {
+test('stop ends the connections of every endpoint, and counts those that it aborts', async (t) => {
   const unixSocket = join(temporaryDirectory(t), 'server.sock')
   const server = hello(t, { listen: [{}, { unixSocket }] })
   const go = gate()
@@ -110,13 +110,13 @@ test('maxConnections is for the server as a whole', async (t) => {
   const third = await RawClient.connect(two!.port)
   assert.equal(await third.rest(), '')
   first.destroy()
-  // The server hears of it a moment later.
+  // The server notices it a moment later.
   let text = ''
   for (let tries = 0; text !== 'hello' && tries < 100; tries++) text = await ask(t, two!.port).catch(() => '')
   assert.equal(text, 'hello')
 })
 
-test('the file of a Unix socket has the mode that was asked for', { skip: process.platform === 'win32' }, async (t) => {
+test('the file of a Unix socket has the requested mode', { skip: process.platform === 'win32' }, async (t) => {
   const unixSocket = join(temporaryDirectory(t), 'server.sock')
   const server = hello(t, { listen: [{ unixSocket, mode: 0o620 }] })
   await server.start()
@@ -134,7 +134,7 @@ test('a socket file that a dead server left behind is replaced', { skip: process
   assert.equal(existsSync(unixSocket), false)
 })
 
-test('a socket that somebody listens on, and a file that is no socket, are left alone', {
+test('a socket on which a process listens, and a file that is not a socket, are left alone', {
   skip: process.platform === 'win32',
 }, async (t) => {
   const directory = temporaryDirectory(t)
@@ -149,7 +149,7 @@ test('a socket that somebody listens on, and a file that is no socket, are left 
   assert.equal(statSync(file).size, 'precious'.length)
 })
 
-test('curl comes through a Unix socket', { skip: noCurl }, async (t) => {
+test('curl connects through a Unix socket', { skip: noCurl }, async (t) => {
   const unixSocket = join(temporaryDirectory(t), 'server.sock')
   const server = hello(t, { unixSocket })
   await server.start()
@@ -183,13 +183,13 @@ test('reusePort is refused by a Node that does not have it', () => {
   }
 })
 
-test('a Unix socket has the longest path that the system takes, and a longer one is refused with both lengths', async (t) => {
+test('a Unix socket may have the longest path that the system accepts, and a longer one is refused with both lengths', async (t) => {
   for (const [platform, most] of [
     ['linux', 107],
     ['darwin', 103],
     ['freebsd', 103],
   ] as const) {
-    // Two bytes a character: it is bytes that count.
+    // Two bytes for each character, because bytes count.
     const longest = `/${'é'.repeat((most - 1) / 2)}`
     const check = (unixSocket: string): void => checkListenOptions({ unixSocket }, process.versions.node, platform)
     check(longest)
@@ -208,29 +208,29 @@ test('a Unix socket has the longest path that the system takes, and a longer one
 })
 
 const refused: readonly (readonly [what: string, options: unknown])[] = [
-  ['listen beside port', { port: 80, listen: [{}] }],
-  ['listen beside tls', { tls: { key: 'k', cert: 'c' }, listen: [{}] }],
+  ['listen with port', { port: 80, listen: [{}] }],
+  ['listen with tls', { tls: { key: 'k', cert: 'c' }, listen: [{}] }],
   ['an empty list', { listen: [] }],
-  ['a list that is none', { listen: { port: 1 } }],
-  ['an entry that is none', { listen: [null] }],
+  ['something other than a list', { listen: { port: 1 } }],
+  ['an entry that is not an object', { listen: [null] }],
   ['an unknown name in an entry', { listen: [{ prot: 1 }] }],
-  ['a port in an entry that is none', { listen: [{ port: -1 }] }],
+  ['an invalid port in an entry', { listen: [{ port: -1 }] }],
   ['a Unix socket with a port', { listen: [{ unixSocket: '/x', port: 1 }] }],
   ['an empty path', { listen: [{ unixSocket: '' }] }],
   ['a mode without a Unix socket', { listen: [{ mode: 0o600 }] }],
-  ['a mode that is none', { listen: [{ unixSocket: '/x', mode: 0o1777 }] }],
+  ['an invalid mode', { listen: [{ unixSocket: '/x', mode: 0o1777 }] }],
   ['reusePort for a Unix socket', { listen: [{ unixSocket: '/x', reusePort: true }] }],
   ['http2 without tls', { http2: true }],
   ['http2 without tls in an entry', { listen: [{ http2: true }] }],
   ['tls without a certificate', { tls: {} }],
   ['tls with a key alone', { tls: { key: 'k' } }],
   ['TLS 1.1', { tls: { key: 'k', cert: 'c', minVersion: 'TLSv1.1' } }],
-  ['ALPN of one’s own', { tls: { key: 'k', cert: 'c', ALPNProtocols: ['h2'] } }],
+  ['own ALPN protocols', { tls: { key: 'k', cert: 'c', ALPNProtocols: ['h2'] } }],
   ['sni and SNICallback', { tls: { sni: {}, SNICallback: () => {} } }],
   ['a wildcard in the middle', { tls: { sni: { 'a.*.org': {} } } }],
 ]
 for (const [what, options] of refused) {
-  test(`options: ${what} is refused when the server is made`, () => {
+  test(`options: ${what} is refused when the server is created`, () => {
     assert.throws(() => new HttpServer(options as ServerOptions), { code: 'WEIR_OPTION_INVALID' })
   })
 }

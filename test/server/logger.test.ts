@@ -1,4 +1,4 @@
-// Loggers that take the message first, such as console, and loggers that take fields first, such as pino.
+// Loggers with the message as first argument, such as console, and loggers with the fields first, such as pino.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -47,7 +47,7 @@ test('a child of pino keeps its bindings', async () => {
   assert.deepEqual([(lines[0] as { service?: string }).service, lines[0]?.err?.message], ['shop', 'broken'])
 })
 
-test('pino is warned by warn, and told of connections that are aborted', async () => {
+test('warn of pino gets warnings, and error gets aborted connections', async () => {
   const { logger, lines } = newPino()
   const server = new HttpServer({ logger }).mapGet('/{id}', () => 1)
   assert.deepEqual([lines[0]?.level, /literal text/.test(lines[0]?.msg ?? '')], [40, true])
@@ -61,7 +61,7 @@ test('pino is warned by warn, and told of connections that are aborted', async (
   assert.match(lines[1]!.requestId ?? '', /^\S+$/)
 })
 
-test('modules call any logger as they call console', () => {
+test('modules call any logger like console', () => {
   const { logger, lines } = newPino()
   let host!: ModuleHost
   new HttpServer({ logger }).useModule({ name: 'm', install: (one) => void (host = one) })
@@ -80,7 +80,7 @@ test('a logger without child gets the message first', async () => {
   )
 })
 
-test('so does winston, which has child as well: it is known by its transports', async () => {
+test('so does winston, which also has child: it is recognised by its transports', async () => {
   const calls: unknown[][] = []
   const logger = { error: (...all: unknown[]) => void calls.push(all), child: () => logger, transports: [] }
   const server = new HttpServer({ logger }).mapGet('/', fails)
@@ -88,8 +88,26 @@ test('so does winston, which has child as well: it is known by its transports', 
   assert.deepEqual([withoutId(calls[0]?.[0]), String(calls[0]?.[1])], ['weir: GET / failed (request #)', 'TypeError: broken'])
 })
 
-test('a logger that throws costs nobody a response', async () => {
+test('a logger that throws costs no client its response', async () => {
   const server = new HttpServer({ logger: { error: fails, child: fails } as Logger }).mapGet('/', fails).mapGet('/ok', () => 'ok')
   assert.equal((await server.inject('/')).status, 500)
   assert.equal((await server.inject('/ok')).text(), 'ok')
+})
+
+test('a logger that fails later does not end the process', async (t) => {
+  const unhandled: unknown[] = []
+  const onUnhandled = (reason: unknown): void => void unhandled.push(reason)
+  process.on('unhandledRejection', onUnhandled)
+  t.after(() => process.off('unhandledRejection', onUnhandled))
+  const full = async (): Promise<never> => Promise.reject(new Error('the disk is full'))
+  for (const logger of [
+    { error: full, warn: full },
+    { error: full, warn: full, child: () => {} },
+  ]) {
+    const server = new HttpServer({ logger, debug: true }).mapGet('/', fails).mapGet('/{id}', fails)
+    server.logger?.error('of a module')
+    assert.equal((await server.inject('/')).status, 500)
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(unhandled, [])
 })

@@ -1,5 +1,5 @@
-// Requests that belong on another connection (RFC 9110 §7.4): an empty Host, a scheme that does not fit, and a Host for which the TLS handshake
-// was not made.
+// Requests that belong on another connection (RFC 9110 §7.4): an empty Host, a scheme that does not fit, and a Host other than that of the
+// TLS handshake.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -34,7 +34,7 @@ inBothReadModes('misdirected requests', (serve) => {
     assert.deepEqual([answer.status, codeOf(answer), answer.header('Connection')], [400, 'WEIR_HOST_SYNTAX', 'close'])
     assert.equal(await one.rest(), '')
     assert.deepEqual(seen, [])
-    assert.equal(errors.length, 1, 'onError sees it, as every refusal of a head that is valid by itself')
+    assert.equal(errors.length, 1, 'onError sees it, like every refusal of a head that is valid in itself')
   })
 
   test('a client that waits for 100 Continue is refused instead', async (t) => {
@@ -52,7 +52,7 @@ interface Visit extends ConnectionOptions {
   readonly target?: string
 }
 
-/** Serves whoever comes with a certificate, and says whose it is. */
+/** Serves clients with a certificate, and responds with its name. */
 async function serveTls(t: TestContext, tls: ServerTlsOptions, http2 = false): Promise<HttpServer> {
   const server = new HttpServer({ tls: { ...localhost, ...tls }, http2, logger: null })
   server.mapGet('/', (_, session) => String(session.clientCertificate?.subject['CN'] ?? 'nobody'))
@@ -74,7 +74,7 @@ async function visit(server: HttpServer, { host = 'localhost', target = '/', ...
     .rest()
     .catch(() => '')
   one.destroy()
-  if (text === '') return 'no handshake' // with TLS 1.3 a client hears of it after its own part
+  if (text === '') return 'no handshake' // with TLS 1.3, a client learns of it after its own part
   const status = text.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length)
   return status === '200' ? text.slice(text.indexOf('\r\n\r\n') + 4) : status
 }
@@ -91,7 +91,7 @@ const BY_NAME: ServerTlsOptions = { requestCert: true, ca, sni: { 'example.org':
 for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[]) {
   const versions = { minVersion: version, maxVersion: version }
 
-  test(`a name with a ca of its own is not reached through the handshake of another, with ${version}`, async (t) => {
+  test(`a name with its own ca is not reached through the handshake for another, with ${version}`, async (t) => {
     const server = await serveTls(t, BY_NAME)
     const ada = { ...client, ...versions }
     assert.equal(await visit(server, { ...ada, servername: 'localhost' }), 'Ada')
@@ -104,14 +104,14 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
     assert.equal(await visit(server, { ...ada, host: `127.0.0.1:${server.port}` }), 'Ada')
   })
 
-  test(`nor by resuming a session that was made for another, with ${version}`, async (t) => {
+  test(`nor by resuming a session for another, with ${version}`, async (t) => {
     const server = await serveTls(t, BY_NAME)
     assert.deepEqual(await sessionsOf(t, server, { ...client, ...versions, servername: 'localhost' }), [])
     server.reloadTls({ ...renewed, ca, sni: { 'example.org': { ...wildcard, ca: stranger.cert } } })
     assert.deepEqual(await sessionsOf(t, server, { ...client, ...versions, servername: 'localhost' }), [])
   })
 
-  test(`a reload that gives a name a ca of its own ends the sessions from before, with ${version}`, async (t) => {
+  test(`a reload that gives a name its own ca ends earlier sessions, with ${version}`, async (t) => {
     const ticketKeys = randomBytes(48)
     const server = await serveTls(t, { requestCert: true, ca, ticketKeys })
     const ada = { ...client, ...versions }
@@ -124,7 +124,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
   })
 }
 
-/** Sessions that a client could resume after one request. */
+/** The sessions that a client could resume after one request. */
 async function sessionsOf(t: TestContext, server: HttpServer, options: ConnectionOptions): Promise<Buffer[]> {
   const sessions: Buffer[] = []
   const socket = connect({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false, ...options })
@@ -144,7 +144,7 @@ async function sessionsOf(t: TestContext, server: HttpServer, options: Connectio
   return resumed
 }
 
-test('so over HTTP/2, where the other requests go on', async (t) => {
+test('the same over HTTP/2, where the other requests continue', async (t) => {
   const server = await serveTls(t, BY_NAME, true)
   const session = connectHttp2(`https://localhost:${server.port}`, { rejectUnauthorized: false, ...client })
   t.after(() => session.destroy())
@@ -159,7 +159,7 @@ test('so over HTTP/2, where the other requests go on', async (t) => {
   assert.equal(await statusOf(`localhost:${server.port}`), 200)
 })
 
-test('SNICallback with requestCert binds as well: its contexts may trust anybody', async (t) => {
+test('SNICallback with requestCert binds as well: its contexts may trust any client', async (t) => {
   const contexts: Readonly<Record<string, object>> = { 'example.org': { ...exact, ca: stranger.cert } }
   const server = await serveTls(t, {
     requestCert: true,
@@ -171,7 +171,7 @@ test('SNICallback with requestCert binds as well: its contexts may trust anybody
   assert.deepEqual(await sessionsOf(t, server, { ...client, servername: 'localhost' }), [])
 })
 
-test('where all names trust the same, or nobody is asked for a certificate, any name may be asked for', async (t) => {
+test('if all names trust the same clients, or no certificate is requested, any Host is allowed', async (t) => {
   const shared = await serveTls(t, { requestCert: true, ca, sni: { 'example.org': exact } })
   assert.equal(await visit(shared, { ...client, servername: 'localhost', host: 'example.org' }), 'Ada')
   assert.equal((await sessionsOf(t, shared, { ...client, servername: 'localhost' })).length > 0, true)

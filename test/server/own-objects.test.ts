@@ -35,12 +35,12 @@ describe('a collection is a record', () => {
   const headers =
     `{"host":"a.example","content-type":"${FORM_TYPE}","accept":"a/b","x-twice":"1, 2","cookie":"a=1; b=2","__proto__":"p",` +
     '"content-length":'
-  test('headers, by name in lower case, as header() gives them', async () => {
+  test('headers, by name in lower case, as header() returns them', async () => {
     const { status, text } = await resultOf(({ request }) => ({ headers: request.headers }))
     assert.deepEqual([status, text.startsWith(`{"headers":${headers}`)], [200, true], text)
   })
 
-  test('headers by themselves', async () => {
+  test('headers alone', async () => {
     const { status, text } = await resultOf(({ request }) => request.headers)
     assert.deepEqual([status, text.startsWith(headers)], [200, true], text)
   })
@@ -50,14 +50,14 @@ describe('a collection is a record', () => {
     assert.equal(text, '{"query":{"q":["1","2"],"__proto__":"x"},"route":{"id":"7"}}')
   })
 
-  test('a form: its fields, and what it says of its files, not their content', async () => {
+  test('a form: its fields, and the description of its files, not their content', async () => {
     const { text } = await resultOf(async ({ request }) => ({ form: await request.bodyMultipart() }))
     const file = '{"fieldName":"file","fileName":"a.txt","contentType":"text/plain","length":14}'
     assert.equal(text, `{"form":{"fields":{"title":["one","two"]},"files":[${file}]}}`)
   })
 })
 
-describe('what has no JSON form is a 500 that says so, and nothing of it is sent', () => {
+describe('an object without a JSON form is a 500 that states it, and nothing of it is sent', () => {
   const rows: [what: string, make: (session: HttpSession) => unknown, said: RegExp][] = [
     ['the request', ({ request }) => request, /a request has no JSON form: send parts of it, such as request\.url/],
     ['a request in an object', ({ request }) => ({ request }), /a request has no JSON form/],

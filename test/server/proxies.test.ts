@@ -1,4 +1,4 @@
-// Who a request comes from, behind proxies: whom the server trusts, which fields it reads, and what it makes of them.
+// Who sends a request, behind proxies: which peers the server trusts, which fields it reads, and how it reads them.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -40,7 +40,7 @@ async function see(
   return answer.json() as Seen
 }
 
-/** Latin1 text as a field can carry it: what JSON would not is left out. */
+/** Latin1 text that a field can contain. Characters that JSON would change are left out. */
 const isSendable = ({ value }: { readonly value: string }): boolean => !/[\x00-\x08\x0a-\x1f\x7f]/.test(value)
 
 test('a trusted proxy states the address of its client', async () => {
@@ -62,7 +62,7 @@ test('or in Forwarded, with the scheme and the host of the same hop', async () =
   }
 })
 
-test('of a peer that is not trusted nothing is believed', async () => {
+test('nothing from an untrusted peer is believed', async () => {
   const servers = [
     witness(),
     witness({ trust: TRUST, hosts: ['*.evil.example', 'evil.example'] }),
@@ -98,7 +98,7 @@ test('of a peer that is not trusted nothing is believed', async () => {
   assert.equal(believed, 0)
 })
 
-test('nobody who has a network in common with nobody is believed, whatever the form of the address', async () => {
+test('an address outside all trusted networks is not believed, in any form of the address', async () => {
   const server = witness({ trust: ['10.0.0.1', '2001:db8::/33'] })
   const lie = { 'X-Forwarded-For': '1.1.1.1', 'X-Forwarded-Proto': 'https' }
   for (const [address, isTrusted] of [
@@ -115,7 +115,7 @@ test('nobody who has a network in common with nobody is believed, whatever the f
     const seen = await see(server, lie, { address })
     assert.deepEqual([seen.clientAddress, seen.isSecure], isTrusted ? ['1.1.1.1', true] : [address, false], address)
   }
-  // Without a socket there is nobody, and on a Unix socket only `unix` is somebody.
+  // Without a socket there is no peer to trust, and on a Unix socket only `unix` trusts it.
   assert.equal((await see(server, lie, {})).clientAddress, '')
   assert.equal((await see(server, lie, { isUnixSocket: true })).clientAddress, '')
   const unix = witness({ trust: ['unix'] })
@@ -124,7 +124,7 @@ test('nobody who has a network in common with nobody is believed, whatever the f
   assert.equal((await see(unix, lie, { address: '127.0.0.1' })).clientAddress, '127.0.0.1')
 })
 
-test('the named networks are those that they say', async () => {
+test('the named networks contain what their names promise', async () => {
   const isTrusted = async (trust: string, address: string): Promise<boolean> =>
     (await see(witness({ trust: [trust] }), { 'X-Forwarded-For': '1.1.1.1' }, { address })).clientAddress === '1.1.1.1'
   for (const [network, inside, outside] of [
@@ -162,7 +162,7 @@ test('one family of fields is read, and the other is not', async () => {
   assert.deepEqual(await seenAs('forwarded'), ['2.2.2.2', false])
 })
 
-test('isSecure: the nearest proxy has to say so of what it forwards', async () => {
+test('isSecure: the nearest proxy has to state it for what it forwards', async () => {
   const server = witness({ trust: TRUST })
   const tls = { ...PROXY, isSecure: true }
   const rows: readonly [headers: Record<string, string | readonly string[]>, peer: InjectPeer, isSecure: boolean][] = [
@@ -189,7 +189,7 @@ test('isSecure: the nearest proxy has to say so of what it forwards', async () =
   }
 })
 
-test('origin: the host of the request, or one that may be stated', async () => {
+test('origin: the host of the request, or an allowed host that the proxy states', async () => {
   const open = witness({ trust: TRUST })
   const server = witness({ trust: TRUST, hosts: ['Shop.example.org', '*.example.net', 'localhost:8080', '[::1]:8443'] })
   const https = { 'X-Forwarded-Proto': 'https' }
@@ -224,7 +224,7 @@ test('origin: the host of the request, or one that may be stated', async () => {
   assert.equal(((await client.answer()).json() as Seen).origin, 'http://localhost')
 })
 
-test('peer is the other end of the socket, whomever it speaks for', async () => {
+test('peer is the other end of the socket, whatever client it names', async () => {
   const server = witness({ trust: TRUST })
   const headers = { 'X-Forwarded-For': '1.1.1.1', 'X-Forwarded-Proto': 'https' }
   const peerOf = async (peer: InjectPeer) => (await server.inject({ url: '/peer', headers, peer })).json()
@@ -235,7 +235,7 @@ test('peer is the other end of the socket, whomever it speaks for', async () => 
   assert.deepEqual((await witness().inject('/peer')).json(), nobody)
 })
 
-test('each request of a connection speaks for a client of its own', async () => {
+test('each request of a connection may name another client', async () => {
   await using client = connect(witness({ trust: TRUST }), { peer: PROXY })
   const answers = await Promise.all(
     ['1.1.1.1', '2.2.2.2', undefined].map((address) =>
@@ -246,7 +246,7 @@ test('each request of a connection speaks for a client of its own', async () => 
   assert.deepEqual(addresses, ['1.1.1.1', '2.2.2.2', '10.0.0.1'])
 })
 
-test('a trusted proxy may name another scheme in its request line than it speaks, and a stranger may not', async () => {
+test('a trusted proxy may name a scheme in its request line that differs from its connection, and other peers may not', async () => {
   const server = witness({ trust: TRUST })
   const ask = async (peer: InjectPeer) => {
     const { status } = await server.inject({ url: 'https://localhost/', headers: { Host: 'localhost' }, peer })
@@ -255,11 +255,11 @@ test('a trusted proxy may name another scheme in its request line than it speaks
   assert.deepEqual([await ask(PROXY), await ask(STRANGER)], [200, 421])
 })
 
-test('what cannot be trusted is refused when the server is made', () => {
+test('what cannot be trusted is refused when the server is created', () => {
   const rows: readonly [proxies: unknown, message: RegExp][] = [
     [true, /proxies: options must be an object/],
     [{}, /trust is undefined, not a list/],
-    // CVE-2026-16732 of Fastify: who only counts hops trusts whoever connects.
+    // CVE-2026-16732 of Fastify: a server that only counts hops trusts every peer.
     [{ trust: 1 }, /trust is 1: a number of proxies/],
     [{ trust: true }, /trust is true: a number of proxies, or all of them/],
     [{ trust: 'loopback' }, /trust is the string "loopback", not a list/],
@@ -282,6 +282,8 @@ test('what cannot be trusted is refused when the server is made', () => {
     [{ trust: ['fe80::1%eth0'] }, /not a network/],
     [{ trust: ['[::1]'] }, /not a network/],
     [{ trust: ['0.0.0.0/0'] }, /every address/],
+    [{ trust: ['::ffff:0:0/96'] }, /every IPv4 address/],
+    [{ trust: ['::/8'] }, /every IPv4 address/],
     [{ trust: ['::/0'] }, /every address/],
     [{ trust: ['10.0.0.1/8'] }, /bits outside its prefix/],
     [{ trust: ['2001:db8::1/32'] }, /bits outside its prefix/],
@@ -296,11 +298,11 @@ test('what cannot be trusted is refused when the server is made', () => {
     assert.throws(() => new HttpServer({ proxies } as never), { code: 'WEIR_OPTION_INVALID', message }, JSON.stringify(proxies))
   }
   const most = Array.from({ length: 32 }, (_, i) => `10.0.${i}.0/24`)
-  for (const trust of [most, ['loopback', 'private', 'unix'], ['10.0.0.1/32', '::ffff:0:0/96', '2000::/3']])
+  for (const trust of [most, ['loopback', 'private', 'unix'], ['10.0.0.1/32', '::ffff:10.0.0.0/104', '2000::/3']])
     new HttpServer({ proxies: { trust } })
 })
 
-test('inject and the test client refuse a peer that there cannot be', async () => {
+test('inject and the test client refuse an impossible peer', async () => {
   const server = witness({ trust: TRUST }, { listen: [{ port: 0, name: 'admin' }] })
   for (const [options, message] of [
     [{ peer: { address: 'localhost' } }, /peer.address is the string "localhost", not an IP address/],

@@ -75,7 +75,7 @@ for (const sharedReceiveBuffer of [true, false]) {
     }
   })
 
-  test(`a header may come in any two pieces (shared buffer: ${sharedReceiveBuffer})`, async (t) => {
+  test(`a header may arrive in any two pieces (shared buffer: ${sharedReceiveBuffer})`, async (t) => {
     const { connect } = await serve(t, {}, { sharedReceiveBuffer })
     for (const header of [LINE, BINARY]) {
       const bytes = Buffer.from(header + GET, 'latin1')
@@ -91,7 +91,7 @@ for (const sharedReceiveBuffer of [true, false]) {
   })
 }
 
-test('what a header says of TLS, of nobody, and of the proxy itself', async (t) => {
+test('what a header states about TLS, about an unknown client, and about the proxy itself', async (t) => {
   const { connect } = await serve(t, {})
   const see = async (header: string, fields = '') => (await (await connect()).send(header).get('/', fields).message()).json()
   const clientTls = { version: 'TLSv1.3', isVerified: true, commonName: 'Zoe.' }
@@ -104,7 +104,7 @@ test('what a header says of TLS, of nobody, and of the proxy itself', async (t) 
   assert.deepEqual(own, { ...relayed, clientAddress: '127.0.0.1', clientPort: own.clientPort })
 })
 
-test('fields count where the header names a trusted proxy, and not where it names a client', async (t) => {
+test('fields count if the header names a trusted proxy, and not if it names a client', async (t) => {
   const { connect } = await serve(t, {}, { proxies: { trust: ['127.0.0.1', '10.0.0.0/8'] } })
   const lie = 'X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-Proto: https\r\n'
   const see = async (header: string): Promise<unknown[]> => {
@@ -116,7 +116,7 @@ test('fields count where the header names a trusted proxy, and not where it name
   assert.deepEqual(await see(LOCAL), ['1.1.1.1', true])
 })
 
-test('where a header is required there is no request without one, and no answer', async (t) => {
+test('if a header is required, there is no request without one, and no response', async (t) => {
   const { connect, logged } = await serve(t, {})
   for (const bytes of [GET, 'PROXY TCP4 203.0.113.7\r\n', `${LINE.slice(0, -2)}\n${GET}`, '\x16\x03\x01\x02\0\x01', `${SIGNATURE}\x22`]) {
     const client = await connect()
@@ -128,7 +128,7 @@ test('where a header is required there is no request without one, and no answer'
   ])
 })
 
-test('where none is required a header is no request', async (t) => {
+test('if none is required, a header is not a request', async (t) => {
   const { connect } = await serve(t, { proxyProtocol: undefined })
   for (const [bytes, code] of [
     [LINE + GET, 'WEIR_REQUEST_LINE_SYNTAX'],
@@ -156,7 +156,7 @@ test('a peer that is not trusted is closed before anything is read of it', async
   }
 })
 
-test('a Unix socket needs trust of its own', { skip: process.platform === 'win32' }, async (t) => {
+test('a Unix socket must be trusted separately', { skip: process.platform === 'win32' }, async (t) => {
   const unixSocket = join(temporaryDirectory(t), 'server.sock')
   const ask = async (trust: string[]): Promise<string> => {
     const { server } = await serve(t, { unixSocket }, { proxies: { trust } })
@@ -169,7 +169,7 @@ test('a Unix socket needs trust of its own', { skip: process.platform === 'win32
   assert.match(await ask(['unix']), /"clientAddress":"203\.0\.113\.7".*"peer":\{"address":"","isTrusted":true/)
 })
 
-test('a connection that ends before its header is forgotten, and one without a byte is no fault', async (t) => {
+test('a connection that ends before its header is forgotten, and one without a byte is not a fault', async (t) => {
   const { server, connect, logged } = await serve(t, {})
   ;(await connect()).end()
   ;(await connect()).reset()
@@ -177,7 +177,7 @@ test('a connection that ends before its header is forgotten, and one without a b
   half.send(LINE.slice(0, 20)).end()
   assert.equal(await half.rest(), '')
   await eventually(() => logged.length > 0, 'the report')
-  assert.match(logged[0]!, /it is not whole/)
+  assert.match(logged[0]!, /it is incomplete/)
   assert.deepEqual(await within(server.stop(), 'the stop'), { aborted: 0 })
 })
 
@@ -191,14 +191,14 @@ test('a header may take as long as a head', async (t) => {
   }
 })
 
-test('connections that have not said whose they are count, and end with the server', async (t) => {
+test('connections without a header yet count, and end with the server', async (t) => {
   for (const entry of [{}, { tls }]) {
     const { server, connect } = await serve(t, entry, { limits: { maxConnections: 2 } })
     const [silent, slow] = [await connect(), await connect()]
     slow.send(LINE.slice(0, 20))
     assert.equal(await (await connect()).rest(), '')
     silent.destroy()
-    // The server hears of it a moment later.
+    // The server notices it a moment later.
     let third = await connect()
     for (let tries = 0; tries < 100 && !(await isOpen(third)); tries++) third = await connect()
     const stopped = server.stop()
@@ -257,7 +257,7 @@ function ask(socket: TLSSocket): Promise<unknown> {
   })
 }
 
-test('a header comes before TLS, in any pieces, and with the first bytes of the handshake or without', async (t) => {
+test('a header precedes TLS, in any pieces, with the first bytes of the handshake or without them', async (t) => {
   const { server } = await serve(t, { tls })
   const secure = { ...relayed, isSecure: true }
   for (const header of [LINE, BINARY]) {
@@ -284,14 +284,14 @@ test('and before HTTP/2', async (t) => {
   session.close()
 })
 
-test('TLS without a header is no TLS', async (t) => {
+test('TLS without a header is refused', async (t) => {
   const { server, logged } = await serve(t, { tls })
   await assert.rejects(handshake(t, server.port, '', 0))
   await eventually(() => logged.length > 0, 'the report')
   assert.match(logged[0]!, /it does not begin with/)
 })
 
-test('plain HTTP after a header, where TLS is spoken, is told so', async (t) => {
+test('plain HTTP after a header, where TLS is required, gets a response that states it', async (t) => {
   const { connect } = await serve(t, { tls })
   assert.equal((await (await connect()).send(LINE + GET).message()).text, 'This port speaks HTTPS, not HTTP')
 })
@@ -302,9 +302,9 @@ test('certificates can be renewed behind PROXY headers', async (t) => {
   assert.deepEqual(await ask(await handshake(t, server.port, LINE, 0)), { ...relayed, isSecure: true })
 })
 
-test('options that cannot be', () => {
+test('impossible options', () => {
   for (const [options, message] of [
-    [{ listen: [{ port: 0, proxyProtocol: 'required' }] }, /"proxyProtocol" needs "proxies.trust"/],
+    [{ listen: [{ port: 0, proxyProtocol: 'required' }] }, /"proxyProtocol" requires "proxies.trust"/],
     [{ listen: [{ port: 0, proxyProtocol: true }], proxies: loopback }, /proxyProtocol is true, and can only be "required"/],
     [{ listen: [{ port: 0, proxyProtocol: 'optional' }], proxies: loopback }, /can only be "required"/],
   ] as const) {

@@ -45,7 +45,7 @@ test('isReady is true while the server listens, and false as soon as stop is cal
   assert.equal(server.isReady, true)
 })
 
-test('for the time of readyDelayMs only isReady changes', async (t) => {
+test('during readyDelayMs, only isReady changes', async (t) => {
   const { server, connect } = await started(t)
   const kept = await connect()
   await kept.get('/ready').message()
@@ -74,7 +74,7 @@ test('after the delay the grace period begins', async (t) => {
   assert.deepEqual(await stopped, { aborted: 0 })
 })
 
-test('a second stop with a graceMs brings the end of the delay and of the grace period nearer', async (t) => {
+test('a second stop with a graceMs makes the delay and the grace period end earlier', async (t) => {
   const { server, connect } = await started(t)
   const client = await connect()
   client.get('/hold')
@@ -88,11 +88,11 @@ test('a second stop with a graceMs brings the end of the delay and of the grace 
   assert.equal(await client.closed(), 'reset')
 })
 
-test('run takes the delay, and a second signal ends it', { skip: process.platform === 'win32' }, async (t) => {
+test('run accepts the delay, and a second signal ends it', { skip: process.platform === 'win32' }, async (t) => {
   const { server } = await started(t)
-  // Not SIGUSR2, at which Node may write a report.
+  // Not SIGUSR2, on which Node may write a report.
   const running = server.run({ signals: ['SIGHUP'], readyDelayMs: FOREVER })
-  await new Promise((resolve) => setImmediate(resolve)) // until it listens to the signal
+  await new Promise((resolve) => setImmediate(resolve)) // until it handles the signal
   process.kill(process.pid, 'SIGHUP')
   await within(
     (async () => {
@@ -105,7 +105,7 @@ test('run takes the delay, and a second signal ends it', { skip: process.platfor
   await within(running, 'the end of run')
 })
 
-test('who hears of the stop may call it too', async (t) => {
+test('code that is notified of the stop may call stop too', async (t) => {
   const { server } = await started(t)
   const calls: Promise<unknown>[] = []
   server.stopping.addEventListener('abort', () => calls.push(server.stop()))
@@ -114,7 +114,7 @@ test('who hears of the stop may call it too', async (t) => {
   assert.equal(await calls[0], report)
 })
 
-test('a delay that is no time is refused, and nothing has happened', async (t) => {
+test('a delay that is not a time is refused, and nothing has happened', async (t) => {
   const { server } = await started(t)
   for (const readyDelayMs of [-1, Number.NaN, '5' as never]) {
     await assert.rejects(server.stop({ readyDelayMs }), { code: 'WEIR_OPTION_INVALID', message: /stop\(\): readyDelayMs is/ })

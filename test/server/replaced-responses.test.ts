@@ -1,4 +1,4 @@
-// Middleware that puts another response in the place of the handler’s: nothing of the first is sent, and its files are closed.
+// Middleware that replaces the response of the handler: nothing of the first one is sent, and its files are closed.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { eventually } from '../support/serving.ts'
 
 const quiet = { logger: null }
 
-test('a Web Response takes the place of the whole answer', async () => {
+test('a Web Response replaces the whole response', async () => {
   const server = new HttpServer(quiet)
   server.use(async ({ request }, next) => {
     await next()
@@ -28,7 +28,7 @@ test('a Web Response takes the place of the whole answer', async () => {
   assert.deepEqual([plain.status, plain.text(), plain.headers.get('x'), plain.headers.get('upgrade')], [200, 'x', '1', null])
 })
 
-test('what is replaced is closed, and says nothing about what replaces it', {
+test('a replaced response is closed, and does not describe the one that replaces it', {
   skip: process.platform !== 'linux' && 'counts descriptors',
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-'))
@@ -73,7 +73,7 @@ test('what is replaced is closed, and says nothing about what replaces it', {
   await eventually(() => descriptors() <= before, 'the files to be closed')
 })
 
-test('a length that was promised can be taken back', async () => {
+test('a promised length can be removed', async () => {
   const server = new HttpServer(quiet)
   server.use(async ({ response }, next) => {
     await next()

@@ -14,7 +14,7 @@ const GET = 'GET / HTTP/1.1\r\nHost: h\r\n\r\n'
 const post = (length: number): string => `POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${length}\r\n\r\n`
 const never = (): Promise<never> => new Promise(() => {})
 
-/** A connection whose clients may be as slow as they like: only the time of the request counts. */
+/** A connection whose clients may be as slow as they want: only the time of the request counts. */
 function open(requestTimeout: number, routes: FakeOptions['routes'], declaration: object = {}): FakeConnection {
   return new FakeConnection({ timeouts: { requestTimeout, minBodyRate: 0 }, routes, declaration })
 }
@@ -27,7 +27,7 @@ async function trickle(connection: FakeConnection, bytes: number): Promise<void>
   }
 }
 
-test('requestTimeout: the time of a body that comes slowly is not counted', async () => {
+test('requestTimeout: the time of a body that arrives slowly is not counted', async () => {
   const connection = open(10_000, { 'POST /': (_, { request }) => request.body })
   await connection.send(post(60))
   await trickle(connection, 60)
@@ -43,7 +43,7 @@ test('requestTimeout: nor is that of a body that stalls, however long', async ()
   assert.equal(connection.answer()?.text, 'xx')
 })
 
-test('requestTimeout: behind a slow body the handler has all of its time', async () => {
+test('requestTimeout: after a slow body, the handler has all of its time', async () => {
   const connection = open(10_000, { 'POST /': never })
   await connection.send(post(30))
   await trickle(connection, 30)
@@ -63,21 +63,21 @@ test('requestTimeout: a handler that reads a slow stream is not cut off', async 
   assert.equal(connection.answer()?.text, 'true')
 })
 
-test('requestTimeout: a handler that waits for something else than the body is cut off, although more of the body could come', async () => {
+test('requestTimeout: a handler that waits for something other than the body is cut off, although more of the body could arrive', async () => {
   const connection = open(10_000, { 'POST ~': never })
   await connection.send(`${post(60)}x`)
   await connection.clock.advance(11_500)
   assert.equal(connection.answer()?.status, 503)
 })
 
-test('requestTimeout: the same where no byte of the body has come', async () => {
+test('requestTimeout: the same if no byte of the body has arrived', async () => {
   const connection = open(10_000, { 'POST ~': never })
   await connection.send(post(60))
   await connection.clock.advance(11_500)
   assert.equal(connection.answer()?.status, 503)
 })
 
-test('requestTimeout: a client that waits to be told to go on costs the handler its own time', async () => {
+test('requestTimeout: while a client waits for 100 Continue, the time of the handler counts', async () => {
   const connection = open(10_000, { 'POST ~': never })
   await connection.send('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n')
   await connection.clock.advance(11_500)
@@ -112,8 +112,8 @@ test('requestTimeout: time before and after the wait for the body is added up', 
 })
 
 for (const [path, what, status] of [
-  ['/echo', 'the time of a body that comes slowly is not counted', 200],
-  ['/never', 'a handler that waits for something else than the body is cut off', 503],
+  ['/echo', 'the time of a body that arrives slowly is not counted', 200],
+  ['/never', 'a handler that waits for something other than the body is cut off', 503],
   ['/hasty', 'a route may have less than the server', 503],
 ] as const) {
   test(`requestTimeout over HTTP/2: ${what}`, async (t) => {
@@ -145,8 +145,8 @@ for (const [path, what, status] of [
 for (const [what, ofServer, ofRoute, statuses] of [
   ['a route may have less than the server', 60_000, 10_000, [503, 503]],
   ['a route may have more than the server', 10_000, 60_000, [null, 503]],
-  ['null of a route is no limit', 10_000, null, [null, null]],
-  ['without one of its own, a route has that of the server', 10_000, undefined, [503, 503]],
+  ['null in a route means no limit', 10_000, null, [null, null]],
+  ['a route that sets none has that of the server', 10_000, undefined, [503, 503]],
 ] as const) {
   test(`requestTimeout: ${what}`, async () => {
     for (const [i, seconds] of [12, 62].entries()) {
@@ -160,8 +160,8 @@ for (const [what, ofServer, ofRoute, statuses] of [
 
 for (const [what, ofRoute, isCutOff] of [
   ['a route may have less than the server', 5_000, true],
-  ['null of a route is no limit', null, false],
-  ['without one of its own, a route has that of the server', undefined, false],
+  ['null in a route means no limit', null, false],
+  ['a route that sets none has that of the server', undefined, false],
 ] as const) {
   test(`writeTimeout: ${what}`, async () => {
     const connection = new FakeConnection({
@@ -178,7 +178,7 @@ for (const [what, ofRoute, isCutOff] of [
   })
 }
 
-test('writeTimeout: the default leaves a client 120 s', async () => {
+test('writeTimeout: by default, a client has 120 s', async () => {
   const connection = new FakeConnection({ routes: { 'GET /': () => 'x' } })
   connection.isBlocked = true
   connection.unsentBytes = 1_000

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { type HttpRequest, type HttpServer, RequestExpiredError } from '../../src/index.ts'
 import { gate, inBothReadModes, type Serve, within } from '../support/serving.ts'
 
-/** Sends `bytes` to a server whose routes answer with what `look` sees, and gives that. */
+/** Sends `bytes` to a server whose routes respond with what `look` returns, and returns that. */
 async function see(
   serve: Serve,
   t: Parameters<Serve>[0],
@@ -39,7 +39,7 @@ inBothReadModes('request', (serve) => {
     ['path keeps an encoded slash', get('/a%2Fb'), (r) => r.path, '/a%2Fb'],
     ['rawTarget is as sent', get('/a?b=%20'), (r) => r.rawTarget, '/a?b=%20'],
     [
-      'absolute form: rawTarget is whole, url and path are without the authority',
+      'absolute form: rawTarget is complete, url and path are without the authority',
       'GET http://localhost/a?b HTTP/1.1\r\nHost: localhost\r\n\r\n',
       (r) => [r.rawTarget, r.url, r.path],
       ['http://localhost/a?b', '/a?b', '/a'],
@@ -48,24 +48,24 @@ inBothReadModes('request', (serve) => {
     ['protocol is HTTP/1.0', 'GET / HTTP/1.0\r\n\r\n', (r) => r.protocol, 'HTTP/1.0'],
     ['protocol of a higher minor version is HTTP/1.1', 'GET / HTTP/1.7\r\nHost: h\r\n\r\n', (r) => r.protocol, 'HTTP/1.1'],
 
-    ['header is found whatever its case', get('/', 'X-One: 1\r\n'), (r) => [r.header('x-one'), r.header('X-ONE')], ['1', '1']],
-    ['header that is absent is null', get('/'), (r) => r.header('x-one'), null],
+    ['header is found in any case', get('/', 'X-One: 1\r\n'), (r) => [r.header('x-one'), r.header('X-ONE')], ['1', '1']],
+    ['header of an absent field is null', get('/'), (r) => r.header('x-one'), null],
     [
-      'header(constructor) and its kin are null',
+      'header(constructor) and the like are null',
       get('/'),
       (r) => ['constructor', '__proto__', 'toString'].map((n) => r.header(n)),
       [null, null, null],
     ],
-    ['header that is there but empty is empty text', get('/', 'X:\r\n'), (r) => r.header('x'), ''],
+    ['header of an empty field is an empty string', get('/', 'X:\r\n'), (r) => r.header('x'), ''],
     ['header is without the blanks around it', get('/', 'X: \t a b \t\r\n'), (r) => r.header('x'), 'a b'],
     ['header keeps U+00A0 around it', get('/', 'X: \xa0a\xa0\r\n'), (r) => r.header('x'), '\xa0a\xa0'],
     ['repeated fields are combined in order', get('/', 'X: 1\r\nY: -\r\nx: 2\r\n'), (r) => r.header('X'), '1, 2'],
-    ['a name that no field can have is null, whatever a value holds', get('/', 'X: a:b\r\n'), (r) => r.header('x: a'), null],
+    ['a name that no field can have is null, whatever a value contains', get('/', 'X: a:b\r\n'), (r) => r.header('x: a'), null],
     ['the empty name is null', get('/'), (r) => r.header(''), null],
 
     ['headers.get combines', get('/', 'X: 1\r\nx: 2\r\n'), (r) => r.headers.get('x'), '1, 2'],
     ['headers.has', get('/', 'X:\r\n'), (r) => [r.headers.has('x'), r.headers.has('y')], [true, false]],
-    ['headers.getAll gives each line', get('/', 'X: 1\r\nx: 2, 3\r\n'), (r) => r.headers.getAll('X'), ['1', '2, 3']],
+    ['headers.getAll returns each line', get('/', 'X: 1\r\nx: 2, 3\r\n'), (r) => r.headers.getAll('X'), ['1', '2, 3']],
     ['headers.getAll of nothing is empty', get('/'), (r) => r.headers.getAll('x'), []],
     [
       'headers iterate in order with the names as sent',
@@ -81,7 +81,7 @@ inBothReadModes('request', (serve) => {
 
     ['queryString is undecoded', get('/?a=%20+b'), (r) => r.queryString, 'a=%20+b'],
     ['queryString is empty without a query', get('/'), (r) => [r.queryString, r.query.size], ['', 0]],
-    ['query.get is decoded as a form is', get('/?a=%C3%BC+b'), (r) => r.query.get('a'), 'ü b'],
+    ['query.get is decoded like a form', get('/?a=%C3%BC+b'), (r) => r.query.get('a'), 'ü b'],
     ['query.get of nothing is null', get('/?a'), (r) => [r.query.get('b'), r.query.get('constructor')], [null, null]],
     ['query.has', get('/?a'), (r) => [r.query.has('a'), r.query.has('b')], [true, false]],
     ['query.getAll keeps the order', get('/?a=2&b=0&a=1'), (r) => r.query.getAll('a'), ['2', '1']],
@@ -101,7 +101,7 @@ inBothReadModes('request', (serve) => {
         ],
       ],
     ],
-    ['a malformed percent in the query stays as it is', get('/?a=%zz'), (r) => r.query.get('a'), '%zz'],
+    ['a malformed percent sign in the query is not changed', get('/?a=%zz'), (r) => r.query.get('a'), '%zz'],
 
     ['routeValues are decoded', get('/x%20y/z'), (r) => r.routeValues, { rest: 'x y/z' }],
     ['routeValues have no prototype', get('/x'), (r) => Object.getPrototypeOf(r.routeValues), null],
@@ -110,7 +110,7 @@ inBothReadModes('request', (serve) => {
     ['cookies is their number', get('/', 'Cookie: a=1; b=2; a=3\r\n'), (r) => r.cookies, 3],
     ['cookies is 0 without the field', get('/'), (r) => r.cookies, 0],
     [
-      'cookie(i) gives the pair, duplicates kept',
+      'cookie(i) returns the pair, duplicates included',
       get('/', 'Cookie: a=1; a=3\r\n'),
       (r) => [r.cookie(0), r.cookie(1)],
       [
@@ -118,9 +118,14 @@ inBothReadModes('request', (serve) => {
         ['a', '3'],
       ],
     ],
-    ['cookie(name) gives the first value', get('/', 'Cookie: a=1; a=3\r\n'), (r) => r.cookie('a'), '1'],
+    ['cookie(name) returns the first value', get('/', 'Cookie: a=1; a=3\r\n'), (r) => r.cookie('a'), '1'],
     ['cookie(name) of nothing is null', get('/', 'Cookie: a=1\r\n'), (r) => [r.cookie('b'), r.cookie('constructor')], [null, null]],
-    ['cookies of several fields count on', get('/', 'Cookie: a=1\r\nCookie: b=2\r\n'), (r) => [r.cookies, r.cookie(1)], [2, ['b', '2']]],
+    [
+      'cookies of several fields are numbered consecutively',
+      get('/', 'Cookie: a=1\r\nCookie: b=2\r\n'),
+      (r) => [r.cookies, r.cookie(1)],
+      [2, ['b', '2']],
+    ],
     [
       'cookie(i) out of range is a RangeError',
       get('/', 'Cookie: a=1\r\n'),
@@ -181,14 +186,14 @@ inBothReadModes('request', (serve) => {
       (r) => [r.body, r.bodyLength, r.header('t')],
       ['abcde', 5, null],
     ],
-    ['a body is never parsed by itself', post('{', 'Content-Type: application/json\r\n'), (r) => r.body, '{'],
+    ['a body is never parsed unless it is read', post('{', 'Content-Type: application/json\r\n'), (r) => r.body, '{'],
     ['GET may have a body', Buffer.from('GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\na'), (r) => r.body, 'a'],
   ]
   for (const [promise, bytes, look, expected] of bodies) {
     test(promise, async (t) => assert.deepEqual(await see(serve, t, bytes, look), expected))
   }
 
-  test('a body that comes in many pieces is whole', async (t) => {
+  test('a body that arrives in many pieces is complete', async (t) => {
     const { connect } = await serve(t, (server) => server.mapPost('/', (_, { request }) => request.bodySpan), {
       limits: { maxRequestBodySize: null },
     })
@@ -213,7 +218,7 @@ inBothReadModes('request', (serve) => {
     assert.deepEqual(settable, [])
   })
 
-  test('every member is there', async (t) => {
+  test('every member exists', async (t) => {
     const members = [
       ...BODY_MEMBERS,
       'method',
@@ -248,7 +253,7 @@ inBothReadModes('request', (serve) => {
     assert.deepEqual(missing, [])
   })
 
-  test('the limits in force are those of the route, else of the server', async (t) => {
+  test('the limits in force are those of the route, otherwise those of the server', async (t) => {
     const limits = (request: HttpRequest): unknown => [request.maxRequestHeaderSize, String(request.maxRequestBodySize)]
     const { connect } = await serve(
       t,
@@ -311,7 +316,7 @@ inBothReadModes('request', (serve) => {
     assert.equal(await (await kept.promise).text(), 'copy')
   })
 
-  test('bufferBody resolves at once where the body is there already', async (t) => {
+  test('bufferBody resolves immediately if the body has already been read', async (t) => {
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', async (_, { request }) => {
         await request.bufferBody()
@@ -334,7 +339,7 @@ inBothReadModes('request', (serve) => {
     assert.deepEqual(answer.json(), expected)
   })
 
-  test('multipart/form-data starts its handler before the body is in, unless the route says buffer', async (t) => {
+  test('multipart/form-data starts its handler before the body is complete, unless the route sets buffer', async (t) => {
     const started = gate()
     const { connect } = await serve(t, (server) => {
       server.mapPost('/auto', async (_, { request }) => {
@@ -353,7 +358,7 @@ inBothReadModes('request', (serve) => {
     assert.equal((await client.post('/buffer', 'more', type).message()).text, 'more')
   })
 
-  test('bodyStream gives the bytes as they come', async (t) => {
+  test('bodyStream yields the bytes as they arrive', async (t) => {
     const pieces: string[] = []
     const first = gate()
     const { connect } = await serve(t, (server) =>
@@ -385,7 +390,7 @@ inBothReadModes('request', (serve) => {
     )
   })
 
-  test('a body stream can be taken once', async (t) => {
+  test('a body stream can be used once', async (t) => {
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', { body: 'stream' }, async (_, { request }) => {
         const stream = request.bodyStream()
@@ -403,7 +408,7 @@ inBothReadModes('request', (serve) => {
   })
 
   for (const streams of [false, true]) {
-    test(`body members throw RequestExpiredError after the handler has settled, head members still answer (${streams ? 'stream' : 'buffer'})`, async (t) => {
+    test(`body members throw RequestExpiredError after the handler has settled, head members still work (${streams ? 'stream' : 'buffer'})`, async (t) => {
       let kept!: HttpRequest
       const { connect } = await serve(t, (server) =>
         server.mapPost('/keep/:id', { body: streams ? 'stream' : 'buffer' }, async (_, { request }) => {
@@ -433,7 +438,7 @@ inBothReadModes('request', (serve) => {
     })
   }
 
-  test('the request lives until the streamed answer has been taken', async (t) => {
+  test('the request lives until the streamed response has been read', async (t) => {
     const { connect } = await serve(t, (server) =>
       server.mapPost('/', (_, { request }) =>
         (async function* () {
@@ -446,7 +451,7 @@ inBothReadModes('request', (serve) => {
     assert.equal((await (await connect()).post('/', 'alive').message()).text, 'the body is alive')
   })
 
-  test('an answer may send the very memory of the body', async (t) => {
+  test('a response may send the memory of the body itself', async (t) => {
     const { connect } = await serve(t, (server) => server.mapPost('/', (_, { request }) => request.bodySpan), { debug: true })
     const client = await connect()
     for (const size of [1, 5_000, 40_000, 300_000]) {
@@ -481,7 +486,7 @@ inBothReadModes('request', (serve) => {
     }
   })
 
-  test('with debug, requests that came in the same packet are untouched', async (t) => {
+  test('with debug, requests that arrived in the same packet are untouched', async (t) => {
     const { connect } = await serve(t, (server: HttpServer) => server.mapPost('/', (_, { request }) => request.body), { debug: true })
     const answers = await (await connect())
       .send(
@@ -496,7 +501,7 @@ inBothReadModes('request', (serve) => {
     )
   })
 
-  test('without debug, copies survive what comes next on the connection', async (t) => {
+  test('without debug, copies survive what follows on the connection', async (t) => {
     const copies: Uint8Array[] = []
     const { connect } = await serve(t, (server) => server.mapPost('/', (_, { request }) => void copies.push(request.bodyBytes)))
     const client = await connect()

@@ -1,4 +1,4 @@
-// What becomes of what a handler returns, throws or builds, and of what middleware makes of it.
+// What is sent for what a handler returns, throws or builds, and for what middleware makes of it.
 
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -14,7 +14,7 @@ import { gate, inBothReadModes, type Serve, within } from '../support/serving.ts
 
 type Act = (session: HttpSession) => unknown
 
-/** The answer to `GET /`, whose handler is `act`; then the connection must still work, unless it was closed. */
+/** The response to `GET /`, whose handler is `act`; afterwards, the connection must still work, unless it was closed. */
 async function answerOf(serve: Serve, t: Parameters<Serve>[0], act: Act, options?: ServerOptions): Promise<Message> {
   const { connect } = await serve(t, (server) => server.mapGet('/', (_, session) => act(session)), options)
   const client = await connect()
@@ -48,7 +48,7 @@ inBothReadModes('response', (serve) => {
     ['a plain object is JSON', () => ({ a: [1, null] }), 200, JSON_TYPE, '{"a":[1,null]}', 'length'],
     ['an object without prototype is JSON', () => Object.assign(Object.create(null), { a: 1 }), 200, JSON_TYPE, '{"a":1}', 'length'],
     [
-      'an object with a property `then` that is no function is JSON',
+      'an object with a property `then` that is not a function is JSON',
       () => JSON.parse('{"then":1}'),
       200,
       JSON_TYPE,
@@ -82,7 +82,7 @@ inBothReadModes('response', (serve) => {
       'length',
     ],
     ['undefined is 204', () => undefined, 204, null, '', 'none'],
-    ['undefined after an answer is that answer', (s) => void s.response.status(201).text('made'), 201, TEXT, 'made', 'length'],
+    ['undefined after a response was set is that response', (s) => void s.response.status(201).text('made'), 201, TEXT, 'made', 'length'],
     ['undefined after fields alone is 204 with them', (s) => void s.response.header('X', '1'), 204, null, '', 'none'],
     ['the response itself', ({ response }) => response.status(202).json({ ok: 1 }), 202, JSON_TYPE, '{"ok":1}', 'length'],
     [
@@ -125,7 +125,7 @@ inBothReadModes('response', (serve) => {
     ['a bigint', () => 1n],
     ['a bigint within JSON', () => ({ a: 1n })],
     [
-      'a circle',
+      'a circular object',
       () => {
         const a: unknown[] = []
         a.push(a)
@@ -138,7 +138,7 @@ inBothReadModes('response', (serve) => {
     ['a Blob', () => new Blob(['b'])],
     ['Headers', () => new Headers({ a: 'b' })],
     ['a query', () => new URLSearchParams('a=b')],
-    ['a pattern', () => /a/],
+    ['a regular expression', () => /a/],
     ['a generator', () => (function* () {})()],
     ['an iterator', () => ['a'].values()],
     [
@@ -150,7 +150,7 @@ inBothReadModes('response', (serve) => {
       },
     ],
     [
-      'a Response that somebody reads',
+      'a Response that is being read',
       () => {
         const response = new Response('a')
         response.body!.getReader()
@@ -193,13 +193,13 @@ inBothReadModes('response', (serve) => {
     })
   }
 
-  test('result: a Web Response has no type that it does not say', async (t) => {
+  test('result: a Web Response has no type unless it sets one', async (t) => {
     const body = new Uint8Array([1, 2])
     const answer = await answerOf(serve, t, () => new Response(body))
     assert.deepEqual([answer.status, answer.header('content-type'), answer.text], [200, null, '\u0001\u0002'])
   })
 
-  test('result: Response.error() is no answer', async (t) => {
+  test('result: Response.error() cannot be sent', async (t) => {
     const answer = await answerOf(serve, t, () => Response.error())
     assert.deepEqual([answer.status, (answer.json() as { code: string }).code], [500, 'WEIR_RESULT_UNSENDABLE'])
   })
@@ -241,25 +241,25 @@ inBothReadModes('response', (serve) => {
     ['appendHeader adds', (r) => r.header('X', 1).appendHeader('X', '2').text(''), (m) => m.headers('x'), ['1', '2']],
     ['removeHeader removes all', (r) => r.appendHeader('X', 1).appendHeader('x', 2).removeHeader('X').text(''), (m) => m.headers('x'), []],
     [
-      'removeHeader takes Connection: close back',
+      'removeHeader removes Connection: close',
       (r) => r.header('Connection', 'close').removeHeader('connection').text(''),
       (m) => m.headers('connection'),
       [],
     ],
     [
-      'getHeader knows Connection: close',
+      'getHeader returns Connection: close',
       (r) => r.header('connection', 'Close').text(`${r.getHeader('Connection')}`),
       (m) => m.text,
       'close',
     ],
     [
-      'a lone surrogate in a cookie is no character',
+      'a lone surrogate in a cookie becomes U+FFFD',
       (r) => r.cookie('a', 'b\ud800c').text(''),
       (m) => m.header('set-cookie'),
       'a=b%EF%BF%BDc',
     ],
-    ['a field keeps its spelling', (r) => r.header('x-FOO', 'a').text(''), (m) => m.fields[0], ['x-FOO', 'a']],
-    ['a field may hold latin1', (r) => r.header('x', 'ü').text(''), (m) => m.header('x'), 'ü'],
+    ['the name of a field keeps its case', (r) => r.header('x-FOO', 'a').text(''), (m) => m.fields[0], ['x-FOO', 'a']],
+    ['a field may contain latin1', (r) => r.header('x', 'ü').text(''), (m) => m.header('x'), 'ü'],
     ['Date may be set', (r) => r.header('Date', 'x').text(''), (m) => m.headers('date'), ['x']],
     ['contentType', (r) => r.contentType('a/b').text('c'), (m) => m.headers('content-type'), ['a/b']],
     ['header(Content-Type) is the same', (r) => r.header('content-type', 'a/b').text('c'), (m) => m.headers('content-type'), ['a/b']],
@@ -275,22 +275,22 @@ inBothReadModes('response', (serve) => {
       ['3', null, 'abc'],
     ],
     [
-      'a Content-Length that a text does not have is not believed',
+      'a wrong Content-Length of a text is ignored',
       (r) => r.header('Content-Length', 99).text('abc'),
       (m) => [m.headers('content-length'), m.text],
       [['3'], 'abc'],
     ],
     ['the last body wins', (r) => r.text('a').body(Buffer.from('b')), (m) => m.text, 'b'],
-    ['the last body brings its type', (r) => r.json({}).text('b'), (m) => m.header('content-type'), TEXT],
+    ['the last body sets its type', (r) => r.json({}).text('b'), (m) => m.header('content-type'), TEXT],
     [
-      'a type that was asked for stays, whatever the body',
+      'a type that was set stays, whatever the body',
       (r) => r.contentType('a/b').json({}).text('b'),
       (m) => m.header('content-type'),
       'a/b',
     ],
     ['redirect is 302', (r) => r.redirect('/x'), (m) => [m.status, m.header('location'), m.header('content-length')], [302, '/x', '0']],
     ['redirect with a status', (r) => r.redirect('/x', 308), (m) => m.status, 308],
-    ['redirect encodes what no URL may hold', (r) => r.redirect('/ü x?"<%20'), (m) => m.header('location'), '/%C3%BC%20x?%22%3C%20'],
+    ['redirect encodes what a URL cannot contain', (r) => r.redirect('/ü x?"<%20'), (m) => m.header('location'), '/%C3%BC%20x?%22%3C%20'],
     [
       'noContent',
       (r) => r.text('x').noContent(),
@@ -302,7 +302,7 @@ inBothReadModes('response', (serve) => {
     ['unauthorized', (r) => r.unauthorized(), problem, [401, { title: 'Unauthorized', status: 401 }]],
     ['forbidden', (r) => r.forbidden(), problem, [403, { title: 'Forbidden', status: 403 }]],
     [
-      'makeInternalServerErrorResponse carries its message',
+      'makeInternalServerErrorResponse sends its message',
       (r) => r.makeInternalServerErrorResponse('the disk is full'),
       problem,
       [500, { title: 'Internal Server Error', status: 500, detail: 'the disk is full' }],
@@ -316,7 +316,7 @@ inBothReadModes('response', (serve) => {
     test(`method: ${what}`, async (t) => assert.deepEqual(check(await answerOf(serve, t, ({ response }) => act(response))), expected))
   }
 
-  test('every method of a response gives the response', async (t) => {
+  test('every method of a response returns the response', async (t) => {
     const broken = await answerOf(serve, t, ({ response: r }) =>
       Object.entries({
         status: r.status(200), header: r.header('x', 1), append: r.appendHeader('x', 1), type: r.contentType('a/b'), cookie: r.cookie('a', 'b'),
@@ -332,7 +332,7 @@ inBothReadModes('response', (serve) => {
 
   // Cookies.
 
-  test('a cookie comes back as it was set, whatever is in it', async (t) => {
+  test('a cookie is read back as it was set, whatever is in it', async (t) => {
     const values = ['plain', 'a b;c,d=e', 'grün ✓', '"quoted"', '100%', '', 'a\r\nb']
     const { connect } = await serve(t, (server) => {
       server.mapGet('/set', (_, { response }) => {
@@ -354,19 +354,19 @@ inBothReadModes('response', (serve) => {
     )
   })
 
-  test('deleteCookie sends the cookie with a date long gone', async (t) => {
+  test('deleteCookie sends the cookie with a date in the distant past', async (t) => {
     const answer = await answerOf(serve, t, ({ response }) => response.deleteCookie('a', { path: '/x' }).text(''))
     assert.deepEqual(answer.headers('set-cookie'), ['a=; Path=/x; Expires=Thu, 01 Jan 1970 00:00:00 GMT'])
   })
 
-  test('deleteCookie takes the options that the cookie was set with: neither age nor partition keeps it', async (t) => {
+  test('deleteCookie accepts the options with which the cookie was set: neither its age nor a partition keeps it', async (t) => {
     const options = { path: '/x', maxAge: 3600, httpOnly: true, secure: true, partitioned: true } as const
     const answer = await answerOf(serve, t, ({ response }) => response.deleteCookie('a', options).text(''))
     assert.deepEqual(answer.headers('set-cookie'), ['a=; Path=/x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; Partitioned'])
     assert.equal(options.maxAge, 3600)
   })
 
-  // Nothing of what a client sent can become a field of its own.
+  // Nothing that a client has sent can become a separate field.
 
   const injections: [what: string, act: (response: HttpResponse, evil: string) => unknown][] = [
     ['header value', (r, evil) => r.header('X', evil)],
@@ -444,21 +444,21 @@ inBothReadModes('response', (serve) => {
     assert.equal((await ask('/text')).header('content-length'), '4')
     assert.equal((await ask('/bytes')).header('content-length'), '50000')
     assert.equal((await ask('/stream')).header('content-length'), null)
-    await within(closed.promise, 'the end of the stream that nobody reads')
+    await within(closed.promise, 'the end of the stream that is not read')
     assert.equal((await ask('/length')).header('content-length'), '9')
     assert.equal((await ask('/error')).status, 409)
     assert.equal((await ask('/nowhere')).status, 404)
     assert.equal((await client.get('/text').message()).text, 'four')
   })
 
-  test('a handler for HEAD may say the length that GET would have', async (t) => {
+  test('a handler for HEAD may state the length that GET would have', async (t) => {
     const { connect } = await serve(t, (server) => server.map('HEAD', '/', (_, { response }) => response.header('Content-Length', 1234)))
     const client = await connect()
     const answer = await client.send('HEAD / HTTP/1.1\r\nHost: h\r\n\r\n').message(true)
     assert.deepEqual([answer.status, answer.headers('content-length')], [200, ['1234']])
   })
 
-  // Streams that do not keep their word.
+  // Streams that do not keep their promise.
 
   test('a stream to HTTP/1.0 ends with the connection and is never chunked', async (t) => {
     const { connect } = await serve(t, (server) => server.mapGet('/', () => letters()))
@@ -470,10 +470,10 @@ inBothReadModes('response', (serve) => {
   for (const [what, pieces] of [
     ['less', ['abc']],
     ['more', ['abc', 'defgh']],
-    ['nothing more than an error', ['abc', null]],
+    ['nothing but an error', ['abc', null]],
   ] as [string, (string | null)[]][]) {
     for (const protocol of ['HTTP/1.1', 'HTTP/1.0']) {
-      test(`a stream that gives ${what} than its Content-Length promised is a break to the client, never a short success (${protocol})`, async (t) => {
+      test(`a stream that yields ${what} than its Content-Length promised is aborted, never a short success (${protocol})`, async (t) => {
         const { connect, logged } = await serve(t, (server) =>
           server.mapGet('/', (_, { response }) => response.header('Content-Length', 5).stream(giving(pieces))),
         )
@@ -521,7 +521,7 @@ inBothReadModes('response', (serve) => {
     })
   }
 
-  test('the source of a stream is closed when its answer is replaced', async (t) => {
+  test('the source of a stream is closed when its response is replaced', async (t) => {
     const closed = gate()
     const { connect } = await serve(t, (server) => {
       server.use(async (_, next) => {
@@ -534,7 +534,7 @@ inBothReadModes('response', (serve) => {
     await within(closed.promise, 'the end of the replaced stream', 2_000)
   })
 
-  // Files: only that they are wired. The rest is tested where they are made.
+  // Files: only that they are connected. The rest is tested where they are implemented.
 
   test('file: type, length, conditions, ranges, HEAD, and 404 without its path', async (t) => {
     const directory = mkdtempSync(join(tmpdir(), 'weir-'))
@@ -612,7 +612,7 @@ inBothReadModes('response', (serve) => {
     assert.equal((await client.get('/').message()).text, 'route')
   })
 
-  test('middleware may answer instead of the route, and may add fields to its answer', async (t) => {
+  test('middleware may answer instead of the route, and may add fields to its response', async (t) => {
     const { connect } = await serve(t, (server) => {
       server.use(async ({ request }, next) => {
         const answer = await next()
@@ -629,7 +629,7 @@ inBothReadModes('response', (serve) => {
     assert.deepEqual([added.text, added.header('x-added')], ['{"route":1}', '1'])
   })
 
-  test('middleware that answers nothing and does not call next is 204', async (t) => {
+  test('middleware that neither answers nor calls next leads to 204', async (t) => {
     const { connect } = await serve(t, (server) => server.use(() => undefined).mapGet('/', () => 'route'))
     assert.equal((await (await connect()).get('/').message()).status, 204)
   })
@@ -674,7 +674,7 @@ inBothReadModes('response', (serve) => {
   }
 
   for (const kind of ['sync', 'async'] as const) {
-    test(`errors come through next, and middleware may answer them (${kind})`, async (t) => {
+    test(`errors pass through next, and middleware may answer them (${kind})`, async (t) => {
       const { connect, logged } = await serve(t, (server) => {
         server.use(async (_, next) => {
           try {
@@ -700,7 +700,7 @@ inBothReadModes('response', (serve) => {
     })
   }
 
-  test('what is synchronous stays so: answers of one packet come in one packet', async (t) => {
+  test('synchronous requests stay synchronous: the responses to one packet leave in one packet', async (t) => {
     const order: string[] = []
     const { connect } = await serve(t, (server) => {
       server.use((_, next) => {
@@ -742,7 +742,7 @@ inBothReadModes('response', (serve) => {
     ['an Error', () => new Error(secret), 500, true, false],
     ['text', () => secret, 500, true, false],
     ['undefined', () => undefined, 500, false, false],
-    ['an error with a status that is no HttpError', () => Object.assign(new Error(secret), { status: 404 }), 500, true, false],
+    ['an error with a status that is not an HttpError', () => Object.assign(new Error(secret), { status: 404 }), 500, true, false],
     ['HttpError 500', () => new HttpError(500, secret), 500, true, false],
     ['HttpError 503', () => new HttpError(503, secret), 503, true, false],
     ['HttpError 409', () => new HttpError(409, secret), 409, true, true],
@@ -764,7 +764,7 @@ inBothReadModes('response', (serve) => {
     })
   }
 
-  test('an error that answers 500 is logged, one that is the client’s fault is not', async (t) => {
+  test('an error that leads to 500 is logged, one that is the client’s fault is not', async (t) => {
     const { connect, logged } = await serve(t, (server) => {
       server.mapGet('/plain', () => {
         throw new Error('plain')
@@ -790,7 +790,7 @@ inBothReadModes('response', (serve) => {
     )
   })
 
-  test('fields that described the body go with an error, others stay', async (t) => {
+  test('fields that described the body are removed for an error, others stay', async (t) => {
     const answer = await answerOf(serve, t, ({ response }) => {
       response
         .status(201, 'Yes')
@@ -820,10 +820,10 @@ inBothReadModes('response', (serve) => {
   })
 
   const handlers: [what: string, onError: OnError, status: number, body: string | RegExp][] = [
-    ['what it returns is the answer', (error) => ({ seen: (error as Error).message }), 200, '{"seen":"boom"}'],
-    ['its promise is waited for', async (error) => `late ${(error as Error).message}`, 200, 'late boom'],
-    ['the response that it built is the answer', (_, { response }) => void response.status(418).text('tea'), 418, 'tea'],
-    ['nothing from it means the problem document', () => undefined, 500, /WEIR_HANDLER_FAILED/],
+    ['what it returns is the response', (error) => ({ seen: (error as Error).message }), 200, '{"seen":"boom"}'],
+    ['its promise is awaited', async (error) => `late ${(error as Error).message}`, 200, 'late boom'],
+    ['the response that it built is sent', (_, { response }) => void response.status(418).text('tea'), 418, 'tea'],
+    ['if it returns nothing, the problem document is sent', () => undefined, 500, /WEIR_HANDLER_FAILED/],
     [
       'when it throws, the problem document is sent',
       () => {
@@ -864,7 +864,7 @@ inBothReadModes('response', (serve) => {
     }
   }
 
-  test('onError sees 404, 405, 413 and 400, and can make answers of its own of them', async (t) => {
+  test('onError sees 404, 405, 413 and 400, and can answer them itself', async (t) => {
     const { connect } = await serve(t, (server) => server.mapGet('/', () => '').mapPost('/post', () => ''), {
       limits: { maxRequestBodySize: 3 },
       onError: (error, { response }) => response.status(299).text((error as { code: string }).code),
@@ -904,7 +904,7 @@ inBothReadModes('response', (serve) => {
   })
 })
 
-test('a source that two requests are answered with at a time runs for each in its own context, from its beginning', async () => {
+test('a source that is the response to two requests at the same time runs for each in its own context, from its beginning', async () => {
   const names = new AsyncLocalStorage<string>()
   const shared = {
     [Symbol.asyncIterator](): AsyncGenerator<string> {

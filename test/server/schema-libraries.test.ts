@@ -1,5 +1,5 @@
-// Schemas of other libraries wherever a `t` may stand: as a parameter, as a property of a model, in a t.object, in a t.array, and later.
-// Each library says the same thing: a text of two letters, a number out of text, an object with a name and perhaps an age.
+// Schemas of other libraries wherever a `t` may be used: as a parameter, as a property of a model, in a t.object, in a t.array, and
+// asynchronous. Each library describes the same: a string of two letters, a number from text, an object with a name and an optional age.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -21,14 +21,14 @@ interface Person {
 }
 
 interface Library {
-  /** Two small letters. */
+  /** Two lower-case letters. */
   readonly code: StandardSchema<unknown, string>
   /** A number, from text. */
   readonly count: StandardSchema<unknown, number>
   readonly person: StandardSchema<unknown, Person>
-  /** What `person` says of itself as JSON Schema, if it does. */
+  /** The JSON Schema with which `person` describes itself, if it does. */
   readonly describes: boolean
-  /** Two small letters, found out later; null where the library has no such thing. */
+  /** Two lower-case letters, checked asynchronously; null if the library cannot do that. */
   readonly later: StandardSchema<unknown, string> | null
 }
 
@@ -71,7 +71,7 @@ const LIBRARIES: Readonly<Record<string, Library>> = {
   effect: {
     code: effect.toStandardSchemaV1(Code),
     count: effect.toStandardSchemaV1(effect.FiniteFromString),
-    // Applied to one schema, the two make one that validates and describes itself.
+    // Applied to one schema, the two result in a schema that validates and describes itself.
     person: effect.toStandardJSONSchemaV1(
       effect.toStandardSchemaV1(effect.Struct({ name: effect.String, age: effect.optional(effect.Number) })),
     ),
@@ -87,7 +87,7 @@ const LIBRARIES: Readonly<Record<string, Library>> = {
   },
 }
 
-/** What a response says is wrong. */
+/** The failures in a response. */
 function names(answer: { json(): unknown }): string[] {
   return (answer.json() as { errors: { name: string }[] }).errors.map(({ name }) => name)
 }
@@ -146,13 +146,13 @@ for (const [name, { code, count, person, describes, later }] of Object.entries(L
       )
     })
 
-    test('in a form that is read whole', () => {
+    test('in a form that is read as a whole', () => {
       assert.deepEqual(t.object({ code, count }).fromForm({ code: 'de', count: '5' }), { code: 'de', count: 5 })
       const whole = t.named('Person', person).fromForm(Object.assign(Object.create(null), { name: 'Ada' }))
       assert.deepEqual({ ...(whole as object) }, { name: 'Ada' })
     })
 
-    test('for what is sent, where it leaves out what it does not know', () => {
+    test('for what is sent, from which it leaves out what it does not declare', () => {
       const schema = t.object({ people: t.array(person) })
       const value = { people: [{ name: 'Ada', passwordHash: 'x' }] }
       assert.equal(JSON.stringify(pickerOf(schema)(value)), '{"people":[{"name":"Ada"}]}')
@@ -161,7 +161,7 @@ for (const [name, { code, count, person, describes, later }] of Object.entries(L
       assert.equal(checked.pointer, '/people/0/name')
     })
 
-    test('and says what it is as JSON Schema', () => {
+    test('and describes itself as JSON Schema', () => {
       const { properties, required } = t.object({ person, perhaps: t.named('P', person).optional() }).jsonSchema() as {
         properties: { person: { type?: string; properties?: object } }
         required: string[]
@@ -172,12 +172,12 @@ for (const [name, { code, count, person, describes, later }] of Object.entries(L
     })
 
     if (later !== null) {
-      test('later: as a parameter, and refused by name where nothing can wait', async () => {
+      test('asynchronous: as a parameter, and refused by name where it cannot be awaited', async () => {
         const server = new HttpServer({ logger: { error() {} } })
         server.mapGet('/:later', { later, count }, ({ later }) => later)
         assert.equal((await server.inject('/de?count=1')).text(), 'de')
         assert.deepEqual(names(await server.inject('/deu?count=x')), ['count', 'later'])
-        const refused = { code: 'WEIR_OPTION_INVALID', message: /answers with a promise/ }
+        const refused = { code: 'WEIR_OPTION_INVALID', message: /returned a promise where it cannot be awaited/ }
         assert.throws(() => t.object({ later }).fromValue({ later: 'de' }), refused)
         assert.throws(() => t.array(later).fromTexts(['de']), refused)
         assert.throws(() => t.lazy(() => t.record(later)).fromValue({ a: 'de' }), refused)

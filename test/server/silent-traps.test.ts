@@ -1,4 +1,4 @@
-// What compiles, runs, and does not do what it looks like: refused where it is declared, or warned of.
+// Code that compiles and runs, but does not do what it seems to: it is refused where it is declared, or logs a warning.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -27,7 +27,7 @@ test('a table refuses a method without a path as well', () => {
   assert.throws(declare, { code: 'WEIR_ROUTE_DECLARATION', message: /\["GET"\] has a method and no path/ })
 })
 
-test('a path that looks like a method is one with a slash before it', async () => {
+test('a path that looks like a method is a path if it begins with a slash', async () => {
   class Tabled extends Controller {
     static routes = routes(this, { list: ['/GET'], lower: ['list'] })
     list() {
@@ -51,18 +51,18 @@ for (const [what, apply, message] of [
   [
     'a method on a class',
     () => (Route('GET', '/admin') as unknown as ReturnType<Decorate>)(Controller, onClass),
-    /"GET"\) with a method stands on class Admin: a class takes a path, the prefix of its routes, and options$/,
+    /"GET"\) with a method is on class Admin: a class accepts a path, which is the prefix of its routes, and options$/,
   ],
-  ['a static method', () => decorate('/x')(() => {}, { ...onMethod, static: true }), /stands on static method list/],
-  ['a private method', () => decorate('/x')(() => {}, { ...onMethod, private: true, name: '#list' }), /stands on private method #list/],
-  ['a field', () => decorate('/x')(undefined, { kind: 'field', name: 'list' }), /stands on field list/],
+  ['a static method', () => decorate('/x')(() => {}, { ...onMethod, static: true }), /is on static method list/],
+  ['a private method', () => decorate('/x')(() => {}, { ...onMethod, private: true, name: '#list' }), /is on private method #list/],
+  ['a field', () => decorate('/x')(undefined, { kind: 'field', name: 'list' }), /is on field list/],
 ] as const) {
-  test(`@Route on ${what} says why it is refused`, () => {
+  test(`@Route on ${what} states why it is refused`, () => {
     assert.throws(apply, { code: 'WEIR_ROUTE_DECLARATION', message })
   })
 }
 
-// Parameters in other spellings.
+// Parameters in other notations.
 
 function warnings(map: (server: HttpServer) => void, options: ServerOptions = {}): string[] {
   const warned: string[] = []
@@ -70,7 +70,7 @@ function warnings(map: (server: HttpServer) => void, options: ServerOptions = {}
   return warned
 }
 
-test('a parameter in the spelling of another framework is warned of when it is mapped', () => {
+test('a parameter in the notation of another framework logs a warning when it is mapped', () => {
   class Users extends Controller {
     static routes = routes(this, { prefix: '/users', show: ['GET', '/{id}'] })
     show() {}
@@ -90,7 +90,7 @@ test('a parameter in the spelling of another framework is warned of when it is m
   assert.match(warnings((server) => server.mapControllers([Users], '/{tenant}'))[0]!, /"\{tenant\}"/)
 })
 
-test('no other route is warned of, and literal braces can be written', async () => {
+test('no other route logs a warning, and literal braces can be written', async () => {
   let server!: HttpServer
   const warned = warnings((one) => {
     server = one.mapGet('/u/:id', { id: t.int }, () => 1).mapGet('/%7Bid%7D', () => 'braces')
@@ -99,7 +99,7 @@ test('no other route is warned of, and literal braces can be written', async () 
   assert.equal((await server.inject('/%7Bid%7D')).text(), 'braces')
 })
 
-test('a logger without warn is told by error, and null by nobody', () => {
+test('a logger without warn gets it through error, and null gets nothing', () => {
   const told: unknown[][] = []
   new HttpServer({ logger: { error: (...all: unknown[]) => told.push(all) } }).mapGet('/{id}', () => 1)
   assert.match(String(told[0]), /literal text/)
@@ -114,7 +114,7 @@ test('a logger without warn is told by error, and null by nobody', () => {
 
 const forgets: Middleware = (session) => void session.request.path
 
-test('a middleware that neither calls next nor answers is warned of once, in debug', async () => {
+test('a middleware that neither calls next nor answers logs one warning, in debug', async () => {
   let server!: HttpServer
   const warned = warnings(
     (one) => {
@@ -126,7 +126,7 @@ test('a middleware that neither calls next nor answers is warned of once, in deb
   assert.deepEqual(warned, ['weir: middleware "forgets" neither called next() nor answered, and the client gets 204'])
 })
 
-test('each such middleware is warned of, one that waits as well', async () => {
+test('each such middleware logs a warning, including an asynchronous one', async () => {
   let server!: HttpServer
   const later = async (): Promise<void> => void (await null)
   const warned = warnings(
@@ -147,11 +147,11 @@ test('each such middleware is warned of, one that waits as well', async () => {
 for (const [what, middleware] of [
   ['passes on', (_, next) => next()],
   ['passes on and returns nothing', (_, next) => void next()],
-  ['waits for what it passes on', async (_, next) => void (await next())],
+  ['awaits what it passes on', async (_, next) => void (await next())],
   ['answers by what it returns', () => 'x'],
   ['answers by the response', ({ response }) => void response.noContent()],
 ] as const satisfies readonly (readonly [string, Middleware])[]) {
-  test(`a middleware that ${what} is not warned of`, async () => {
+  test(`a middleware that ${what} logs no warning`, async () => {
     let server!: HttpServer
     const warned = warnings((one) => (server = one.use(middleware).mapGet('/', () => 'x')), { debug: true })
     await server.inject('/')
@@ -159,7 +159,7 @@ for (const [what, middleware] of [
   })
 }
 
-test('without debug nothing is said of it', async () => {
+test('without debug, there is no warning', async () => {
   let server!: HttpServer
   const warned = warnings((one) => (server = one.use(forgets)))
   await server.inject('/')

@@ -1,11 +1,11 @@
-// What a slow body does to the time of its request, and how its rate is counted.
+// How a slow body affects the time of its request, and how its rate is measured.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { FakeConnection } from '../support/fake-connection.ts'
 
-test('requestTimeout holds also behind a body that was too slow', async () => {
+test('requestTimeout also applies after a body that was too slow', async () => {
   const connection = new FakeConnection({
     timeouts: { requestTimeout: 10_000, minBodyRate: 256, bodyGracePeriod: 1_000 },
     routes: {
@@ -20,7 +20,7 @@ test('requestTimeout holds also behind a body that was too slow', async () => {
   assert.equal(connection.answer()?.status, 503)
 })
 
-test('minBodyRate: a burst buys no hours of silence', async () => {
+test('minBodyRate: a burst does not allow hours of silence', async () => {
   const connection = new FakeConnection({ timeouts: { minBodyRate: 256, bodyGracePeriod: 5_000 }, routes: { 'POST /': () => '' } })
   await connection.send('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9000000\r\n\r\n')
   await connection.send('x'.repeat(1_000_000))

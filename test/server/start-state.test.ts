@@ -1,4 +1,4 @@
-// What a server says of itself while it starts, and what `run` does with a start that somebody else has begun.
+// The state of a server while it starts, and what `run` does with a start that is already in progress.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ test('isListening is never true when the port is taken', async (t) => {
   assert.equal(second.isListening, false)
 })
 
-test('run rejects with the error of a start that is under way', async (t) => {
+test('run rejects with the error of a start in progress', async (t) => {
   const first = new HttpServer(quiet)
   await first.start()
   t.after(() => first.stop({ graceMs: 0 }))
@@ -42,7 +42,7 @@ test('run rejects with the error of a start that is under way', async (t) => {
   assert.equal(errors.length, 1)
 })
 
-test('run waits for a start that is under way, and then for the stop', async () => {
+test('run waits for a start in progress, and then for the stop', async () => {
   const server = new HttpServer(quiet)
   const started = server.start()
   const run = server.run()

@@ -52,7 +52,7 @@ inBothReadModes('requests that cross the end of a server', (serve) => {
   })
 })
 
-test('a handshake that crosses the stop is finished, and its request answered', async (t) => {
+test('a handshake that crosses the stop is completed, and its request is answered', async (t) => {
   for (const [http2, protocol] of [
     [false, 'http/1.1'],
     [true, 'http/1.1'],
@@ -61,7 +61,7 @@ test('a handshake that crosses the stop is finished, and its request answered', 
     server.mapGet('/', () => 'hello')
     await server.start()
     t.after(() => server.stop({ graceMs: 0 }))
-    // Between the client and the server: what the client says after its first word waits.
+    // Between the client and the server: what the client sends after its first message waits.
     const [answered, release] = [gate(), gate()]
     const relay = createServer((client: Socket) => {
       const upstream = connectTcp(server.port, '127.0.0.1')

@@ -1,4 +1,4 @@
-// What takes too long. All of it on a clock that the test moves; only the last tests run on a real one.
+// What takes too long. The tests move the clock; only the last ones use the real one.
 
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
@@ -21,10 +21,10 @@ function open(timeouts: FakeOptions['timeouts'], more: Partial<FakeOptions> = {}
   return new FakeConnection({ timeouts: { ...timeouts }, ...more, routes: { ...ROUTES, ...more.routes } })
 }
 
-/** The answer that must be there now, and that must close the connection. */
+/** The response that must have arrived by now, and must close the connection. */
 function refusal(connection: FakeConnection): unknown[] {
   const answer = connection.answer()
-  assert.ok(answer !== null, 'no answer has come')
+  assert.ok(answer !== null, 'no response has arrived')
   assert.equal(answer.header('connection'), 'close')
   assert.ok(answer.header('date') !== null && answer.header('content-length') !== null)
   return [answer.status, (answer.json() as { code: string }).code]
@@ -73,7 +73,7 @@ test('headersTimeout: each head has its own time', async () => {
   assert.equal(connection.fate, 'open')
 })
 
-test('headersTimeout: the time of a head that waits behind a slow handler begins when it can be read', async () => {
+test('headersTimeout: the time of a head that waits for a slow handler begins when it can be read', async () => {
   const go = gate<string>()
   const connection = open({ headersTimeout: 5_000 }, { routes: { 'GET /slow': () => go.promise } })
   await connection.send('GET /slow HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP')
@@ -86,7 +86,7 @@ test('headersTimeout: the time of a head that waits behind a slow handler begins
   assert.equal(connection.answer()?.text, 'x')
 })
 
-test('headersTimeout: null never ends', async () => {
+test('headersTimeout: with null, there is no limit', async () => {
   const connection = open({ headersTimeout: null })
   await connection.send('GET /')
   await connection.clock.advance(10_000_000)
@@ -95,7 +95,7 @@ test('headersTimeout: null never ends', async () => {
 
 // keepAliveTimeout
 
-test('keepAliveTimeout: an idle connection is closed without a word', async () => {
+test('keepAliveTimeout: an idle connection is closed without a response', async () => {
   const connection = open({ keepAliveTimeout: 30_000 })
   await connection.send(GET)
   assert.equal(connection.answer()?.status, 200)
@@ -105,13 +105,13 @@ test('keepAliveTimeout: an idle connection is closed without a word', async () =
   assert.deepEqual([connection.fate, connection.take()], ['end', ''])
 })
 
-test('keepAliveTimeout: holds before the first byte too', async () => {
+test('keepAliveTimeout: applies before the first byte too', async () => {
   const connection = open({ keepAliveTimeout: 30_000 })
   await connection.clock.advance(32_000)
   assert.deepEqual([connection.fate, connection.take()], ['end', ''])
 })
 
-test('keepAliveTimeout: begins anew with each answer', async () => {
+test('keepAliveTimeout: begins again after each response', async () => {
   const connection = open({ keepAliveTimeout: 30_000 })
   for (let round = 0; round < 5; round++) {
     await connection.clock.advance(29_000)
@@ -121,7 +121,7 @@ test('keepAliveTimeout: begins anew with each answer', async () => {
   assert.equal(connection.fate, 'open')
 })
 
-test('keepAliveTimeout: a handler that takes its time is not idle', async () => {
+test('keepAliveTimeout: a connection with a slow handler is not idle', async () => {
   const go = gate<string>()
   const connection = open({ keepAliveTimeout: 1_000 }, { routes: { 'GET /slow': () => go.promise } })
   await connection.send('GET /slow HTTP/1.1\r\nHost: h\r\n\r\n')
@@ -132,7 +132,7 @@ test('keepAliveTimeout: a handler that takes its time is not idle', async () => 
   assert.equal(connection.fate, 'open')
 })
 
-test('keepAliveTimeout: a client that still takes in its answers is not idle, and gets all that it asked for', async () => {
+test('keepAliveTimeout: a client that is still reading its responses is not idle, and gets all of them', async () => {
   const connection = open({ keepAliveTimeout: 5_000, writeTimeout: 30_000 })
   await connection.send(GET)
   connection.isBlocked = true
@@ -152,7 +152,7 @@ test('keepAliveTimeout: a client that still takes in its answers is not idle, an
 
 const post = (path: string, length: number): string => `POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: ${length}\r\n\r\n`
 
-test('minBodyRate: a body that does not come is answered with 408 after the grace period', async () => {
+test('minBodyRate: a body that does not arrive is answered with 408 after the grace period', async () => {
   const connection = open({ minBodyRate: 256, bodyGracePeriod: 5_000 })
   await connection.send(post('/echo', 10))
   await connection.clock.advance(5_000)
@@ -192,7 +192,7 @@ test('minBodyRate: chunked bodies too', async () => {
   assert.deepEqual(refusal(connection), [408, 'WEIR_BODY_TOO_SLOW'])
 })
 
-test('minBodyRate: 0 is no rate', async () => {
+test('minBodyRate: 0 means no minimum', async () => {
   const connection = open({ minBodyRate: 0 })
   await connection.send(post('/echo', 10))
   await connection.clock.advance(1_000_000)
@@ -210,7 +210,7 @@ test('minBodyRate: each request has its own grace period', async () => {
   }
 })
 
-test('minBodyRate: in a streaming handler the stream errors, and left alone that is a 408', async () => {
+test('minBodyRate: in a streaming handler, the stream fails, which becomes a 408 unless it is caught', async () => {
   const seen = gate<unknown>()
   const connection = open(
     { minBodyRate: 256, bodyGracePeriod: 5_000 },
@@ -232,7 +232,7 @@ test('minBodyRate: in a streaming handler the stream errors, and left alone that
   assert.equal(connection.answer(), null)
 })
 
-test('minBodyRate: a client that was not told to go on is not slow', async () => {
+test('minBodyRate: a client that was not told to continue is not slow', async () => {
   const go = gate()
   const connection = open(
     { minBodyRate: 256, bodyGracePeriod: 5_000 },
@@ -296,7 +296,7 @@ test('minBodyRate: a reader that pauses its stream is not the client’s fault',
     },
   )
   await connection.send(post('/paused', 300_000))
-  await connection.send('x'.repeat(150_000)) // more than the stream holds, and nobody takes it
+  await connection.send('x'.repeat(150_000)) // more than the stream buffers, and it is not read
   assert.equal(connection.isPaused, true)
   await connection.clock.advance(600_000)
   assert.equal(connection.take(), '')
@@ -307,7 +307,7 @@ test('minBodyRate: a reader that pauses its stream is not the client’s fault',
   assert.equal(connection.answer()?.text, 'ended')
 })
 
-test('minBodyRate: the rest of a body that nobody wants has to come as fast', async () => {
+test('minBodyRate: the rest of a body that is not needed has to arrive as fast', async () => {
   const connection = open({ minBodyRate: 256, bodyGracePeriod: 5_000 }, { routes: { 'POST ~unread': () => 'unread' } })
   await connection.send(post('/unread', 1_000))
   assert.equal(connection.answer()?.text, 'unread')
@@ -340,7 +340,7 @@ test('requestTimeout: 503, and the signal aborts with the reason', async () => {
   assert.deepEqual([connection.fate, connection.take()], ['end', ''])
 })
 
-test('requestTimeout: what the handler says later is dropped, and what it holds is closed', async () => {
+test('requestTimeout: a late response of the handler is discarded, and its source closed', async () => {
   const go = gate()
   const closed = gate()
   const connection = open(
@@ -367,11 +367,11 @@ test('requestTimeout: what the handler says later is dropped, and what it holds 
   go.open()
   await settled()
   assert.equal(connection.take(), '')
-  assert.equal(connection.logged.length, logged, 'being late is no second error')
+  assert.equal(connection.logged.length, logged, 'being late is not a second error')
   await within(closed.promise, 'the end of the late stream', 1_000)
 })
 
-test('requestTimeout: a handler that answers too late is no second failure, one that fails is', async () => {
+test('requestTimeout: a handler that answers too late is not a second failure, but one that fails is', async () => {
   const logged: unknown[] = []
   const server = new HttpServer({ timeouts: { requestTimeout: 10_000 }, logger: { error: (_, error) => logged.push(String(error)) } })
   for (const [path, finish] of [
@@ -395,7 +395,7 @@ test('requestTimeout: a handler that answers too late is no second failure, one 
   assert.deepEqual(logged, [late, late, 'Error: broken'])
 })
 
-test('requestTimeout: onError is asked once, however long it takes', async () => {
+test('requestTimeout: onError is called once, however long it takes', async () => {
   let asked = 0
   const go = gate<string>()
   const connection = open(
@@ -417,7 +417,7 @@ test('requestTimeout: onError is asked once, however long it takes', async () =>
   assert.deepEqual([answer?.text, answer?.header('connection')], ['too late', 'close'])
 })
 
-test('requestTimeout: an answer in time is not touched, and a streamed one may take longer', async () => {
+test('requestTimeout: a response in time is not affected, and a streamed one may take longer', async () => {
   const go = gate()
   const connection = open(
     { requestTimeout: 10_000 },
@@ -440,7 +440,7 @@ test('requestTimeout: an answer in time is not touched, and a streamed one may t
   assert.equal(connection.answer()?.text, 'first last')
 })
 
-test('requestTimeout: null never ends', async () => {
+test('requestTimeout: with null, there is no limit', async () => {
   const go = gate<string>()
   const connection = open({ requestTimeout: null }, { routes: { 'GET /slow': () => go.promise } })
   await connection.send('GET /slow HTTP/1.1\r\nHost: h\r\n\r\n')
@@ -473,7 +473,7 @@ test('writeTimeout: a client that reads, however slowly, is not', async () => {
   assert.equal(connection.fate, 'open')
 })
 
-test('writeTimeout: a client that reads a stream is not, although as much waits for it each time that one looks', async () => {
+test('writeTimeout: a client that reads a stream is not, although at each tick the same amount is waiting for it', async () => {
   const routes = {
     'GET /stream': async function* () {
       for (;;) yield 'x'.repeat(1_000)
@@ -494,7 +494,7 @@ test('writeTimeout: a client that reads a stream is not, although as much waits 
   await connection.leave()
 })
 
-test('writeTimeout: a streamed answer is given up, its source closed, and the signal aborts', async () => {
+test('writeTimeout: a streamed response is aborted, its source closed, and the signal aborts', async () => {
   const closed = gate()
   let signal!: AbortSignal
   const connection = open(
@@ -520,7 +520,7 @@ test('writeTimeout: a streamed answer is given up, its source closed, and the si
   assert.equal(signal.aborted, true)
 })
 
-test('writeTimeout: null never ends', async () => {
+test('writeTimeout: with null, there is no limit', async () => {
   const connection = open({ writeTimeout: null, keepAliveTimeout: null })
   await connection.send(GET)
   connection.unsentBytes = 1_000
@@ -530,7 +530,7 @@ test('writeTimeout: null never ends', async () => {
 
 // lingerTimeout
 
-test('lingerTimeout: after the last answer what comes is thrown away for a while, then the connection is closed', async () => {
+test('lingerTimeout: after the last response, what arrives is discarded for a while, then the connection is closed', async () => {
   const connection = open({ lingerTimeout: 1_000 })
   await connection.send('BAD\r\n')
   assert.deepEqual(refusal(connection), [400, 'WEIR_REQUEST_LINE_SYNTAX'])
@@ -543,7 +543,7 @@ test('lingerTimeout: after the last answer what comes is thrown away for a while
   assert.deepEqual([connection.fate, connection.take()], ['destroyed', ''])
 })
 
-test('lingerTimeout: begins when the last answer has been sent', async () => {
+test('lingerTimeout: begins when the last response has been sent', async () => {
   const connection = open({ lingerTimeout: 1_000, writeTimeout: 30_000 })
   connection.unsentBytes = 5_000
   await connection.send('GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
@@ -559,7 +559,7 @@ test('lingerTimeout: begins when the last answer has been sent', async () => {
   assert.equal(connection.fate, 'destroyed')
 })
 
-test('lingerTimeout: a client that closes first is not waited for', async () => {
+test('lingerTimeout: if the client closes first, the server does not wait', async () => {
   const connection = open({ lingerTimeout: 1_000 })
   await connection.send('GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
   await connection.halfClose()
@@ -581,7 +581,7 @@ test('one timer runs for a connection, whatever happens on it, and none when it 
   assert.equal(connection.clock.running, 0)
 })
 
-test('Date tells the second of the clock', async () => {
+test('Date is the current second of the clock', async () => {
   const connection = open({})
   await connection.send(GET)
   assert.equal(connection.answer()?.header('date'), 'Mon, 01 Jan 2024 00:00:00 GMT')
@@ -590,7 +590,7 @@ test('Date tells the second of the clock', async () => {
   assert.equal(connection.answer()?.header('date'), 'Mon, 01 Jan 2024 00:00:10 GMT')
 })
 
-// On sockets, to see that the clock above is wired to a real one.
+// On sockets, to check that the clock above is connected to a real one.
 
 inBothReadModes('timeouts on sockets', (serve) => {
   test('headersTimeout, minBodyRate and requestTimeout answer, keepAliveTimeout closes quietly', async (t) => {
@@ -633,7 +633,7 @@ inBothReadModes('timeouts on sockets', (serve) => {
     const client = (await connect()).pause().get('/')
     await within(closed.promise, 'the end of the generator')
     client.resume()
-    // A reset that finds bytes unread looks like an end in Node's own sockets; that something is missing must show all the same.
+    // In Node's sockets, a reset while bytes are unread looks like an end; it must still be visible that something is missing.
     assert.doesNotMatch(await client.rest(), /0\r\n\r\n$/)
   })
 })

@@ -1,4 +1,4 @@
-// TLS: certificates and their renewal, names, clients that show who they are, and what is no TLS at all.
+// TLS: certificates and their renewal, server names, client certificates, and bytes that are not TLS.
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
@@ -33,7 +33,7 @@ async function serve(t: TestContext, options: ServerOptions, map: (server: HttpS
   return server
 }
 
-/** A connection whose handshake is done, destroyed when the test ends. */
+/** A connection whose handshake is complete, destroyed when the test ends. */
 async function handshake(t: TestContext, server: HttpServer, options: ConnectionOptions = {}): Promise<TLSSocket> {
   const socket = connect({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false, ...options })
   t.after(() => socket.destroy())
@@ -41,7 +41,7 @@ async function handshake(t: TestContext, server: HttpServer, options: Connection
   return socket
 }
 
-/** What comes until the server ends. */
+/** What arrives until the server ends. */
 async function get(socket: TLSSocket, path = '/'): Promise<string> {
   socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
   let text = ''
@@ -59,7 +59,7 @@ test('undici, with the certificate as its trust, is answered over TLS', async (t
   assert.deepEqual(await answer.json(), [true, 'HTTP/1.1'])
 })
 
-/** A transport over TLS, and its client, who does not read. */
+/** A transport over TLS, and its client, which does not read. */
 async function transportOverTls(t: TestContext): Promise<{ transport: SocketTransport; reader: RawClient }> {
   const tls = createServer(localhost).listen(0, '127.0.0.1')
   t.after(() => tls.close())
@@ -73,21 +73,21 @@ async function transportOverTls(t: TestContext): Promise<{ transport: SocketTran
   return { transport, reader }
 }
 
-test('what the system has taken does not wait: else it would pass for read by the next look', async (t) => {
+test('what the system has accepted does not count as waiting: otherwise it would seem to have been read at the next check', async (t) => {
   const { transport } = await transportOverTls(t)
   transport.writeText('a few words')
   assert.equal(transport.unsentBytes, 0)
 })
 
-test('what is read of a single large write shows while it lasts: else a slow reader would pass for one that does not read', async (t) => {
+test('progress in reading a single large write is visible: otherwise a slow reader would look like one that does not read', async (t) => {
   const { transport, reader } = await transportOverTls(t)
   transport.writeBytes(Buffer.alloc(32 * 1024 * 1024))
-  await new Promise((resolve) => setTimeout(resolve, 50)) // the system takes what it takes while nobody reads
+  await new Promise((resolve) => setTimeout(resolve, 50)) // the system accepts what it can while nothing is read
   const before = transport.unsentBytes
   reader.resume()
   await eventually(() => reader.waitingBytes > 8 * 1024 * 1024, 'the first bytes')
   reader.pause()
-  assert.ok(transport.isBlocked, 'the write goes on')
+  assert.ok(transport.isBlocked, 'the write continues')
   assert.ok(transport.unsentBytes < before, `${transport.unsentBytes} of ${before} bytes wait`)
 })
 
@@ -100,7 +100,7 @@ test('curl is answered over TLS 1.2 and 1.3, and not below', { skip: noCurl }, a
   await assert.rejects(curl(['--insecure', '--tls-max', '1.1', '--ciphers', 'ALL@SECLEVEL=0', url]), /alert|version|exit code 35/)
 })
 
-test('a Unix socket can speak TLS, beside a port that does not', async (t) => {
+test('a Unix socket can speak TLS, next to a port that does not', async (t) => {
   const unixSocket = join(temporaryDirectory(t), 'server.sock')
   const server = await serve(t, { listen: [{}, { unixSocket, tls: localhost }] })
   assert.deepEqual(
@@ -115,7 +115,7 @@ test('a Unix socket can speak TLS, beside a port that does not', async (t) => {
   plain.destroy()
 })
 
-test('stop ends handshakes that are under way, on a Unix socket too', async (t) => {
+test('stop ends handshakes in progress, on a Unix socket too', async (t) => {
   const unixSocket = join(temporaryDirectory(t), 'server.sock')
   const server = await serve(t, { listen: [{ tls: localhost }, { unixSocket, tls: localhost }] })
   const silent = [
@@ -126,7 +126,7 @@ test('stop ends handshakes that are under way, on a Unix socket too', async (t) 
   t.after(() => {
     for (const one of silent) one.destroy()
   })
-  await handshake(t, server) // by now those before it have been let in
+  await handshake(t, server) // by now, those before it have been accepted
   assert.deepEqual(await within(server.stop(), 'the stop'), { aborted: 0 })
   for (const one of silent) assert.equal(await one.rest(), '')
 })
@@ -140,7 +140,7 @@ test('a handshake counts as a connection, and may take as long as a head', async
   assert.equal(await get(await handshake(t, server)), '[true,"HTTP/1.1"]')
 })
 
-test('plain HTTP on a TLS port is told so, and the connection ends', async (t) => {
+test('plain HTTP on a TLS port gets a response that states it, and the connection ends', async (t) => {
   const server = await serve(t, { tls: localhost })
   const plain = await RawClient.connect(server.port)
   const answer = await plain.get('/').message()
@@ -151,7 +151,7 @@ test('plain HTTP on a TLS port is told so, and the connection ends', async (t) =
   await noise.closed()
 })
 
-test('TLS on a plain port is refused at once, in plain HTTP', async (t) => {
+test('TLS on a plain port is refused immediately, in plain HTTP', async (t) => {
   const server = await serve(t, {})
   const client = await RawClient.connect(server.port)
   // What a ClientHello begins with: a record of a handshake, TLS 1.0 for the sake of old middle boxes, 512 bytes.
@@ -161,7 +161,7 @@ test('TLS on a plain port is refused at once, in plain HTTP', async (t) => {
   assert.equal(await client.rest(), '')
 })
 
-test('the certificate is that of the name that the client asks for', async (t) => {
+test('the certificate is that of the server name that the client sends', async (t) => {
   const server = await serve(t, { tls: { ...localhost, sni: { 'Example.org': exact, '*.example.org': wildcard } } })
   const names: string[] = []
   for (const servername of ['example.org', 'EXAMPLE.ORG', 'www.example.org', 'a.b.example.org', 'other.net', undefined]) {
@@ -172,7 +172,7 @@ test('the certificate is that of the name that the client asks for', async (t) =
   assert.deepEqual(names, ['example.org', 'example.org', '*.example.org', 'localhost', 'localhost', 'localhost'])
 })
 
-test('SNICallback finds the certificate, later too; without one it is that beside it, and an error ends the handshake', async (t) => {
+test('SNICallback finds the certificate, also asynchronously; without a result the default one is used, and an error ends the handshake', async (t) => {
   const asked: string[] = []
   const server = await serve(t, {
     tls: {
@@ -192,7 +192,7 @@ test('SNICallback finds the certificate, later too; without one it is that besid
   assert.deepEqual(asked, ['example.org', 'wrong.net', 'other.net'])
 })
 
-test('pfx and passphrase take the place of key and cert, in a reload too', async (t) => {
+test('pfx and passphrase replace key and cert, in a reload too', async (t) => {
   const server = await serve(t, { tls: { pfx, passphrase } })
   const socket = await handshake(t, server, { ca: cert, rejectUnauthorized: true, servername: 'localhost' })
   assert.equal(await get(socket), '[true,"HTTP/1.1"]')
@@ -204,14 +204,14 @@ test('pfx and passphrase take the place of key and cert, in a reload too', async
   await assert.rejects(serve(t, { tls: { pfx, passphrase: 'another' } }), /mac verify failure/)
 })
 
-test('start rejects for a certificate that is none, and listens nowhere', async (t) => {
+test('start rejects for an invalid certificate, and listens nowhere', async (t) => {
   const server = new HttpServer({ listen: [{}, { tls: { key, cert: 'no certificate' } }], logger: null })
   t.after(() => server.stop({ graceMs: 0 }))
   await assert.rejects(server.start(), /PEM|start line/i)
   assert.equal(server.isListening, false)
 })
 
-test('reloadTls: new handshakes see the new certificate, and connections go on', async (t) => {
+test('reloadTls: new handshakes use the new certificate, and connections continue', async (t) => {
   const server = await serve(t, { tls: { ...localhost, sni: { 'example.org': exact } } })
   const before = await handshake(t, server)
   server.reloadTls({ ...renewed, sni: { 'example.org': wildcard } })
@@ -241,14 +241,14 @@ test('reloadTls: a failure changes nothing, at no endpoint', async (t) => {
   assert.notEqual(await fingerprint(), before)
 })
 
-test('reloadTls needs a server that listens, and speaks TLS', async (t) => {
+test('reloadTls requires a server that listens and speaks TLS', async (t) => {
   assert.throws(() => new HttpServer({ tls: localhost }).reloadTls(renewed), { code: 'WEIR_SERVER_STATE' })
   const server = await serve(t, {})
   assert.throws(() => server.reloadTls(renewed), RangeError)
 })
 
 for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-  /** Does a handshake, and gives whether it resumed `session`, and the session that came. */
+  /** Does a handshake. Returns whether it resumed `session`, and the new session. */
   const visit = async (t: TestContext, server: HttpServer, session: Buffer | null): Promise<{ isResumed: boolean; session: Buffer }> => {
     const socket = connect({
       port: server.port,
@@ -268,7 +268,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     return { isResumed, session: isResumed ? session! : await within(came.promise, 'a session') }
   }
 
-  test(`sessions are resumed with ${version}, also behind a reload, unless it brings other ticket keys`, async (t) => {
+  test(`sessions are resumed with ${version}, also after a reload, unless it has other ticket keys`, async (t) => {
     const server = await serve(t, { tls: { ...localhost, sni: { 'example.org': exact } } })
     const first = await visit(t, server, null)
     assert.equal(first.isResumed, false)
@@ -301,7 +301,7 @@ test('openssl resumes its sessions', { skip: noOpenssl }, async (t) => {
   assert.match(again, /\[true,"HTTP\/1\.1"\]/)
 })
 
-test('session.clientCertificate is what the client has shown, and null where it was not asked', async (t) => {
+test('session.clientCertificate is what the client has presented, and null if none was requested', async (t) => {
   const seen: (ClientCertificate | null)[] = []
   const map = (server: HttpServer): void => void server.mapGet('/me', (_, session) => void seen.push(session.clientCertificate))
   const asking = await serve(t, { tls: { ...localhost, requestCert: true, ca } }, map)
@@ -327,7 +327,7 @@ test('session.clientCertificate is what the client has shown, and null where it 
   assert.ok(Object.isFrozen(shown) && Object.isFrozen(shown.subject))
 })
 
-test('a client that nobody vouches for does not get in, unless it is let in and marked', async (t) => {
+test('a client without a trusted certificate is refused, unless the option accepts it and marks it', async (t) => {
   const seen: unknown[] = []
   const map = (server: HttpServer): void =>
     void server.mapGet(
@@ -337,7 +337,7 @@ test('a client that nobody vouches for does not get in, unless it is let in and 
   const strict = await serve(t, { tls: { ...localhost, requestCert: true, ca } }, map)
   const open = await serve(t, { tls: { ...localhost, requestCert: true, rejectUnauthorized: false, ca } }, map)
   for (const pair of [stranger, {}]) {
-    // With TLS 1.3 the client hears of it only when it reads.
+    // With TLS 1.3, the client learns of it only when it reads.
     await assert.rejects(async () => {
       const text = await get(await handshake(t, strict, pair), '/me')
       if (text === '') throw new Error('nothing came')
@@ -348,7 +348,7 @@ test('a client that nobody vouches for does not get in, unless it is let in and 
   assert.deepEqual(seen, [[false, 'DEPTH_ZERO_SELF_SIGNED_CERT', 'stranger'], [true, null, 'Ada'], null])
 })
 
-test('a resumed session still knows the client’s certificate', async (t) => {
+test('a resumed session still has the client’s certificate', async (t) => {
   const seen: unknown[] = []
   const server = await serve(t, { tls: { ...localhost, requestCert: true, ca } }, (one) =>
     one.mapGet('/me', (_, session) => void seen.push([session.clientCertificate?.authorized, session.clientCertificate?.subject['CN']])),
@@ -367,7 +367,7 @@ test('a resumed session still knows the client’s certificate', async (t) => {
   ])
 })
 
-test('curl shows its certificate', { skip: noCurl }, async (t) => {
+test('curl presents its certificate', { skip: noCurl }, async (t) => {
   const directory = temporaryDirectory(t)
   const [keyFile, certFile] = [join(directory, 'key'), join(directory, 'cert')]
   writeFileSync(keyFile, client.key)
@@ -379,7 +379,7 @@ test('curl shows its certificate', { skip: noCurl }, async (t) => {
   assert.equal(answer.text, 'Ada')
 })
 
-test('a large answer over TLS comes whole, and a client that leaves is noticed', async (t) => {
+test('a large response over TLS arrives complete, and a client that leaves is noticed', async (t) => {
   const left = gate()
   const large = Buffer.alloc(5_000_000, 'weir')
   const server = await serve(t, { tls: localhost }, (one) => {

@@ -1,4 +1,4 @@
-// toWeb() where Fetch has no place for what came.
+// toWeb() for requests with a body that Fetch does not allow.
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
@@ -7,11 +7,11 @@ import { describe, test } from 'node:test'
 import { inBothReadModes } from '../support/serving.ts'
 
 describe('toWeb of GET and HEAD has no body', () => {
-  inBothReadModes('what came of one is left out, with the fields that say how long it is', (serve) => {
+  inBothReadModes('a received body is left out, together with the fields about its length', (serve) => {
     const rows: [what: string, fields: string, body: string, kept: string[]][] = [
       ['of a known length', 'Content-Length: 3\r\n', 'abc', ['content-type', 'host']],
       ['in chunks', 'Transfer-Encoding: chunked\r\n', '3\r\nabc\r\n0\r\n\r\n', ['content-type', 'host']],
-      ['an empty one that says so', 'Content-Length: 0\r\n', '', ['content-length', 'content-type', 'host']],
+      ['an empty one with its length', 'Content-Length: 0\r\n', '', ['content-length', 'content-type', 'host']],
       ['none', '', '', ['content-type', 'host']],
     ]
     for (const [what, fields, body, kept] of rows) {
@@ -36,7 +36,7 @@ describe('toWeb of GET and HEAD has no body', () => {
     }
   })
 
-  inBothReadModes('the copy can be sent on', (serve) => {
+  inBothReadModes('the copy can be sent further', (serve) => {
     test('by fetch', async (t) => {
       const upstream = createServer((request, response) => response.end(`${request.method} ${request.url}`))
       await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))

@@ -1,4 +1,4 @@
-// toWeb(): a native Request, whose signal and body are made when they are needed, and which fetch and `new Request` accept as their own.
+// toWeb(): a native Request, whose signal and body are created when they are needed, and which fetch and `new Request` accept.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -26,8 +26,8 @@ async function upstream(t: TestContext): Promise<string> {
   return `127.0.0.1:${(server.address() as { port: number }).port}`
 }
 
-describe('a Request that toWeb made', () => {
-  test('is an instance of Request, and shows itself as one', async () => {
+describe('a Request from toWeb', () => {
+  test('is an instance of Request, and is printed as one', async () => {
     const server = new Server({ logger: null })
     server.mapPost('/', (_, { request }) => {
       const web = request.toWeb()
@@ -39,7 +39,7 @@ describe('a Request that toWeb made', () => {
     assert.deepEqual(answer.json(), ['Request', 'http://localhost/', 'POST', false, 'follow'])
   })
 
-  test('can be made into another one, whole or changed, and be cloned', async () => {
+  test('can be passed to new Request, with changes or without, and be cloned', async () => {
     const server = new Server({ logger: null })
     server.mapPost('/', async (_, { request }) => {
       const copy = new Request(request.toWeb())
@@ -77,7 +77,7 @@ describe('a Request that toWeb made', () => {
       })
     }
 
-    test('as it is, without a copy, GET and POST', async (t) => {
+    test('directly, without a copy, GET and POST', async (t) => {
       const origin = await upstream(t)
       const { connect } = await serve(t, (server) => server.map(null, '/*path', (_, { request }) => fetch(request.toWeb())))
       const client = await connect()
@@ -92,7 +92,7 @@ describe('a Request that toWeb made', () => {
   })
 })
 
-describe('the signal of a Request that toWeb made', () => {
+describe('the signal of a Request from toWeb', () => {
   test('is that of the request', async () => {
     const server = new Server({ logger: null })
     server.mapGet('/', (_, { request }) => request.toWeb().signal === request.signal)
@@ -100,7 +100,7 @@ describe('the signal of a Request that toWeb made', () => {
   })
 
   inBothReadModes('fires when the client leaves', (serve) => {
-    /** Runs `act` in a handler whose client leaves, and gives what it resolves with. */
+    /** Runs `act` in a handler whose client leaves, and returns what it resolves with. */
     async function whenTheClientLeaves(t: TestContext, act: (request: HttpRequest) => Promise<unknown>): Promise<unknown> {
       const begun = gate()
       const seen = gate<unknown>()
@@ -135,7 +135,7 @@ describe('the signal of a Request that toWeb made', () => {
       assert.deepEqual(codes, Array(5).fill('WEIR_CLIENT_GONE'))
     })
 
-    test('in a fetch of it that is under way, although nobody has read the signal', async (t) => {
+    test('in a fetch of it that is in progress, although the signal was never read', async (t) => {
       const arrived = gate()
       const silent = createServer(() => arrived.open())
       await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
@@ -155,7 +155,7 @@ describe('the signal of a Request that toWeb made', () => {
       assert.equal(((await within(failed.promise, 'the end of the fetch')) as { code: string }).code, 'WEIR_CLIENT_GONE')
     })
 
-    test('in one that is made afterwards', async (t) => {
+    test('in one that is started afterwards', async (t) => {
       const results = await whenTheClientLeaves(t, async (request) => {
         await abortOf(request.signal)
         const fetched = fetch(request.toWeb()).catch((error: { code: string }) => error.code)
@@ -166,11 +166,11 @@ describe('the signal of a Request that toWeb made', () => {
   })
 })
 
-describe('the body of a Request that toWeb made', () => {
+describe('the body of a Request from toWeb', () => {
   const streaming = (map: (request: HttpRequest) => unknown): HttpServer =>
     new Server({ logger: null }).mapPost('/', { body: 'stream' }, (_, { request }) => map(request))
 
-  test('is null where none came', async () => {
+  test('is null if there is none', async () => {
     const server = new Server({ logger: null }).mapPost('/', (_, { request }) => [request.toWeb().body])
     assert.deepEqual((await server.inject({ method: 'POST', url: '/' })).json(), [null])
   })
@@ -206,7 +206,7 @@ describe('the body of a Request that toWeb made', () => {
     assert.deepEqual(answer.json(), ['ä', 8])
   })
 
-  test('outlives the request where it was complete, in debug too, and errors where it still arrived', async () => {
+  test('outlives the request if it was complete, in debug too, and fails if it was still arriving', async () => {
     for (const debug of [false, true]) {
       const kept: Request[] = []
       const server = new Server({ logger: null, debug })
@@ -236,7 +236,7 @@ describe('the body of a Request that toWeb made', () => {
     assert.equal((await unread.inject({ method: 'POST', url: '/', body: large })).text(), '500000')
   })
 
-  inBothReadModes('holds the client up while it is not read', (serve) => {
+  inBothReadModes('makes the client wait while it is not read', (serve) => {
     test('and loses nothing', async (t) => {
       const goOn = gate()
       const { connect } = await serve(t, (server) =>
@@ -255,7 +255,7 @@ describe('the body of a Request that toWeb made', () => {
       client.send(`POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${size}\r\n\r\n`)
       const drained = client.send(Buffer.alloc(size, 'x'))
       await standsStill(() => client.unsentBytes)
-      assert.ok(client.unsentBytes > 0, 'everything was taken at once')
+      assert.ok(client.unsentBytes > 0, 'everything was read immediately')
       goOn.open()
       await drained
       assert.deepEqual((await client.message()).json(), { bytes: size })
@@ -263,8 +263,8 @@ describe('the body of a Request that toWeb made', () => {
   })
 })
 
-describe('what costs time to load is not touched', () => {
-  /** Runs `code` in a process of its own, where the named globals are watched. */
+describe('globals that take time to load are not read', () => {
+  /** Runs `code` in a separate process, in which reads of the named globals are recorded. */
   function touchedBy(code: string): string[] {
     const weir = new URL('../../src/index.js', import.meta.url).href
     const script = `
@@ -299,7 +299,7 @@ describe('what costs time to load is not touched', () => {
     )
   })
 
-  test('by toWeb, but for Request and the stream of a body', () => {
+  test('by toWeb, except for Request and the stream of a body', () => {
     const touched = touchedBy(`
       server.mapPost('/', (_, { request }) => request.toWeb().headers.get('host'))
       await server.start()

@@ -1,4 +1,4 @@
-// request.toWeb(): the request as fetch knows it.
+// request.toWeb(): the request in the form of the Fetch API.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { HttpServer } from '../../src/index.ts'
 
 const quiet = { logger: null }
 
-test('toWeb sees the path that was routed, and refuses what fetch has no words for', async () => {
+test('toWeb has the path that was routed, and refuses what fetch cannot express', async () => {
   const server = new HttpServer(quiet)
   server.map(null, '/*p', (_, { request }) => new URL(request.toWeb().url).pathname)
   assert.equal((await server.inject('/public/a%5Cb')).text(), '/public/a%5Cb')

@@ -1,4 +1,4 @@
-// What middleware and hooks are told of an upgrade: the status that its client sees.
+// The status of an upgrade in middleware and hooks is the one that its client sees.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -39,13 +39,13 @@ test('an upgrade has status 101 in middleware and in beforeSend', async () => {
   )
 })
 
-test('one that is refused has the status that is sent', async () => {
+test('a refused one has the status that is sent', async () => {
   const { server, seen } = watched((one) => one.mapGet('/', (_, { response }) => response.upgrade('x', takeOver)))
   assert.equal((await server.inject('/')).status, 426)
   assert.deepEqual(seen, [['hook', 426]])
 })
 
-test('a body that takes the place of an upgrade has the status that was set', async () => {
+test('a body that replaces an upgrade has the status that was set', async () => {
   const { server, seen } = watched((one) => one.mapGet('/', (_, { response }) => response.status(202).upgrade('x', takeOver).text('no')))
   const { status } = await server.inject({ url: '/', headers: { Connection: 'Upgrade', Upgrade: 'x' } })
   assert.deepEqual(

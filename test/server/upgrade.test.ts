@@ -1,4 +1,4 @@
-// A connection that goes over to another protocol: when, with what, and how it ends. The protocol here sends back what it gets.
+// A connection that switches to another protocol: when, with which bytes, and how it ends. The protocol here echoes what it receives.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -34,20 +34,20 @@ async function switchedOver(client: RawClient): Promise<string> {
 }
 
 inBothReadModes('an upgrade', (serve) => {
-  test('gives the connection away, and bytes go both ways', async (t) => {
+  test('hands the connection over, and bytes flow both ways', async (t) => {
     const { connect } = await serve(t, mapEcho)
     const client = await connect()
     assert.equal(await switchedOver(client), '')
     client.send('one')
     assert.equal(await client.until('one'), 'one')
-    // Not HTTP any more: what looks like a request is not answered as one.
+    // This is no longer HTTP: what looks like a request is not answered as one.
     client.send('GET /plain HTTP/1.1\r\n\r\n')
     assert.equal(await client.until('\r\n\r\n'), 'GET /plain HTTP/1.1\r\n\r\n')
     client.end()
     assert.equal(await client.closed(), 'end')
   })
 
-  test('hands over what came behind the request, in one packet or byte by byte', async (t) => {
+  test('hands over what followed the request, in one packet or byte by byte', async (t) => {
     const { connect } = await serve(t, mapEcho)
     const whole = await connect()
     whole.send(`GET /echo HTTP/1.1\r\nHost: a\r\n${ASKS}\r\nbehind`)
@@ -60,7 +60,7 @@ inBothReadModes('an upgrade', (serve) => {
     assert.equal(await slow.until('behind'), `${SWITCHED}behind`)
   })
 
-  test('waits until what was asked before has been answered', async (t) => {
+  test('waits until earlier requests have been answered', async (t) => {
     const later = gate()
     const { connect } = await serve(t, (server) => {
       mapEcho(server)
@@ -68,14 +68,14 @@ inBothReadModes('an upgrade', (serve) => {
     })
     const client = await connect()
     client.send(`GET /late HTTP/1.1\r\nHost: a\r\n\r\nGET /echo HTTP/1.1\r\nHost: a\r\n${ASKS}\r\nbehind`)
-    client.send('x'.repeat(300_000)) // more than the server takes in meanwhile
+    client.send('x'.repeat(300_000)) // more than the server reads in the meantime
     later.open()
     assert.equal((await client.message()).text, 'late')
     const all = await client.atLeast(SWITCHED.length + 6 + 300_000)
     assert.equal(all.toString('latin1'), `${SWITCHED}behind${'x'.repeat(300_000)}`)
   })
 
-  test('is there for those who ask for it: others get 426, and the connection goes on', async (t) => {
+  test('is only for clients that request it: others get 426, and the connection stays open', async (t) => {
     const { connect, logged } = await serve(t, mapEcho)
     const client = await connect()
     for (const fields of ['', 'Upgrade: echo\r\n', 'Connection: upgrade\r\nUpgrade: websocket\r\n', 'Connection: upgrade\r\n']) {
@@ -95,7 +95,7 @@ inBothReadModes('an upgrade', (serve) => {
     assert.equal(await client.until('\r\n\r\n'), SWITCHED)
   })
 
-  test('is not for a request with a body', async (t) => {
+  test('is not possible for a request with a body', async (t) => {
     const { connect } = await serve(t, mapEcho)
     const client = await connect()
     assert.equal((await client.post('/echo', 'body', ASKS).message()).text, 'no')
@@ -105,7 +105,7 @@ inBothReadModes('an upgrade', (serve) => {
     assert.equal(await client.until('\r\n\r\n'), SWITCHED)
   })
 
-  test('is refused by middleware as any request is', async (t) => {
+  test('is refused by middleware like any request', async (t) => {
     const { connect } = await serve(t, (server) => {
       server.use(({ request }, next) => {
         if (request.header('authorization') === null) throw new HttpError(401, 'who are you?')
@@ -119,7 +119,7 @@ inBothReadModes('an upgrade', (serve) => {
     assert.equal(await client.until('\r\n\r\n'), SWITCHED)
   })
 
-  test('a client that does not read stops what is written, and one that is not read is held back', async (t) => {
+  test('a client that does not read stops the writer, and a client that is not read has to wait', async (t) => {
     const taken = gate<Duplex>()
     const { connect } = await serve(t, (server) => {
       server.mapGet('/', (_, { response }) => response.upgrade('echo', (socket) => taken.open(socket)))
@@ -128,7 +128,7 @@ inBothReadModes('an upgrade', (serve) => {
     client.get('/', ASKS)
     const socket = await taken.promise
     client.send(Buffer.alloc(32 * 1024 * 1024))
-    await eventually(() => client.unsentBytes > 0, 'the client being held back')
+    await eventually(() => client.unsentBytes > 0, 'the client having to wait')
     await new Promise((resolve) => setTimeout(resolve, 50))
     assert.ok(socket.readableLength < 1024 * 1024, `${socket.readableLength} bytes read ahead`)
     client.pause()
@@ -143,7 +143,7 @@ inBothReadModes('an upgrade', (serve) => {
     await eventually(() => read === 32 * 1024 * 1024, 'everything read')
   })
 
-  test('writes that a client leaves behind fail, each of them', async (t) => {
+  test('pending writes fail when the client leaves, each of them', async (t) => {
     const taken = gate<Duplex>()
     const { connect } = await serve(t, (server) => {
       server.mapGet('/', (_, { response }) => response.upgrade('echo', (socket) => taken.open(socket)))
@@ -159,7 +159,7 @@ inBothReadModes('an upgrade', (serve) => {
     assert.deepEqual(await within(failed, 'the end of the writes'), [true, true])
   })
 
-  test('keeps no limit of time, and no slot of the ticker', async (t) => {
+  test('has no timeouts, and no slot of the ticker', async (t) => {
     const timeouts = { keepAliveTimeout: 40, headersTimeout: 40, writeTimeout: 40, requestTimeout: 40, lingerTimeout: 40 }
     const { connect } = await serve(t, mapEcho, { timeouts })
     const client = await connect()
@@ -173,7 +173,7 @@ inBothReadModes('an upgrade', (serve) => {
     ['resets', (client: RawClient) => client.reset()],
     ['leaves', (client: RawClient) => client.destroy()],
   ] as const) {
-    test(`closes the socket when the client ${name}, before and after something was said`, async (t) => {
+    test(`closes the socket when the client ${name}, before and after data was sent`, async (t) => {
       const sockets: Duplex[] = []
       const { server, connect } = await serve(t, (server) => {
         server.mapGet('/', (_, { response }) =>
@@ -211,7 +211,7 @@ inBothReadModes('an upgrade', (serve) => {
     assert.equal(await client.closed(), 'end')
   })
 
-  test('stop leaves it the time of grace, then breaks it off and says so', async (t) => {
+  test('stop gives it the grace period, then aborts and counts it', async (t) => {
     const { server, connect } = await serve(t, mapEcho)
     const client = await connect()
     await switchedOver(client)
@@ -222,7 +222,7 @@ inBothReadModes('an upgrade', (serve) => {
     await client.ended()
   })
 
-  test('counts for maxConnections until it has closed', async (t) => {
+  test('counts towards maxConnections until it has closed', async (t) => {
     const { connect } = await serve(t, mapEcho, { limits: { maxConnections: 1 } })
     const first = await connect()
     await switchedOver(first)
@@ -240,7 +240,7 @@ inBothReadModes('an upgrade', (serve) => {
     assert.equal(await client.send('unix').until('unix'), 'unix')
   })
 
-  test('a takeOver that throws breaks the connection off, and the host program is told', async (t) => {
+  test('a takeOver that throws aborts the connection, and the error is logged', async (t) => {
     const { connect, logged } = await serve(t, (server) => {
       server.mapGet('/', (_, { response }) =>
         response.upgrade('echo', () => {
@@ -268,7 +268,7 @@ test('an upgrade works over TLS', async (t) => {
   await eventually(() => received === `${SWITCHED}${large}`, 'the echo')
 })
 
-test('inject sees the 101, and what is refused', async () => {
+test('inject returns the 101, and refusals', async () => {
   const server = new HttpServer()
   mapEcho(server)
   const answer = await server.inject({ url: '/echo', headers: { Connection: 'upgrade', Upgrade: 'echo' } })
@@ -276,7 +276,7 @@ test('inject sees the 101, and what is refused', async () => {
   assert.equal((await server.inject('/echo')).status, 426)
 })
 
-test('inject rejects where another protocol answers with what is no answer, whoever writes it', async () => {
+test('inject rejects if the other protocol writes something that is not a response', async () => {
   const server = new HttpServer({ logger: null })
   let failure: unknown = null
   server.mapGet('/', (_, { response }) =>
@@ -295,7 +295,7 @@ test('inject rejects where another protocol answers with what is no answer, whoe
   assert.equal(failure, null)
 })
 
-test('a name of a protocol that cannot be sent is refused', async () => {
+test('a protocol name that cannot be sent is refused', async () => {
   const server = new HttpServer({ logger: null })
   server.mapGet('/', (_, { response }) => response.upgrade('a\r\nb', echo))
   assert.equal((await server.inject('/')).status, 500)

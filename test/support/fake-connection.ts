@@ -65,7 +65,7 @@ export class FakeConnection implements Transport {
     const server = { address: '', port: 0, isListening: true, isReady: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() }
     const logger = { error: (_message: string, error: unknown) => void this.logged.push(error) }
     const onError = options.onError ?? null
-    const application = new Dispatcher({ server, routes, limits, jsonEngine: null, onError, logger, debug: false })
+    const application = new Dispatcher({ server, routes, limits, jsonEngine: null, invalidBodyStatus: 400, onError, logger, debug: false })
     const host: ConnectionHost = {
       limits,
       timeouts,

@@ -1,9 +1,9 @@
-// What proxies, clients and attackers write into X-Forwarded-For and Forwarded, and who it means where 10.0.0.0/8, 127.0.0.0/8, ::1 and
-// fc00::/7 are trusted.
+// What proxies, clients and attackers write into X-Forwarded-For and Forwarded, and which client it means if 10.0.0.0/8, 127.0.0.0/8, ::1
+// and fc00::/7 are trusted.
 
 export interface ForwardedCase {
   readonly value: string
-  /** Address of the client; null where the field says nothing. */
+  /** Address of the client; null if the field states none. */
   readonly address: string | null
   readonly port?: number
   /** For Forwarded. */
@@ -26,7 +26,7 @@ export const X_FORWARDED_FOR: readonly ForwardedCase[] = cases([
   [`[${ipv6}]`, ipv6],
   [`[${ipv6}]:4711`, ipv6, { port: 4711 }],
   ['::ffff:203.0.113.7', '::ffff:203.0.113.7'],
-  // What a client sends stands on the left, and is not believed
+  // What a client sends is on the left, and is not believed
   ['1.1.1.1, 203.0.113.7', '203.0.113.7'],
   ['127.0.0.1, 203.0.113.7', '203.0.113.7'],
   ['10.0.0.1,10.0.0.2,203.0.113.7', '203.0.113.7'],
@@ -41,18 +41,18 @@ export const X_FORWARDED_FOR: readonly ForwardedCase[] = cases([
   ['203.0.113.7, ::ffff:10.0.0.2', '203.0.113.7'],
   ['203.0.113.7, ::ffff:0a00:0002', '203.0.113.7'],
   ['203.0.113.7, 203.0.113.8, 10.0.0.2', '203.0.113.8'],
-  // All of them trusted: the one that began
+  // All of them are trusted: the leftmost one
   ['10.0.0.9', '10.0.0.9'],
   ['10.0.0.9, 10.0.0.2', '10.0.0.9'],
   [many('10.0.0.9', 32), '10.0.0.9'],
   [many('10.0.0.9', 33), 'unknown'],
   [`203.0.113.7, ${many('10.0.0.9', 32)}`, 'unknown'],
-  // Empty entries are none (RFC 9110 section 5.6.1)
+  // Empty entries do not count (RFC 9110 section 5.6.1)
   ['', null],
   [' , ,', null],
   ['203.0.113.7, ', '203.0.113.7'],
   [', ,203.0.113.7,, ,10.0.0.2', '203.0.113.7'],
-  // Nobody knows who
+  // Unknown clients
   ['unknown', 'unknown'],
   ['Unknown, 10.0.0.2', 'unknown'],
   ['203.0.113.7, unknown', 'unknown'],
@@ -62,7 +62,7 @@ export const X_FORWARDED_FOR: readonly ForwardedCase[] = cases([
   ['_', 'unknown'],
   ['_hid den', 'unknown'],
   ['_hidden\xe9', 'unknown'],
-  // What some readers take for an address, and is none
+  // What some readers would accept as an address
   ['010.0.0.1', 'unknown'],
   ['203.0.113.7, 010.0.0.1', 'unknown'],
   ['203.0.113.7, 10.1', 'unknown'],
@@ -90,14 +90,14 @@ export const X_FORWARDED_FOR: readonly ForwardedCase[] = cases([
 ])
 
 export const FORWARDED: readonly ForwardedCase[] = cases([
-  // As RFC 7239 section 4 has them
+  // Examples of RFC 7239 section 4
   ['for="_gazonk"', '_gazonk'],
   ['For="[2001:db8:cafe::17]:4711"', ipv6, { port: 4711 }],
   ['for=192.0.2.60;proto=http;by=203.0.113.43', '192.0.2.60', { proto: 'http' }],
   ['for=192.0.2.43, for=198.51.100.17', '198.51.100.17'],
   ['for=192.0.2.43,for="[2001:db8:cafe::17]",for=unknown', 'unknown'],
   ['for=_hidden, for=_SEVKISEK', '_SEVKISEK'],
-  // One element holds all of one hop
+  // One element contains everything about one hop
   ['for=203.0.113.7;proto=HTTPS;host=example.com', '203.0.113.7', { proto: 'https', host: 'example.com' }],
   ['host="example.com:8443" ; proto=https ; for="203.0.113.7:80"', '203.0.113.7', { port: 80, proto: 'https', host: 'example.com:8443' }],
   ['for=203.0.113.7;proto=https, for=10.0.0.2;proto=http', '203.0.113.7', { proto: 'https' }],

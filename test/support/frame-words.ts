@@ -1,4 +1,4 @@
-// What the frames of a client say, as words: by the reader of weir, and by a slow and plain second one that is given all bytes at once.
+// Describes the frames of a client in words: by weir's reader, and by a slow and simple second one that receives all bytes at once.
 
 import { Http2Error } from '../../src/wire/http2/errors.ts'
 import { FrameReader, NEED_DATA, STREAM_FAULT, UNKNOWN } from '../../src/wire/http2/frames/frame-reader.ts'
@@ -18,7 +18,7 @@ import {
 export interface FrameOptions {
   readonly maxBlockBytes: number
   readonly maxFrameBytes: number
-  /** Whether the caller stops after each event, and has its buffer back. */
+  /** Whether the caller stops after each event, and reuses its buffer. */
   readonly holds?: boolean
 }
 
@@ -26,13 +26,13 @@ export const FRAME_OPTIONS: FrameOptions = { maxBlockBytes: 100_000, maxFrameByt
 
 const POISON = 0xdd
 
-/** Words, and the most that was kept between two parts. Pieces of DATA that follow each other on a stream are one. */
+/** The words, and the most bytes that were kept between two parts. Consecutive pieces of DATA of a stream are joined. */
 export interface FrameReading {
   readonly words: readonly string[]
   readonly mostHeldBytes: number
 }
 
-/** One word for each event; of DATA, for each stretch of it. */
+/** One word for each event, and for each run of DATA. */
 class Words {
   readonly list: string[] = []
   #data: { readonly stream: number; text: string; flowBytes: number } | null = null
@@ -63,7 +63,7 @@ class Words {
   }
 }
 
-/** Reads bytes that come in parts. Each part stands in the same memory, which says something else afterwards. */
+/** Reads bytes that arrive in parts. All parts use the same memory, which is overwritten after each. */
 export function readFrames(parts: readonly Buffer[], { maxBlockBytes, maxFrameBytes, holds = false }: FrameOptions): FrameReading {
   const reader = new FrameReader(maxBlockBytes, maxFrameBytes)
   const lent = Buffer.alloc(Math.max(1, ...parts.map(({ length }) => length)))

@@ -1,4 +1,4 @@
-// Objects that throw whatever is done with them, what may be done to others, and a look at whether a server lives on.
+// Objects that throw in every operation, ways to break other objects, and a check that a server continues to work.
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
@@ -12,7 +12,7 @@ interface Answered {
   readonly status: number
   readonly text: string
 }
-/** Sends a GET, and gives the answer: on one connection all of them. */
+/** Sends a GET and returns the response; all of them use one connection. */
 type Ask = (path: string) => Promise<Answered>
 
 export const quiet: ServerOptions = { logger: null }
@@ -27,7 +27,7 @@ export async function overHttp1(t: TestContext, server: HttpServer): Promise<Ask
   return (path) => client.get(path, 'X-A: b\r\nCookie: a=b\r\n').message()
 }
 
-/** The same server once more, which speaks HTTP/2. */
+/** The same server again, with HTTP/2. */
 async function overHttp2(t: TestContext, map: (server: HttpServer) => void, options: ServerOptions): Promise<Ask> {
   const { server } = await serveHttp2(t, map, options)
   const client = await Http2Client.connect(t, server.port)
@@ -37,7 +37,7 @@ async function overHttp2(t: TestContext, map: (server: HttpServer) => void, opti
   }
 }
 
-/** Asks `paths` one after the other over either protocol, and then a route that nobody has touched. */
+/** Requests `paths` one after the other over either protocol, and then an unaffected route. */
 export async function survives(
   t: TestContext,
   map: (server: HttpServer) => void,
@@ -62,12 +62,12 @@ export async function survives(
   }
 }
 
-// What is done to an object.
+// A change to an object.
 
 export const fails = (): never => {
   throw new Error('tampered with')
 }
-/** Fails whatever is done with it. */
+/** Throws in every operation. */
 export const trapped = (target: object = {}): object =>
   new Proxy(
     target,
@@ -76,7 +76,10 @@ export const trapped = (target: object = {}): object =>
     ),
   )
 
-/** All names that an object answers to, up to `Object.prototype`. Not the symbols that Node keeps on promises and signals: without them it aborts. */
+/**
+ * All names of an object's members, up to `Object.prototype`, except the symbols that Node keeps on promises and signals: without them,
+ * Node aborts.
+ */
 export function namesOf(target: object): (string | symbol)[] {
   const names = new Set<string | symbol>([Symbol.iterator, Symbol.asyncIterator, Symbol.toStringTag, Symbol.toPrimitive])
   for (let one: object | null = target; one !== null && one !== Object.prototype; one = Object.getPrototypeOf(one))
@@ -105,9 +108,9 @@ export const tampers: Readonly<Record<string, Tamper>> = {
   ),
   'replaces every method by one that throws': each((target, name) => Object.defineProperty(target, name, { value: fails, writable: true })),
   'deletes every member': each((target, name) => Reflect.deleteProperty(target, name)),
-  'takes the prototype away': (target) => attempt(() => Object.setPrototypeOf(target, null)),
-  'puts a trap in the place of the prototype': (target) => attempt(() => Object.setPrototypeOf(target, trapped())),
+  'removes the prototype': (target) => attempt(() => Object.setPrototypeOf(target, null)),
+  'replaces the prototype with a trap': (target) => attempt(() => Object.setPrototypeOf(target, trapped())),
   freezes: (target) => attempt(() => Object.freeze(target)),
   // biome-ignore lint/suspicious/noThenProperty: a thenable is what is made
-  'adds names of its own': (target) => attempt(() => Object.assign(target, { then: fails, toJSON: fails, length: 1, constructor: null })),
+  'adds its own names': (target) => attempt(() => Object.assign(target, { then: fails, toJSON: fails, length: 1, constructor: null })),
 }

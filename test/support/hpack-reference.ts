@@ -1,4 +1,4 @@
-// HPACK read as slowly and plainly as RFC 7541 says it: bit by bit, a list for a table. It judges what the decoder of weir reads.
+// Reads HPACK as slowly and simply as RFC 7541 describes it: bit by bit, with a list as table. weir's decoder is compared with it.
 
 import { CODE_LENGTHS, CODES, EOS } from '../../src/wire/http2/hpack/huffman-code.ts'
 import { STATIC_TABLE } from '../../src/wire/http2/hpack/static-table.ts'

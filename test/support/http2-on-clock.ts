@@ -18,7 +18,7 @@ import { eventually } from './serving.ts'
 
 export class Http2OnClock {
   readonly clock = new TestClock()
-  /** The codes of the errors that the server reported of its connections, newest last. */
+  /** The codes of the errors that the server reported for its connections, newest last. */
   readonly reported: unknown[] = []
   readonly port: number
   readonly #sockets: TLSSocket[] = []

@@ -1,4 +1,4 @@
-// nghttp2's HPACK, as node:http2 has it: what it reads of a block, and how it writes a list. In memory, without a socket.
+// nghttp2's HPACK, through node:http2: how it reads a block, and how it writes a list. In memory, without a socket.
 
 import { once } from 'node:events'
 import {
@@ -105,7 +105,7 @@ export class Nghttp2Reader {
     this.#end.send(PREFACE, encodeFrame(SETTINGS, 0, 0))
   }
 
-  /** @returns the list, `'none'` where nothing is wrong with HPACK but something with the request, `'error'` for COMPRESSION_ERROR */
+  /** @returns the list; `'none'` if HPACK is valid but the request is not; `'error'` for COMPRESSION_ERROR */
   async read(block: Buffer): Promise<Field[] | 'none' | 'error'> {
     this.#stream += 2
     const before = this.#pongs

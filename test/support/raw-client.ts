@@ -1,4 +1,4 @@
-// A client that sends bytes and reads what comes back, with its own definition of a response.
+// A client that sends bytes and reads what is sent back, with its own definition of a response.
 //
 // It shares no code with the server, because a framing mistake must not be read by the code that made it. Every wait is bounded, and the
 // error names what had arrived.
@@ -29,7 +29,9 @@ export interface Message {
 
 export class RawClient {
   readonly #socket: Socket
-  /** Bytes that have arrived and were not taken are between `#start` and `#end`. Earlier ones were returned, and are never overwritten. */
+  /**
+   * Bytes that have arrived and have not been taken are between `#start` and `#end`. Earlier ones were returned, and are never overwritten.
+   */
   #received: Buffer = Buffer.alloc(0)
   #start = 0
   #end = 0

@@ -3,11 +3,11 @@
 import { readFileSync } from 'node:fs'
 
 export interface ReadmeProgram {
-  /** The heading under which it is. */
+  /** The heading above it. */
   readonly title: string
-  /** Each file by the name under which the page says to save it. */
+  /** Each file, by the name under which the reader should save it. */
   readonly files: ReadonlyMap<string, string>
-  /** What is run before the program, and what starts it. */
+  /** The commands to run before the program, and the one that starts it. */
   readonly commands: readonly string[]
 }
 
@@ -37,7 +37,7 @@ function programOf(section: string): ReadmeProgram {
 
 export const README_PROGRAMS: readonly ReadmeProgram[] = chapter!.split(/^### /m).slice(1).map(programOf)
 
-/** Each call as the page prints it, and below it what it shows: a line with `# ` before it. */
+/** Each call as printed on the page, and below it the output, on a line that begins with `# `. */
 export const README_CALLS: readonly ReadmeCall[] = [...chapter!.matchAll(/^(curl .*)\n# (.*)$/gm)].map(([, command, prints]) => ({
   command: command!,
   prints: prints!,

@@ -1,4 +1,4 @@
-// Runs a program of README.md in its folder, makes the calls that the page prints, and stops it as Ctrl+C does.
+// Runs a program of README.md in its folder, makes the calls on the page, and stops it like Ctrl+C.
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
@@ -9,17 +9,17 @@ import { run, userEnvironment } from './packed-package.ts'
 import { README_CALLS, type ReadmeProgram } from './readme-programs.ts'
 import { within } from './serving.ts'
 
-/** Where the programs listen, as printed. A free port takes its place, so that no two tests meet on it. */
+/** The port of the programs, as printed. It is replaced with a free one, so that no two tests use the same. */
 const PRINTED = 'http://127.0.0.1:2015'
-/** Without the settings and the proxies of whoever runs the tests. */
+/** Without the settings and the proxies of the user who runs the tests. */
 const CURL = "curl --disable --silent --show-error --noproxy '*'"
-/** `--json` exists from curl 7.82 on. */
+/** `--json` exists since curl 7.82. */
 const hasCurl = spawnSync('curl', ['--help', 'all'], { encoding: 'utf8' }).stdout?.includes('--json') ?? false
 const ANY_PORT = new URL('../package/any-port.js', import.meta.url).href
 
 /**
  * Runs the commands of a program as printed, the last of which starts it.
- * @param node what `node` means in them
+ * @param node the program that `node` means in them
  */
 export async function runReadmeProgram(t: TestContext, { commands }: ReadmeProgram, folder: string, node: string): Promise<void> {
   const env = userEnvironment(node)

@@ -1,23 +1,23 @@
-// Clients that ask all the time while a server is restarted, and what they lost.
+// Clients that send requests all the time while a server is restarted, and what they lost.
 
 import { connect, type Socket } from 'node:net'
 
 export interface LoadOptions {
   readonly port: number
-  /** Whether a client asks again on its connection for as long as the server keeps it. */
+  /** Whether a client reuses its connection for as long as the server keeps it open. */
   readonly keepsAlive: boolean
   readonly clients: number
-  /** Between two requests of a client, in milliseconds: at random up to so much. Default: none. */
+  /** The longest random pause between two requests of a client, in milliseconds. Default: no pause. */
   readonly pauseMs?: number
 }
 
 export interface LoadReport {
   readonly answered: number
-  /** Requests without a whole response, with what came in its place. */
+  /** Requests without a complete response, with what arrived instead. */
   readonly lost: readonly string[]
   /**
-   * Requests that crossed the end of a connection that was idle until then: nothing came back, and the client asked again (RFC 9112 §9.3.1).
-   * Without a longer wait nothing can be done against that.
+   * Requests that crossed the end of an idle connection: nothing was sent back, and the client tried again (RFC 9112 §9.3.1). Only a longer
+   * wait could avoid that.
    */
   readonly retried: number
   /** Processes that answered. */
@@ -28,7 +28,7 @@ const NOTHING = 'no response'
 const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
 const LAST_REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 
-/** Asks until `isOver` says so. */
+/** Sends requests until `isOver` returns true. */
 export async function load(options: LoadOptions, isOver: (answered: number) => boolean): Promise<LoadReport> {
   const lost: string[] = []
   const servers = new Set<string>()
@@ -39,7 +39,7 @@ export async function load(options: LoadOptions, isOver: (answered: number) => b
     let isUsed = false
     while (!isOver(answered)) {
       if (options.pauseMs !== undefined) await new Promise((resolve) => setTimeout(resolve, Math.random() * options.pauseMs!))
-      // A connection that the server has closed meanwhile is no loss: the client knows, and makes a new one.
+      // A connection that the server has closed in the meantime is not a loss: the client has noticed, and opens a new one.
       if (socket !== null && (socket.readableEnded || socket.destroyed)) socket = null
       try {
         isUsed = socket !== null
@@ -68,7 +68,7 @@ function open(port: number): Promise<Socket> {
     socket.once('connect', () => {
       socket.off('error', reject)
       socket.on('error', () => {}) // `close` follows
-      socket.resume() // an end is noticed also where nothing is asked
+      socket.resume() // an end is noticed even if no request is pending
       resolve(socket)
     })
     socket.once('error', reject)

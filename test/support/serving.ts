@@ -1,4 +1,4 @@
-// A server for one test, on a port of its own, in one of the two ways in which it can read. It is stopped when the test ends.
+// A server for one test, on its own port, in one of the two ways in which it can read. It is stopped when the test ends.
 
 import { describe, type TestContext } from 'node:test'
 

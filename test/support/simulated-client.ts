@@ -9,10 +9,10 @@ import type { SimulatedSocket } from './simulated-socket.ts'
 export const MAX_BODY = 8_000
 export const MAX_DRAIN = 4_000
 
-/** One request and what must become of it. */
+/** One request and its required result. */
 interface Plan {
   readonly n: number
-  /** For people who read a report. */
+  /** A title for reports. */
   readonly title: string
   readonly bytes: Buffer
   readonly isHead: boolean
@@ -209,7 +209,7 @@ function plain(random: SeededRandom, n: number, method: string, path: string): P
 function get(random: SeededRandom, n: number, name: string, temper: Temper): Plan {
   const isHead = random.chance(0.1)
   const plan = plain(random, n, isHead ? 'HEAD' : 'GET', `/${name}/${n}`)
-  // Nobody reads the stream of a response to HEAD, so it cannot fail.
+  // The stream of a response to HEAD is not read, so it cannot fail.
   const ending = isHead && (temper.ending === 'break' || name === 'streamFailsAtOnce') ? 200 : temper.ending
   const body = isHead || temper.answers === undefined ? null : Buffer.from(temper.answers(n, Buffer.alloc(0)) as string)
   return { ...plan, ending, body, mustClose: plan.mustClose || temper.closes === true }

@@ -11,7 +11,7 @@ export interface Stage {
   pause(): Promise<void>
   /** Resolves when all connections are gone. */
   readonly afterAll: Promise<void>
-  /** Registers a source that must be closed in the end, whoever reads it. */
+  /** Registers a source that must be closed in the end, whatever reads it. */
   opened(name: string): { closed(): void }
   /** Reports something that a server must not do. */
   blame(what: string): void

@@ -189,7 +189,7 @@ class Simulation {
     }
   }
 
-  /** Told of every request: each begin must have one end. */
+  /** Observes every request: each begin must have one end. */
   #observed(): Observers {
     const observers = new Observers(
       (error) => this.#blame(`an observer failed: ${error}`),
@@ -247,6 +247,7 @@ class Simulation {
       routes,
       limits,
       jsonEngine: null,
+      invalidBodyStatus: 400,
       onError: (_error, session) => name(session),
       logger: { error: (_message, error) => this.#hear(error) },
       debug,

@@ -1,7 +1,7 @@
-// A parent process that holds listening sockets and accepts nobody, as systemd does, and servers that it starts with them.
+// A parent process that holds listening sockets and accepts no connections, like systemd, and servers that it starts with them.
 //
-// Run as a program it is one of the two: `hold` is the parent, `serve` a server. The server's options stand on its command line as JSON, and
-// it says of itself what a test may want to know.
+// As a program, it is one of the two: `hold` is the parent, `serve` a server. The server's options are on its command line as JSON, and it
+// reports what a test may need to know.
 
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ const PROGRAM = fileURLToPath(import.meta.url)
 /** The first descriptor that a parent passes on. */
 const FIRST = 3
 
-/** What a server says when it listens. */
+/** What a server reports when it listens. */
 export interface Started {
   readonly pid: number
   readonly endpoints: readonly Endpoint[]
@@ -47,7 +47,7 @@ export class SocketParent {
     })
   }
 
-  /** Opens sockets, and a parent that holds them. @returns what was bound as well: a port, or a path */
+  /** Opens sockets and a parent that holds them. @returns also what was bound: a port, or a path */
   static async open(
     t: { after(end: () => unknown): void },
     places: readonly NodeListenOptions[],
@@ -65,7 +65,7 @@ export class SocketParent {
       const bound = server.address()
       return bound !== null && typeof bound === 'object' ? bound.port : 0
     })
-    // The sockets live on in the parent. The file of a path goes with its first owner, and so it gets another name meanwhile.
+    // The sockets stay open in the parent. The first owner removes the file of a path, so the file has another name until then.
     for (const [i, server] of servers.entries()) {
       const { path } = places[i]!
       if (path !== undefined) linkSync(path, `${path}~`)
@@ -75,7 +75,7 @@ export class SocketParent {
     return { parent: new SocketParent(process), ports }
   }
 
-  /** Starts a server, and waits until it listens. @throws what it says when it cannot */
+  /** Starts a server, and waits until it listens. @throws its error if it cannot */
   async start(start: StartOptions): Promise<Started> {
     this.#order({ start })
     const news = await this.#next((one) => 'endpoints' in one || 'failed' in one)

@@ -1,8 +1,8 @@
-// What a server answers to several requests, one after the other.
+// The responses of a server to several requests, one after the other.
 
 import type { HttpServer } from '../../src/index.ts'
 
-/** The text of each response; its status where that is not 200. */
+/** The text of each response; its status if that is not 200. */
 export async function texts(server: HttpServer, ...requests: (string | { method: string; url: string })[]): Promise<string[]> {
   const answers: string[] = []
   for (const request of requests) {

@@ -7,7 +7,7 @@ import { HttpServer } from '../../src/index.ts'
 
 const quiet = { logger: null }
 
-test('inject takes forms, headers of other kinds, large answers and a way to stop waiting', async () => {
+test('inject accepts forms and other kinds of headers, returns large responses, and can stop waiting', async () => {
   const server = new HttpServer(quiet)
   server.mapPost('/', async (_, { request }) => {
     const form = await request.bodyMultipart()

@@ -1,8 +1,8 @@
-// Both spellings of a controller check the arguments of its methods. Only tsc runs this file.
+// Both notations of a controller check the arguments of its methods. Only tsc runs this file.
 
 import { Controller, HttpServer, type HttpSession, Route, routes, t } from '../../src/index.ts'
 
-/** A type that has no index. */
+/** A type without an index signature. */
 interface Access {
   readonly role: string
 }
@@ -28,11 +28,11 @@ export class Decorated extends Controller {
   @Route('GET', '/a')
   @Route('GET', '/b', { metadata: { anonymous: true }, host: 'a.example' })
   @Route('GET', '/c', { metadata: access })
-  // @ts-expect-error no object
+  // @ts-expect-error not an object
   @Route('GET', '/d', { metadata: 'admin' })
   twice() {}
 
-  // @ts-expect-error the route gives a number
+  // @ts-expect-error the route passes a number
   @Route('GET', '/wrong/:id', { id: t.int })
   wrong({ id }: { id: string }) {
     return id
@@ -44,13 +44,13 @@ export class Decorated extends Controller {
     return name
   }
 
-  // @ts-expect-error a method gets the session behind its arguments, and nothing else
+  // @ts-expect-error a method receives the session after its arguments, and nothing else
   @Route('GET', '/counted')
   counted(_: object, count: number) {
     return count
   }
 
-  // @ts-expect-error no such option, and no schema
+  // @ts-expect-error neither an option nor a schema
   @Route('GET', '/option', { boby: 'stream' })
   option() {}
 }
@@ -85,15 +85,15 @@ export class Tabled extends Controller {
 
 export class WrongTable extends Controller {
   static routes = routes(this, {
-    // @ts-expect-error the route gives a number
+    // @ts-expect-error the route passes a number
     show: ['GET', '/:id', { id: t.int }],
-    // @ts-expect-error a method gets the session behind its arguments, and nothing else
+    // @ts-expect-error a method receives the session after its arguments, and nothing else
     counted: ['GET', '/counted'],
-    // @ts-expect-error a method gets nothing behind the session
+    // @ts-expect-error a method receives nothing after the session
     more: ['GET', '/more'],
     // @ts-expect-error no such method
     nothing: ['GET', '/nothing'],
-    // @ts-expect-error no such option, and no schema
+    // @ts-expect-error neither an option nor a schema
     save: ['POST', '/save', { boby: 'stream' }],
   })
 
@@ -130,7 +130,7 @@ abstract class Listing extends Controller {
   abstract list(): readonly string[]
 }
 server.mapControllers(Listing, '/lists', { exclude: [Listing] })
-// @ts-expect-error nobody can make one
+// @ts-expect-error it cannot be instantiated
 server.mapController(Listing)
 
 class Greeter extends Controller {
@@ -148,9 +148,9 @@ class Greeter extends Controller {
 }
 const create = () => new Greeter('hello')
 server.mapController(Greeter, '/a', { create }).mapControllers([Greeter, Tabled], '/b', { create }).mapControllers(Controller, '/c')
-// @ts-expect-error its constructor wants something
+// @ts-expect-error its constructor needs an argument
 server.mapController(Greeter)
-// @ts-expect-error its constructor wants something
+// @ts-expect-error its constructor needs an argument
 server.mapController(Greeter, '', { exclude: [] })
-// @ts-expect-error the constructor of one wants something
+// @ts-expect-error the constructor of one of them needs an argument
 server.mapControllers([Greeter, Tabled], '/a')

@@ -1,8 +1,8 @@
-// Declarations that would not do what they look like. Only tsc runs this file.
+// Declarations that would not do what they seem to. Only tsc runs this file.
 
 import { Controller, Route, t } from '../../src/index.ts'
 
-// @ts-expect-error a class takes options of all its routes alone
+// @ts-expect-error a class accepts only options for all its routes
 @Route('/admin', { body: 'stream' })
 export class Declared extends Controller {
   @Route('/any/:id', { id: t.int, metadata: { anonymous: true } })
@@ -10,13 +10,13 @@ export class Declared extends Controller {
     return id
   }
 
-  // @ts-expect-error the route gives a number
+  // @ts-expect-error the route passes a number
   @Route('/wrong/:id', { id: t.int })
   wrong({ id }: { id: string }) {
     return id
   }
 
-  // @ts-expect-error no such option, and no schema
+  // @ts-expect-error neither an option nor a schema
   @Route('/option', { boby: 'stream' })
   option() {}
 

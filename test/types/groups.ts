@@ -21,7 +21,7 @@ const server = new HttpServer()
 const auth: Policy = { name: 'auth', gate: (session) => void session.principal }
 const gate: Gate = () => {}
 
-// Parameters of a group are in the arguments of every handler within.
+// Parameters of a group are in the arguments of every handler in it.
 const api = server.group('/api/:org', { org: t.int, use: [auth, (_session, next) => next()], metadata: { a: 1 }, tags: ['api'] })
 api.mapGet('/orders', ({ org }) => org.toFixed())
 api.mapGet('/orders', { page: t.int.default(1) }, (args) => {
@@ -37,15 +37,15 @@ api.mapGet('/orders', ({ page }) => page)
 // @ts-expect-error it is a number
 api.mapGet('/orders', ({ org }) => org.length)
 
-// Inner groups add theirs, and may take the place of what an outer one has declared.
+// Inner groups add theirs, and may replace those of an outer one.
 const team = api.group('/teams/:team', { team: t.uuid, since: t.dateTime.optional() })
 team.mapGet('/', ({ org, team, since }) => org.toFixed() + team.length + (since?.getTime() ?? 0))
 team.mapGet('/late', { since: t.dateTime }, ({ since }) => since.getTime())
 const inner = api.group('/x', { org: t.string })
 inner.mapGet('/', ({ org }) => org.length)
-// A parameter of a group whose name stands in the path of a route.
+// A parameter of a group whose name is in the path of a route.
 server.group('/y', { id: t.int }).mapGet('/:id', ({ id }) => id.toFixed())
-// Without a declaration, parameters of the prefix are texts.
+// Without a declaration, parameters of the prefix are strings.
 server.group('/z/:zone').mapGet('/:id', ({ zone, id }) => zone.length + id.length)
 
 export type _group = Expect<Equal<typeof team extends Group<infer P, infer _D> ? P : never, '/api/:org//teams/:team'>>
@@ -54,7 +54,7 @@ export type _group = Expect<Equal<typeof team extends Group<infer P, infer _D> ?
 server.mapGet('/:id', { id: t.int, use: [(session, next) => (session.principal === null ? 'no' : next())] }, ({ id }) => id.toFixed())
 server.map(null, '/', { use: [(_, next) => next(), { gate: ({ request }) => request.path }] }, () => 1)
 
-// Members return where they were called.
+// Members return the object on which they were called.
 server
   .use(auth)
   .gate(gate)
@@ -66,7 +66,7 @@ server
   .mapGet('/', () => 1)
   .mapController(class extends Controller {})
 
-// @ts-expect-error no such option of a group: each route says how it reads its body
+// @ts-expect-error not an option of a group: each route states how it reads its body
 server.group('/b', { body: 'stream' })
 // @ts-expect-error not an option, and not a schema
 server.group('/b', { hosts: 'a.example' })
@@ -76,7 +76,7 @@ server.use({ gates: gate })
 server.group('/b', { use: ['auth'] })
 // @ts-expect-error not a list
 server.mapGet('/b', { use: auth }, () => 1)
-// @ts-expect-error a gate is called with the session alone
+// @ts-expect-error a gate is called only with the session
 server.gate((_session: HttpSession, next: () => unknown) => next())
 
 // Classes of controllers.
@@ -113,7 +113,7 @@ export class Tabled extends Controller {
     return id
   }
 
-  /** Of the name of an option. */
+  /** A method with the name of an option. */
   host() {}
 }
 

@@ -1,4 +1,4 @@
-// Models and what may be said of their properties. Only tsc runs this file.
+// Models, and what may be declared for their properties. Only tsc runs this file.
 
 import { bodyMap, Field, fields, type HttpRequest, type KeyPath, type MultipartFormData, type StandardSchema, t } from '../../src/index.ts'
 
@@ -10,7 +10,7 @@ class Address {
 class User {
   @Field(t.uuid) id = ''
   @Field(t.int.min(0)) age = 0
-  // @ts-expect-error the property holds text, the schema gives a number
+  // @ts-expect-error the property holds a string, the schema returns a number
   @Field(t.int) wrong = ''
   name = ''
   address = new Address()
@@ -23,7 +23,7 @@ export class Plain {
 }
 
 export class Mistaken {
-  // @ts-expect-error the property holds text, the schema gives a number
+  // @ts-expect-error the property holds a string, the schema returns a number
   static fields = fields(this, { id: t.int })
   id = ''
 }
@@ -54,15 +54,15 @@ export class Starting {
   @Field(t.int.optional()) age?: number
   @Field(t.enum('a', 'b')) kind: 'a' | 'b' | '' = ''
   @Field(t.array(t.string)) tags: readonly string[] = []
-  // @ts-expect-error null may come, which the property does not hold
+  // @ts-expect-error the schema may return null, which the property cannot hold
   @Field(t.uuid.nullable()) name = ''
-  // @ts-expect-error any text may come
+  // @ts-expect-error the schema may return any string
   @Field(t.string) state: 'on' | 'off' = 'on'
 }
 
 const path: KeyPath<User> = 'address.city'
 export const paths: KeyPath<User>[] = ['id', 'name', 'address', path]
-// @ts-expect-error a method is no property to write
+// @ts-expect-error a method cannot be written
 export const method: KeyPath<User> = 'greet'
 
 interface Line {
@@ -84,11 +84,11 @@ export const elementPaths: KeyPath<Order>[] = [
   'pairs.city',
   'tags',
 ]
-// @ts-expect-error no element has it
+// @ts-expect-error no element has this property
 export const noElementPath: KeyPath<Order> = 'lines.prise'
-// @ts-expect-error a text has no parts
+// @ts-expect-error a string has no parts
 export const textPath: KeyPath<Order> = 'tags.length'
-/** Types that hold themselves come to an end. */
+/** Recursive types end. */
 type Json = string | number | null | Json[] | { [name: string]: Json }
 interface Tree {
   name: string
@@ -102,12 +102,12 @@ request.bodyMap(new User(), { includeProperties: ['name', 'address.zip'], exclud
 // @ts-expect-error no such property
 request.bodyMap(new User(), { includeProperties: ['nmae'] })
 request.bodyMap({ a: 1 }, { includeProperties: null })
-// @ts-expect-error a schema is not populated
+// @ts-expect-error a schema cannot be populated
 request.bodyMap(t.object({ a: t.int }))
-// @ts-expect-error a schema is not populated
+// @ts-expect-error a schema cannot be populated
 request.bodyMapAnonymous(t.string)
 declare const ofOtherLibrary: StandardSchema<unknown, User> & { parse(value: unknown): User }
-// @ts-expect-error a schema is not populated
+// @ts-expect-error a schema cannot be populated
 bodyMap(request, ofOtherLibrary)
 export function readInto<T extends object>(model: T): boolean {
   return request.bodyMap(model) && bodyMap(request, model)
@@ -120,6 +120,6 @@ request.bodyMap(record)
 request.bodyMap(partial, { excludeProperties: ['address.city'] })
 request.bodyMapAnonymous({ a: 1 }, { settings: { zoneless: 'local', maxDepth: 3 } })
 
-// What `dom` has of fetch, Blob and Web Crypto takes no memory that threads may share.
+// In `dom`, fetch, Blob and Web Crypto do not accept memory that threads may share.
 declare const form: MultipartFormData
 export const unshared: Uint8Array<ArrayBuffer>[] = [request.bodyBytes, request.bodySpan, form.files[0]!.content]

@@ -1,6 +1,6 @@
 // What the types of modules promise. Only tsc runs this.
 
-import { HttpServer, type Module, type ModuleHost } from '../../src/index.ts'
+import { type Group, HttpServer, type Module, type ModuleHost } from '../../src/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { cors } from '../../src/modules/cors/index.ts'
 import { type PrecompressedEncoding, staticFiles } from '../../src/modules/static/index.ts'
@@ -11,7 +11,7 @@ type Expect<T extends true> = T
 
 const server = new HttpServer()
 
-// The library's own are modules like any other.
+// The library's own modules are modules like any other.
 const codings: readonly PrecompressedEncoding[] = ['br']
 const own: readonly Module[] = [
   compression(),
@@ -22,24 +22,27 @@ const own: readonly Module[] = [
 for (const module of own) server.useModule(module)
 export type _websocket = Expect<Equal<ReturnType<typeof websocket<'/:room'>>, WebSocketRoute<{ room: string }>>>
 
-// One that is content with the public face can be installed on whatever has it.
+// A module that only needs the public API can be installed on anything that has it.
 const routes: Module = {
   name: 'routes',
   install(host) {
     const isHost: Expect<Equal<typeof host, ModuleHost>> = true
     const all = host.mapPut('/:id', ({ id }) => id).mapPatch('/:id', ({ id }) => id)
     all.mapDelete('/:id', ({ id }) => id).mapQuery('/:id', ({ id }) => id)
-    // @ts-expect-error a host has no way to the network
+    // @ts-expect-error a host has no access to the network
     host.start
     return isHost && host.endpoints[0]?.isSecure
   },
 }
 server.useModule(routes)
 
-// A hook may be one line, whatever that gives.
+// A group is given to modules as a host, by a cast: it must have all that a host has.
+export type _group = Expect<Equal<Exclude<keyof ModuleHost, keyof Group>, never>>
+
+// A hook may be one expression, whatever it returns.
 server.beforeSend((_, response) => response.header('X-A', '1')).beforeSend(async (_, response) => response.vary('Accept'))
 
-// One that needs more of a server says so.
+// A module that needs more of a server declares it.
 const controllers: Module = {
   name: 'controllers',
   install(server: HttpServer) {

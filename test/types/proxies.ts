@@ -1,4 +1,4 @@
-// Options about proxies and endpoints that cannot be. Only tsc runs this file.
+// Impossible options about proxies and endpoints. Only tsc runs this file.
 
 import { HttpServer, type SocketPeer } from '../../src/index.ts'
 
@@ -10,11 +10,11 @@ new HttpServer({
     { unixSocket: '/run/x', proxyProtocol: 'required' },
   ],
 })
-// @ts-expect-error everybody is nobody's proxy
+// @ts-expect-error not all peers can be trusted
 new HttpServer({ proxies: { trust: true } })
 // @ts-expect-error hops are not counted
 new HttpServer({ proxies: { trust: 1 } })
-// @ts-expect-error whom
+// @ts-expect-error the networks are missing
 new HttpServer({ proxies: { header: 'forwarded' } })
 // @ts-expect-error no such family of fields
 new HttpServer({ proxies: { trust: [], header: 'x-real-ip' } })

@@ -89,7 +89,7 @@ export type _lazies = [
   Expect<Equal<InputOf<typeof lazies.plain>, string>>,
   Expect<Equal<OutputOf<typeof lazies.optional>, Comment | undefined>>,
 ]
-// @ts-expect-error the schema does not return what its type says
+// @ts-expect-error the schema does not return what its type declares
 export const mistaken: Schema<Comment> = t.object({ text: t.string, at: t.string, replies: t.array(t.lazy(() => comment)).optional() })
 
 const named = { object: t.named('Circle', circle).strict().optional(), text: t.named('Name', t.string).min(1), site: t.named('Site', site) }
@@ -131,21 +131,21 @@ export class Drawing {
 
 export class Thread {
   @Field(comment) first: Comment | null = null
-  // @ts-expect-error the property holds text, the schema returns a comment
+  // @ts-expect-error the property holds a string, the schema returns a comment
   @Field(comment) last = ''
 }
 
-/** Other libraries take them for what they are: validators that can describe themselves. */
+/** Other libraries accept them as validators that can describe themselves. */
 export const standard: (Standard.StandardSchemaV1 & Standard.StandardJSONSchemaV1)[] = [t.int, shape, comment, named.site]
 export const dates: Standard.StandardJSONSchemaV1<string, Date> = t.date
 
-// @ts-expect-error a literal is a text, a number or a truth value
+// @ts-expect-error a literal is a string, a number or a boolean
 t.literal(null)
 // @ts-expect-error a union has members
 t.union()
 // @ts-expect-error a member is a schema
 t.union(t.int, String)
-// @ts-expect-error keys are texts
+// @ts-expect-error keys are strings
 t.record(t.int).keys(t.int)
 // @ts-expect-error a key pattern is part of a schema
 t.record(t.int).keys(/x/)
@@ -153,5 +153,5 @@ t.record(t.int).keys(/x/)
 t.lazy(t.int)
 // @ts-expect-error only objects are strict
 t.array(t.int).strict()
-// @ts-expect-error a message is a text
+// @ts-expect-error a message is a string
 t.int.message(5)

@@ -102,5 +102,5 @@ t.object({ a: Number })
 t.bigint.min(1)
 // @ts-expect-error a bound of a date is a Date
 t.date.min('2024-01-31')
-// @ts-expect-error members are texts or numbers
+// @ts-expect-error members are strings or numbers
 t.enum(true)

@@ -13,7 +13,10 @@ const listenButton = clock.querySelector('#clock-listen')
 /** Null while the page does not listen. */
 let stream = null
 let lastId = ''
-/** Set from the moment the browser has reconnected until the first tick that it did not miss: where it was, and how many it missed. */
+/**
+ * Set from the moment the browser has reconnected until the first tick that it did not miss: the id at which it was, and how many ticks it
+ * missed.
+ */
 let back = null
 /** The shortest time between a tick and its arrival: the latency, plus the difference between the two clocks. */
 let delay = Number.POSITIVE_INFINITY

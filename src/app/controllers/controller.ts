@@ -1,20 +1,20 @@
-// Controllers: classes whose methods answer routes. One instance a request.
+// Controllers: classes whose methods handle routes. Each request has its own instance.
 
 import { WeirError } from '../../base/errors.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-/** The request that a controller is being made for, so that constructors and field initializers see it. */
+/** The request for which a controller is being created, so that constructors and field initializers can use it. */
 let current: HttpSession | null = null
 
 /** Base class of controllers. */
 export abstract class Controller {
   #session: HttpSession | null = current
 
-  /** The exchange that this instance was made for. @throws WEIR_SERVER_STATE when it was made for none */
+  /** The exchange for which this instance was created. @throws WEIR_SERVER_STATE if it was not created for a request */
   get session(): HttpSession {
-    if (this.#session === null) throw new WeirError('WEIR_SERVER_STATE', `${this.constructor.name} was not made for a request`)
+    if (this.#session === null) throw new WeirError('WEIR_SERVER_STATE', `${this.constructor.name} was not created for a request`)
     return this.#session
   }
 
@@ -23,13 +23,13 @@ export abstract class Controller {
     return this.session.request
   }
 
-  /** The answer. */
+  /** The response. */
   get response(): HttpResponse {
     return this.session.response
   }
 
   /**
-   * Makes an instance for one request.
+   * Creates an instance for one request.
    * @internal
    */
   static forSession<T extends Controller>(session: HttpSession, create: (session: HttpSession) => T): T {
@@ -39,7 +39,7 @@ export abstract class Controller {
       const instance = create(session)
       if (instance.#session !== session) {
         if (instance.#session !== null)
-          throw new WeirError('WEIR_SERVER_STATE', `options.create gave one ${instance.constructor.name} to two requests`)
+          throw new WeirError('WEIR_SERVER_STATE', `options.create returned the same ${instance.constructor.name} for two requests`)
         instance.#session = session
       }
       return instance
@@ -49,6 +49,6 @@ export abstract class Controller {
   }
 }
 
-/** A class of controllers that can be made, given what its constructor wants. */
-// biome-ignore lint/suspicious/noExplicitAny: only `any` parameters make every constructor assignable; nothing is ever called with them
+/** A controller class of which instances can be created, with the arguments of its constructor. */
+// biome-ignore lint/suspicious/noExplicitAny: only `any` parameters make every constructor assignable; it is never called with such values
 export type ControllerClass<T extends Controller = Controller> = new (...args: any[]) => T

@@ -1,10 +1,9 @@
-// The two spellings of a routed controller: `@Route`, and `static routes = routes(this, …)` where decorators cannot be compiled.
-// Same types, same metadata.
+// The two notations for a routed controller: `@Route`, and `static routes = routes(this, …)` for tools that cannot compile decorators. Both
+// have the same types and the same metadata.
 
 import { isStandardContext, LEGACY_DECORATORS } from '../../base/decorator-context.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import type { HttpSession } from '../../http/session.ts'
 import {
   type ArgsOf,
   type BoundNames,
@@ -14,63 +13,65 @@ import {
   STANDARD_METHODS,
   type StandardMethod,
 } from '../routes/declaration.ts'
+import type { ResultOf } from '../routes/route-answers.ts'
 import { isOption, splitDeclaration } from '../routes/split-declaration.ts'
 import type { Controller } from './controller.ts'
+import type { MethodFit, Returning } from './method-fit.ts'
 import { type DeclaredRoute, declareOnClass, declareOnMethod, declareTable } from './routed.ts'
 
 type ControllerType = abstract new (...args: never[]) => Controller
 
-/** Decorates a method whose argument takes what the route gives. */
-export type MethodDecorator<A> = <This extends Controller>(
-  method: (this: This, args: A, session: HttpSession) => unknown,
+/** Decorates a method whose parameter accepts the arguments of the route, and which returns what the route declares. */
+export type MethodDecorator<A, R = unknown> = <This extends Controller, M extends AnyMethod>(
+  // NoInfer keeps the compiler from inferring types from the sentences of `MethodFit`, which would take three times as long for each route.
+  method: M & NoInfer<MethodFit<M, A> & Returning<R>>,
   context: ClassMethodDecoratorContext<This>,
 ) => void
 
-/** Decorates a class, whose routes get the path as prefix, or a method, which then answers any HTTP method. */
+type AnyMethod = (...args: never[]) => unknown
+
+/** Decorates a class, with the path as the prefix of its routes, or a method, which then handles any HTTP method. */
 export interface PathDecorator<A> {
   <C extends ControllerType>(target: C, context: ClassDecoratorContext<C>): void
-  <This extends Controller>(
-    method: (this: This, args: A, session: HttpSession) => unknown,
-    context: ClassMethodDecoratorContext<This>,
-  ): void
+  <This extends Controller, M extends AnyMethod>(method: M & NoInfer<MethodFit<M, A>>, context: ClassMethodDecoratorContext<This>): void
 }
 
 /**
- * Decorates a class, whose routes get the path as prefix and the options, or a method, which then answers any HTTP method. On a class it does
- * not compile with what belongs to single routes, and the property that is missing says why.
+ * Decorates a class, with the path as the prefix of its routes and with options for all of them, or a method, which then handles any HTTP
+ * method. On a class, it does not compile with what belongs to single routes; the name of the missing property states why.
  */
 export type DeclaredPathDecorator<A, D> = <T, This extends Controller>(
-  method: T & (T extends ControllerType ? ForClass<D> : (this: This, args: A, session: HttpSession) => unknown),
+  method: T & NoInfer<T extends ControllerType ? ForClass<D> : MethodFit<T, A> & Returning<ResultOf<D>>>,
   context: T extends ControllerType ? ClassDecoratorContext : ClassMethodDecoratorContext<This>,
 ) => void
 
-/** Anything where `D` has nothing but options of a class. */
+/** Any type if `D` has only options of a class. */
 type ForClass<D> = [Exclude<keyof D, keyof GroupOptions> | BoundNames<D>] extends [never] ? unknown : OptionsOnly
 
-/** Never there: its name is what the compiler says. */
+/** A property that never exists: the compiler shows its name. */
 export interface OptionsOnly {
   readonly 'The @Route of a class takes options such as use and metadata: parameters and body belong to the routes of its methods': never
 }
 
-/** What no path is, for the same purpose. */
+/** A type that no path has, for the same purpose. */
 export type NoBareMethod<P> = P extends StandardMethod ? { readonly 'a path is missing after the method': `@Route('${P}', '/')` } : unknown
 
 /**
- * `@Route('/user')` on a class: the prefix of its routes; `@Route('/user', { use: [auth], metadata: { role: 'admin' } })` sets options of all of
- * them as well. `@Route('GET', '/:id', { id: t.int })` on a method: a route with what it binds. `@Route('/path')` on a method: any HTTP
- * method. Several may stand on one method. Where a declared argument does not fit what the template and the bindings give, the decorator
- * does not compile.
+ * `@Route('/user')` on a class: the prefix of its routes; `@Route('/user', { use: [auth], metadata: { role: 'admin' } })` also sets options
+ * for all of them. `@Route('GET', '/:id', { id: t.int })` on a method: a route and the parameters that it binds. `@Route('/path')` on a
+ * method: any HTTP method. A method may have several of them. If the parameter of the method does not accept what the template and the
+ * bindings yield, the decorator does not compile.
  */
 export function Route<const P extends string, const D extends Declaration<D> = Record<never, never>>(
   method: Method,
   path: P,
   declaration?: D & Declaration<D>,
-): MethodDecorator<ArgsOf<P, D>>
+): MethodDecorator<NoInfer<ArgsOf<P, D>>, NoInfer<ResultOf<D>>>
 export function Route<const P extends string>(path: P & NoBareMethod<P>): PathDecorator<ArgsOf<P>>
 export function Route<const P extends string, const D extends Declaration<D>>(
   path: P & NoBareMethod<P>,
   declaration: (D & Declaration<D>) | undefined,
-): DeclaredPathDecorator<ArgsOf<P, D>, D>
+): DeclaredPathDecorator<NoInfer<ArgsOf<P, D>>, NoInfer<D>>
 export function Route(first: string, second?: string | object, third?: object): (target: never, context: never) => void {
   const hasMethod = typeof second === 'string'
   const path = hasMethod ? second : first
@@ -82,26 +83,30 @@ export function Route(first: string, second?: string | object, third?: object): 
   return (target: unknown, context: DecoratorContext): void => {
     if (!isStandardContext(context)) refuse(`cannot be used: ${LEGACY_DECORATORS}`)
     if (context.kind === 'class') {
-      if (hasMethod) refuse(`with a method stands on class ${context.name}: a class takes a path, the prefix of its routes, and options`)
+      if (hasMethod)
+        refuse(`with a method is on class ${context.name}: a class accepts a path, which is the prefix of its routes, and options`)
       splitDeclaration(declaration, 'class', `class ${context.name}`)
       declareOnClass(target as ControllerType, { prefix: path, declaration })
     } else if (context.kind === 'method' && !context.static && !context.private) {
       declareOnMethod(target as (...args: never[]) => unknown, { method: hasMethod ? first : null, path, declaration })
     } else {
       const what = context.kind === 'method' ? (context.static ? 'static method' : 'private method') : context.kind
-      refuse(`stands on ${what} ${String(context.name)}: it is for a class or for a public method`)
+      refuse(`is on ${what} ${String(context.name)}: it is for a class or for a public method`)
     }
   }
 }
 
-/** Without a slash, and in capitals or the name of a method: what was meant was hardly a path, and any method would be answered there. */
+/**
+ * Whether the text has no slash, and is in capitals or the name of a method: then it was probably not meant as a path, which would handle
+ * any method.
+ */
 function isBareMethod(path: unknown): boolean {
   return typeof path === 'string' && (/^[A-Z][A-Z-]*$/.test(path) || STANDARD_METHODS.has(path.toUpperCase()))
 }
 
-const BARE_METHOD = 'has a method and no path: write the path after it, or a slash before what is a path'
+const BARE_METHOD = 'has a method and no path: write the path after the method; a path begins with a slash'
 
-/** A route in a table: method, path and perhaps a declaration; or a path alone for any method. */
+/** A route in a table: method, path and an optional declaration, or just a path for any method. */
 export type RouteEntry =
   | readonly [path: string]
   | readonly [method: Method, path: string]
@@ -115,25 +120,25 @@ type ArgsOfEntry<E> = E extends readonly [string, infer P extends string, infer 
       ? ArgsOf<P>
       : never
 
-/**
- * What an entry must look like for the method that it stands for: the entry itself where its arguments fit. Nothing fits a method that wants
- * more than a route gives.
- */
-type Fitting<M, E> = M extends (args: infer A, session: HttpSession) => unknown
-  ? E extends readonly (readonly unknown[])[]
-    ? { readonly [I in keyof E]: FittingOne<A, E[I]> }
-    : FittingOne<A, E>
-  : never
-type FittingOne<A, E> = unknown extends A
-  ? WellFormed<E>
-  : ArgsOfEntry<E> extends A
-    ? WellFormed<E>
-    : { readonly 'arguments do not fit': A; given: ArgsOfEntry<E> }
-type WellFormed<E> = E extends readonly [infer M, infer P, infer D] ? readonly [M, P, D & Declaration<D>] : E
+/** The type that an entry must have for the method with its name: any if the method fits, otherwise a sentence. */
+type Fitting<M, E> = E extends readonly (readonly unknown[])[] ? { readonly [I in keyof E]: FittingOne<M, E[I]> } : FittingOne<M, E>
+type FittingOne<M, E> =
+  unknown extends MethodFit<M, ArgsOfEntry<E>>
+    ? M extends Returning<ResultOfEntry<E>>
+      ? WellFormed<E>
+      : 'the method returns something that "answers" does not declare'
+    : MethodFit<M, ArgsOfEntry<E>>
+type ResultOfEntry<E> = E extends readonly [string, string, infer D] ? ResultOf<D> : unknown
+/** Entries are compared with a tuple only to report what is wrong: comparing tuples takes the compiler long. */
+type WellFormed<E> = E extends readonly [infer M, infer P, infer D]
+  ? D extends Declaration<D>
+    ? unknown
+    : readonly [M, P, D & Declaration<D>]
+  : E
 
 /**
- * A table of routes: for each method of the controller its route or routes, and `prefix` and options for all of them. A method of the name of
- * an option is a method.
+ * A table of routes: the route or routes of each method of the controller, and `prefix` and options for all of them. A name that is both a
+ * method and an option means the method.
  */
 export type RoutesOf<I, T> = {
   readonly [K in keyof T]: K extends 'prefix'
@@ -146,15 +151,15 @@ export type RoutesOf<I, T> = {
 }
 type OptionOf<K> = K extends keyof GroupOptions ? GroupOptions[K] : never
 
-/** What `routes` gives: proof that the table was read. */
+/** The result of `routes`: proof that the table was read. */
 export interface RoutesDeclared {
   readonly prefix: string
 }
 
 /**
- * The routes of a controller without decorators, for tool chains that only erase types:
- * `static routes = routes(this, { prefix: '/user', show: ['GET', '/:id', { id: t.int }] })`.
- * @throws WEIR_ROUTE_DECLARATION for a name that is no method of the class
+ * Declares the routes of a controller without decorators, for tools that only erase types: `static routes = routes(this, { prefix: '/user',
+ * show: ['GET', '/:id', { id: t.int }] })`.
+ * @throws WEIR_ROUTE_DECLARATION for a name that is not a method of the class
  */
 export function routes<C extends ControllerType, const T extends { readonly [name: string]: unknown }>(
   controller: C,

@@ -1,4 +1,4 @@
-// From controllers to routes: prefixes joined, methods turned into handlers.
+// Turns controllers into routes: joins prefixes, and makes handlers of methods.
 
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
@@ -13,26 +13,26 @@ import { splitDeclaration } from '../routes/split-declaration.ts'
 import { Controller, type ControllerClass } from './controller.ts'
 import { type DeclaredRoute, declaredClasses, prefixOf, routedSubclasses, routesOf } from './routed.ts'
 
-/** Also one that nobody can make. */
+/** Includes abstract classes. */
 type AnyController = abstract new (...args: never[]) => Controller
 
 export interface MapOptions<T extends Controller = Controller> {
-  /** Classes to leave out: also abstract ones, which nobody could make. */
+  /** Classes to leave out, abstract ones included. */
   readonly exclude?: readonly AnyController[]
-  /** Makes the instance for a request, for instance with what its constructor wants. It must give a new one each time. */
+  /** Creates the instance for a request, for example with the arguments of its constructor. It must return a new one each time. */
   readonly create?: (Class: ControllerClass<T>, session: HttpSession) => T
 }
 
 const OPTION_NAMES = namesOf<MapOptions>()(['exclude', 'create'])
 
-/** @throws WEIR_OPTION_INVALID: a class that is to be left out, and is not, would answer */
+/** @throws WEIR_OPTION_INVALID, because a class that should be left out, and is not, would handle requests */
 export function checkMapOptions<T extends Controller>(member: string, options: MapOptions<T>): void {
   checkNames(member, options, OPTION_NAMES)
   if (options.exclude !== undefined) listOf(member, 'exclude', options.exclude)
   checkFunction(member, 'create', options.create)
 }
 
-/** The routes of one class under `mount`. @param outer where the class is mapped @throws WEIR_ROUTE_DECLARATION when it has none */
+/** The routes of one class under `mount`. @param outer where the class is mapped @throws WEIR_ROUTE_DECLARATION if it has none */
 export function routesOfController<T extends Controller>(
   outer: Scope,
   Class: ControllerClass<T>,
@@ -52,25 +52,25 @@ export function routesOfController<T extends Controller>(
   return routes
 }
 
-/** A level for each class with a declaration, the base class around those that derive from it. */
+/** Creates a level for each class with a declaration; that of a base class is around those of the classes that derive from it. */
 function scopeOf(Class: AnyController, outer: Scope): Scope {
   return declaredClasses(Class).reduce((scope, { name, declared }) => {
     return new Scope(scope, 'class', scope.prefix, splitDeclaration(declared.declaration, 'class', `class ${name}`))
   }, outer)
 }
 
-/** For callers that no compiler has checked. */
+/** Checks callers that no compiler has checked. */
 function checkClass(Class: unknown): void {
   if (typeof Class === 'function' && Class.prototype instanceof Controller) return
   const came = typeof Class === 'function' ? `${Class.name || 'a function'}, which does not extend Controller` : kindOf(Class)
-  throw new WeirError('WEIR_ROUTE_DECLARATION', `a class that extends Controller is mapped, not ${came}`)
+  throw new WeirError('WEIR_ROUTE_DECLARATION', `only a class that extends Controller can be mapped, not ${came}`)
 }
 
 function whyNone(Class: object): string {
   return Object.hasOwn(Class, 'routes') ? ': its "static routes" was not made by routes(this, { … })' : ''
 }
 
-/** The classes that `mapControllers` means: those given, or every routed subclass of a base class. */
+/** The classes that `mapControllers` maps: those of a list, or every routed subclass of a base class. */
 export function classesOf(selection: readonly ControllerClass[] | AnyController, exclude: readonly AnyController[]): ControllerClass[] {
   if (!Array.isArray(selection) && typeof selection !== 'function') checkClass(selection)
   const classes = Array.isArray(selection)

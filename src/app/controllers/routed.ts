@@ -1,5 +1,5 @@
-// What `@Route` and `routes` write down, until a server maps the class. Kept beside the classes, in weak maps: no release of Node
-// has `Symbol.metadata`, and a method may be inherited or overridden.
+// What `@Route` and `routes` record, until a server maps the class. It is kept in weak maps, not in the classes: no release of Node has
+// `Symbol.metadata`, and a method may be inherited or overridden.
 
 import type { GroupOptions } from '../routes/declaration.ts'
 import type { Controller } from './controller.ts'
@@ -12,7 +12,7 @@ export interface DeclaredRoute {
   readonly declaration: object
 }
 
-/** What a class was declared with. */
+/** The declaration of a class. */
 export interface DeclaredClass {
   readonly prefix: string
   /** Options and policies for all its routes. */
@@ -27,7 +27,7 @@ const byTable = new WeakMap<AnyClass, ReadonlyMap<string, readonly DeclaredRoute
 const classes = new WeakMap<AnyClass, DeclaredClass>()
 const routedClasses = new Set<AnyClass>()
 
-/** Notes a route on a method. Decorators run from the last to the first, so each is put in front. */
+/** Records a route of a method. Decorators run from the last to the first, so each is added in front. */
 export function declareOnMethod(method: AnyMethod, route: DeclaredRoute): void {
   const routes = byMethod.get(method)
   if (routes === undefined) byMethod.set(method, [route])
@@ -44,18 +44,18 @@ export function declareTable(target: AnyClass, declared: DeclaredClass, table: R
   declareOnClass(target, declared)
 }
 
-/** The routed classes that derive from `base`, or are it, in the order in which they were declared. */
+/** `base` and the classes that derive from it, as far as they are routed, in the order in which they were declared. */
 export function routedSubclasses(base: AnyClass): AnyClass[] {
   return [...routedClasses].filter((one) => one === base || one.prototype instanceof base)
 }
 
-/** The prefix of the class, or the nearest one that it inherits. */
+/** The prefix of the class, or the nearest inherited one. */
 export function prefixOf(target: AnyClass): string {
   return declaredClasses(target).at(-1)?.declared.prefix ?? ''
 }
 
 /**
- * The declarations of the classes that it extends, the base class first, and its own. A derived class that has a prefix of its own still has
+ * The declarations of the classes that it extends, the base class first, and then its own. A derived class with its own prefix still has
  * the policies of its base class.
  */
 export function declaredClasses(target: AnyClass): { readonly name: string; readonly declared: DeclaredClass }[] {
@@ -68,8 +68,8 @@ export function declaredClasses(target: AnyClass): { readonly name: string; read
 }
 
 /**
- * The routes of a class by the name of their method, inherited ones included. A method that is overridden keeps the routes of the
- * one that it overrides, unless it declares its own.
+ * The routes of a class, by the name of their method, inherited ones included. A method that is overridden keeps the routes of the one that
+ * it overrides, unless it declares its own.
  */
 export function routesOf(target: AnyClass): ReadonlyMap<string, readonly DeclaredRoute[]> {
   const found = new Map<string, readonly DeclaredRoute[]>()

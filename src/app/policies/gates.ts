@@ -1,12 +1,12 @@
-// The gates of a route, one after the other. Synchronous ones make no promise.
+// Runs the gates of a route, one after the other. Synchronous gates create no promise.
 
 import { WeirError } from '../../base/errors.ts'
-import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { Exchange } from '../../http/session.ts'
-import { isLater, reply } from '../reply.ts'
+import { isLater, replyInPlace } from '../reply.ts'
 import type { Gate } from './policy.ts'
 
-/** What came of gates: null when all of them let the request pass. */
+/** The result of gates: null if all of them let the request pass. */
 export type Held = OutgoingResponse | null | Promise<OutgoingResponse | null>
 
 /** @throws what a gate throws */
@@ -27,25 +27,22 @@ async function awaitGate(
 ): Promise<OutgoingResponse | null> {
   const result = await running
   if (hasAnswered(exchange, result)) return answer(exchange, result)
-  // The server has answered meanwhile, because time was up. A client that has only ended its side still waits for a response.
-  if (exchange.own.isTaken) throw new WeirError('WEIR_RESPONSE_SENT')
+  // The server has answered in the meantime, because time was up. A client that has only ended its side still waits for a response.
+  if (exchange.sent !== null) throw new WeirError('WEIR_RESPONSE_SENT')
   return runGates(exchange, gates, next)
 }
 
-/** Also without a result, where a gate has said what to send: that was hardly meant to let the request pass. */
-function hasAnswered({ own }: Exchange, result: unknown): boolean {
-  return result !== undefined || (own.isAnswered && !own.isTaken)
+/** A gate that returns nothing has answered, too, if it has built a response. It can hardly have meant to let the request pass. */
+function hasAnswered(exchange: Exchange, result: unknown): boolean {
+  return result !== undefined || (exchange.own.isAnswered && exchange.sent === null)
 }
 
-/** @throws WEIR_RESULT_UNSENDABLE for what only a handler can answer with, or nobody means to send */
+/** @throws WEIR_RESULT_UNSENDABLE for an upgrade, and for what looks like a verdict or a status: as a response, it would be JSON with status 200 */
 function answer(exchange: Exchange, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-  if (typeof result === 'boolean')
+  if (result === null || typeof result === 'boolean' || typeof result === 'number')
     throw new WeirError(
       'WEIR_RESULT_UNSENDABLE',
       `a gate returned ${result}: it returns nothing to let a request pass, and a response to refuse it`,
     )
-  const response = reply(exchange, result)
-  if (response instanceof OutgoingResponse && response.content.kind === 'upgrade')
-    throw new WeirError('WEIR_RESULT_UNSENDABLE', 'a gate cannot answer with an upgrade')
-  return response
+  return replyInPlace(exchange, result, 'a gate')
 }

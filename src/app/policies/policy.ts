@@ -1,5 +1,5 @@
-// Policies: named bundles of hooks that are bound to routes when they are mapped. Nothing compares paths at run time to find out which of
-// them apply.
+// Policies: named bundles of hooks that are bound to routes when these are mapped. No paths are compared at run time to find out which
+// policies apply.
 
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
@@ -10,29 +10,29 @@ import type { BeforeSend, Middleware } from './middleware.ts'
 
 /**
  * Runs when the head and the route are known, before the body is read and before `100 Continue` is sent. Returns nothing to let the request
- * pass, or what a handler may return to answer it; what it throws is answered like any other error. While a promise that it returns is
- * pending, the body is not read. It may set `session.principal`, and fields of `session.response`. It cannot read the body.
+ * pass, or anything that a handler may return to answer it. What it throws is answered like any other error. While a promise that it
+ * returns is pending, the body is not read. It may set `session.principal`, and fields of `session.response`. It cannot read the body.
  */
 export type Gate = (session: HttpSession) => unknown
 
 /** A named bundle of hooks. All of them are optional. */
 export interface Policy {
   /**
-   * Where two policies of one name meet on a route, the inner one takes the place of the outer one. A policy with a name and no hooks removes
-   * the outer one. Without a name a policy is never replaced.
+   * If a route has two policies with the same name, the inner one replaces the outer one. A policy with a name and no hooks removes the
+   * outer one. A policy without a name is never replaced.
    */
   readonly name?: string
   readonly gate?: Gate
   readonly middleware?: Middleware
   readonly beforeSend?: BeforeSend
-  /** What documents and `server.routes` state about it, such as the credentials that it requires. Called when they are made. */
+  /** Returns what documents and `server.routes` state about it, such as the credentials that it requires. Called when they are created. */
   readonly describe?: () => unknown
 }
 
-/** What `use` takes: a middleware function, or a policy. */
+/** The argument of `use`: a middleware function, or a policy. */
 export type Usable = Middleware | Policy
 
-/** A usable that has been checked. Its hooks have been read once, so that what a program does to the object later changes nothing. */
+/** A checked policy or middleware. Its hooks are read only once, so later changes to the object have no effect. */
 export interface CheckedPolicy {
   /** Null: it is never replaced. */
   readonly name: string | null
@@ -47,7 +47,7 @@ export interface CheckedPolicy {
 const MEMBERS = namesOf<Policy>()(['name', 'gate', 'middleware', 'beforeSend', 'describe'])
 const HOOKS = ['gate', 'middleware', 'beforeSend', 'describe'] as const
 
-/** @param owner who is given it, for messages: `use()` @throws WEIR_OPTION_INVALID */
+/** @param owner the function that received it, for messages: `use()` @throws WEIR_OPTION_INVALID */
 export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
   if (typeof usable === 'function') {
     const label = usable.name === '' ? '(anonymous)' : usable.name
@@ -60,7 +60,7 @@ export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
   const policy = usable as Policy
   const { name } = policy
   if (name !== undefined && (typeof name !== 'string' || name === ''))
-    throw invalid(owner, `name of a policy is ${shown(name)}, not a text`)
+    throw invalid(owner, `name of a policy is ${shown(name)}, not a string`)
   const known = HOOKS.filter((hook) => policy[hook] !== undefined)
   if (known.length === 0 && name === undefined) throw invalid(owner, 'a policy has a name or a hook: gate, middleware or beforeSend')
   for (const hook of known)
@@ -75,7 +75,7 @@ export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
   }
 }
 
-/** All of a declaration's `use`. No two of one name. @throws WEIR_ROUTE_DECLARATION */
+/** Checks all policies in `use` of a declaration; no two may have the same name. @throws WEIR_ROUTE_DECLARATION */
 export function checkPolicies(where: string, usables: unknown): CheckedPolicy[] {
   if (usables === undefined) return []
   const refuse = (why: string): never => {
@@ -99,7 +99,7 @@ function isModule(value: object): boolean {
   return 'install' in value && typeof value.install === 'function'
 }
 
-/** Of an object literal: a misspelt hook would never run. An instance of a class may have members of its own. */
+/** Checks an object literal, in which a misspelt hook would never run. An instance of a class may have other members. */
 function checkMembers(owner: string, policy: object): void {
   const prototype: unknown = Object.getPrototypeOf(policy)
   if (prototype !== Object.prototype && prototype !== null) return

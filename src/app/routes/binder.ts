@@ -1,45 +1,61 @@
-// From a request to a handler's arguments: which value each name takes, how it is converted, and everything that is wrong with them.
+// From a request to a handler's arguments: the value of each name, its conversion, and every mistake in the values.
 
 import { emptyRecord } from '../../base/empty-record.ts'
 import { BindingError, type BindingFailure } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { type HttpRequest, queryValuesOf } from '../../http/request/request.ts'
-import type { Template } from '../../routing/template.ts'
+import type { TypedBody } from '../../http/body/typed-body.ts'
+import { cookieOf, type HttpRequest, headerOf, queryValuesOf, readTypedBody } from '../../http/request/request.ts'
 import { Mismatch, show } from '../../schema/mismatch.ts'
 import { Schema } from '../../schema/schema.ts'
 import { type AnySchema, runSchema } from '../../schema/standard.ts'
+
+import type { Binding } from './binding.ts'
 
 /** Arguments by name. Without a prototype: `constructor` is a name like any other. */
 export type Args = Record<string, unknown>
 
 interface Step {
+  /** Of the argument. */
   readonly name: string
-  /** Place among the template's parameters; -1 for a query parameter. */
+  readonly source: Binding['source']
+  /** In a path: place among the template's parameters. */
   readonly index: number
-  /** Null: the text as it is. */
+  /** The name in the query, or that of the field or cookie. */
+  readonly key: string
+  /** Null: the text is not converted. */
   readonly schema: AnySchema | null
 }
 
-/** A route's plan, made once: the steps to its arguments. */
+/** The steps from a request to the arguments of a route, planned once. */
 export class Binder {
   readonly #steps: readonly Step[]
-  /** One shape for the arguments of one route. */
+  readonly #body: TypedBody | null
+  /** Gives all arguments of one route the same shape. */
   readonly #Record: new () => Args
 
-  constructor(template: Template, bindings: Readonly<Record<string, AnySchema>>) {
-    const inPath = template.parameters.map(({ name }, index) => ({ name, index, schema: bindings[name] ?? null }))
-    const names = new Set(template.parameters.map(({ name }) => name))
-    const inQuery = Object.keys(bindings).filter((name) => !names.has(name))
-    this.#steps = [...inPath, ...inQuery.map((name) => ({ name, index: -1, schema: bindings[name]! }))]
+  /** @param bindings those of the path first, in its order */
+  constructor(bindings: Readonly<Record<string, Binding>>, body: TypedBody | null) {
+    this.#steps = Object.entries(bindings).map(([name, { source, name: key, schema }], index) => ({ name, source, index, key, schema }))
+    this.#body = body
     this.#Record = emptyRecord()
   }
 
   /**
    * @param values of the template's parameters, decoded
-   * @returns the arguments; a promise only when a foreign schema answers with one
-   * @throws BindingError with every value that does not fit, thrown or rejected
+   * @returns the arguments; a promise only if a schema of another library returns one, or the body is read as it arrives
+   * @throws BindingError with every parameter that does not fit; then what is wrong with the body. Thrown or rejected
    */
   bind(request: HttpRequest, values: readonly string[]): Args | Promise<Args> {
+    const args = this.#bindParameters(request, values)
+    if (this.#body === null) return args
+    return args instanceof Promise ? this.#bindBodyLater(args, request, this.#body) : bindBody(args, request, this.#body)
+  }
+
+  async #bindBodyLater(args: Promise<Args>, request: HttpRequest, body: TypedBody): Promise<Args> {
+    return bindBody(await args, request, body)
+  }
+
+  #bindParameters(request: HttpRequest, values: readonly string[]): Args | Promise<Args> {
     const args = new this.#Record()
     let failures: BindingFailure[] | null = null
     let pending: Promise<void>[] | null = null
@@ -51,7 +67,7 @@ export class Binder {
       } else if (step.schema !== null && !(step.schema instanceof Schema) && isPromise(value)) {
         pending ??= []
         const settled = this.#await(step, value, args)
-        settled.catch(() => {}) // a later schema may throw, and then nobody waits for this one
+        settled.catch(() => {}) // a later schema may throw, and then this one is not awaited
         pending.push(settled)
       } else if (value !== undefined) args[step.name] = value
     }
@@ -76,23 +92,45 @@ export class Binder {
   }
 }
 
-function failuresOf({ name, index }: Step, mismatch: Mismatch): BindingFailure[] {
-  return mismatch.failures(name, index === -1 ? 'query' : 'route')
+function bindBody(args: Args, request: HttpRequest, body: TypedBody): Args | Promise<Args> {
+  const value = readTypedBody(request, body)
+  if (value instanceof Promise) return bindLater(args, value)
+  if (value !== undefined) args['body'] = value
+  return args
+}
+
+async function bindLater(args: Args, body: Promise<unknown>): Promise<Args> {
+  const value = await body
+  if (value !== undefined) args['body'] = value
+  return args
+}
+
+function failuresOf({ name, source, key }: Step, mismatch: Mismatch): BindingFailure[] {
+  switch (source) {
+    case 'path':
+      return mismatch.failures(name, 'route')
+    case 'query':
+      return mismatch.failures(name, 'query')
+    default:
+      // The client knows it by this name. Scripts in a page may not be able to read what the browser sent.
+      return (source === 'cookie' || key === 'cookie' || key.endsWith('authorization') ? mismatch.hidden() : mismatch).failures(key, source)
+  }
 }
 
 function read(step: Step, request: HttpRequest, values: readonly string[]): unknown {
-  const { schema, index } = step
-  if (index !== -1) {
-    const text = values[index]!
-    if (schema === null) return text
-    return schema instanceof Schema ? schema.fromText(text) : runSchema(schema, text, showText)
+  const { source, key, schema } = step
+  if (source === 'query') {
+    const texts = queryValuesOf(request, key)
+    if (schema instanceof Schema) return schema.fromTexts(texts)
+    return runSchema(schema!, texts.length > 1 ? texts : texts[0], showText)
   }
-  const texts = queryValuesOf(request, step.name)
-  if (schema instanceof Schema) return schema.fromTexts(texts)
-  return runSchema(schema!, texts.length > 1 ? texts : texts[0], showText)
+  const text = source === 'path' ? values[step.index]! : source === 'header' ? headerOf(request, key) : cookieOf(request, key)
+  if (schema === null) return text
+  if (schema instanceof Schema) return text === null ? schema.absent() : schema.fromText(text)
+  return runSchema(schema, text ?? undefined, showText)
 }
 
-/** In a URL everything is text: quotes would say nothing. */
+/** Outside the body, everything is text, so quotes would add nothing. */
 function showText(part: unknown): string | undefined {
   return typeof part === 'string' ? part : show(part)
 }

@@ -1,17 +1,20 @@
-// What a route is declared with, and the type of what its handler gets.
+// The declaration of a route, and the type of its handler's arguments.
 
+import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { ParamsOf } from '../../routing/template.ts'
 import type { AnySchema, OutputOf } from '../../schema/standard.ts'
 
 import type { Usable } from '../policies/policy.ts'
+import type { ParameterSource } from './parameter-source.ts'
+import type { Answers } from './route-answers.ts'
 
 /** The methods that routes are usually declared for. */
 export type StandardMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS' | 'QUERY'
 
-/** A request method. The standard ones are listed for completion; any token will do. */
+/** A request method. The standard ones are listed for completion; any token is allowed. */
 export type Method = StandardMethod | (string & {})
 
-/** Those of RFC 9110 §9.3, RFC 5789 and RFC 10008. */
+/** The methods of RFC 9110 §9.3, RFC 5789 and RFC 10008. */
 export const STANDARD_METHODS: ReadonlySet<string> = new Set<StandardMethod | 'CONNECT' | 'TRACE'>([
   'GET',
   'HEAD',
@@ -25,17 +28,17 @@ export const STANDARD_METHODS: ReadonlySet<string> = new Set<StandardMethod | 'C
   'TRACE',
 ])
 
-/** How all routes of a group or of a controller class behave, in addition to what they bind. The innermost level counts. */
+/** Options of all routes of a group or of a controller class, apart from what they bind. The innermost level takes precedence. */
 export interface GroupOptions {
   /**
-   * Middleware and policies, the outermost first. Those of outer levels run before them; a policy takes the place of an outer one of its name.
+   * Middleware and policies, the outermost first. Those of outer levels run before them; a policy replaces an outer one with the same name.
    */
   readonly use?: readonly Usable[]
-  /** Answers only requests for this host: `api.example.com`, or `*.example.com` for one label or more before it. Without a port. */
+  /** Handles only requests for this host: `api.example.com`, or `*.example.com` with one or more labels before it. Without a port. */
   readonly host?: string
-  /** Answers only at endpoints with this `name` in `listen`. Elsewhere the route does not exist. Default: it answers everywhere. */
+  /** Handles only requests at endpoints with this `name` in `listen`. Elsewhere, the route does not exist. Default: at every endpoint. */
   readonly endpoint?: string
-  /** Largest body in bytes, `null` for no limit. Default: the server's `maxRequestBodySize`. When exceeded: 413. */
+  /** The largest body in bytes; `null`: no limit. Default: the server's `maxRequestBodySize`. When exceeded: 413. */
   readonly maxRequestBodySize?: number | null
   /**
    * How long gates and the handler may work, in milliseconds; time in which the server waits for the client's body is not counted. `null`: no
@@ -43,54 +46,114 @@ export interface GroupOptions {
    */
   readonly requestTimeout?: number | null
   /**
-   * How long the client may go without reading what waits to be sent, in milliseconds. `null`: no limit. Default: the server's
+   * How long the client may go without reading what is waiting to be sent, in milliseconds. `null`: no limit. Default: the server's
    * `writeTimeout`. When exceeded: the response is aborted.
    */
   readonly writeTimeout?: number | null
+  /**
+   * Whether responses with status 200 to GET and HEAD get an ETag made of their bytes, and conditional requests are answered with 304 or 412.
+   * Streams get none. Default false.
+   */
+  readonly etag?: boolean
+  /**
+   * What the handler may answer with, by status: a schema for JSON, what `text` or `bytes` returns for other content, and null for no body. The
+   * compiler checks what the handler returns, and only declared properties of objects are sent. A value that the handler returns has the
+   * lowest declared status from 200 to 299, unless it sets one. If a status below 400 is declared, all others are refused. Statuses of outer
+   * levels are declared too; the inner one counts where both declare one.
+   *
+   * Errors that are thrown, and what gates, middleware and `onError` answer, are not declared here.
+   */
+  readonly answers?: Answers
   /** For policies, middleware and documents: its own properties become those of `session.metadata`, in addition to those of outer levels. */
   readonly metadata?: object
-  /** For documents, in addition to those of outer levels. */
+  /** Tags for documents, in addition to those of outer levels. */
   readonly tags?: readonly string[]
 }
 
-/** How a route behaves, in addition to what it binds. */
+/** The options of a route, apart from what it binds. */
 export interface RouteOptions extends GroupOptions {
-  /** Leaves the controller's prefix out. The prefix under which the controller was mapped stays. */
+  /** Omits the controller's prefix, but not the prefix under which the controller was mapped. */
   readonly absolute?: boolean
   /**
-   * `buffer`: the body is read before the handler runs. `stream`: the handler starts when the head is in, and reads the body as it comes.
-   * Without it: `stream` for multipart/form-data, else `buffer`.
+   * A schema, or what `json`, `form`, `text`, `bytes` or `multipart` returns: the body is read, checked and passed to the handler as
+   * `args.body`. A schema accepts JSON and, where it can be read from one, url-encoded forms. Other content types: 415. Malformed: 400. Does
+   * not fit: 400, or the server's `invalidBodyStatus`.
+   *
+   * `buffer`: the body is read before the handler runs. `stream`: the handler starts when the head is complete, and reads the body as it arrives.
+   * Default: `stream` for multipart/form-data, otherwise `buffer`.
    */
-  readonly body?: 'buffer' | 'stream'
+  readonly body?: BodyOption
+  /** For documents: what the route does, in a few words. */
+  readonly summary?: string
+  /** For documents: what the route does, in detail. */
+  readonly description?: string
+  /** For documents and generated clients. No two routes of a server have the same. */
+  readonly operationId?: string
+  /**
+   * Marks the route as deprecated in documents, and sends `Deprecation` (RFC 9745) with each of its responses: the date since when, or from
+   * when on, it is deprecated. `true`: since an unknown time, sent as `@0`. Default false.
+   */
+  readonly deprecated?: boolean | Date
 }
 
+/** How a route reads its body. */
+export type BodyOption = AnySchema | TypedBody | 'buffer' | 'stream'
+/** A schema for a parameter from the path or the query, or one from elsewhere. */
+export type Parameter = AnySchema | ParameterSource
+
 /**
- * The third part of a route: schemas for parameters, by their names, and options beside them. A name that the template has is a route
- * value, any other is a query parameter. A schema under the name of an option binds a parameter of that name.
+ * The third part of a route: parameters, by their names, and options. A name that is in the template is a route value, any other is a query
+ * parameter unless it is a `header` or a `cookie`. A schema under the name of an option binds a parameter of that name, except `body`.
  */
 export type Declaration<D> = {
-  readonly [K in keyof D]: K extends keyof RouteOptions ? (D[K] extends AnySchema ? AnySchema : RouteOptions[K]) : AnySchema
+  readonly [K in keyof D]: K extends 'body'
+    ? BodyOption
+    : K extends keyof RouteOptions
+      ? D[K] extends Parameter
+        ? Parameter
+        : RouteOptions[K]
+      : Parameter
 }
 
 /** The same for a group: what its routes bind, and options for all of them. */
 export type GroupDeclaration<D> = {
-  readonly [K in keyof D]: K extends keyof GroupOptions ? (D[K] extends AnySchema ? AnySchema : GroupOptions[K]) : AnySchema
+  readonly [K in keyof D]: K extends 'body'
+    ? 'a group has no body: each of its routes declares its own'
+    : K extends keyof GroupOptions
+      ? D[K] extends Parameter
+        ? Parameter
+        : GroupOptions[K]
+      : Parameter
 }
 
-/** A declaration that says nothing. */
+/** An empty declaration. */
 export type NoDeclaration = Record<never, never>
-/** Two declarations in one: the inner one counts where both have a name. */
-export type Merged<Outer, Inner> = [keyof Outer] extends [never] ? Inner : Omit<Outer, keyof Inner> & Inner
+/** Merges two declarations: the inner one takes precedence if both have a name. Their answers are merged by status. */
+export type Merged<Outer, Inner> = [keyof Outer] extends [never]
+  ? Inner
+  : Omit<Outer, keyof Inner> & (Outer extends { readonly answers: infer A } ? WithAnswers<A, Inner> : Inner)
+type WithAnswers<A, Inner> = Inner extends { readonly answers: infer B }
+  ? Omit<Inner, 'answers'> & { readonly answers: Omit<A, keyof B> & B }
+  : Inner
 /** The template of a path below a prefix. */
 export type Below<Prefix extends string, P extends string> = Prefix extends '' ? P : `${Prefix}/${P}`
 
-/** The names under which `D` has schemas. */
-export type BoundNames<D> = { [K in keyof D]: D[K] extends AnySchema ? K : never }[keyof D]
-type Bound<D, K extends keyof D> = D[K] extends AnySchema ? OutputOf<D[K]> : never
+/** The names of what `D` binds: parameters, and the body. */
+export type BoundNames<D> = { [K in keyof D]: D[K] extends Parameter | TypedBody ? K : never }[keyof D]
+type Bound<D, K extends keyof D> = D[K] extends AnySchema
+  ? OutputOf<D[K]>
+  : D[K] extends ParameterSource<infer T>
+    ? T
+    : D[K] extends TypedBody<infer T>
+      ? T
+      : never
 type OptionalNames<D> = { [K in BoundNames<D>]: undefined extends Bound<D, K> ? K : never }[BoundNames<D>]
 type Flatten<T> = { [K in keyof T]: T[K] } & {}
 
-/** What a handler gets for template `P` and declaration `D`: bound names converted, other route values as strings. An optional value that is missing is not there at all. */
+/**
+ * The arguments of a handler for template `P` and declaration `D`: bound names are converted, other route values are strings. An optional
+ * value that is missing has no property.
+ */
 export type ArgsOf<P extends string, D = Record<never, never>> = Flatten<
   Omit<ParamsOf<P>, BoundNames<D> & string> & { [K in Exclude<BoundNames<D>, OptionalNames<D>>]: Bound<D, K> } & {
     [K in OptionalNames<D>]?: Exclude<Bound<D, K>, undefined>

@@ -1,4 +1,5 @@
-// Finds the route for a request at one of the server's endpoints: first among the routes of that endpoint, then among those of all.
+// Finds the route for a request at one of the server's endpoints: first among the routes of that endpoint, then among those for all
+// endpoints.
 
 import { Matcher } from '../../routing/matcher.ts'
 import type { Match } from '../../routing/method-table.ts'
@@ -7,10 +8,10 @@ import type { Route } from './route.ts'
 
 export class EndpointMatcher {
   readonly #common = new Matcher<Route>()
-  /** Routes of named endpoints, by the name. Null until the first one. */
+  /** Routes of named endpoints, by name. Null until the first one. */
   #named: Map<string, Matcher<Route>> | null = null
 
-  /** @throws WEIR_ROUTE_CLASH when another route claims the same requests */
+  /** @throws WEIR_ROUTE_CLASH if another route claims the same requests */
   add(route: Route): void {
     this.#matcherOf(route.endpoint).add(route.method, route.template, route.host, route)
   }

@@ -1,11 +1,11 @@
-// Parameters in the spelling of other frameworks, `/users/{id}` or `/users/<id>`: here they are text, and no request matches it.
+// Parameters in the notation of other frameworks, `/users/{id}` or `/users/<id>`: here they are literal text, which no request matches.
 
 import { type Logger, logWarning } from '../logger.ts'
 import type { Route } from './route.ts'
 
 const FOREIGN = /\{(\w+)[^{}/]*\}|<(\w+)>/g
 
-/** Warns of each. Where the text is meant, it can be written with percent signs. */
+/** Warns about each. A program that really means the text can percent-encode it. */
 export function warnOfLiteralParameters(route: Route, logger: Logger | null): void {
   const { template, label, source } = route
   for (const [literal, inBraces, inBrackets] of template.text.matchAll(FOREIGN)) {

@@ -1,18 +1,20 @@
 // A route as `server.routes` lists it: for documents, for `explain` and for people.
 
+import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { RouteMetadata } from '../../http/route-info.ts'
-import type { AnySchema } from '../../schema/standard.ts'
 
+import type { Binding } from './binding.ts'
 import type { Route } from './route.ts'
+import type { Answers } from './route-answers.ts'
 import type { Level, PlacedPolicy, Setting } from './scope.ts'
 
 /** A policy or a middleware of a route. */
 export interface PolicyListing {
   /** The policy's name, or that of its function, or `(anonymous)`. */
   readonly name: string
-  /** Where it is used. A policy that takes the place of an outer one is listed in that place, with its own level. */
+  /** Where it is used. A policy that replaces an outer one is listed in the place of that one, but with its own level. */
   readonly level: Level
-  /** What `describe` of the policy returned; null without. */
+  /** What `describe` of the policy returned; null if it has none. */
   readonly description: unknown
 }
 
@@ -34,16 +36,26 @@ export interface RouteListing {
   readonly host: string | null
   /** Null: every endpoint. */
   readonly endpoint: string | null
-  /** Schemas of its parameters, those of groups included. */
-  readonly bindings: Readonly<Record<string, AnySchema>>
+  /** Its parameters, by the names that handlers know them by: those of the path first. Without a prototype. */
+  readonly bindings: Readonly<Record<string, Binding>>
+  /** How its body is read for the handler: accepted types and schema. Null where the handler does that. */
+  readonly body: TypedBody | null
+  /** What its handler may answer with, by status, those of groups and classes included. */
+  readonly answers: Answers
+  /** Null without one, as are the next two. */
+  readonly summary: string | null
+  readonly description: string | null
+  readonly operationId: string | null
+  /** `true`: since an unknown time. */
+  readonly deprecated: boolean | Date
   readonly metadata: RouteMetadata
-  /** Those of groups and classes first. */
+  /** The tags of groups and classes come first. */
   readonly tags: readonly string[]
   /** Policies and middleware, the outermost first. */
   readonly policies: readonly PolicyListing[]
   /** `auto`: `stream` for multipart/form-data, otherwise `buffer`. */
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
-  /** Each limit in force, `null` for none, and which level has set it. */
+  /** Each limit in force (`null` for none), and the level that has set it. */
   readonly limits: { readonly [K in keyof RouteLimits]: Setting<number | null> }
   /** Where it was declared: `UserController.show`, or `inline`. */
   readonly source: string
@@ -51,7 +63,7 @@ export interface RouteListing {
 
 /** @param server the limits of the server */
 export function listingOf(route: Route, server: RouteLimits): RouteListing {
-  const { method, template, host, endpoint, bindings, metadata, bodyMode, scope, source, chain } = route
+  const { method, template, host, endpoint, bindings, body, documentation, metadata, bodyMode, scope, source, chain } = route
   const limitOf = (name: keyof RouteLimits): Setting<number | null> => scope.settings[name] ?? { value: server[name], level: 'server' }
   return {
     method,
@@ -59,6 +71,9 @@ export function listingOf(route: Route, server: RouteLimits): RouteListing {
     host,
     endpoint,
     bindings,
+    body,
+    answers: scope.answers,
+    ...documentation,
     metadata,
     tags: scope.tags,
     policies: chain.policies.map(policyListing),

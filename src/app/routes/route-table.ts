@@ -1,8 +1,9 @@
-// All routes of a server: finding the one that answers, and saying what is there.
+// All routes of a server: finds the one for a request, and lists them.
 
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
 import type { RequestHead } from '../../http/application.ts'
+import type { AcceptField } from '../../http/request/accepted-types.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
 import type { Match } from '../../routing/method-table.ts'
 
@@ -18,21 +19,40 @@ export class RouteTable {
   /** The names of the server's endpoints, once they are known. */
   #endpointNames: ReadonlySet<string> | null = null
   readonly #routes: Route[] = []
+  /** Routes by their `operationId`. */
+  readonly #operations = new Map<string, Route>()
   readonly #fallbackRoutes: Route[] = []
-  /** Whether some route is bound to a host: otherwise nobody works it out. */
+  /** Whether some route is bound to a host; otherwise the host of a request is not determined. */
   #hasHosts = false
-  /** Whether some route is in a group: otherwise what has no route is the server's. */
+  /** Whether some route is in a group; otherwise a request without a route belongs to the server. */
   #hasGroups = false
 
-  /** @throws WEIR_ROUTE_CLASH when another route claims the same requests, WEIR_ROUTE_DECLARATION for an endpoint that does not exist */
+  /**
+   * @throws WEIR_ROUTE_CLASH if another route claims the same requests; WEIR_ROUTE_DECLARATION for an endpoint that does not exist, and for an
+   *   `operationId` that another route has
+   */
   add(route: Route): void {
     if (this.#endpointNames !== null) checkEndpoint(route, this.#endpointNames)
     this.#matcher.add(route)
+    this.#noteOperation(route)
     this.#routes.push(route)
     this.#note(route)
   }
 
-  /** All of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
+  /** Documents and generated clients know a route by it. @throws WEIR_ROUTE_DECLARATION */
+  #noteOperation(route: Route): void {
+    const { operationId } = route.documentation
+    if (operationId === null) return
+    const other = this.#operations.get(operationId)
+    if (other !== undefined)
+      throw new WeirError(
+        'WEIR_ROUTE_DECLARATION',
+        `${other.label} (${other.source}) and ${route.label} (${route.source}) have the same operationId ${JSON.stringify(operationId)}`,
+      )
+    this.#operations.set(operationId, route)
+  }
+
+  /** Adds all of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
   addAll(routes: readonly Route[]): void {
     const before = this.#routes.length
     try {
@@ -40,12 +60,13 @@ export class RouteTable {
     } catch (error) {
       const kept = this.#routes.splice(0).slice(0, before)
       this.#matcher = new EndpointMatcher()
+      this.#operations.clear()
       for (const route of kept) this.add(route)
       throw error
     }
   }
 
-  /** Routes for paths that no other route has. All of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
+  /** Adds routes for paths that no other route matches: all of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
   addFallbacks(routes: readonly Route[]): void {
     if (this.#endpointNames !== null) for (const route of routes) checkEndpoint(route, this.#endpointNames)
     const matcher = new EndpointMatcher()
@@ -60,19 +81,19 @@ export class RouteTable {
     if (route.scope.parent !== this.root) this.#hasGroups = true
   }
 
-  /** From now on the endpoints are known. @throws WEIR_ROUTE_DECLARATION for a route of any other: nobody would ever reach it */
+  /** From now on, the endpoints are known. @throws WEIR_ROUTE_DECLARATION for a route of any other, which no request would ever reach */
   checkEndpoints(names: ReadonlySet<string>): void {
     for (const route of [...this.#routes, ...this.#fallbackRoutes]) checkEndpoint(route, names)
     this.#endpointNames = names
   }
 
-  /** How middleware and routes become one function. */
+  /** Sets how middleware and routes become one function. */
   composeWith(compose: Composer): void {
     this.root.composeWith(compose)
     this.recompose()
   }
 
-  /** A level has another policy or hook: it applies to all routes there. */
+  /** A level has a new policy or hook, which applies to all of its routes. */
   recompose(): void {
     for (const route of this.#routes) route.recompose()
     for (const route of this.#fallbackRoutes) route.recompose()
@@ -86,8 +107,8 @@ export class RouteTable {
   }
 
   /**
-   * What applies where no route answers: for a path that has routes for other methods, whatever all of these are in; otherwise a fallback, or
-   * the server.
+   * What applies if no route matches: for a path that has routes for other methods, the level that contains all of these; otherwise a
+   * fallback, or the server.
    */
   #findOther(head: RequestHead, host: string, endpoint: string | null): RouteMatch {
     if (!this.#hasGroups && this.#fallbackRoutes.length === 0) return this.root.noRoute
@@ -98,8 +119,8 @@ export class RouteTable {
   }
 
   /**
-   * Methods that the path answers to, OPTIONS and an implied HEAD included; empty when nothing is there. For `*`: those of the whole server.
-   * @param others that are answered there without a route
+   * The methods of the path, OPTIONS and an implied HEAD included; empty if no route matches it. For `*`: those of the whole server.
+   * @param others methods that are answered there without a route
    */
   methodsFor(path: string, host: string, endpoint: string | null, others: readonly string[]): string[] {
     const routed =
@@ -114,12 +135,17 @@ export class RouteTable {
     return [...methods].sort()
   }
 
-  /** What that path accepts as a query (RFC 10008 §3); null where no route answers QUERY. */
-  acceptQueryFor(path: string, host: string, endpoint: string | null): string | null {
-    return this.#matcher.find('QUERY', path, hostName(host), endpoint)?.route.acceptQuery ?? null
+  /**
+   * The fields that state what a path accepts: Accept-Query (RFC 10008 §3), Accept-Patch (RFC 5789 §3.1) and Accept-Post (LDP §7.1). Name and
+   * value of each.
+   * @param methods those that the path answers to
+   */
+  acceptFieldsFor(path: string, host: string, endpoint: string | null, methods: readonly string[]): AcceptField[] {
+    const fields = methods.map((method) => this.#matcher.find(method, path, hostName(host), endpoint)?.route.acceptField ?? null)
+    return fields.filter((field) => field !== null)
   }
 
-  /** The routes at a level and within, in the order in which they were mapped. Without fallbacks. */
+  /** The routes of a level and of the levels within it, in the order of mapping. Without fallbacks. */
   routesIn(scope: Scope): readonly Route[] {
     return scope.parent === null ? this.#routes : this.#routes.filter((route) => route.scope.lineage.includes(scope))
   }
@@ -132,13 +158,13 @@ function checkEndpoint({ label, source, endpoint }: Route, names: ReadonlySet<st
   throw new WeirError('WEIR_ROUTE_DECLARATION', `${label} (${source}) is for endpoint ${JSON.stringify(endpoint)}, and ${known}`)
 }
 
-/** The path keeps `%2F`, so that it has the segments of the URL; a value is decoded to its end. */
+/** The path keeps `%2F`, so that it has the segments of the URL; the values are fully decoded. */
 function withWholeValues(match: Match<Route>, { rawPath }: RequestHead): RouteMatch {
   if (match.values.length === 0 || !/%2f/i.test(rawPath)) return match
   return { route: match.route, values: rawValues(match.route, match.values, rawPath) }
 }
 
-/** Values of single segments, read again from the raw path; a rest keeps its `%2F`, because it is a path itself. */
+/** Reads the values of single segments again from the raw path; a rest keeps its `%2F`, because it is itself a path. */
 function rawValues(route: Route, values: readonly string[], rawPath: string): readonly string[] {
   const segments = rawPath.split('/').slice(1)
   return route.template.parameters.map(({ rest, segmentIndex }, i) => (rest ? values[i]! : decodeURIComponent(segments[segmentIndex]!)))

@@ -1,24 +1,37 @@
-// One route: what it answers to, what it binds, and whom it calls.
+// One route: which requests it matches, what it binds, and what it calls.
 
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
-import { acceptQueryOf } from '../../http/request/query-method.ts'
+import type { DeclaredAnswers } from '../../http/answer/declared-answers.ts'
+import type { TypedBody } from '../../http/body/typed-body.ts'
+import { type AcceptField, acceptFieldOf } from '../../http/request/accepted-types.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { RouteInfo, RouteMetadata } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { Template } from '../../routing/template.ts'
-import type { AnySchema } from '../../schema/standard.ts'
 
+import type { BeforeSend } from '../policies/middleware.ts'
 import { type Args, Binder } from './binder.ts'
+import { type Binding, bindingsOf } from './binding.ts'
 import { STANDARD_METHODS } from './declaration.ts'
+import { declaredAnswers } from './route-answers.ts'
+import { bodyModeOf, typedBodyOf } from './route-body.ts'
 import { type Chain, Scope } from './scope.ts'
 import { splitDeclaration } from './split-declaration.ts'
 
 /** What a handler may return: see `reply.ts`. */
 export type Handler = (args: Args, session: HttpSession) => unknown
 
-/** What a handler gets whose route binds nothing. */
+/** What documents say of a route. */
+export interface RouteDocumentation {
+  readonly summary: string | null
+  readonly description: string | null
+  readonly operationId: string | null
+  readonly deprecated: boolean | Date
+}
+
+/** The arguments of a handler whose route binds nothing. */
 const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
 
 export class Route implements RouteInfo {
@@ -28,7 +41,13 @@ export class Route implements RouteInfo {
   readonly host: string | null
   /** Null: any endpoint. */
   readonly endpoint: string | null
-  readonly bindings: Readonly<Record<string, AnySchema>>
+  /** Its parameters, by the names that handlers know them by. Without a prototype. */
+  readonly bindings: Readonly<Record<string, Binding>>
+  /** How its body is read for the handler; null where the handler does that. */
+  readonly body: TypedBody | null
+  readonly documentation: RouteDocumentation
+  /** What its handler may answer with; null if nothing is declared. */
+  readonly answers: DeclaredAnswers | null
   readonly metadata: RouteMetadata
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
   readonly maxRequestBodySize: number | null | undefined
@@ -36,16 +55,18 @@ export class Route implements RouteInfo {
   readonly writeTimeout: number | null | undefined
   readonly parameterNames: readonly string[]
   readonly label: string
-  /** The value of Accept-Query; null unless the method is QUERY. */
-  readonly acceptQuery: string | null
+  /** What OPTIONS and refusals state of the types that it accepts; null for nothing. */
+  readonly acceptField: AcceptField | null
+  /** Whether the head of a request has to pass `checkContentType`. */
+  readonly checksContentType: boolean
   /** Where it was declared, for messages: `UserController.show`, or `inline`. */
   readonly source: string
   /** Its own level, the innermost. */
   readonly scope: Scope
-  /** The gates, middleware and hooks of all its levels. Not read from the scope for every request: that would be two more steps. */
+  /** The gates, middleware and hooks of all its levels. Not read from the scope for every request, which would take two more steps. */
   chain: Chain
   readonly #handler: Handler
-  /** Null when there is nothing to bind. */
+  /** Null if there is nothing to bind. */
   readonly #binder: Binder | null
 
   /**
@@ -57,28 +78,39 @@ export class Route implements RouteInfo {
     this.template = new Template(path)
     const declared = splitDeclaration(declaration, 'route', path)
     const scope = new Scope(outer, 'route', path, declared)
-    const { bindings, settings } = scope
+    const { settings } = scope
+    const { options } = declared
     this.method = method
     this.host = settings.host?.value?.toLowerCase() ?? null
     this.endpoint = settings.endpoint?.value ?? null
-    this.bindings = bindings
     this.metadata = scope.metadata
-    this.bodyMode = declared.options.body ?? 'auto'
     this.maxRequestBodySize = settings.maxRequestBodySize?.value
     this.requestTimeout = settings.requestTimeout?.value
     this.writeTimeout = settings.writeTimeout?.value
     this.parameterNames = this.template.parameters.map(({ name }) => name)
     this.label = `${method ?? 'ANY'} ${this.host ?? ''}${path}`
     this.source = source
+    const where = `${this.label} (${source})`
+    this.bindings = bindingsOf(this.template, scope.bindings, where)
+    this.body = typedBodyOf(options.body, method, where)
+    this.answers = declaredAnswers(this.label, scope.answers)
+    this.bodyMode = bodyModeOf(options.body, this.body)
+    const { summary = null, description = null, operationId = null, deprecated = false } = options
+    this.documentation = { summary, description, operationId, deprecated }
+    if (deprecated !== false) scope.beforeSend(deprecation(deprecated))
     this.scope = scope
     this.chain = scope.chain
     if (typeof handler !== 'function') throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler`)
-    this.acceptQuery = method === 'QUERY' ? acceptQueryOf(null) : null
+    this.acceptField = acceptFieldOf(method, this.body?.types ?? null)
+    this.checksContentType = method === 'QUERY' || this.body !== null
     this.#handler = handler
-    this.#binder = this.parameterNames.length === 0 && Object.keys(bindings).length === 0 ? null : new Binder(this.template, bindings)
+    const binds = this.body !== null || Object.keys(this.bindings).length > 0
+    this.#binder = binds ? new Binder(this.bindings, this.body) : null
+    if (this.body !== null && 'body' in this.bindings)
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `${where} has a body, and a parameter of its path is called "body" too`)
   }
 
-  /** Calls the handler with what the request gives. @throws BindingError, and whatever the handler throws */
+  /** Calls the handler with the arguments from the request. @throws BindingError, and whatever the handler throws */
   run(session: HttpSession, request: HttpRequest, values: readonly string[]): unknown {
     if (this.#binder === null) return this.#handler(NO_ARGS, session)
     const args = this.#binder.bind(request, values)
@@ -86,13 +118,21 @@ export class Route implements RouteInfo {
     return args.then((bound) => this.#handler(bound, session))
   }
 
-  /** A level around it has another policy or hook. */
+  /** A level around it has a new policy or hook. */
   recompose(): void {
     this.chain = this.scope.chain
   }
 }
 
-/** Methods are case-sensitive (RFC 9110 §9.1): no client would ever ask for `get`. @throws WEIR_ROUTE_DECLARATION */
+/** Sends when the route was, or will be, deprecated (RFC 9745 §2). */
+function deprecation(deprecated: true | Date): BeforeSend {
+  const value = `@${deprecated === true ? 0 : Math.floor(deprecated.getTime() / 1000)}`
+  return (_session, response) => {
+    response.header('Deprecation', value)
+  }
+}
+
+/** Methods are case-sensitive (RFC 9110 §9.1), so no client would ever send `get`. @throws WEIR_ROUTE_DECLARATION */
 function checkMethod(method: string, path: string): void {
   const refuse = (why: string): never => {
     throw new WeirError('WEIR_ROUTE_DECLARATION', `${shown(method)} ${why}`)

@@ -1,39 +1,45 @@
-// Where declarations and policies are in force: the server, in it groups, in those classes of controllers, and in all of them routes. Each
+// The levels at which declarations and policies apply: the server, then groups, then controller classes, then routes. Each
 // level adds to what it inherits. The policies of a route are composed into one flat chain when it is mapped, and again when a level gets
 // another one later.
 
+import { applyContentTag } from '../../http/answer/content-tag.ts'
+import { outgoingOf } from '../../http/answer/response.ts'
 import type { RouteMatch, RouteMetadata } from '../../http/route-info.ts'
-import type { AnySchema } from '../../schema/standard.ts'
+import { exchangeOf } from '../../http/session.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
 import { type CheckedPolicy, type Gate, isNameTaken } from '../policies/policy.ts'
-import type { GroupOptions } from './declaration.ts'
+import type { GroupOptions, Parameter } from './declaration.ts'
+import type { Answers } from './route-answers.ts'
 import type { SplitDeclaration } from './split-declaration.ts'
 
 export type Level = 'server' | 'group' | 'class' | 'route'
 
-/** A value, and which level has set it. */
+/** A value, and the level that has set it. */
 export interface Setting<T> {
   readonly value: T
   readonly level: Level
 }
 
-/** A policy, and at which level it is used. */
+/** A policy, and the level at which it is used. */
 export interface PlacedPolicy {
   readonly policy: CheckedPolicy
   readonly level: Level
 }
 
-/** What runs for the requests of a route, or of a level that has no route for them. From the outermost policy to the innermost. */
+/**
+ * What runs for the requests of a route, or for requests without a route that belong to a level. From the outermost policy to the
+ * innermost.
+ */
 export interface Chain {
   readonly policies: readonly PlacedPolicy[]
   readonly gates: readonly Gate[]
-  /** All middleware, and the route within. */
+  /** All middleware, around the route. */
   readonly pipeline: Pipeline
-  /** Those of policies first, then those that were added by `beforeSend`. */
+  /** That of `etag` first, then those of policies, then those that `beforeSend` has added. */
   readonly hooks: readonly BeforeSend[]
 }
 
-/** Makes one function of a list of middleware and what runs within. */
+/** Makes one function of a list of middleware and what runs inside it. */
 export type Composer = (middlewares: readonly Middleware[]) => Pipeline
 
 /** The match of a request that has no route. Its chain is that of a level. */
@@ -42,26 +48,28 @@ export interface NoRoute extends RouteMatch {
   readonly scope: Scope
 }
 
-/** Options of which the innermost value counts. */
-const SETTINGS = ['host', 'endpoint', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout'] as const
+/** Options whose innermost value applies. */
+const SETTINGS = ['host', 'endpoint', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout', 'etag'] as const
 type Settings = { readonly [K in (typeof SETTINGS)[number]]?: Setting<NonNullable<GroupOptions[K]> | null> }
 
 const NOTHING: SplitDeclaration = { bindings: Object.create(null), options: {}, policies: [] }
 const NO_METADATA: RouteMetadata = Object.freeze({})
+const NO_ANSWERS: Answers = Object.freeze({})
 const NO_VALUES: readonly string[] = Object.freeze([])
 
 export class Scope {
   readonly level: Level
   /** Null for the server. */
   readonly parent: Scope | null
-  /** Of groups and the server: the path before those of their routes. Empty for the server. */
+  /** For groups and the server: the path before those of their routes. Empty for the server. */
   readonly prefix: string
-  /** Inherited ones included, as is everything below. Without a prototype. */
-  readonly bindings: Readonly<Record<string, AnySchema>>
+  /** Includes inherited ones, as does everything below. Without a prototype. */
+  readonly bindings: Readonly<Record<string, Parameter>>
   readonly settings: Settings
   readonly metadata: RouteMetadata
+  readonly answers: Answers
   readonly tags: readonly string[]
-  /** What a request is matched with that has no route, and to which this level's policies apply. */
+  /** The match of a request that has no route, and to which the policies of this level apply. */
   readonly noRoute: NoRoute
   readonly #policies: CheckedPolicy[]
   readonly #hooks: BeforeSend[] = []
@@ -71,26 +79,27 @@ export class Scope {
 
   constructor(parent: Scope | null, level: Level, prefix: string, declared: SplitDeclaration = NOTHING) {
     const { bindings, options, policies } = declared
-    const { metadata = NO_METADATA, tags = [] } = options
+    const { metadata = NO_METADATA, answers = NO_ANSWERS, tags = [] } = options
     this.parent = parent
     this.level = level
     this.prefix = prefix
-    this.bindings = Object.freeze(Object.assign(Object.create(null), parent?.bindings, bindings) as Record<string, AnySchema>)
+    this.bindings = Object.freeze(Object.assign(Object.create(null), parent?.bindings, bindings) as Record<string, Parameter>)
     this.settings = settingsOf(parent, level, options)
     this.metadata = metadata === NO_METADATA ? (parent?.metadata ?? NO_METADATA) : Object.freeze({ ...parent?.metadata, ...metadata })
+    this.answers = answers === NO_ANSWERS ? (parent?.answers ?? NO_ANSWERS) : Object.freeze({ ...parent?.answers, ...answers })
     this.tags = Object.freeze([...new Set([...(parent?.tags ?? []), ...tags])])
     this.noRoute = Object.freeze({ route: null, values: NO_VALUES, scope: this })
     this.#policies = [...policies]
     this.#shared = parent === null ? { revision: 0, compose: refuseToCompose } : parent.#shared
   }
 
-  /** How chains are made, of this level and all within. */
+  /** Sets how the chains of this level, and of all levels within it, are made. */
   composeWith(compose: Composer): void {
     this.#shared.compose = compose
     this.#shared.revision++
   }
 
-  /** @returns false when this level has a policy of that name already */
+  /** @returns false if this level already has a policy with that name */
   use(policy: CheckedPolicy): boolean {
     if (isNameTaken(policy, this.#policies)) return false
     this.#policies.push(policy)
@@ -103,7 +112,7 @@ export class Scope {
     this.#shared.revision++
   }
 
-  /** Made once, and again after `use` or `beforeSend` of any level. A level that adds nothing shares the chain of its parent. */
+  /** Created once, and again after `use` or `beforeSend` at any level. A level that adds nothing shares the chain of its parent. */
   get chain(): Chain {
     if (this.#chain === null || this.#revision !== this.#shared.revision) {
       this.#chain = this.#makeChain()
@@ -113,14 +122,23 @@ export class Scope {
   }
 
   #makeChain(): Chain {
-    if (this.parent !== null && this.#policies.length === 0 && this.#hooks.length === 0) return this.parent.chain
+    const { parent } = this
+    if (parent !== null && this.#policies.length === 0 && this.#hooks.length === 0 && this.#hasTags === parent.#hasTags) return parent.chain
     const policies = this.#placed()
     return {
       policies,
       gates: policies.map(({ policy }) => policy.gate).filter((gate) => gate !== null),
       pipeline: this.#shared.compose(policies.map(({ policy }) => policy.middleware).filter((middleware) => middleware !== null)),
-      hooks: [...policies.map(({ policy }) => policy.beforeSend).filter((hook) => hook !== null), ...this.#allHooks()],
+      hooks: [
+        ...(this.#hasTags ? [sendTag] : []),
+        ...policies.map(({ policy }) => policy.beforeSend).filter((hook) => hook !== null),
+        ...this.#allHooks(),
+      ],
     }
+  }
+
+  get #hasTags(): boolean {
+    return this.settings.etag?.value === true
   }
 
   #placed(): PlacedPolicy[] {
@@ -128,7 +146,7 @@ export class Scope {
     for (const policy of this.#policies) {
       const one: PlacedPolicy = { policy, level: this.level }
       const outer = policy.name === null ? -1 : placed.findIndex((other) => other.policy.name === policy.name)
-      // In the place of the outer one: an order such as authentication before rate limit stays as it is.
+      // It takes the place of the outer one, so that an order such as authentication before rate limit is kept.
       if (outer === -1) placed.push(one)
       else placed[outer] = one
     }
@@ -145,7 +163,7 @@ export class Scope {
   }
 }
 
-/** The innermost level that is around all of them. @param scopes at least one */
+/** The innermost level that contains all of them. @param scopes at least one */
 export function commonScope(scopes: readonly Scope[]): Scope {
   const [first, ...others] = scopes.map(({ lineage }) => lineage)
   let depth = first!.length
@@ -163,6 +181,9 @@ function settingsOf(parent: Scope | null, level: Level, options: GroupOptions): 
   return Object.freeze(settings) as Settings
 }
 
+/** Of `etag: true`. It runs before the hooks of modules, so that the tag is that of the content, whatever coding it is sent in. */
+const sendTag: BeforeSend = (session, response) => applyContentTag(exchangeOf(session).head, outgoingOf(response))
+
 const refuseToCompose: Composer = () => () => {
-  throw new TypeError('a chain runs before somebody has said how')
+  throw new TypeError('a chain was used before composeWith')
 }

@@ -12,12 +12,15 @@ import { jsonTextOf, type Serialize } from '../json-engine.ts'
 import { type ByteSource, closeSource, ownView, takeSource } from './byte-source.ts'
 import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES } from './field-list.ts'
 import { checkedFileOptions, type FileOptions } from './file-options.ts'
+import { PROBLEM_TYPE } from './problem.ts'
 import { NO_CONTENT, type ResponseContent, type TakeOver } from './response-content.ts'
 
 const JSON_TYPE = 'application/json'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 const HTML_TYPE = 'text/html; charset=utf-8'
-const PROBLEM_TYPE = 'application/problem+json'
+
+/** Of a response whose body is not JSON that was made of a value. */
+export const NO_JSON = Symbol('no JSON')
 
 /** Methods return the object, so that calls can be chained. The last body wins. `HttpResponse` documents the public ones. */
 export class OutgoingResponse {
@@ -25,14 +28,18 @@ export class OutgoingResponse {
   #status = 200
   #reason = ''
   #type: string | null = null
-  /** The handler has set the type itself, so a new body does not change it. */
+  /** Whether the handler has set the type itself, so that a new body does not change it. */
   #isTypeSet = false
   #fields: string[] | null = null
   #content: ResponseContent = NO_CONTENT
+  /** What `json` was given. */
+  #json: unknown = NO_JSON
+  /** What `json` is given becomes the body later. */
+  #holdsJson = false
   #answered = false
   #closes = false
   #declaredLength = -1
-  /** Type, length and validators describe a file. */
+  /** Whether type, length and validators describe a file. */
   #describesFile = false
   #isClaimed = false
   #taken = false
@@ -109,7 +116,10 @@ export class OutgoingResponse {
   }
 
   json(value: unknown): this {
-    return this.#setText(jsonTextOf(value, this.#serialize), JSON_TYPE)
+    if (this.#holdsJson) this.#setContent(NO_CONTENT, undefined, JSON_TYPE)
+    else this.#setText(jsonTextOf(value, this.#serialize), JSON_TYPE)
+    this.#json = value
+    return this
   }
 
   text(text: string): this {
@@ -192,6 +202,7 @@ export class OutgoingResponse {
   #replaceContent(content: ResponseContent): void {
     const old = this.#content
     this.#content = content
+    this.#json = NO_JSON
     if (this.#describesFile) this.#dropRepresentation()
     else if (old.kind === 'stream') this.#declaredLength = -1
     if (old.kind === 'stream' && (content.kind !== 'stream' || content.source !== old.source)) closeSource(old)
@@ -244,6 +255,41 @@ export class OutgoingResponse {
   /** Name, value, name, value, without Content-Type. */
   get fields(): readonly string[] | null {
     return this.#fields
+  }
+
+  /** The value of a body that was set with `json`; `NO_JSON` for other bodies. */
+  get jsonValue(): unknown {
+    return this.#json
+  }
+
+  /**
+   * Prepares for a handler whose answers are declared: what part of a value leaves is decided when its status is known. Until then, the body is
+   * empty.
+   * @param usualStatus the status if the handler sets none
+   * @param isEmpty whether a response with that status has no body, so that it is complete
+   */
+  awaitAnswer(usualStatus: number, isEmpty: boolean): void {
+    this.#holdsJson = true
+    if (this.#answered) return
+    this.#status = usualStatus
+    this.#answered = isEmpty
+  }
+
+  /** The handler has settled. A value that is still held does not leave. */
+  releaseAnswer(): void {
+    this.#holdsJson = false
+    if (this.#json !== NO_JSON && this.#content === NO_CONTENT) this.#json = NO_JSON
+  }
+
+  /** Sends a value as JSON, whatever holds values back. @param type unless the handler has set one; null for `application/json` */
+  sendJson(value: unknown, type: string | null): void {
+    this.#setText(jsonTextOf(value, this.#serialize), type ?? JSON_TYPE)
+  }
+
+  /** Sets Content-Type, unless the handler has. */
+  suggestType(type: string): void {
+    this.#change()
+    if (!this.#isTypeSet) this.#type = type
   }
 
   /** Sets the first fields of a response. They were checked once, for many responses. */
@@ -306,6 +352,7 @@ export class OutgoingResponse {
     this.#taken = false
     this.#replaceContent(NO_CONTENT)
     this.#dropRepresentation()
+    this.#holdsJson = false
     this.#reason = ''
     this.#answered = false
     this.#status = 200

@@ -3,14 +3,22 @@
 import { type BindingFailure, ConversionError, faultOf, HttpError, LimitError, WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { STATUS_CODES } from '../../base/status-codes.ts'
+import type { Schema } from '../../schema/schema.ts'
+import { t } from '../../schema/t.ts'
+
+export const PROBLEM_TYPE = 'application/problem+json'
 
 /** A problem document (RFC 9457). */
 export interface Problem {
+  /** A URI that identifies the kind of problem. Default: `about:blank`, which means that `title` says no more than `status` does. */
+  readonly type?: string
   /** Short name of the kind of problem: the reason phrase of the status. */
   readonly title: string
   readonly status: number
   /** What went wrong in this case. */
   readonly detail?: string
+  /** A URI that identifies this case. */
+  readonly instance?: string
   /** Stable identifier; `WEIR_…` for weir's own errors. */
   readonly code?: string
   /** Name of the limit that was exceeded. */
@@ -20,6 +28,30 @@ export interface Problem {
   /** Every parameter or property that could not be converted. */
   readonly errors?: readonly BindingFailure[]
 }
+
+const FAILURE = t.object({
+  name: t.string,
+  in: t.enum('route', 'query', 'header', 'cookie', 'body'),
+  pointer: t.string.optional(),
+  expected: t.string,
+  actual: t.string.optional(),
+})
+
+/** The schema of problem documents, for `answers: { 404: Problem }`. Such an answer is sent as `application/problem+json`. */
+export const Problem: Schema<Problem, Problem> = t.named(
+  'Problem',
+  t.object({
+    type: t.string.optional(),
+    title: t.string,
+    status: t.int,
+    detail: t.string.optional(),
+    instance: t.string.optional(),
+    code: t.string.optional(),
+    limit: t.string.optional(),
+    maximum: t.number.optional(),
+    errors: t.array(FAILURE).optional(),
+  }),
+)
 
 /** A problem document for responses that a handler makes. */
 export function problemOf(status: number, detail?: string): Problem {

@@ -1,10 +1,13 @@
 // The response, as a handler builds it.
 
+import { WeirError } from '../../base/errors.ts'
 import { noJsonForm, type Serialize } from '../json-engine.ts'
 import type { ByteSource } from './byte-source.ts'
+import type { ConditionalRequest } from './conditional.ts'
 import type { FileOptions } from './file-options.ts'
 import { OutgoingResponse } from './outgoing-response.ts'
-import { problemOf } from './problem.ts'
+import { applyPrecondition, type ResourceState } from './precondition.ts'
+import { type Problem, problemOf } from './problem.ts'
 import type { ResponseContent, TakeOver } from './response-content.ts'
 import { type CookieOptions, setCookie } from './set-cookie.ts'
 
@@ -18,21 +21,31 @@ export let isResponse: (value: object) => value is HttpResponse
  *
  * Names and values that cannot be sent (CR, LF, NUL and other control characters, characters outside Latin-1) throw
  * `WEIR_RESPONSE_HEADER_SYNTAX` immediately. Once the response is being sent, every change throws `WEIR_RESPONSE_SENT`.
+ *
+ * `Status` and `Body` are what the compiler knows of it, for routes that declare their answers: `response.status(404).json(problem)` is an
+ * `HttpResponse<404, Problem>`. Without them nothing is known.
  */
-export class HttpResponse {
+// biome-ignore lint/suspicious/noExplicitAny: a response about which nothing is known may be passed on as any other
+export class HttpResponse<Status = any, Body = any> {
   static {
     outgoingOf = (response) => response.#outgoing
     isResponse = (value) => #outgoing in value
   }
 
+  /** Never set, like the next: they only carry the types. */
+  declare readonly '~status': Status
+  declare readonly '~body': BodyByStatus<Status, Body>
   readonly #outgoing: OutgoingResponse
+  /** Null for a response that the program has made. */
+  readonly #request: ConditionalRequest | null
 
   /** @param serialize used by `json`. Default: `JSON.stringify` */
   constructor(serialize?: Serialize)
-  /** @internal Wraps an existing response of the engine. */
-  constructor(outgoing: OutgoingResponse)
-  constructor(from: Serialize | OutgoingResponse = JSON.stringify) {
+  /** @internal Wraps the response of the engine to a request. */
+  constructor(outgoing: OutgoingResponse, request: ConditionalRequest)
+  constructor(from: Serialize | OutgoingResponse = JSON.stringify, request: ConditionalRequest | null = null) {
     this.#outgoing = from instanceof OutgoingResponse ? from : new OutgoingResponse(from)
+    this.#request = request
   }
 
   /** The status that will be sent. Default 200; 101 when the connection switches to another protocol. */
@@ -52,9 +65,9 @@ export class HttpResponse {
    * Sets the status, 200 to 599, and optionally the reason phrase. The default phrase is the registered one.
    * @throws WEIR_RESPONSE_STATUS, WEIR_RESPONSE_HEADER_SYNTAX
    */
-  status(code: number, reason = ''): this {
+  status<const S extends number>(code: S, reason = ''): HttpResponse<Known<S>, Body> {
     this.#outgoing.status(code, reason)
-    return this
+    return this.#as()
   }
 
   /**
@@ -118,36 +131,36 @@ export class HttpResponse {
   }
 
   /** Sends a value as JSON. @throws WEIR_RESULT_UNSENDABLE for a value without a JSON form: undefined, a bigint, a circular object */
-  json(value: unknown): this {
+  json<const T>(value: T): HttpResponse<Status, T> {
     this.#outgoing.json(value)
-    return this
+    return this.#as()
   }
 
   /** Sends text as UTF-8, by default as `text/plain`. */
-  text(text: string): this {
+  text(text: string): HttpResponse<Status, string> {
     this.#outgoing.text(text)
-    return this
+    return this.#as()
   }
 
   /** Sends an HTML document as UTF-8. Nothing is escaped: that is up to the caller. */
-  html(html: string): this {
+  html(html: string): HttpResponse<Status, string> {
     this.#outgoing.html(html)
-    return this
+    return this.#as()
   }
 
   /**
    * Sends bytes. The content type is `type`, otherwise the one set before, otherwise `application/octet-stream`. The memory is not copied:
    * do not change it before it is sent.
    */
-  body(bytes: Uint8Array, type?: string): this {
+  body(bytes: Uint8Array, type?: string): HttpResponse<Status, Uint8Array> {
     this.#outgoing.body(bytes, type)
-    return this
+    return this.#as()
   }
 
   /** Sends a stream or async iterable, no faster than the client reads it. It is closed when the client disconnects. */
-  stream(source: ByteSource, type?: string): this {
+  stream(source: ByteSource, type?: string): HttpResponse<Status, ByteSource> {
     this.#outgoing.stream(source, type)
-    return this
+    return this.#as()
   }
 
   /**
@@ -157,9 +170,9 @@ export class HttpResponse {
    * The path is used unchecked: never build it from client input without checking where it leads.
    * @throws WEIR_OPTION_INVALID for an unknown option or an invalid value
    */
-  file(path: string, options?: FileOptions): this {
+  file(path: string, options?: FileOptions): HttpResponse<Status, ByteSource> {
     this.#outgoing.file(path, options)
-    return this
+    return this.#as()
   }
 
   /**
@@ -176,9 +189,33 @@ export class HttpResponse {
    * Redirects the client to `url` with status 302, or another from 300 to 399. Characters that are not allowed in URLs are percent-encoded.
    * @throws WEIR_RESPONSE_STATUS, WEIR_RESPONSE_HEADER_SYNTAX
    */
-  redirect(url: string, status = 302): this {
+  redirect(url: string): HttpResponse<302, void>
+  redirect<const S extends number>(url: string, status: S): HttpResponse<Known<S>, void>
+  redirect(url: string, status?: number): HttpResponse {
     this.#outgoing.redirect(url, status)
-    return this
+    return this.#as()
+  }
+
+  /**
+   * Evaluates the conditions of the request (RFC 9110 §13) against the current state of the resource: If-Match, If-None-Match,
+   * If-Modified-Since and If-Unmodified-Since. Call it before the handler does its work, and return the response if the result is true:
+   * `if (response.precondition({ etag: note.version })) return response`.
+   *
+   * - For GET, HEAD and QUERY it sets ETag and Last-Modified, and completes the response with 304 if the client has the current state.
+   * - For other methods, such as PUT, it completes the response with 412 if the resource is not in the state that the client expects. The
+   *   fields are not set, because the handler is about to change the state.
+   *
+   * Files evaluate conditions themselves: see `file`.
+   *
+   * @param current null if the resource does not exist
+   * @returns whether the response is complete
+   * @throws WEIR_RESPONSE_HEADER_SYNTAX for an `etag` that cannot be one; WEIR_OPTION_INVALID for an invalid `lastModified`; WEIR_SERVER_STATE for
+   *   a response that was made by `new HttpResponse()`, because it belongs to no request
+   */
+  precondition(current: ResourceState | null): boolean {
+    if (this.#request === null)
+      throw new WeirError('WEIR_SERVER_STATE', 'a response that you have made belongs to no request: use session.response.precondition()')
+    return applyPrecondition(this.#request, this.#outgoing, current)
   }
 
   /**
@@ -188,34 +225,34 @@ export class HttpResponse {
    *
    * A client that has not requested the protocol gets 426 with `Upgrade`.
    */
-  upgrade(protocol: string, takeOver: TakeOver): this {
+  upgrade(protocol: string, takeOver: TakeOver): HttpResponse {
     this.#outgoing.upgrade(protocol, takeOver)
-    return this
+    return this.#as()
   }
 
   /** Sends 404 with a problem document. The client sees `message`. */
-  notFound(message?: string): this {
+  notFound(message?: string): HttpResponse<404, Problem> {
     return this.#problem(404, message)
   }
 
   /** Sends 401 with a problem document. Set `WWW-Authenticate` as well (RFC 9110 §11.6.1). The client sees `message`. */
-  unauthorized(message?: string): this {
+  unauthorized(message?: string): HttpResponse<401, Problem> {
     return this.#problem(401, message)
   }
 
   /** Sends 403 with a problem document. The client sees `message`. */
-  forbidden(message?: string): this {
+  forbidden(message?: string): HttpResponse<403, Problem> {
     return this.#problem(403, message)
   }
 
   /** Sends 204 without a body. */
-  noContent(): this {
+  noContent(): HttpResponse<204, void> {
     this.#outgoing.noContent()
-    return this
+    return this.#as()
   }
 
   /** Sends 500 with a problem document. The client sees `message`: it must not contain internals. */
-  makeInternalServerErrorResponse(message?: string): this {
+  makeInternalServerErrorResponse(message?: string): HttpResponse<500, Problem> {
     return this.#problem(500, message)
   }
 
@@ -227,8 +264,24 @@ export class HttpResponse {
     throw noJsonForm('a response', 'response.statusCode')
   }
 
-  #problem(status: number, message: string | undefined): this {
+  #problem<S>(status: S & number, message: string | undefined): HttpResponse<S, Problem> {
     this.#outgoing.sendProblem(problemOf(status, message))
-    return this
+    return this.#as()
+  }
+
+  #as<S, B>(): HttpResponse<S, B> {
+    return this as HttpResponse as HttpResponse<S, B>
   }
 }
+
+/** What the compiler knows of the body of a response: its type by the status, or by `any` if only the body is known. */
+type BodyByStatus<Status, Body> = 0 extends 1 & Status
+  ? 0 extends 1 & Body
+    ? // biome-ignore lint/suspicious/noExplicitAny: see HttpResponse
+      any
+    : { readonly any: Body }
+  : { readonly [S in Status & number]: Body }
+
+/** A status, if the compiler knows it. */
+// biome-ignore lint/suspicious/noExplicitAny: see HttpResponse
+type Known<S extends number> = number extends S ? any : S

@@ -1,18 +1,18 @@
 // Populates a model from a body: JSON or a form, by content type.
 
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET } from '../../base/ascii.ts'
 import { emptyRecord } from '../../base/empty-record.ts'
 import { ModelBindingError, WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, checkWord, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import { charsetOf } from '../../formats/charset.ts'
 import { type FormRecord, foldForm } from '../../formats/form.ts'
-import { isJson, parseMediaType } from '../../formats/media-type.ts'
+import { parseMediaType } from '../../formats/media-type.ts'
 import type { KeyPath } from '../../model/key-paths.ts'
 import { DEFAULT_MAX_DEPTH, type PopulateOptions, populate } from '../../model/populate.ts'
 import { isSchema } from '../../schema/standard.ts'
 import { checkEngine, checkSettled, type JsonEngine, type JsonSettings } from '../json-engine.ts'
 import type { RequestBody } from './body.ts'
+import { isAtMost, isJsonInUtf8 } from './json-text.ts'
 
 /** What `bodyMap` populates: any object except a schema. The text appears at the end of the compiler's error for a schema. */
 export type BodyModel = object & {
@@ -87,7 +87,7 @@ export function mapBody(
   if (typeof model !== 'object' || model === null || Array.isArray(model) || isSchema(model)) throw noModel(member, model)
   const type = contentType === null ? null : parseMediaType(contentType)
   if (type === null) return false
-  if (isJson(type.type)) return isUtf8Only(type.parameters) && mapJson(member, body, model, options, options.jsonEngine ?? engine)
+  if (isJsonInUtf8(type)) return mapJson(member, body, model, options, options.jsonEngine ?? engine)
   if (type.type !== FORM) return false
   const charset = charsetOf(type.parameters.get('charset'))
   if (charset === null || !body.hasText(member)) return false
@@ -103,14 +103,13 @@ function mapJson(member: string, body: RequestBody, model: object, options: AnyO
     populate(model, { kind: 'json', value: pairs }, populateOptions(options))
     return true
   }
-  const text = body.text(member)
-  // Invalid UTF-8 becomes U+FFFD in the text. Without one, the bytes need no second check.
-  if (text === '' || (text.includes('\uFFFD') && !body.isUtf8)) return false
+  const text = body.strictText(member, 'utf-8')
+  if (text === null || text === '') return false
   if (engine !== null) return mapByEngine(member, engine, text, model, options)
   const maxDepth = options.settings?.maxDepth ?? DEFAULT_MAX_DEPTH
   // Checked before parsing: parsing many brackets takes long, and the recursion of a reviver would overflow the stack.
   if (!isAtMost(maxDepth, text))
-    throw new ModelBindingError([{ name: '', in: 'body', expected: `at most ${maxDepth} levels`, actual: 'more' }])
+    throw new ModelBindingError([{ name: '', in: 'body', pointer: '', expected: `at most ${maxDepth} levels`, actual: 'more' }])
   let value: unknown
   try {
     value = JSON.parse(text, options.settings?.reviver)
@@ -135,39 +134,6 @@ function mapByEngine(member: string, engine: JsonEngine, text: string, model: ob
   return true
 }
 
-/** Whether objects and arrays in a JSON text are nested at most `depth` deep. */
-function isAtMost(depth: number, text: string): boolean {
-  if (text.length <= 2 * depth) return true // each level needs two brackets
-  if (opensAtMost(depth, text)) return true
-  let rest = depth
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === DQUOTE) at = stringEnd(text, at)
-    else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      if (--rest < 0) return false
-    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) rest++
-  }
-  return true
-}
-
-/** Whether the whole text, strings included, has at most `count` opening brackets: a fast check that most bodies pass. */
-function opensAtMost(count: number, text: string): boolean {
-  let rest = count
-  for (let at = text.indexOf('{'); at !== -1; at = text.indexOf('{', at + 1)) if (--rest < 0) return false
-  for (let at = text.indexOf('['); at !== -1; at = text.indexOf('[', at + 1)) if (--rest < 0) return false
-  return true
-}
-
-/** Index of the quote that ends the string at `at`. */
-function stringEnd(text: string, at: number): number {
-  for (let end = text.indexOf('"', at + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let before = end
-    while (text.charCodeAt(before - 1) === BACKSLASH) before--
-    if ((end - before) % 2 === 0) return end
-  }
-  return text.length
-}
-
 /** Classes, arrays and schemas are objects too, but writing into them is a mistake. */
 function noModel(member: string, given: unknown): WeirError {
   if (isSchema(given))
@@ -188,12 +154,7 @@ function populateOptions(options: AnyOptions): PopulateOptions {
   return { ...settings, includeProperties, excludeProperties }
 }
 
-/** JSON between systems is UTF-8 (RFC 8259 §8.1); another charset is refused rather than guessed at. */
-function isUtf8Only(parameters: ReadonlyMap<string, string>): boolean {
-  return charsetOf(parameters.get('charset')) === 'utf-8'
-}
-
-/** What the functions below take: an `HttpRequest`. */
+/** The parameter of the functions below: an `HttpRequest`. */
 export interface Mappable {
   bodyMap<T extends BodyModel>(model: T, options?: BodyMapOptions<T>): boolean
   bodyMapAnonymous<T extends BodyModel>(model: T, options?: BodyMapAnonymousOptions): boolean

@@ -8,7 +8,7 @@ import { Buffer, isUtf8 } from 'node:buffer'
 
 import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError, WeirError } from '../../base/errors.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
-import type { Charset } from '../../formats/charset.ts'
+import { type Charset, decodeText } from '../../formats/charset.ts'
 import { readFlatJson } from '../../formats/flat-json.ts'
 import { DEFAULT_MAX_FORM_PAIRS, type PairList, parseFormBytes } from '../../formats/form.ts'
 
@@ -77,7 +77,7 @@ export class RequestBody {
 
   // Called by the engine.
 
-  /** Until `admit`, nobody may read it. */
+  /** It may not be read until `admit`. */
   hold(): void {
     this.#state = HELD
   }
@@ -86,7 +86,7 @@ export class RequestBody {
   admit(): void {
     if (this.#state !== HELD) return
     if (this.#demand !== null) this.#state = WAITING
-    else this.#state = this.#ended ? WHOLE : COLLECTING // an empty one may have ended meanwhile
+    else this.#state = this.#ended ? WHOLE : COLLECTING // an empty one may have ended in the meantime
   }
 
   /** @returns false when the engine should stop reading until `demand` */
@@ -132,7 +132,7 @@ export class RequestBody {
     this.#collected?.reject(error)
   }
 
-  /** The sink may be a stream that its reader has broken, for example by replacing `push`. Then the body is given up. */
+  /** The sink may be a stream that its reader has broken, for example by replacing `push`. Then the body is abandoned. */
   #tell(act: (sink: BodySink) => void): void {
     try {
       act(this.#sink!)
@@ -243,6 +243,17 @@ export class RequestBody {
     return textStart(this.#bytes, this.#start, this.#end) < this.#end
   }
 
+  /** The text without a BOM; null if it is not valid in the charset. */
+  strictText(member: string, charset: Charset): string | null {
+    if (charset !== 'utf-8') {
+      this.#check(member)
+      return decodeText(this.#bytes, this.#start, this.#end, charset)
+    }
+    const text = this.text(member)
+    // Invalid UTF-8 becomes U+FFFD. Without one, the bytes need no second check.
+    return text.includes('\uFFFD') && !this.isUtf8 ? null : text
+  }
+
   /** The pairs of a form: name, value, name, value. Read in place: see `parseFormBytes`. */
   form(member: string, charset: Charset, expected: readonly string[]): PairList {
     this.#check(member)
@@ -251,9 +262,9 @@ export class RequestBody {
   }
 
   /** The names and values of flat JSON, or null. Read in place: see `readFlatJson`. */
-  flatJson(member: string, model: object): unknown[] | null {
+  flatJson(member: string, expected: object | readonly string[]): unknown[] | null {
     this.#check(member)
-    return readFlatJson(this.#bytes, this.#start, this.#end, model)
+    return readFlatJson(this.#bytes, this.#start, this.#end, expected)
   }
 
   /** Whether a gathered body is valid UTF-8. */

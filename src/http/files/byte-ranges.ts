@@ -26,8 +26,8 @@ export async function selectRanges(range: string, size: number): Promise<readonl
 
 /**
  * Rewrites the field so that `range-parser` reads it correctly; null if it has to be ignored. That package refuses a suffix longer than the
- * file, which means all of it. It also takes `5-3` for a range that the file does not have, although it is not a range (RFC 9110 §14.1.2,
- * §14.1.1).
+ * file, which means all of it. It also treats `5-3` as a range that the file does not have, although it is not a valid range (RFC 9110
+ * §14.1.2, §14.1.1).
  */
 function normalize(range: string, size: number): string | null {
   if (!/^bytes=/i.test(range)) return null

@@ -22,7 +22,7 @@ async function opened(pieces: readonly FilePiece[]): Promise<{ path: string; fil
   return { path, file, source: new FileSource(file, pieces) }
 }
 
-/** Whether this process still has `path` open. Without /proc, `file` itself is asked. */
+/** Whether this process still has `path` open. Without /proc, `file` is trusted. */
 function isOpen(path: string, file: OpenFile): boolean {
   if (process.platform !== 'linux') return !file.isClosed
   return readdirSync('/proc/self/fd').some((fd) => {

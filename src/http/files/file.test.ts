@@ -5,6 +5,8 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -23,6 +25,7 @@ import { prepareFile } from './file.ts'
 import { FileSource, READ_SIZE } from './file-source.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-file-'))
+const realFolder = realpathSync(folder)
 after(() => rmSync(folder, { recursive: true }))
 
 const CHANGED = 'Sun, 06 Nov 1994 08:49:37 GMT'
@@ -45,7 +48,7 @@ interface Ask {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly options?: FileOptions
-  /** What the handler does before. */
+  /** What the handler does first. */
   readonly before?: (response: OutgoingResponse) => void
 }
 
@@ -79,8 +82,17 @@ async function send(path: string, ask: Ask = {}): Promise<Answer> {
   return { response, status: response.statusCode, body, kind: content.kind, header: (name) => response.getHeader(name) }
 }
 
+/** Only of these tests: other tests in this process may still be closing sockets. */
 function fdCount(): number {
-  return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0
+  if (process.platform !== 'linux') return 0
+  return readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`)
+      return path === '/dev/null' || path.startsWith(realFolder)
+    } catch {
+      return false // closed meanwhile
+    }
+  }).length
 }
 
 /** The number of open files once it is stable: files are closed through the thread pool, and nothing waits for that. */
@@ -204,7 +216,8 @@ test('HEAD has the fields of GET, declares the length and leaves the file closed
     const get = await send(path, { options: { cacheControl: 'no-cache' } })
     const count = await settledCount()
     const head = await send(path, { method: 'HEAD', headers: { range: 'bytes=0-1' }, options: { cacheControl: 'no-cache' } })
-    assert.equal(await settledCount(), count)
+    // Fewer may be open: in one process with other tests, one of theirs may have been closed late.
+    assert.ok((await settledCount()) <= count)
     assert.equal(head.status, 200)
     assert.equal(head.body, '')
     assert.equal(head.response.declaredLength, get.response.declaredLength)
@@ -245,7 +258,7 @@ test('a failed condition is a 412 with a problem document, without the fields of
   }
 })
 
-test('fields that the handler has set stand, and count in conditions', async () => {
+test('fields that the handler has set are kept, and count in conditions', async () => {
   const before = (response: OutgoingResponse): unknown =>
     response.header('etag', '"own"').header('last-modified', LATER).header('cache-control', 'private')
   const answer = await send(text, { before, options: { cacheControl: 'public' } })
@@ -436,20 +449,22 @@ test('packages are loaded when a file first needs them', () => {
   const hook =
     "import { writeSync } from 'node:fs'; export const resolve = (name, context, next) => (writeSync(1, name + ' '), next(name, context))"
   const program = `
-    import { register } from 'node:module'
+    import { createRequire, register } from 'node:module'
     register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hook)}))
     const { prepareFile } = await import(${JSON.stringify(import.meta.url.replace('file.test.', 'file.'))})
     const { OutgoingResponse } = await import(${JSON.stringify(import.meta.url.replace('files/file.test.', 'answer/outgoing-response.'))})
     const fields = {}
     const send = () => prepareFile({ method: 'GET', header: (name) => fields[name] ?? null }, new OutgoingResponse(), { path: ${JSON.stringify(text)}, options: {} })
-    console.log('before')
+    const required = () => Object.keys(createRequire(import.meta.url).cache).join(' ').match(/[/\\\\]fresh[/\\\\]/) ? 'fresh' : ''
+    console.log(required() + ' before')
     await send()
-    console.log('sent')
+    console.log(required() + ' sent')
     fields['if-modified-since'] = new Date(0).toUTCString()
     fields['range'] = 'bytes=0-1'
-    await send()`
+    await send()
+    console.log(' ' + required())`
   const [before, sent, asked] = execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
     .split('\n')
     .map((line) => line.split(' ').filter((name) => /^(?:fresh|mrmime|range-parser)$/.test(name)))
-  assert.deepEqual([before, sent, asked], [[], ['mrmime'], ['fresh', 'range-parser']])
+  assert.deepEqual([before, sent, asked], [[], ['mrmime'], ['range-parser', 'fresh']])
 })

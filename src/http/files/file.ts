@@ -8,11 +8,12 @@ import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { UNREAD } from '../answer/byte-source.ts'
 import type { FileOptions } from '../answer/file-options.ts'
 import type { OutgoingResponse } from '../answer/outgoing-response.ts'
+import { refuse } from '../answer/precondition.ts'
 import type { FileContent } from '../answer/response-content.ts'
 import { attachment } from './attachment.ts'
 import { type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
 import { OpenFile } from './open-file.ts'
-import { type Asking, type FileState, refuse, selectPieces } from './representation.ts'
+import { type Asking, type FileState, selectPieces } from './representation.ts'
 
 /** Without O_NONBLOCK, opening a FIFO would wait for its writer and block a thread of the pool. Windows has neither. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
@@ -123,7 +124,7 @@ let lookup: typeof import('mrmime').lookup | undefined
 export async function typeOf(path: string): Promise<string> {
   const extension = extname(path)
   lookup ??= (await importPackage('mrmime', () => import('mrmime'))).lookup
-  // `lookup` returns something else than a string for `.constructor` and the like. A file called `html` has no extension.
+  // `lookup` returns something other than a string for `.constructor` and the like. A file called `html` has no extension.
   const type: unknown = extension === '' ? undefined : lookup(extension)
   if (typeof type !== 'string') return BYTES_TYPE
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type

@@ -2,14 +2,14 @@
 // 9110 §13, §14). The bytes may be in a file or in memory; this module only needs their description.
 
 import { entityTag } from '../../formats/etag.ts'
-import { formatHttpDate, parseHttpDate } from '../../formats/http-date.ts'
+import { parseHttpDate } from '../../formats/http-date.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
+import { type ConditionalRequest, rangeApplies, type Validators } from '../answer/conditional.ts'
 import type { FileOptions } from '../answer/file-options.ts'
 import type { OutgoingResponse } from '../answer/outgoing-response.ts'
-import { problemOf } from '../answer/problem.ts'
+import { refuse, settlePreconditions } from '../answer/precondition.ts'
 import type { HttpRequest } from '../request/request.ts'
 import { contentRange, multipartRanges, selectRanges } from './byte-ranges.ts'
-import { evaluatePreconditions, type ReadField, rangeApplies, type Validators } from './conditional.ts'
 import type { ByteRange, FilePiece } from './file-source.ts'
 
 /** The state of a file. */
@@ -90,25 +90,13 @@ async function negotiate(
   const isGet = request.method === 'GET'
   if (response.statusCode !== 200 || !(isGet || request.method === 'HEAD')) return WHOLE
   const now = Date.now()
-  const field: ReadField = (name) => request.header(name)
   const current = validatorsOf(response, options, state, now)
-  const verdict = await evaluatePreconditions(field, current, now)
-  if (verdict === 'failed') {
-    refuse(response, 412)
-    return null
-  }
-  if (current.etag !== null) setUnlessSet(response, 'ETag', current.etag)
-  if (verdict === 'not modified') {
-    // With an ETag, Last-Modified is of no use here (RFC 9110 §15.4.5).
-    if (current.etag === null) setUnlessSet(response, 'Last-Modified', formatDate(current.lastModified))
-    response.noContent().status(304).removeHeader('Content-Type').removeHeader('Content-Encoding')
-    return null
-  }
-  setUnlessSet(response, 'Last-Modified', formatDate(current.lastModified))
+  const asked: ConditionalRequest = { method: request.method, get: (name) => request.header(name) }
+  if (settlePreconditions(asked, response, current, now)) return null
   if (options.acceptRanges === false) return WHOLE
   response.header('Accept-Ranges', 'bytes')
-  const range = isGet ? field('range') : null
-  if (range === null || !rangeApplies(field, current, now)) return WHOLE
+  const range = isGet ? request.header('range') : null
+  if (range === null || !rangeApplies(asked, current, now)) return WHOLE
   const ranges = await selectRanges(range, state.size)
   if (ranges !== 'unsatisfiable') return ranges ?? WHOLE
   refuse(response, 416)
@@ -141,16 +129,6 @@ function divide(response: OutgoingResponse, ranges: readonly ByteRange[], size: 
   return body.pieces
 }
 
-function formatDate(time: number | null): string | undefined {
-  return time === null ? undefined : formatHttpDate(time)
-}
-
 function setUnlessSet(response: OutgoingResponse, name: string, value: string | undefined): void {
   if (value !== undefined && response.getHeader(name) === null) response.header(name, value)
-}
-
-/** Responds with a problem document. It never names the path, and the fields of the file (a year of Cache-Control, say) are removed. */
-export function refuse(response: OutgoingResponse, status: number): void {
-  response.clearRepresentation()
-  response.sendProblem(problemOf(status))
 }

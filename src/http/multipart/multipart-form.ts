@@ -105,7 +105,7 @@ export class FileData extends Readable {
     checkNames('copyTo()', options, COPY_OPTION_NAMES)
     const end = options.end === undefined || flag('copyTo()', 'end', options.end)
     if (target.writableEnded || target.destroyed)
-      throw invalid('copyTo()', 'the target has ended: give each file a target of its own, or copy with { end: false }')
+      throw invalid('copyTo()', 'the target has ended: use a separate target for each file, or copy with { end: false }')
     await pipeline(new FileData(this.#content), target, { end })
   }
 
@@ -146,6 +146,16 @@ export class MemoryParts implements PartReceiver {
 
   get form(): MultipartFormData {
     return new MultipartFormData(new Pairs(this.#fields), this.#files)
+  }
+
+  /** The fields so far: name, value, name, value. */
+  get fieldPairs(): readonly string[] {
+    return this.#fields
+  }
+
+  /** Null before the first file. */
+  get lastFile(): UploadedFile | null {
+    return this.#files.at(-1) ?? null
   }
 
   begin(head: PartHead): boolean {

@@ -54,8 +54,8 @@ export class PartStream extends Readable {
   }
 
   /**
-   * `onFile` has returned: skips the file if nothing reads it. The stream is destroyed and not ended, so that a late reader does not take
-   * the empty rest for a whole file.
+   * `onFile` has returned: skips the file if nothing reads it. The stream is destroyed and not ended, so that a late reader does not
+   * mistake the empty rest for a complete file.
    */
   skipUnlessRead(): void {
     if (this.#isReserved || this.#sink !== null || this.destroyed) return
@@ -69,8 +69,8 @@ export class PartStream extends Readable {
    * @returns why it cannot be reserved, or null
    */
   reserve(): string | null {
-    if (this.#isReserved) return 'the file is being saved already'
-    if (this.#isSkipped) return 'onFile had returned before anybody read the file, so it was skipped'
+    if (this.#isReserved) return 'the file is already being saved'
+    if (this.#isSkipped) return 'onFile returned before the file was read, so it was skipped'
     const other = otherReader(this)
     this.#isReserved = other === null
     return other
@@ -83,7 +83,7 @@ export class PartStream extends Readable {
   divert(sink: BodySink): string | null {
     const other = otherReader(this)
     if (other !== null) return other
-    // No bytes may be demanded meanwhile: they would end up in this buffer, and an aborted form would have no sink to notify.
+    // No bytes may be demanded until then: they would end up in this buffer, and an aborted form would have no sink to notify.
     this.#isDiverting = true
     for (let chunk: Buffer | null = this.read(); chunk !== null; chunk = this.read()) sink.data(chunk, 0, chunk.length, false)
     this.#isDiverting = false
@@ -97,7 +97,7 @@ export class PartStream extends Readable {
     if (this.#isReserved && (event === 'data' || event === 'readable')) {
       throw new BodyAlreadyReadError(
         `content.on('${event}')`,
-        'saveTo() takes the bytes of this file; its option onProgress reports how many',
+        'saveTo() reads the bytes of this file; its option onProgress reports how many',
       )
     }
     return super.on(event, listener as (...args: unknown[]) => void)
@@ -122,7 +122,7 @@ export class PartStream extends Readable {
 
 /** Why `stream` can no longer be read as a whole: something reads it, or has read some of it. Null when it can. */
 export function otherReader(stream: Readable): string | null {
-  if (stream.readableDidRead || stream.readableEnded) return 'some of it was read already'
+  if (stream.readableDidRead || stream.readableEnded) return 'some of it has already been read'
   if (stream.readableFlowing !== true && stream.listenerCount('data') === 0 && stream.listenerCount('readable') === 0) return null
   return 'something else reads it, such as a "data" listener or pipe(); to count bytes, use the option onProgress'
 }

@@ -5,14 +5,15 @@ import { abortQuietly } from '../../base/abort-quietly.ts'
 import { originOf } from '../../base/authority.ts'
 import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
+import { neverUnhandled } from '../../base/never-unhandled.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
-import { type Charset, charsetOf } from '../../formats/charset.ts'
-import { parseCookies } from '../../formats/cookie.ts'
+import type { Charset } from '../../formats/charset.ts'
 import { type FormRecord, foldForm, parseForm } from '../../formats/form.ts'
 import { parseMediaType } from '../../formats/media-type.ts'
 import { NO_PAIRS, Pairs, valuesOf } from '../../formats/pairs.ts'
 import type { Head } from '../../wire/head/head.ts'
 import { RequestBody } from '../body/body.ts'
+import { requireCharset } from '../body/body-charset.ts'
 import {
   ANONYMOUS_OPTION_NAMES,
   type BodyMapAnonymousOptions,
@@ -25,8 +26,10 @@ import {
 } from '../body/body-map.ts'
 import { bodyLimit } from '../body/body-mode.ts'
 import { streamOf } from '../body/body-stream.ts'
+import { readJson } from '../body/json-text.ts'
+import type { BodySettings, TypedBody } from '../body/typed-body.ts'
 import type { ConnectionInfo } from '../connection-info.ts'
-import { type JsonEngine, noJsonForm } from '../json-engine.ts'
+import { noJsonForm } from '../json-engine.ts'
 import {
   DEFAULT_FORM_LIMITS,
   MemoryParts,
@@ -37,13 +40,14 @@ import {
 import { type FormLimits, readMultipart } from '../multipart/multipart-reading.ts'
 import { CallbackParts, type MultipartStreamOptions, streamLimits } from '../multipart/multipart-stream.ts'
 import { labelOf, type RouteMatch } from '../route-info.ts'
+import { RequestCookies } from './cookies.ts'
 import { RequestHeaders } from './headers.ts'
+import { upgradeOf } from './upgrade.ts'
 import { WebRequest } from './web-request.ts'
 
 /** Settings that all requests of a server share. */
-export interface RequestSettings {
+export interface RequestSettings extends BodySettings {
   readonly limits: Limits
-  readonly jsonEngine: JsonEngine | null
 }
 
 /** Values of the route's parameters by name. The record has no prototype, so a parameter may have any name, even `constructor`. */
@@ -62,6 +66,12 @@ export let isEndedBy: (request: HttpRequest, error: unknown) => boolean
 export let causeOf: (request: HttpRequest, error: unknown) => unknown
 /** @internal All values of a name in the query string. */
 export let queryValuesOf: (request: HttpRequest, name: string) => string[]
+/** @internal As `request.header`, for a name in lower case, and `request.cookie`: a program may have replaced those. */
+export let headerOf: (request: HttpRequest, name: string) => string | null
+/** @internal */
+export let cookieOf: (request: HttpRequest, name: string) => string | null
+/** @internal What the handler of a route gets of the body. */
+export let readTypedBody: (request: HttpRequest, body: TypedBody) => unknown
 
 /**
  * A request, as the client sent it. Everything is read-only.
@@ -76,6 +86,9 @@ export class HttpRequest {
     isEndedBy = (request, error) => request.#isEndedBy(error)
     causeOf = (request, error) => (request.#isEndedBy(error) ? request.#abortReason : error)
     queryValuesOf = (request, name) => valuesOf(request.#readQuery(), name)
+    headerOf = (request, name) => request.#head.get(name)
+    cookieOf = (request, name) => request.#readCookies().first(name)
+    readTypedBody = (request, body) => body.read(request.#head.contentType, request.#given, request.#settings)
   }
 
   readonly #head: Head
@@ -89,11 +102,11 @@ export class HttpRequest {
   #query: Pairs | null = null
   #form: Promise<MultipartFormData | null> | null = null
   #isFileTaken = false
-  #cookies: readonly string[] | null = null
+  #cookies: RequestCookies | null = null
   #routeValues: RouteValues | null = null
   #abort: AbortController | null = null
   #abortReason: Error | null = null
-  /** What `toWeb` has made. */
+  /** The requests that `toWeb` has created. */
   #webs: WebRequest[] | null = null
 
   /** @internal */
@@ -207,7 +220,7 @@ export class HttpRequest {
 
   /** Number of cookies, for access by index with `cookie(i)`. */
   get cookies(): number {
-    return this.#cookieList.length / 2
+    return this.#readCookies().count
   }
 
   /**
@@ -217,22 +230,11 @@ export class HttpRequest {
   cookie(index: number): [name: string, value: string]
   cookie(name: string): string | null
   cookie(key: number | string): [name: string, value: string] | string | null {
-    const list = this.#cookieList
-    if (typeof key === 'string') {
-      for (let i = 0; i < list.length; i += 2) if (list[i] === key) return list[i + 1]!
-      return null
-    }
-    if (!Number.isInteger(key) || key < 0 || key >= list.length / 2) {
-      throw new RangeError(`cookie(${key}): the request has ${list.length / 2} cookies`)
-    }
-    return [list[2 * key]!, list[2 * key + 1]!]
+    return typeof key === 'string' ? this.#readCookies().first(key) : this.#readCookies().at(key)
   }
 
-  get #cookieList(): readonly string[] {
-    if (this.#cookies === null) {
-      const header = this.#head.get('cookie')
-      this.#cookies = header === null ? [] : parseCookies(header)
-    }
+  #readCookies(): RequestCookies {
+    this.#cookies ??= new RequestCookies(this.#head.get('cookie'))
     return this.#cookies
   }
 
@@ -298,10 +300,16 @@ export class HttpRequest {
 
   get #charset(): Charset {
     const { contentType } = this.#head
-    const label = contentType === null ? undefined : parseMediaType(contentType)?.parameters.get('charset')
-    const charset = charsetOf(label)
-    if (charset === null) throw new WeirError('WEIR_CHARSET_UNKNOWN', JSON.stringify(label!.slice(0, 40)))
-    return charset
+    return requireCharset(contentType === null ? null : parseMediaType(contentType))
+  }
+
+  /**
+   * The value of a JSON body (`application/json`, `+json`) of any shape. Properties called `__proto__` are left out.
+   * @throws ContentTypeError (415) for another content type; WEIR_BODY_MISSING, WEIR_BODY_MALFORMED (400) without a body and for one that is not
+   *   JSON in UTF-8; InvalidBodyError (400) for more than 64 levels; BodyNotBufferedError on a streaming route, before `bufferBody()`
+   */
+  bodyJson(): unknown {
+    return readJson('bodyJson()', this.#head.contentType, this.#body, this.#settings)
   }
 
   /**
@@ -345,9 +353,8 @@ export class HttpRequest {
 
   /**
    * Passes the fields and files of a multipart/form-data body to callbacks as they arrive, in constant memory. The server stops reading
-   * the socket while a callback's promise is pending or a file's stream is full.
-   *
-   * The promise always settles, and the handler can still send a response.
+   * the socket while a callback's promise is pending or a file's stream is full. The promise that is returned always settles, and the handler
+   * can still send a response.
    *
    * @returns true when the form was read to its end; false when the body is not valid multipart/form-data
    * @throws (rejects) PayloadTooLargeError (413) when a limit is exceeded, the error that a callback threw, or the reason why the client
@@ -404,10 +411,11 @@ export class HttpRequest {
   }
 
   /**
-   * A Web `Request`, for code that is written against the Fetch API. It may be kept; only a body that streams is gone when the request has
-   * expired. Its signal is made, and its body is taken, when they are read. Fields of the connection (Connection, Expect, Transfer-Encoding
-   * and so on) are left out. Fetch knows no body with GET and HEAD: one that came is left out, with its Content-Length.
-   * @throws WEIR_HOST_SYNTAX for a host that no URL can have; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
+   * A Web `Request`, for code that uses the Fetch API. You may keep it; only a streamed body is lost when the request has expired. Its
+   * signal is created, and its body is claimed, when they are first read. Fields about the connection (Connection, Expect,
+   * Transfer-Encoding and so on) are left out. In Fetch, GET and HEAD have no body: a body that the client sent is left out, together with
+   * its Content-Length.
+   * @throws WEIR_HOST_SYNTAX for a host that cannot be in a URL; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
    */
   toWeb(): Request {
     const client = this.#connection.forwarding?.clientOf(this.#head, this.#connection)
@@ -433,16 +441,4 @@ export class HttpRequest {
     if (this.#abort !== null) abortQuietly(this.#abort, reason)
     if (this.#webs !== null) for (const web of this.#webs) web.abort(reason)
   }
-}
-
-/** @internal The protocols that a client wants to switch to. See `HttpRequest.upgrade`. */
-export function upgradeOf(head: Head): string | null {
-  const { upgrade, contentLength, method } = head
-  return upgrade && contentLength === 0 && method !== 'HEAD' ? head.get('upgrade')!.toLowerCase() : null
-}
-
-/** A client must not be able to end the process by making a promise reject that the handler awaits later, or never. */
-function neverUnhandled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {})
-  return promise
 }

@@ -1,9 +1,9 @@
-// The body of a request as a Web stream, which takes it when it is first read.
+// The body of a request as a Web stream, which claims it when it is first read.
 
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import type { BodySink, RequestBody } from '../body/body.ts'
 
-/** Bytes that may wait in the stream until they are read. */
+/** How many bytes may wait in the stream until they are read. */
 const HIGH_WATER_BYTES = 64 * 1024
 
 export class WebBody implements BodySink {
@@ -13,7 +13,7 @@ export class WebBody implements BodySink {
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #isTaken = false
   #isCancelled = false
-  /** All of it, where it was copied before the request expired. */
+  /** A copy of all of it, if one was made before the request expired. */
   #kept: UnsharedBytes | null = null
 
   constructor(body: RequestBody) {
@@ -30,7 +30,7 @@ export class WebBody implements BodySink {
     )
   }
 
-  /** The request is about to expire. What is still arriving then never will be complete, and errors. */
+  /** The request is about to expire. A body that is still arriving will never be complete, so its stream fails. */
   keep(): void {
     if (!this.#isTaken && !this.#isCancelled && this.#body.isWhole) this.#kept = this.#body.copy('toWeb()')
   }
@@ -57,7 +57,7 @@ export class WebBody implements BodySink {
   }
 
   data(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
-    if (this.#isCancelled) return true // dropped, so that the connection can go on
+    if (this.#isCancelled) return true // discarded, so that the connection can continue
     const piece = new Uint8Array(buffer.buffer, buffer.byteOffset + start, end - start)
     this.#controller.enqueue(borrowed ? piece.slice() : piece)
     return this.#controller.desiredSize! > -HIGH_WATER_BYTES

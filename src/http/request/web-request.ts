@@ -1,8 +1,8 @@
-// A request as the Fetch API knows it, in parts that wait until somebody needs them.
+// A request in the form of the Fetch API, whose parts are created when they are needed.
 //
-// It is a native Request, and made with its method, its URL and its fields: `fetch(web)` and `new Request(web)` read what a native Request
-// holds inside, and ask no getter. See decisions/017. The rest is lazy: the signal is made when it is read, and the body is taken when its
-// stream is read.
+// It is a native Request, created with its method, URL and fields, because `fetch(web)` and `new Request(web)` read the internal state of a
+// native Request, not its getters. See decisions/017. The rest is lazy: the signal is created when it is read, and the body is claimed when
+// its stream is read.
 
 import { WeirError } from '../../base/errors.ts'
 import type { Head } from '../../wire/head/head.ts'
@@ -10,15 +10,15 @@ import type { Head } from '../../wire/head/head.ts'
 import type { RequestBody } from '../body/body.ts'
 import { WebBody } from './web-body.ts'
 
-/** Where the signal comes from, which is made when it is read. */
+/** The source of the signal, which is created when it is read. */
 interface Signalled {
   readonly signal: AbortSignal
 }
 
-/** Fields that belong to the connection on which the request came. Most of them make a fetch fail. */
+/** Fields that belong to the connection on which the request arrived. Most of them would make a fetch fail. */
 const OF_THE_CONNECTION = /^(?:connection|expect|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
 
-/** A native Request. Node's types have fields in the place of its accessors and methods. */
+/** A native Request. Node's types declare fields instead of its accessors and methods. */
 interface Native {
   get headers(): Headers
   get signal(): AbortSignal
@@ -27,7 +27,7 @@ interface Native {
 
 type LazyClass = new (url: string, init: RequestInit, source: Signalled) => Native
 
-/** Made for the first request: touching the global `Request` loads all of Node's fetch. */
+/** Defined for the first request, because reading the global `Request` loads all of Node's fetch. */
 let lazyClass: LazyClass | null = null
 
 export class WebRequest {
@@ -35,8 +35,8 @@ export class WebRequest {
   readonly #body: WebBody | null
 
   /**
-   * @param origin scheme and host that the client asked for
-   * @param body null when there is none
+   * @param origin scheme and host that the client requested
+   * @param body null if there is none
    * @throws WEIR_HOST_SYNTAX, WEIR_METHOD_NOT_IMPLEMENTED, RequestExpiredError
    */
   constructor(head: Head, origin: string, body: RequestBody | null, source: Signalled) {
@@ -60,15 +60,15 @@ export class WebRequest {
     return this.#lazy as unknown as Request
   }
 
-  /** The request is about to expire: a body that nobody has read is copied. */
+  /** The request is about to expire: copies the body unless it has been read. */
   keep(): void {
     this.#body?.keep()
   }
 
   /**
-   * Aborts the signal that a native Request has inside, which `fetch(web)` and `new Request(web)` listen to; code that has read `signal` knows.
-   * It could follow another signal by itself, but that costs more than all the rest of the request. Where a handler has broken it, nobody is
-   * told, and nothing else happens.
+   * Aborts the internal signal of the native Request, to which `fetch(web)` and `new Request(web)` listen; code that has read `signal` is
+   * notified separately. The internal signal could follow another one, but that would cost more than the rest of the request. If a handler
+   * has broken the signal, no listener is called, and nothing else happens.
    */
   abort(reason: Error): void {
     try {
@@ -87,7 +87,7 @@ function urlOf({ url }: Head, origin: string): string {
 
 function defineClass(): LazyClass {
   const NativeRequest = globalThis.Request as unknown as new (url: string, init: RequestInit) => Native
-  // It has the name of its parent, which is what logs show.
+  // It has the name of its parent class, because logs show that name.
   return class Request extends NativeRequest {
     readonly #source: Signalled
 

@@ -9,14 +9,14 @@ import { DiskWriter } from './disk-writer.ts'
 
 const KIB = 1024
 
-/** A write that the disk has been given and has not answered. */
+/** A write that was passed to the disk and is not complete. */
 interface Write {
   readonly bytes: Buffer
   readonly position: number
   answer(error: Error | null, written?: number): void
 }
 
-/** A disk that answers when the test says so. */
+/** A disk whose writes end when the test decides. */
 function fakeDisk(t: TestContext): { writer: DiskWriter; writes: Write[]; rooms: () => number } {
   const writes: Write[] = []
   const write = (

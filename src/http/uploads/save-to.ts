@@ -5,12 +5,13 @@ import { Buffer } from 'node:buffer'
 import type { Hash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, checkText, flag, invalid, limitOf, listOf, namesOf } from '../../base/options.ts'
+import { checkExtension, extensionsOf } from '../multipart/file-extensions.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import { BUFFER_BYTES, type ByteInspector, DiskWriter } from './disk-writer.ts'
 import { safeFileName, withSuffix } from './file-name.ts'
@@ -80,7 +81,7 @@ export function saveTo(
   policy: SavePolicy = {},
 ): Promise<SavedFile> {
   const saving = save(directory, info, content, policy)
-  // A client that disconnects must not end a program whose onFile awaits the promise later, or throws before it does.
+  // A client that disconnects must not end a program whose `onFile` awaits the promise later, or throws before it does.
   if (content instanceof PartStream) saving.catch(() => {})
   return saving
 }
@@ -96,7 +97,7 @@ async function save(
   try {
     checkNames('saveTo()', policy, OPTION_NAMES)
     const maxBytes = limitOf('saveTo()', 'maxBytes', policy.maxBytes, Number.POSITIVE_INFINITY)
-    const extensions = policy.extensions === undefined ? null : extensionsOf(policy.extensions)
+    const extensions = policy.extensions === undefined ? null : extensionsOf('saveTo()', policy.extensions)
     const hash = policy.hash === undefined ? null : hashOf(policy.hash)
     checkMagic(policy.magic)
     checkText('saveTo()', 'fileName', policy.fileName)
@@ -130,7 +131,9 @@ async function save(
   }
 }
 
-/** The name of a temporary file that nobody has chosen does not show that its directory is missing. The code stays the system's. */
+/**
+ * Replaces the system's message, which names a temporary file, with one that states that the directory is missing. The code is unchanged.
+ */
 function namingDirectory(error: unknown, directory: string): unknown {
   if (!(error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))) return error
   const message = `saveTo(): ${directory} is not an existing directory; create it before you save files in it (${error.code})`
@@ -158,8 +161,8 @@ function isReadable(content: unknown): content is Readable {
 }
 
 /**
- * Makes sure that nothing of it was read yet: otherwise the rest would be saved as if it were the whole file. An uploaded file is reserved
- * before the first `await`, so that it is not skipped when `onFile` returns without waiting for the save.
+ * Makes sure that nothing of it was read yet: otherwise the rest would be saved as if it were the complete file. An uploaded file is
+ * reserved before the first `await`, so that it is not skipped when `onFile` returns without waiting for the save.
  * @throws BodyAlreadyReadError
  */
 function reserve(content: Readable | Uint8Array): void {
@@ -169,15 +172,6 @@ function reserve(content: Readable | Uint8Array): void {
 
 function refuseIf(reason: string | null): void {
   if (reason !== null) throw new BodyAlreadyReadError('saveTo()', reason)
-}
-
-/** Extensions as `extname` returns them, in lower case. @throws WEIR_OPTION_INVALID for one that no name can have */
-function extensionsOf(given: readonly string[]): readonly string[] {
-  return listOf<unknown>('saveTo()', 'extensions', given).map((one) => {
-    if (typeof one !== 'string' || !/^(?:\.?[^./\\]+)?$/.test(one))
-      throw invalid('saveTo()', `extensions: ${JSON.stringify(one)} is not an extension, such as .png`)
-    return `${one === '' || one.startsWith('.') ? '' : '.'}${one.toLowerCase()}`
-  })
 }
 
 /** @throws WEIR_OPTION_INVALID for an algorithm that the system does not have */
@@ -195,12 +189,6 @@ function checkMagic(magic: SavePolicy['magic']): void {
     if (!Array.isArray(known) && !(known instanceof Uint8Array)) throw invalid('saveTo()', `magic: ${shown(known)} is not a list of bytes`)
 }
 
-function checkExtension(name: string, extensions: readonly string[]): void {
-  const extension = extname(name).toLowerCase()
-  if (extensions.includes(extension)) return
-  throw new FileRefusedError('WEIR_FILE_EXTENSION', `"${extension}", only ${extensions.join(', ')}`)
-}
-
 async function write(
   handle: FileHandle,
   content: Readable | Uint8Array,
@@ -210,7 +198,7 @@ async function write(
   let onRoom = (): void => {}
   const writer = new DiskWriter(handle, hash, inspector, () => onRoom())
   if (content instanceof PartStream) {
-    // Meanwhile the upload may have been aborted, or something else may have started to read it.
+    // In the meantime, the upload may have been aborted, or something else may have started to read it.
     if (content.destroyed && !content.readableDidRead) writer.fail(content.errored ?? new Error('the upload was aborted'))
     else {
       const reason = content.divert(writer)

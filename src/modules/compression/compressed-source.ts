@@ -48,7 +48,7 @@ async function feed(reader: SourceReader, length: number, compressor: Compressor
   }
 }
 
-/** Resolves when there is room for more, or when nobody reads any longer. */
+/** Resolves when there is room for more, or when the body is no longer read. */
 function roomIn(compressor: Compressor): Promise<void> {
   return new Promise((resolve) => {
     const go = (): void => {

@@ -46,7 +46,7 @@ const MAX_BYTES_AT_ONCE = 32 * 1024
 /** Such a response must not be changed (RFC 9111 §5.2.2.6). A handler sets it to keep its response uncompressed. */
 const NO_TRANSFORM = /(?:^|,)[ \t]*no-transform[ \t]*(?:,|$)/i
 
-/** Each part has a type of its own, so any part may be compressible (RFC 9110 §14.6). */
+/** Each part has its own type, so any part may be compressible (RFC 9110 §14.6). */
 const SEVERAL_PARTS = /^multipart\/byteranges\b/i
 
 /** Programs use few types. This bounds what is remembered for a program that generates them. */
@@ -108,7 +108,7 @@ class Compressing {
     if (session.request.method === 'HEAD') {
       const { content } = response
       response.encodeAs(coding.name, UNREAD)
-      if (content.kind === 'stream') closeSource(content) // nobody reads it
+      if (content.kind === 'stream') closeSource(content) // it is not read
       return
     }
     return this.#compress(session, response, coding, choice.takesIdentity)

@@ -1,7 +1,7 @@
 // `weir/cors`: which pages of other origins may read the responses of this server (Fetch standard, "HTTP-CORS protocol").
 //
 // A preflight is answered before any route runs. All other requests run as usual, and their responses state who may read them, including
-// errors and refusals. CORS keeps no request out: it is the browser that withholds responses.
+// errors and refusals. CORS does not keep requests out: it makes browsers withhold responses.
 
 import type { Module } from '../../app/module-host.ts'
 import { isToken } from '../../base/ascii.ts'
@@ -24,7 +24,7 @@ export interface CorsOptions {
   readonly methods?: readonly string[]
   /** Header fields that a page may set. Default: those that it requests. */
   readonly allowedHeaders?: readonly string[]
-  /** Response fields that a page may read in addition to those that it always may. Default none. */
+  /** Response fields that a page may read, in addition to those that it may always read. Default none. */
   readonly exposedHeaders?: readonly string[]
   /**
    * How long a browser may cache a preflight, in seconds. Default: none is sent, and browsers use 5 s. Chromium uses at most 7,200, Firefox
@@ -78,7 +78,7 @@ class Policy {
   readonly #allowedHeaders: string | null
   readonly #exposedHeaders: string
   readonly #maxAge: string | null
-  /** Whether all responses are the same, whoever sends the request. */
+  /** Whether all responses are the same, whichever origin sends the request. */
   readonly #isOpen: boolean
 
   constructor(options: CorsOptions) {
@@ -88,8 +88,8 @@ class Policy {
     this.#credentials = flag('cors', 'credentials', options.credentials)
     if (this.#isOpen && this.#credentials)
       throw invalid('cors', "credentials need a list of origins or a predicate: `origins: '*'` would open them to every page")
-    // `'same'` does not compare schemes. A page that arrived over plain http can be forged on the way, and could then read what TLS
-    // protects.
+    // `'same'` compares schemes only where the server knows its own. A page that arrived over plain http can be forged on the way, and
+    // could then read what TLS protects.
     if (origins === 'same' && this.#credentials)
       throw invalid('cors', "credentials need a list of origins or a predicate: `origins: 'same'` would open them to pages without TLS")
     this.#isAllowed = predicateOf('cors', origins)

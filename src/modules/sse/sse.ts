@@ -32,7 +32,7 @@ export interface SseOptions {
 
 const OPTION_NAMES = namesOf<SseOptions>()(['heartbeat', 'retry', 'farewell'])
 const DEFAULT_HEARTBEAT_MS = 15_000
-const DEFAULT_FAREWELL: SseEvent = { comment: 'the server stops' }
+const DEFAULT_FAREWELL: SseEvent = { comment: 'the server is stopping' }
 
 /**
  * Prepares a stream of events on `session.response`, and returns that response for the handler to return. The stream ends with its source,

@@ -78,7 +78,7 @@ export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListene
     return DONE
   }
 
-  /** The server stops. The stream itself tells its source. A waiting client gets the farewell now, any other with its next pull. */
+  /** The server is stopping. The stream itself tells its source. A waiting client gets the farewell now, any other with its next pull. */
   stop(): void {
     this.#ending.abort()
     this.#take()?.resolve(this.#sayFarewell())

@@ -68,7 +68,7 @@ const MOST_ATTEMPTS = 3
 /**
  * Reads the file called `name` (with slashes) below the root. It first resolves where the file really is, and then opens that place. So a
  * link cannot lead outside the root unless the program allows it, even if the name is replaced with a link in the meantime. This does not
- * protect against somebody who can swap directories below the root at that very moment.
+ * protect against a process that swaps directories below the root at that very moment.
  *
  * @returns 'directory'; null if there is nothing to serve; 403 for a file that may not be read
  */

@@ -112,8 +112,8 @@ export function staticFiles(options: StaticOptions): Module {
   return {
     name: `static ${files.prefix} ${files.root.path}`,
     install(host) {
-      // It answers requests without a route, and those are the server's.
-      if (host.prefix !== '') throw invalid('static', `it is installed on a server, with the option prefix, not on group ${host.prefix}`)
+      // It answers requests without a route, which belong to the server.
+      if (host.prefix !== '') throw invalid('static', `install it on a server, with the option prefix, not on group ${host.prefix}`)
       host.use((session, next) => files.answer(session, next))
     },
   }
@@ -218,7 +218,7 @@ class StaticFiles {
 
   async #answerMissing(session: HttpSession, next: Next): Promise<HttpResponse> {
     if (this.#fallback === null || !(await isPagePath(session.request))) return next()
-    // Also if the page is not sent: a cache must not give the 404 for a script to a person.
+    // Set even if the page is not sent: a cache must not send the 404 for a script to a person.
     session.response.vary(...FALLBACK_VARY)
     if (!isNavigation(session.request)) return next()
     const page = await this.#find(this.#fallback)
@@ -253,7 +253,9 @@ class StaticFiles {
     return session.response.redirect(`./${last}/${queryString === '' ? '' : `?${queryString}`}`, 301)
   }
 
-  /** A file supports GET, in addition to the methods of a route with the same path. Whatever answers the request lists them in Allow. */
+  /**
+   * A file supports GET, in addition to the methods of a route with the same path. The response lists them in Allow, whatever produces it.
+   */
   async #answerOther(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
     const file = await this.#findAny(name)
     if (file !== null && typeof file === 'object') exchangeOf(session).otherMethods = FILE_METHODS

@@ -103,7 +103,7 @@ export class WebSocketConnection<Args = unknown> {
     ws.on('ping', (data) => this.#onPing(data))
     ws.on('pong', (data) => this.#onPong(data))
     ws.on('close', (code, reason) => this.#onClose(code, reason.toString()))
-    ws.on('error', () => gate?.open()) // a mistake of the client's: ws closes with the matching code
+    ws.on('error', () => gate?.open()) // a mistake by the client: ws closes with the matching code
   }
 
   /** The negotiated subprotocol; empty if there is none. */
@@ -206,7 +206,7 @@ export class WebSocketConnection<Args = unknown> {
 
   /** @internal */
   stop(): void {
-    this.close(GOING_AWAY, 'the server stops')
+    this.close(GOING_AWAY, 'the server is stopping')
   }
 
   /** @internal Begins to handle messages. To be called once the host knows the connection. */

@@ -97,7 +97,7 @@ test('after a close frame, and once the gate is open, everything passes, and the
   }
 })
 
-test('written bytes go to the socket in order, and count as buffered until they have gone out', async () => {
+test('written bytes go to the socket in order, and count as buffered until they have been sent', async () => {
   const written: string[] = []
   let free = () => {}
   const socket = new Duplex({

@@ -1,7 +1,7 @@
 // Stands between a socket and ws when messages are compressed, and passes on one message at a time.
 //
-// ws inflates all messages of the bytes that it gets, even while it is paused, and 64 KiB on the wire may be 64 MiB of messages. So it gets
-// the bytes up to the end of one message (RFC 6455 §5.2), and the rest when that message has been handled. Control frames pass.
+// ws inflates all messages in the bytes that it receives, even while it is paused, and 64 KiB on the wire may be 64 MiB of messages. So it
+// receives the bytes up to the end of one message (RFC 6455 §5.2), and the rest when that message has been handled. Control frames pass.
 
 import { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'

@@ -41,7 +41,10 @@ export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
    * How many bytes may wait for a client that does not read. Each message counts 512 more. Default 1 MiB. When exceeded: closed with 1013.
    */
   readonly maxQueuedBytes?: number
-  /** After this many milliseconds of silence a client is pinged, and after as many again it is aborted. Default 30 s; null: never. */
+  /**
+   * A client that has been silent for this many milliseconds is pinged; one that stays silent for as long again is aborted. Default 30 s;
+   * null: never.
+   */
   readonly pingInterval?: number | null
   /**
    * Whether to compress messages for clients that support it (RFC 7692). Default false: a compressed connection takes up to some 300 KiB
@@ -186,7 +189,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
   async #answer(args: Args, session: HttpSession): Promise<unknown> {
     const { request, response, server } = session
     if (server.stopping.aborted) {
-      outgoingOf(response).sendProblem(problemOf(503, 'the server stops'))
+      outgoingOf(response).sendProblem(problemOf(503, 'the server is stopping'))
       return response
     }
     if (request.upgrade?.includes('websocket')) {

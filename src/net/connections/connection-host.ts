@@ -16,7 +16,7 @@ export interface ConnectionHost {
   readonly application: Application
   readonly observers: Observers
   readonly debug: boolean
-  /** Whose word counts for a client's address; null: nobody's. */
+  /** The proxies that may state a client's address; null if no proxy may. */
   readonly proxies: Proxies | null
   /** The names of endpoints; null while they are not known. */
   endpointNames(): ReadonlySet<string> | null

@@ -1,4 +1,4 @@
-// Ids of connections. They are unique among the processes of a machine, as far as logs are concerned.
+// Ids of connections. They are unique enough among the processes of a machine to be told apart in logs.
 
 const PREFIX = `${(process.pid % 46656).toString(36)}${(Date.now() % 2176782336).toString(36)}`
 let connections = 0

@@ -1,4 +1,4 @@
-// The open connections of a server, from all listeners and for all protocols: how many there may be, and how they end.
+// The open connections of a server, from all listeners and for all protocols. Limits how many there are, and ends them.
 
 import { LimitError, WeirError } from '../../base/errors.ts'
 import type { Observers, Stranger } from '../observe/observers.ts'
@@ -7,8 +7,8 @@ import type { Observers, Stranger } from '../observe/observers.ts'
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
- * How long an idle connection stays open once the server stops, in ms, so that a request that is already on its way is answered. Otherwise
- * its client could not know whether it was processed (RFC 9112 §9.6).
+ * How long an idle connection stays open once the server stops, in ms, so that a request that is already on its way still gets a response.
+ * Otherwise its client could not know whether it was processed (RFC 9112 §9.6).
  */
 const CROSSING_MS = 20
 
@@ -18,18 +18,18 @@ export interface OpenConnection {
   readonly isBusy: boolean
   /** Whether the client has left. Its handlers may still be cleaning up. */
   readonly isGone: boolean
-  /** The server stops: an idle connection ends now, a busy one after its responses. */
+  /** The server is stopping: an idle connection ends now, a busy one after its responses. */
   drain(): void
   /** Aborts the connection now, whatever is in progress. */
   abort(error: Error): void
 }
 
 /**
- * Drains a connection that is idle although its last response promised to keep it open: in `CROSSING_MS`, so that a request that is on its
- * way is answered.
+ * Drains, after `CROSSING_MS`, an idle connection whose last response promised to keep it open, so that a request that is on its way still
+ * gets a response.
  */
 export function drainSoon(connection: OpenConnection): void {
-  // What has arrived by then is read first, also when the timer is late.
+  // What has arrived by then is read first, even if the timer is late.
   setTimeout(() => setImmediate(() => connection.drain()), CROSSING_MS)
 }
 
@@ -56,7 +56,10 @@ export class Connections {
     this.#observers = observers
   }
 
-  /** Counts a new socket, for which `release` must be called later. @returns false if there is no room; the socket is not counted then */
+  /**
+   * Counts a new socket, for which `release` must be called later. @returns false if the limit has been reached; the socket is not counted
+   * then
+   */
   admit(socket: Stranger): boolean {
     if (this.#maximum !== null && this.#sockets >= this.#maximum) {
       this.#refuse(this.#maximum, socket)
@@ -107,7 +110,7 @@ export class Connections {
     const tellIdle = (): void => {
       for (const connection of this.#open) if (!told.has(connection)) connection.drain()
     }
-    // Read what has arrived by now first, even if the timer is late.
+    // What has arrived by then is read first, even if the timer is late.
     this.#crossing = setTimeout(() => setImmediate(tellIdle), CROSSING_MS)
   }
 
@@ -124,7 +127,7 @@ export class Connections {
     this.#aborted = [...this.#open].filter((connection) => connection.isBusy && !connection.isGone).length
     const error = new WeirError('WEIR_SERVER_STOPPED')
     for (const connection of this.#open) {
-      if (!connection.isBusy) connection.drain() // it may not have been told yet; it has nothing left to send, so it closes normally
+      if (!connection.isBusy) connection.drain() // it may not have been drained yet; it has nothing left to send, so it closes normally
       connection.abort(error)
     }
   }

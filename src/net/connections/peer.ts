@@ -17,7 +17,9 @@ export interface Peer {
   readonly isTrustedProxy: boolean
   /** The name of the endpoint that it connected to; null if it has none. */
   readonly endpointName: string | null
-  /** What its connection began with; null if the endpoint requires no PROXY header. */
+  /** Whether it is a client in memory, which tests use. */
+  readonly isTest: boolean
+  /** The PROXY header that its connection began with; null if the endpoint does not require one. */
   readonly proxyHeader: ProxyHeader | null
 }
 
@@ -27,6 +29,7 @@ export const STRANGER: Peer = Object.freeze({
   boundHost: null,
   isTrustedProxy: false,
   endpointName: null,
+  isTest: false,
   proxyHeader: null,
 })
 
@@ -39,7 +42,7 @@ export interface Entry {
 /**
  * What is known about the other end of a socket, if some proxies are trusted.
  * @param address of the socket
- * @param proxyHeader null if none is required
+ * @param proxyHeader null if the endpoint does not require one
  */
 export function peerAt(
   networks: TrustedNetworks,

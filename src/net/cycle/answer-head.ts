@@ -9,7 +9,7 @@ export function mayHaveBody(response: OutgoingResponse, isHead: boolean): boolea
   return status !== 204 && status !== 205 && status !== 304 && !isHead
 }
 
-/** What is said of a length of `length` bytes, or of `CHUNKED` and `NO_LENGTH`. */
+/** The length that the head states for a body of `length` bytes, or for `CHUNKED` and `NO_LENGTH`. */
 export function shownLength(status: number, length: number): number {
   return status === 204 || status === 304 ? NO_LENGTH : status === 205 ? 0 : length
 }

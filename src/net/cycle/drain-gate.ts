@@ -1,4 +1,4 @@
-/** Holds one who has written enough, until the client has read. */
+/** Makes a writer that has written enough wait until the client has read. */
 export class DrainGate {
   #goOn: (() => void) | null = null
 

@@ -22,7 +22,7 @@ function codeOf(head: Head, isSecure = false, peer: Partial<Peer> = {}): string 
 
 const GET = 'GET / HTTP/1.1'
 
-test('an empty Host names nothing, and HTTP/1.0 may go without one', () => {
+test('an empty Host is refused, and HTTP/1.0 does not require a Host', () => {
   assert.equal(codeOf(headOf(GET, 'Host: a')), null)
   assert.equal(codeOf(headOf(GET, 'Host:')), 'WEIR_HOST_SYNTAX')
   assert.equal(codeOf(headOf('GET / HTTP/1.0', 'Host: ')), 'WEIR_HOST_SYNTAX')

@@ -1,5 +1,5 @@
-// May this request be answered on this connection? Its head is valid by itself, but its host and scheme must fit what the connection knows
-// (RFC 9110 §7.4). A proxy that the server trusts may state others for its clients.
+// May this request be answered on this connection? Its head is valid in itself, but its host and scheme must also fit what is known about
+// the connection (RFC 9110 §7.4). A proxy that the server trusts may state others for its clients.
 
 import { ProtocolError, type WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
@@ -8,7 +8,7 @@ import type { Head } from '../../wire/head/head.ts'
 
 import type { Peer } from '../connections/peer.ts'
 
-/** Of a valid Host. */
+/** Matches an IP address in a valid Host. */
 const IP_ADDRESS = /^(?:\[.+\]|\d+(?:\.\d+){3})$/
 
 /** @returns null when it may, otherwise the refusal */
@@ -16,7 +16,7 @@ export function misdirection(head: Head, connection: Pick<ConnectionInfo, 'isSec
   const { peer } = connection
   if (peer.isTrustedProxy) return null
   const { host, scheme } = head
-  // HTTP/1.0 may go without a Host. One that is there has to name a host: there are no http URIs without one (RFC 9110 §4.2.1).
+  // HTTP/1.0 does not require a Host. A Host that is present must not be empty: every http URI has a host (RFC 9110 §4.2.1).
   if (host === '' && (head.minorVersion === 1 || head.get('host') !== null)) return new ProtocolError('WEIR_HOST_SYNTAX', 'it is empty')
   if (scheme !== null && (scheme === 'https') !== connection.isSecure)
     return new ProtocolError('WEIR_MISDIRECTED', `the target is ${scheme}, the connection is not`)

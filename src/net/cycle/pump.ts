@@ -1,27 +1,27 @@
-// A streamed body on its way out, no faster than the client reads.
+// Sends a streamed body, no faster than the client reads.
 
 import { bytesOf, lengthError, type SourceReader } from '../../http/answer/byte-source.ts'
 
 /** Where the pieces go. */
 export interface PumpTarget {
-  /** The client is gone, so nobody needs the rest. */
+  /** The client is gone, so the rest is not needed. */
   readonly isGone: boolean
   /**
-   * Hands on one piece.
-   * @param isLast whether the promised length is complete with it; always false without a promise
+   * Passes on one piece.
+   * @param isLast whether it completes the promised length; always false if no length was promised
    * @returns null, or a promise that resolves when the client has read enough for the next piece
    */
   write(piece: Uint8Array, isLast: boolean): Promise<void> | null
 }
 
-/** After so much the event loop gets its turn: a source that never really waits would keep everybody else waiting. */
+/** After this much, the event loop gets a turn: a source that never really waits would keep all other connections waiting. */
 const TURN_BYTES = 256 * 1024
 const TURN_PIECES = 64
 
 /**
- * Reads `source` to its end. The source is closed whatever happens.
- * @param length what was promised, -1 without a promise
- * @throws what the source throws; WEIR_RESPONSE_LENGTH when it gives more or less than was promised
+ * Reads `source` to its end. The source is closed in every case.
+ * @param length that was promised, or -1
+ * @throws what the source throws; WEIR_RESPONSE_LENGTH if it yields more or fewer bytes than were promised
  */
 export async function pump(source: SourceReader, length: number, target: PumpTarget): Promise<void> {
   let rest = length
@@ -49,7 +49,7 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
   if (length !== -1 && rest > 0) throw lengthError(length, rest)
 }
 
-/** Lets everything run that is due. */
+/** Lets the event loop run everything that is due. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,7 +1,8 @@
-// How is one request answered, in either protocol? It is opened at the application, handled there or refused, answered once, and expires. How
-// its bytes are received and those of its response are sent is the protocol's part: http1/exchange-server.ts, http2/exchange.ts.
+// How is one request answered, in either protocol? The application opens it, then handles or refuses it; it is answered once, and expires.
+// Each protocol receives its bytes and sends those of the response in its own way: http1/exchange-server.ts, http2/exchange.ts.
 //
-// The order at the end is always: handler settled, response handed over, request expired. Nothing of a request is used after that.
+// It always ends in the same order: the handler settles, the response is handed over, the request expires. Nothing of a request is used
+// after that.
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { closeSource } from '../../http/answer/byte-source.ts'
@@ -25,9 +26,9 @@ export interface RequestConnection extends ConnectionInfo {
   readonly peer: Peer
 }
 
-/** An answer that goes out piece by piece. */
+/** A response that is sent piece by piece. */
 export interface AnswerUnderWay {
-  /** Whether bytes of it may have reached the client. */
+  /** Whether some of its bytes may have reached the client. */
   readonly hasBegun: boolean
   /** Bytes of the body that have been handed over. */
   readonly bodyBytes: number
@@ -41,19 +42,19 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   protected readonly connection: C
   protected readonly host: ConnectionHost
   protected readonly deadlines: Deadlines
-  /** The request at the application, until its answer has been handed over. */
+  /** The exchange with the application, until its response has been handed over. */
   protected exchange: Exchange | null = null
   protected body: RequestBody | null = null
-  /** Most bytes that the body may have, null for no limit. */
+  /** The most bytes that the body may have; null for no limit. */
   protected bodyLimit: number | null = null
   protected answer: A | null = null
-  /** The handler has been called, or somebody answers in its place. */
+  /** Whether the handler has been called, or the server answers in its place. */
   protected isHandling = false
-  /** Gates have been called and have not settled. Nothing of the body is read. */
+  /** Whether gates have been called and have not settled. The body is not read in that time. */
   protected isGating = false
-  /** What observers will be told of the exchange; null if nobody is told, or all has been said. */
+  /** What observers will be told about the exchange; null if there are none, or if they have been told everything. */
   protected recording: Recording | null = null
-  /** The client waits for `100 Continue`, which has not been sent. */
+  /** Whether the client is waiting for `100 Continue`, which has not been sent. */
   protected owesContinue = false
 
   constructor(connection: C, deadlines: Deadlines) {
@@ -62,34 +63,36 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.deadlines = deadlines
   }
 
-  // The protocol's part.
+  // What each protocol implements.
 
-  /** Whether nothing that is sent reaches the client any more: it has left, or is being cut off. */
+  /** Whether nothing more can be sent to the client: it has left, or is being cut off. */
   abstract get isGone(): boolean
   /** Bytes of the body that have been received. */
   protected abstract get receivedBytes(): number
-  /** A reader of the body wants more. */
+  /** A reader of the body needs more of it. */
   protected abstract demand(): void
   protected abstract sendContinue(): void
-  /** What has not arrived of the request is not waited for any more. HTTP/1.1 reads nothing after it. */
+  /** Stops waiting for the rest of the request. HTTP/1.1 reads nothing more after that. */
   protected abstract stopWaiting(): void
-  /** Nothing of the body, if there is one, is read for now. */
+  /** Reads nothing of the body, if there is one, for now. */
   protected abstract holdBody(): void
-  /** The gates have settled later. @param isWanted whether the body is going to be read; otherwise it is discarded after the response */
+  /**
+   * Gates that took time have settled. @param isWanted whether the body is going to be read; otherwise it is discarded after the response
+   */
   protected abstract releaseBody(isWanted: boolean): void
   protected abstract send(response: OutgoingResponse): void
-  /** All of a streamed answer has been handed over, or its client has left. */
+  /** All of a streamed response has been handed over, or its client has left. */
   protected abstract endAnswer(answer: A): void
   /** Shows the client that something is missing. */
   protected abstract breakOff(error: Error): void
-  /** What waited for an answer that came later may go on. */
+  /** Continues what had to wait for a response that took time. */
   protected abstract proceed(): void
   /** The client has left, and its handler has settled. */
   protected abstract forget(): void
 
-  // The road of a request.
+  // From the head to the response.
 
-  /** The head says what is wanted. */
+  /** The head is complete. */
   protected open(head: Head): void {
     const { application, limits, observers } = this.host
     const match = application.match(head, this.connection.peer.endpointName)
@@ -101,7 +104,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.body = bodyFor(head, match, streams ? this.#demander() : null)
     const exchange = application.open(head, this.body, this.connection, match)
     this.exchange = exchange
-    if (observers.hears('request')) this.recording = observers.begin(exchange, this.connection)
+    if (observers.hears('request')) this.#begin(exchange)
     const misdirected = misdirection(head, this.connection)
     if (misdirected !== null) {
       this.stopWaiting()
@@ -113,6 +116,13 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     else this.#hold(this.exchange, held, head, streams)
   }
 
+  /** Observers run before the gates and, like them, cannot read the body. */
+  #begin(exchange: Exchange): void {
+    this.body?.hold()
+    this.recording = this.host.observers.begin(exchange, this.connection)
+    this.body?.admit()
+  }
+
   /** The gates have let the request pass. */
   #admit(head: Head, streams: boolean): void {
     const { bodyLimit } = this
@@ -121,7 +131,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     else if (this.owesContinue) this.sendContinue()
   }
 
-  /** A gate has answered, or takes its time. */
+  /** A gate has answered, or will settle later. */
   #hold(exchange: Exchange, held: OutgoingResponse | Promise<OutgoingResponse | null>, head: Head, streams: boolean): void {
     this.holdBody()
     if (held instanceof OutgoingResponse) {
@@ -143,7 +153,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
 
   /** @param response null: the request may pass */
   #leaveGates(exchange: Exchange, response: OutgoingResponse | null, head: Head, streams: boolean): void {
-    if (exchange !== this.exchange || !this.isGating) return // too late: it has been answered for
+    if (exchange !== this.exchange || !this.isGating) return // too late: another response was sent
     this.isGating = false
     if (response !== null) {
       if (!this.isGone) this.releaseBody(false)
@@ -163,7 +173,10 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.#respond(exchange, response)
   }
 
-  /** A method of its own, as `#settleLater` is: where a function is made, V8 makes room for what it uses in every call, whether it is made or not. */
+  /**
+   * A separate method, like `#settleLater`: V8 makes room for the variables of a closure in every call of the method around it, even if no
+   * closure is created.
+   */
   #demander(): () => void {
     return () => this.demand()
   }
@@ -174,7 +187,10 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.#settle(exchange, this.host.application.handle(exchange))
   }
 
-  /** Answers for what cannot go on: the client's fault, or a limit. A handler that reads of it still answers itself. */
+  /**
+   * Responds to a request that cannot continue, through the client's fault or because of a limit. A handler that is running still answers
+   * it itself, once a read of the body has failed.
+   */
   refuse(error: WeirError): void {
     const exchange = this.exchange!
     this.body?.fail(error)
@@ -182,12 +198,12 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     else if (error.fault === 'transport') abortRequest(exchange.request, error)
   }
 
-  /** A handler that has had its time is answered for. @param elapsedMs since the last tick */
+  /** Answers in place of a handler whose time is over. @param elapsedMs since the last tick */
   protected checkRequest(elapsedMs: number): void {
     const exchange = this.exchange
     const error = exchange === null ? null : this.deadlines.checkRequest(elapsedMs, this.body?.isUnread === false)
     if (exchange === null || error === null) return
-    this.deadlines.endRequest() // asked once: the answer may take its time
+    this.deadlines.endRequest() // checked only once: the response may take time
     this.stopWaiting()
     this.interrupt(error)
     this.#answerInstead(exchange, error)
@@ -206,7 +222,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   }
 
   #settleLater(exchange: Exchange, result: Promise<OutgoingResponse>): void {
-    // With `.catch()` behind it, each request would make one promise more.
+    // A `.catch()` after it would create another promise for each request.
     result.then(
       (response) => {
         try {
@@ -221,7 +237,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   }
 
   #respond(exchange: Exchange, response: OutgoingResponse): void {
-    if (exchange !== this.exchange || this.answer !== null) return // too late: it has been answered for
+    if (exchange !== this.exchange || this.answer !== null) return // too late: another response was sent
     this.deadlines.endRequest()
     if (this.isGone) {
       discardAnswer(response)
@@ -240,7 +256,10 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
       .catch((error: Error) => this.crash(error))
   }
 
-  /** The source of a streamed answer failed: before the first byte that is an answer of its own, later the client must see the break. */
+  /**
+   * The source of a streamed response has failed. Before the first byte, another response is sent instead; later, the client must see that
+   * the response is incomplete.
+   */
   #failAnswer(answer: A, error: Error): void {
     const exchange = this.exchange
     if (!this.isGone && exchange !== null) {
@@ -264,9 +283,9 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     if (this.isGone) this.forget()
   }
 
-  // What comes between.
+  // What interrupts it.
 
-  /** Whoever works on it learns that it is of no use any more. */
+  /** Tells the code that works on the request that its result is no longer needed. */
   interrupt(error: Error): void {
     this.body?.fail(error)
     if (this.exchange !== null) abortRequest(this.exchange.request, error)
@@ -278,7 +297,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.loseRecording(error)
   }
 
-  /** The response is complete, or another one answers. @returns what observers have to be told, once the response has been sent */
+  /** The response is complete, or another protocol has taken over. @returns what to tell observers once the response has been sent */
   protected takeRecording(bodyBytes: number): Recording | null {
     const { recording } = this
     if (recording === null) return null
@@ -299,18 +318,18 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.host.observers.end(recording)
   }
 
-  /** Something that must not happen, or an answer that cannot be finished: the client sees a break, never a wrong answer. */
+  /** Something happened that must not happen, or a response cannot be completed: the client sees an aborted response, never a wrong one. */
   crash(error: Error): void {
-    // A source that stops because its client has left is no failure.
+    // A source that stops because its client has left has not failed.
     const exchange = this.exchange
     if (exchange === null || !isEndedBy(exchange.request, error)) this.host.report(error, this.connection, exchange)
     this.loseRecording(exchange === null ? error : causeOf(exchange.request, error))
     this.breakOff(error)
   }
 
-  /** Nothing more is received or sent: the end in order, or the client has left. Called once, when `isGone` is true. */
+  /** Nothing more is received or sent: the connection has closed, or the client has left. Called once, when `isGone` is true. */
   leave(): void {
-    // An error costs a connection more than its socket does, and most clients leave when nothing is under way.
+    // Creating an error costs more than the socket of the connection, and most clients leave while no request is in progress.
     if (this.exchange !== null) this.cutOff(new WeirError('WEIR_CLIENT_GONE'))
     this.answer?.abandon()
     // A handler or a gate may still be cleaning up after a client that has left.
@@ -318,7 +337,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   }
 }
 
-/** Closes what a response holds that will not be sent. */
+/** Closes the source of a response that will not be sent. */
 function discardAnswer(response: OutgoingResponse): void {
   response.take()
   const { content } = response

@@ -1,4 +1,4 @@
-// A response as a Web Response: whole, or with a body that the reader of the Response pulls.
+// Makes a Web Response of a response: complete, or with a body that the reader of the Response pulls.
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
@@ -21,7 +21,7 @@ export function wholeResponse(response: OutgoingResponse, isHead: boolean): Resp
   const hasBody = mayHaveBody(response, isHead)
   switch (content.kind) {
     case 'text': {
-      // Fetch would add a type to text that has none.
+      // The constructor of Response would add a type to text that has none.
       const body = type === null ? Buffer.from(content.text) : content.text
       return webResponse(response, Buffer.byteLength(content.text), hasBody ? body : null)
     }
@@ -39,14 +39,14 @@ export function wholeResponse(response: OutgoingResponse, isHead: boolean): Resp
   }
 }
 
-/** @param length of the body, `NO_LENGTH` where it is not known */
+/** @param length of the body; `NO_LENGTH` if it is not known */
 function webResponse(response: OutgoingResponse, length: number, body: Uint8Array | ReadableStream | string | null): Response {
   const { statusCode, reasonPhrase, fields } = response
   const web = new Response(body as string | null, { status: statusCode, statusText: reasonPhrase || (STATUS_CODES[statusCode] ?? '') })
   const { headers } = web
   for (let i = 0; fields !== null && i < fields.length; i += 2) {
     const name = fields[i]!
-    // The connection is the business of whoever sends the response. But 426 requires Upgrade (RFC 9110 §15.5.22).
+    // Fields about the connection are left to the code that sends the response. But 426 requires Upgrade (RFC 9110 §15.5.22).
     if (!FRAMING.test(name) || /^upgrade$/i.test(name)) headers.append(name, fields[i + 1]!)
   }
   const type = shownType(response)
@@ -72,7 +72,7 @@ export class FetchAnswer implements AnswerUnderWay, PumpTarget {
   #pulls = 0
   readonly #gate = new DrainGate()
 
-  /** @param onBegin called with the first piece @param onCancel called when the reader wants no more */
+  /** @param onBegin called with the first piece @param onCancel called when the reader cancels */
   constructor(
     response: OutgoingResponse,
     onBegin: (response: Response) => void,
@@ -98,12 +98,12 @@ export class FetchAnswer implements AnswerUnderWay, PumpTarget {
     return this.#isGone
   }
 
-  /** Whether the source waits for the reader. */
+  /** Whether the source is waiting for the reader. */
   get isWaiting(): boolean {
     return this.#controller !== null && !this.#isWanted
   }
 
-  /** A number that rises whenever the reader takes a piece, or asks for one. */
+  /** A number that rises whenever the reader takes a piece, or requests one. */
   get progress(): number {
     const queued = -(this.#controller?.desiredSize ?? 0)
     return this.#pulls + this.#pieces - queued
@@ -161,7 +161,7 @@ export class FetchAnswer implements AnswerUnderWay, PumpTarget {
     this.#gate.open()
   }
 
-  /** Ends the body with an error, so that the reader does not take what it has for the whole. */
+  /** Ends the body with an error, so that the reader does not mistake what it has for the complete body. */
   fail(error: unknown): void {
     this.abandon()
     this.#controller?.error(error)

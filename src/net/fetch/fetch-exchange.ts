@@ -20,7 +20,7 @@ import type { Timed } from '../time/ticker.ts'
 import { FetchAnswer, wholeResponse } from './fetch-answer.ts'
 import { readFetchHead } from './fetch-head.ts'
 
-/** What a handler sees in the place of a connection. */
+/** What a handler sees instead of a connection. */
 class NoConnection implements RequestConnection {
   readonly host: ConnectionHost
   readonly clientAddress = ''
@@ -28,6 +28,7 @@ class NoConnection implements RequestConnection {
   readonly isSecure: boolean
   readonly clientCertificate = null
   readonly endpointName = null
+  readonly isTest = false
   readonly forwarding = null
   readonly peer = STRANGER
   readonly #number = nextConnection()
@@ -57,7 +58,7 @@ export function fetch(host: ConnectionHost, request: Request): Promise<Response>
   })
 }
 
-/** The Request of another implementation is no instance of the global class. */
+/** The Request of another implementation is not an instance of the global class. */
 function checkRequest(request: Partial<Request> | null | undefined): void {
   if (typeof request?.url === 'string' && typeof request.method === 'string' && typeof request.headers === 'object') return
   throw invalid('fetch()', `the request is ${kindOf(request)}, not a Request`)
@@ -72,13 +73,13 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
   #head: Head | null = null
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null
   #isReading = false
-  /** Nobody wants the rest of the body. */
+  /** Whether the rest of the body is no longer needed. */
   #hasStopped = false
   #receivedBytes = 0
-  /** All of the request is here. */
+  /** Whether all of the request has been received. */
   #hasEnded = false
   #isGone = false
-  /** It may be aborted, and time is counted for it. */
+  /** Whether it may be aborted, and its time is counted. */
   #isPending = false
 
   constructor(host: ConnectionHost, request: Request, resolve: (response: Response) => void, reject: (reason: unknown) => void) {
@@ -119,11 +120,14 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     this.send(new OutgoingResponse().sendProblem(problemFor(error, this.host.debug)))
   }
 
-  /** It is not over at once, as most requests are. */
+  /** Unlike most requests, it is not answered immediately. */
   #await(): void {
     this.#isPending = true
     this.host.ticker.add(this)
-    this.#request.signal?.addEventListener('abort', this.#onAbort)
+    const { signal } = this.#request
+    if (signal?.aborted === true)
+      this.#abort(signal.reason) // by code that has run since
+    else signal?.addEventListener('abort', this.#onAbort)
   }
 
   // The body.
@@ -151,7 +155,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     }
   }
 
-  /** @returns whether more is wanted now */
+  /** @returns whether to read more now */
   #take(chunk: Uint8Array): boolean {
     if (!(chunk instanceof Uint8Array)) throw new TypeError('a piece of the body of a Request is not a Uint8Array')
     this.#receivedBytes += chunk.length
@@ -162,7 +166,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
       this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit))
       return false
     }
-    // Whoever made the chunk may use its memory again: what is neither read at once nor kept as it is will be copied.
+    // The code that made the chunk may reuse its memory: what is neither read immediately nor kept without a copy will be copied.
     return body.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length), 0, chunk.length, !body.keepsBytes)
   }
 
@@ -175,7 +179,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     if (!this.isHandling && !this.isGating) this.handle()
   }
 
-  /** It is not read before somebody demands it. */
+  /** The body is not read until it is demanded. */
   protected override holdBody(): void {}
 
   protected override releaseBody(isWanted: boolean): void {
@@ -229,16 +233,17 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     this.answer?.fail(error)
     this.#isGone = true
     this.expire()
+    this.#cancelBody(error)
   }
 
   protected override expire(): void {
     super.expire()
     this.#settle()
-    // Not cancelled: behind some bodies there is a connection, which would close before the response is sent.
+    // Not cancelled: some bodies come from a connection, which would close before the response is sent.
     if (!this.#hasEnded && !this.#isGone) this.#reader?.releaseLock()
   }
 
-  /** Nothing of the request is waited for any more. */
+  /** Stops waiting for the request, and counting its time. */
   #settle(): void {
     this.#hasStopped = true
     if (!this.#isPending) return
@@ -247,13 +252,13 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     this.#request.signal?.removeEventListener('abort', this.#onAbort)
   }
 
-  // The end before its time.
+  // The early end.
 
   override get isGone(): boolean {
     return this.#isGone
   }
 
-  /** The request was aborted, or its body broke off. */
+  /** The request was aborted, or its body failed. */
   #abort(reason: unknown): void {
     this.#reject(reason)
     this.answer?.fail(reason)
@@ -261,12 +266,17 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     this.leave(reason)
   }
 
-  /** Nobody waits for the response any more. */
+  /** The response is no longer needed. */
   override leave(reason?: unknown): void {
     if (this.#isGone) return
     this.#isGone = true
     super.leave()
     this.#settle()
+    this.#cancelBody(reason)
+  }
+
+  /** The response is incomplete, so its rest is not read. */
+  #cancelBody(reason: unknown): void {
     const { body } = this.#request
     if (this.#reader !== null) this.#reader.cancel(reason).catch(ignore)
     else if (body?.locked === false) body.cancel(reason).catch(ignore)

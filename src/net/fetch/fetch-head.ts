@@ -13,10 +13,12 @@ import { HeadReader } from '../../wire/head/head-reader.ts'
 
 /** Authority, path and query. A fragment is not sent. */
 const URL_PARTS = /^https?:\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/i
-/** The URL names the host, and a Host field could name another. How a body was framed on its way to the host program is of no use here. */
+/**
+ * The URL names the host, and a Host field could name another. How a body was framed on its way to the host program does not matter here.
+ */
 const LEFT_OUT = /^(?:host|transfer-encoding)$/i
 
-/** One reader for all requests: a head is always read in one go. */
+/** One reader for all requests, because a head is always read in a single step. */
 const reader = new HeadReader()
 
 /** @throws ProtocolError, LimitError */
@@ -24,8 +26,8 @@ export function readFetchHead(request: Request, limits: Limits): Head {
   const block = Buffer.from(blockOf(request), 'latin1')
   reader.reset()
   const head = reader.read(block, 0, block.length, limits)
-  if (head === null) throw new ProtocolError('WEIR_LINE_END') // cannot happen: the block is whole
-  head.expectsContinue = false // whoever passes in a body has it
+  if (head === null) throw new ProtocolError('WEIR_LINE_END') // cannot happen: the block is complete
+  head.expectsContinue = false // the caller already has the body that it passes in
   if (request.body === null) expectNoBody(head)
   else if (head.get('content-length') === null) head.contentLength = CHUNKED
   return head
@@ -45,10 +47,10 @@ function blockOf({ method, url, headers }: Request): string {
   return `${lines}\r\n`
 }
 
-/** In Fetch, GET and HEAD have no body, whatever length the client announced. With other methods, a body that is missing was lost. */
+/** In Fetch, GET and HEAD never have a body, even if the client announced a length. With other methods, a missing body has been lost. */
 function expectNoBody(head: MutableHead): void {
   if (head.contentLength === 0) return
   if (head.method !== 'GET' && head.method !== 'HEAD')
-    throw new ProtocolError('WEIR_CONTENT_LENGTH_SYNTAX', 'a body was announced, none came')
+    throw new ProtocolError('WEIR_CONTENT_LENGTH_SYNTAX', 'a body was announced, and the Request has none')
   head.contentLength = 0
 }

@@ -1,4 +1,4 @@
-// The head of a response as HTTP/1.1 sends it, with what it says of the connection (RFC 9112 §9.3).
+// The head of a response as HTTP/1.1 sends it, with the fields about the connection (RFC 9112 §9.3).
 
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'

@@ -1,17 +1,17 @@
-// One client that speaks HTTP/1.1. Moves bytes from the transport to the wire machine and its events to the exchange server, and takes the
-// connection from one request to the next and to its end.
+// One client that speaks HTTP/1.1. Passes bytes from the transport to the wire machine and its events to the exchange server, and moves the
+// connection from one request to the next, and to its end.
 //
-//   Transport ──bytes──▶ Http1Connection ──bytes──▶ WireConnection   what the bytes say. Owns the state: reading, writing, life (states.ts)
+//   Transport ──bytes──▶ Http1Connection ──bytes──▶ WireConnection   what the bytes mean. Owns the state: reading, writing, life (states.ts)
 //       ▲                      │      ◀──events──
 //       │                      ├──▶ ExchangeServer   the current request and its response, one exchange after another
-//       │                      │      └─ RequestCycle   the exchange at the application, as in HTTP/2: open, handle or refuse, respond, expire
+//       │                      │      └─ RequestCycle   the exchange with the application, as in HTTP/2: open, handle or refuse, respond, expire
 //     Outbox ◀── responses ────┤
 //                              └──▶ Deadlines        how long the current phase may take
 //
-// The state changes through methods of the wire machine alone, and each of its three parts is moved from one place:
+// Only methods of the wire machine change the state, and each of its three parts changes from one place:
 //
 //   reading   by the bytes that WireConnection reads. ExchangeServer pauses and resumes a body, and either class may refuse the rest.
-//   writing   by ExchangeServer and its StreamedAnswer. For what never became a request, by `#respondWithoutRequest`.
+//   writing   by ExchangeServer and its StreamedAnswer; by `#respondWithoutRequest` for what never became a request.
 //   life      by the client's head, or by ExchangeServer before it responds: no request follows. The ends are here: `#finish` (linger), `abort`, `onClose`.
 //
 // A client's fault has one exit, `#refuse`: one response, then the connection ends.
@@ -20,14 +20,13 @@ import { type LimitError, WeirError } from '../../base/errors.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import type { TakeOver } from '../../http/answer/response-content.ts'
-import type { ClientCertificate, Forwarding, SocketPeer } from '../../http/connection-info.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../wire/http1/connection.ts'
 import * as state from '../../wire/http1/states.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
-import { connectionId, nextConnection } from '../connections/connection-id.ts'
 import { drainSoon } from '../connections/connections.ts'
-import { clientAddressOf, clientPortOf, isProxiedTls, type Peer, STRANGER, socketPeerOf } from '../connections/peer.ts'
+import { type Peer, STRANGER } from '../connections/peer.ts'
+import { RequestSource } from '../connections/request-source.ts'
 import { ConnectionRecords, type Sending } from '../observe/connection-records.ts'
 import type { Recording } from '../observe/recording.ts'
 import * as phase from '../time/deadlines.ts'
@@ -39,73 +38,32 @@ import { ExchangeServer, type Http1RequestConnection } from './exchange-server.t
 import { UpgradedSocket } from './upgraded-socket.ts'
 import { sendWhole } from './whole-answer.ts'
 
-/** How many bytes of later requests are taken in while one is being answered. Beyond that, the socket is not read. */
+/** How many bytes of later requests are read while one is being answered. When exceeded, the socket is not read. */
 const MAX_WAITING_BYTES = 64 * 1024
-/** A smaller rest of a body is copied: memory of its own would cost more. */
+/** If less than this is missing of a body, it is copied: a buffer for it alone would cost more. */
 const KEPT_BYTES = 64 * 1024
 
-export class Http1Connection implements Http1RequestConnection, TransportOwner, Timed, Sending {
-  readonly host: ConnectionHost
-  readonly peer: Peer
-  readonly #transport: Transport
+export class Http1Connection extends RequestSource implements Http1RequestConnection, TransportOwner, Timed, Sending {
   readonly #wire: WireConnection
   readonly #deadlines: Deadlines
   readonly #outbox: Outbox
   readonly #exchange: ExchangeServer
-  /** A number until somebody asks for the text. */
-  #id: number | string = nextConnection()
   /** Bytes that have been discarded since the last response. */
   #drained = 0
-  /** `run` is on the stack: what it calls may call it again. */
+  /** Whether `run` is on the stack: the code that it calls may call it again. */
   #isRunning = false
-  /** The chunk being read, where it is ours to keep: bytes in it need no copy. */
+  /** The chunk being read, if its memory is ours to keep: its bytes need not be copied. */
   #ownChunk: Buffer | null = null
-  /** Made for the first record: most connections are not observed. */
+  /** Created for the first record: most connections are not observed. */
   #records: ConnectionRecords | null = null
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer = STRANGER) {
-    this.host = host
-    this.peer = peer
-    this.#transport = transport
+    super(host, transport, peer)
     this.#wire = new WireConnection(host.limits)
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
     this.#outbox = new Outbox(transport)
     this.#exchange = new ExchangeServer(this, this.#wire, this.#outbox, this.#deadlines)
     host.ticker.add(this)
-  }
-
-  get clientAddress(): string {
-    return clientAddressOf(this.peer, this.#transport.remoteAddress)
-  }
-
-  get clientPort(): number {
-    return clientPortOf(this.peer, this.#transport.remotePort)
-  }
-
-  get isSecure(): boolean {
-    return this.#transport.isSecure || isProxiedTls(this.peer)
-  }
-
-  get forwarding(): Forwarding | null {
-    return this.peer.isTrustedProxy ? this.host.proxies : null
-  }
-
-  get endpointName(): string | null {
-    return this.peer.endpointName
-  }
-
-  describePeer(): SocketPeer {
-    const { remoteAddress, remotePort, isSecure } = this.#transport
-    return socketPeerOf(this.peer, remoteAddress, remotePort, isSecure)
-  }
-
-  get clientCertificate(): ClientCertificate | null {
-    return this.peer.clientCertificate
-  }
-
-  get connectionId(): string {
-    if (typeof this.#id === 'number') this.#id = connectionId(this.#id)
-    return this.#id
   }
 
   get isGone(): boolean {
@@ -117,11 +75,11 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   get isIdle(): boolean {
-    return this.#deadlines.phase === phase.IDLE && !this.isBusy && this.#transport.unsentBytes === 0
+    return this.#deadlines.phase === phase.IDLE && !this.isBusy && this.transport.unsentBytes === 0
   }
 
   get hasSentAll(): boolean {
-    return this.#outbox.isEmpty && this.#transport.unsentBytes === 0 && !this.#transport.isDestroyed
+    return this.#outbox.isEmpty && this.transport.unsentBytes === 0 && !this.transport.isDestroyed
   }
 
   get writesSoon(): boolean {
@@ -146,7 +104,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   onEnd(): void {
-    if (!this.#wire.isServing) return // where both sides have ended, the transport closes once all is sent
+    if (!this.#wire.isServing) return // when both sides have ended, the transport closes once everything has been sent
     this.#wire.receiveEnd()
     this.#exchange.onEnd()
     this.run()
@@ -190,15 +148,15 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     if (wire.isOver || wire.life === state.SWITCHED) return
     exchange.ownBody()
     wire.hold()
-    this.#transport.keepsBytes = exchange.keepsBytes && wire.remainingBytes >= KEPT_BYTES
+    this.transport.keepsBytes = exchange.keepsBytes && wire.remainingBytes >= KEPT_BYTES
     this.#ownChunk = null
     this.#outbox.flushSoon()
     this.#records?.settle()
     const hasEnough = wire.waitingBytes > MAX_WAITING_BYTES || this.#drained > this.host.limits.maxDrainSize
     const pauses = hasEnough || wire.reading === state.PAUSED
-    if (pauses === this.#transport.isPaused) return
-    if (pauses) this.#transport.pause()
-    else this.#transport.resume()
+    if (pauses === this.transport.isPaused) return
+    if (pauses) this.transport.pause()
+    else this.transport.resume()
   }
 
   /** @returns whether there may be more to do */
@@ -206,7 +164,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     const wire = this.#wire
     const exchange = this.#exchange
     if (!wire.isServing) return false
-    // No new responses are made for a client that does not read them.
+    // While a client does not read, no more responses are produced for it.
     if (!exchange.isOpen && this.#outbox.isBlocked) return false
     switch (wire.next()) {
       case HEAD:
@@ -251,12 +209,12 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     if (life === state.DRAINING) return
     if (life === state.OPEN) {
       this.#deadlines.enter(phase.IDLE)
-      // This response began before the stop, and said that the connection stays open.
+      // This response began before the stop, and announced that the connection stays open.
       if (this.host.isStopping) drainSoon(this)
     } else this.#finish()
   }
 
-  /** Bytes that nobody wants: a few are discarded, many are not worth reading. */
+  /** Bytes that are not needed: a few are discarded, but many are not worth reading. */
   #drop(bytes: number): void {
     this.#drained += bytes
     if (this.#drained <= this.host.limits.maxDrainSize) return
@@ -264,14 +222,15 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     else this.#afterRun()
   }
 
-  /** Another protocol takes over: earlier requests have been answered, and all that is left to do here is to wait for the end of the connection. */
+  /** Another protocol takes over. Earlier requests have been answered, so this class only waits for the end of the connection. */
   handOver(takeOver: TakeOver, protocol: string, recording: Recording | null): void {
     this.#outbox.flush()
+    this.#records?.settle()
     const rest = this.#wire.switchProtocol()
     this.host.ticker.delete(this)
-    const socket = new UpgradedSocket(this.#transport, this.#wire.peerEnded, () => this.onClose())
+    const socket = new UpgradedSocket(this.transport, this.#wire.peerEnded, () => this.onClose())
     if (recording !== null) this.records.switchOver(recording, protocol, socket)
-    // An async one may fail later.
+    // An async function may fail later.
     const taken = async (): Promise<void> => takeOver(socket, rest)
     taken().catch((error: Error) => this.#exchange.crash(error))
   }
@@ -289,17 +248,17 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   #checkTime(elapsedMs: number): void {
     if (this.#wire.isOver) return
     this.#records?.settle()
-    const unsent = this.#transport.unsentBytes
+    const unsent = this.transport.unsentBytes
     const deadlines = this.#deadlines
     if (unsent > 0) deadlines.postponeEnd()
     // A socket that is not being read does not notice that the client has left.
-    if (this.#transport.isPaused) this.#transport.probe()
-    const late = deadlines.checkWrite(elapsedMs, unsent > 0, this.#transport.sentBytes)
+    if (this.transport.isPaused) this.transport.probe()
+    const late = deadlines.checkWrite(elapsedMs, unsent > 0, this.transport.sentBytes)
     if (late !== null) {
       this.host.report(late, this)
       this.abort(late)
     } else if (deadlines.isOver) {
-      if (deadlines.phase === phase.LINGER) this.#transport.destroy()
+      if (deadlines.phase === phase.LINGER) this.transport.destroy()
       else this.#finish()
     } else {
       const slow = deadlines.checkPhase(elapsedMs)
@@ -336,7 +295,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#recordHead(error, error.status, this.#wire.takeHeadExcerpt())
   }
 
-  /** The connection ends in the middle of a head, perhaps. @param error null: the client has left */
+  /** The connection is ending, and may be in the middle of a head. @param error null if the client has left */
   #recordCutHead(error: Error | null): void {
     const excerpt = this.#wire.takeHeadExcerpt()
     if (excerpt !== null) this.#recordHead(error ?? new WeirError('WEIR_CLIENT_GONE'), null, excerpt)
@@ -347,35 +306,36 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   /**
-   * Closes in stages, so that the client sees the last response and not a reset: send what waits, end our side, discard what still arrives
-   * for a moment, close (RFC 9112 §9.6).
+   * Closes in stages, so that the client sees the last response and not a reset: send what is waiting, end our side, discard what arrives
+   * in the next moment, close (RFC 9112 §9.6).
    */
   #finish(): void {
     if (!this.#wire.isServing) return
     this.#wire.linger()
     this.#drained = 0
     this.#outbox.flush()
+    this.#records?.settle() // before the end: once the transport is destroyed, it does not tell what was sent
     this.#deadlines.enter(phase.LINGER)
-    this.#transport.end()
+    this.transport.end()
   }
 
-  /** The server stops: an idle connection ends now, a busy one after its response. */
+  /** The server is stopping: an idle connection ends now, a busy one after its response. */
   drain(): void {
     if (!this.#wire.isBusy && this.#wire.life !== state.DRAINING) this.#finish()
   }
 
-  /** Ends the connection now, whatever is under way. */
+  /** Ends the connection now, whatever is in progress. */
   abort(error: Error): void {
     if (this.isGone) this.host.forget(this)
     if (this.#wire.isOver) return
-    // A reset would tell a client that has been sent everything, and is only slow to close, that something is missing.
-    const hasAll = this.#wire.life === state.LINGERING && this.#transport.unsentBytes === 0
+    // After a reset, a client that was sent everything and is only slow to close would believe that something is missing.
+    const hasAll = this.#wire.life === state.LINGERING && this.transport.unsentBytes === 0
     this.#records?.settle()
     this.#wire.abort()
     this.#recordCutHead(error)
     this.#records?.close(error)
     this.#exchange.cutOff(error)
-    if (hasAll) this.#transport.destroy()
-    else this.#transport.reset()
+    if (hasAll) this.transport.destroy()
+    else this.transport.reset()
   }
 }

@@ -1,7 +1,7 @@
 // Serves the requests of an HTTP/1.1 connection one after another, each from its head to the last byte of its response (RFC 9112 §9.3).
 //
-// One object for all requests of a connection. It decides whether another request may follow, before the response says so. What follows from
-// that is the connection's part: see its diagram.
+// There is one object for all requests of a connection. It decides whether another request may follow, before the response states so. The
+// connection does the rest: see the diagram there.
 
 import { WeirError } from '../../base/errors.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
@@ -24,11 +24,11 @@ import { NOT_WHOLE, sendWhole } from './whole-answer.ts'
 
 /** The connection, as its requests see it. */
 export interface Http1RequestConnection extends RequestConnection, OpenConnection {
-  /** There may be more to do. */
+  /** Continues: there may be more to do. */
   run(): void
   /** The response has been handed over, and the request has expired. */
   endCycle(): void
-  /** @param recording of the request that has switched to `protocol`; null if nobody is told */
+  /** @param recording of the request that has switched to `protocol`; null if there are no observers */
   handOver(takeOver: TakeOver, protocol: string, recording: Recording | null): void
   /** What observers are told after a response has been handed over. */
   readonly records: ConnectionRecords
@@ -45,7 +45,7 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
     this.#outbox = outbox
   }
 
-  /** Whether a request is under way: its head is complete, and its response has not been handed over. */
+  /** Whether a request is in progress: its head is complete, and its response has not been handed over. */
   get isOpen(): boolean {
     return this.exchange !== null
   }
@@ -54,7 +54,7 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
     return this.#wire.isOver
   }
 
-  /** The phase in which its body is waited for: a client that was not told to continue is not slow. */
+  /** The phase that applies while its body is awaited. A client that has not been sent `100 Continue` is not slow. */
   get bodyPhase(): number {
     return this.owesContinue ? phase.NONE : phase.BODY
   }
@@ -70,14 +70,14 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
     this.#wire.bodyLimit = isTooLarge(head, this.bodyLimit) ? null : this.bodyLimit
   }
 
-  /** Bytes of the body. @returns false when they are not wanted */
+  /** Bytes of the body. @returns false when they are not needed */
   push(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
     if (this.body === null) return false
     if (!this.body.push(buffer, start, end, borrowed)) this.#wire.pauseBody()
     return true
   }
 
-  /** Whether what comes of the body is going to be kept. */
+  /** Whether the next bytes of the body are going to be kept. */
   get keepsBytes(): boolean {
     return this.body?.keepsBytes === true
   }
@@ -118,12 +118,12 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
     if (this.body !== null) this.#wire.pauseBody()
   }
 
-  /** What is not wanted stays paused until the response has been sent. */
+  /** A body that is not needed stays paused until the response has been sent. */
   protected override releaseBody(isWanted: boolean): void {
     if (isWanted) this.#wire.resumeBody()
   }
 
-  // The answer.
+  // The response.
 
   protected override send(response: OutgoingResponse): void {
     const wire = this.#wire
@@ -149,13 +149,13 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
     if (limits.maxRequestsPerConnection !== null && this.#requests >= limits.maxRequestsPerConnection) return false
     const rest = this.#wire.remainingBytes
     if (rest === 0) return true
-    // A handler that streams its response while it reads, such as an echo, may well read to the end.
+    // A handler that streams its response while it reads, such as an echo, is likely to read to the end.
     if (response.content.kind === 'stream' && this.body?.isUnread === false) return true
-    // A client that was not told to continue may send the body or not: nobody can tell where the next request begins.
+    // A client that has not been sent `100 Continue` may or may not send the body, so it is not known where the next request begins.
     return !this.owesContinue && (rest === Number.POSITIVE_INFINITY || rest <= limits.maxDrainSize)
   }
 
-  /** The client has read what waited. */
+  /** The client has read what was waiting. */
   onDrain(): void {
     this.answer?.onDrain()
   }
@@ -193,20 +193,20 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
   }
 
   protected override forget(): void {
-    if (this.connection.isGone) this.host.forget(this.connection) // one that was aborted has yet to close
+    if (this.connection.isGone) this.host.forget(this.connection) // an aborted connection has yet to close
   }
 
   // Time.
 
-  /** @param unsentBytes how many bytes wait for the client to read */
+  /** @param unsentBytes how many bytes are waiting for the client to read */
   tick(elapsedMs: number, unsentBytes: number): void {
     if (this.answer === null) this.checkRequest(elapsedMs)
     else if (this.#wire.peerEnded && unsentBytes === 0) this.#checkStream(this.answer, elapsedMs)
   }
 
   /**
-   * A client that has ended its side may still read. One that has left looks the same until something is sent to it. So a stream that sends
-   * nothing to such a client is not kept for long.
+   * A client that has ended its side may still read. A client that has left looks the same until something is sent to it, so a response
+   * that sends nothing to such a client is aborted soon.
    */
   #checkStream(answer: StreamedAnswer, elapsedMs: number): void {
     if (answer.wait(elapsedMs) > this.host.timeouts.lingerTimeout) this.connection.abort(new WeirError('WEIR_CLIENT_GONE'))

@@ -22,7 +22,7 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   readonly #outbox: Outbox
   readonly #dateLine: string
   readonly #recording: Recording | null
-  /** The length that the handler promised, -1 without a promise. */
+  /** The length that the handler promised, or -1. */
   readonly #declared: number
   readonly #isChunked: boolean
   #source: SourceReader | null = null
@@ -41,7 +41,7 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
     if (this.#declared === -1 && !this.#isChunked) wire.disableKeepAlive() // HTTP/1.0 has no chunks: the body ends with the connection
   }
 
-  /** Whether bytes of it may have reached the client. */
+  /** Whether some of its bytes may have reached the client. */
   get hasBegun(): boolean {
     return this.#wire.writing !== state.HEAD
   }
@@ -67,7 +67,7 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
     this.#outbox.flush()
   }
 
-  /** @returns for how long nothing has come from the source, `elapsedMs` included */
+  /** @returns how long the source has produced nothing, `elapsedMs` included */
   wait(elapsedMs: number): number {
     this.#quietMs += elapsedMs
     return this.#quietMs
@@ -82,7 +82,7 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
     return this.#outbox.isBlocked ? this.#gate.wait() : null
   }
 
-  /** The client has read what waited. */
+  /** The client has read what was waiting. */
   onDrain(): void {
     this.#gate.open()
   }

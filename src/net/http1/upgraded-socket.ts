@@ -1,8 +1,8 @@
-// The socket that another protocol gets: a Duplex over the transport of a connection that has let go of it.
+// The socket that another protocol receives: a Duplex over the transport that the HTTP/1.1 connection has handed over.
 //
-// What arrives in borrowed memory is pushed as a copy, and the transport is paused while nobody reads. A write is done when the transport
-// has room again: until then it counts in `writableLength`. It closes when the transport does, and not before: what waits to be sent
-// after `end` is sent.
+// What arrives in borrowed memory is pushed as a copy, and the transport is paused while nothing reads from the socket. A write is complete
+// when the transport has room again; until then it counts in `writableLength`. The socket closes only when the transport does, so
+// everything that was written before `end` is sent.
 
 import { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
@@ -12,7 +12,7 @@ import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 import type { OtherProtocol } from '../observe/connection-records.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 
-/** Shorter pieces that are written together become one: that is cheaper than a vectored write. */
+/** Shorter pieces that are written together are joined, which is cheaper than a vectored write. */
 const JOIN_BYTES = 1024
 
 type Done = (error?: Error | null) => void
@@ -23,9 +23,9 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   receivedBytes = 0
   writtenBytes = 0
   #wasClosed = false
-  /** A write that waits for room. */
+  /** The callback of a write that is waiting for room. */
   #onRoom: Done | null = null
-  /** What had been sent at the last look; null when nothing waited then. */
+  /** How much had been sent when it was last checked; null if nothing was waiting then. */
   #sentBefore: number | null = null
 
   /**
@@ -78,12 +78,12 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   hasBeenRead(): boolean {
     const { unsentBytes, sentBytes } = this.#transport
     const before = this.#sentBefore
-    // What is sent while nothing waits says nothing: the system takes it, whoever is there.
+    // While nothing is waiting, the bytes sent prove nothing: the system accepts them even if the peer is gone.
     this.#sentBefore = unsentBytes === 0 ? null : sentBytes
     return before !== null && sentBytes > before
   }
 
-  // What a stream asks for.
+  // What a Duplex implements.
 
   override _read(): void {
     if (this.#transport.isPaused) this.#transport.resume()
@@ -119,7 +119,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
 
   override _destroy(error: Error | null, done: Done): void {
     this.#transport.destroy()
-    // Else whoever waits for this write, or for one behind it, would never hear of it again.
+    // Otherwise, the callbacks of this write and of the ones after it would never be called.
     const onRoom = this.#onRoom
     this.#onRoom = null
     onRoom?.(error ?? new Error('the socket was closed before all of it was written'))

@@ -11,12 +11,12 @@ import { mayHaveBody } from '../cycle/answer-head.ts'
 import type { Outbox } from '../transport/outbox.ts'
 import { answerHead } from './answer-head.ts'
 
-/** The response cannot be sent whole. */
+/** The response cannot be sent in one piece. */
 export const NOT_WHOLE = -1
 
 /**
- * @param overwritten body of the request, when its memory is about to be overwritten: a response that sends that very memory sends a copy
- * @returns how many bytes of a body it has; `NOT_WHOLE` if nothing has been sent: the body is a stream, or another protocol answers
+ * @param overwritten body of the request, when its memory is about to be overwritten: a response made of that memory sends a copy
+ * @returns the length of the body; `NOT_WHOLE` if nothing has been sent, because the body is a stream or another protocol takes over
  */
 export function sendWhole(
   wire: WireConnection,
@@ -51,7 +51,7 @@ export function sendWhole(
     case 'upgrade':
       return NOT_WHOLE
     default:
-      // A handler for HEAD may say the length that GET would have.
+      // A handler for HEAD may state the length that GET would have.
       outbox.addText(answerHead(wire, response, hasBody ? 0 : Math.max(0, response.declaredLength), dateLine))
       return 0
   }

@@ -10,7 +10,6 @@
 // Loaded only by servers that are asked to speak HTTP/2.
 
 import { WeirError } from '../../base/errors.ts'
-import type { ClientCertificate, Forwarding, SocketPeer } from '../../http/connection-info.ts'
 import { Http2WireConnection } from '../../wire/http2/connection.ts'
 import { BAD_HEAD, CLOSED, DATA, END, GOAWAY, HEAD, NEED_DATA, PAUSED, PONG, RESET } from '../../wire/http2/connection-events.ts'
 import { ENHANCE_YOUR_CALM, Http2Error, INTERNAL_ERROR, NO_ERROR, SETTINGS_TIMEOUT } from '../../wire/http2/errors.ts'
@@ -18,14 +17,16 @@ import * as state from '../../wire/http2/states.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
-import { connectionId, nextConnection } from '../connections/connection-id.ts'
 import type { OpenConnection } from '../connections/connections.ts'
-import { clientAddressOf, clientPortOf, isProxiedTls, type Peer, STRANGER, socketPeerOf } from '../connections/peer.ts'
+import { type Peer, STRANGER } from '../connections/peer.ts'
+import { RequestSource } from '../connections/request-source.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 import type { Flushable } from '../transport/write-batch.ts'
+import * as debts from './debts.ts'
+import { Debts } from './debts.ts'
 import { Http2Exchange, type Http2RequestConnection } from './exchange.ts'
 import { type Sending, SentRecords } from './sent-records.ts'
 
@@ -34,14 +35,13 @@ const WRITE_BYTES = 64 * 1024
 /** So much may wait for the transport: then nothing more is read. */
 const FULL_OUTPUT_BYTES = 256 * 1024
 
-export class Http2Connection implements OpenConnection, Http2RequestConnection, TransportOwner, Timed, Flushable, Sending {
-  readonly host: ConnectionHost
-  readonly peer: Peer
+export class Http2Connection
+  extends RequestSource
+  implements OpenConnection, Http2RequestConnection, TransportOwner, Timed, Flushable, Sending
+{
   readonly wire: Http2WireConnection<Http2Exchange>
-  readonly #transport: Transport
   readonly #deadlines: Deadlines
-  /** A number until somebody asks for the text. */
-  #id: number | string = nextConnection()
+  readonly #debts: Debts
   /** Requests in progress, whose streams may be closed: a handler may still be cleaning up after a request that was cancelled. */
   readonly #exchanges = new Set<Http2Exchange>()
   /** Those whose responses have been handed over, and wait for the client. */
@@ -56,14 +56,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   /** `run` is on the stack: what it calls may call it again. */
   #isRunning = false
   #isFlushDue = false
-  /** For how long nothing was heard of the client. */
-  #silentMs = 0
-  #isAsked = false
   #sentBytes = 0
-  /** For how long the client has not acknowledged our settings. */
-  #unsettledMs = 0
-  /** For how long the client has been told that the connection ends, and not which stream was the last. */
-  #endingMs = 0
   /** When the last request ended; null before any has. */
   #lastEnd: number | null = null
   /** The client will open no more streams. */
@@ -75,47 +68,12 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   #isGone = false
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer = STRANGER) {
-    this.host = host
-    this.peer = peer
-    this.#transport = transport
+    super(host, transport, peer)
     this.wire = new Http2WireConnection(host.limits)
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
+    this.#debts = new Debts(host.timeouts, host.ticker.periodMs)
     host.ticker.add(this)
     this.flush() // our settings: a client may wait for them
-  }
-
-  get clientAddress(): string {
-    return clientAddressOf(this.peer, this.#transport.remoteAddress)
-  }
-
-  get clientPort(): number {
-    return clientPortOf(this.peer, this.#transport.remotePort)
-  }
-
-  get isSecure(): boolean {
-    return this.#transport.isSecure || isProxiedTls(this.peer)
-  }
-
-  get forwarding(): Forwarding | null {
-    return this.peer.isTrustedProxy ? this.host.proxies : null
-  }
-
-  get endpointName(): string | null {
-    return this.peer.endpointName
-  }
-
-  describePeer(): SocketPeer {
-    const { remoteAddress, remotePort, isSecure } = this.#transport
-    return socketPeerOf(this.peer, remoteAddress, remotePort, isSecure)
-  }
-
-  get clientCertificate(): ClientCertificate | null {
-    return this.peer.clientCertificate
-  }
-
-  get connectionId(): string {
-    if (typeof this.#id === 'number') this.#id = connectionId(this.#id)
-    return this.#id
   }
 
   get isGone(): boolean {
@@ -128,11 +86,11 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   }
 
   get isIdle(): boolean {
-    return this.#deadlines.phase === phase.IDLE && this.#exchanges.size === 0 && this.#transport.unsentBytes === 0
+    return this.#deadlines.phase === phase.IDLE && this.#exchanges.size === 0 && this.transport.unsentBytes === 0
   }
 
   get hasSentAll(): boolean {
-    return this.#transport.unsentBytes === 0 && !this.#transport.isDestroyed
+    return this.transport.unsentBytes === 0 && !this.transport.isDestroyed
   }
 
   get lastWrite(): number {
@@ -147,10 +105,10 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   // What happens on the transport.
 
   onBytes(buffer: Buffer, length: number, isBorrowed: boolean): void {
-    this.#hear()
+    this.#debts.hear()
     if (this.#isLingering) {
       this.#drainedBytes += length
-      if (this.#drainedBytes > this.host.limits.maxDrainSize) this.#transport.destroy()
+      if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.destroy()
       return
     }
     this.#ownChunk = isBorrowed ? null : buffer
@@ -265,12 +223,12 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     if (this.#isLingering || this.#isGone) return
     this.#enterPhase()
     if (this.#isLeft && this.wire.openStreams === 0) this.finish()
-    if (this.wire.outputBytes > 0 || this.wire.queuedBytes > 0) this.#transport.flushSoon(this)
+    if (this.wire.outputBytes > 0 || this.wire.queuedBytes > 0) this.transport.flushSoon(this)
     else this.#afterFlush()
     const pauses = this.wire.outputBytes >= FULL_OUTPUT_BYTES
-    if (pauses === this.#transport.isPaused) return
-    if (pauses) this.#transport.pause()
-    else this.#transport.resume()
+    if (pauses === this.transport.isPaused) return
+    if (pauses) this.transport.pause()
+    else this.transport.resume()
   }
 
   #enterPhase(): void {
@@ -291,12 +249,12 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
   /** @internal What was answered later, in this turn of the event loop. */
   flushDue(): void {
     this.#isFlushDue = false
-    if (!this.#isGone) this.#transport.flushSoon(this)
+    if (!this.#isGone) this.transport.flushSoon(this)
   }
 
   flush(): void {
     const { wire } = this
-    const transport = this.#transport
+    const transport = this.transport
     while (!transport.isBlocked) {
       wire.fill(WRITE_BYTES)
       if (wire.outputBytes === 0) break
@@ -367,15 +325,15 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     this.#isLingering = true
     this.#deadlines.enter(phase.LINGER)
     this.#write()
-    this.#transport.end()
-    if (this.#transport.isPaused) this.#transport.resume()
+    this.transport.end()
+    if (this.transport.isPaused) this.transport.resume()
   }
 
   /** Whatever waits, also if the transport is full: the connection ends with it. */
   #write(): void {
     if (this.wire.outputBytes === 0) return
     this.writes++
-    this.#transport.writeBytes(this.wire.takeOutput())
+    this.transport.writeBytes(this.wire.takeOutput())
   }
 
   /** Ends the connection now, whatever is in progress. */
@@ -389,11 +347,11 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     this.wire.fail(code)
     this.#records?.settle()
     this.#records?.close(error)
-    const hasAll = this.#isLingering && this.#transport.unsentBytes === 0
+    const hasAll = this.#isLingering && this.transport.unsentBytes === 0
     if (!this.#isLingering) this.#write()
     this.#isLingering = true
-    if (hasAll) this.#transport.destroy()
-    else this.#transport.reset()
+    if (hasAll) this.transport.destroy()
+    else this.transport.reset()
   }
 
   /** No stream goes on. */
@@ -414,7 +372,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
 
   #checkTime(elapsedMs: number): void {
     if (this.#isGone) return
-    const transport = this.#transport
+    const transport = this.transport
     const deadlines = this.#deadlines
     this.wire.tick(elapsedMs)
     this.#records?.settle()
@@ -422,7 +380,7 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     if (unsentBytes > 0 || this.#mayBeReading) deadlines.postponeEnd()
     // A socket that is not being read does not notice that the client has left.
     if (transport.isPaused) transport.probe()
-    if (sentBytes > this.#sentBytes && unsentBytes > 0) this.#hear()
+    if (sentBytes > this.#sentBytes && unsentBytes > 0) this.#debts.hear()
     this.#sentBytes = sentBytes
     for (const exchange of this.#exchanges) exchange.tick(elapsedMs, unsentBytes, sentBytes)
     const late = deadlines.checkWrite(elapsedMs, unsentBytes > 0 && this.#exchanges.size === 0, sentBytes)
@@ -435,10 +393,9 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     } else if (!this.#isLingering) this.#checkClient(elapsedMs)
   }
 
-  /** What a client owes that has no part in any request. */
+  /** What a client owes that belongs to no request. */
   #checkClient(elapsedMs: number): void {
     const { host, wire } = this
-    const { headersTimeout, lingerTimeout } = host.timeouts
     const late = this.#deadlines.checkPhase(elapsedMs)
     if (late !== null) {
       host.report(late, this)
@@ -446,17 +403,19 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
       this.abort(late, ENHANCE_YOUR_CALM)
       return
     }
-    this.#listen(elapsedMs)
-    if (wire.hasBegun && wire.awaitsSettingsAck) {
-      this.#unsettledMs += elapsedMs
-      if (headersTimeout !== null && this.#unsettledMs > headersTimeout + host.ticker.periodMs) {
+    switch (this.#debts.tick(elapsedMs, wire.hasBegun && wire.awaitsSettingsAck, wire.life === state.ENDING)) {
+      case debts.ASK:
+        wire.ping()
+        this.flushSoon()
+        break
+      case debts.SILENT:
+        this.abort(new WeirError('WEIR_CLIENT_GONE', 'it does not answer'))
+        break
+      case debts.UNSETTLED:
         this.abort(new WeirError('WEIR_CLIENT_GONE', 'it does not acknowledge our settings'), SETTINGS_TIMEOUT)
-        return
-      }
-    }
-    if (wire.life === state.ENDING) {
-      this.#endingMs += elapsedMs
-      if (this.#endingMs > lingerTimeout + host.ticker.periodMs) this.finish()
+        break
+      case debts.NOT_ENDING:
+        this.finish()
     }
   }
 
@@ -468,24 +427,6 @@ export class Http2Connection implements OpenConnection, Http2RequestConnection, 
     const { ticker, timeouts } = this.host
     if (this.#deadlines.phase !== phase.LINGER || this.#lastEnd === null) return false
     return timeouts.writeTimeout === null || ticker.now - this.#lastEnd <= timeouts.writeTimeout
-  }
-
-  #hear(): void {
-    this.#silentMs = 0
-    this.#isAsked = false
-  }
-
-  /** Asks a client that says nothing whether it is still there. */
-  #listen(elapsedMs: number): void {
-    const { writeTimeout } = this.host.timeouts
-    this.#silentMs += elapsedMs
-    if (writeTimeout === null || this.#silentMs <= writeTimeout) return
-    if (this.#silentMs > 2 * writeTimeout) this.abort(new WeirError('WEIR_CLIENT_GONE', 'it does not answer'))
-    else if (!this.#isAsked) {
-      this.#isAsked = true
-      this.wire.ping()
-      this.flushSoon()
-    }
   }
 }
 

@@ -17,7 +17,7 @@ const NOTHING = Buffer.alloc(0)
 const OPEN_END = Number.POSITIVE_INFINITY
 
 export class AnswerReader {
-  /** Bytes that have arrived and were not taken. */
+  /** Bytes that have arrived and have not been taken. */
   #waiting: Buffer = NOTHING
   /** The remaining length of the current body. */
   #rest = 0
@@ -30,7 +30,7 @@ export class AnswerReader {
     return this.#isWhole
   }
 
-  /** Bytes that have arrived and were not taken. */
+  /** Bytes that have arrived and have not been taken. */
   get waiting(): Buffer {
     return this.#waiting
   }

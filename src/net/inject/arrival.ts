@@ -1,4 +1,4 @@
-// From where and at which endpoint a client in memory connects. For tests of host programs.
+// Where a client in memory connects from, and at which endpoint. For tests of host programs.
 
 import { isIP } from 'node:net'
 
@@ -54,6 +54,9 @@ export function arrive(owner: string, host: ConnectionHost, { endpoint, peer = {
   const { proxies } = host
   return {
     transport: new MemoryTransport(address, port, isSecure),
-    peer: proxies === null ? { ...STRANGER, endpointName } : peerAt(proxies.networks, { endpointName, isUnixSocket }, address, null),
+    peer: {
+      ...(proxies === null ? { ...STRANGER, endpointName } : peerAt(proxies.networks, { endpointName, isUnixSocket }, address, null)),
+      isTest: true,
+    },
   }
 }

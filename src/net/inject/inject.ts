@@ -44,7 +44,7 @@ export async function inject(host: ConnectionHost, request: (InjectRequest & Arr
           else if (piece === null)
             reject(new WeirError('WEIR_CLIENT_GONE', 'the server aborted the connection before the response was complete'))
         } catch (error) {
-          reject(error) // not thrown: the caller is the code that wrote these bytes
+          reject(error) // not thrown: it would reach the code that wrote these bytes
         }
       }
       transport.send(body.length === 0 ? head : Buffer.concat([head, body]))
@@ -52,7 +52,7 @@ export async function inject(host: ConnectionHost, request: (InjectRequest & Arr
   } finally {
     signal?.removeEventListener('abort', onAbort)
     const isObserved = host.observers.hears('request')
-    if (isObserved) await turn() // else the client would seem to leave before the server has noticed the end of a stream
+    if (isObserved) await turn() // otherwise the client would seem to leave before the server has noticed the end of a stream
     transport.break()
     if (isObserved) await turn()
     host.observers.flush() // a test that awaits the response can look at its record

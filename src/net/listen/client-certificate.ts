@@ -1,12 +1,12 @@
-// The certificate that a client has shown, as a record that may be kept.
+// Makes a record of the certificate that a client has presented, which may be kept.
 
 import type { PeerCertificate, TLSSocket } from 'node:tls'
 
 import type { CertificateName, ClientCertificate } from '../../http/connection-info.ts'
 
-/** @returns null when the client has shown none */
+/** @returns null if the client has presented none */
 export function readClientCertificate(socket: TLSSocket): ClientCertificate | null {
-  // Null after the socket has closed, an empty object without a certificate; the types know neither.
+  // Null after the socket has closed, and an empty object if there is no certificate. Node's types include neither.
   const shown = socket.getPeerCertificate() as Partial<PeerCertificate> | null
   if (!shown?.raw) return null
   const { subject, issuer, subjectaltname, serialNumber, valid_from, valid_to, fingerprint256, raw } = shown as PeerCertificate

@@ -14,7 +14,7 @@ export class Entrance implements Entry {
   readonly connections: Connections
   /** Whether every connection must begin with a PROXY header. */
   readonly requiresHeader: boolean
-  /** Of an inherited socket, this is known once it listens. */
+  /** For an inherited socket, this is known once it listens. */
   isUnixSocket: boolean
   readonly endpointName: string | null
   readonly #stranger: Peer
@@ -32,17 +32,21 @@ export class Entrance implements Entry {
   /** Accepts a new socket and counts it until it is `release`d, or destroys it. @returns whether it was accepted */
   admit(socket: Socket): boolean {
     const isWelcome = !this.requiresHeader || this.#trusts(socket.remoteAddress ?? '')
-    if (!isWelcome) {
-      const error = new ProtocolError('WEIR_PROXY_PEER', `${socket.remoteAddress || 'a Unix socket'} is not in proxies.trust`)
-      this.refuse(error, socket.remoteAddress)
-    } else if (this.connections.admit(socket)) return true
+    if (isWelcome && this.connections.admit(socket)) return true
+    if (!isWelcome) this.#refusePeer(socket.remoteAddress)
     socket.destroy()
     return false
   }
 
+  #refusePeer(address: string | undefined): void {
+    if (address === undefined && !this.isUnixSocket) return // it has left already, so who it was is not known
+    this.refuse(new ProtocolError('WEIR_PROXY_PEER', `${address ?? 'a Unix socket'} is not in proxies.trust`), address)
+  }
+
   /**
-   * Tells observers about a peer that sends no PROXY header, or may not, and reports the first one to the program: anybody could go on forever.
-   * @param error null when the peer has sent nothing at all
+   * Tells observers about a peer that sends no valid PROXY header, or may not send one. Only the first is reported to the program, because
+   * anyone can repeat this without end.
+   * @param error null if the peer sent nothing at all
    * @param address of the peer
    */
   refuse(error: Error | null, address: string | undefined): void {
@@ -53,7 +57,7 @@ export class Entrance implements Entry {
     this.host.reportAccept(error)
   }
 
-  /** What is known about the other end of a socket. @param proxyHeader null if none is required */
+  /** What is known about the other end of a socket. @param proxyHeader null if the endpoint does not require one */
   peerOf(socket: { readonly remoteAddress?: string | undefined }, proxyHeader: ProxyHeader | null): Peer {
     const { proxies } = this.host
     return proxies === null ? this.#stranger : peerAt(proxies.networks, this, socket.remoteAddress ?? '', proxyHeader)

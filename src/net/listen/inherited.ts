@@ -6,7 +6,7 @@ import { WeirError } from '../../base/errors.ts'
 
 export interface InheritedSocket {
   readonly fd: number
-  /** Absent if the parent gave none. */
+  /** Absent if the parent has not named it. */
   readonly name?: string
 }
 
@@ -21,12 +21,12 @@ export interface InheritedKind {
 const FIRST = 3
 const VARIABLES = ['LISTEN_FDS', 'LISTEN_PID', 'LISTEN_FDNAMES', 'LISTEN_PIDFDID'] as const
 
-/** Descriptors that this process has used. Their numbers may belong to something else by now. */
+/** Descriptors that this process has used. By now, their numbers may belong to something else. */
 const used = new Set<number>()
 
 /**
  * Reads which sockets systemd, or another parent that uses its protocol, has passed in `LISTEN_FDS`, `LISTEN_PID` and `LISTEN_FDNAMES`, and
- * removes these variables, so that no child process takes them for its own.
+ * removes these variables, so that no child process mistakes them for its own.
  * @throws WEIR_OPTION_INVALID if there are none for this process
  */
 export function takeInherited(environment: NodeJS.ProcessEnv = process.env, pid: number = process.pid): readonly InheritedSocket[] {
@@ -66,7 +66,7 @@ function lookUp(fd: number): InheritedKind {
     target = readlinkSync(`/proc/self/fd/${fd}`)
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    throw invalid(isMissing ? `fd ${fd} is not open` : `fd ${fd} cannot be looked at: ${(error as Error).message}`)
+    throw invalid(isMissing ? `fd ${fd} is not open` : `fd ${fd} cannot be examined: ${(error as Error).message}`)
   }
   const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1]
   if (inode === undefined) throw invalid(`fd ${fd} is not a socket, but ${target}`)

@@ -1,4 +1,4 @@
-// Where a server listens: the options, and what may not be asked for.
+// Where a server listens: the options and their checks.
 
 import { Buffer } from 'node:buffer'
 import type { SecureContextOptions, TlsOptions } from 'node:tls'
@@ -9,16 +9,17 @@ import { namesOf } from '../../base/options.ts'
 import type { Endpoint } from '../../http/session.ts'
 
 /**
- * Certificate, key and so on, as `node:tls` takes them (`key`, `cert`, `pfx`, `ca`, `requestCert`, …), and certificates by server name.
- * TLS 1.2 is the least that is spoken. Which protocols ALPN offers is the server's own: say `http2`.
+ * Certificate, key and so on, as in `node:tls` (`key`, `cert`, `pfx`, `ca`, `requestCert`, …), and certificates by server name. The lowest
+ * version is TLS 1.2. The server itself decides which protocols ALPN offers, by the option `http2`.
  */
 export interface ServerTlsOptions extends Omit<TlsOptions, 'ALPNProtocols' | 'ALPNCallback' | 'secureProtocol' | 'secureContext'> {
   /**
-   * Certificates by the name that the client asks for (SNI): `example.org`, or `*.example.org` for names of one more label. What an entry does
-   * not say, such as `ca`, is as beside it; a name that no entry has gets the certificate beside it. Not together with `SNICallback`.
+   * Certificates by the server name that the client sends (SNI): `example.org`, or `*.example.org` for names with one more label. An entry
+   * inherits what it does not set, such as `ca`, from the options around `sni`. A name without an entry gets the certificate of those
+   * options. Cannot be combined with `SNICallback`.
    *
-   * With `requestCert` and an entry that has a `ca`, `crl` or `pfx` of its own, a request for another host than its handshake is refused
-   * (421 `WEIR_MISDIRECTED`), and no session is resumed.
+   * With `requestCert` and an entry that has a `ca`, `crl` or `pfx` of its own, a request for another host than that of the handshake is
+   * refused (421 `WEIR_MISDIRECTED`), and no session is resumed.
    */
   readonly sni?: Readonly<Record<string, SecureContextOptions>>
 }
@@ -26,9 +27,9 @@ export interface ServerTlsOptions extends Omit<TlsOptions, 'ALPNProtocols' | 'AL
 interface CommonListenOptions {
   /** A name for `endpoint` of routes. Several entries may share one. Default: none. */
   readonly name?: string
-  /** Speaks TLS here. Default: not. */
+  /** Speaks TLS here. Default: no TLS. */
   readonly tls?: ServerTlsOptions
-  /** Speaks HTTP/2 beside HTTP/1.1, as the client chooses (ALPN). Needs `tls`. Default false. */
+  /** Speaks HTTP/2 in addition to HTTP/1.1; the client chooses (ALPN). Requires `tls`. Default false. */
   readonly http2?: boolean
   /**
    * `'required'`: every connection must begin with a PROXY header, version 1 or 2, before TLS. Only peers in `proxies.trust` may connect; other
@@ -44,8 +45,8 @@ export interface TcpListenOptions extends CommonListenOptions {
   /** Default 0: any free port. */
   readonly port?: number
   /**
-   * Lets several processes listen on one port; the system shares the connections out among them. Linux and some other systems; Node 22.12
-   * or 23.1 and newer. Default false.
+   * Lets several processes listen on one port; the system distributes the connections among them. Only on Linux and some other systems,
+   * with Node 22.12, 23.1 or newer. Default false.
    */
   readonly reusePort?: boolean
 }
@@ -53,15 +54,15 @@ export interface TcpListenOptions extends CommonListenOptions {
 /** A Unix socket to listen on. */
 export interface UnixListenOptions extends CommonListenOptions {
   /**
-   * Path of the socket's file: at most 107 bytes on Linux, 103 on macOS and BSD. One that a server left behind which is gone is replaced; one
-   * that somebody listens on is not.
+   * Path of the socket's file: at most 107 bytes on Linux, 103 on macOS and BSD. A file that a killed server left behind is replaced; one
+   * that a process listens on is not.
    */
   readonly unixSocket: string
-  /** Permissions of the file, such as `0o660`. Default: as the process's umask has it. */
+  /** Permissions of the file, such as `0o660`. Default: set by the process's umask. */
   readonly mode?: number
 }
 
-/** A socket that the parent process has opened, and that is listening already. */
+/** A socket that the parent process has opened, and that is already listening. */
 export interface InheritedListenOptions extends CommonListenOptions {
   /**
    * Its file descriptor in this process, at least 3. `stop` closes the descriptor; the socket stays open as long as the parent holds it, and
@@ -79,12 +80,15 @@ type AnyListenOptions = TcpListenOptions & Partial<UnixListenOptions & Inherited
 const NAMES: ReadonlySet<string> = new Set(
   namesOf<AnyListenOptions>()(['address', 'port', 'reusePort', 'unixSocket', 'mode', 'fd', 'name', 'tls', 'http2', 'proxyProtocol']),
 )
-/** Below are standard input, output and error. */
+/** Lower numbers are standard input, output and error. */
 const FIRST_INHERITED = 3
-/** What the server decides itself. */
+/** Options that the server sets itself. */
 const TLS_RESERVED = ['ALPNProtocols', 'ALPNCallback', 'secureProtocol', 'secureContext'] as const
 const MODE_MAX = 0o777
-/** What `sun_path` takes beside the NUL at its end. The system would cut a longer path, and listen at what is left. Absent: no such limit. */
+/**
+ * How many bytes fit into `sun_path`, without the NUL at its end. The system would cut a longer path, and listen on the result. Absent: no
+ * such limit.
+ */
 const SOCKET_PATH_BYTES: Partial<Record<NodeJS.Platform, number>> = {
   linux: 107,
   android: 107,
@@ -120,7 +124,7 @@ export function checkListenOptions(
   if (typeof options !== 'object' || options === null) throw invalid(`an entry of "listen" is ${shown(options)}`)
   for (const name of Object.keys(options)) if (!NAMES.has(name)) throw invalid(`an entry of "listen" has no "${name}"`)
   const { address, port, reusePort, unixSocket, mode, fd, name, tls, http2, proxyProtocol } = options as AnyListenOptions
-  // The system takes nothing for all of its addresses: an empty variable of the environment would open the server to everybody.
+  // The system reads an empty string as all of its addresses, so an empty environment variable would open the server to everyone.
   if (address !== undefined && (typeof address !== 'string' || address === ''))
     throw invalid(`address is ${shown(address)}, not an address or a name such as ${DEFAULT_ADDRESS}`)
   if (port !== undefined && (!Number.isInteger(port) || port < 0 || port > 65535)) {
@@ -132,8 +136,8 @@ export function checkListenOptions(
   if (unixSocket !== undefined) {
     if (typeof unixSocket !== 'string' || unixSocket === '') throw invalid('"unixSocket" is the path of a file')
     checkSocketPath(unixSocket, platform)
-    if (reusePort === true) throw invalid('"reusePort" is not for a Unix socket')
-    if (address !== undefined || port !== undefined) throw invalid('"unixSocket" stands in place of "address" and "port"')
+    if (reusePort === true) throw invalid('"reusePort" cannot be used with a Unix socket')
+    if (address !== undefined || port !== undefined) throw invalid('"unixSocket" cannot be combined with "address" or "port"')
   }
   if (fd !== undefined) {
     if (!Number.isInteger(fd) || fd < FIRST_INHERITED)
@@ -148,7 +152,7 @@ export function checkListenOptions(
     throw invalid(`mode is ${shown(mode)}, not file permissions such as 0o660`)
   }
   if (reusePort === true && !hasReusePort(nodeVersion)) throw invalid(`"reusePort" needs Node 22.12 or 23.1, this is ${nodeVersion}`)
-  if (http2 === true && tls === undefined) throw invalid('"http2" needs "tls": HTTP/2 is spoken over TLS alone')
+  if (http2 === true && tls === undefined) throw invalid('"http2" requires "tls": the server speaks HTTP/2 only over TLS')
   if (tls !== undefined) checkTlsOptions(tls)
 }
 
@@ -164,15 +168,16 @@ function hasReusePort(nodeVersion: string): boolean {
   return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12)
 }
 
-/** What can be told without OpenSSL. @throws WEIR_OPTION_INVALID */
+/** Checks what can be checked without OpenSSL. @throws WEIR_OPTION_INVALID */
 export function checkTlsOptions(tls: ServerTlsOptions): void {
   if (typeof tls !== 'object' || tls === null) throw invalid('"tls" is not an object of options')
-  for (const name of TLS_RESERVED) if (name in tls) throw invalid(`"tls.${name}" is the server's own`)
+  for (const name of TLS_RESERVED) if (name in tls) throw invalid(`"tls.${name}" cannot be set: the server decides it`)
   const { key, cert, pfx, sni, SNICallback, pskCallback, minVersion } = tls
   if (sni !== undefined && SNICallback !== undefined) throw invalid('"tls" has both "sni" and "SNICallback"')
   if (!(pfx || (key && cert) || sni || SNICallback || pskCallback))
-    throw invalid('"tls" has no certificate: give "key" and "cert", or "pfx"')
-  if (minVersion === 'TLSv1' || minVersion === 'TLSv1.1') throw invalid(`"tls.minVersion" is ${minVersion}: TLS 1.2 is the least`)
+    throw invalid('"tls" has no certificate: set "key" and "cert", or "pfx"')
+  if (minVersion === 'TLSv1' || minVersion === 'TLSv1.1')
+    throw invalid(`"tls.minVersion" is ${minVersion}: the lowest version allowed is TLS 1.2`)
   for (const name of Object.keys(sni ?? {})) {
     if (!/^(?:\*\.)?[^*]+$/.test(name)) throw invalid(`"tls.sni" has ${JSON.stringify(name)}: a name, or *. and a name`)
   }

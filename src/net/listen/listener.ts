@@ -1,4 +1,4 @@
-// One listening socket, from bind to close. Who comes through it is the business of the server that it is given.
+// One listening socket, from bind to close. The server passed to the constructor handles its connections.
 
 import type { ListenOptions as NodeListenOptions, Server } from 'node:net'
 
@@ -7,7 +7,7 @@ import { claimInherited, type InheritedKind } from './inherited.ts'
 import { DEFAULT_ADDRESS, endpointOf, isInherited, isUnix, type ListenOptions } from './listen-options.ts'
 import { removeStale, setMode } from './unix-socket.ts'
 
-/** Connections that the system keeps waiting until they are let in. */
+/** How many connections the system keeps waiting until they are accepted. */
 const BACKLOG = 1024
 
 export class Listener {
@@ -16,23 +16,26 @@ export class Listener {
   readonly #onError: (error: Error) => void
   #inherited: InheritedKind | null = null
 
-  /** @param onError is told of a client that could not be let in (`EMFILE`); the next one may */
+  /** @param onError called for a connection that could not be accepted (`EMFILE`); the next one may be */
   constructor(server: Server, options: ListenOptions, onError: (error: Error) => void) {
     this.#server = server
     this.#options = options
     this.#onError = onError
   }
 
-  /** Where it listens; before that and after, where it is asked to. */
+  /** Where it listens. While it does not listen: where the options tell it to. */
   get endpoint(): Endpoint {
     const asked = endpointOf(this.#options)
     const bound = this.#server.address()
     if (bound !== null && typeof bound === 'object') return { ...asked, address: bound.address, port: bound.port }
-    // Of an inherited Unix socket Node does not know the path.
+    // Node does not know the path of an inherited Unix socket.
     return this.#inherited === null ? asked : { ...asked, address: this.#inherited.path, isUnixSocket: true }
   }
 
-  /** Resolves when clients can connect. @throws what the system says: EADDRINUSE, EACCES, …; WEIR_OPTION_INVALID for a descriptor that does not listen */
+  /**
+   * Resolves when clients can connect. @throws the system's error: EADDRINUSE, EACCES, …; WEIR_OPTION_INVALID for a descriptor that does
+   * not listen
+   */
   async listen(): Promise<void> {
     if (isInherited(this.#options)) this.#inherited = await claimInherited(this.#options.fd)
     try {
@@ -60,7 +63,8 @@ export class Listener {
       server.listen(nodeOptions(this.#options))
     })
     try {
-      // A path is bound immediately, and has its mode before the event loop accepts a connection. For a worker of node:cluster, the primary binds it later.
+      // A path is bound immediately, and its mode is set before the event loop accepts a connection. For a worker of node:cluster, the
+      // primary binds it later.
       const isBound = server.listening
       if (isBound) this.#setMode()
       await bound
@@ -75,7 +79,7 @@ export class Listener {
     if (isUnix(this.#options) && this.#options.mode !== undefined) setMode(this.#options.unixSocket, this.#options.mode)
   }
 
-  /** Takes nobody in any more. Resolves when the last connection that came through it is gone. */
+  /** Stops accepting connections. Resolves when the last connection that it accepted is gone. */
   close(): Promise<void> {
     return new Promise((resolve) => this.#server.close(() => resolve()))
   }

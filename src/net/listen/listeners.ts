@@ -1,4 +1,4 @@
-// All places where a server listens, as one: it listens on all or on none, and ends with all.
+// All endpoints of a server as one: it listens on all of them or on none, and closes all of them.
 
 import { createServer, type Server } from 'node:net'
 
@@ -14,7 +14,7 @@ import { Listener } from './listener.ts'
 import { ProxyStage } from './proxy-stage.ts'
 import type { TlsAcceptor } from './tls-acceptor.ts'
 
-/** What all accepted sockets are given. */
+/** The options of all accepted sockets. */
 const SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true, highWaterMark: 64 * 1024 }
 
 export class Listeners {
@@ -23,9 +23,9 @@ export class Listeners {
   readonly #sharesBuffer: boolean
   readonly connections: Connections
   readonly #open: Listener[] = []
-  /** One for each of `#all` that speaks TLS, null for the others. */
+  /** One for each entry of `#all`: null for those that do not speak TLS. */
   readonly #acceptors: (TlsAcceptor | null)[] = []
-  /** While it is under way. */
+  /** Null unless it is opening. */
   #opening: Promise<void> | null = null
 
   constructor(all: readonly ListenOptions[], host: ConnectionHost, sharesBuffer: boolean) {
@@ -39,7 +39,10 @@ export class Listeners {
     return this.#open.map((listener) => listener.endpoint)
   }
 
-  /** Resolves when clients can connect everywhere. @throws what the system says of the first place that cannot be had; then nowhere is listened */
+  /**
+   * Resolves when clients can connect everywhere. @throws the system's error for the first endpoint that cannot be opened; then it listens
+   * on none
+   */
   open(): Promise<void> {
     this.#opening = this.#openAll().finally(() => (this.#opening = null))
     return this.#opening
@@ -65,7 +68,7 @@ export class Listeners {
       this.#acceptors.push(null)
       return this.#plainServer(entrance)
     }
-    // Loaded when it is needed: half of the programs that listen leave TLS to a proxy, and it would cost them a third of the start.
+    // Loaded on demand: half of the programs that listen leave TLS to a proxy, and loading it would add a third to their start.
     const { TlsAcceptor } = await import('./tls-acceptor.ts')
     const acceptor = await TlsAcceptor.make(options.tls, options.http2 === true, SOCKET_OPTIONS, entrance)
     this.#acceptors.push(acceptor)
@@ -93,7 +96,7 @@ export class Listeners {
         const connection = new Http1Connection(this.#host, transport, entrance.peerOf(transport, header))
         connections.add(connection)
         transport.handOver(connection)
-        // The stop may have begun meanwhile.
+        // The stop may have begun in the meantime.
         if (this.#host.isStopping) drainSoon(connection)
         if (rest.length > 0) connection.onBytes(rest, rest.length, true)
       },
@@ -111,24 +114,27 @@ export class Listeners {
     })
   }
 
-  /** New handshakes are made with `tls`. @param index which place; null: each that speaks TLS. @throws RangeError, and what OpenSSL says; nothing has changed then */
+  /**
+   * Makes new handshakes use `tls`. @param index of the endpoint; null for all that speak TLS. @throws RangeError, or OpenSSL's error;
+   * nothing has changed then
+   */
   reloadTls(tls: ServerTlsOptions, index: number | null): void {
     const acceptors = index === null ? this.#acceptors.filter((acceptor) => acceptor !== null) : [this.#acceptors[index]]
-    // All are asked before the first is changed.
+    // All are checked before the first is changed.
     const reloads = acceptors.map((acceptor) => {
-      if (!acceptor) throw new RangeError(`no TLS is spoken at endpoint ${index}`)
+      if (!acceptor) throw new RangeError(`endpoint ${index} does not speak TLS`)
       return acceptor.prepareReload(tls)
     })
-    if (reloads.length === 0) throw new RangeError('no TLS is spoken at any endpoint')
+    if (reloads.length === 0) throw new RangeError('no endpoint speaks TLS')
     for (const reload of reloads) reload()
   }
 
   /**
-   * Takes no new connection, ends those that are idle, lets the others finish, and aborts what is left after `graceMs`.
+   * Accepts no new connections, ends those that are idle, lets the others finish, and aborts what is left after `graceMs`.
    * @returns how many connections were aborted
    */
   async close(graceMs: number): Promise<number> {
-    // A server that is not listening yet cannot be closed: it would go on to listen.
+    // A server that is not listening yet cannot be closed: it would continue and listen.
     if (this.#opening !== null) await this.#opening.catch(() => {})
     return this.#close(graceMs)
   }

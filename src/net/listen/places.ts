@@ -1,10 +1,12 @@
-// The places where a server listens, however the options state them.
+// The endpoints where a server listens, in whichever way the options state them.
 
 import { WeirError } from '../../base/errors.ts'
 import { takeInherited } from './inherited.ts'
 import { checkListenOptions, endpointOf, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
 
-/** The options that state where to listen: a list, one place in the options of the server itself, or what the parent passes. */
+/**
+ * The options that state where to listen: a list, one endpoint in the options of the server itself, or the sockets that the parent passes.
+ */
 interface PlaceOptions {
   readonly address?: string
   readonly port?: number
@@ -27,22 +29,23 @@ export class Places {
     const given = Object.entries({ address, port, unixSocket, tls, http2 }).filter(([, value]) => value !== undefined)
     this.#common = Object.fromEntries(given)
     const alien = listen === undefined ? undefined : given.find(([name]) => listen !== INHERITED || !(name === 'tls' || name === 'http2'))
-    if (alien !== undefined) throw invalid(`"${alien[0]}" belongs into an entry of "listen"`)
+    if (alien !== undefined) throw invalid(`"${alien[0]}" belongs in an entry of "listen"`)
     if (listen === INHERITED) {
       checkListenOptions({ ...this.#common, fd: 3 })
       this.#all = null
       return
     }
     const places = listen ?? [this.#common]
-    if (!Array.isArray(places) || places.length === 0) throw invalid('"listen" is a list of places, or "inherited"')
+    if (!Array.isArray(places) || places.length === 0) throw invalid('"listen" is a list of endpoints, or "inherited"')
     for (const place of places as readonly ListenOptions[]) {
       checkListenOptions(place)
-      if (place.proxyProtocol !== undefined && !hasProxies) throw invalid('"proxyProtocol" needs "proxies.trust": nobody could connect')
+      if (place.proxyProtocol !== undefined && !hasProxies)
+        throw invalid('"proxyProtocol" requires "proxies.trust": otherwise no peer could connect')
     }
     this.#all = places
   }
 
-  /** Address and port in the options of the first place; empty and 0 for an inherited socket. */
+  /** Address and port in the options of the first endpoint; empty and 0 for an inherited socket. */
   get first(): { readonly address: string; readonly port: number } {
     const first = this.#all?.[0]
     return first === undefined ? { address: '', port: 0 } : endpointOf(first)
@@ -53,7 +56,7 @@ export class Places {
     return this.#all === null ? null : new Set(this.#all.flatMap(({ name }) => name ?? []))
   }
 
-  /** Returns all places, and finds inherited sockets first. @throws WEIR_OPTION_INVALID if there are none */
+  /** Finds inherited sockets first, and returns all endpoints. @throws WEIR_OPTION_INVALID if there are none */
   take(): readonly ListenOptions[] {
     this.#all ??= takeInherited().map((socket) => ({ ...this.#common, ...socket }))
     return this.#all

@@ -11,7 +11,7 @@ import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
 
-/** Is told how the stage ended: one of the two is called, once. */
+/** Receives the result of the stage: exactly one of its methods is called, once. */
 export interface ProxyStageOwner {
   /** @param rest the bytes after the header; their memory may be reused as soon as this returns */
   onHeader(header: ProxyHeader, rest: Buffer): void
@@ -55,9 +55,9 @@ export class ProxyStage implements OpenConnection, Timed {
     this.#host.forget(this)
   }
 
-  /** The peer has ended its side, or is gone, as after a check whether the port is open. */
+  /** The peer has ended its side, or is gone, as after a check that the port is open. */
   end(): void {
-    this.#refuse(this.#reader.hasBegun ? new ProtocolError('WEIR_PROXY_HEADER', 'it is not whole') : null)
+    this.#refuse(this.#reader.hasBegun ? new ProtocolError('WEIR_PROXY_HEADER', 'it is incomplete') : null)
   }
 
   tick(elapsedMs: number): void {

@@ -1,4 +1,4 @@
-// How a server runs and stops: the options of `run` and `stop`, and what may not be asked for.
+// How a server runs and stops: the options of `run` and `stop`, and their checks.
 
 import { shown } from '../../base/kind-of.ts'
 import { checkNames, invalid, listOf, namesOf } from '../../base/options.ts'
@@ -7,14 +7,14 @@ export interface StopOptions {
   /** How long requests in flight may take to finish, in milliseconds. Default 10 s. */
   readonly graceMs?: number
   /**
-   * How long before the stop begins `isReady` turns false, in milliseconds, so that a load balancer notices. Until then connections are accepted.
-   * Default 0.
+   * How long the stop is delayed after `isReady` has become false, in milliseconds, so that a load balancer notices. Connections are
+   * accepted in that time. Default 0.
    */
   readonly readyDelayMs?: number
 }
 
 export interface RunOptions extends StopOptions {
-  /** Signals at which to stop gracefully; a second one stops at once. Without them no signal is touched. */
+  /** Signals on which to stop gracefully; a second one ends everything immediately. Without this option, no signal is handled. */
   readonly signals?: readonly NodeJS.Signals[]
 }
 
@@ -42,16 +42,16 @@ export function checkRunOptions(options: RunOptions): void {
 function checkTimes(owner: string, { graceMs, readyDelayMs }: StopOptions): void {
   for (const [name, value] of Object.entries({ graceMs, readyDelayMs })) {
     if (value !== undefined && !(typeof value === 'number' && value >= 0))
-      throw invalid(owner, `${name} is ${shown(value)}, not a number of milliseconds from 0 on`)
+      throw invalid(owner, `${name} is ${shown(value)}, not a number of milliseconds of at least 0`)
   }
 }
 
-/** Names that the system does not have, or lets nobody listen to, would be found out only once the server has started. */
+/** Otherwise, a name that the system does not have, or does not let a process handle, would fail only after the server has started. */
 function checkSignals(signals: readonly NodeJS.Signals[]): void {
   if (listOf('run()', 'signals', signals).length === 0) return
   const known = process.getBuiltinModule('node:os').constants.signals
   for (const name of signals as readonly unknown[]) {
-    if (name === 'SIGKILL' || name === 'SIGSTOP') throw invalid('run()', `signals: nobody can listen to ${name}`)
+    if (name === 'SIGKILL' || name === 'SIGSTOP') throw invalid('run()', `signals: a process cannot handle ${name}`)
     if (typeof name !== 'string' || !Object.hasOwn(known, name))
       throw invalid('run()', `signals: ${JSON.stringify(name)} is not a signal of this system`)
   }

@@ -1,4 +1,4 @@
-// One stop of a server: when it begins, and when it must be over. A later call can bring both forward.
+// One stop of a server: when it begins, and when it must be complete. A later call can make both earlier.
 
 import { Countdown } from '../time/countdown.ts'
 import type { StopOptions, StopReport } from './stop-options.ts'

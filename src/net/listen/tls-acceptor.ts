@@ -1,7 +1,7 @@
-// What happens at a listener that speaks TLS before HTTP begins: handshakes, certificates and their renewal, and which protocol the client
-// has chosen.
+// What happens on a listener that speaks TLS before HTTP begins: handshakes, certificates and their renewal, and the client's choice of a
+// protocol.
 //
-// Loaded only when a server is asked to speak TLS; the file of HTTP/2 only when it is asked to speak that.
+// Loaded only if a server speaks TLS; HTTP/2 is loaded only if a server speaks that.
 
 import { constants } from 'node:crypto'
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
@@ -29,15 +29,15 @@ import { ProxyStage } from './proxy-stage.ts'
 
 type SniCallback = NonNullable<ServerTlsOptions['SNICallback']>
 
-/** Without a limit of ours Node has one. */
+/** Node's limit, which applies when the server sets none. */
 const NODE_HANDSHAKE_TIMEOUT_MS = 120_000
 const LEAST_VERSION = 'TLSv1.2'
-/** What a client is told that speaks plain HTTP here: in its own tongue, for it cannot read any other. */
+/** The response to a client that speaks plain HTTP here, sent without TLS so that it can read it. */
 const SPEAK_TLS =
   'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 32\r\nConnection: close\r\n\r\nThis port speaks HTTPS, not HTTP'
 
 export class TlsAcceptor {
-  /** What listens: the server of Node's TLS, or one that reads PROXY headers in front of it. */
+  /** The server that listens: Node's TLS server, or one in front of it that reads PROXY headers. */
   readonly server: Server
   readonly #tlsServer: TlsServer
   readonly #tls: ServerTlsOptions
@@ -45,6 +45,8 @@ export class TlsAcceptor {
   readonly #http2: typeof Http2Connection | null
   /** By their sockets. */
   readonly #handshakes = new WeakMap<Socket, Handshake>()
+  /** Sockets that were refused before their handshake: to Node's TLS, that handshake fails. */
+  readonly #refused = new WeakSet<Socket>()
   /** Finds the certificate for a server name. Replaced by a reload. */
   #sni: SniCallback
   /** Whether requests must be for the server name of their handshake. Replaced by a reload. */
@@ -67,6 +69,7 @@ export class TlsAcceptor {
       handshakeTimeout: entrance.host.timeouts.headersTimeout ?? NODE_HANDSHAKE_TIMEOUT_MS,
       ...options,
       ...socketOptions,
+      allowHalfOpen: false,
       secureOptions: secureOptionsOf(tls),
       ALPNProtocols: http2 === null ? ['http/1.1'] : ['h2', 'http/1.1'],
       SNICallback: (name, done) => this.#sni(name, done),
@@ -80,19 +83,22 @@ export class TlsAcceptor {
     } else {
       this.server = this.#tlsServer
       this.server.on('connection', (socket: Socket) => {
-        if (this.#admit(socket)) this.#beginHandshake(socket, null)
+        if (this.#admit(socket)) this.#beginHandshake(socket, null, 0)
       })
     }
   }
 
   #admit(raw: Socket): boolean {
     const { connections } = this.#entrance
-    if (!this.#entrance.admit(raw)) return false
+    if (!this.#entrance.admit(raw)) {
+      this.#refused.add(raw)
+      return false
+    }
     raw.once('close', connections.release)
     return true
   }
 
-  /** Reads up to the end of the header, and gives the socket to Node's TLS with what has come after that. */
+  /** Reads up to the end of the header, then passes the socket to Node's TLS, together with the bytes that follow. */
   #readHeader(raw: Socket): void {
     const { host, connections } = this.#entrance
     const stage = new ProxyStage(host, {
@@ -100,7 +106,8 @@ export class TlsAcceptor {
         raw.pause()
         raw.off('data', onData).off('end', onEnd).off('close', onEnd)
         if (rest.length > 0) raw.unshift(rest)
-        this.#beginHandshake(raw, header)
+        raw.allowHalfOpen = false // as the server of Node's TLS has it
+        this.#beginHandshake(raw, header, raw.bytesRead - rest.length)
         this.#tlsServer.emit('connection', raw)
       },
       onRefused: (error) => {
@@ -116,15 +123,20 @@ export class TlsAcceptor {
     raw.resume()
   }
 
-  #beginHandshake(raw: Socket, proxyHeader: ProxyHeader | null): void {
+  /** @param headerBytes that came before the handshake */
+  #beginHandshake(raw: Socket, proxyHeader: ProxyHeader | null, headerBytes: number): void {
     const { host, connections } = this.#entrance
-    const handshake = new Handshake(raw, proxyHeader)
+    // Node keeps the address from the first look. A socket that has been reset no longer knows it.
+    if (host.observers.hears('tls')) void raw.remoteAddress
+    const handshake = new Handshake(raw, proxyHeader, headerBytes)
     this.#handshakes.set(raw, handshake)
     connections.add(handshake)
     raw.once('close', () => host.forget(handshake))
   }
 
   #open(socket: TLSSocket): void {
+    // A client that ends its side in the handshake is gone. From now on, it may still read.
+    socket.allowHalfOpen = true
     const { host, connections, requiresHeader } = this.#entrance
     const handshake = this.#handshakes.get(rawOf(socket))
     if (handshake === undefined && requiresHeader) {
@@ -138,7 +150,7 @@ export class TlsAcceptor {
     }
     const connection = this.#connect(socket, peer)
     connections.add(connection)
-    // The stop may have begun meanwhile.
+    // The stop may have begun in the meantime.
     if (host.isStopping) drainSoon(connection)
     this.#handshakes.delete(rawOf(socket))
     if (handshake !== undefined) host.forget(handshake)
@@ -153,9 +165,10 @@ export class TlsAcceptor {
     return connection
   }
 
-  /** Node tells of a handshake that failed or took too long, and leaves the socket open. */
+  /** Node reports a handshake that failed or took too long, but leaves the socket open. */
   #endHandshake(error: NodeJS.ErrnoException, socket: TLSSocket): void {
     const raw = rawOf(socket)
+    if (this.#refused.has(raw)) return // reported already, and destroyed
     const handshake = this.#handshakes.get(raw)
     const proxyHeader = handshake?.proxyHeader ?? null
     const why = handshake?.wasAborted === true ? new WeirError('WEIR_SERVER_STOPPED') : error
@@ -166,10 +179,10 @@ export class TlsAcceptor {
   }
 
   /**
-   * New handshakes are made with `tls`; connections that are open keep what they have. Sessions go on to be resumed, unless `tls` brings
-   * `ticketKeys` of its own.
-   * @returns what makes the change, which cannot fail any more
-   * @throws WEIR_OPTION_INVALID for what only a new server can change; what OpenSSL says of keys and certificates
+   * Makes new handshakes use `tls`; open connections keep what they have. Sessions are still resumed, unless `tls` has its own
+   * `ticketKeys`.
+   * @returns a function that makes the change, which cannot fail
+   * @throws WEIR_OPTION_INVALID for what only a new server can change; OpenSSL's errors about keys and certificates
    */
   prepareReload(tls: ServerTlsOptions): () => void {
     checkTlsOptions(tls)
@@ -194,14 +207,16 @@ export class TlsAcceptor {
 /** A connection between its first byte and the end of its handshake. */
 class Handshake implements OpenConnection {
   readonly isBusy = false
-  /** By the server, because it stops. */
+  /** Whether the server has aborted it, because it is stopping. */
   wasAborted = false
   readonly proxyHeader: ProxyHeader | null
   readonly #raw: Socket
+  readonly #headerBytes: number
 
-  constructor(raw: Socket, proxyHeader: ProxyHeader | null) {
+  constructor(raw: Socket, proxyHeader: ProxyHeader | null, headerBytes: number) {
     this.#raw = raw
     this.proxyHeader = proxyHeader
+    this.#headerBytes = headerBytes
   }
 
   get isGone(): boolean {
@@ -210,7 +225,7 @@ class Handshake implements OpenConnection {
 
   /** A handshake that has begun is completed, because a request will follow. */
   drain(): void {
-    if (this.#raw.bytesRead === 0) this.abort()
+    if (this.#raw.bytesRead === this.#headerBytes) this.abort()
   }
 
   abort(): void {
@@ -219,19 +234,19 @@ class Handshake implements OpenConnection {
   }
 }
 
-/** The socket under a TLS socket that Node's TLS server has made. Not documented; without it the TLS socket itself will do. */
+/** The socket under a TLS socket that Node's TLS server has made. This is undocumented; without it, the TLS socket itself is used. */
 function rawOf(socket: TLSSocket): Socket {
   return (socket as unknown as { readonly _parent?: Socket | null })._parent ?? socket
 }
 
-/** Empty when the client sent none. */
+/** Empty if the client sent none. */
 function serverNameOf(socket: TLSSocket): string {
   return hostName((socket as { readonly servername?: string | false | null }).servername || '')
 }
 
 /**
- * Whether the server name of the handshake decides which client certificates are trusted. Then a request for another host would get past the
- * certificates of that host. `SNICallback` may decide anything.
+ * Whether the server name of the handshake decides which client certificates are trusted. Then a request for another host would bypass the
+ * client certificates that this host requires. `SNICallback` may decide anything.
  */
 function bindsHosts({ requestCert, sni, SNICallback }: ServerTlsOptions): boolean {
   if (requestCert !== true) return false
@@ -239,8 +254,8 @@ function bindsHosts({ requestCert, sni, SNICallback }: ServerTlsOptions): boolea
 }
 
 /**
- * A session that was made for one name can be resumed for another, and then the client is trusted as it was for the first. So no session is
- * resumed where names differ in whom they trust.
+ * A session that was created for one name can be resumed for another, and then the client is trusted as it was for the first. So no session
+ * is resumed if the names differ in which clients they trust.
  */
 function secureOptionsOf(tls: ServerTlsOptions): number {
   const { secureOptions = 0 } = tls

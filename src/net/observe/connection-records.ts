@@ -1,16 +1,16 @@
-// What observers have yet to be told about one connection, beside the exchange in progress: responses that are still being sent, a head that
-// was refused, and the other protocol that the connection has switched to.
+// What observers have yet to be told about one connection, apart from the exchange in progress: responses that are still being sent, a head
+// that was refused, and the protocol that the connection has switched to.
 
 import { WeirError } from '../../base/errors.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { escapedBytes, type Observers, type Unsent } from './observers.ts'
 import type { Recording } from './recording.ts'
 
-/** What is known of the way to the client. */
+/** The state of sending to the client. */
 export interface Sending {
-  /** Whether everything that was handed over has been taken by the operating system. */
+  /** Whether the operating system has accepted everything that was handed over. */
   readonly hasSentAll: boolean
-  /** Whether something waits in memory, and will be written in this turn of the event loop. */
+  /** Whether something is waiting in memory, and will be written in this turn of the event loop. */
   readonly writesSoon: boolean
 }
 
@@ -27,9 +27,9 @@ export class ConnectionRecords implements Unsent {
   readonly #sending: Sending
   /** The oldest response that may not have been sent yet. */
   #unsent: Recording | null = null
-  /** Those after it, where requests are pipelined. */
+  /** Those after it, if requests are pipelined. */
   #later: Recording[] = []
-  /** Some were looked at, and had not been sent. */
+  /** Whether some had not been sent when they were last checked. */
   #hasWaited = false
   #upgrade: Recording | null = null
   #other: OtherProtocol | null = null
@@ -84,7 +84,7 @@ export class ConnectionRecords implements Unsent {
     }
   }
 
-  /** The connection speaks `protocol` from now on. @param request what it has switched for */
+  /** The connection speaks `protocol` from now on. @param request that it has switched for */
   switchOver(request: Recording, protocol: string, other: OtherProtocol): void {
     request.markFirstByte(101)
     this.#observers.end(request)
@@ -92,7 +92,7 @@ export class ConnectionRecords implements Unsent {
     this.#other = other
   }
 
-  /** Nothing more is sent. @param error null: the client has left, or everything was in order */
+  /** Nothing more is sent. @param error null if the client has left, or if the connection was closed */
   close(error: Error | null): void {
     const unsent = this.#unsent === null ? [] : [this.#unsent, ...this.#later]
     this.#unsent = null

@@ -1,7 +1,7 @@
 // Who is told about exchanges, and when: observers and subscribers of `node:diagnostics_channel`.
 //
-// Ends are collected and told in a later turn of the event loop, so that no response waits for an observer. Records are frozen: what one
-// observer does with a record is not seen by the next.
+// Ends are collected and reported in a later turn of the event loop, so that no response waits for an observer. Records are frozen, so that
+// no observer can change what the next one sees.
 
 import { type Channel, channel } from 'node:diagnostics_channel'
 import { setImmediate } from 'node:timers'
@@ -12,12 +12,12 @@ import type { ExchangeObserver, ExchangeStart, RecordKind } from '../../http/exc
 import type { Exchange } from '../../http/session.ts'
 import { Recording } from './recording.ts'
 
-/** How long the difference between the two clocks is trusted. */
+/** How long the measured difference between the two clocks is used. */
 const CLOCKS_AGREE_MS = 1000
 /** The longest excerpt of a broken head. */
 export const FIRST_BYTES = 64
 
-// Kept here: Node forgets a channel that nobody holds.
+// Kept here, because Node discards channels that are not referenced.
 const REQUEST_BEGIN = channel('weir.request.begin')
 const UPGRADE_BEGIN = channel('weir.upgrade.begin')
 const ENDS: Readonly<Record<RecordKind, Channel>> = {
@@ -28,13 +28,13 @@ const ENDS: Readonly<Record<RecordKind, Channel>> = {
   connection: channel('weir.connection.refused'),
 }
 
-/** Has responses that may not have been sent yet. */
+/** A connection whose responses may not have been sent yet. */
 export interface Unsent {
   /** Ends the recordings whose responses have been sent by `now`. */
   settle(now: number): void
 }
 
-/** Where a connection comes from that was never accepted. */
+/** The peer of a connection that was not accepted. */
 export interface Stranger {
   readonly remoteAddress?: string | undefined
 }
@@ -52,7 +52,7 @@ export class Observers {
   #offsetAt = Number.NEGATIVE_INFINITY
 
   /**
-   * @param onError told what an observer throws, once for each observer
+   * @param onError called with what an observer throws, once for each observer
    * @param now milliseconds with fractions
    */
   constructor(onError: (error: unknown) => void, now: () => number = () => performance.now()) {
@@ -64,13 +64,13 @@ export class Observers {
     this.#all.push(observer)
   }
 
-  /** Whether anybody is told about records of `kind`. */
+  /** Whether there are observers of records of `kind`. */
   hears(kind: RecordKind): boolean {
     if (this.#all.length > 0 || ENDS[kind].hasSubscribers) return true
     return kind === 'request' ? REQUEST_BEGIN.hasSubscribers : kind === 'upgrade' && UPGRADE_BEGIN.hasSubscribers
   }
 
-  /** A request has begun. Ask `hears` before. */
+  /** A request has begun. Call `hears` first. */
   begin(exchange: Exchange, connection: ConnectionInfo): Recording {
     const { session, head, match } = exchange
     const label = match.route?.label ?? null
@@ -124,7 +124,21 @@ export class Observers {
   ): Recording {
     const now = this.#now()
     const startedAt = Math.round(now + this.#offsetFor(now))
-    return new Recording(kind, route, method, protocol, this.#now, now, startedAt, clientAddress, connectionId, requestId, session)
+    const audience = this.#all.length
+    return new Recording(
+      kind,
+      route,
+      method,
+      protocol,
+      this.#now,
+      now,
+      startedAt,
+      clientAddress,
+      connectionId,
+      requestId,
+      session,
+      audience,
+    )
   }
 
   #offsetFor(now: number): number {
@@ -135,15 +149,15 @@ export class Observers {
     return this.#offset
   }
 
-  // Telling.
+  // Reporting.
 
-  /** The exchange is over: tells everybody soon. */
+  /** The exchange is over: its observers are told soon. */
   end(recording: Recording): void {
     this.#ended.push(recording)
     this.#schedule()
   }
 
-  /** A response waits in memory to be written in this turn: looks at it again after that. */
+  /** A response is waiting in memory to be written in this turn, and is checked again after that. */
   lookLater(connection: Unsent): void {
     this.#unsent.push(connection)
     this.#schedule()
@@ -160,13 +174,13 @@ export class Observers {
     const unsent = this.#unsent
     if (unsent.length > 0) {
       this.#unsent = []
-      const now = this.#now() // once for all: it costs more than the rest of a record
+      const now = this.#now() // read once for all of them: it costs more than the rest of a record
       for (let i = 0; i < unsent.length; i++) unsent[i]!.settle(now)
     }
     this.flush()
   }
 
-  /** Tells everything that is over. */
+  /** Reports everything that is over. */
   flush(): void {
     const ended = this.#ended
     if (ended.length === 0) return
@@ -176,7 +190,8 @@ export class Observers {
 
   #tellBegin(recording: Recording, to: Channel): void {
     let start: ExchangeStart | null = null
-    for (const observer of this.#all) {
+    for (let i = 0; i < recording.audience; i++) {
+      const observer = this.#all[i]!
       if (observer.begin === undefined) continue
       start ??= recording.start
       try {
@@ -189,9 +204,8 @@ export class Observers {
   }
 
   #tellEnd(recording: Readonly<Recording>): void {
-    const all = this.#all
-    for (let i = 0; i < all.length; i++) {
-      const observer = all[i]!
+    for (let i = 0; i < recording.audience; i++) {
+      const observer = this.#all[i]!
       try {
         const result = observer.end(recording)
         if (result !== undefined) this.#watch(observer, result)
@@ -203,7 +217,7 @@ export class Observers {
     if (to.hasSubscribers) to.publish(recording)
   }
 
-  /** An observer may be asynchronous. Nobody waits for it, but its failure is reported as well. */
+  /** An observer may be asynchronous. It is not awaited, but its failure is reported as well. */
   #watch(observer: ExchangeObserver, result: unknown): void {
     if (isPromise(result)) Promise.resolve(result).catch((error: unknown) => this.#report(observer, error))
   }
@@ -215,7 +229,7 @@ export class Observers {
   }
 }
 
-/** Printable ASCII stays, everything else is escaped, so that it can be logged. */
+/** Keeps printable ASCII and escapes everything else, so that the result can be logged. */
 export function escapedBytes(bytes: Uint8Array): string {
   let text = ''
   for (const byte of bytes.subarray(0, FIRST_BYTES)) {

@@ -1,23 +1,25 @@
-// The record of one exchange while it is being written. The engine fills it in, and freezes it before anybody sees it.
+// The record of one exchange while it is being written. The engine fills it in, and freezes it before observers see it.
 
 import { ERRORS, type ErrorCode } from '../../base/error-codes.ts'
 import type { ExchangeRecord, ExchangeStart, Outcome, RecordKind } from '../../http/exchange-record.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-/** Outcomes of errors that leave no doubt. The outcome of any other depends on its fault and on the response. */
+/** Errors with a fixed outcome. The outcome of any other error depends on its fault and on the response. */
 const OUTCOMES = new Map<string, Outcome>(
   Object.entries({
     WEIR_HEAD_TIMEOUT: 'timeout',
     WEIR_BODY_TOO_SLOW: 'timeout',
     WEIR_WRITE_TIMEOUT: 'timeout',
     WEIR_REQUEST_TIMEOUT: 'timeout',
-    ERR_TLS_HANDSHAKE_TIMEOUT: 'timeout',
     WEIR_CLIENT_GONE: 'client-gone',
     WEIR_BODY_TRUNCATED: 'client-gone',
-    ECONNRESET: 'client-gone',
-    EPIPE: 'client-gone',
     WEIR_SERVER_STOPPED: 'stopped',
   }),
+)
+
+/** Node's errors of TLS handshakes. A request that fails with one of them failed because of another connection, which the program has opened. */
+const TLS_OUTCOMES = new Map<string, Outcome>(
+  Object.entries({ ERR_TLS_HANDSHAKE_TIMEOUT: 'timeout', ECONNRESET: 'client-gone', EPIPE: 'client-gone' }),
 )
 
 export class Recording implements ExchangeRecord {
@@ -38,6 +40,8 @@ export class Recording implements ExchangeRecord {
   readonly connectionId: string | null
   readonly requestId: string | null
   firstBytes: string | null = null
+  /** How many observers there were at the begin. */
+  readonly #audience: number
   readonly #session: HttpSession | null
   /** The clock of the durations: milliseconds with fractions. */
   readonly #now: () => number
@@ -55,6 +59,7 @@ export class Recording implements ExchangeRecord {
     connectionId: string | null,
     requestId: string | null,
     session: HttpSession | null,
+    audience: number,
   ) {
     this.kind = kind
     this.route = route
@@ -65,11 +70,17 @@ export class Recording implements ExchangeRecord {
     this.connectionId = connectionId
     this.requestId = requestId
     this.#session = session
+    this.#audience = audience
     this.#now = now
     this.#begunAt = begunAt
   }
 
-  /** No property of its own: a session has no JSON form, and records are logged. */
+  /** How many observers are told about the end: the first ones in the list, which were there at the beginning. */
+  get audience(): number {
+    return this.#audience
+  }
+
+  /** A getter, not an own property: records are logged as JSON, and a session has no JSON form. */
   get session(): HttpSession | null {
     return this.#session
   }
@@ -81,7 +92,7 @@ export class Recording implements ExchangeRecord {
     this.durationMs = this.firstByteMs
   }
 
-  /** The response, or whatever else is recorded, ends now. @param now by the clock of the durations, where it has been read */
+  /** The response, or whatever else is recorded, ends now. @param now by the clock of the durations, if it has been read */
   markEnd(now: number = this.#now()): void {
     this.durationMs = now - this.#begunAt
   }
@@ -91,7 +102,7 @@ export class Recording implements ExchangeRecord {
     this.#blame(error, this.status)
   }
 
-  /** `error` ended it now, whatever had been sent. Does nothing if the error is known already. */
+  /** `error` ended it now, whatever had been sent. Does nothing if an error is already recorded. */
   breakOff(error: unknown): void {
     this.markEnd()
     this.#blame(error, null)
@@ -104,7 +115,7 @@ export class Recording implements ExchangeRecord {
     this.outcome = outcomeOf(this.kind, this.code, status)
   }
 
-  /** What is known at the begin. */
+  /** What is known at the beginning. */
   get start(): ExchangeStart {
     return new Start(this)
   }
@@ -139,7 +150,7 @@ class Start implements ExchangeStart {
   }
 }
 
-/** Never throws: whatever a program has thrown may throw in turn when it is read. */
+/** Never throws: what a program has thrown may itself throw when it is read. */
 function codeOf(error: unknown): string | null {
   try {
     const code: unknown = (error as { readonly code?: unknown } | null | undefined)?.code
@@ -150,10 +161,10 @@ function codeOf(error: unknown): string | null {
 }
 
 function outcomeOf(kind: RecordKind, code: string | null, status: number | null): Outcome {
-  const certain = code === null ? undefined : OUTCOMES.get(code)
+  const certain = code === null ? undefined : (OUTCOMES.get(code) ?? (kind === 'tls' ? TLS_OUTCOMES.get(code) : undefined))
   if (certain !== undefined) return certain
   const fault = code !== null && Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].fault : null
   if (fault === 'peer' || fault === 'limit' || kind === 'tls') return 'refused'
   if (status === null || status >= 500) return 'failed'
-  return status >= 400 ? 'refused' : 'completed' // `onError` has made a good response of it
+  return status >= 400 ? 'refused' : 'completed' // `onError` has turned it into a successful response
 }

@@ -22,8 +22,8 @@ export interface ProxyOptions {
    */
   readonly header?: 'x-forwarded' | 'forwarded'
   /**
-   * The hosts that a proxy may state as the one that the client used: `shop.example.org`, `*.example.org` (one or more labels in place of the
-   * asterisk) or `localhost:8080`. A port must be given unless it is the default of the scheme. Default: none, and `origin` uses Host.
+   * The hosts that a proxy may state as the host that the client used: `shop.example.org`, `*.example.org` (one or more labels in place of
+   * the asterisk) or `localhost:8080`. A port must be given unless it is the default of the scheme. Default: none, and `origin` uses Host.
    */
   readonly hosts?: readonly string[]
 }
@@ -62,7 +62,7 @@ export class Proxies implements Forwarding {
     const proto = head.get('x-forwarded-proto')
     const host = this.#hosts.length === 0 ? null : head.get('x-forwarded-host')
     const node = list === null ? null : readXForwardedFor(list, this.#judge)
-    // A forwarded request is secure only if the proxy says so.
+    // A forwarded request is secure only if the proxy states so.
     const wasSecure = proto === null ? node === null && isSecure : isSecureScheme(lastEntry(proto).toLowerCase())
     return {
       clientAddress: node === null ? clientAddress : node.address,

@@ -14,8 +14,10 @@ const NAMED: ReadonlyMap<string, readonly string[]> = new Map([
   ['private', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
 ])
 const UNIX = 'unix'
+/** The first and the last IPv4 address, as a socket for both families states them. */
+const IPV4_ENDS = ['::ffff:0.0.0.0', '::ffff:255.255.255.255']
 
-/** There are few proxies. Further addresses are looked up every time. */
+/** How many addresses are remembered. There are usually few proxies; further addresses are looked up every time. */
 const MAX_REMEMBERED = 256
 
 export class TrustedNetworks {
@@ -57,13 +59,15 @@ export class TrustedNetworks {
       throw invalid(OWNER, `trust has ${shown(network)}, which contains every address: any client could claim to be another one`)
     if (hasHostBits(address!, family, prefix))
       throw invalid(OWNER, `trust has ${shown(network)}, which has bits outside its prefix: is it one address or a network?`)
+    if (family === 6 && isAllOfIpv4(address!, prefix))
+      throw invalid(OWNER, `trust has ${shown(network)}, which contains every IPv4 address: any client could claim to be another one`)
     this.#networks.addSubnet(address!, prefix, family === 4 ? 'ipv4' : 'ipv6')
     const first = firstByte(address!, family)
     this.#firstBytes[family as 4 | 6].fill(1, first, first + (prefix >= 8 ? 1 : 2 ** (8 - prefix)))
-    this.#firstBytes[6][0] = 1 // IPv4 addresses as IPv6 has them begin with zeros
+    this.#firstBytes[6][0] = 1 // IPv4 addresses in IPv6 form begin with zeros
   }
 
-  /** Judges a text that should be an address. */
+  /** Classifies a text that should be an address. */
   judge(address: string): 'trusted' | 'other' | 'none' {
     const family = isIP(address)
     // A zone names an interface of the machine that wrote it.
@@ -71,7 +75,7 @@ export class TrustedNetworks {
     if (this.#firstBytes[family as 4 | 6][firstByte(address, family)] === 0) return 'other'
     if (this.#remembered.has(address)) return 'trusted'
     if (!this.#networks.check(address, family === 4 ? 'ipv4' : 'ipv6')) return 'other'
-    // A copy: a slice would keep the whole head of the request in memory.
+    // Copied, because a slice would keep the whole head of the request in memory.
     if (this.#remembered.size < MAX_REMEMBERED) this.#remembered.add(Buffer.from(address, 'latin1').toString('latin1'))
     return 'trusted'
   }
@@ -89,6 +93,12 @@ function firstByte(address: string, family: number): number {
   if (family === 4) return Number.parseInt(address, 10)
   const colon = address.indexOf(':')
   return colon === 0 ? 0 : Number.parseInt(address.slice(0, colon), 16) >> 8
+}
+
+function isAllOfIpv4(address: string, prefix: number): boolean {
+  const network = new BlockList()
+  network.addSubnet(address, prefix, 'ipv6')
+  return IPV4_ENDS.every((end) => network.check(end, 'ipv6'))
 }
 
 /** Whether the address has bits outside the prefix. */

@@ -28,16 +28,16 @@ export class Deadlines {
   readonly #ticker: Ticker
   #phase = IDLE
   #since: number
-  /** Of the request under way, or of the last one: a route may have times of its own. */
+  /** The timeout of the current request, or of the last one: a route may set its own. */
   #requestTimeout: number | null
   #writeTimeout: number | null
-  /** For how long the request under way has been worked on; -1 when none is. */
+  /** How long the handler has been working on the current request; -1 if there is none. */
   #workedMs = -1
-  /** Bytes of the body have come since the last look. */
+  /** Whether bytes of the body have arrived since the last tick. */
   #hasReceived = false
   #bodyBytes = 0
   #bodyMs = 0
-  /** Of the last look at what the client reads. */
+  /** The progress of the client's reading at the last tick. */
   #progress = 0
   #unreadMs = 0
 
@@ -59,12 +59,12 @@ export class Deadlines {
     this.#since = this.#ticker.now
   }
 
-  /** Bytes still wait to be sent, so the time for which the client may be idle or linger begins only after them. */
+  /** Bytes are still waiting to be sent, so the time for which the connection may be idle or linger begins only after them. */
   postponeEnd(): void {
     if (this.#phase === LINGER || this.#phase === IDLE) this.#since = this.#ticker.now
   }
 
-  /** The head of a request is complete. @param route what it goes to; null where no route matches */
+  /** The head of a request is complete. @param route that matches; null if none does */
   startRequest(route: RouteInfo | null): void {
     const { requestTimeout, writeTimeout } = this.#timeouts
     this.#requestTimeout = route?.requestTimeout === undefined ? requestTimeout : route.requestTimeout
@@ -84,8 +84,9 @@ export class Deadlines {
   }
 
   /**
-   * @param waits whether anything waits for the client to read it
-   * @param progress a number that rises whenever the client reads. What waits does not tell: while a response is streamed it may stay the same
+   * @param waits whether anything is waiting for the client to read it
+   * @param progress a number that rises whenever the client reads. The amount that is waiting would not do: it may stay the same while a
+   * response is streamed
    * @returns the error to report when the client has not read for too long
    */
   checkWrite(elapsedMs: number, waits: boolean, progress: number): LimitError | null {
@@ -97,9 +98,9 @@ export class Deadlines {
   }
 
   /**
-   * Whether the request has been worked on for too long. A tick in which the server waited for the client's bytes is not counted: how fast
-   * they must come is the business of `minBodyRate`.
-   * @param wantsBody whether somebody reads the body
+   * Whether the request has been worked on for too long. A tick in which the server waited for the client's bytes is not counted:
+   * `minBodyRate` limits how slowly they may arrive.
+   * @param wantsBody whether the body is being read
    */
   checkRequest(elapsedMs: number, wantsBody: boolean): LimitError | null {
     const timeout = this.#requestTimeout
@@ -111,7 +112,7 @@ export class Deadlines {
     return this.#workedMs > timeout + this.#ticker.periodMs ? new LimitError('WEIR_REQUEST_TIMEOUT', 'requestTimeout', timeout) : null
   }
 
-  /** What the client has been too slow with, and must be told. */
+  /** The error to respond with if the client has been too slow; otherwise null. */
   checkPhase(elapsedMs: number): LimitError | null {
     const { headersTimeout, minBodyRate, bodyGracePeriod } = this.#timeouts
     if (this.#phase === HEAD && headersTimeout !== null && this.#isOver(this.#since, headersTimeout)) {
@@ -122,7 +123,7 @@ export class Deadlines {
     const grace = bodyGracePeriod + this.#ticker.periodMs
     if (this.#bodyMs <= grace) return null
     if (this.#bodyMs > 2 * Math.max(grace, FORGET_MS)) {
-      // Older bytes count less and less, so a burst at the beginning does not allow hours of silence.
+      // Older bytes count less and less, so that a burst at the beginning does not allow hours of silence.
       this.#bodyMs = Math.floor(this.#bodyMs / 2)
       this.#bodyBytes = Math.floor(this.#bodyBytes / 2)
     }
@@ -137,7 +138,7 @@ export class Deadlines {
     return this.#phase === LINGER && this.#isOver(this.#since, lingerTimeout)
   }
 
-  /** `since` may be up to one period too early. Timeouts may end late, but never early. */
+  /** `since` may be up to one period too early. Timeouts may expire late, but never early. */
   #isOver(since: number, timeoutMs: number): boolean {
     return this.#ticker.now - since > timeoutMs + this.#ticker.periodMs
   }

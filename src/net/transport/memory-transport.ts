@@ -1,7 +1,7 @@
 // A transport without a socket. It passes what the server writes to its holder, which also acts as the client.
 //
 // It behaves like a socket. What the client sends waits while the server does not read, and what the server writes waits while the client
-// does not. Each side ends separately, and an end is reported only after the current work is done.
+// does not read. Each side ends separately, and an end is reported only after the current work is done.
 
 import { Buffer } from 'node:buffer'
 import type { Transport, TransportOwner } from './transport.ts'
@@ -84,7 +84,7 @@ export class MemoryTransport implements Transport {
     this.#deliver()
   }
 
-  /** The client leaves like a process that exits: its side ends, and nobody receives what is still sent to it. */
+  /** The client leaves like a process that exits: its side ends, and what is still sent to it is lost. */
   leave(): void {
     this.#hasLeft = true
     this.onOutput = null

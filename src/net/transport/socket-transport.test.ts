@@ -14,7 +14,7 @@ import { SocketTransport } from './socket-transport.ts'
 
 /**
  * A transport at one end of a connection, a plain socket at the other, and a promise that resolves when the transport reports its end.
- * @param prepare is given the accepted socket before the transport has it
+ * @param prepare called with the accepted socket before the transport takes it over
  */
 async function pair(
   t: TestContext,

@@ -6,11 +6,14 @@ import { adopt, type Reader } from './shared-read.ts'
 import type { Transport, TransportOwner } from './transport.ts'
 import { type Flushable, WriteBatch } from './write-batch.ts'
 
-/** Links a socket to its transport, so that all sockets can share their listeners: four of its own would take a quarter of a kilobyte. */
+/**
+ * Links a socket to its transport, so that all sockets can share their listeners: four listeners for each would take a quarter of a
+ * kilobyte.
+ */
 const TRANSPORT = Symbol('transport')
 type Carrier = Socket & { [TRANSPORT]?: SocketTransport }
 
-/** The handle of a socket. It is not documented: any of its members may be missing, and nothing may depend on one. */
+/** The handle of a socket. It is undocumented: any of its members may be missing, and nothing may depend on one. */
 interface Handle {
   readonly bytesWritten?: number
   readonly writeQueueSize?: number
@@ -109,8 +112,8 @@ export class SocketTransport implements Transport, Reader {
     const handle = this.#handle
     if (handle === null || handle === undefined) return 0
     const waiting = handle.writeQueueSize
-    // `writableLength` alone says less: it includes all of a write until the system has taken its last byte, and under TLS until the next
-    // turn of the event loop even then.
+    // `writableLength` alone is less exact: it includes all of a write until the system has accepted its last byte, and under TLS until the
+    // next turn of the event loop after that.
     if (waiting === undefined) return this.#socket.writableLength
     return waiting === 0 ? 0 : this.#socket.writableLength + waiting
   }
@@ -124,7 +127,10 @@ export class SocketTransport implements Transport, Reader {
     return (handle?.bytesWritten ?? 0) - (handle?.writeQueueSize ?? 0)
   }
 
-  /** The kernel takes a large write piece by piece. Only the handle knows how much is left, and under TLS the one below it, which holds the encrypted bytes. */
+  /**
+   * The kernel takes a large write piece by piece. Only the handle knows how much is left; under TLS, it is the handle below, which holds
+   * the encrypted bytes.
+   */
   get #handle(): Handle | null | undefined {
     const handle = (this.#socket as unknown as { readonly _handle?: Handle | null })._handle
     return handle?._parent ?? handle

@@ -11,7 +11,7 @@ export interface Transport {
   writeShared(bytes: Uint8Array): boolean
   /** Writes text and bytes, in one packet if possible. */
   writeBoth(text: string, bytes: Uint8Array): void
-  /** Lets `box` write what waits in it: now, or under load together with others in this turn of the event loop. */
+  /** Lets `box` write what is waiting in it: now, or, under load, together with others in this turn of the event loop. */
   flushSoon(box: Flushable): void
   /**
    * Set it to true if the next bytes are going to be kept. They may then arrive in memory of their own (`borrowed` is false), which does
@@ -20,7 +20,7 @@ export interface Transport {
   keepsBytes: boolean
   /** Whether enough is waiting to be sent. `onDrain` follows. */
   readonly isBlocked: boolean
-  /** Bytes that wait to be sent. Falls while the client reads, and rises when more is written. */
+  /** Bytes that are waiting to be sent. Falls while the client reads, and rises when more is written. */
   readonly unsentBytes: number
   /** Whether it has been closed, or has failed: nothing more is sent, and `onClose` follows if it has not been called. */
   readonly isDestroyed: boolean
@@ -32,7 +32,7 @@ export interface Transport {
   resume(): void
   /** Whether it was told to `pause`, and not to `resume` since. */
   readonly isPaused: boolean
-  /** Sends what waits, then ends our side; the other side may go on. */
+  /** Sends what is waiting, then ends our side; the other side may continue. */
   end(): void
   /** Closes both sides now. The client sees a normal end if nothing is waiting to be sent. */
   destroy(): void

@@ -20,7 +20,7 @@ function answer(name: string, afterMs = 0.01): void {
   batch.add({ flush: () => void (written += name) })
 }
 
-/** So many responses that the next ones are gathered. */
+/** Enough responses that the next ones are gathered. */
 function manyAnswers(): void {
   for (let i = 0; i < 9; i++) answer('.')
   assert.equal(written, '.........', 'these were written immediately')

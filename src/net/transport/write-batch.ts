@@ -20,7 +20,7 @@ const MANY = 4
 const CLOSE_ANSWERS = 8
 /** How close. For responses that take longer than this, the gain is too small to notice. */
 const CLOSE_MS = 0.04
-/** How long a response waits, plus the time for the responses before the next look at the clock. */
+/** How long a response waits, plus the time that passes before the clock is read again. */
 const LONGEST_WAIT_MS = 0.5
 /** After a pause of this length the load is over, and the next response is likely to be a single one. */
 const PAUSE_MS = 5
@@ -44,7 +44,7 @@ export class WriteBatch {
     this.#now = now
   }
 
-  /** Writes what waits in `box` now, or after the event loop has looked at all ready sockets. */
+  /** Writes what is waiting in `box` now, or after the event loop has read all ready sockets. */
   add(box: Flushable): void {
     if (this.#isGathering && this.#waiting.length === 0) this.#begin()
     if (!this.#isGathering) {

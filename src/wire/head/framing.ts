@@ -1,4 +1,4 @@
-// How long is this request's body (RFC 9112 §6.3)? Nothing else in weir decides it.
+// How long is this request's body (RFC 9112 §6.3)? It is decided nowhere else in weir.
 //
 // The result depends on two fields: it is a length, or CHUNKED, or an error (fault: peer). Content-Length together with Transfer-Encoding
 // is refused. §6.1 lets a server refuse or repair such a request, but repairing it lets a request be smuggled past a proxy that repairs it

@@ -16,13 +16,15 @@ export class MutableHead {
   readonly #fieldsStart: number
   readonly method: string
   readonly minorVersion: 0 | 1
-  /** Host, or the authority of an absolute-form target, as sent. Empty if the client sent an empty one, or in HTTP/1.0 neither of them. */
+  /**
+   * Host, or the authority of an absolute-form target, as sent. Empty if the client sent an empty Host or, in HTTP/1.0, neither of the two.
+   */
   readonly host: string
   /** Whether the client allows another request on the connection. `ConnectionState` decides whether the connection stays open. */
   keepAlive: boolean
-  /** The client waits for `100 Continue` before it sends the body. */
+  /** Whether the client waits for `100 Continue` before it sends the body. */
   expectsContinue = false
-  /** `Connection: upgrade` and an Upgrade field. */
+  /** Whether there are `Connection: upgrade` and an Upgrade field. */
   upgrade = false
   /** Content-Type as `get` returns it; null when there is none. */
   contentType: string | null = null

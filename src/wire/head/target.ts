@@ -1,7 +1,7 @@
 // Reads a request target (RFC 9112 §3.2): which of the four forms it has, and the decoded path that routing, middleware and handlers see.
 //
 // The path is percent-decoded once, here. `%2F` is kept (in upper case), so that the decoded path has the same segments as the raw one.
-// NUL, invalid escapes, invalid UTF-8 and dot segments are refused, because a proxy or a file system would read them differently than a
+// NUL, invalid escapes, invalid UTF-8 and dot segments are refused, because a proxy or a file system would read them differently from a
 // router.
 
 import { COLON, DASH, isDigit, LOWER, OPEN_BRACKET, SLASH, ZERO } from '../../base/ascii.ts'

@@ -104,7 +104,7 @@ export class WireConnection extends ConnectionState {
     return this.#peerEnded
   }
 
-  /** Whether the request that is being read, or was refused meanwhile, is a HEAD: its response has no body. */
+  /** Whether the request that is being read, or was refused while it was read, is a HEAD: its response has no body. */
   get isHead(): boolean {
     return this.#headReader === null ? this.head.method === 'HEAD' : this.#headReader.isHead
   }
@@ -224,7 +224,7 @@ export class WireConnection extends ConnectionState {
     return rest
   }
 
-  /** The first bytes of a head that was refused, or that will not be completed: once, and null if there is none. */
+  /** Returns, once, the first bytes of a head that was refused or that will not be completed; null if there is none. */
   takeHeadExcerpt(): Buffer | null {
     const excerpt = this.#headExcerpt
     this.#headExcerpt = null

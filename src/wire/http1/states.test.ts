@@ -1,4 +1,4 @@
-// Every way through the state machines of a connection: all methods in all states that can be reached, whoever calls them.
+// Every path through the state machines of a connection: all methods in all states that can be reached, whatever calls them.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

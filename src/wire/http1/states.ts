@@ -1,12 +1,12 @@
-// Where an HTTP/1.1 connection stands: three small state machines, and every move that they can make.
+// The state of an HTTP/1.1 connection: three small state machines, and every move that they can make.
 //
 //   reading   how much of the current request has been received
 //   writing   how much of the response to it has been sent
 //   life      whether another request may follow, and how the connection ends
 //
-// Whatever changes one of them is a method of `ConnectionState`, and so is every rule by which one of them moves another. A move that is
-// not in the tables is a bug in weir: it throws, and the connection is reset. Errors of the client are not moves. They are thrown where
-// they are found, and lead to `refuse`. docs/http.md shows these tables.
+// Only methods of `ConnectionState` change them, and they contain every rule by which one machine moves another. A move that is not in the
+// tables is a bug in weir: it throws, and the connection is reset. Errors of the client are not moves. They are thrown where they are
+// found, and lead to `refuse`. docs/http.md shows these tables.
 
 /** Between two requests: nothing of the next one has been received, and no response is owed. */
 export const IDLE = 0
@@ -108,7 +108,7 @@ export abstract class ConnectionState {
     return this.#life < SWITCHED
   }
 
-  /** Whether nothing that is sent reaches the client any more. */
+  /** Whether nothing more can be sent to the client. */
   get isOver(): boolean {
     return this.#life >= ABORTED
   }

@@ -1,8 +1,8 @@
-// What a client may do often, but not endlessly: frames that are allowed, cost the server something, and bring the client nothing.
+// Limits on what a client may do often, but not endlessly: frames that are allowed, but cost the server something and are of no use to anyone.
 //
-// Each kind has an allowance. A frame of that kind spends one of it, time gives it back slowly, and so does what the client has it for: requests
-// that are answered, and bytes that are sent. Whoever has spent all of an allowance loses the connection (ENHANCE_YOUR_CALM). There is no clock here: the
-// owner says how much time has passed. docs/limits.md lists the numbers.
+// Each kind has an allowance. A frame of that kind spends one unit. Time restores the allowance slowly, and so does useful work: requests that
+// are answered, and frames of responses. A client that has spent all of an allowance loses its connection (ENHANCE_YOUR_CALM). There is no
+// clock here: the owner reports how much time has passed.
 
 import { type FaultName, Http2Error } from './errors.ts'
 
@@ -24,12 +24,12 @@ export const LATE_FRAMES = 8
 
 interface Allowance {
   readonly fault: FaultName
-  /** How many at once, after a time in which there were none. */
+  /** The most that can be left: what a client may spend in a burst. */
   readonly most: number
   readonly perSecond: number
-  /** What a request brings that is answered to its end. */
+  /** Restored by each request that is answered completely. */
   readonly perRequest: number
-  /** What a DATA frame brings that was sent, unless the client's windows have made it small. */
+  /** Restored by each DATA frame that is sent, unless the client's windows made it small. */
   readonly perFrame: number
 }
 
@@ -48,11 +48,11 @@ export const ALLOWANCES: readonly Allowance[] = [
 
 export class Allowances {
   readonly #left: number[] = ALLOWANCES.map(({ most }) => most)
-  // What has been earned since it was last added up.
+  // Earned since `#left` was last updated.
   #requests = 0
   #frames = 0
 
-  /** @throws Http2Error when the client has spent all of it */
+  /** @throws Http2Error when nothing of the allowance is left */
   spend(kind: number): void {
     if (this.#left[kind]! < 1) {
       this.#addUp(0)
@@ -66,7 +66,7 @@ export class Allowances {
     this.#addUp(elapsedMs)
   }
 
-  /** A request was answered to its end. */
+  /** A request was answered completely. */
   earnRequest(): void {
     this.#requests++
   }

@@ -1,17 +1,17 @@
-// What clients may send of bodies, and what is held of those that nobody reads for now (RFC 9113 §5.2, §6.9).
+// How much a client may send of request bodies, and what is held of bodies that nobody reads for now (RFC 9113 §5.2, §6.9).
 //
-// The window of a stream opens again when its bytes have been taken and its body is not paused; that of the connection when they have been taken or
-// discarded. WINDOW_UPDATE is sent for half a window at a time. So all bodies of a connection hold at most CONNECTION_WINDOW_BYTES, in memory that grows
-// by doubling: a client that sends single bytes costs no more than one that sends large frames.
+// The window of a stream opens again when its bytes have been taken and the body is not paused; the window of the connection opens when they
+// have been taken or discarded. WINDOW_UPDATE is sent for half a window at a time. All bodies of a connection together therefore hold at most
+// CONNECTION_WINDOW_BYTES, in memory that grows by doubling: a client that sends single bytes uses no more than one that sends large frames.
 
 import { Buffer } from 'node:buffer'
 import { Http2Error } from './errors.ts'
 import { FrameSender } from './frame-sender.ts'
 import type { Http2Stream } from './stream.ts'
 
-/** What a client may send of one body before anything of it has been taken. */
+/** How much a client may send of one body before any of it has been taken. */
 export const STREAM_WINDOW_BYTES: number = 256 * 1024
-/** What it may send of all bodies together. */
+/** The same for all bodies of a connection together. */
 export const CONNECTION_WINDOW_BYTES: number = 1024 * 1024
 
 const NO_BYTES = Buffer.alloc(0)
@@ -19,18 +19,18 @@ const FIRST_HELD_BYTES = 1024
 
 export abstract class BodyReceiver<T> extends FrameSender<T> {
   #window = CONNECTION_WINDOW_BYTES
-  /** Bytes that the client may send again, and has not been told of. */
+  /** Bytes that were taken, and for which WINDOW_UPDATE has not been sent. */
   #creditBytes = 0
   #heldBytes = 0
-  /** Streams that were paused, and from which something can be passed on. */
+  /** Streams that were paused and resumed, and have something to pass on. */
   readonly #resumed: Http2Stream<T>[] = []
 
-  /** The reader of the body needs nothing more for now. What arrives is held, and the window of the stream stays as it is. */
+  /** The reader of the body needs no more for now. What arrives is held, and the window of the stream does not open. */
   pauseBody(stream: Http2Stream<T>): void {
     stream.isPaused = true
   }
 
-  /** The reader needs more. What was held is returned by the next calls of `next`. */
+  /** The reader needs more. The next calls of `next` return what was held. */
   resumeBody(stream: Http2Stream<T>): void {
     if (!stream.isPaused || stream.isClosed) return
     stream.isPaused = false
@@ -68,7 +68,7 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
     if (this.#window < flowLeft) throw new Http2Error('WINDOW_EXCEEDED_CONNECTION')
   }
 
-  /** Bytes have been taken or discarded. @param stream null if its window does not matter any more */
+  /** Bytes have been taken or discarded. @param stream null if its window is no longer used */
   protected credit(stream: Http2Stream<T> | null, flowBytes: number): void {
     this.#creditBytes += flowBytes
     if (this.#creditBytes >= CONNECTION_WINDOW_BYTES / 2) {
@@ -102,7 +102,7 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
     stream.heldFlowBytes += flowBytes
   }
 
-  /** Lets go of what is held. The client may send as much again when that has been taken, or at once if nobody is going to. */
+  /** Releases the memory of what is held. The caller gives the client credit for it. */
   protected releaseHeld(stream: Http2Stream<T>): void {
     this.#heldBytes -= stream.held.length
     stream.held = NO_BYTES

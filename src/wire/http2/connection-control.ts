@@ -11,12 +11,12 @@ import * as state from './states.ts'
 import { checkLifeMove } from './states.ts'
 import { StreamTable } from './stream-table.ts'
 
-/** Settings in one frame. There are nine that have a meaning here. */
+/** Settings in one frame. Only eight have a meaning. */
 const MOST_SETTINGS = 32
 /** Priorities of streams that have not been opened. */
 const MOST_EARLY_PRIORITIES = 100
 
-// What our PINGs carry: it says what the answer is for.
+// The payloads of our PINGs. The response to a PING has the same payload.
 const END_PING = Buffer.from('weir end')
 const ASK_PING = Buffer.from('weir ask')
 
@@ -39,8 +39,8 @@ export abstract class ConnectionControl<T> extends BodyReceiver<T> {
   // The end.
 
   /**
-   * Begins to end the connection without loss: the client is told to open no more streams, and once it has heard that, which was the last one.
-   * Streams after that one are ignored.
+   * Begins to end the connection without losing requests. A first GOAWAY tells the client to open no more streams; once the client has read it,
+   * a second one names the last stream. Streams above that one are ignored.
    */
   beginEnd(): void {
     if (this.#life !== state.SERVING) return
@@ -49,7 +49,7 @@ export abstract class ConnectionControl<T> extends BodyReceiver<T> {
     this.writePing(END_PING, 0, false)
   }
 
-  /** Tells the client which stream was the last. Later ones are ignored. The connection is over when `openStreams` is 0. */
+  /** Sends GOAWAY with the last stream. Streams above it are ignored. The connection is complete when `openStreams` is 0. */
   end(): void {
     if (this.#life >= state.LAST) return
     this.#moveLife(state.LAST)
@@ -68,7 +68,7 @@ export abstract class ConnectionControl<T> extends BodyReceiver<T> {
   /** Nothing more is received or sent on any stream. */
   protected abstract dropStreams(): void
 
-  /** Asks whether the client is there. PONG is its answer. */
+  /** Sends PING. The event PONG follows if the client is still there. */
   ping(): void {
     if (this.#life !== state.FAILED) this.writePing(ASK_PING, 0, false)
   }
@@ -78,7 +78,7 @@ export abstract class ConnectionControl<T> extends BodyReceiver<T> {
     this.#life = to
   }
 
-  /** Time has passed: the client may do more of what it must not do endlessly. */
+  /** Time has passed, which restores allowances. */
   tick(elapsedMs: number): void {
     this.allowances.earnTime(elapsedMs)
   }
@@ -102,7 +102,7 @@ export abstract class ConnectionControl<T> extends BodyReceiver<T> {
     this.writeSettingsAck()
   }
 
-  /** @returns whether it is the answer to `ping` @throws Http2Error */
+  /** @returns whether it is the response to `ping` @throws Http2Error */
   protected onPing({ isAck, buffer, start }: FrameReader): boolean {
     if (!isAck) {
       this.allowances.spend(allowances.PINGS)
@@ -127,19 +127,19 @@ export abstract class ConnectionControl<T> extends BodyReceiver<T> {
     else this.#keepPriority(id, priority)
   }
 
-  /** For a stream that the client is about to open (RFC 9218 §7). The last value counts. */
+  /** Remembers the priority of a stream that the client is about to open (RFC 9218 §7). The last value counts. */
   #keepPriority(id: number, priority: Priority): void {
     this.#earlyPriorities ??= new Map()
     if (this.#earlyPriorities.size < MOST_EARLY_PRIORITIES || this.#earlyPriorities.has(id)) this.#earlyPriorities.set(id, priority)
   }
 
-  /** What was said of a stream before it was opened; null if nothing was. */
+  /** The priority that a stream was given before it was opened; null if it was given none. */
   protected takePriority(id: number): Priority | null {
     const early = this.#earlyPriorities
     const priority = early?.get(id) ?? null
     if (early === null) return null
     early.delete(id)
-    // Streams below it were left out, and are closed now.
+    // The client has skipped the streams below it, which are now closed.
     if (early.size > 0) for (const other of early.keys()) if (other < id) early.delete(other)
     if (early.size === 0) this.#earlyPriorities = null
     return priority

@@ -1,23 +1,23 @@
-// One HTTP/2 connection without a socket: bytes in, events and frames out (RFC 9113). It has no timers and no promises; the same bytes, however they
-// are split, produce the same events and the same frames.
+// One HTTP/2 connection without a socket: bytes in, events and frames out (RFC 9113). It has no timers and no promises; the same bytes, however
+// they are split, produce the same events and the same responses.
 //
-// Events are pulled, as from http1/connection.ts: after `receive`, the owner calls `next` until it returns NEED_DATA, PAUSED or CLOSED. All that the
-// protocol itself asks for (SETTINGS, PING, windows, resets) is answered here and is no event. Its base, `FrameSender`, holds what goes out: the
-// owner writes it at the end of each turn.
+// Events are pulled, as in http1/connection.ts: after `receive`, the owner calls `next` until it returns NEED_DATA, PAUSED or CLOSED. What the
+// protocol itself requires (SETTINGS, PING, windows, resets) is handled here and is not an event. Frames to send gather in one output, which the
+// owner writes once in each turn:
 //
 //   wire.receive(bytes, length)
-//   for (let event = wire.next(); event > PAUSED; event = wire.next()) …   answer, push the body on, pause it
+//   for (let event = wire.next(); event > PAUSED; event = wire.next()) …   respond, pass the body on, pause it
 //   wire.fill(64 * 1024); transport.write(wire.takeOutput())               again while `fill` returns true and the transport is not blocked
-//   for (let s = wire.nextHungry(); s !== null; s = wire.nextHungry()) …   let its source go on
+//   for (let s = wire.nextHungry(); s !== null; s = wire.nextHungry()) …   let the source of its response continue
 //
-// Errors of the client leave in two ways. One that breaks a stream alone resets it, and is the event RESET. One that breaks the connection is thrown
+// Errors of the client leave in two ways. An error that concerns a stream resets it, and is the event RESET. An error of the connection is thrown
 // by `next` as an Http2Error; GOAWAY is in the output by then.
 //
 // Back-pressure: the client may send what the windows allow, STREAM_WINDOW_BYTES for each body and CONNECTION_WINDOW_BYTES for all. A window opens
-// again when the owner has taken the bytes: not while the body is paused. What arrives for a paused body is held here, within those windows.
+// again when the owner has taken the bytes, but not while the body is paused. What arrives for a paused body is held here, within those windows.
 //
-// Its bases, from the lowest: FrameSender (what is sent), BodyReceiver (windows, and bodies that are paused), ConnectionControl (settings, and
-// the end of the connection). Here is what frames mean for streams.
+// Its base classes, from the lowest: FrameSender (what is sent), BodyReceiver (windows, and bodies that are paused), ConnectionControl (settings,
+// and the end of the connection). This file decides what frames mean for streams.
 
 import { Buffer } from 'node:buffer'
 import type { WeirError } from '../../base/errors.ts'
@@ -39,14 +39,14 @@ export interface Http2Options {
   readonly offersConnect?: boolean
 }
 
-/** Nothing that the owner has to know. */
+/** The frame was handled, and is not an event. */
 const NOTHING = -1
 
-/** So many bytes of output may wait: then nothing more is read that could add to it. */
+/** While this many bytes of output wait, nothing is read that could add to them. */
 const FULL_OUTPUT_BYTES = 256 * 1024
-/** So many bytes of bodies may wait for the client: then no further request is begun. */
+/** While more than this waits of all responses, no further request begins: a client that does not read causes no more work. */
 const MOST_QUEUED_BYTES = 4 * 1024 * 1024
-/** Requests in progress, with those that were reset and whose handlers have not settled: so many times `maxConcurrentStreams`. */
+/** How many times `maxConcurrentStreams` requests may be in progress, including those that were reset and whose handlers have not settled. */
 const ROOM_FOR_RESET = 2
 
 const NO_BYTES = Buffer.alloc(0)
@@ -58,12 +58,12 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   readonly #requests: RequestReader
   #openStreams = 0
   #unreleased = 0
-  /** The stream of the last HEAD, until the next event: it enters the table if it is still open by then. */
+  /** The stream of the last HEAD. It enters the table at the next event, if it is still open by then. */
   #fresh: Http2Stream<T> | null = null
-  /** The stream of the last DATA, until the next event: its bytes are taken by then. */
+  /** The stream of the last DATA. At the next event its bytes count as taken. */
   #taking: Http2Stream<T> | null = null
   #takingBytes = 0
-  /** Requests that wait until the client has read more of its responses. */
+  /** Requests that begin once the client has read more of its responses. */
   readonly #waiting: Http2Stream<T>[] = []
   /** NEED_DATA has been returned since the last `receive`. */
   #hasReadAll = true
@@ -74,15 +74,15 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   error: WeirError | null = null
   /** RESET: the code of RST_STREAM, the client's or ours. GOAWAY: that of the client. */
   code = NO_ERROR
-  /** RESET: what the client did wrong; null if it has reset the stream itself. */
+  /** RESET: the rule that the client broke; null if the client itself reset the stream. */
   fault: FaultName | null = null
-  /** Contains the bytes of DATA. Valid until `next` is called again, if `isBorrowed`; otherwise the owner may keep it. */
+  /** Contains the bytes of DATA: part of what was passed to `receive`, if `isBorrowed`; otherwise the owner may keep it. */
   buffer: Buffer = NO_BYTES
   dataStart = 0
   dataEnd = 0
   isBorrowed = true
 
-  /** Our SETTINGS are in the output. */
+  /** Our SETTINGS are in the output from the start. */
   constructor(limits: Limits, options: Http2Options = {}) {
     super()
     const { offersConnect = false } = options
@@ -100,9 +100,8 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
 
   /** Passes in `bytes[0, length)`, borrowed until `next` returns NEED_DATA, PAUSED or CLOSED. */
   receive(bytes: Buffer, length: number): void {
-    if (this.life === state.FAILED) return
     this.#hasReadAll = false
-    this.#frames.receive(bytes, length)
+    if (this.life !== state.FAILED) this.#frames.receive(bytes, length)
   }
 
   /**
@@ -232,10 +231,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     return stream.refusal === null ? HEAD : BAD_HEAD
   }
 
-  /**
-   * Whether a request that has waited until the client had read more of its responses may begin: `next` returns it when it is called again after
-   * NEED_DATA. Better in a later turn: a client that resets many streams together has then had all its frames read.
-   */
+  /** Whether a request that has waited for the client may begin: `next`, called again after NEED_DATA, returns it. Better in a later turn. */
   get mayBegin(): boolean {
     return this.#waiting.length > 0 && this.queuedBytes <= MOST_QUEUED_BYTES
   }
@@ -315,14 +311,14 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     return this.#endSoon(stream)
   }
 
-  /** If the response is complete too, nobody is going to read what is held. */
+  /** If the response is complete too, nobody will read what is held. */
   #endReceiving(stream: Http2Stream<T>): void {
     stream.owesEnd = true
     stream.endReceiving()
     if (stream.isClosed) this.forget(stream)
   }
 
-  /** END, unless something is held that comes before it. */
+  /** END, unless something that is held comes first. */
   #endSoon(stream: Http2Stream<T>): number {
     return stream.isClosed || (!stream.isPaused && stream.heldBytes === 0) ? this.#end(stream) : NOTHING
   }
@@ -339,7 +335,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     const { stream: id, code } = this.#frames
     const stream = this.streams.get(id)
     if (stream === undefined) return this.#judge(id, stream, state.FRAMES_IN[this.streams.stateOf(id)]![state.IN_RST_STREAM])
-    // A client that has its response may well be through with the stream.
+    // A client that has its response may well need the stream no longer.
     if (stream.isSending) this.allowances.spend(allowances.RESETS)
     this.leaveReset(stream)
     return this.#tellReset(stream, code, null)
@@ -364,19 +360,14 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
 
   #tellReset(stream: Http2Stream<T>, code: number, fault: FaultName | null): number {
     if (stream.isWaiting) {
-      this.#forgetWaiting(stream)
+      this.#waiting.splice(this.#waiting.indexOf(stream), 1) // its owner does not know it
+      this.#unreleased--
       return NOTHING
     }
     this.stream = stream
     this.code = code
     this.fault = fault
     return RESET
-  }
-
-  /** Its owner does not know it: nothing is kept of it. */
-  #forgetWaiting(stream: Http2Stream<T>): void {
-    this.#waiting.splice(this.#waiting.indexOf(stream), 1)
-    this.#unreleased--
   }
 
   /** A frame that breaks its stream by itself. */
@@ -401,8 +392,8 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   }
 
   /**
-   * The owner has nothing more to do with the stream: it has ended or was reset, and its handler has settled. Until then it counts, even if it is
-   * closed: at most twice `maxConcurrentStreams` are in progress, whatever is reset.
+   * The owner is done with the stream: it has ended or was reset, and its handler has settled. Until then it counts as in progress, even if it is
+   * closed. At most twice `maxConcurrentStreams` requests are in progress, whichever way streams end.
    */
   release(stream: Http2Stream<T>): void {
     if (stream.isReleased) return
@@ -437,7 +428,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     return this.#frames.hasBegun
   }
 
-  /** Whether a head has begun that is not complete. Nothing else can be received until it is. */
+  /** Whether a head or trailers have begun and are not complete. Nothing else can be received until they are. */
   get inHead(): boolean {
     return this.#frames.inBlock
   }

@@ -40,7 +40,7 @@ export const CODE_NAMES = [
 ] as const
 
 export interface Http2Fault {
-  /** What the client is told, in GOAWAY or RST_STREAM. */
+  /** The error code that the client is sent, in GOAWAY or RST_STREAM. */
   readonly code: number
   /** Whether the connection ends, or its stream alone. */
   readonly endsConnection: boolean
@@ -120,14 +120,14 @@ export const FAULTS = {
   WINDOW_EXCEEDED: stream(FLOW_CONTROL_ERROR, 'DATA is larger than the window of its stream', 'RFC 9113 §6.9.1'),
   WINDOW_EXCEEDED_CONNECTION: connection(FLOW_CONTROL_ERROR, 'DATA is larger than the window of the connection', 'RFC 9113 §6.9.1'),
 
-  // Floods: what is allowed once, but not endlessly (allowances.ts)
+  // Floods: what a client may do, but not endlessly (allowances.ts)
   FLOOD_RESETS: connection(ENHANCE_YOUR_CALM, 'too many requests were cancelled', 'CVE-2023-44487'),
   FLOOD_REFUSALS: connection(ENHANCE_YOUR_CALM, 'too many streams were opened above SETTINGS_MAX_CONCURRENT_STREAMS', 'RFC 9113 §10.5'),
   FLOOD_FAULTS: connection(ENHANCE_YOUR_CALM, 'too many streams had to be reset', 'CVE-2025-8671'),
   FLOOD_SETTINGS: connection(ENHANCE_YOUR_CALM, 'too many SETTINGS', 'CVE-2019-9515'),
   FLOOD_PINGS: connection(ENHANCE_YOUR_CALM, 'too many PINGs', 'CVE-2019-9512'),
   FLOOD_PRIORITIES: connection(ENHANCE_YOUR_CALM, 'too many changes of priorities', 'CVE-2019-9513'),
-  FLOOD_EMPTY: connection(ENHANCE_YOUR_CALM, 'too many frames that say nothing', 'CVE-2019-9518'),
+  FLOOD_EMPTY: connection(ENHANCE_YOUR_CALM, 'too many frames without content', 'CVE-2019-9518'),
   FLOOD_WINDOWS: connection(ENHANCE_YOUR_CALM, 'too many WINDOW_UPDATEs for what was sent', 'CVE-2019-9511'),
   FLOOD_LATE: connection(ENHANCE_YOUR_CALM, 'too many frames on streams that were reset', 'RFC 9113 §5.1'),
 } as const satisfies Record<string, Http2Fault>

@@ -1,9 +1,9 @@
-// All that is sent on one HTTP/2 connection: heads, bodies no faster than the client opens its windows, and what the protocol owes.
+// Everything that is sent on one HTTP/2 connection: heads, bodies no faster than the client opens its windows, and control frames.
 //
-// Frames gather in one output, and the owner writes it once in each turn: `fill`, `takeOutput`. Heads and control frames are written where they
-// arise, because the order of heads matters (RFC 7541 §2.2). Bodies wait as references to the owner's bytes, and are copied once, into a frame,
-// when the client's windows allow it and the output has room. So what a client that does not read keeps in memory is one output, and of each
-// response the pieces that its owner has sent before `nextHungry` returned the stream again.
+// Frames gather in one output, which the owner writes once in each turn: `fill`, `takeOutput`. Heads and control frames are written to it
+// immediately, because the order of heads matters (RFC 7541 §2.2). Bodies wait as references to the owner's bytes, and are copied once, into a
+// frame, when the client's windows allow it and the output has room. A client that does not read therefore keeps one output in memory, and of
+// each response the pieces that its owner passed in before `nextHungry` returned the stream again.
 
 import { Buffer } from 'node:buffer'
 import { Allowances } from './allowances.ts'
@@ -30,6 +30,7 @@ import {
 } from './frames/frame-writer.ts'
 import { DEFAULT_WINDOW_BYTES, PeerSettings } from './frames/settings.ts'
 import { HeadWriter } from './head-writer.ts'
+import { writeLatin1 } from './hpack/encoder.ts'
 import { type Priority, readPriority } from './priority.ts'
 import { Scheduler } from './scheduler.ts'
 import * as state from './states.ts'
@@ -51,7 +52,7 @@ export abstract class FrameSender<T> {
   /** What we may still send on all streams together. */
   #sendWindow = DEFAULT_WINDOW_BYTES
   #queuedBytes = 0
-  /** Streams whose owner may send more. */
+  /** Streams whose owners may send more. */
   #dry: Http2Stream<T>[] = []
 
   /** Both sides of the stream have ended it, or one of them has reset it. */
@@ -67,7 +68,7 @@ export abstract class FrameSender<T> {
     return this.#queuedBytes
   }
 
-  // Responses. A stream that is closed meanwhile swallows what is sent on it: its owner learns of that by an event.
+  // Responses. On a stream that is closed these do nothing: the client has left, and an event has told the owner.
 
   /**
    * Sends an interim response (RFC 9110 §15.2): 100 or 103.
@@ -138,7 +139,8 @@ export abstract class FrameSender<T> {
       return
     }
     const at = this.#writeDataHead(stream, byteLength, true)
-    this.#output.reserve(0).write(text, at, byteLength === text.length ? 'latin1' : 'utf8')
+    if (byteLength === text.length) writeLatin1(this.#output.reserve(0), at, text)
+    else this.#output.reserve(0).write(text, at, 'utf8')
     this.#output.end = at + byteLength
     this.#count(stream, byteLength)
     this.#endSending(stream)
@@ -194,8 +196,8 @@ export abstract class FrameSender<T> {
   }
 
   /**
-   * A stream whose response is not complete, of which nothing waits, and for which the client's windows are open: its source may be asked for more. Each
-   * is returned once for all that was sent on it.
+   * A stream whose response is not complete, while nothing of it waits and the client's windows are open: its source may produce more. A stream
+   * is returned once after everything that was sent on it is in frames.
    */
   nextHungry(): Http2Stream<T> | null {
     const dry = this.#dry
@@ -241,7 +243,7 @@ export abstract class FrameSender<T> {
     this.#scheduler.prioritize(stream, urgency, isIncremental)
   }
 
-  /** Ends a stream with RST_STREAM, whatever it stands for. */
+  /** Ends a stream with RST_STREAM immediately. */
   protected abandon(stream: Http2Stream<T>, code: number): void {
     this.writeReset(stream.id, code)
     stream.moveTo(state.RESET)
@@ -347,7 +349,7 @@ export abstract class FrameSender<T> {
     stream.queuedBytes -= length
     this.#queuedBytes -= length
     this.#count(stream, length)
-    // A client that opens its windows by a few bytes at a time pays for what it asks (CVE-2019-9511).
+    // A client that opens its windows by a few bytes at a time earns nothing with them (CVE-2019-9511).
     if (length === wanted || length >= FAIR_FRAME_BYTES) this.allowances.earnFrame()
     if (isAll || stream.sendWindow <= 0) this.#scheduler.remove(stream)
     if (isEnd) this.#endSending(stream)
@@ -355,7 +357,7 @@ export abstract class FrameSender<T> {
     else if (isAll) this.#markDry(stream)
   }
 
-  /** Ends a response of which nothing waits. It needs no window (RFC 9113 §6.9.1). */
+  /** Ends a response of which nothing waits. This needs no window (RFC 9113 §6.9.1). */
   #writeEnd(stream: Http2Stream<T>): void {
     if (stream.trailersOut === null) this.#output.end = this.#writeDataHead(stream, 0, true)
     else this.#heads.writeTrailers(stream.id, stream.trailersOut)

@@ -2,10 +2,10 @@
 //
 // The result is what head-reader.ts makes of the same request in HTTP/1.1, refusals included: the rules for targets, hosts, lengths and
 // expectations are the same functions, and fields count with the size of their HTTP/1.1 lines. A fuzz target and a property compare the two
-// readers. This file adds what only HTTP/2 forbids (§8.2), and what could smuggle something into the equivalent text.
+// readers. This file adds what only HTTP/2 forbids (§8.2), and refuses what could smuggle something into the equivalent text.
 //
-// Most fields of a request are objects that the client, or another one, has sent before. What a field says by itself is read once, and kept in
-// it: `kind` and `line`.
+// Most fields of a request are objects that this client, or another one, has sent before. What follows from a field alone is computed once and
+// kept in it: `kind` and `line`.
 
 import { CLASS, isBlank, isFieldValue, isToken, SLASH, TARGET, TARGET_SPECIAL, TOKEN } from '../../base/ascii.ts'
 import type { ErrorCode } from '../../base/error-codes.ts'
@@ -60,7 +60,7 @@ const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'keep-alive',
 const VERSION = ' HTTP/1.1\r\n'
 const LINE_END = '\r\n'
 
-/** A longer host is not remembered: those that repeat are shorter. */
+/** A longer host is not remembered. Hosts that repeat are shorter. */
 const MAX_REMEMBERED_CHARS = 128
 /** Most requests of a client have the same host, which is then checked once. */
 let lastHost = ''
@@ -183,7 +183,7 @@ export function readHttp2Trailers(fields: readonly HeaderField[], limits: Limits
   return bytes > limits.maxRequestHeaderSize ? null : trailers
 }
 
-/** What the field says by itself, once. */
+/** Computes what follows from the field alone. */
 function readField(field: HeaderField): HeaderField {
   const { name, value } = field
   const kind = kindOf(name, value)
@@ -249,7 +249,7 @@ function checkAuthority(authority: string, host: string | null, hosts: number): 
   if (host !== null && (hosts > 1 || host.toLowerCase() !== authority.toLowerCase())) throw new ProtocolError('WEIR_HOST_MISMATCH')
 }
 
-/** An empty host has no name in it, and is no fault of the head (RFC 9112 §3.2). */
+/** A client sends an empty Host if its target has no authority (RFC 9112 §3.2). */
 function checkedHost(host: string | null): string {
   if (host === null) throw new ProtocolError('WEIR_HOST_MISSING')
   if (host === '' || host === lastHost) return host

@@ -2,7 +2,7 @@
 
 export const DEFAULT_URGENCY = 3
 const LEAST_URGENT = 7
-/** A longer value says nothing that is read here. */
+/** No valid priority needs more. */
 const MOST_CHARS = 256
 /** A member of a dictionary (RFC 8941 §3.2), whose parameters are ignored. */
 const MEMBER = /^[ \t]*([a-z*][a-z0-9_.*-]*)(?:=([^;,"\s]*|"[^",]*"))?(?:;[^,]*)?[ \t]*$/

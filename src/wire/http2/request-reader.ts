@@ -8,7 +8,7 @@ import { ENTRY_OVERHEAD, type HeaderField } from './hpack/header-field.ts'
 import { LiteralCache } from './hpack/literal-cache.ts'
 import type { Http2Stream } from './stream.ts'
 
-/** A head may be so many times too large and is still refused with 431. Above that the rest of it is not kept, or the connection ends. */
+/** A head of up to this many times the limit is refused with 431. Above that, its fields are not kept, or the connection ends. */
 export const ROOM_FOR_REFUSALS = 2
 /** `:method`, `:scheme`, `:authority`, `:path` and `:protocol`. */
 const PSEUDO_FIELDS = 5
@@ -33,7 +33,7 @@ export class RequestReader {
   }
 
   /**
-   * Reads a block, which must be done with each one, because later blocks refer to it.
+   * Reads a block. Every block must be read, because later ones refer to it.
    * @param isWanted whether `readHead` or `readTrailers` follows
    * @throws Http2Error
    */

@@ -1,10 +1,10 @@
 // Which stream sends next (RFC 9218 §10).
 //
-// The most urgent streams go first. Among streams of one urgency, those that are of use in parts (incremental) take turns, a frame each; the others
-// are sent one after another, in the order in which they were opened, and as a group take every second turn. A stream for which the client has
-// given no priority counts as incremental, so that one large response does not make all others wait.
+// The most urgent streams go first. Among streams of one urgency, those whose parts are of use before the rest (incremental) take turns, one frame
+// each. The others are sent one after another, in the order in which they were opened; as a group they take every second turn. A stream for which
+// the client has given no priority counts as incremental, so that one large response does not block all others.
 //
-// Only streams that could send are here: they have bytes, and the client has opened their windows.
+// Only streams that can send are here: they have bytes, and their windows are open.
 
 import type { Http2Stream } from './stream.ts'
 

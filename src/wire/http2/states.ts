@@ -1,8 +1,8 @@
 // Where an HTTP/2 connection and its streams stand, and every move that they can make (RFC 9113 §5.1, §6.8).
 //
-// Three tables. `STREAM_MOVES` is the diagram of §5.1 without server push. `FRAMES_IN` says what a frame of the client means for a stream in each
-// state: it is taken, ignored, or a fault of the catalogue. `LIFE_MOVES` is how a connection ends. A move that is not in the tables is a bug in
-// weir, and throws.
+// There are three tables. `STREAM_MOVES` is the diagram of §5.1 without server push. `FRAMES_IN` defines what a frame from the client means for a
+// stream in each state: it is taken, ignored, or an error of the catalogue. `LIFE_MOVES` is how a connection ends. A move that is not in the
+// tables is a bug in weir, and throws.
 
 import type { FaultName } from './errors.ts'
 
@@ -16,7 +16,7 @@ export const HALF_CLOSED_LOCAL = 2
 export const HALF_CLOSED_REMOTE = 3
 /** Both sides have ended it, or the client has reset it. */
 export const CLOSED = 4
-/** We have reset it, or refuse to know it. The client may not know that yet, and what it sends until then is no fault. */
+/** We have reset or refused it. The client may not know that yet, so what it still sends is not an error. */
 export const RESET = 5
 
 export const STREAM_STATE_NAMES = ['idle', 'open', 'half-closed (local)', 'half-closed (remote)', 'closed', 'reset'] as const
@@ -33,9 +33,9 @@ export const STREAM_MOVES: readonly (readonly number[])[] = [
 
 /** The frame is read. */
 export const TAKEN = 0
-/** The frame is discarded. Fields are still decoded, and DATA still counts for the window of the connection. */
+/** The frame is discarded, but fields are decoded, and DATA counts for the window of the connection. */
 export const IGNORED = 1
-/** What a frame means: `TAKEN`, `IGNORED`, or what is wrong with it. */
+/** What a frame means: `TAKEN`, `IGNORED`, or the error that it is. */
 export type Verdict = typeof TAKEN | typeof IGNORED | FaultName
 
 // The columns of FRAMES_IN. PRIORITY and PRIORITY_UPDATE are allowed in every state.
@@ -56,11 +56,11 @@ export const FRAMES_IN: readonly (readonly [headers: Verdict, data: Verdict, res
 
 /** New streams are taken. */
 export const SERVING = 0
-/** The client has been told to open no more streams (GOAWAY with 2^31 - 1). Those that it opens until it has read that are taken. */
+/** A first GOAWAY (2^31 - 1) has asked the client to open no more streams. Those that it opens before it reads that are taken. */
 export const ENDING = 1
-/** The client has been told which stream is the last (GOAWAY). Later ones are ignored. */
+/** GOAWAY has named the last stream. Streams above it are ignored. */
 export const LAST = 2
-/** The client has broken the protocol, or the owner has given up: nothing more is read, and no stream goes on. */
+/** The client has broken the protocol, or the owner has given up: nothing more is read, and all streams are gone. */
 export const FAILED = 3
 
 export const LIFE_NAMES = ['serving', 'ending', 'last', 'failed'] as const

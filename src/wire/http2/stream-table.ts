@@ -1,13 +1,13 @@
 // The streams of one connection: those that are alive, and what is remembered of the others (RFC 9113 §5.1, §5.1.1).
 //
-// A stream enters the table late: one that is answered within the turn that it came in never does. Of a closed stream nothing is kept but, if we have
-// reset it, its number for a while: the client may go on sending on it in good faith.
+// A stream enters the table late: one that is answered before the next event never does. Nothing is kept of a closed stream, except for a while
+// the number of one that we have reset: its client may continue to send on it in good faith.
 
 import { MOST_31_BITS } from './frames/frame-types.ts'
 import * as state from './states.ts'
 import type { Http2Stream } from './stream.ts'
 
-/** How many numbers of reset streams are remembered. For older ones the client has had time to learn of it. */
+/** How many numbers of reset streams are remembered. When there are more, closed streams up to the oldest ones count as reset too. */
 const MOST_RESET = 256
 
 export class StreamTable<T> {
@@ -15,10 +15,12 @@ export class StreamTable<T> {
   /** The highest stream that the client has opened. */
   #highest = 0
   #opened = 0
-  /** Streams above it are ignored: the client has been told so. */
+  /** Streams above it are ignored, as GOAWAY has announced. */
   #last = MOST_31_BITS
-  #reset: number[] = []
+  readonly #reset: number[] = []
   #resetAt = 0
+  /** The highest of those that are not remembered any more. */
+  #forgotten = 0
 
   /** The highest stream that the client has opened and that was taken. */
   get highest(): number {
@@ -56,6 +58,7 @@ export class StreamTable<T> {
   }
 
   rememberReset(id: number): void {
+    this.#forgotten = Math.max(this.#forgotten, this.#reset[this.#resetAt] ?? 0)
     this.#reset[this.#resetAt] = id
     this.#resetAt = (this.#resetAt + 1) % MOST_RESET
   }
@@ -64,10 +67,10 @@ export class StreamTable<T> {
   stateOf(id: number): number {
     if (id > this.#last) return state.RESET
     if (id > this.#highest || (id & 1) === 0) return state.IDLE
-    return this.#reset.includes(id) ? state.RESET : state.CLOSED
+    return id <= this.#forgotten || this.#reset.includes(id) ? state.RESET : state.CLOSED
   }
 
-  /** Whether the client has left out numbers, perhaps that of this stream: then it may never have been opened. */
+  /** Whether the client has skipped numbers, perhaps this one: the stream may never have been opened. */
   wasSkipped(id: number): boolean {
     return id < this.#highest && this.#opened < (this.#highest + 1) / 2
   }

@@ -37,11 +37,11 @@ export class Http2Stream<T> {
 
   /** @internal What the client may still send before it must wait (RFC 9113 §6.9). */
   receiveWindow: number
-  /** @internal Bytes that were passed on, and that the client has not been told of with WINDOW_UPDATE. */
+  /** @internal Bytes that were taken, and for which WINDOW_UPDATE has not been sent. */
   creditBytes = 0
   /** Bytes of the body that have been received, without padding. */
   receivedBytes = 0
-  /** @internal The owner needs nothing more for now: what arrives is held. */
+  /** @internal The owner needs no more for now: what arrives is held. */
   isPaused = false
   /** @internal All has been received, but END has not been returned. */
   owesEnd = false
@@ -49,13 +49,13 @@ export class Http2Stream<T> {
   held: Buffer = NO_BYTES
   /** @internal How much of `held` is used. */
   heldBytes = 0
-  /** @internal What of the window `heldBytes` has taken, padding included. */
+  /** @internal How much of the window `heldBytes` has used, padding included. */
   heldFlowBytes = 0
-  /** @internal It is in the list of streams from which something can be passed on. */
+  /** @internal It is in the list of streams that have something to pass on. */
   isResumed = false
-  /** @internal Its owner has not been told of it. */
+  /** @internal HEAD has not been returned. */
   isWaiting = false
-  /** @internal Its owner has nothing more to do with it. */
+  /** @internal Its owner is done with it. */
   isReleased = false
 
   // The response.
@@ -67,9 +67,9 @@ export class Http2Stream<T> {
   /** @internal Pieces of the body that wait, the first one from `pieceAt` on. */
   pieces: Uint8Array[] | null = null
   pieceAt = 0
-  /** Bytes of the body that wait: for the client to open a window, or for room in the output. */
+  /** Bytes of the body that wait for the client to open a window, or for room in the output. */
   queuedBytes = 0
-  /** Bytes of the body that have been put into frames. Rises whenever the client, or the network, takes something. */
+  /** Bytes of the body that have been put into frames. Rises while the client reads. */
   sentBytes = 0
   /** @internal No further piece follows. */
   isLast = false
@@ -77,9 +77,9 @@ export class Http2Stream<T> {
   trailersOut: FieldPairs | null = null
   /** @internal The code of a RST_STREAM that follows the end of the response; -1 for none. */
   resetAfterEnd = -1
-  /** @internal Its pieces were all put into frames, and its owner has not been told. */
+  /** @internal All its pieces are in frames, and `nextHungry` has not returned it since. */
   isDry = false
-  /** @internal It is in the list of streams whose owners will be told. */
+  /** @internal It is in the list of `nextHungry`. */
   isListed = false
 
   // Its place among the streams that wait to send: scheduler.ts.
@@ -88,7 +88,7 @@ export class Http2Stream<T> {
   urgency = 3
   /** RFC 9218 §4.2: parts of it are of use before the rest. Without any signal from the client, streams take turns too. */
   isIncremental = true
-  /** @internal What the client says of its priority has been read. */
+  /** @internal Its priority has been read. */
   hasPriority = false
   /** @internal The queue that it is in, or -1. */
   place = -1

@@ -1,4 +1,4 @@
-// The Cookie header: a second reader, and cookies that our own answers set.
+// The Cookie header: a second reader, and cookies that weir's own responses set.
 
 import assert from 'node:assert/strict'
 
@@ -9,7 +9,7 @@ import { assertSameWords, type Target } from '../target.ts'
 
 export const cookieTarget: Target = {
   name: 'cookie',
-  promise: 'cookies are the pieces between semicolons, nothing else is trimmed or decoded, and what an answer sets comes back',
+  promise: 'cookies are the pieces between semicolons, nothing else is trimmed or decoded, and what a response sets is read back',
   dictionary: [
     ...[
       ';',
@@ -79,7 +79,7 @@ function decode(value: string): string {
   }
 }
 
-/** What is a name may be set again with that value, and then comes back. */
+/** A valid name may be set again with that value, which is then read back. */
 function checkRoundTrip(cookies: readonly string[]): void {
   for (let i = 0; i < cookies.length; i += 2) {
     const [name, value] = [cookies[i]!, cookies[i + 1]!]

@@ -1,16 +1,16 @@
-// JSON that is read without `JSON.parse`, against `JSON.parse`.
+// JSON that is read without `JSON.parse`, compared with `JSON.parse`.
 
 import assert from 'node:assert/strict'
 
 import { readFlatJson } from '../../../src/formats/flat-json.ts'
 import { assertSameWords, type Target } from '../target.ts'
 
-/** With names that JSON writes otherwise, and one that looks like two. */
+/** With names that have another form in JSON, and one that looks like two. */
 const MODEL = fromNames(['a', 'é', 'name', '"', 'b c', 'x\\y', 'age', 'a":1,"age'])
 
 export const flatJsonTarget: Target = {
   name: 'flat-json',
-  promise: 'what is read of a flat object is what JSON.parse makes of it, wherever it lies and whatever lies around it',
+  promise: 'a flat object is read like by JSON.parse, wherever it is in memory and whatever is around it',
   dictionary: [
     ...[
       '{',
@@ -100,7 +100,8 @@ export const flatJsonTarget: Target = {
   },
   fullCheckOneIn: 8,
   fullCheck(bytes) {
-    // What is read into one model is read into another, whatever its names and their order; too many in vain are left to JSON.parse.
+    // What is read into one model is read into another, whatever its names and their order; after too many failed comparisons it is left to
+    // JSON.parse.
     const object = parsedObject(bytes)
     if (object === null) return
     for (const model of [object, {}, fromNames(Object.keys(object).reverse())]) {
@@ -122,7 +123,7 @@ function leftOf(bytes: Buffer): string {
 
 function check(bytes: Buffer, pairs: readonly unknown[]): void {
   const object = parsedObject(bytes)
-  assert.ok(object !== null, 'read, but it is no JSON')
+  assert.ok(object !== null, 'read, but it is not JSON')
   assertSameWords(pairs, Object.entries(object).flat(), 'not what JSON.parse reads')
 }
 

@@ -1,4 +1,4 @@
-// X-Forwarded-For and Forwarded: a second reader that goes from left to right, and whatever a client may put in front.
+// X-Forwarded-For and Forwarded: a second reader from left to right, and anything that a client may put in front.
 
 import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
@@ -28,7 +28,7 @@ const judge: Judge = (address) => {
 
 export const forwardedTarget: Target = {
   name: 'forwarded',
-  promise: 'the client is what a second reader finds, an address is one, and nothing that stands in front of it changes it',
+  promise: 'the client is what a second reader finds, its address is valid, and nothing in front of it changes it',
   dictionary: [
     ...['for=', 'For=', 'proto=https', 'host=a', 'by=_x', 'for=10.0.0.1', 'for=203.0.113.7', 'for="[fd00::1]:80"', 'for=unknown', 'for=_x'],
     ...[
@@ -74,7 +74,7 @@ export const forwardedTarget: Target = {
     const element = readForwarded(value, judge)
     const before = value.slice(0, choices.below(value.length + 1))
     checkInFront(before, value, list, readXForwardedFor)
-    // An element that a trusted proxy has not closed is closed by whatever stands in front.
+    // An element that a trusted proxy has not closed is closed by whatever is in front.
     if (element?.address !== 'unknown') checkInFront(before, value, element, readForwarded)
     return `${kindOf(list)} ${kindOf(element)} ${element?.proto != null} ${element?.host != null}`
   },
@@ -89,11 +89,11 @@ export const forwardedTarget: Target = {
     }
     if (!WELL_FORMED.test(value)) return
     checkInFront('for="', value, element, readForwarded)
-    assert.deepEqual(element, firstFrom(splitOutsideQuotes(value).map(elementOf)), 'from left to right it is another one')
+    assert.deepEqual(element, firstFrom(splitOutsideQuotes(value).map(elementOf)), 'from left to right, it is another one')
   },
 }
 
-/** An entry that is not trusted hides all that stands before it. */
+/** An entry that is not trusted hides everything before it. */
 function checkInFront<T extends ForwardedNode>(
   before: string,
   value: string,
@@ -141,7 +141,7 @@ function splitOutsideQuotes(value: string): string[] {
   return value.match(/(?:[^",]|"(?:[^"\\]|\\.)*")+/gs) ?? []
 }
 
-/** An element that says something twice says nothing. */
+/** An element that repeats a parameter is invalid. */
 function elementOf(text: string): ForwardedElement & Entry {
   const pairs = [...text.matchAll(new RegExp(PAIR, 'g'))].map(([pair]): [string, string] => {
     const equals = pair.indexOf('=')

@@ -1,5 +1,5 @@
-// Field blocks of one connection: the input is a list of blocks, each after a byte that says how long it is. After a zero comes a byte that says,
-// times 32, what SETTINGS_HEADER_TABLE_SIZE is from there on.
+// Field blocks of one connection: the input is a list of blocks, each after a byte with its length. A zero is followed by a byte that,
+// times 32, is SETTINGS_HEADER_TABLE_SIZE from there on.
 
 import assert from 'node:assert/strict'
 
@@ -13,7 +13,7 @@ import type { Random } from '../random.ts'
 import { assertSameWords, type Target } from '../target.ts'
 
 type Step = { readonly block: Buffer } | { readonly limit: number }
-/** What a list says, and how it ended: `''`, or what was wrong. */
+/** The content of a list, and how it ended: `''`, or the fault. */
 interface Reading {
   readonly words: readonly (string | number)[]
   readonly lists: readonly (readonly Field[])[]
@@ -43,7 +43,7 @@ const SEEDS = [
 export const hpackTarget: Target = {
   name: 'hpack',
   promise:
-    'field blocks are read as RFC 7541 says, with and without what was seen before, or end the connection; written again they say the same',
+    'field blocks are read as in RFC 7541, with and without earlier blocks, or end the connection; written again, they mean the same',
   dictionary: [
     ...[
       '82',
@@ -73,7 +73,7 @@ export const hpackTarget: Target = {
     const maxListBytes = choices.pick(LIST_LIMITS)
     const steps = stepsOf(bytes)
     const { words, lists, end } = read(steps, null, maxListBytes)
-    assertSameWords(read(steps, literals, maxListBytes).words, words, 'with what was seen before')
+    assertSameWords(read(steps, literals, maxListBytes).words, words, 'with earlier blocks')
     return `${end} ${Math.min(lists.length, 4)} ${Math.min(lists.flat().length, 8)}`
   },
   fullCheckOneIn: 16,
@@ -118,7 +118,7 @@ function read(steps: readonly Step[], cache: LiteralCache | null, maxListBytes: 
   } catch (error) {
     if (!(error instanceof Http2Error)) throw error
     assert.equal(error.code, COMPRESSION_ERROR)
-    words.push(error.code) // of two faults in one field either may be seen first
+    words.push(error.code) // of two faults in one field, either may be noticed first
     return { words, lists, end: error.fault }
   }
 }
@@ -138,7 +138,7 @@ function readByReference(steps: readonly Step[]): { readonly lists: readonly (re
   }
 }
 
-/** What was read, written by the encoder and read once more, while the client's limit changes. */
+/** The encoder writes what was read, and it is read again, while the client's limit changes. */
 function writeAgain(lists: readonly (readonly Field[])[], choices: Random): void {
   const encoder = new HpackEncoder(choices.pick([0, 100, 4096, 4096, 65_536]))
   const decoder = new HpackDecoder(choices.pick([null, literals]))

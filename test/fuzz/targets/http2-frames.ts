@@ -1,4 +1,4 @@
-// The frames of an HTTP/2 client: the input is what comes after the preface, or all of it where it begins with `PRI`.
+// The frames of an HTTP/2 client: the input is what follows the preface, or everything if it begins with `PRI`.
 
 import assert from 'node:assert/strict'
 
@@ -11,7 +11,7 @@ const OPTIONS: readonly FrameOptions[] = [
   { maxBlockBytes: 64 * 1024, maxFrameBytes: DEFAULT_FRAME_BYTES },
   { maxBlockBytes: 60, maxFrameBytes: 100 },
 ]
-/** What may be kept beside a frame and a block. */
+/** How much may be kept in addition to a frame and a block. */
 const SLACK_BYTES = 64
 
 const frame = (type: number, flags: number, stream: number, payload = ''): string =>

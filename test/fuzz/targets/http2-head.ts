@@ -1,4 +1,5 @@
-// The head of an HTTP/2 request: the input is a list of fields, one a line, a tab between name and value. \x1d stands for a line feed in them.
+// The head of an HTTP/2 request: the input is a list of fields, one on each line, with a tab between name and value. In them, \x1d means a
+// line feed.
 
 import assert from 'node:assert/strict'
 
@@ -34,26 +35,27 @@ const SEEDS = [
   `${GET}\nx-a\t1\n:path\t/late`,
   ':method\tOPTIONS\n:scheme\thttp\n:path\t*\n:authority\t[::1]:80',
   `${GET}\nx-a\t b`,
-  // What a careless reader takes for fields of their own.
+  // What a careless reader would read as separate fields.
   `${GET}\nx-a\t1\r\x1dx-b: 2`,
   `${GET}\nx-a: 1\r\x1dx-b\t2`,
   GET.replace('\ta', '\ta\r\x1dx-b: 2'),
   GET.replace('\t/', '\t/ HTTP/1.1\r\x1dx-b: 2'),
   GET.replace('GET', 'GET / HTTP/1.1\r\x1dhost: a\r\x1d\r\x1dGET'),
   ':method\tCONNECT\n:authority\ta:1',
+  `${GET.replace('GET', 'CONNECT')}\n:protocol\twebsocket`,
 ]
 
-/** What may stand where, said once more (RFC 9110 §5.5, §5.6.2, RFC 9112 §3.2, RFC 9113 §8.2, §8.3). */
+/** What is allowed where, stated a second time (RFC 9110 §5.5, §5.6.2, RFC 9112 §3.2, RFC 9113 §8.2, §8.3). */
 const METHOD = /^[!#$%&'*+.^_`|~\w-]+$/
 const PATH = /^(?:\/[!"$-[\]-~]*|\*)$/
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 const VALUE = /^(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?$/
 const OF_CONNECTIONS = /^(?:connection|keep-alive|proxy-connection|transfer-encoding|upgrade)$/
-const PSEUDO = [':method', ':scheme', ':authority', ':path']
+const PSEUDO = [':method', ':scheme', ':authority', ':path', ':protocol']
 
 export const http2HeadTarget: Target = {
   name: 'http2-head',
-  promise: 'a list is read as the HTTP/1.1 head that says the same, or refused with one code; what HTTP/1.1 could not say so is refused',
+  promise: 'a list is read like the HTTP/1.1 head with the same meaning, or refused with one code; what HTTP/1.1 cannot express is refused',
   dictionary: [
     ...WIRE_WORDS.filter((word) => !word.includes('\n')),
     ...[
@@ -84,22 +86,22 @@ export const http2HeadTarget: Target = {
   quickCheck(bytes, choices) {
     const [limits, isWhole] = chosen(choices)
     const list = listOf(bytes)
-    const words = wordsOf(() => readHttp2Head(fieldsOf(list.flat()), isWhole, limits))
-    // The order of pseudo-header fields means nothing.
+    const words = wordsOf(() => readHttp2Head(fieldsOf(list.flat()), isWhole, limits, true))
+    // The order of pseudo-header fields has no meaning.
     const others = list.findIndex(([name]) => !name.startsWith(':'))
     const end = others < 0 ? list.length : others
     const turned = [...list.slice(0, end).reverse(), ...list.slice(end)]
-    const again = wordsOf(() => readHttp2Head(fieldsOf(turned.flat()), isWhole, limits))
-    assertSameWords(again, words, 'with the pseudo-header fields turned round')
-    return words.length === 1 ? String(words[0]) : `${words.slice(6, 8).join(' ')} ${Math.min(4, words.length - 8)}`
+    const again = wordsOf(() => readHttp2Head(fieldsOf(turned.flat()), isWhole, limits, true))
+    assertSameWords(again, words, 'with the pseudo-header fields in reverse order')
+    return words.length === 1 ? String(words[0]) : `${words.slice(6, 9).join(' ')} ${Math.min(4, words.length - 10)}`
   },
   fullCheckOneIn: 8,
   fullCheck(bytes, choices) {
     const [limits, isWhole] = chosen(choices)
     const list = listOf(bytes)
-    const words = wordsOf(() => readHttp2Head(fieldsOf(list.flat()), isWhole, limits))
+    const words = wordsOf(() => readHttp2Head(fieldsOf(list.flat()), isWhole, limits, true))
     const text = asHttp1(list)
-    if (text === null) assert.equal(words.length, 1, 'read, but HTTP/1.1 could not say it')
+    if (text === null) assert.equal(words.length, 1, 'read, but HTTP/1.1 cannot express it')
     else assertSameWords(words, expectedOf(text, isWhole, limits), 'as HTTP/1.1')
   },
 }
@@ -116,12 +118,12 @@ function listOf(bytes: Buffer): Field[] {
   })
 }
 
-/** What a head says, or the code of its refusal alone. */
+/** The content of a head, or only the code of its refusal. */
 function wordsOf(act: () => Head): (string | number | boolean)[] {
   try {
     const head = act()
     const { method, target, url, path, host, queryString, contentLength, expectsContinue } = head
-    assert.ok(head.keepAlive && !head.upgrade, 'what a connection is told by HTTP/1.1')
+    assert.ok(head.keepAlive, 'the same over an HTTP/1.1 connection')
     return [
       method,
       target,
@@ -131,6 +133,7 @@ function wordsOf(act: () => Head): (string | number | boolean)[] {
       queryString,
       Math.sign(contentLength),
       expectsContinue,
+      head.upgrade,
       contentLength,
       ...[...head.entries()].flat(),
     ]
@@ -139,14 +142,16 @@ function wordsOf(act: () => Head): (string | number | boolean)[] {
   }
 }
 
-/** The same request in HTTP/1.1, or null where there is none. */
+/** The same request in HTTP/1.1, or null if there is none. */
 function asHttp1(list: readonly Field[]): string | null {
   const fields = list.filter(([name]) => !name.startsWith(':'))
   const pseudo = list.slice(0, list.length - fields.length)
   const names = pseudo.map(([name]) => name)
   if (names.some((name) => !PSEUDO.includes(name)) || new Set(names).size < names.length) return null
-  const { ':method': method, ':scheme': scheme, ':authority': authority, ':path': path } = Object.fromEntries(pseudo)
-  if (method === undefined || !METHOD.test(method) || method === 'CONNECT') return null
+  const { ':method': method, ':scheme': scheme, ':authority': authority, ':path': path, ':protocol': protocol } = Object.fromEntries(pseudo)
+  // CONNECT opens a tunnel for a protocol: in HTTP/1.1 that is GET with Upgrade (RFC 8441 §4).
+  if (method === undefined || !METHOD.test(method) || (method === 'CONNECT') !== (protocol !== undefined)) return null
+  if (protocol !== undefined && !METHOD.test(protocol)) return null
   if (scheme === undefined || !/^https?$/i.test(scheme) || path === undefined || !PATH.test(path)) return null
   for (const [name, value] of fields) {
     if (!NAME.test(name) || !VALUE.test(value) || OF_CONNECTIONS.test(name) || (name === 'te' && value !== 'trailers')) return null
@@ -156,10 +161,17 @@ function asHttp1(list: readonly Field[]): string | null {
   if (authority !== undefined && hosts.some((host) => host.toLowerCase() !== authority.toLowerCase())) return null
   if (authority !== undefined && hosts.length > 1) return null
   const host: Field[] = authority !== undefined && hosts.length === 0 ? [['host', authority]] : []
-  return `${method} ${path} HTTP/1.1\r\n${[...host, ...fields].map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+  const upgrade: Field[] =
+    protocol === undefined
+      ? []
+      : [
+          ['connection', 'upgrade'],
+          ['upgrade', protocol],
+        ]
+  return `${protocol === undefined ? method : 'GET'} ${path} HTTP/1.1\r\n${[...upgrade, ...host, ...fields].map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
 }
 
-/** The body excepted, which HTTP/2 ends in its own way: a request that ends with its head has none, another may go without a length. */
+/** Except for the body, which HTTP/2 ends in its own way: a request that ends with its head has none, and another one needs no length. */
 function expectedOf(text: string, isWhole: boolean, limits: Limits): unknown[] {
   const block = Buffer.from(text, 'latin1')
   return wordsOf(() => {

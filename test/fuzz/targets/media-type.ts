@@ -1,4 +1,4 @@
-// Media types and their parameters, against Node's parser of the WHATWG kind, and a round trip.
+// Media types and their parameters, compared with Node's parser, which follows WHATWG, and a round trip.
 
 import assert from 'node:assert/strict'
 import { MIMEType } from 'node:util'
@@ -13,7 +13,7 @@ const VALUE =
 
 export const mediaTypeTarget: Target = {
   name: 'media-type',
-  promise: 'what follows the grammar is read, and nothing else; Node reads the same type and parameters; written again it is the same',
+  promise: 'what follows the grammar is read, and nothing else; Node reads the same type and parameters; written again, it is the same',
   dictionary: [
     ...[
       '/',
@@ -52,7 +52,7 @@ export const mediaTypeTarget: Target = {
     const value = bytes.toString('latin1')
     const mediaType = parseMediaType(value)
     const again = parseMediaType(`${value} ;`)
-    assertSameWords(wordsOf(again), wordsOf(mediaType), 'with an empty parameter behind it')
+    assertSameWords(wordsOf(again), wordsOf(mediaType), 'with an empty parameter after it')
     const boundary = boundaryOf(value)
     if (mediaType === null) return 'none'
     const quoting = value.includes('\\') ? 2 : value.includes('"') ? 1 : 0
@@ -74,7 +74,7 @@ export const mediaTypeTarget: Target = {
     if (boundary !== null) assert.ok(type === 'multipart/form-data' && isBoundary(boundary) && parameters.get('boundary') === boundary)
     checkAgainstNode(value, type, parameters)
     const again = `${type}${[...parameters].map(([name, text]) => `; ${name}="${text.replace(/["\\]/g, '\\$&')}"`).join('')}`
-    assert.deepEqual(parseMediaType(again), mediaType, 'written again it is another one')
+    assert.deepEqual(parseMediaType(again), mediaType, 'written again, it is another one')
   },
 }
 

@@ -118,10 +118,10 @@ function formOf(bytes: Buffer): { boundary: string; bodyAt: number } {
   return { boundary: boundaryOf(bytes.toString('latin1', 0, Math.max(0, bodyAt - 1))) ?? 'b', bodyAt }
 }
 
-/** Where the parser finds the bytes that it is handed; afterwards something else stands there. */
+/** The memory in which the parser receives its bytes; it is overwritten afterwards. */
 const lent = Buffer.alloc(MAX_BYTES)
 
-/** What the parser says of a body, as a flat list. */
+/** How the parser reads a body, as a flat list. */
 class FormWords implements PartHandler {
   /** Heads, data, ends and the refusal, in order. */
   readonly words: (string | null)[] = []
@@ -132,7 +132,7 @@ class FormWords implements PartHandler {
   #hasFile = false
   #hasEmpty = false
 
-  /** @param ends where the pieces end in which the parser gets the body @param pauses whether the receiver stops now and then */
+  /** @param ends where the pieces of the body end @param pauses whether the receiver stops from time to time */
   constructor(boundary: string, bytes: Buffer, bodyAt: number, ends: readonly number[], limits: MultipartLimits, pauses: Random | null) {
     this.#choices = pauses
     const parser = new MultipartParser(boundary, this, limits)
@@ -177,7 +177,7 @@ class FormWords implements PartHandler {
   }
 }
 
-/** Long enough for the search that looks at words. */
+/** Long enough for the search by words. */
 function longForm(size: number): Buffer {
   const boundary = '----WebKitFormBoundary7MA4YWxkTrZu0gW'
   const file = `${DISPOSITION}"f"; filename="x.bin"\r\nContent-Type: application/octet-stream\r\n\r\n${'text\r\n'.repeat(size / 6)}`
@@ -185,7 +185,7 @@ function longForm(size: number): Buffer {
   return Buffer.from(`multipart/form-data; boundary=${boundary}\n${body}`)
 }
 
-/** @param pauses whether the receiver stops now and then */
+/** @param pauses whether the receiver stops from time to time */
 function readForm(boundary: string, chunks: readonly Buffer[], limits: MultipartLimits, pauses: Random | null): Form {
   const parts: Part[] = []
   const goOn = (): boolean => pauses === null || !pauses.oneIn(3)
@@ -230,13 +230,13 @@ function readForm(boundary: string, chunks: readonly Buffer[], limits: Multipart
   return { parts, error: finished.error }
 }
 
-/** The parser has the bytes in memory that is used again at once. */
+/** The parser receives the bytes in memory that is immediately reused. */
 function feed(parser: MultipartParser, chunk: Buffer): void {
   const lent = Buffer.from(chunk)
   const mostSteps = 4 * chunk.length + 16
   let at = 0
   for (let steps = 0; at < lent.length; steps++) {
-    assert.ok(steps < mostSteps, 'it goes on without an end')
+    assert.ok(steps < mostSteps, 'it never ends')
     at += parser.push(lent, at, lent.length)
   }
   lent.fill(0xdd)
@@ -244,7 +244,7 @@ function feed(parser: MultipartParser, chunk: Buffer): void {
 
 /**
  * The body as a whole, cut at its delimiters: lines that begin with the boundary.
- * @param error what the parser refuses it with: what stands behind that is not looked at
+ * @param error with which the parser refuses it: what follows is not checked
  */
 function bySplitting(boundary: string, body: Buffer, error: string | null): Form {
   const delimiter = `\r\n--${boundary}`
@@ -261,7 +261,7 @@ function bySplitting(boundary: string, body: Buffer, error: string | null): Form
     if (padding === null || (error !== null && parts.length > 0 && !parts.at(-1)!.isWhole)) return { parts, error }
     if (parts.length === WIDE.maxParts) return { parts, error: error ?? 'too many parts' }
     at += padding[0].length
-    // The empty line may come at once; its line end may be the beginning of a delimiter.
+    // The empty line may follow immediately; its line end may be the beginning of a delimiter.
     const headEnd = text.startsWith('\r\n', at) ? at : text.indexOf('\r\n\r\n', at)
     if (headEnd === -1) return { parts, error: error ?? 'no head' }
     const lines = headEnd === at ? [] : text.slice(at, headEnd).split('\r\n')
@@ -285,7 +285,7 @@ function bySplitting(boundary: string, body: Buffer, error: string | null): Form
   }
 }
 
-/** What may be the beginning of a delimiter is not handed out. The line end before the data may belong to it. */
+/** What may be the beginning of a delimiter is not passed on. The line end before the data may belong to it. */
 function withoutTail(data: string, delimiter: string): string {
   const text = `\r\n${data}`
   for (let length = Math.min(text.length, delimiter.length - 1); length > 0; length--) {
@@ -294,12 +294,12 @@ function withoutTail(data: string, delimiter: string): string {
   return data
 }
 
-/** test/multipart-differential.test.ts lists the differences that are known and meant; what could be one is not compared. */
+/** test/multipart-differential.test.ts lists the known and intended differences; what could be one is not compared. */
 async function agreeWithBusboy(boundary: string, body: Buffer, parts: readonly Part[]): Promise<void> {
   const text = body.toString('latin1')
   if (text.includes(`\r\n\r\n--${boundary}`) || text.includes(`--${boundary} `) || text.includes(`--${boundary}\t`)) return
   if (/;[ \t]*(?:;|\r\n)|%|\*|\\/.test(text) || parts.some(({ name, fileName }) => name === '' || fileName === '')) return
-  // busboy may read on behind the close delimiter where others follow.
+  // busboy may continue after the close delimiter if others follow.
   const close = `\r\n${text}`.indexOf(`\r\n--${boundary}--`)
   if (close !== -1 && text.includes(`\r\n--${boundary}`, close)) return
   const theirs = await readByBusboy(boundary, [body])
@@ -309,5 +309,5 @@ async function agreeWithBusboy(boundary: string, body: Buffer, parts: readonly P
     ...list.filter(({ fileName }) => fileName === null),
     ...list.filter(({ fileName }) => fileName !== null),
   ]
-  assert.deepEqual(inOrder(theirs), inOrder(ours), 'busboy reads another form')
+  assert.deepEqual(inOrder(theirs), inOrder(ours), 'busboy reads a different form')
 }

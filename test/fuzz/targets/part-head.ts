@@ -53,7 +53,7 @@ export const partHeadTarget: Target = {
     const lines = linesOf(bytes)
     const { value: head, error } = outcomeOf(() => readPartHead(lines))
     const again = outcomeOf(() => readPartHead(['X-Other: y', ...lines]))
-    assertSameWords([again.error, ...wordsOf(again.value)], [error, ...wordsOf(head)], 'behind a line that means nothing')
+    assertSameWords([again.error, ...wordsOf(again.value)], [error, ...wordsOf(head)], 'after a line without a meaning')
     if (head === null) return error
     const kind = head.fileName === null ? 'field' : bytes.includes('filename*') ? 'file*' : 'file'
     return `${kind} ${head.name === ''} ${head.contentType !== null} ${Math.min(lines.length, 4)}`
@@ -64,10 +64,10 @@ export const partHeadTarget: Target = {
     const { value: head, error } = outcomeOf(() => readPartHead(lines))
     const expected = bySecondReader(lines)
     if (head === null) {
-      assert.ok(expected === null || expected.isDoubtful, `refused with ${error}, but a second reader takes it`)
+      assert.ok(expected === null || expected.isDoubtful, `refused with ${error}, but a second reader accepts it`)
       return
     }
-    assert.ok(expected !== null, 'taken, but a second reader refuses it')
+    assert.ok(expected !== null, 'accepted, but a second reader refuses it')
     assert.equal(head.name, undo(expected.name))
     if (expected.extended === null) assert.equal(head.fileName, expected.fileName === null ? null : undo(expected.fileName))
     else assert.ok(head.fileName !== null, 'a part with filename* is a file')
@@ -88,7 +88,7 @@ interface SecondReading {
   readonly name: string
   readonly fileName: string | null
   readonly extended: string | null
-  /** It may be refused for what it says. */
+  /** It may be refused for its content. */
   readonly isDoubtful: boolean
 }
 
@@ -132,7 +132,7 @@ function undo(text: string): string {
   return text.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n')
 }
 
-/** As HTML has browsers write it. A name in which an escape of theirs would come about by itself cannot be written. */
+/** As HTML makes browsers write it. A name that already contains one of their escapes cannot be written. */
 function checkRoundTrip(head: PartHead): void {
   const texts = [head.name, head.fileName ?? '']
   if (texts.some((text) => /%(?:22|0D|0A)|\\/.test(text))) return

@@ -13,7 +13,7 @@ const CRC32C = 3
 
 export const proxyProtocolTarget: Target = {
   name: 'proxy-protocol',
-  promise: 'a header is the same whatever the cuts, takes no byte of what follows, and says what a second reader finds',
+  promise: 'a header is the same wherever it is cut, includes no byte of what follows, and has the meaning that a second reader finds',
   dictionary: [
     ...[
       'PROXY ',
@@ -68,7 +68,7 @@ export const proxyProtocolTarget: Target = {
     const used = Number(whole.at(-1))
     const isHeader = whole.length > 2
     const others = Buffer.concat([bytes.subarray(0, used), Buffer.from('x')])
-    if (isHeader) assertSameWords(wordsOf(others, [others.length]), whole, 'with something else behind')
+    if (isHeader) assertSameWords(wordsOf(others, [others.length]), whole, 'with something else after it')
     return isHeader ? whole.slice(0, -1).map(kindOf).join(' ') : String(whole[0])
   },
   fullCheckOneIn: 8,
@@ -86,7 +86,7 @@ function kindOf(word: string | number | boolean | null): string {
   return typeof word === 'boolean' || word === null ? String(word) : `${typeof word} ${isIP(String(word))}`
 }
 
-/** What is read of the bytes, of which the pieces end at `ends`; at the end how many were used. */
+/** What is read of the bytes, in pieces that end at `ends`, and finally how many bytes were used. */
 function wordsOf(bytes: Buffer, ends: readonly number[]): (string | number | boolean | null)[] {
   const reader = new ProxyHeaderReader(isIP)
   let used = 0
@@ -114,7 +114,7 @@ function headerLength(bytes: Buffer): number {
 
 const NOBODY = [false, null, 0, true, null, null, null]
 
-/** Reads it again, whole. @returns null when it is none, or not whole */
+/** Reads it again, as a whole. @returns null if it is not a header, or incomplete */
 function headerOf(bytes: Buffer): (string | number | boolean | null)[] | null {
   const line = bytes.toString('latin1', 0, MAX_LINE_BYTES)
   if (/^PROXY UNKNOWN(?: [^\r\n]*)?\r\n/.test(line)) return NOBODY
@@ -143,7 +143,7 @@ function binaryOf(all: Buffer): (string | number | boolean | null)[] | null {
   return [false, hasAddress ? canonical : null, hasAddress ? bytes.readUInt16BE(size === 12 ? 24 : 48) : 0, ...tls]
 }
 
-/** The system writes a number below 2^32 with dots, and we do so only where RFC 5952 does. */
+/** The system writes a number below 2^32 with dots; weir does so only where RFC 5952 does. */
 function canonicalOf(address: string): string {
   const text = new SocketAddress({ address, family: 'ipv6' }).address
   return /^::\d/.test(text) && text.includes('.') ? new URL(`http://[${text}]/`).hostname.slice(1, -1) : text

@@ -1,21 +1,22 @@
-// What a client asks of a file: ranges and conditions. The input is lines of `name: value`; `size`, `etag` and `modified` are the file's.
+// What a client requests of a file: ranges and conditions. The input is lines of `name: value`; `size`, `etag` and `modified` are those of
+// the file.
 
 import assert from 'node:assert/strict'
 
 import { formatHttpDate, parseHttpDate } from '../../../src/formats/http-date.ts'
+import { type ConditionalRequest, evaluatePreconditions, rangeApplies, type Validators } from '../../../src/http/answer/conditional.ts'
 import { MAX_RANGES, selectRanges } from '../../../src/http/files/byte-ranges.ts'
-import { evaluatePreconditions, rangeApplies, type Validators } from '../../../src/http/files/conditional.ts'
 import type { Random } from '../random.ts'
 import { assertSameWords, type Target } from '../target.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
-/** Of which it matters whether they are there, and whether they speak of weak tags. */
+/** Fields for which it matters whether they are present, and whether they contain weak tags. */
 const CONDITIONS = ['etag', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']
 const DATE = 'Sun, 06 Nov 1994 08:49:37 GMT'
 
 export const rangeTarget: Target = {
   name: 'range',
-  promise: 'ranges lie in the file, do not overlap and cover what was asked; conditions are answered as RFC 9110 §13.2.2 says',
+  promise: 'ranges are in the file, do not overlap and cover what was requested; conditions are evaluated as in RFC 9110 §13.2.2',
   dictionary: [
     ...[
       'range: ',
@@ -73,16 +74,16 @@ export const rangeTarget: Target = {
     ].map((text) => Buffer.from(text, 'latin1')),
   async quickCheck(bytes, choices) {
     const fields = fieldsOf(bytes)
-    const field = (name: string): string | null => fields.get(name) ?? null
-    const range = field('range') ?? ''
+    const request = requestOf(fields)
+    const range = request.get('range') ?? ''
     const size = sizeOf(fields)
     const ranges = await selectRanges(range, size)
     const again = await selectRanges(range.replaceAll(',', ' ,\t'), size)
     assertSameWords(wordsOf(again), wordsOf(ranges), 'with blanks around the commas')
     const current = validatorsOf(fields, choices)
-    const verdict = await evaluatePreconditions(field, current, NOW)
+    const verdict = evaluatePreconditions(request, current, NOW)
     const kind = Array.isArray(ranges) ? `${Math.min(ranges.length, 4)} of ${Math.min(range.split(',').length, 4)}` : ranges
-    const applies = rangeApplies(field, current, NOW)
+    const applies = rangeApplies(request, current, NOW)
     if (range !== '') return `${kind} ${applies}`
     const conditions = CONDITIONS.map((name) => (fields.has(name) ? (fields.get(name)!.startsWith('W/') ? 'W' : '+') : '-')).join('')
     return `${verdict} ${conditions}`
@@ -90,23 +91,23 @@ export const rangeTarget: Target = {
   fullCheckOneIn: 8,
   async fullCheck(bytes, choices) {
     const fields = fieldsOf(bytes)
-    const field = (name: string): string | null => fields.get(name) ?? null
+    const request = requestOf(fields)
     const current = validatorsOf(fields, choices)
     const { etag } = current
     for (const [, value] of fields) checkDate(value)
-    await checkRanges(field('range') ?? '', sizeOf(fields))
-    const verdict = await evaluatePreconditions(field, current, NOW)
-    if (isList(field('if-match')) && isList(field('if-none-match'))) {
-      const odd = `${/"[^"]*,[^"]*"/.test(current.etag ?? '') ? ' with a comma in the tag' : ''}${/\t/.test(field('if-none-match') ?? '') ? ' with a tab in the list' : ''}`
-      assert.equal(verdict, verdictOf(fields, current), `conditions are answered in another way${odd}`)
+    await checkRanges(request.get('range') ?? '', sizeOf(fields))
+    const verdict = evaluatePreconditions(request, current, NOW)
+    if (isList(request.get('if-match')) && isList(request.get('if-none-match'))) {
+      const odd = `${/"[^"]*,[^"]*"/.test(current.etag ?? '') ? ' with a comma in the tag' : ''}${/\t/.test(request.get('if-none-match') ?? '') ? ' with a tab in the list' : ''}`
+      assert.equal(verdict, verdictOf(fields, current), `conditions are evaluated in another way${odd}`)
     }
-    const applies = rangeApplies(field, current, NOW)
-    const condition = field('if-range')
+    const applies = rangeApplies(request, current, NOW)
+    const condition = request.get('if-range')
     if (condition !== null && applies) assert.ok(condition === etag || parseHttpDate(condition, NOW) === current.lastModified)
   },
 }
 
-/** A field without a value is none. */
+/** A field without a value does not count. */
 function fieldsOf(bytes: Buffer): ReadonlyMap<string, string> {
   const fields = new Map<string, string>()
   for (const line of bytes.toString('latin1').split('\n')) {
@@ -114,6 +115,10 @@ function fieldsOf(bytes: Buffer): ReadonlyMap<string, string> {
     if (name !== undefined && value !== '') fields.set(name, value!)
   }
   return fields
+}
+
+function requestOf(fields: ReadonlyMap<string, string>): ConditionalRequest {
+  return { method: 'GET', get: (name) => fields.get(name) ?? null }
 }
 
 function validatorsOf(fields: ReadonlyMap<string, string>, choices: Random): Validators {
@@ -135,7 +140,7 @@ function wordsOf(ranges: Awaited<ReturnType<typeof selectRanges>>): readonly (st
   return Array.isArray(ranges) ? ranges.flatMap(({ start, end }) => [start, end]) : [ranges as string | null]
 }
 
-/** The only form that is written means the time that was read. */
+/** The written form means the time that was read. */
 function checkDate(text: string): void {
   const time = parseHttpDate(text, NOW)
   if (time === null) return
@@ -151,18 +156,21 @@ async function checkRanges(text: string, size: number): Promise<void> {
     assert.equal(asked, size === 0 ? asked : ranges)
     return
   }
-  assert.ok(Array.isArray(asked), 'answered, but it cannot be')
+  assert.ok(Array.isArray(asked), 'sent, but it cannot be satisfied')
   assert.ok(ranges.length > 0 && ranges.length <= MAX_RANGES)
   const sorted = [...ranges].sort((a, b) => a.start - b.start)
   for (const [i, { start, end }] of sorted.entries()) {
     assert.ok(Number.isInteger(start) && start >= 0 && start <= end && end < size, `from ${start} to ${end} of ${size}`)
     if (i > 0) assert.ok(sorted[i - 1]!.end + 1 < start, 'ranges overlap or touch')
-    assert.ok(asked.some((one) => one[0] === BigInt(start)) && asked.some((one) => one[1] === BigInt(end)), 'ends where nobody asked')
+    assert.ok(
+      asked.some((one) => one[0] === BigInt(start)) && asked.some((one) => one[1] === BigInt(end)),
+      'ends where nothing was requested',
+    )
   }
   for (const [start, end] of asked)
     assert.ok(
       sorted.some((one) => BigInt(one.start) <= start && end <= BigInt(one.end)),
-      'asked, but not sent',
+      'requested, but not sent',
     )
 }
 
@@ -209,7 +217,7 @@ function verdictOf(fields: ReadonlyMap<string, string>, { etag, lastModified }: 
   return modified !== null && lastModified !== null && lastModified <= modified ? 'not modified' : 'send'
 }
 
-/** What is no list of tags means nothing, and may be read in any way. */
+/** Anything but a list of tags has no meaning, and may be read in any way. */
 function isList(text: string | null): boolean {
   return text === null || text === '*' || /^(?:[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[ \t]*(?:,|$))+$/.test(text)
 }

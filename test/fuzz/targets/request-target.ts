@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { isAuthority, readTarget } from '../../../src/wire/head/target.ts'
 import { assertSameWords, outcomeOf, type Target } from '../target.ts'
 
-/** What the reader of the head lets through. */
+/** The bytes that the reader of the head allows. */
 const JUDGED = /^([!#$%&'*+.^_`|~\w-]+) ([!"$-[\]-~]+)$/
 
 export const requestTargetTarget: Target = {
@@ -150,7 +150,10 @@ function decoded(path: string): string {
   return path.split(/%2f/i).map(decodeURIComponent).join('%2F')
 }
 
-/** What we take for a host, a URL parser takes for one, but for a port that does not exist, for what it would have to decode, and for IPvFuture. */
+/**
+ * What weir accepts as a host, a URL parser accepts as well, except for an impossible port, for what it would have to decode, and for
+ * IPvFuture.
+ */
 function checkAuthority(text: string): void {
   if (!isAuthority(text)) return
   assert.doesNotMatch(text, /[/?#@\\\s"<>^`{|}]/)

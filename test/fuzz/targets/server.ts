@@ -1,4 +1,4 @@
-// A whole server on a connection in memory, with handlers that take the body in every way there is.
+// A whole server on a connection in memory, with handlers that read the body in every possible way.
 
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
@@ -13,7 +13,7 @@ import { WIRE_WORDS } from './wire.ts'
 
 const FORM_LIMITS = { maxParts: 4, maxFileBytes: 300, maxFieldBytes: 100 }
 const TIMEOUTS = { headersTimeout: 100, keepAliveTimeout: 200, bodyGracePeriod: 100, writeTimeout: 200, lingerTimeout: 100 }
-/** Longer than all of them together: a connection that is not over then has no end. */
+/** Longer than all of them together: a connection that is not over by then never ends. */
 const LONG_MS = 1000
 const ROUTES = {
   'POST /text': (_: unknown, { request }: { request: HttpRequest }) => ({ length: request.body.length, again: request.bodyString.length }),
@@ -91,8 +91,7 @@ function headOf(request: HttpRequest): unknown {
 
 export const serverTarget: Target = {
   name: 'server',
-  promise:
-    'each request that is whole gets one well-formed answer, the same however it is cut; nothing but the handlers fails; the connection ends',
+  promise: 'each complete request gets one well-formed response, the same however it is cut; only the handlers fail; the connection ends',
   dictionary: [
     ...WIRE_WORDS,
     ...PATHS.map((path) => `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc`),
@@ -145,20 +144,20 @@ function exampleOf(path: string): string {
 }
 
 /**
- * Only to the last request, if its body breaks off, there may be two answers, or half of one: a handler may have had enough of the body before
- * that, or have begun to answer with it.
+ * Only the last request, if its body is cut short, may have two possible responses, or half of one: a handler may have read enough of the
+ * body before that, or may have begun to respond with it.
  */
 function compare(bytes: Buffer, whole: Served, cut: Served): void {
   const { messages } = read([bytes])
   const certain = messages.at(-1)?.isWhole === false ? messages.length - 1 : Number.POSITIVE_INFINITY
-  assert.deepEqual(cut.statuses.slice(0, certain), whole.statuses.slice(0, certain), 'cut, it is answered in another way')
+  assert.deepEqual(cut.statuses.slice(0, certain), whole.statuses.slice(0, certain), 'cut, it gets another response')
   if (cut.fate === 'reset' || whole.fate === 'reset')
-    assert.notEqual(certain, Number.POSITIVE_INFINITY, 'broken off, though nothing was wrong')
-  else assert.equal(cut.statuses.length, whole.statuses.length, 'cut, there are more or fewer answers')
+    assert.notEqual(certain, Number.POSITIVE_INFINITY, 'aborted, although nothing was wrong')
+  else assert.equal(cut.statuses.length, whole.statuses.length, 'cut, there are more or fewer responses')
 }
 
 interface Served {
-  /** Of the final answers, in order. */
+  /** The statuses of the final responses, in order. */
   readonly statuses: readonly number[]
   readonly fate: string
 }
@@ -166,7 +165,7 @@ interface Served {
 const unhandled: unknown[] = []
 let isListening = false
 
-/** @param leaves whether the client goes away after the last byte, in place of waiting for its answers */
+/** @param leaves whether the client leaves after the last byte, instead of waiting for its responses */
 async function serve(parts: readonly Buffer[], leaves: boolean, bytes: Buffer): Promise<Served> {
   if (!isListening) process.on('unhandledRejection', (reason) => unhandled.push(reason))
   isListening = true
@@ -175,28 +174,28 @@ async function serve(parts: readonly Buffer[], leaves: boolean, bytes: Buffer): 
   if (leaves) await connection.leave()
   else await connection.halfClose()
   for (let turn = 0; turn < 12 && connection.fate === 'open'; turn++) await turns(1)
-  if (connection.fate === 'end') connection.destroy() // the client, too, has ended its side
+  if (connection.fate === 'end') connection.destroy() // the client has ended its side as well
   if (connection.fate === 'open') await connection.clock.advance(LONG_MS)
   await turns(4)
-  assert.notEqual(connection.fate, 'open', 'the connection has no end')
-  assert.deepEqual(unhandled.splice(0), [], 'a rejection that nobody looks at')
+  assert.notEqual(connection.fate, 'open', 'the connection never ends')
+  assert.deepEqual(unhandled.splice(0), [], 'an unhandled rejection')
   const ours = connection.logged.filter((error) => !(error instanceof Error && error.message === 'a handler of the fuzzer failed'))
   const mistakes = ours.filter((error) => !isExpected(error))
-  assert.deepEqual(mistakes, [], 'something else than a handler failed')
+  assert.deepEqual(mistakes, [], 'something other than a handler failed')
   for (const error of connection.reported) assert.ok(isExpected(error) || connection.fate === 'reset', `reported: ${String(error)}`)
   const answers = answersOf(Buffer.from(connection.take(), 'latin1'), bytes, leaves || connection.fate === 'reset')
   return { statuses: answers.map(({ status }) => status), fate: connection.fate }
 }
 
-/** What a client can bring about. */
+/** Errors that a client can cause. */
 function isExpected(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   if ('fault' in error && error.fault !== 'developer') return true
-  // The handler of /twice takes the body twice, and one that wants all of it gets a stream when the client says that it sends a form.
+  // The handler of /twice reads the body twice, and one that needs all of it gets a stream if the client sends a form.
   return error.code === 'WEIR_BODY_ALREADY_READ' || error.code === 'WEIR_BODY_NOT_BUFFERED'
 }
 
-/** Everything that was written, as answers. The last one may be cut short where the connection was broken off. */
+/** Everything that was written, as responses. The last one may be cut short if the connection was aborted. */
 function answersOf(written: Buffer, sent: Buffer, isBroken: boolean): Message[] {
   const heads = read([sent]).messages
   const answers: Message[] = []
@@ -206,7 +205,7 @@ function answersOf(written: Buffer, sent: Buffer, isBroken: boolean): Message[] 
     const isLastHead = head === undefined && sent.includes('HEAD ')
     const found = readMessage(rest, head?.method === 'HEAD', !isBroken) ?? (isLastHead ? readMessage(rest, true, true) : null)
     if (found === null) {
-      assert.ok(isBroken, `half an answer: ${rest.toString('latin1', 0, 200)}`)
+      assert.ok(isBroken, `half a response: ${rest.toString('latin1', 0, 200)}`)
       return answers
     }
     if (found.message.status >= 200) answers.push(found.message)
@@ -218,8 +217,11 @@ function answersOf(written: Buffer, sent: Buffer, isBroken: boolean): Message[] 
 function checkCount(bytes: Buffer, { statuses, fate }: Served, leaves: boolean): void {
   const { messages, error } = read([bytes])
   const most = messages.length + (error === null ? 0 : 1)
-  assert.ok(statuses.length <= most, `${statuses.length} answers to ${most} requests`)
+  assert.ok(statuses.length <= most, `${statuses.length} responses to ${most} requests`)
   if (leaves || fate === 'reset') return
   const whole = messages.filter(({ isWhole }) => isWhole).length
-  assert.ok(statuses.length >= whole || statuses.some((status) => status >= 400), `${statuses.length} answers to ${whole} whole requests`)
+  assert.ok(
+    statuses.length >= whole || statuses.some((status) => status >= 400),
+    `${statuses.length} responses to ${whole} complete requests`,
+  )
 }

@@ -1,4 +1,4 @@
-// application/x-www-form-urlencoded, against the standard's own steps, Node's URLSearchParams, and a round trip.
+// application/x-www-form-urlencoded, compared with the standard's own steps and Node's URLSearchParams, and a round trip.
 
 import assert from 'node:assert/strict'
 
@@ -9,7 +9,7 @@ import { assertSameWords, outcomeOf, type Target } from '../target.ts'
 
 export const urlencodedTarget: Target = {
   name: 'urlencoded',
-  promise: 'a form is read as the URL standard says, whatever the bytes; a limit of N pairs takes N; written again it is the same form',
+  promise: 'a form is read as in the URL standard, whatever the bytes; a limit of N pairs allows N; written again, it is the same form',
   dictionary: [
     ...[
       '&',
@@ -73,11 +73,11 @@ export const urlencodedTarget: Target = {
     const pairs = [...new Pairs(list)]
     assert.deepEqual(pairs, bySteps(Buffer.from(text)))
     checkBytes(bytes)
-    // Node 20 garbles characters beside a malformed escape; a `?` at the start is part of the first name for us.
+    // Node 20 garbles characters next to a malformed escape; for weir, a `?` at the start is part of the first name.
     if (!/[^\0-\x7f]/.test(text) && !text.startsWith('?')) assert.deepEqual(pairs, [...new URLSearchParams(text)])
     const again = parseForm(new URLSearchParams(pairs).toString(), Number.POSITIVE_INFINITY)
-    // A pair of two empty texts is written as `=`, which is a pair again.
-    assert.deepEqual(again, list, 'written again it is another form')
+    // A pair of two empty strings is written as `=`, which is a pair again.
+    assert.deepEqual(again, list, 'written again, it is another form')
     const limit = choices.below(pairs.length + 2)
     const { error } = outcomeOf(() => parseForm(text, limit))
     assert.equal(error, pairs.length > limit ? 'WEIR_BODY_TOO_LARGE' : null)
@@ -108,7 +108,7 @@ function decodeUtf8(latin1: string): string {
 
 const EXPECTED = ['a', 'tag', 'b[c]', 'tag[]', 'constructor']
 
-/** Bytes that are no text, too, lie where they like; and a form that is said to need no folding needs none. */
+/** Bytes that are not text are read the same at any place in memory; and a form that is reported as flat needs no folding. */
 function checkBytes(bytes: Buffer): void {
   const { pairs, isFlat } = parseFormBytes(
     Buffer.concat([Buffer.from('&x='), bytes]),

@@ -1,5 +1,5 @@
-// Three targets on a whole Connection: heads, everything with bodies, and chunks alone. wire-reading.ts checks on the way that events come in order, that
-// nothing borrowed is kept, that a refusal is final, and that all views of a head agree.
+// Three targets on a whole Connection: heads, everything with bodies, and only chunks. wire-reading.ts also checks that events are in
+// order, that nothing borrowed is kept, that a refusal is final, and that all views of a head agree.
 
 import assert from 'node:assert/strict'
 
@@ -18,13 +18,13 @@ const LIMITS: readonly Limits[] = [
   resolveLimits({ maxRequestHeaderSize: 400, maxRequestHeaders: 6, maxRequestBodySize: 40, maxChunkExtensionSize: 12 }),
   resolveLimits({ maxRequestHeaderSize: 80, maxRequestHeaders: 2, maxRequestBodySize: 0, maxChunkExtensionSize: 0 }),
 ]
-/** What a head is, said once more and in another way. A chunk of it that fits nowhere makes the whole not match. */
+/** The grammar of a head, written a second time in another way. If one piece does not fit, the whole does not match. */
 const HEAD = /^(?:\r\n)?[!#$%&'*+.^_`|~\w-]+ [!"$-[\]-~]+ HTTP\/1\.\d\r\n(?:[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*\r\n/
-/** Refusals of bytes that are no head; whatever is one can only be refused for what it says. */
+/** Refusals of bytes that are not a head; a head can only be refused for its content. */
 const SYNTAX = /^WEIR_(?:FIRST_BYTE|METHOD_SYNTAX|REQUEST_LINE_SYNTAX|TARGET_SYNTAX|VERSION_SYNTAX|LINE_END|FIELD_\w+)$/
-/** Refusals of bytes that are no chunks or trailers, or no refusal at all. */
+/** Refusals of bytes that are not chunks or trailers, or no refusal at all. */
 const BODY_SYNTAX = /^(?:nothing|WEIR_CHUNK_(?!EXTENSIONS_TOO_LARGE)\w+|WEIR_LINE_END|WEIR_FIELD_\w+)$/
-/** Node costs a hundred times what we do. */
+/** Node costs a hundred times as much as weir. */
 const NODE_IS_ASKED = 16
 
 export const WIRE_WORDS = [
@@ -60,7 +60,7 @@ function* fixtures(topics: (topic: string) => boolean): Generator<Buffer> {
   for (const topic of wireTopics(FIXTURES).filter(topics)) for (const { bytes } of loadWireCases(`${FIXTURES}/${topic}.http`)) yield bytes
 }
 
-/** The same words whole and in three pieces. */
+/** Compares the words of the whole input and of three pieces. */
 function readTwice(bytes: Buffer, choices: Random): string {
   const limits = choices.pick(LIMITS)
   const halfClose = choices.oneIn(2)
@@ -70,7 +70,7 @@ function readTwice(bytes: Buffer, choices: Random): string {
   return whole.outcome
 }
 
-/** The same log whole, cut, and byte by byte. */
+/** Compares the logs of the whole input, of pieces, and byte by byte. */
 function readEveryWay(bytes: Buffer, limits: Limits, choices: Random): Reading {
   const halfClose = choices.oneIn(2)
   const reading = read([bytes], { limits, halfClose })
@@ -91,7 +91,7 @@ function readEveryWay(bytes: Buffer, limits: Limits, choices: Random): Reading {
   return reading
 }
 
-/** What the fields say together, by the rules of RFC 9112 §3.2, §6 and §9.3 and RFC 9110 §10.1.1, read from the list of fields alone. */
+/** What the fields mean together, by the rules of RFC 9112 §3.2, §6 and §9.3 and RFC 9110 §10.1.1, read from the list of fields alone. */
 function checkMeaning(message: Message): void {
   const { minorVersion, target, host, keepAlive, bodyKind, contentLength, expectsContinue } = message
   const valuesOf = (wanted: string): string[] => message.fields.filter(([name]) => name.toLowerCase() === wanted).map(([, value]) => value)
@@ -100,9 +100,9 @@ function checkMeaning(message: Message): void {
   const authority = /^https?:\/\/([^/?]*)/i.exec(target)?.[1]
   if (authority !== undefined && hosts.length === 1) assert.equal(hosts[0]!.toLowerCase(), authority.toLowerCase(), 'a Host that differs')
   assert.equal(host, hosts[0] ?? authority ?? '')
-  assert.ok(lengths.length + codings.length <= 1, 'a length that is said more than once')
+  assert.ok(lengths.length + codings.length <= 1, 'a length that is stated more than once')
   if (lengths.length === 1) assert.match(lengths[0]!, /^\d+$/)
-  if (codings.length === 1) assert.ok(minorVersion === 1 && /^chunked$/i.test(codings[0]!), 'a transfer coding that is not spoken')
+  if (codings.length === 1) assert.ok(minorVersion === 1 && /^chunked$/i.test(codings[0]!), 'a transfer coding that is not supported')
   assert.equal(contentLength, codings.length === 1 ? -1 : Number(lengths[0] ?? 0))
   assert.equal(bodyKind, codings.length === 1 ? 'chunked' : contentLength === 0 ? 'none' : 'length')
   const options = valuesOf('connection').flatMap((value) =>
@@ -118,8 +118,8 @@ async function agreeWithNode(bytes: Buffer, { messages, error }: Reading): Promi
   if (node === null) return
   const ours = messages.filter(({ isWhole }) => isWhole)
   for (const [i, theirs] of node.requests.slice(0, ours.length).entries()) assert.deepEqual(asNode(ours[i]!), theirs, `request ${i + 1}`)
-  if (ours.length > node.requests.length) assert.ok(node.refuses, 'we read a request that Node neither reads nor refuses')
-  if (ours.length < node.requests.length) assert.ok(error !== null, 'Node reads a request that we neither read nor refuse')
+  if (ours.length > node.requests.length) assert.ok(node.refuses, 'weir reads a request that Node neither reads nor refuses')
+  if (ours.length < node.requests.length) assert.ok(error !== null, 'Node reads a request that weir neither reads nor refuses')
 }
 
 function asNode(message: Message): unknown {
@@ -130,7 +130,7 @@ function asNode(message: Message): unknown {
 export const headTarget: Target = {
   name: 'head',
   promise:
-    'what is read as a head follows the grammar, what follows the grammar is not refused as if it did not, and a head written again is the same head',
+    'what is read as a head follows the grammar, what follows the grammar is not refused for its syntax, and a head written again is the same head',
   dictionary: WIRE_WORDS,
   maxBytes: 2000,
   seeds: () => fixtures((topic) => topic !== 'chunked'),
@@ -142,10 +142,10 @@ export const headTarget: Target = {
     const first = reading.messages[0]
     const isHead = HEAD.test(bytes.toString('latin1'))
     if (first === undefined) {
-      if (isHead) assert.doesNotMatch(reading.error ?? 'nothing', /^nothing$/, 'a whole head is read or refused')
-      if (isHead) assert.doesNotMatch(reading.error!, SYNTAX, 'refused for its syntax, but its syntax is right')
+      if (isHead) assert.doesNotMatch(reading.error ?? 'nothing', /^nothing$/, 'a complete head is read or refused')
+      if (isHead) assert.doesNotMatch(reading.error!, SYNTAX, 'refused for its syntax, but its syntax is valid')
     } else {
-      assert.ok(isHead, 'read as a head, but it is none')
+      assert.ok(isHead, 'read as a head, but it is not a head')
       if (limits === LIMITS[0]) assertSameAgain(first)
     }
   },
@@ -162,7 +162,7 @@ function assertSameAgain(message: Message): void {
 
 export const chunkedTarget: Target = {
   name: 'chunked',
-  promise: 'a body is what a second reader makes of the same bytes, a connection reads alike however it is cut, and Node reads it so too',
+  promise: 'a body is what a second reader finds in the same bytes, a connection reads the same however it is cut, and Node does so too',
   dictionary: WIRE_WORDS,
   maxBytes: 3000,
   seeds: () => fixtures(() => true),
@@ -178,7 +178,7 @@ export const chunkedTarget: Target = {
 
 const CHUNKED_HEAD = Buffer.from('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n')
 
-/** With a head that is always right, more inputs come as far as the chunks. */
+/** With a head that is always valid, more inputs reach the chunks. */
 export const chunksTarget: Target = {
   name: 'chunks',
   promise: chunkedTarget.promise,
@@ -236,15 +236,15 @@ export const chunksTarget: Target = {
   fullCheck: (bytes, choices) => chunkedTarget.fullCheck(Buffer.concat([CHUNKED_HEAD, bytes]), choices),
 }
 
-/** The first body, if it is chunked and whole, read by another reader. */
+/** Reads the first body, if it is chunked and complete, with another reader. */
 function checkFirstBody(bytes: Buffer, { messages, error }: Reading): void {
   const message = messages[0]
   if (message === undefined || message.bodyKind !== 'chunked') return
   const text = bytes.toString('latin1')
   const body = chunksOf(text.slice(text.indexOf('\r\n\r\n', text.startsWith('\r\n') ? 2 : 0) + 4))
-  assert.ok(!message.isWhole || body !== null, 'read as a whole body, but it is none')
+  assert.ok(!message.isWhole || body !== null, 'read as a complete body, but it is not')
   if (body === null) return
-  if (!message.isWhole) assert.doesNotMatch(error ?? 'nothing', BODY_SYNTAX, 'a whole body, but refused as if it were none')
+  if (!message.isWhole) assert.doesNotMatch(error ?? 'nothing', BODY_SYNTAX, 'a complete body, but refused for its syntax')
   if (!message.isWhole) return
   assert.equal(message.body.toString('latin1'), body.data)
   assert.deepEqual(message.trailers, body.trailers)
@@ -254,7 +254,7 @@ const SIZE_LINE =
   /^([0-9a-f]{1,13})(?:[ \t]*;[ \t]*[!#$%&'*+.^_`|~\w-]+(?:[ \t]*=[ \t]*(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)*\r\n/i
 const TRAILER = /^([!#$%&'*+.^_`|~\w-]+):([\t\x20-\x7e\x80-\xff]*)\r\n/
 
-/** RFC 9112 §7.1 as expressions. Null where it is not a whole body. */
+/** RFC 9112 §7.1 as expressions. Null if it is not a complete body. */
 function chunksOf(text: string): { data: string; trailers: [string, string][] } | null {
   let rest = text
   let data = ''

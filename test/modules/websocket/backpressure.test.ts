@@ -50,7 +50,7 @@ inBothReadModes('a WebSocket client that reads slowly', (serve) => {
     assert.ok(waiting > 1_000 && waiting <= 2_048, `${waiting} messages wait`)
   })
 
-  test('many small messages in one go do not count as slow reading, and all arrive', async (t) => {
+  test('many small messages at once do not count as slow reading, and all arrive', async (t) => {
     const serving = await serve(t, (server) =>
       mapEcho(server, {
         message(socket) {
@@ -67,7 +67,7 @@ inBothReadModes('a WebSocket client that reads slowly', (serve) => {
     assert.equal(received, 20_000)
   })
 
-  test('drained() waits until what was queued has gone out, or never will go out', async (t) => {
+  test('drained() waits until what was queued has been sent, or never will be', async (t) => {
     const sockets: WebSocketConnection[] = []
     const serving = await serve(t, (server) => mapEcho(server, { open: (socket) => void sockets.push(socket) }))
     const slow = await RawSocket.open(serving)

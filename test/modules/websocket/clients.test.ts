@@ -1,4 +1,4 @@
-// Clients that others have written: undici, Chromium, and ws over TLS beside HTTP/2.
+// Other implementations of clients: undici, Chromium, and ws over TLS next to HTTP/2.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

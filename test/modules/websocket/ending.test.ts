@@ -1,4 +1,4 @@
-// How WebSockets end: when the server stops, when a client resets or ends its side.
+// How WebSockets end: when the server stops, or when a client resets or ends its side.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -39,7 +39,7 @@ inBothReadModes('the end of a WebSocket', (serve) => {
     await socket.client.closed()
   })
 
-  test('a handshake while the server stops gets a 503', async (t) => {
+  test('a handshake while the server is stopping gets a 503', async (t) => {
     const later = gate()
     const serving = await serve(t, (server) => {
       server.use(async (_, next) => {
@@ -58,7 +58,7 @@ inBothReadModes('the end of a WebSocket', (serve) => {
     assert.deepEqual(serving.logged, [])
   })
 
-  test('a client that is accepted just as the server stops is closed with 1001', async (t) => {
+  test('a client that is accepted just as the server begins to stop is closed with 1001', async (t) => {
     const later = gate()
     const serving = await serve(t, (server) => mapEcho(server, { accept: () => later.promise }))
     const client = await openLater(t, serving.server)

@@ -1,4 +1,4 @@
-// Pings and pongs, and which clients are taken for dead.
+// Pings and pongs, and which clients are considered dead.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -28,7 +28,7 @@ inBothReadModes('messages of a WebSocket', (serve) => {
   for (const [what, bytes, code] of [
     ['a message above maxMessageSize', frame(TEXT, 'x'.repeat(1001)), 1009],
     ['fragments above maxMessageSize', Buffer.concat([frame(TEXT, 'x'.repeat(600), { fin: false }), frame(0, 'x'.repeat(600))]), 1009],
-    ['a length that nobody can send', Buffer.from([0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), 1009],
+    ['an impossible length', Buffer.from([0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), 1009],
     ['text that is not UTF-8', frame(TEXT, Buffer.from([0xff])), 1007],
     ['a frame without a mask', frame(TEXT, 'x', { mask: false }), 1002],
     ['garbage', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 1002],
@@ -69,7 +69,7 @@ inBothReadModes('messages of a WebSocket', (serve) => {
     await eventually(() => seen.length === 1, 'the first message')
     await new Promise((resolve) => setTimeout(resolve, 50))
     assert.deepEqual(seen, ['begins -1'])
-    assert.ok(socket.client.unsentBytes > 10_000_000, 'the client is held back')
+    assert.ok(socket.client.unsentBytes > 10_000_000, 'the client has to wait')
     first.open()
     await eventually(() => seen.length === 82, 'all messages')
     const expected = Array.from({ length: 41 }, (_, i) => [`begins ${`${i - 1} `.slice(0, 2)}`.trimEnd(), 'ends']).flat()

@@ -106,7 +106,7 @@ export class FrameReader {
   value = 0
   /** STREAM_FAULT */
   fault: FaultName = 'PRIORITY_LENGTH'
-  /** DATA: this is the first piece of its frame. What the frame says as a whole is known with it. */
+  /** DATA: this is the first piece of its frame. */
   isFirst = false
   /** DATA: how much data is still missing of the frame, and how much that counts for flow control. */
   dataLeft = 0

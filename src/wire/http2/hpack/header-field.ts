@@ -10,10 +10,10 @@ export const SECRET_NAMES: ReadonlySet<string> = new Set(['authorization', 'cook
 export class HeaderField {
   readonly name: string
   readonly value: string
-  // What the reader of heads has found out about the field, once for as long as it lives (../head.ts).
-  /** 0 before that. */
+  // What the reader of heads has computed about the field (../head.ts).
+  /** 0 until then. */
   kind = 0
-  /** Its line in HTTP/1.1. Empty where it has none. */
+  /** Its line in HTTP/1.1; empty if it has none. */
   line = ''
 
   constructor(name: string, value: string) {

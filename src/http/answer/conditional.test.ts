@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { evaluatePreconditions, rangeApplies, type Validators, type Verdict } from './conditional.ts'
+import { type ConditionalRequest, evaluatePreconditions, rangeApplies, type Validators, type Verdict } from './conditional.ts'
 
 const NOW = Date.UTC(2024, 5, 15)
 const CHANGED = 'Sun, 06 Nov 1994 08:49:37 GMT'
@@ -13,8 +13,8 @@ const NOTHING: Validators = { etag: null, lastModified: null, isSettled: true }
 
 type Fields = Readonly<Record<string, string>>
 
-function reader(fields: Fields): (name: string) => string | null {
-  return (name) => fields[name] ?? null
+function requestOf(fields: Fields, method = 'GET'): ConditionalRequest {
+  return { method, get: (name) => fields[name] ?? null }
 }
 
 const CASES: readonly (readonly [says: string, current: Validators, fields: Fields, verdict: Verdict])[] = [
@@ -77,7 +77,31 @@ const CASES: readonly (readonly [says: string, current: Validators, fields: Fiel
 ]
 
 for (const [says, current, fields, verdict] of CASES) {
-  test(`preconditions: ${says}`, async () => assert.equal(await evaluatePreconditions(reader(fields), current, NOW), verdict))
+  test(`preconditions: ${says}`, () => assert.equal(evaluatePreconditions(requestOf(fields), current, NOW), verdict))
+}
+
+const METHOD_CASES: readonly (readonly [says: string, method: string, current: Validators | null, fields: Fields, verdict: Verdict])[] = [
+  ['PUT without conditions', 'PUT', STRONG, {}, 'send'],
+  ['PUT of the state that the client has', 'PUT', STRONG, { 'if-match': '"a"' }, 'send'],
+  ['PUT of another state', 'PUT', STRONG, { 'if-match': '"b"' }, 'failed'],
+  ['PUT of any state that exists', 'PUT', STRONG, { 'if-match': '*' }, 'send'],
+  ['PUT of any state, and there is none', 'PUT', null, { 'if-match': '*' }, 'failed'],
+  ['PUT of one state, and there is none', 'PUT', null, { 'if-match': '"a"' }, 'failed'],
+  ['PUT only if there is none, and there is one', 'PUT', STRONG, { 'if-none-match': '*' }, 'failed'],
+  ['PUT only if there is none, and there is none', 'PUT', null, { 'if-none-match': '*' }, 'send'],
+  ['PUT unless it is that state', 'PUT', STRONG, { 'if-none-match': '"a"' }, 'failed'],
+  ['DELETE unless changed since', 'DELETE', STRONG, { 'if-unmodified-since': BEFORE }, 'failed'],
+  ['If-Unmodified-Since is ignored if there is no resource', 'DELETE', null, { 'if-unmodified-since': BEFORE }, 'send'],
+  ['If-Modified-Since is ignored for PUT', 'PUT', STRONG, { 'if-modified-since': AFTER }, 'send'],
+  ['POST is conditional too', 'POST', STRONG, { 'if-match': '"b"' }, 'failed'],
+  ['HEAD like GET', 'HEAD', STRONG, { 'if-none-match': '"a"' }, 'not modified'],
+  ['QUERY like GET', 'QUERY', STRONG, { 'if-modified-since': AFTER }, 'not modified'],
+  ['GET of nothing', 'GET', null, { 'if-none-match': '*', 'if-modified-since': AFTER }, 'send'],
+  ['OPTIONS has no conditions', 'OPTIONS', STRONG, { 'if-match': '"b"', 'if-none-match': '*' }, 'send'],
+]
+
+for (const [says, method, current, fields, verdict] of METHOD_CASES) {
+  test(`preconditions of a method: ${says}`, () => assert.equal(evaluatePreconditions(requestOf(fields, method), current, NOW), verdict))
 }
 
 const RANGE_CASES: readonly (readonly [says: string, current: Validators, ifRange: string, applies: boolean])[] = [
@@ -95,8 +119,8 @@ const RANGE_CASES: readonly (readonly [says: string, current: Validators, ifRang
 
 for (const [says, current, ifRange, applies] of RANGE_CASES) {
   test(`If-Range: ${says} ${applies ? 'applies the range' : 'sends the whole file'}`, () => {
-    assert.equal(rangeApplies(reader({ 'if-range': ifRange }), current, NOW), applies)
+    assert.equal(rangeApplies(requestOf({ 'if-range': ifRange }), current, NOW), applies)
   })
 }
 
-test('If-Range: without it every range applies', () => assert.equal(rangeApplies(reader({}), NOTHING, NOW), true))
+test('If-Range: without it every range applies', () => assert.equal(rangeApplies(requestOf({}), NOTHING, NOW), true))

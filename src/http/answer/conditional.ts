@@ -1,9 +1,7 @@
 // Evaluates the preconditions of RFC 9110 §13, in the order of §13.2.2: whether the client already has the current state, and whether it is
 // the state that the client expects.
-//
-// Only for GET and HEAD, where it makes no difference that the handler has already run.
 
-import { importPackage } from '../../base/packages.ts'
+import { requirePackage } from '../../base/packages.ts'
 import { formatHttpDate, parseHttpDate } from '../../formats/http-date.ts'
 
 /** What distinguishes one state of a resource from another (RFC 9110 §8.8). */
@@ -16,40 +14,68 @@ export interface Validators {
   readonly isSettled: boolean
 }
 
-/** Returns the value of a request field, or null. */
-export type ReadField = (name: string) => string | null
+/** The parts of a request that conditions are in. */
+export interface ConditionalRequest {
+  readonly method: string
+  /** Returns the value of a field, or null. @param name in lower case */
+  get(name: string): string | null
+}
 
 export type Verdict = 'send' | 'not modified' | 'failed'
 
+/** Methods whose response is the selected representation, so that a 304 can stand for it (RFC 9110 §13.1.2, RFC 10008 for QUERY). */
+const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'QUERY'])
+/** Methods that select no representation. Conditions do not apply to them (RFC 9110 §13.2.1). */
+const UNCONDITIONAL: ReadonlySet<string> = new Set(['OPTIONS', 'TRACE', 'CONNECT'])
+
 let isFresh: typeof import('fresh') | undefined
 
-/** @param now milliseconds since 1970 */
-export async function evaluatePreconditions(field: ReadField, current: Validators, now: number): Promise<Verdict> {
-  const match = field('if-match')
+/** Whether the response to this method is the representation that the validators describe. */
+export function isReading(method: string): boolean {
+  return READING.has(method)
+}
+
+/**
+ * Returns `not modified` only for a method that reads. For others, such as PUT, a client that must not have the current state has it: `failed`.
+ *
+ * @param current null if there is no representation
+ * @param now milliseconds since 1970
+ */
+export function evaluatePreconditions(request: ConditionalRequest, current: Validators | null, now: number): Verdict {
+  const { method } = request
+  if (UNCONDITIONAL.has(method)) return 'send'
+  const match = request.get('if-match')
   if (match !== null) {
-    if (!matchesStrongly(match, current.etag)) return 'failed'
-  } else {
-    const unmodifiedSince = readDate(field('if-unmodified-since'), now)
-    if (unmodifiedSince !== null && current.lastModified !== null && current.lastModified > unmodifiedSince) return 'failed'
+    if (current === null || !matchesStrongly(match, current.etag)) return 'failed'
+  } else if (current !== null && current.lastModified !== null) {
+    const unmodifiedSince = readDate(request.get('if-unmodified-since'), now)
+    if (unmodifiedSince !== null && current.lastModified > unmodifiedSince) return 'failed'
   }
-  const noneMatch = field('if-none-match')
+  if (current === null || !isUnchanged(request, current, now)) return 'send'
+  return isReading(method) ? 'not modified' : 'failed'
+}
+
+/** Whether If-None-Match or If-Modified-Since names the current state. */
+function isUnchanged(request: ConditionalRequest, current: Validators, now: number): boolean {
+  const noneMatch = request.get('if-none-match')
   // `fresh` splits the list at commas even inside a tag, does not skip tabs between tags, and accepts invalid tags.
   if (noneMatch !== null && noneMatch !== '*') {
     const { etag } = current
-    return etag !== null && tagsOf(noneMatch).some((tag) => opaque(tag) === opaque(etag)) ? 'not modified' : 'send'
+    return etag !== null && tagsOf(noneMatch).some((tag) => opaque(tag) === opaque(etag))
   }
-  // If-Modified-Since counts only without If-None-Match, and only if it is an HTTP date. `fresh` would accept whatever Date.parse does.
-  const modifiedSince = noneMatch === null ? readDate(field('if-modified-since'), now) : null
+  // If-Modified-Since counts only without If-None-Match, for methods that read, and if it is an HTTP date. `fresh` would accept whatever
+  // Date.parse does.
+  const modifiedSince = noneMatch === null && isReading(request.method) ? readDate(request.get('if-modified-since'), now) : null
   const asked: Record<string, string> = {}
   if (noneMatch !== null) asked['if-none-match'] = noneMatch
   else if (modifiedSince !== null && current.lastModified !== null) asked['if-modified-since'] = formatHttpDate(modifiedSince)
-  else return 'send'
+  else return false
   const held: Record<string, string> = {}
   if (current.etag !== null) held['etag'] = current.etag
   if (current.lastModified !== null) held['last-modified'] = formatHttpDate(current.lastModified)
-  isFresh ??= await importPackage('fresh', async () => (await import('fresh')).default)
+  isFresh ??= requirePackage<typeof import('fresh')>('fresh')
   // Cache-Control of the request is not passed on: RFC 9110 §13.1.2 has no exception for it.
-  return isFresh(asked, held) ? 'not modified' : 'send'
+  return isFresh(asked, held)
 }
 
 /**
@@ -58,8 +84,8 @@ export async function evaluatePreconditions(field: ReadField, current: Validator
  *
  * @param now milliseconds since 1970
  */
-export function rangeApplies(field: ReadField, current: Validators, now: number): boolean {
-  const condition = field('if-range')
+export function rangeApplies(request: ConditionalRequest, current: Validators, now: number): boolean {
+  const condition = request.get('if-range')
   if (condition === null) return true
   if (condition.endsWith('"')) return condition.startsWith('"') && condition === current.etag
   return current.isSettled && current.lastModified !== null && readDate(condition, now) === current.lastModified

@@ -1,0 +1,149 @@
+// What the handler of a route may answer with, by status: whether a response is one of these, and which part of its value leaves.
+
+import { WeirError } from '../../base/errors.ts'
+import { BYTES_TYPE, isJson, parseMediaType } from '../../formats/media-type.ts'
+import { Mismatch } from '../../schema/mismatch.ts'
+import { checkedPickerOf, type Picker, pickerOf } from '../../schema/picker.ts'
+import type { AnySchema } from '../../schema/standard.ts'
+import { NO_JSON, type OutgoingResponse } from './outgoing-response.ts'
+import { PROBLEM_TYPE, Problem } from './problem.ts'
+
+/** The answer with one status: JSON that fits a schema, or text or bytes of these types; null for one without a body. */
+export type DeclaredAnswer = AnySchema | PlainAnswer | null
+
+/** What `text()` and `bytes()` return. */
+export interface PlainAnswer {
+  readonly kind: string
+  /** Media types, or ranges such as `image/*`. */
+  readonly types: readonly string[]
+}
+
+/** How one answer is sent. */
+interface Sending {
+  /** What there must be: the description of a schema, or of a kind. */
+  readonly expected: string
+  /** Null: not JSON. */
+  readonly pick: Picker | null
+  readonly hasBody: boolean
+  /** The Content-Type, unless the handler sets one. Null: what is usual for the content. */
+  readonly type: string | null
+}
+
+/** They answer a condition of the request, and stand for another response. */
+const CONDITIONAL: ReadonlySet<number> = new Set([304, 412])
+/** Responses that never have a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
+export const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
+
+export class DeclaredAnswers {
+  /** The status of a response whose handler sets none: the lowest declared one from 200 to 299. 200 if none of these is declared. */
+  readonly usualStatus: number
+  /** Whether the answer with that status is declared to have no body. */
+  readonly isUsuallyEmpty: boolean
+  /** Whether a response checks what it sends, and not only picks. */
+  readonly #checks: boolean
+  /** Whether other statuses are refused: only if an answer of a request that succeeds is declared. */
+  readonly #isClosed: boolean
+  readonly #label: string
+  readonly #declared: ReadonlyMap<number, DeclaredAnswer>
+  readonly #sendings: ReadonlyMap<number, Sending>
+  #checked: DeclaredAnswers | null = null
+
+  /** @param label of the route, for messages */
+  constructor(label: string, declared: ReadonlyMap<number, DeclaredAnswer>, checks: boolean = false) {
+    const statuses = [...declared.keys()].sort((a, b) => a - b)
+    const usual = statuses.find((status) => status < 300)
+    this.usualStatus = usual ?? 200
+    this.isUsuallyEmpty = usual !== undefined && declared.get(usual) === null
+    this.#isClosed = statuses.some((status) => status < 400)
+    this.#checks = checks
+    this.#label = label
+    this.#declared = declared
+    this.#sendings = new Map([...declared].map(([status, answer]) => [status, sendingOf(answer, checks)]))
+  }
+
+  /** The same answers for tests and debugging: what does not fit is an error, also where nothing undeclared would leave. */
+  get checked(): DeclaredAnswers {
+    this.#checked ??= this.#checks ? this : new DeclaredAnswers(this.#label, this.#declared, true)
+    return this.#checked
+  }
+
+  /**
+   * Leaves what is declared of a complete response, and nothing else.
+   * @throws WEIR_ANSWER_UNDECLARED if nothing of it may leave or, in tests and debugging, if it does not fit
+   */
+  apply(response: OutgoingResponse): void {
+    const sending = this.#sendings.get(response.statusCode)
+    const value = response.jsonValue
+    if (value === NO_JSON) {
+      if (this.#checks) this.#check(response, sending)
+      if (sending !== undefined && sending.pick === null && sending.type !== null) response.suggestType(sending.type)
+    } else if (sending === undefined) {
+      if (this.#isClosed) throw this.#undeclared(response)
+      response.sendJson(value, null)
+    } else if (sending.pick === null) {
+      throw this.#mismatch(response, new Mismatch(sending.expected, 'a value for JSON'))
+    } else {
+      const picked = sending.pick(value)
+      if (picked instanceof Mismatch) throw this.#mismatch(response, picked)
+      response.sendJson(picked, sending.type)
+    }
+  }
+
+  /** Whether a response that is not made of a value is as declared. */
+  #check(response: OutgoingResponse, sending: Sending | undefined): void {
+    const { statusCode, content } = response
+    if (CONDITIONAL.has(statusCode) || content.kind === 'upgrade') return
+    if (sending === undefined) {
+      if (this.#isClosed) throw this.#undeclared(response)
+      return
+    }
+    const { pick, hasBody, expected } = sending
+    if (pick !== null && content.kind === 'text') {
+      const picked = pick(isJsonType(response.type) ? parsed(content.text) : content.text)
+      if (picked instanceof Mismatch) throw this.#mismatch(response, picked)
+    } else if (pick !== null || hasBody !== (content.kind !== 'none')) {
+      throw this.#mismatch(response, new Mismatch(expected, content.kind === 'none' ? undefined : `a body of ${content.kind}`))
+    }
+  }
+
+  #undeclared({ statusCode }: OutgoingResponse): WeirError {
+    const declared = [...this.#declared.keys()].join(', ')
+    return new WeirError('WEIR_ANSWER_UNDECLARED', `${this.#label} answers with status ${statusCode}, and declares ${declared}`)
+  }
+
+  #mismatch({ statusCode }: OutgoingResponse, mismatch: Mismatch): WeirError {
+    const found = mismatch.all().map(({ pointer, message }) => (pointer === '' ? message : `${pointer}: ${message}`))
+    return new WeirError('WEIR_ANSWER_UNDECLARED', `${this.#label}, status ${statusCode}: ${found.join('; ')}`)
+  }
+}
+
+function sendingOf(answer: DeclaredAnswer, checks: boolean): Sending {
+  if (answer === null) return { expected: 'no body', pick: null, hasBody: false, type: null }
+  if (!('~standard' in answer)) {
+    const isText = answer.kind === 'text'
+    return { expected: isText ? 'text' : 'bytes', pick: null, hasBody: true, type: plainTypeOf(answer.types, isText) }
+  }
+  const pick = checks ? checkedPickerOf(answer) : pickerOf(answer)
+  return { expected: 'a value for JSON', pick, hasBody: true, type: answer === Problem ? PROBLEM_TYPE : null }
+}
+
+/** The Content-Type, if only one is declared. That of unknown bytes says nothing: a file, say, has a better one. */
+function plainTypeOf(types: readonly string[], isText: boolean): string | null {
+  const [only] = types
+  if (only === undefined || types.length > 1 || only.includes('*') || only === BYTES_TYPE) return null
+  return isText ? `${only}; charset=utf-8` : only
+}
+
+function isJsonType(type: string | null): boolean {
+  const media = type === null ? null : parseMediaType(type)
+  return media !== null && isJson(media.type)
+}
+
+/** A text that is not JSON is itself. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

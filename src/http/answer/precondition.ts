@@ -1,0 +1,73 @@
+// Conditional requests (RFC 9110 §13) for all kinds of responses: files, computed ones, and those of routes with `etag: true`.
+
+import { invalid } from '../../base/options.ts'
+import { asEntityTag } from '../../formats/etag.ts'
+import { formatHttpDate } from '../../formats/http-date.ts'
+import { type ConditionalRequest, evaluatePreconditions, isReading, type Validators } from './conditional.ts'
+import type { OutgoingResponse } from './outgoing-response.ts'
+import { problemOf } from './problem.ts'
+
+/** The current state of a resource: what distinguishes it from earlier and later states. */
+export interface ResourceState {
+  /**
+   * An entity tag (`"v7"`, or `W/"v7"` if it is weak), or its text without quotes (`v7`), which makes it strong. It may not contain blanks,
+   * control characters and, apart from those around it, quotes.
+   */
+  readonly etag?: string | undefined
+  /** The time of the last change. Fractions of a second are dropped. */
+  readonly lastModified?: Date | undefined
+}
+
+/**
+ * Evaluates the client's conditions against the current state. If the method reads, it also sets ETag and Last-Modified.
+ *
+ * @param state null if the resource does not exist
+ * @returns whether the response is complete: 304 or 412
+ * @throws WEIR_RESPONSE_HEADER_SYNTAX for an `etag` that cannot be one; WEIR_OPTION_INVALID for an invalid `lastModified`
+ */
+export function applyPrecondition(request: ConditionalRequest, response: OutgoingResponse, state: ResourceState | null): boolean {
+  const now = Date.now()
+  return settlePreconditions(request, response, state === null ? null : validatorsOf(state, now), now)
+}
+
+function validatorsOf({ etag, lastModified }: ResourceState, now: number): Validators {
+  const time = lastModified === undefined ? null : lastModified instanceof Date ? lastModified.getTime() : Number.NaN
+  if (Number.isNaN(time)) throw invalid('precondition()', 'lastModified is not a valid Date')
+  // A server must not send a time in the future (RFC 9110 §8.8.2.1).
+  const changed = time === null ? null : Math.max(0, Math.min(time, now))
+  return {
+    etag: etag === undefined ? null : asEntityTag(etag),
+    lastModified: changed === null ? null : changed - (changed % 1_000),
+    isSettled: false,
+  }
+}
+
+/** The same with validators. Those that the response has already stay. */
+export function settlePreconditions(
+  request: ConditionalRequest,
+  response: OutgoingResponse,
+  current: Validators | null,
+  now: number,
+): boolean {
+  const verdict = evaluatePreconditions(request, current, now)
+  if (verdict === 'failed') {
+    refuse(response, 412)
+    return true
+  }
+  if (current === null || !isReading(request.method)) return false
+  const { etag, lastModified } = current
+  if (etag !== null && response.getHeader('ETag') === null) response.header('ETag', etag)
+  const isUnchanged = verdict === 'not modified'
+  // With an ETag, Last-Modified is of no use in a 304 (RFC 9110 §15.4.5).
+  const needsDate = lastModified !== null && !(isUnchanged && etag !== null)
+  if (needsDate && response.getHeader('Last-Modified') === null) response.header('Last-Modified', formatHttpDate(lastModified))
+  if (isUnchanged) response.noContent().status(304).removeHeader('Content-Type').removeHeader('Content-Encoding')
+  return isUnchanged
+}
+
+/** Responds with a problem document. The fields that described another body (a year of Cache-Control, say) are removed. */
+export function refuse(response: OutgoingResponse, status: number): void {
+  response.status(status) // throws if it has been sent
+  response.clearRepresentation()
+  response.sendProblem(problemOf(status))
+}

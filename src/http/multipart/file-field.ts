@@ -1,0 +1,88 @@
+// The files that a part of a form may contain.
+
+import { FileRefusedError, PayloadTooLargeError } from '../../base/errors.ts'
+import { checkNames, limitOf, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { BYTES_TYPE, isInRange, parseMediaType } from '../../formats/media-type.ts'
+import type { PartHead } from '../../formats/part-head.ts'
+import { rangeOf } from '../body/plain-body.ts'
+import { checkExtension, extensionsOf } from './file-extensions.ts'
+import type { UploadedFile } from './multipart-form.ts'
+
+/** What `file` accepts. A limit of N allows N and refuses N + 1. */
+export interface FileRules {
+  /** Size of each file in bytes. Default: limited only by `maxRequestBodySize`. When exceeded: 413. */
+  readonly maxBytes?: number
+  /**
+   * Content types, or ranges such as `image/*`, without parameters. This is what the client states, whatever the file contains. Default:
+   * any. Others: 415.
+   */
+  readonly types?: readonly string[]
+  /** Extensions of the client's file name: `['.png', 'jpg']`. The case does not matter, and `''` is a name without one. Default: any. Others: 415. */
+  readonly extensions?: readonly string[]
+  /** The handler gets an array of one file up to this number. Default: one file, and no array. When exceeded: 413. */
+  readonly count?: number
+}
+
+const OPTION_NAMES = namesOf<FileRules>()(['maxBytes', 'types', 'extensions', 'count'])
+
+/** One or several files of a multipart form, which the handler gets as `T`. Made by `file`. It never changes. */
+export class FileField<T = unknown> {
+  /** Never set: it only carries the type. */
+  declare readonly output?: T
+  /** In bytes; `Infinity` if only the whole form is limited. */
+  readonly maxBytes: number
+  /** Null: any. */
+  readonly types: readonly string[] | null
+  /** In lower case, with the dot. Null: any. */
+  readonly extensions: readonly string[] | null
+  /** Most files. Null: one, and the handler gets no array. */
+  readonly count: number | null
+  readonly isOptional: boolean
+
+  /** @internal */
+  constructor(rules: Omit<FileField, 'output' | 'optional'>) {
+    this.maxBytes = rules.maxBytes
+    this.types = rules.types
+    this.extensions = rules.extensions
+    this.count = rules.count
+    this.isOptional = rules.isOptional
+    Object.freeze(this)
+  }
+
+  /** May be missing: the handler then gets nothing under this name. */
+  optional(): FileField<T | undefined> {
+    return new FileField<T | undefined>({ ...this, isOptional: true })
+  }
+}
+
+/**
+ * One file of a multipart form, or several with `count`. It is required unless it is `.optional()`. If no file was chosen, browsers send an
+ * empty one without a name, which counts as none.
+ * @throws WEIR_OPTION_INVALID
+ */
+export function file<const R extends FileRules = Record<never, never>>(
+  rules?: R,
+): FileField<R extends { readonly count: number } ? UploadedFile[] : UploadedFile>
+export function file(rules: FileRules = {}): FileField {
+  checkNames('file()', rules, OPTION_NAMES)
+  const { maxBytes, types, extensions, count } = rules
+  return new FileField({
+    maxBytes: limitOf('file()', 'maxBytes', maxBytes, Number.POSITIVE_INFINITY),
+    types: types === undefined ? null : Object.freeze(listOf<unknown>('file()', 'types', types).map((type) => rangeOf('file()', type))),
+    extensions: extensions === undefined ? null : Object.freeze(extensionsOf('file()', extensions)),
+    count: count === undefined ? null : wholeNumber('file()', 'count', count, 1),
+    isOptional: false,
+  })
+}
+
+/** Refuses a file by its head. @param before how many files of that name have been accepted @throws FileRefusedError, PayloadTooLargeError */
+export function checkFile(name: string, { types, extensions, count }: FileField, head: PartHead, before: number): void {
+  if (before >= (count ?? 1)) throw new PayloadTooLargeError(`${name}.count`, count ?? 1)
+  if (types !== null) {
+    const type = head.contentType ?? BYTES_TYPE
+    const essence = parseMediaType(type)?.type
+    if (essence === undefined || !types.some((range) => isInRange(essence, range)))
+      throw new FileRefusedError('WEIR_FILE_TYPE', `${name}: ${JSON.stringify(type.slice(0, 100))}, only ${types.join(', ')}`)
+  }
+  if (extensions !== null) checkExtension(head.fileName ?? '', extensions, name)
+}

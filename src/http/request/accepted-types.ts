@@ -1,0 +1,41 @@
+// Which content types a request may have, and how a client learns which.
+
+import { ContentTypeError, WeirError } from '../../base/errors.ts'
+import { parseMediaType } from '../../formats/media-type.ts'
+import type { Head } from '../../wire/head/head.ts'
+import type { TypedBody } from '../body/typed-body.ts'
+import { acceptQueryOf } from './query-method.ts'
+
+/** A response field that states which types a method accepts. */
+export type AcceptField = readonly [name: string, value: string]
+
+/** RFC 5789 §3.1, LDP §7.1. */
+const ACCEPT_FIELDS: ReadonlyMap<string, string> = new Map([
+  ['PATCH', 'Accept-Patch'],
+  ['POST', 'Accept-Post'],
+])
+
+/**
+ * @param types null where any type may be accepted
+ * @returns null for a method that has no such field, and where there is nothing to state
+ * @throws WEIR_ROUTE_DECLARATION for a type that Accept-Query cannot state
+ */
+export function acceptFieldOf(method: string | null, types: readonly string[] | null): AcceptField | null {
+  if (method === 'QUERY') return ['Accept-Query', acceptQueryOf(types)]
+  const name = method === null || types === null ? undefined : ACCEPT_FIELDS.get(method)
+  return name === undefined ? null : [name, types!.join(', ')]
+}
+
+/**
+ * Refuses a request by its head, before any of the body is read.
+ * @throws ContentTypeError, WEIR_CHARSET_UNKNOWN; WEIR_CONTENT_TYPE_MISSING for a QUERY
+ */
+export function checkContentType(body: TypedBody | null, { method, contentType, contentLength }: Head): void {
+  const type = contentType === null ? null : parseMediaType(contentType)
+  // A query means nothing without the type of its content (RFC 10008 §2).
+  if (type === null && method === 'QUERY') throw new WeirError('WEIR_CONTENT_TYPE_MISSING')
+  if (body === null || contentLength === 0) return
+  // Without a length, perhaps there is no content, and then it needs no type.
+  if (contentType === null && (body.acceptsUntyped || (contentLength < 0 && body.isOptional))) return
+  if (type === null || !body.accepts(type)) throw new ContentTypeError(contentType, body.types)
+}

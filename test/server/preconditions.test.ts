@@ -1,0 +1,198 @@
+// Conditional requests for computed responses: `response.precondition`, and `etag: true`.
+
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+
+import { type Declaration, HttpResponse, HttpServer, type InjectResponse } from '../../src/index.ts'
+import { compression } from '../../src/modules/compression/index.ts'
+import { eventually } from '../support/serving.ts'
+
+const CHANGED = new Date('1994-11-06T08:49:37.900Z')
+const CHANGED_FIELD = 'Sun, 06 Nov 1994 08:49:37 GMT'
+
+interface State {
+  readonly etag?: string
+  readonly lastModified?: Date
+}
+
+/** A resource at `/note` that says how often a handler has done its work. */
+function noteServer(state: State | null): { server: HttpServer; work: () => number } {
+  const server = new HttpServer({ logger: null })
+  let done = 0
+  server.map(null, '/note', (_, { response }) => {
+    response.header('Cache-Control', 'max-age=60').header('Content-Language', 'en').vary('Accept')
+    if (response.precondition(state)) return response
+    done++
+    return { text: 'milk' }
+  })
+  return { server, work: () => done }
+}
+
+function ask(server: HttpServer, method: string, headers: Record<string, string>, url = '/note'): Promise<InjectResponse> {
+  return server.inject({ method, url, headers: method === 'QUERY' ? { 'Content-Type': 'text/plain', ...headers } : headers })
+}
+
+test('a response to GET has the validators, and a client that has them gets 304', async () => {
+  const { server, work } = noteServer({ etag: 'v1', lastModified: CHANGED })
+  const first = await ask(server, 'GET', {})
+  assert.deepEqual([first.status, first.headers.get('etag'), first.headers.get('last-modified')], [200, '"v1"', CHANGED_FIELD])
+  for (const headers of [{ 'If-None-Match': '"v0", W/"v1"' }, { 'If-None-Match': '*' }, { 'If-Modified-Since': CHANGED_FIELD }]) {
+    const again = await ask(server, 'GET', headers)
+    assert.deepEqual([again.status, again.body.length, again.headers.get('etag')], [304, 0, '"v1"'])
+    // What RFC 9110 §15.4.5 demands of a 304, and nothing about a body that is not there.
+    assert.deepEqual([again.headers.get('cache-control'), again.headers.get('vary')], ['max-age=60', 'Accept'])
+    for (const name of ['content-type', 'content-length', 'last-modified']) assert.equal(again.headers.get(name), null)
+  }
+  assert.equal(work(), 1)
+})
+
+test('without a tag, the time of the last change counts', async () => {
+  const { server } = noteServer({ lastModified: CHANGED })
+  const unchanged = await ask(server, 'GET', { 'If-Modified-Since': CHANGED_FIELD })
+  assert.deepEqual([unchanged.status, unchanged.headers.get('last-modified')], [304, CHANGED_FIELD])
+  assert.equal((await ask(server, 'GET', { 'If-Modified-Since': 'Sun, 06 Nov 1994 08:49:36 GMT' })).status, 200)
+  assert.equal((await ask(server, 'GET', { 'If-None-Match': '"v1"', 'If-Modified-Since': CHANGED_FIELD })).status, 200)
+})
+
+test('methods that write are answered with 412 unless the state is the one that the client expects, and the handler does nothing', async () => {
+  const { server, work } = noteServer({ etag: '"v2"', lastModified: CHANGED })
+  const refused: Record<string, string>[] = [
+    { 'If-Match': '"v1"' },
+    { 'If-Match': 'W/"v2"' },
+    { 'If-None-Match': '*' },
+    { 'If-None-Match': 'W/"v2"' },
+    { 'If-Unmodified-Since': 'Sun, 06 Nov 1994 08:49:36 GMT' },
+  ]
+  for (const method of ['PUT', 'PATCH', 'DELETE', 'POST'])
+    for (const headers of refused) {
+      const response = await ask(server, method, headers)
+      assert.deepEqual([response.status, response.headers.get('content-type')], [412, 'application/problem+json'], JSON.stringify(headers))
+      for (const name of ['cache-control', 'etag', 'content-language']) assert.equal(response.headers.get(name), null)
+    }
+  assert.equal(work(), 0)
+  for (const headers of [{ 'If-Match': '"v1", "v2"' }, { 'If-Match': '*' }, { 'If-Unmodified-Since': CHANGED_FIELD }, {}])
+    assert.equal((await ask(server, 'PUT', headers as Record<string, string>)).status, 200)
+  assert.equal((await ask(server, 'PUT', {})).headers.get('etag'), null)
+})
+
+test('a resource that does not exist', async () => {
+  const { server } = noteServer(null)
+  assert.equal((await ask(server, 'PUT', { 'If-None-Match': '*' })).status, 200)
+  assert.equal((await ask(server, 'PUT', { 'If-Match': '*' })).status, 412)
+  assert.equal((await ask(server, 'GET', { 'If-None-Match': '*' })).headers.get('etag'), null)
+})
+
+test('HEAD and QUERY read like GET, and OPTIONS has no conditions', async () => {
+  const { server } = noteServer({ etag: 'W/"v1"' })
+  for (const method of ['HEAD', 'QUERY']) {
+    const response = await ask(server, method, { 'If-None-Match': '"v1"' })
+    assert.deepEqual([response.status, response.headers.get('etag')], [304, 'W/"v1"'])
+  }
+  assert.equal((await ask(server, 'OPTIONS', { 'If-Match': '"v0"' })).status, 200)
+})
+
+test('validators that cannot be are refused, and so is a response without a request', async () => {
+  for (const [state, code] of [
+    [{ etag: 'a b' }, 'WEIR_RESPONSE_HEADER_SYNTAX'],
+    [{ etag: '"a' }, 'WEIR_RESPONSE_HEADER_SYNTAX'],
+    [{ lastModified: new Date('never') }, 'WEIR_OPTION_INVALID'],
+    [{ lastModified: '1994' as unknown as Date }, 'WEIR_OPTION_INVALID'],
+  ] as const) {
+    const server = new HttpServer({ logger: null, debug: true })
+    server.mapGet('/', (_, { response }) => response.precondition(state))
+    assert.equal(((await server.inject('/')).json() as { code: string }).code, code)
+  }
+  assert.throws(() => new HttpResponse().precondition({ etag: 'v1' }), { code: 'WEIR_SERVER_STATE' })
+  const { server } = noteServer({ lastModified: new Date(8e15) })
+  const { headers } = await ask(server, 'GET', {})
+  assert.ok(Date.parse(headers.get('last-modified')!) <= Date.now(), 'a time in the future is not sent')
+})
+
+const TEXT = 'All work and no play makes Jack a dull boy. '.repeat(100)
+
+function taggedServer(declaration: Declaration<object> = { etag: true }): HttpServer {
+  const server = new HttpServer({ logger: null })
+  const group = server.group('/tagged', declaration)
+  group.mapGet('/json', () => ({ a: 1 }))
+  group.mapGet('/text', () => TEXT)
+  group.mapGet('/bytes', () => Buffer.from(TEXT))
+  group.mapGet('/later', async () => TEXT)
+  group.mapGet('/stream', () => Readable.from(['a']))
+  group.mapGet('/created', (_, { response }) => response.status(201).json({ a: 1 }))
+  group.mapGet('/own', (_, { response }) =>
+    response.header('ETag', '"v1"').header('Last-Modified', CHANGED_FIELD).json({ a: Math.random() }),
+  )
+  group.mapPost('/json', () => ({ a: 1 }))
+  group.mapGet('/off', { etag: false }, () => TEXT)
+  return server
+}
+
+test('etag: true gives responses to GET and HEAD a tag of their bytes, and answers 304', async () => {
+  const server = taggedServer()
+  const tags = new Set<string>()
+  for (const url of ['/tagged/json', '/tagged/text']) {
+    const first = await server.inject(url)
+    const etag = first.headers.get('etag')!
+    assert.match(etag, /^"[\w-]{22}"$/)
+    tags.add(etag)
+    assert.equal((await server.inject({ method: 'HEAD', url })).headers.get('etag'), etag)
+    for (const method of ['GET', 'HEAD']) {
+      const again = await ask(server, method, { 'If-None-Match': `"x", ${etag}` }, url)
+      assert.deepEqual(
+        [again.status, again.body.length, again.headers.get('etag'), again.headers.get('content-type')],
+        [304, 0, etag, null],
+      )
+    }
+    assert.equal((await ask(server, 'GET', { 'If-None-Match': '"x"' }, url)).status, 200)
+    assert.equal((await ask(server, 'GET', { 'If-Match': '"x"' }, url)).status, 412)
+    assert.equal((await ask(server, 'GET', { 'If-Match': etag }, url)).status, 200)
+  }
+  assert.equal(tags.size, 2)
+  const [text, bytes, later] = await Promise.all(['text', 'bytes', 'later'].map((name) => server.inject(`/tagged/${name}`)))
+  assert.equal(bytes!.headers.get('etag'), text!.headers.get('etag'))
+  assert.equal(later!.headers.get('etag'), text!.headers.get('etag'))
+})
+
+test('etag: true leaves alone what has no bytes in memory, is not a 200, or does not read', async () => {
+  const server = taggedServer()
+  for (const url of ['stream', 'created', 'off', 'nothing']) assert.equal((await server.inject(`/tagged/${url}`)).headers.get('etag'), null)
+  assert.equal((await server.inject({ method: 'POST', url: '/tagged/json', headers: { 'If-None-Match': '*' } })).status, 200)
+  assert.equal((await server.inject({ method: 'POST', url: '/tagged/json' })).headers.get('etag'), null)
+  assert.equal((await server.inject({ method: 'PUT', url: '/tagged/json' })).status, 405)
+})
+
+test('etag: true takes the validators that the handler has set', async () => {
+  const server = taggedServer()
+  assert.equal((await server.inject('/tagged/own')).headers.get('etag'), '"v1"')
+  assert.equal((await ask(server, 'GET', { 'If-None-Match': '"v1"' }, '/tagged/own')).status, 304)
+  assert.equal((await ask(server, 'GET', { 'If-Modified-Since': CHANGED_FIELD }, '/tagged/own')).status, 304)
+})
+
+test('etag: true closes a stream that the client need not be sent', async () => {
+  const server = new HttpServer({ logger: null })
+  const source = new Readable({ read() {} })
+  server.mapGet('/', { etag: true }, (_, { response }) => response.header('ETag', '"v1"').stream(source))
+  assert.equal((await ask(server, 'GET', { 'If-None-Match': '"v1"' }, '/')).status, 304)
+  await eventually(() => source.destroyed, 'the end of the stream')
+})
+
+test('with compression, the tag is that of the content, and weak', async () => {
+  const server = taggedServer()
+  server.useModule(compression())
+  const plain = (await server.inject('/tagged/text')).headers.get('etag')!
+  const packed = await ask(server, 'GET', { 'Accept-Encoding': 'gzip' }, '/tagged/text')
+  assert.deepEqual([packed.headers.get('content-encoding'), packed.headers.get('etag')], ['gzip', `W/${plain}`])
+  for (const etag of [plain, `W/${plain}`]) {
+    const again = await ask(server, 'GET', { 'Accept-Encoding': 'gzip', 'If-None-Match': etag }, '/tagged/text')
+    assert.deepEqual([again.status, again.headers.get('etag'), again.headers.get('vary')], [304, etag, 'Accept-Encoding'])
+  }
+})
+
+test('etag is true or false', () => {
+  const server = new HttpServer({ logger: null })
+  assert.throws(() => server.mapGet('/', { etag: 'weak' as unknown as boolean }, () => 1), {
+    code: 'WEIR_ROUTE_DECLARATION',
+    message: /option "etag" of \/ is the string "weak", not true or false/,
+  })
+})
