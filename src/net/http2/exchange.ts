@@ -4,22 +4,26 @@
 // connection continues.
 
 import type { Buffer } from 'node:buffer'
-import { PayloadTooLargeError, type WeirError } from '../../base/errors.ts'
+import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import { INTERNAL_ERROR, NO_ERROR } from '../../wire/http2/errors.ts'
+import type { Http2WireConnection } from '../../wire/http2/connection.ts'
+import { type FaultName, INTERNAL_ERROR, NO_ERROR } from '../../wire/http2/errors.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
 import type { Recording } from '../observe/recording.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
+import type { Output } from './output.ts'
 import type { SentRecords } from './sent-records.ts'
-import { type AnswerConnection, StreamedAnswer } from './streamed-answer.ts'
+import { StreamedAnswer } from './streamed-answer.ts'
 import { NOT_WHOLE, sendWhole } from './whole-answer.ts'
 
 /** The connection, as its requests see it. */
-export interface Http2RequestConnection extends RequestConnection, AnswerConnection<Http2Exchange> {
+export interface Http2RequestConnection extends RequestConnection {
+  readonly wire: Http2WireConnection<Http2Exchange>
+  readonly output: Output
   /** What observers are told after a response has been handed over. */
   readonly records: SentRecords
   /** There may be more to read. */
@@ -30,7 +34,7 @@ export interface Http2RequestConnection extends RequestConnection, AnswerConnect
   forget(exchange: Http2Exchange): void
 }
 
-export class Http2Exchange extends RequestCycle<Http2RequestConnection, StreamedAnswer<Http2Exchange>> {
+export class Http2Exchange extends RequestCycle<Http2RequestConnection, StreamedAnswer> {
   readonly #stream: Http2Stream<Http2Exchange>
   #drainedBytes = 0
   /** All of the request has been received. */
@@ -147,7 +151,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
   protected override sendContinue(): void {
     this.owesContinue = false
     this.connection.wire.sendInterim(this.#stream, 100)
-    this.connection.flushSoon()
+    this.connection.output.flushSoon()
   }
 
   /** Bytes that nobody wants: a few are discarded. For many the client is told that they are not needed (RFC 9113 §8.1). */
@@ -166,11 +170,11 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     if (bodyBytes !== NOT_WHOLE) {
       this.recording?.markFirstByte(response.statusCode)
       this.#end(bodyBytes, response.closes)
-    } else this.sendStream(new StreamedAnswer(connection, stream, response, dateLine, this.recording))
-    connection.flushSoon()
+    } else this.sendStream(new StreamedAnswer(connection.wire, connection.output, stream, response, dateLine, this.recording))
+    connection.output.flushSoon()
   }
 
-  protected override endAnswer(answer: StreamedAnswer<Http2Exchange>): void {
+  protected override endAnswer(answer: StreamedAnswer): void {
     if (this.isGone) this.expire()
     else this.#end(answer.bodyBytes, answer.closes)
   }
@@ -182,7 +186,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     if (closes) this.connection.finish()
     this.#drainRest()
     this.settle()
-    if (this.#stream.isSending) this.connection.watch(this)
+    if (this.#stream.isSending) this.connection.output.watch(this)
   }
 
   #drainRest(): void {
@@ -198,14 +202,14 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     if (this.#refusesRest) return
     this.#refusesRest = true
     this.settle()
-    this.connection.watch(this)
+    this.connection.output.watch(this)
   }
 
   /** With a write of its own: a client may discard a response that it reads together with the reset (curl 7.88 does). */
   #resetSoon(): void {
     setImmediate(() => {
       this.connection.wire.reset(this.#stream, NO_ERROR)
-      this.connection.flushSoon()
+      this.connection.output.flushSoon()
       this.settle()
     })
   }
@@ -218,7 +222,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     this.cutOff(error)
     this.#endSending(error)
     this.connection.wire.reset(this.#stream, INTERNAL_ERROR)
-    this.connection.flushSoon()
+    this.connection.output.flushSoon()
     this.leave()
   }
 
@@ -272,9 +276,14 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     if (!isSending) this.#endSending(null)
     if (isClosed) this.leave()
     if (isSending || isClosed || !this.#refusesRest || this.#isReset) return isSending
-    this.#isReset = this.connection.wire.outputBytes === 0 // so the response has been written
+    this.#isReset = this.connection.output.isEmpty // so the response has been written
     if (this.#isReset) this.#resetSoon()
     return !this.#isReset
+  }
+
+  /** The stream has been reset. @param fault the rule that the client broke; null if the client itself reset it */
+  reset(fault: FaultName | null): void {
+    this.fail(fault === 'BODY_LENGTH' ? new WeirError('WEIR_BODY_TRUNCATED') : new WeirError('WEIR_CLIENT_GONE', fault ?? undefined))
   }
 
   /** The stream has been reset, or its connection is gone. */
