@@ -20,7 +20,7 @@ export interface Remains {
 
 /** Short, so that they all pass in each visit. */
 const TIMEOUTS = {
-  headersTimeout: 200,
+  headersTimeout: 1_000,
   keepAliveTimeout: 400,
   writeTimeout: 400,
   lingerTimeout: 100,
