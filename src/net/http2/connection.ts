@@ -36,7 +36,7 @@ const FULL_OUTPUT_BYTES = 256 * 1024
 
 export class Http2Connection extends RequestSource implements OpenConnection, Http2RequestConnection, TransportOwner, Timed, OutputOwner {
   readonly wire: Http2WireConnection<Http2Exchange>
-  readonly output: Output
+  readonly output: Output<Http2Exchange>
   readonly #deadlines: Deadlines
   readonly #debts: Debts
   /** Requests in progress, whose streams may be closed: a handler may still be cleaning up after a request that was cancelled. */
@@ -64,7 +64,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer = STRANGER) {
     super(host, transport, peer)
-    this.wire = new Http2WireConnection(host.limits)
+    this.wire = new Http2WireConnection(host.limits, { offersConnect: true })
     this.output = new Output(this.wire, transport, this)
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
     this.#debts = new Debts(host.timeouts, host.ticker.periodMs)

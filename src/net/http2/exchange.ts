@@ -3,27 +3,37 @@
 // After the response, the rest of its body is discarded or refused, as in HTTP/1.1. But a client's fault ends the stream alone, and the
 // connection continues.
 
-import type { Buffer } from 'node:buffer'
-import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { Buffer } from 'node:buffer'
+import { PayloadTooLargeError, ProtocolError, WeirError } from '../../base/errors.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
+import type { ResponseContent } from '../../http/answer/response-content.ts'
 import type { Http2WireConnection } from '../../wire/http2/connection.ts'
 import { type FaultName, INTERNAL_ERROR, NO_ERROR } from '../../wire/http2/errors.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
 import type { Recording } from '../observe/recording.ts'
+import { UpgradeRecord } from '../observe/upgrade-record.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
-import type { Output } from './output.ts'
+import { dateOf } from './answer-head.ts'
+import type { Output, Watched } from './output.ts'
 import type { SentRecords } from './sent-records.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
+import { Tunnel, type TunnelOwner } from './tunnel.ts'
 import { NOT_WHOLE, sendWhole } from './whole-answer.ts'
+
+/** What a client gets whose extended CONNECT is accepted (RFC 8441 §5). */
+const TUNNEL_STATUS = 200
+const NOTHING = Buffer.alloc(0)
+
+type UpgradeContent = ResponseContent & { readonly kind: 'upgrade' }
 
 /** The connection, as its requests see it. */
 export interface Http2RequestConnection extends RequestConnection {
   readonly wire: Http2WireConnection<Http2Exchange>
-  readonly output: Output
+  readonly output: Output<Http2Exchange>
   /** What observers are told after a response has been handed over. */
   readonly records: SentRecords
   /** There may be more to read. */
@@ -37,7 +47,7 @@ export interface Http2RequestConnection extends RequestConnection {
 /** How long after a response its client is told, with RST_STREAM, that the rest of its request is not needed. */
 const RESET_DELAY_MS = 20
 
-export class Http2Exchange extends RequestCycle<Http2RequestConnection, StreamedAnswer> {
+export class Http2Exchange extends RequestCycle<Http2RequestConnection, StreamedAnswer<Http2Exchange>> implements Watched, TunnelOwner {
   readonly #stream: Http2Stream<Http2Exchange>
   #drainedBytes = 0
   /** All of the request has been received. */
@@ -51,6 +61,11 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
   /** The client is to be told that the rest of its request is not needed, or has been. */
   #refusesRest = false
   #isReset = false
+  /** The stream speaks another protocol. */
+  #tunnel: Tunnel<Http2Exchange> | null = null
+  #upgrade: UpgradeRecord | null = null
+  /** Why the stream has ended before its time. */
+  #failure: Error | null = null
   /** What observers are told once the response has been sent. */
   #sending: Recording | null = null
 
@@ -62,7 +77,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
 
   /** The head is complete. */
   start(): void {
-    const { head, isWhole } = this.#stream
+    const { head, isWhole, isTunnel } = this.#stream
+    if (isTunnel) this.connection.wire.pauseBody(this.#stream) // until it is known who speaks
     this.open(head)
     if (isWhole || head.contentLength === 0) this.complete()
     else if (!this.#isDone) this.#awaitBody()
@@ -85,6 +101,10 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
 
   /** Bytes of the body. @returns whether they may be kept where they are, so that `ownBody` must follow */
   push(buffer: Buffer, start: number, end: number, isBorrowed: boolean): boolean {
+    if (this.#tunnel !== null) {
+      this.#tunnel.onData(buffer, start, end, isBorrowed)
+      return false
+    }
     this.deadlines.countBody(end - start)
     const { body, bodyLimit } = this
     if (body === null) {
@@ -107,6 +127,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
 
   /** All of the request has been received. */
   complete(): void {
+    if (this.#tunnel !== null) this.#tunnel.onEnd()
     if (!this.#hasEnded) {
       this.#hasEnded = true
       if (!this.#isDone) this.deadlines.enter(phase.NONE)
@@ -169,15 +190,49 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     const { connection, host } = this
     const stream = this.#stream
     const { dateLine } = host.ticker
+    if (stream.isTunnel && response.content.kind !== 'upgrade' && response.statusCode < 300) {
+      this.#refuseTunnel(response)
+      return
+    }
     const bodyBytes = sendWhole(connection.wire, stream, response, dateLine, host.debug ? this.body : null)
     if (bodyBytes !== NOT_WHOLE) {
       this.recording?.markFirstByte(response.statusCode)
       this.#end(bodyBytes, response.closes)
-    } else this.sendStream(new StreamedAnswer(connection.wire, connection.output, stream, response, dateLine, this.recording))
+    } else if (response.content.kind === 'upgrade') this.#openTunnel(response.content)
+    else this.sendStream(new StreamedAnswer(connection.wire, connection.output, stream, response, dateLine, this.recording))
     connection.output.flushSoon()
   }
 
-  protected override endAnswer(answer: StreamedAnswer): void {
+  /** Another protocol takes over. The server's timeouts no longer apply. */
+  #openTunnel({ protocol, takeOver }: UpgradeContent): void {
+    const { connection, host } = this
+    const recording = this.takeRecording(0)
+    this.expire()
+    const tunnel = new Tunnel(connection.wire, this.#stream, this, dateOf(host.ticker.dateLine))
+    this.#tunnel = tunnel
+    if (recording !== null) this.#upgrade = new UpgradeRecord(host.observers, recording, TUNNEL_STATUS, protocol, tunnel)
+    // An async one may fail later.
+    const taken = async (): Promise<void> => takeOver(tunnel, NOTHING)
+    taken().catch((error: Error) => this.crash(error))
+  }
+
+  /** A success would open the tunnel (RFC 9113 §8.5), and nobody is there who speaks in it. */
+  #refuseTunnel(response: OutgoingResponse): void {
+    response.discard()
+    this.answer = null
+    this.send(new OutgoingResponse().sendProblem(problemFor(new ProtocolError('WEIR_METHOD_NOT_IMPLEMENTED'), this.host.debug)))
+  }
+
+  onRead(): void {
+    this.connection.run()
+  }
+
+  onWritten(): void {
+    if (this.settle()) this.connection.output.watch(this)
+    this.connection.output.flushSoon()
+  }
+
+  protected override endAnswer(answer: StreamedAnswer<Http2Exchange>): void {
     if (this.isGone) this.expire()
     else this.#end(answer.bodyBytes, answer.closes)
   }
@@ -196,7 +251,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     const stream = this.#stream
     if (!stream.isReceiving) return
     this.deadlines.enter(phase.LINGER)
-    if (this.owesContinue || stream.head.contentLength - stream.receivedBytes > this.host.limits.maxDrainSize) this.#refuseRest()
+    if (this.owesContinue || stream.isTunnel || stream.head.contentLength - stream.receivedBytes > this.host.limits.maxDrainSize)
+      this.#refuseRest()
     else this.#resumeBody()
   }
 
@@ -280,6 +336,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     const { isSending, isClosed } = this.#stream
     if (!isSending) this.#endSending(null)
     if (isClosed) this.leave()
+    if (this.#tunnel !== null) return this.#tunnel.settle()
     if (isSending || isClosed || !this.#refusesRest || this.#isReset) return isSending
     this.#isReset = this.connection.output.isEmpty // so the response has been written
     if (this.#isReset) this.#resetSoon()
@@ -295,6 +352,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
   fail(error: Error): void {
     if (this.#isGone) return
     this.#endSending(error)
+    this.#failure = error
     this.cutOff(error)
     this.leave()
   }
@@ -303,6 +361,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
   override leave(): void {
     if (this.#isGone) return
     this.#isGone = true
+    this.#tunnel?.onClose()
+    this.#upgrade?.end(this.#failure)
     super.leave()
   }
 
@@ -310,7 +370,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
 
   /** The request is in progress. */
   get isBusy(): boolean {
-    return !this.#isDone
+    return !this.#isDone || this.#tunnel !== null
   }
 
   /** All that was sent of the response has been taken by the client's windows: its source may go on. */
@@ -323,7 +383,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
    * @param sentBytes how many it has taken
    */
   tick(elapsedMs: number, unsentBytes: number, sentBytes: number): void {
-    if (this.isGone) return
+    if (this.isGone || this.#tunnel !== null) return
     const { deadlines } = this
     const { queuedBytes, sendWindow, sentBytes: ownBytes, hasHead } = this.#stream
     const waits = queuedBytes > 0 || (hasHead && unsentBytes > 0)

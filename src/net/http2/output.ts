@@ -6,10 +6,17 @@ import type { Http2WireConnection } from '../../wire/http2/connection.ts'
 
 import type { Transport } from '../transport/transport.ts'
 import type { Flushable } from '../transport/write-batch.ts'
-import type { Http2Exchange } from './exchange.ts'
 
 /** How much is handed to the transport with one write, roughly. */
 const WRITE_BYTES = 64 * 1024
+
+/** What a stream is for. */
+export interface Watched {
+  /** Frames have been made. @returns whether it waits for more of them */
+  settle(): boolean
+  /** Nothing of its response waits, and the client's windows are open. */
+  onDry(): void
+}
 
 export interface OutputOwner {
   /** Whether events are being read: the owner flushes after that. */
@@ -18,16 +25,16 @@ export interface OutputOwner {
   onFlushed(): void
 }
 
-export class Output implements Flushable {
-  readonly #wire: Http2WireConnection<Http2Exchange>
+export class Output<T extends Watched> implements Flushable {
+  readonly #wire: Http2WireConnection<T>
   readonly #transport: Transport
   readonly #owner: OutputOwner
-  #watched: Http2Exchange[] = []
+  #watched: T[] = []
   #isDue = false
   /** How many writes there have been. */
   writes = 0
 
-  constructor(wire: Http2WireConnection<Http2Exchange>, transport: Transport, owner: OutputOwner) {
+  constructor(wire: Http2WireConnection<T>, transport: Transport, owner: OutputOwner) {
     this.#wire = wire
     this.#transport = transport
     this.#owner = owner
@@ -54,7 +61,7 @@ export class Output implements Flushable {
   }
 
   /** Calls `settle` of `exchange` whenever frames have been made, until that returns false. */
-  watch(exchange: Http2Exchange): void {
+  watch(exchange: T): void {
     this.#watched.push(exchange)
   }
 
@@ -107,6 +114,6 @@ export class Output implements Flushable {
   }
 }
 
-function flushDue(output: Output): void {
+function flushDue(output: Output<Watched>): void {
   output.flushDue()
 }

@@ -10,13 +10,12 @@ import { type PumpTarget, pump } from '../cycle/pump.ts'
 import type { AnswerUnderWay } from '../cycle/request-cycle.ts'
 import type { Recording } from '../observe/recording.ts'
 import { sendHead } from './answer-head.ts'
-import type { Http2Exchange } from './exchange.ts'
-import type { Output } from './output.ts'
+import type { Output, Watched } from './output.ts'
 
-export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
-  readonly #wire: Http2WireConnection<Http2Exchange>
-  readonly #output: Output
-  readonly #stream: Http2Stream<Http2Exchange>
+export class StreamedAnswer<T extends Watched> implements AnswerUnderWay, PumpTarget {
+  readonly #wire: Http2WireConnection<T>
+  readonly #output: Output<T>
+  readonly #stream: Http2Stream<T>
   readonly #response: OutgoingResponse
   readonly #dateLine: string
   readonly #recording: Recording | null
@@ -27,9 +26,9 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   readonly #gate = new DrainGate()
 
   constructor(
-    wire: Http2WireConnection<Http2Exchange>,
-    output: Output,
-    stream: Http2Stream<Http2Exchange>,
+    wire: Http2WireConnection<T>,
+    output: Output<T>,
+    stream: Http2Stream<T>,
     response: OutgoingResponse,
     dateLine: string,
     recording: Recording | null,
