@@ -44,6 +44,9 @@ export interface Http2RequestConnection extends RequestConnection {
   forget(exchange: Http2Exchange): void
 }
 
+/** How long after a response its client is told, with RST_STREAM, that the rest of its request is not needed. */
+const RESET_DELAY_MS = 20
+
 export class Http2Exchange extends RequestCycle<Http2RequestConnection, StreamedAnswer<Http2Exchange>> implements Watched, TunnelOwner {
   readonly #stream: Http2Stream<Http2Exchange>
   #drainedBytes = 0
@@ -261,13 +264,15 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     this.connection.output.watch(this)
   }
 
-  /** With a write of its own: a client may discard a response that it reads together with the reset (curl 7.88 does). */
+  /** Later, so that it is not read together with the response: a client may then discard the response (curl 7.88 does). */
   #resetSoon(): void {
-    setImmediate(() => {
+    const reset = (): void => {
       this.connection.wire.reset(this.#stream, NO_ERROR)
       this.connection.output.flushSoon()
       this.settle()
-    })
+    }
+    // What has been written by then is read first, even if the timer is late.
+    setTimeout(() => setImmediate(reset), RESET_DELAY_MS)
   }
 
   /** The other requests have not waited. */

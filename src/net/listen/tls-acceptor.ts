@@ -270,11 +270,13 @@ function bindsHosts({ requestCert, sni, SNICallback }: ServerTlsOptions): boolea
 
 /**
  * A session that was created for one name can be resumed for another, and then the client is trusted as it was for the first. So no session
- * is resumed if the names differ in which clients they trust.
+ * is resumed if the names differ in which clients they trust. No client may renegotiate TLS 1.2: HTTP/2 forbids it (RFC 9113 §9.2.1), and it
+ * costs the server more than the client.
  */
 function secureOptionsOf(tls: ServerTlsOptions): number {
   const { secureOptions = 0 } = tls
-  return bindsHosts(tls) ? secureOptions | constants.SSL_OP_NO_TICKET : secureOptions
+  const options = secureOptions | constants.SSL_OP_NO_RENEGOTIATION
+  return bindsHosts(tls) ? options | constants.SSL_OP_NO_TICKET : options
 }
 
 function contextOptions(tls: ServerTlsOptions): SecureContextOptions {
