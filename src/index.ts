@@ -16,6 +16,7 @@ export type { MapOptions } from './app/controllers/mapping.ts'
 export type { MethodFit, Returning } from './app/controllers/method-fit.ts'
 export type { OnError } from './app/dispatch.ts'
 export type {
+  ExplainedAnswer,
   ExplainedArgument,
   ExplainedBody,
   ExplainedClient,
