@@ -44,6 +44,7 @@ export type {
   Merged,
   Method,
   NoDeclaration,
+  OutputOf,
   Parameter,
   RouteOptions,
   StandardMethod,
@@ -153,7 +154,6 @@ export { type FormTexts, type Presence, type ReadContext, type Reads as SchemaRe
 export type {
   AnySchema,
   InputOf,
-  OutputOf,
   StandardIssue,
   StandardJsonConverter,
   StandardJsonOptions,

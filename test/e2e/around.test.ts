@@ -157,7 +157,7 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
       await parameters.getByLabel('ft', { exact: true }).check()
       await parameters.getByLabel('mill').check()
       assert.equal(await sendAgain(page, 'parameters', 'mill'), '{"station":"mill","unit":"ft","level":6.1}')
-      await parameters.getByLabel('ell, which is none').check()
+      await parameters.getByLabel('ell, which is not a unit').check()
       await parameters.getByLabel('harbour').check()
       const misfits = await send(page, 'parameters', '400 Bad Request')
       assert.match(misfits, /"in":"cookie".*"actual":"\(not shown\)".*"in":"header".*"actual":"ell"/)

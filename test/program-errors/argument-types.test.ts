@@ -149,7 +149,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a request in place of the session': [
     () => sse({} as never, async function* () {}),
     'WEIR_OPTION_INVALID',
-    /sse: the first argument is the session, not an object without a response/,
+    /sse: the first argument must be the session, not an object/,
   ],
   'a path as method': [
     () => server.map('/x', '/y', () => ''),

@@ -1,8 +1,10 @@
 // What the types of modules promise. Only tsc runs this.
 
-import { type Group, HttpServer, type Module, type ModuleHost } from '../../src/index.ts'
+import { type Group, HttpServer, type HttpSession, type Module, type ModuleHost, type Policy } from '../../src/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { cors } from '../../src/modules/cors/index.ts'
+import { type CsrfRefusal, csrf } from '../../src/modules/csrf/index.ts'
+import { type nonceOf, type SecurityHeadersOptions, securityHeaders } from '../../src/modules/headers/index.ts'
 import { type PrecompressedEncoding, staticFiles } from '../../src/modules/static/index.ts'
 import { type WebSocketRoute, websocket } from '../../src/modules/websocket/index.ts'
 
@@ -21,6 +23,24 @@ const own: readonly Module[] = [
 ]
 for (const module of own) server.useModule(module)
 export type _websocket = Expect<Equal<ReturnType<typeof websocket<'/:room'>>, WebSocketRoute<{ room: string }>>>
+
+// Policies go where policies go.
+const secured: readonly Policy[] = [securityHeaders('page'), securityHeaders('api', { xFrameOptions: false })]
+server.use(secured[0]!).group('/api', { use: [secured[1]!] })
+export type _nonceOf = Expect<Equal<typeof nonceOf, (session: HttpSession) => string>>
+server.use(csrf({ onRefused: (refusal, session) => describeRefusal(refusal, session.route) }))
+function describeRefusal(refusal: CsrfRefusal, route: string | null): string {
+  return `${refusal.site} ${refusal.origin} ${route}`
+}
+// @ts-expect-error a mode that does not exist
+csrf({ mode: 'log' })
+// @ts-expect-error a preset is needed
+securityHeaders({})
+// @ts-expect-error an unknown directive
+securityHeaders('page', { contentSecurityPolicy: { scriptSrc: [] } })
+// @ts-expect-error a directive that takes no list
+securityHeaders('page', { contentSecurityPolicy: { 'upgrade-insecure-requests': [] } })
+export type _frameOptions = Expect<Equal<SecurityHeadersOptions['xFrameOptions'], 'DENY' | 'SAMEORIGIN' | false | undefined>>
 
 // A module that only needs the public API can be installed on anything that has it.
 const routes: Module = {

@@ -20,8 +20,9 @@ import type { Route } from '../routes/route.ts'
 import { limitsOf } from '../routes/route-listing.ts'
 import type { RouteTable } from '../routes/route-table.ts'
 import type { NoRoute, Scope, Setting } from '../routes/scope.ts'
+import { shownTarget } from '../routes/shown-target.ts'
 
-import { explainArguments, hideSecrets } from './arguments.ts'
+import { explainArguments } from './arguments.ts'
 import type {
   ExplainedAnswer,
   ExplainedArgument,
@@ -72,7 +73,7 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   const planned = plannedResponse(server, asked, match, args)
   return withText({
     method: head.method,
-    ...hideSecrets(head, route === null ? routes.routesAt(head, endpointName) : [route], request),
+    ...shownTarget(head, route === null ? routes.routesAt(head, endpointName) : [route]),
     host: hostName(head.host),
     endpoint: endpointName,
     client: explainClient(head, connection),
@@ -133,22 +134,12 @@ function plannedResponse(
     const misfit = args.find(({ failures }) => failures.length > 0)
     if (misfit !== undefined)
       return responseOf(new WeirError('WEIR_PARAMETER_INVALID', `${misfit.name}: expected ${misfit.failures[0]!.expected}`))
-    if (lacksBody(route, head)) throw new WeirError('WEIR_BODY_MISSING')
+    if (head.contentLength === 0 && route.body?.lacksContent(head.contentType) === true) throw new WeirError('WEIR_BODY_MISSING')
     if (route.upgradesTo !== null) checkUpgrade(head, new OutgoingResponse(), route.upgradesTo)
   } catch (error) {
     return responseOf(error)
   }
   return { status: null, code: null, detail: handlerOf(route, head), allow: null }
-}
-
-/** A form without fields has no content: whether that fits is known when it is read. */
-function lacksBody({ body }: Route, { contentLength, contentType }: RequestHead): boolean {
-  return (
-    body !== null &&
-    contentLength === 0 &&
-    !body.isOptional &&
-    !(contentType !== null && /^application\/x-www-form-urlencoded/i.test(contentType))
-  )
 }
 
 function handlerOf({ label, source, method }: Route, head: RequestHead): string {

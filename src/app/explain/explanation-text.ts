@@ -72,7 +72,7 @@ function answerText({ status, body }: ExplainedAnswer): string {
 
 const DEFAULTS: Readonly<Record<string, number | null>> = { ...DEFAULT_LIMITS, ...DEFAULT_TIMEOUTS }
 
-/** Those that differ from the defaults, and that of the body, which is asked for most. */
+/** The limits that differ from their defaults, and that of the body, which people look for most. */
 function limitTexts(limits: Explanation['limits']): string[] {
   return Object.entries(limits)
     .filter(([name, { value, level }]) => name === 'maxRequestBodySize' || level !== 'server' || value !== DEFAULTS[name])

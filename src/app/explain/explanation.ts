@@ -5,11 +5,11 @@ import type { Limits, Timeouts } from '../../base/limits.ts'
 import type { RouteListing } from '../routes/route-listing.ts'
 import type { Level, Setting } from '../routes/scope.ts'
 
-/** The response, as far as the server decides it. A gate or a middleware may answer before; a handler may fail. */
+/** What the server itself would respond. A gate or a middleware may answer first, and a handler may fail. */
 export interface ExplainedResponse {
   /** Null: the handler of `route` decides. */
   readonly status: number | null
-  /** The code of the error that is answered, such as `WEIR_METHOD_NOT_ALLOWED`; null without an error. */
+  /** The code of the error, such as `WEIR_METHOD_NOT_ALLOWED`; null without an error. */
   readonly code: string | null
   /** The reason, in words. */
   readonly detail: string
@@ -110,7 +110,7 @@ export interface ExplainedAnswer {
   readonly body: 'json' | 'text' | 'bytes' | null
 }
 
-/** Why a request would be answered as it is. All of it is data that JSON can hold; `String(explanation)` is the same for people. */
+/** How a request would be answered, and why. It can be serialized as JSON; `String(explanation)` is a text for people. */
 export interface Explanation {
   readonly method: string
   /** The request target as sent. Values of secret parameters are `(not shown)`. */

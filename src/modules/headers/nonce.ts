@@ -1,0 +1,32 @@
+// Nonces: random values that allow single inline scripts and styles of one response (CSP Level 3, "nonce-source").
+
+import { randomBytes } from 'node:crypto'
+
+import { WeirError } from '../../base/errors.ts'
+import { exchangeOf, type HttpSession } from '../../http/session.ts'
+
+/** CSP Level 3 §7.1 recommends at least 128 bits. */
+const NONCE_BYTES = 16
+
+const nonces = new WeakMap<HttpSession, string>()
+
+/**
+ * The nonce of this exchange, for the attribute `nonce` of `<script>` and `<style>`. The first call creates it: 128 random bits in base64url,
+ * which needs no escaping in HTML. The Content-Security-Policy of the response then contains it. Later calls return the same nonce.
+ *
+ * @throws WEIR_RESPONSE_SENT for a first call after the head of the response was sent
+ */
+export function nonceOf(session: HttpSession): string {
+  let nonce = nonces.get(session)
+  if (nonce !== undefined) return nonce
+  if (exchangeOf(session).sent !== null)
+    throw new WeirError('WEIR_RESPONSE_SENT', 'call nonceOf() before the response begins: its Content-Security-Policy lacks the nonce')
+  nonce = randomBytes(NONCE_BYTES).toString('base64url')
+  nonces.set(session, nonce)
+  return nonce
+}
+
+/** The nonce of this exchange; undefined if nothing has called `nonceOf`. */
+export function existingNonce(session: HttpSession): string | undefined {
+  return nonces.get(session)
+}
