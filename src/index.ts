@@ -154,6 +154,7 @@ export { type FormTexts, type Presence, type ReadContext, type Reads as SchemaRe
 export type {
   AnySchema,
   InputOf,
+  OutputOf as SchemaOutputOf,
   StandardIssue,
   StandardJsonConverter,
   StandardJsonOptions,

@@ -1,5 +1,5 @@
 // Explains how a request would be answered. It asks the functions that decide about real requests (matching, the mode of the body, limits,
-// binding), in the same order, and runs no policy, no handler and no schema of another library.
+// binding), in the same order. It runs no policy and no handler, and passes nothing of the request to a schema of another library.
 
 import { originOf } from '../../base/authority.ts'
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'

@@ -82,7 +82,7 @@ export interface ExplainedArgument {
   readonly received: string | null
   /** Why it does not fit. Empty if it does, or was not checked. */
   readonly failures: readonly BindingFailure[]
-  /** False for the body, which is not read, and for a schema of another library: `explain` does not run foreign code. */
+  /** False for the body, which is not read, and for a schema of another library: `explain` passes nothing to foreign code. */
   readonly isChecked: boolean
 }
 
