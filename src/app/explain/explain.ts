@@ -9,6 +9,7 @@ import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import type { RequestHead } from '../../http/application.ts'
 import { bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
+import { TypedBody } from '../../http/body/typed-body.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { checkContentType } from '../../http/request/accepted-types.ts'
 import { HttpRequest } from '../../http/request/request.ts'
@@ -22,7 +23,15 @@ import type { NoRoute, Scope, Setting } from '../routes/scope.ts'
 import { shownTarget } from '../routes/shown-target.ts'
 
 import { explainArguments } from './arguments.ts'
-import type { ExplainedArgument, ExplainedBody, ExplainedClient, ExplainedPolicy, ExplainedResponse, Explanation } from './explanation.ts'
+import type {
+  ExplainedAnswer,
+  ExplainedArgument,
+  ExplainedBody,
+  ExplainedClient,
+  ExplainedPolicy,
+  ExplainedResponse,
+  Explanation,
+} from './explanation.ts'
 import { textOf } from './explanation-text.ts'
 import { explainedRoute, otherRoutes } from './other-routes.ts'
 
@@ -74,6 +83,7 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
     policies: explainPolicies(scope, route),
     arguments: args,
     body,
+    answers: explainAnswers(scope, route),
     limits: explainLimits(server, route),
   })
 }
@@ -101,6 +111,7 @@ export function explainRefusedHead(
     policies: [],
     arguments: [],
     body: { mode: 'none', length: 0, contentType: null, accepts: null },
+    answers: [],
     limits: explainLimits(server, null),
   })
 }
@@ -195,6 +206,15 @@ function explainBody(head: RequestHead, match: RouteMatch, limits: Limits): Expl
     contentType,
     accepts: (match.route as Route | null)?.body?.types ?? null,
   }
+}
+
+/** Numeric keys of an object are in ascending order. */
+function explainAnswers({ answers }: Scope, route: Route | null): ExplainedAnswer[] {
+  if (route === null) return []
+  return Object.entries(answers).map(([status, answer]) => ({
+    status: Number(status),
+    body: answer === null ? null : answer instanceof TypedBody ? (answer.kind as 'json' | 'text' | 'bytes') : 'json',
+  }))
 }
 
 function explainLimits({ limits, timeouts }: ExplainedServer, route: Route | null): Explanation['limits'] {

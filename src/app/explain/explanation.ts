@@ -103,6 +103,13 @@ export interface ExplainedBody {
   readonly accepts: readonly string[] | null
 }
 
+/** An answer that the route declares. */
+export interface ExplainedAnswer {
+  readonly status: number
+  /** What the body is declared as. Null: the answer has none. */
+  readonly body: 'json' | 'text' | 'bytes' | null
+}
+
 /** How a request would be answered, and why. It can be serialized as JSON; `String(explanation)` is a text for people. */
 export interface Explanation {
   readonly method: string
@@ -127,6 +134,8 @@ export interface Explanation {
   /** What the handler gets. Empty without a route. */
   readonly arguments: readonly ExplainedArgument[]
   readonly body: ExplainedBody
+  /** What the route declares in `answers`, with what it inherits, by ascending status. Empty without a route, and if nothing is declared. */
+  readonly answers: readonly ExplainedAnswer[]
   /** Every limit and timeout in force, null for none, and which level has set it. */
   readonly limits: { readonly [K in keyof (Limits & Timeouts)]: Setting<number | null> }
   /** Several lines of text. */
