@@ -34,7 +34,7 @@ const SERVERS = {
 const [name, transport] = process.argv.slice(2)
 const { port, pid, skipped } = await SERVERS[name](transport === 'tls').catch((error) => ({ skipped: error.message }))
 setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc')
+const collect = runInNewContext("typeof gc === 'function' ? gc : undefined")
 const answers = {
   cpu: () => (pid === undefined ? process.cpuUsage() : cpuOf(pid)),
   async memory() {
