@@ -19,8 +19,10 @@ export interface ServerOptions {
   readonly unixSocket?: string
   /** Speaks TLS: certificate, key and so on, as in `node:tls`, and certificates by server name. */
   readonly tls?: ServerTlsOptions
-  /** Speaks HTTP/2 in addition to HTTP/1.1; the client chooses. Requires `tls`. Default false. */
-  readonly http2?: boolean
+  /**
+   * True: speaks HTTP/2 in addition to HTTP/1.1; the client chooses. Requires `tls`. `'cleartext'`: speaks HTTP/2 alone, without TLS. Default false.
+   */
+  readonly http2?: boolean | 'cleartext'
   /**
    * Several endpoints to listen on, in place of `address`, `port`, `unixSocket`, `tls` and `http2`. `'inherited'`: the sockets that the
    * parent process has opened and passed by LISTEN_FDS, as systemd does; `tls` and `http2` then apply to all of them.

@@ -98,7 +98,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'http2 that is neither true nor false': [
     () => new HttpServer({ http2: 'yes' as never }),
     'WEIR_OPTION_INVALID',
-    /http2 is the string "yes", not true or false/,
+    /http2 is the string "yes", not true, false or "cleartext"/,
   ],
   'limits that are null': [
     () => new HttpServer({ limits: null as never }),

@@ -27,7 +27,7 @@ export function sendHead<T>(
 }
 
 /** The value of a `Date` line. */
-function dateOf(line: string): string {
+export function dateOf(line: string): string {
   if (line !== knownLine) {
     knownLine = line
     knownDate = line.slice('Date: '.length, -'\r\n'.length)

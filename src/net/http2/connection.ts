@@ -24,38 +24,33 @@ import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
-import type { Flushable } from '../transport/write-batch.ts'
 import * as debts from './debts.ts'
 import { Debts } from './debts.ts'
 import { Http2Exchange, type Http2RequestConnection } from './exchange.ts'
-import { type Sending, SentRecords } from './sent-records.ts'
+import { Output, type OutputOwner } from './output.ts'
+import { isHttp1, SPEAK_HTTP2, tellOfStreams, violation } from './refusals.ts'
+import { SentRecords } from './sent-records.ts'
 
-/** How much is handed to the transport with one write, roughly. */
-const WRITE_BYTES = 64 * 1024
 /** So much may wait for the transport: then nothing more is read. */
 const FULL_OUTPUT_BYTES = 256 * 1024
 
-export class Http2Connection
-  extends RequestSource
-  implements OpenConnection, Http2RequestConnection, TransportOwner, Timed, Flushable, Sending
-{
+export class Http2Connection extends RequestSource implements OpenConnection, Http2RequestConnection, TransportOwner, Timed, OutputOwner {
   readonly wire: Http2WireConnection<Http2Exchange>
+  readonly output: Output<Http2Exchange>
   readonly #deadlines: Deadlines
   readonly #debts: Debts
   /** Requests in progress, whose streams may be closed: a handler may still be cleaning up after a request that was cancelled. */
   readonly #exchanges = new Set<Http2Exchange>()
-  /** Those whose responses have been handed over, and wait for the client. */
-  #watched: Http2Exchange[] = []
   /** Those with bodies in borrowed memory. */
   readonly #borrowers: Http2Exchange[] = []
   #requests = 0
+  /** The first byte that was received. */
+  #firstByte = -1
   #records: SentRecords | null = null
-  writes = 0
   /** The chunk being read, where it is ours to keep: bytes in it need no copy. */
   #ownChunk: Buffer | null = null
   /** `run` is on the stack: what it calls may call it again. */
-  #isRunning = false
-  #isFlushDue = false
+  isRunning = false
   #sentBytes = 0
   /** When the last request ended; null before any has. */
   #lastEnd: number | null = null
@@ -69,11 +64,12 @@ export class Http2Connection
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer = STRANGER) {
     super(host, transport, peer)
-    this.wire = new Http2WireConnection(host.limits)
+    this.wire = new Http2WireConnection(host.limits, { offersConnect: true })
+    this.output = new Output(this.wire, transport, this)
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
     this.#debts = new Debts(host.timeouts, host.ticker.periodMs)
     host.ticker.add(this)
-    this.flush() // our settings: a client may wait for them
+    this.output.flush() // our settings: a client may wait for them
   }
 
   get isGone(): boolean {
@@ -89,16 +85,8 @@ export class Http2Connection
     return this.#deadlines.phase === phase.IDLE && this.#exchanges.size === 0 && this.transport.unsentBytes === 0
   }
 
-  get hasSentAll(): boolean {
-    return this.transport.unsentBytes === 0 && !this.transport.isDestroyed
-  }
-
-  get lastWrite(): number {
-    return this.wire.outputBytes > 0 ? this.writes + 1 : this.writes
-  }
-
   get records(): SentRecords {
-    this.#records ??= new SentRecords(this.host.observers, this)
+    this.#records ??= new SentRecords(this.host.observers, this.output)
     return this.#records
   }
 
@@ -111,6 +99,7 @@ export class Http2Connection
       if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.destroy()
       return
     }
+    if (this.#firstByte === -1) this.#firstByte = buffer[0]!
     this.#ownChunk = isBorrowed ? null : buffer
     this.wire.receive(buffer, length)
     this.run()
@@ -127,7 +116,7 @@ export class Http2Connection
 
   onDrain(): void {
     this.#records?.settle()
-    this.flush()
+    this.output.flush()
     this.run()
   }
 
@@ -144,14 +133,14 @@ export class Http2Connection
   // Events.
 
   run(): void {
-    if (this.#isRunning || this.#isLingering || this.#isGone) return
-    this.#isRunning = true
+    if (this.isRunning || this.#isLingering || this.#isGone) return
+    this.isRunning = true
     try {
       while (this.#step());
     } catch (error) {
       this.#fail(error as Error)
     }
-    this.#isRunning = false
+    this.isRunning = false
     this.#afterRun()
   }
 
@@ -163,14 +152,14 @@ export class Http2Connection
       case NEED_DATA:
       case CLOSED:
         return false
+      case PONG:
+        return true
       case PAUSED:
-        this.flush()
+        this.output.flush()
         return wire.outputBytes === 0
       case GOAWAY:
         this.#isLeft = true
         if (wire.code !== NO_ERROR) this.onEnd() // it has failed
-        return true
-      case PONG:
         return true
       default:
         this.#handle(event, wire.stream)
@@ -185,7 +174,7 @@ export class Http2Connection
       if (event === HEAD) exchange.start()
       else if (event === DATA) this.#deliver(exchange)
       else if (event === END) exchange.complete()
-      else if (event === RESET) exchange.fail(this.#resetError())
+      else if (event === RESET) exchange.reset(this.wire.fault)
       else exchange.refuseHead(this.wire.error!)
     } catch (error) {
       exchange.crash(error as Error)
@@ -203,28 +192,23 @@ export class Http2Connection
   }
 
   #deliver(exchange: Http2Exchange): void {
-    const { buffer, dataStart, dataEnd } = this.wire
-    const isBorrowed = this.wire.isBorrowed && buffer !== this.#ownChunk
+    const { buffer, dataStart, dataEnd, isBorrowed: isPart } = this.wire
+    const isBorrowed = isPart && buffer !== this.#ownChunk
     if (exchange.push(buffer, dataStart, dataEnd, isBorrowed)) this.#borrowers.push(exchange)
-  }
-
-  #resetError(): WeirError {
-    const { fault } = this.wire
-    return fault === 'BODY_LENGTH' ? new WeirError('WEIR_BODY_TRUNCATED') : new WeirError('WEIR_CLIENT_GONE', fault ?? undefined)
   }
 
   /** Copies what was borrowed, sends what was answered, and pauses or resumes the transport. */
   #afterRun(): void {
-    const borrowers = this.#borrowers
-    if (borrowers.length > 0) {
-      for (const exchange of borrowers) exchange.ownBody()
-      borrowers.length = 0
+    for (const exchange of this.#borrowers) exchange.ownBody()
+    this.#borrowers.length = 0
+    if (this.wire.refusedStreams > 0) {
+      tellOfStreams(this.host, this, this.wire.refusedStreams)
+      this.wire.refusedStreams = 0
     }
     if (this.#isLingering || this.#isGone) return
     this.#enterPhase()
     if (this.#isLeft && this.wire.openStreams === 0) this.finish()
-    if (this.wire.outputBytes > 0 || this.wire.queuedBytes > 0) this.transport.flushSoon(this)
-    else this.#afterFlush()
+    this.output.flushTurn()
     const pauses = this.wire.outputBytes >= FULL_OUTPUT_BYTES
     if (pauses === this.transport.isPaused) return
     if (pauses) this.transport.pause()
@@ -238,47 +222,12 @@ export class Http2Connection
     else deadlines.enter(this.#exchanges.size > 0 ? phase.NONE : phase.IDLE)
   }
 
-  // What is sent.
-
-  flushSoon(): void {
-    if (this.#isRunning || this.#isFlushDue) return
-    this.#isFlushDue = true
-    process.nextTick(flushNow, this)
-  }
-
-  /** @internal What was answered later, in this turn of the event loop. */
-  flushDue(): void {
-    this.#isFlushDue = false
-    if (!this.#isGone) this.transport.flushSoon(this)
-  }
-
-  flush(): void {
+  /** Frames may have been written. */
+  onFlushed(): void {
     const { wire } = this
-    const transport = this.transport
-    while (!transport.isBlocked) {
-      wire.fill(WRITE_BYTES)
-      if (wire.outputBytes === 0) break
-      this.writes++
-      transport.writeBytes(wire.takeOutput())
-    }
-    this.#afterFlush()
-  }
-
-  #afterFlush(): void {
-    const { wire } = this
-    for (let stream = wire.nextHungry(); stream !== null; stream = wire.nextHungry()) stream.owner?.onDry()
-    if (this.#watched.length > 0) {
-      const watched = this.#watched
-      this.#watched = []
-      for (const exchange of watched) if (exchange.settle()) this.#watched.push(exchange)
-    }
     this.#records?.settle()
-    if (wire.mayBegin) setImmediate(runNow, this)
-    if (wire.life === state.LAST && wire.openStreams === 0 && wire.outputBytes === 0) this.#linger()
-  }
-
-  watch(exchange: Http2Exchange): void {
-    this.#watched.push(exchange)
+    if (wire.mayBegin) setImmediate(() => this.run())
+    if (wire.life === state.LAST && wire.openStreams === 0 && this.output.isEmpty) this.#linger()
   }
 
   // The end.
@@ -289,18 +238,23 @@ export class Http2Connection
     this.#lastEnd = this.host.ticker.now
     if (this.#exchanges.size > 0) return
     if (this.#isGone) this.host.forget(this)
-    else if (!this.#isRunning && !this.#isLingering) {
+    else if (!this.isRunning && !this.#isLingering) {
       this.#enterPhase()
       if (this.#isLeft) this.finish()
-      this.flushSoon()
+      this.output.flushSoon()
     }
   }
 
   /** Takes no new request. The client learns which was the last (RFC 9113 §6.8), and the connection ends with its response. */
   finish(): void {
-    if (this.wire.life >= state.LAST) return
-    this.wire.end()
-    this.flushSoon()
+    const { wire, output } = this
+    if (wire.life >= state.LAST) return
+    wire.end()
+    if (output.isAgreed) output.flushSoon()
+    else {
+      wire.takeOutput() // nothing has been said on either side
+      this.#linger()
+    }
   }
 
   /**
@@ -309,13 +263,23 @@ export class Http2Connection
    */
   drain(): void {
     this.wire.beginEnd()
-    this.flushSoon()
+    this.output.flushSoon()
   }
 
-  /** The one exit for what cannot continue: the client has broken the protocol, or weir has. */
+  /** The one exit for what cannot continue: the client has broken the protocol, or weir has failed. */
   #fail(error: Error): void {
-    if (!(error instanceof Http2Error)) this.host.report(error, this)
-    this.#leave(new WeirError('WEIR_CLIENT_GONE', error.message))
+    const { host, wire, transport } = this
+    if (error instanceof Http2Error) {
+      const speaksHttp1 = isHttp1(error, this.#firstByte, transport.isSecure)
+      if (speaksHttp1) {
+        wire.takeOutput()
+        transport.writeText(SPEAK_HTTP2)
+      }
+      this.#leave(violation(host, this, error, speaksHttp1))
+    } else {
+      host.report(error, this)
+      this.#leave(error)
+    }
     this.#linger()
   }
 
@@ -324,16 +288,9 @@ export class Http2Connection
     if (this.#isLingering || this.#isGone) return
     this.#isLingering = true
     this.#deadlines.enter(phase.LINGER)
-    this.#write()
+    this.output.write()
     this.transport.end()
     if (this.transport.isPaused) this.transport.resume()
-  }
-
-  /** Whatever waits, also if the transport is full: the connection ends with it. */
-  #write(): void {
-    if (this.wire.outputBytes === 0) return
-    this.writes++
-    this.transport.writeBytes(this.wire.takeOutput())
   }
 
   /** Ends the connection now, whatever is in progress. */
@@ -348,7 +305,7 @@ export class Http2Connection
     this.#records?.settle()
     this.#records?.close(error)
     const hasAll = this.#isLingering && this.transport.unsentBytes === 0
-    if (!this.#isLingering) this.#write()
+    if (!this.#isLingering) this.output.write()
     this.#isLingering = true
     if (hasAll) this.transport.destroy()
     else this.transport.reset()
@@ -406,7 +363,7 @@ export class Http2Connection
     switch (this.#debts.tick(elapsedMs, wire.hasBegun && wire.awaitsSettingsAck, wire.life === state.ENDING)) {
       case debts.ASK:
         wire.ping()
-        this.flushSoon()
+        this.output.flushSoon()
         break
       case debts.SILENT:
         this.abort(new WeirError('WEIR_CLIENT_GONE', 'it does not answer'))
@@ -428,12 +385,4 @@ export class Http2Connection
     if (this.#deadlines.phase !== phase.LINGER || this.#lastEnd === null) return false
     return timeouts.writeTimeout === null || ticker.now - this.#lastEnd <= timeouts.writeTimeout
   }
-}
-
-function runNow(connection: Http2Connection): void {
-  connection.run()
-}
-
-function flushNow(connection: Http2Connection): void {
-  connection.flushDue()
 }

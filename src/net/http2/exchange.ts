@@ -3,23 +3,37 @@
 // After the response, the rest of its body is discarded or refused, as in HTTP/1.1. But a client's fault ends the stream alone, and the
 // connection continues.
 
-import type { Buffer } from 'node:buffer'
-import { PayloadTooLargeError, type WeirError } from '../../base/errors.ts'
+import { Buffer } from 'node:buffer'
+import { PayloadTooLargeError, ProtocolError, WeirError } from '../../base/errors.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import { INTERNAL_ERROR, NO_ERROR } from '../../wire/http2/errors.ts'
+import type { ResponseContent } from '../../http/answer/response-content.ts'
+import type { Http2WireConnection } from '../../wire/http2/connection.ts'
+import { type FaultName, INTERNAL_ERROR, NO_ERROR } from '../../wire/http2/errors.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
 import type { Recording } from '../observe/recording.ts'
+import { UpgradeRecord } from '../observe/upgrade-record.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
+import { dateOf } from './answer-head.ts'
+import type { Output, Watched } from './output.ts'
 import type { SentRecords } from './sent-records.ts'
-import { type AnswerConnection, StreamedAnswer } from './streamed-answer.ts'
+import { StreamedAnswer } from './streamed-answer.ts'
+import { Tunnel, type TunnelOwner } from './tunnel.ts'
 import { NOT_WHOLE, sendWhole } from './whole-answer.ts'
 
+/** What a client gets whose extended CONNECT is accepted (RFC 8441 §5). */
+const TUNNEL_STATUS = 200
+const NOTHING = Buffer.alloc(0)
+
+type UpgradeContent = ResponseContent & { readonly kind: 'upgrade' }
+
 /** The connection, as its requests see it. */
-export interface Http2RequestConnection extends RequestConnection, AnswerConnection<Http2Exchange> {
+export interface Http2RequestConnection extends RequestConnection {
+  readonly wire: Http2WireConnection<Http2Exchange>
+  readonly output: Output<Http2Exchange>
   /** What observers are told after a response has been handed over. */
   readonly records: SentRecords
   /** There may be more to read. */
@@ -30,7 +44,7 @@ export interface Http2RequestConnection extends RequestConnection, AnswerConnect
   forget(exchange: Http2Exchange): void
 }
 
-export class Http2Exchange extends RequestCycle<Http2RequestConnection, StreamedAnswer<Http2Exchange>> {
+export class Http2Exchange extends RequestCycle<Http2RequestConnection, StreamedAnswer<Http2Exchange>> implements Watched, TunnelOwner {
   readonly #stream: Http2Stream<Http2Exchange>
   #drainedBytes = 0
   /** All of the request has been received. */
@@ -44,6 +58,11 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
   /** The client is to be told that the rest of its request is not needed, or has been. */
   #refusesRest = false
   #isReset = false
+  /** The stream speaks another protocol. */
+  #tunnel: Tunnel<Http2Exchange> | null = null
+  #upgrade: UpgradeRecord | null = null
+  /** Why the stream has ended before its time. */
+  #failure: Error | null = null
   /** What observers are told once the response has been sent. */
   #sending: Recording | null = null
 
@@ -55,7 +74,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
 
   /** The head is complete. */
   start(): void {
-    const { head, isWhole } = this.#stream
+    const { head, isWhole, isTunnel } = this.#stream
+    if (isTunnel) this.connection.wire.pauseBody(this.#stream) // until it is known who speaks
     this.open(head)
     if (isWhole || head.contentLength === 0) this.complete()
     else if (!this.#isDone) this.#awaitBody()
@@ -78,6 +98,10 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
 
   /** Bytes of the body. @returns whether they may be kept where they are, so that `ownBody` must follow */
   push(buffer: Buffer, start: number, end: number, isBorrowed: boolean): boolean {
+    if (this.#tunnel !== null) {
+      this.#tunnel.onData(buffer, start, end, isBorrowed)
+      return false
+    }
     this.deadlines.countBody(end - start)
     const { body, bodyLimit } = this
     if (body === null) {
@@ -100,6 +124,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
 
   /** All of the request has been received. */
   complete(): void {
+    if (this.#tunnel !== null) this.#tunnel.onEnd()
     if (!this.#hasEnded) {
       this.#hasEnded = true
       if (!this.#isDone) this.deadlines.enter(phase.NONE)
@@ -147,7 +172,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
   protected override sendContinue(): void {
     this.owesContinue = false
     this.connection.wire.sendInterim(this.#stream, 100)
-    this.connection.flushSoon()
+    this.connection.output.flushSoon()
   }
 
   /** Bytes that nobody wants: a few are discarded. For many the client is told that they are not needed (RFC 9113 §8.1). */
@@ -162,12 +187,46 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     const { connection, host } = this
     const stream = this.#stream
     const { dateLine } = host.ticker
+    if (stream.isTunnel && response.content.kind !== 'upgrade' && response.statusCode < 300) {
+      this.#refuseTunnel(response)
+      return
+    }
     const bodyBytes = sendWhole(connection.wire, stream, response, dateLine, host.debug ? this.body : null)
     if (bodyBytes !== NOT_WHOLE) {
       this.recording?.markFirstByte(response.statusCode)
       this.#end(bodyBytes, response.closes)
-    } else this.sendStream(new StreamedAnswer(connection, stream, response, dateLine, this.recording))
-    connection.flushSoon()
+    } else if (response.content.kind === 'upgrade') this.#openTunnel(response.content)
+    else this.sendStream(new StreamedAnswer(connection.wire, connection.output, stream, response, dateLine, this.recording))
+    connection.output.flushSoon()
+  }
+
+  /** Another protocol takes over. The server's timeouts no longer apply. */
+  #openTunnel({ protocol, takeOver }: UpgradeContent): void {
+    const { connection, host } = this
+    const recording = this.takeRecording(0)
+    this.expire()
+    const tunnel = new Tunnel(connection.wire, this.#stream, this, dateOf(host.ticker.dateLine))
+    this.#tunnel = tunnel
+    if (recording !== null) this.#upgrade = new UpgradeRecord(host.observers, recording, TUNNEL_STATUS, protocol, tunnel)
+    // An async one may fail later.
+    const taken = async (): Promise<void> => takeOver(tunnel, NOTHING)
+    taken().catch((error: Error) => this.crash(error))
+  }
+
+  /** A success would open the tunnel (RFC 9113 §8.5), and nobody is there who speaks in it. */
+  #refuseTunnel(response: OutgoingResponse): void {
+    response.discard()
+    this.answer = null
+    this.send(new OutgoingResponse().sendProblem(problemFor(new ProtocolError('WEIR_METHOD_NOT_IMPLEMENTED'), this.host.debug)))
+  }
+
+  onRead(): void {
+    this.connection.run()
+  }
+
+  onWritten(): void {
+    if (this.settle()) this.connection.output.watch(this)
+    this.connection.output.flushSoon()
   }
 
   protected override endAnswer(answer: StreamedAnswer<Http2Exchange>): void {
@@ -182,14 +241,15 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     if (closes) this.connection.finish()
     this.#drainRest()
     this.settle()
-    if (this.#stream.isSending) this.connection.watch(this)
+    if (this.#stream.isSending) this.connection.output.watch(this)
   }
 
   #drainRest(): void {
     const stream = this.#stream
     if (!stream.isReceiving) return
     this.deadlines.enter(phase.LINGER)
-    if (this.owesContinue || stream.head.contentLength - stream.receivedBytes > this.host.limits.maxDrainSize) this.#refuseRest()
+    if (this.owesContinue || stream.isTunnel || stream.head.contentLength - stream.receivedBytes > this.host.limits.maxDrainSize)
+      this.#refuseRest()
     else this.#resumeBody()
   }
 
@@ -198,14 +258,14 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     if (this.#refusesRest) return
     this.#refusesRest = true
     this.settle()
-    this.connection.watch(this)
+    this.connection.output.watch(this)
   }
 
   /** With a write of its own: a client may discard a response that it reads together with the reset (curl 7.88 does). */
   #resetSoon(): void {
     setImmediate(() => {
       this.connection.wire.reset(this.#stream, NO_ERROR)
-      this.connection.flushSoon()
+      this.connection.output.flushSoon()
       this.settle()
     })
   }
@@ -218,7 +278,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     this.cutOff(error)
     this.#endSending(error)
     this.connection.wire.reset(this.#stream, INTERNAL_ERROR)
-    this.connection.flushSoon()
+    this.connection.output.flushSoon()
     this.leave()
   }
 
@@ -271,16 +331,23 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     const { isSending, isClosed } = this.#stream
     if (!isSending) this.#endSending(null)
     if (isClosed) this.leave()
+    if (this.#tunnel !== null) return this.#tunnel.settle()
     if (isSending || isClosed || !this.#refusesRest || this.#isReset) return isSending
-    this.#isReset = this.connection.wire.outputBytes === 0 // so the response has been written
+    this.#isReset = this.connection.output.isEmpty // so the response has been written
     if (this.#isReset) this.#resetSoon()
     return !this.#isReset
+  }
+
+  /** The stream has been reset. @param fault the rule that the client broke; null if the client itself reset it */
+  reset(fault: FaultName | null): void {
+    this.fail(fault === 'BODY_LENGTH' ? new WeirError('WEIR_BODY_TRUNCATED') : new WeirError('WEIR_CLIENT_GONE', fault ?? undefined))
   }
 
   /** The stream has been reset, or its connection is gone. */
   fail(error: Error): void {
     if (this.#isGone) return
     this.#endSending(error)
+    this.#failure = error
     this.cutOff(error)
     this.leave()
   }
@@ -289,6 +356,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
   override leave(): void {
     if (this.#isGone) return
     this.#isGone = true
+    this.#tunnel?.onClose()
+    this.#upgrade?.end(this.#failure)
     super.leave()
   }
 
@@ -296,7 +365,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
 
   /** The request is in progress. */
   get isBusy(): boolean {
-    return !this.#isDone
+    return !this.#isDone || this.#tunnel !== null
   }
 
   /** All that was sent of the response has been taken by the client's windows: its source may go on. */
@@ -309,7 +378,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
    * @param sentBytes how many it has taken
    */
   tick(elapsedMs: number, unsentBytes: number, sentBytes: number): void {
-    if (this.isGone) return
+    if (this.isGone || this.#tunnel !== null) return
     const { deadlines } = this
     const { queuedBytes, sendWindow, sentBytes: ownBytes, hasHead } = this.#stream
     const waits = queuedBytes > 0 || (hasHead && unsentBytes > 0)

@@ -10,18 +10,11 @@ import { type PumpTarget, pump } from '../cycle/pump.ts'
 import type { AnswerUnderWay } from '../cycle/request-cycle.ts'
 import type { Recording } from '../observe/recording.ts'
 import { sendHead } from './answer-head.ts'
+import type { Output, Watched } from './output.ts'
 
-/** What it is sent on. */
-export interface AnswerConnection<T> {
-  readonly wire: Http2WireConnection<T>
-  /** Writes what has gathered, at the end of this turn. */
-  flushSoon(): void
-  /** Calls `settle` of the owner of a stream when frames have been made. */
-  watch(owner: T): void
-}
-
-export class StreamedAnswer<T> implements AnswerUnderWay, PumpTarget {
-  readonly #connection: AnswerConnection<T>
+export class StreamedAnswer<T extends Watched> implements AnswerUnderWay, PumpTarget {
+  readonly #wire: Http2WireConnection<T>
+  readonly #output: Output<T>
   readonly #stream: Http2Stream<T>
   readonly #response: OutgoingResponse
   readonly #dateLine: string
@@ -33,13 +26,15 @@ export class StreamedAnswer<T> implements AnswerUnderWay, PumpTarget {
   readonly #gate = new DrainGate()
 
   constructor(
-    connection: AnswerConnection<T>,
+    wire: Http2WireConnection<T>,
+    output: Output<T>,
     stream: Http2Stream<T>,
     response: OutgoingResponse,
     dateLine: string,
     recording: Recording | null,
   ) {
-    this.#connection = connection
+    this.#wire = wire
+    this.#output = output
     this.#stream = stream
     this.#response = response
     this.#dateLine = dateLine
@@ -72,30 +67,29 @@ export class StreamedAnswer<T> implements AnswerUnderWay, PumpTarget {
     this.#source = openSource(content)
     await pump(this.#source, declaredLength, this)
     if (this.isGone) return
-    const { wire } = this.#connection
     if (!this.hasBegun) this.#begin(Math.max(0, declaredLength), true)
     else if (this.#last !== null) {
       this.#bodyBytes += this.#last.length
-      wire.sendData(this.#stream, this.#last, true)
-    } else wire.sendEnd(this.#stream)
-    this.#connection.flushSoon()
+      this.#wire.sendData(this.#stream, this.#last, true)
+    } else this.#wire.sendEnd(this.#stream)
+    this.#output.flushSoon()
   }
 
   write(piece: Uint8Array, isLast: boolean): Promise<void> | null {
     if (!this.hasBegun) this.#begin(this.#response.declaredLength, false)
-    this.#connection.flushSoon()
+    this.#output.flushSoon()
     if (isLast) {
       this.#last = piece // until the source has ended, and no sooner: it may still fail, or give more than was promised
       return null
     }
     this.#bodyBytes += piece.length
-    this.#connection.wire.sendData(this.#stream, piece, false)
+    this.#wire.sendData(this.#stream, piece, false)
     return this.#stream.queuedBytes > 0 ? this.#wait() : null
   }
 
   #wait(): Promise<void> {
     // The end of a source may be all that follows, and needs no window: END_STREAM.
-    if (this.#response.declaredLength === -1) this.#connection.watch(this.#stream.owner!)
+    if (this.#response.declaredLength === -1) this.#output.watch(this.#stream.owner!)
     return this.#gate.wait()
   }
 
@@ -118,6 +112,6 @@ export class StreamedAnswer<T> implements AnswerUnderWay, PumpTarget {
 
   #begin(length: number, isWhole: boolean): void {
     this.#recording?.markFirstByte(this.#response.statusCode)
-    sendHead(this.#connection.wire, this.#stream, this.#response, length, this.#dateLine, isWhole)
+    sendHead(this.#wire, this.#stream, this.#response, length, this.#dateLine, isWhole)
   }
 }

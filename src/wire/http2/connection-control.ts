@@ -22,6 +22,8 @@ const ASK_PING = Buffer.from('weir ask')
 
 export abstract class ConnectionControl<T> extends BodyReceiver<T> {
   protected readonly streams = new StreamTable<T>()
+  /** How many streams have been refused, because there were too many, since the owner set it to 0. */
+  refusedStreams = 0
   #life = state.SERVING
   #awaitsSettingsAck = true
   #earlyPriorities: Map<number, Priority> | null = null

@@ -135,11 +135,9 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
       return PAUSED
     }
     for (;;) {
-      let event: number
       const resumed = this.takeResumed()
-      if (resumed !== null) event = this.#passOn(resumed)
-      else if (this.#hasReadAll && this.mayBegin) event = this.#begin(this.#waiting.shift()!)
-      else event = this.#readFrame()
+      const next = resumed === null && this.#hasReadAll && this.mayBegin ? this.#waiting.shift()! : null
+      const event = resumed !== null ? this.#passOn(resumed) : next !== null ? this.#begin(next) : this.#readFrame()
       if (event !== NOTHING) return event
     }
   }
@@ -219,6 +217,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   }
 
   #refuse(id: number): number {
+    this.refusedStreams++
     this.allowances.spend(allowances.REFUSALS)
     this.writeReset(id, REFUSED_STREAM)
     this.streams.rememberReset(id)

@@ -160,7 +160,8 @@ export function readHttp2Head(fields: readonly HeaderField[], isWhole: boolean, 
   head.contentType = hasTypes ? head.get('content-type') : type
   head.contentLength = length !== null ? bodyLength(length, null, 1) : 0
   if (expectation !== null) checkExpectation(expectation)
-  if (length === null && !isWhole) head.contentLength = CHUNKED
+  if (protocol !== null) checkTunnel(head)
+  else if (length === null && !isWhole) head.contentLength = CHUNKED
   if (isWhole && head.contentLength !== 0) throw new ProtocolError('WEIR_CONTENT_LENGTH_SYNTAX', 'a body was declared, but there is none')
   head.expectsContinue = head.contentLength !== 0 && expectation !== null
   return head
@@ -211,6 +212,11 @@ function refusal({ kind, name }: HeaderField): ProtocolError {
 
 function misplaced({ name }: HeaderField): ProtocolError {
   return new ProtocolError('WEIR_PSEUDO_FIELDS', JSON.stringify(name))
+}
+
+/** CONNECT has no body (RFC 9110 §9.3.6): what follows it are the bytes of the other protocol. */
+function checkTunnel({ contentLength }: Head): void {
+  if (contentLength !== 0) throw new ProtocolError('WEIR_CONTENT_LENGTH_SYNTAX', 'CONNECT has no body')
 }
 
 /** RFC 9113 §8.2.1: names are in lower case. */

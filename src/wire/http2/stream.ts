@@ -123,10 +123,15 @@ export class Http2Stream<T> {
     return this.#state >= state.CLOSED
   }
 
+  /** Whether its DATA is no body, but the bytes of another protocol (RFC 8441). */
+  get isTunnel(): boolean {
+    return this.head.upgrade
+  }
+
   /** @internal Whether the body may have `bytes` more than have been received. @param isLast whether those are the last ones */
   mayReceive(bytes: number, isLast: boolean): boolean {
     const { contentLength } = this.head
-    if (contentLength === CHUNKED || this.refusal !== null) return true
+    if (contentLength === CHUNKED || this.refusal !== null || this.isTunnel) return true
     const total = this.receivedBytes + bytes
     return isLast ? total === contentLength : total <= contentLength
   }
