@@ -84,7 +84,12 @@ function blocksOf(exchanges, isSecure) {
     ['user-agent', USER_AGENT],
     ['accept', '*/*'],
     ...Object.entries(fields ?? {}),
-    ...(sends === undefined ? [] : [['content-type', 'application/octet-stream'], ['content-length', String(sends.length)]]),
+    ...(sends === undefined
+      ? []
+      : [
+          ['content-type', 'application/octet-stream'],
+          ['content-length', String(sends.length)],
+        ]),
   ]
   const all = () => exchanges.map((exchange) => Buffer.concat(fieldsOf(exchange).map(write)))
   return { first: all(), blocks: all() }
@@ -125,7 +130,8 @@ class Connection {
     await once(socket, isSecure ? 'secureConnect' : 'connect')
     if (isSecure && socket.alpnProtocol !== 'h2') throw new Error('no h2')
     const { first, blocks } = blocksOf(exchanges, isSecure)
-    const headsOf = (all) => all.map((block, i) => frame(HEADERS, END_HEADERS | (exchanges[i].sends === undefined ? END_STREAM : 0), 0, block))
+    const headsOf = (all) =>
+      all.map((block, i) => frame(HEADERS, END_HEADERS | (exchanges[i].sends === undefined ? END_STREAM : 0), 0, block))
     connection.#exchanges = exchanges
     connection.#firstHeads = headsOf(first)
     connection.#heads = headsOf(blocks)

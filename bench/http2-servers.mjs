@@ -1,8 +1,8 @@
-// One server of http2.mjs in a process of its own: `node http2-servers.mjs <server> <tls | cleartext> [http1]`. Sends its port, or why it cannot run,
+// One server of http2.mjs in a process of its own: `node http2-servers.mjs <server> <tls | cleartext> <app>`. Sends its port, or why it cannot run,
 // and then answers `cpu` and `memory`.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer as createNetServer, connect } from 'node:net'
+import { connect, createServer as createNetServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -31,7 +31,7 @@ const SERVERS = {
   nghttpd: startNghttpd,
 }
 
-const [name, transport] = process.argv.slice(2)
+const [name, transport, app] = process.argv.slice(2)
 const { port, pid, skipped } = await SERVERS[name](transport === 'tls').catch((error) => ({ skipped: error.message }))
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext("typeof gc === 'function' ? gc : undefined")
@@ -72,7 +72,7 @@ async function startWeir(dist, isSecure, http2 = true) {
     for await (const piece of request.bodyStream()) bytes += piece.length
     return String(bytes)
   })
-  server.useModule(staticFiles({ root: siteWithLargeFile(), precompressed: true }))
+  if (app === 'files') server.useModule(staticFiles({ root: siteWithLargeFile(), precompressed: true }))
   await server.start()
   return { port: server.port }
 }
@@ -86,7 +86,7 @@ function siteWithLargeFile() {
 /** The stream API, by someone who counts microseconds and still wants correct responses. Bun runs it too. */
 async function startNode(isSecure) {
   const { createSecureServer, createServer } = await import('node:http2')
-  const folder = keepSite()
+  const folder = app === 'files' ? keepSite() : ''
   const types = new Map(FILES.map(({ name, type, isText }) => [`/${name}`, { type, isText }]))
   const server = isSecure ? createSecureServer({ key, cert }) : createServer()
   const send = (stream, type, body) => {
@@ -160,7 +160,9 @@ function folderOfFiles() {
 
 /** A program that ends with this process, however that ends: then its standard input does, and the shell kills it. */
 async function started(command, args, port) {
-  const shell = spawn('sh', ['-c', '"$@" & echo $!; cat > /dev/null; kill -9 $!', 'sh', command, ...args], { stdio: ['pipe', 'pipe', 'ignore'] })
+  const shell = spawn('sh', ['-c', '"$@" & echo $!; cat > /dev/null; kill -9 $!', 'sh', command, ...args], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
   const pid = Number(await new Promise((resolve) => shell.stdout.once('data', resolve)))
   for (let i = 0; i < 100; i++) {
     if (await isOpen(port)) return { port, pid }

@@ -9,7 +9,8 @@ export const SITE_ENCODINGS = 'br;q=1, gzip;q=0.8'
 /** 1 KiB of JSON, made anew for every request. */
 export function document() {
   const items = []
-  for (let id = 1; id <= 9; id++) items.push({ id, name: `item number ${id}`, price: id * 1.25, tags: ['new', 'small'], rating: { score: 42, count: id } })
+  for (let id = 1; id <= 9; id++)
+    items.push({ id, name: `item number ${id}`, price: id * 1.25, tags: ['new', 'small'], rating: { score: 42, count: id } })
   return { items, count: items.length }
 }
 
@@ -27,7 +28,14 @@ const echo = (bytes) => {
 export const WORKLOADS = [
   { id: 'hello', title: '`OK`', connections: 16, streams: 32, app: 'fixed', exchanges: [get('/hello', 'OK')] },
   { id: 'hello-1', title: '`OK`, one stream', connections: 64, streams: 1, app: 'fixed', exchanges: [get('/hello', 'OK')] },
-  { id: 'json', title: '1 KiB of JSON made each time', connections: 16, streams: 32, app: 'made', exchanges: [get('/json', JSON.stringify(document()))] },
+  {
+    id: 'json',
+    title: '1 KiB of JSON made each time',
+    connections: 16,
+    streams: 32,
+    app: 'made',
+    exchanges: [get('/json', JSON.stringify(document()))],
+  },
   { id: 'echo-1k', title: 'POST of 1 KiB echoed', connections: 16, streams: 32, app: 'made', exchanges: [echo(1024)] },
   { id: 'echo-64k', title: 'POST of 64 KiB echoed', connections: 16, streams: 32, app: 'made', exchanges: [echo(64 * 1024)] },
   { id: 'mib', title: 'responses of 1 MiB', connections: 16, streams: 4, app: 'fixed', exchanges: [get('/mib', MEBIBYTE)] },

@@ -58,13 +58,13 @@ await client.stop()
 if (values.json !== undefined) writeFileSync(values.json, JSON.stringify({ machine, results }, null, 2))
 
 /** @returns {Promise<{ child: Child, port: number } | { skipped: string }>} */
-async function start(name, transport) {
+async function start(name, transport, app = 'fixed') {
   if (name === 'weir-before' && process.env.WEIR_DIST === undefined) return { skipped: 'WEIR_DIST is not set' }
   if (name === 'bun' && bun.missing !== undefined) return { skipped: bun.missing }
   const isProfiled = profiles !== undefined && name.startsWith('weir')
   const flags = isProfiled ? ['--cpu-prof', `--cpu-prof-dir=${profiles}`, '--cpu-prof-interval=200'] : []
   const runtime = name === 'bun' ? bun.runtime : values.node
-  const child = new Child('http2-servers.mjs', [name, transport], { pinning, core: SERVER_CORE, flags, runtime })
+  const child = new Child('http2-servers.mjs', [name, transport, app], { pinning, core: SERVER_CORE, flags, runtime })
   const { port, skipped } = await child.heard()
   if (skipped === undefined) return { child, port }
   await child.stop()
@@ -81,6 +81,7 @@ async function ask(question) {
 async function check({ port }, transport, exchanges) {
   const session = connect(`${transport === 'tls' ? 'https' : 'http'}://localhost:${port}`, { rejectUnauthorized: false })
   const sizes = []
+  const impatient = setTimeout(() => session.destroy(new Error('no response for 10 s')), 10_000)
   for (const { method, path, sends, fields, body } of exchanges) {
     const stream = session.request({ ':method': method, ':path': path, ...fields }, { endStream: sends === undefined })
     if (sends !== undefined) stream.end(sends)
@@ -92,9 +93,11 @@ async function check({ port }, transport, exchanges) {
     const decode = { br: brotliDecompressSync, gzip: gunzipSync }[head['content-encoding']]
     const isRight = head[':status'] === 200 && head.date !== undefined && (decode?.(bytes) ?? bytes).equals(body)
     const length = head['content-length']
-    if (!isRight || (length !== undefined && Number(length) !== bytes.length)) throw new Error(`a wrong response to ${path}: ${JSON.stringify(head)}`)
+    if (!isRight || (length !== undefined && Number(length) !== bytes.length))
+      throw new Error(`a wrong response to ${path}: ${JSON.stringify(head)}`)
     sizes.push(bytes.length)
   }
+  clearTimeout(impatient)
   session.close()
   return sizes
 }
@@ -116,7 +119,9 @@ async function compareAll(transport) {
   console.log(`| | ${names.join(' | ')} |`)
   console.log(`|${' --- |'.repeat(names.length + 1)}`)
   for (const { workload, ratios } of table) {
-    const cells = names.map((name) => (ratios[name] === undefined ? '' : `${median(ratios[name]).toFixed(2)} ± ${percent(uncertainty(ratios[name]))}`))
+    const cells = names.map((name) =>
+      ratios[name] === undefined ? '' : `${median(ratios[name]).toFixed(2)} ± ${percent(uncertainty(ratios[name]))}`,
+    )
     console.log(`| ${[`${workload.title}, ${workload.connections} × ${workload.streams}`, ...cells].join(' | ')} |`)
   }
   console.log()
@@ -128,7 +133,7 @@ async function compare(workload, transport) {
   const ms = Number(values.ms)
   for (const name of values.servers.split(',')) {
     if (LEFT_OUT[name]?.includes(workload.id)) continue
-    const server = await start(name, transport)
+    const server = await start(name, transport, workload.app)
     try {
       if (server.skipped !== undefined) throw new Error(server.skipped)
       const sizes = await check(server, transport, workload.exchanges)
@@ -171,18 +176,30 @@ async function compare(workload, transport) {
     ratios[name] = rounds.map((figures) => figures[BASE].microseconds / figures[name].microseconds)
     const ratio = `${median(ratios[name]).toFixed(2)} ± ${percent(uncertainty(ratios[name]))}`
     console.log(
-      `  ${name.padEnd(12)} ${median(all('microseconds')).toFixed(2).padStart(9)} µs  ${Math.round(median(all('rate'))).toString().padStart(7)}/s  busy ${percent(median(all('busy')))}  ratio ${ratio}`,
+      `  ${name.padEnd(12)} ${median(all('microseconds')).toFixed(2).padStart(9)} µs  ${Math.round(median(all('rate')))
+        .toString()
+        .padStart(7)}/s  busy ${percent(median(all('busy')))}  ratio ${ratio}`,
     )
   }
   for (const [name, reason] of Object.entries(skipped)) console.log(`  ${name} was not measured: ${reason}`)
-  return { workload: { id: workload.id, title: workload.title, connections: workload.connections, streams: workload.streams }, rounds, ratios, skipped }
+  return {
+    workload: { id: workload.id, title: workload.title, connections: workload.connections, streams: workload.streams },
+    rounds,
+    ratios,
+    skipped,
+  }
 }
 
 /** 1 GiB in each direction, on one connection. */
 async function compareTransfers(rounds) {
-  const directions = { down: { method: 'GET', path: `${LARGE_PATH}/1024`, sendsBytes: 0, wireBytes: GIB }, up: { method: 'POST', path: UPLOAD_PATH, sendsBytes: GIB, wireBytes: 10 } }
+  const directions = {
+    down: { method: 'GET', path: `${LARGE_PATH}/1024`, sendsBytes: 0, wireBytes: GIB },
+    up: { method: 'POST', path: UPLOAD_PATH, sendsBytes: GIB, wireBytes: 10 },
+  }
   const servers = { 'HTTP/2': await start('weir', 'tls'), 'HTTP/1.1': await start('weir-http1', 'tls') }
-  console.log('### 1 GiB over TLS: HTTP/2 relative to HTTP/1.1\n\n| | HTTP/2 MiB/s | HTTP/1.1 MiB/s | throughput | CPU |\n| --- | --- | --- | --- | --- |')
+  console.log(
+    '### 1 GiB over TLS: HTTP/2 relative to HTTP/1.1\n\n| | HTTP/2 MiB/s | HTTP/1.1 MiB/s | throughput | CPU |\n| --- | --- | --- | --- | --- |',
+  )
   for (const [direction, exchange] of Object.entries(directions)) {
     const figures = { 'HTTP/2': [], 'HTTP/1.1': [] }
     for (let round = 0; round < rounds + 1; round++) {
@@ -204,7 +221,9 @@ async function compareTransfers(rounds) {
 }
 
 async function compareIdle(count) {
-  console.log(`### KiB of an idle connection over TLS, ${count} of them, after one request each\n\n| | RSS | heap | outside |\n| --- | --- | --- | --- |`)
+  console.log(
+    `### KiB of an idle connection over TLS, ${count} of them, after one request each\n\n| | RSS | heap | outside |\n| --- | --- | --- | --- |`,
+  )
   const exchanges = [{ method: 'GET', path: '/hello', sendsBytes: 0, wireBytes: 2 }]
   for (const name of ['weir-http1', ...values.servers.split(',')].filter((name) => name.startsWith('weir') || name === BASE)) {
     const { child, port, skipped } = await start(name, 'tls')
@@ -228,9 +247,8 @@ async function compareIdle(count) {
 async function measureSlow(count) {
   console.log(`### MiB for ${count} connections that have asked for a file of 64 MiB and do not read it, above the same connections idle\n`)
   console.log('| | RSS | heap | outside |\n| --- | --- | --- | --- |')
-  for (const name of ['weir', 'weir-before', BASE]) {
-    if (name === BASE) continue
-    const { child, port, skipped } = await start(name, 'tls')
+  for (const name of ['weir', 'weir-before']) {
+    const { child, port, skipped } = await start(name, 'tls', 'files')
     if (skipped !== undefined) continue
     const target = (path, wireBytes) => ({ id: name, port, isSecure: true, exchanges: [{ method: 'GET', path, sendsBytes: 0, wireBytes }] })
     await ask({ ask: 'stand', target: target('/hello', 2), count })
