@@ -1,11 +1,11 @@
 // HTTP/2: weir compared with node:http2's stream API, and with what else is installed: nghttpd, nginx, Bun, and another build of weir.
 //
 //   npm run build && node bench/http2.mjs [--only hello,json] [--servers weir,nginx] [--rounds 8] [--ms 500] [--transport tls,cleartext]
-//     [--large 3] [--idle 2000] [--slow 1000] [--json file] [--cpu-prof folder] [--node path]
+//     [--large 3] [--mib 1024] [--idle 2000] [--slow 1000] [--json file] [--cpu-prof folder] [--node path]
 //
 // WEIR_DIST adds `weir-before`, the build in that folder. Each server is a process on one core, and the load generator (http2-load.mjs) another. Every
 // response is checked before the clock starts, by Node's client. In each round, every server gets `--ms`, in a rotating order; a ratio is that of
-// one round. `--large` compares so many transfers of 1 GiB in each direction with HTTP/1.1 over TLS, `--idle` the memory of idle connections,
+// one round. `--large` compares so many transfers of `--mib` in each direction with HTTP/1.1 over TLS, `--idle` the memory of idle connections,
 // and `--slow` what slow readers of a file of 64 MiB cost; 0 leaves it out.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:http2'
@@ -26,6 +26,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '8' },
     ms: { type: 'string', default: '500' },
     large: { type: 'string', default: '3' },
+    mib: { type: 'string', default: '1024' },
     idle: { type: 'string', default: '2000' },
     slow: { type: 'string', default: '1000' },
     json: { type: 'string' },
@@ -34,7 +35,7 @@ const { values } = parseArgs({
   },
 })
 const BASE = 'node'
-const GIB = 2 ** 30
+const LARGE_BYTES = Number(values.mib) * 2 ** 20
 const MIB = 2 ** 20
 /** What a server cannot do, or does otherwise: nghttpd sends nothing precompressed, and nginx no body made from the request. */
 const LEFT_OUT = { nghttpd: ['page'], nginx: ['json', 'echo-1k', 'echo-64k'] }
@@ -190,15 +191,15 @@ async function compare(workload, transport) {
   }
 }
 
-/** 1 GiB in each direction, on one connection. */
+/** A large body in each direction, on one connection. */
 async function compareTransfers(rounds) {
   const directions = {
-    down: { method: 'GET', path: `${LARGE_PATH}/1024`, sendsBytes: 0, wireBytes: GIB },
-    up: { method: 'POST', path: UPLOAD_PATH, sendsBytes: GIB, wireBytes: 10 },
+    down: { method: 'GET', path: `${LARGE_PATH}/${values.mib}`, sendsBytes: 0, wireBytes: LARGE_BYTES },
+    up: { method: 'POST', path: UPLOAD_PATH, sendsBytes: LARGE_BYTES, wireBytes: 10 },
   }
   const servers = { 'HTTP/2': await start('weir', 'tls'), 'HTTP/1.1': await start('weir-http1', 'tls') }
   console.log(
-    '### 1 GiB over TLS: HTTP/2 relative to HTTP/1.1\n\n| | HTTP/2 MiB/s | HTTP/1.1 MiB/s | throughput | CPU |\n| --- | --- | --- | --- | --- |',
+    '### ${values.mib} MiB over TLS: HTTP/2 relative to HTTP/1.1\n\n| | HTTP/2 MiB/s | HTTP/1.1 MiB/s | throughput | CPU |\n| --- | --- | --- | --- | --- |',
   )
   for (const [direction, exchange] of Object.entries(directions)) {
     const figures = { 'HTTP/2': [], 'HTTP/1.1': [] }
@@ -211,7 +212,7 @@ async function compareTransfers(rounds) {
       }
     }
     const ratio = (key) => figures['HTTP/2'].map((own, i) => figures['HTTP/1.1'][i][key] / own[key])
-    const speed = (name) => (GIB / MIB / median(figures[name].map(({ seconds }) => seconds))).toFixed(0)
+    const speed = (name) => (LARGE_BYTES / MIB / median(figures[name].map(({ seconds }) => seconds))).toFixed(0)
     const shown = (all) => `${median(all).toFixed(2)} ± ${percent(uncertainty(all))}`
     console.log(`| ${direction} | ${speed('HTTP/2')} | ${speed('HTTP/1.1')} | ${shown(ratio('seconds'))} | ${shown(ratio('cpu'))} |`)
     results[`transfer ${direction}`] = figures
