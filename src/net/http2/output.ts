@@ -3,6 +3,7 @@
 // Whoever has made some calls `flushSoon`. Responses that wait for the client are watched: they are told after each write.
 
 import type { Http2WireConnection } from '../../wire/http2/connection.ts'
+import { giveBack, isLent } from '../../wire/http2/output-blocks.ts'
 
 import type { Transport } from '../transport/transport.ts'
 import type { Flushable } from '../transport/write-batch.ts'
@@ -99,7 +100,9 @@ export class Output<T extends Watched> implements Flushable {
   write(): void {
     if (this.isEmpty) return
     this.writes++
-    this.#transport.writeBytes(this.#wire.takeOutput())
+    const bytes = this.#wire.takeOutput()
+    if (isLent(bytes)) this.#transport.writeBytes(bytes, giveBack)
+    else this.#transport.writeBytes(bytes)
   }
 
   #tell(): void {

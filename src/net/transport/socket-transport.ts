@@ -85,8 +85,12 @@ export class SocketTransport implements Transport, Reader {
     this.#socket.write(text, 'latin1')
   }
 
-  writeBytes(bytes: Uint8Array): void {
-    this.#socket.write(bytes)
+  writeBytes<B extends Uint8Array>(bytes: B, onSent?: (bytes: B) => void): void {
+    if (onSent === undefined) this.#socket.write(bytes)
+    else
+      this.#socket.write(bytes, (error) => {
+        if (error == null) onSent(bytes)
+      })
   }
 
   writeShared(bytes: Uint8Array): boolean {

@@ -1,14 +1,16 @@
 // Where frames gather until the owner writes them, all with one write. Between two turns it holds no memory.
 
 import { Buffer } from 'node:buffer'
+import { BLOCK_BYTES, giveBack, isLent, lend } from './output-blocks.ts'
 
 const NO_BYTES = Buffer.alloc(0)
 const SMALLEST_BYTES = 256
-/** A turn is likely to need as much as the one before. More than this is not allocated on a guess. */
-const LARGEST_GUESS = 16 * 1024
+/** An output that is not larger has memory of its own: a client that does not read it keeps no block waiting. */
+const LARGEST_OWN_BYTES = 16 * 1024
 
 export class FrameOutput {
   #bytes: Buffer = NO_BYTES
+  /** A turn is likely to need as much as the one before. */
   #guess = SMALLEST_BYTES
   /** How many bytes have gathered. Frames are written from here on, into what `reserve` returned. */
   end = 0
@@ -19,14 +21,17 @@ export class FrameOutput {
     return this.#bytes
   }
 
-  /** Hands out all that has gathered. The memory belongs to the caller. */
+  /** Hands out all that has gathered. The memory belongs to the caller; if it is lent (output-blocks.ts), it can be given back. */
   take(): Buffer {
     const { end } = this
-    const taken = this.#bytes.subarray(0, end)
-    this.#bytes = NO_BYTES
-    this.end = 0
-    this.#guess = Math.min(LARGEST_GUESS, Math.max(SMALLEST_BYTES, end))
-    return taken
+    const bytes = this.#bytes
+    this.clear()
+    this.#guess = Math.min(BLOCK_BYTES, Math.max(SMALLEST_BYTES, end))
+    if (end > LARGEST_OWN_BYTES || !isLent(bytes)) return bytes.subarray(0, end)
+    const own = Buffer.allocUnsafe(end)
+    bytes.copy(own, 0, 0, end)
+    giveBack(bytes)
+    return own
   }
 
   /** Discards all that has gathered. */
@@ -36,7 +41,8 @@ export class FrameOutput {
   }
 
   #grow(needed: number): void {
-    const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length, this.#guess))
+    const bytes = Math.max(needed, 2 * this.#bytes.length, this.#guess)
+    const larger = bytes <= LARGEST_OWN_BYTES || needed > BLOCK_BYTES ? Buffer.allocUnsafe(bytes) : lend()
     this.#bytes.copy(larger, 0, 0, this.end)
     this.#bytes = larger
   }
