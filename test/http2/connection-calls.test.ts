@@ -171,3 +171,16 @@ test('frames on streams that were reset are ignored, however many were', () => {
   run(wire, Buffer.concat(ids.map((id) => encodeFrame(frames.RST_STREAM, 0, id, uint32(8)))), () => assert.fail('they are ignored'))
   assert.deepEqual([wire.life, wire.openStreams], [0, 1])
 })
+
+test('priorities of up to 100 requests that were not opened are kept, and those of others are ignored', () => {
+  const wire: Wire = new Http2WireConnection(resolveLimits())
+  const priority = (id: number): Buffer => encodeFrame(frames.PRIORITY_UPDATE, 0, 0, Buffer.concat([uint32(id), Buffer.from('u=7')]))
+  const ids = Array.from({ length: 101 }, (_, i) => 2 * i + 1)
+  const urgencies: number[] = []
+  run(wire, Buffer.concat([PROLOGUE, ...ids.map(priority), ...ids.map((id) => open(id))]), (_event, stream) => {
+    wire.sendHead(stream, 200, null, null, 0, '', true)
+    wire.release(stream)
+    urgencies.push(stream.urgency)
+  })
+  assert.deepEqual(urgencies, [...Array.from({ length: 100 }, () => 7), 3])
+})

@@ -4,8 +4,6 @@
 // There are two exits. An error of the connection is thrown as an Http2Error: nothing that follows on the connection can be trusted. An error of
 // a stream resets it, which is an event, and reading continues. A request that is malformed in its meaning, and not in its frames, is refused by
 // head.ts, and gets a response.
-//
-// The server does not use this folder yet, except for head.ts: its sockets still speak HTTP/2 through node:http2.
 
 export const NO_ERROR = 0
 export const PROTOCOL_ERROR = 1

@@ -1,11 +1,12 @@
-// The frames of a client, without a socket: bytes in, events out (RFC 9113 §3.4, §4, §6). The same bytes, however they are cut, say the same.
+// Reads the frames of a client, without a socket: bytes in, events out (RFC 9113 §3.4, §4, §6). The same bytes, however they are split, produce
+// the same events.
 //
-// What a frame says by itself is checked here: its size, its padding, whether it belongs to a stream, and that nothing comes inside a field block.
-// What it means for its stream is decided by whoever reads the events.
+// What can be checked in a frame alone is checked here: its size, its padding, whether it belongs to a stream, and that nothing interrupts a field
+// block. What it means for its stream is decided by whoever reads the events.
 //
-// Pull, not callbacks: `receive` hands bytes in, then `next` is called until it says NEED_DATA. Not calling it is back-pressure. Bytes are
-// borrowed until then; of what is not complete, only a frame is kept, and only what has come of it. DATA is not gathered: it is handed on as it
-// comes. A field block is handed on whole, after its last CONTINUATION.
+// Events are pulled: after `receive`, `next` is called until it returns NEED_DATA. Not calling it is back-pressure. Bytes are borrowed until then.
+// At most one incomplete frame is kept, and only as much of it as has arrived. DATA is not gathered, but passed on as it arrives. A field block is
+// passed on whole, after its last CONTINUATION.
 
 import { Buffer } from 'node:buffer'
 import { type FaultName, Http2Error } from '../errors.ts'
@@ -33,15 +34,15 @@ import {
   WINDOW_UPDATE,
 } from './frame-types.ts'
 
-// What `next` says, beside the types of frames: DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, PRIORITY_UPDATE.
+// What `next` returns, besides the types of frames: DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, PRIORITY_UPDATE.
 
-/** Nothing more can be said before the next `receive`. */
+/** More bytes are needed: call `receive`. */
 export const NEED_DATA = -1
-/** `stream` must be reset: `fault` says why. */
+/** `stream` must be reset for `fault`. */
 export const STREAM_FAULT = -2
-/** A frame of a type that is not known. It means nothing (RFC 9113 §4.1), but may be counted. */
+/** A frame of an unknown type. It is ignored (RFC 9113 §4.1), but counted. */
 export const UNKNOWN = -3
-/** Goes on with the next frame. */
+/** There is no event: continue with the next frame. */
 const NOTHING = -4
 
 // What comes next: the head of a frame, the length of the padding of DATA, what else there is of DATA, or a payload that is skipped.
@@ -51,7 +52,7 @@ const PLAIN_DATA = 2
 const SKIPPED = 3
 
 const NO_BYTES = Buffer.alloc(0)
-/** What is kept of a frame grows with what has come of it, and begins with this. */
+/** Memory for an incomplete frame grows with what has arrived of it, from this size on. */
 const FIRST_HELD_BYTES = 64
 
 export class FrameReader {
@@ -62,11 +63,11 @@ export class FrameReader {
   #input: Buffer = NO_BYTES
   #at = 0
   #inputEnd = 0
-  /** What is kept of a frame that has not come whole, its head included. */
+  /** What has arrived of an incomplete frame, including its head. */
   #held: Buffer = NO_BYTES
   #heldBytes = 0
 
-  /** Bytes of the preface that have come. */
+  /** Bytes of the preface that have arrived. */
   #prefaceBytes = 0
   #hasSettings = false
 
@@ -74,24 +75,24 @@ export class FrameReader {
   #type = 0
   #flags = 0
   #length = 0
-  /** The head of a frame has been read and checked, and its payload is waited for. */
+  /** The head of a frame has been read and checked. Its payload is not complete. */
   #hasHead = false
-  /** What is missing of a payload that is handed on as it comes, or skipped. */
+  /** What is missing of a payload that is passed on as it arrives, or skipped. */
   #left = 0
-  /** What of that is padding, once its length has come. */
+  /** How much of that is padding, once its length is known. */
   #padding = 0
   #mode = FRAMES
-  /** A piece of the frame of DATA has been handed on. */
+  /** A piece of the DATA frame has been passed on. */
   #isInData = false
-  /** Bytes of a frame of DATA that count for flow control and have not been told. */
+  /** Bytes of the DATA frame that count for flow control and have not been reported. */
   #untoldBytes = 0
 
-  /** Stream of the field block that is being gathered, 0 without one. */
+  /** Stream of the field block that is being gathered; 0 if there is none. */
   #blockStream = 0
   #blockEnds = false
   #block: Buffer = NO_BYTES
   #blockBytes = 0
-  /** As `#blockBytes`, with the heads of the frames: a block may not have too many of them either. */
+  /** `#blockBytes` and the heads of the frames, whose number is limited that way. */
   #blockCost = 0
 
   /** The stream of the event, 0 for the connection. PRIORITY_UPDATE: the stream whose priority it is. */
@@ -124,7 +125,7 @@ export class FrameReader {
   end = 0
 
   /**
-   * @param maxBlockBytes of a field block, compressed, the heads of its frames after the first included
+   * @param maxBlockBytes of a compressed field block, including the heads of its frames after the first
    * @param maxFrameBytes our SETTINGS_MAX_FRAME_SIZE
    */
   constructor(maxBlockBytes: number, maxFrameBytes: number = DEFAULT_FRAME_BYTES) {
@@ -137,17 +138,17 @@ export class FrameReader {
     return this.#hasSettings
   }
 
-  /** Whether a field block has begun that has not ended, so that its time runs. */
+  /** Whether a field block has begun and has not ended. Its timeout is running. */
   get inBlock(): boolean {
     return this.#blockStream !== 0 || (this.#hasHead && this.#type === HEADERS)
   }
 
-  /** Size of the memory that is kept between two receives. */
+  /** Size of the memory held between two calls of `receive`. */
   get heldBytes(): number {
     return this.#held.length + this.#block.length
   }
 
-  /** Hands in `bytes[0, length)`, borrowed until `next` has said NEED_DATA, or until `hold`. */
+  /** Passes in `bytes[0, length)`, borrowed until `next` returns NEED_DATA, or until `hold`. */
   receive(bytes: Buffer, length: number): void {
     if (this.#at === this.#inputEnd) {
       this.#input = bytes
@@ -159,7 +160,7 @@ export class FrameReader {
     this.#at = 0
   }
 
-  /** Copies what has not been read, so that the caller's buffer is free again, for a caller that stops before NEED_DATA. */
+  /** Copies what has not been read, for a caller that stops before NEED_DATA and needs its buffer again. */
   hold(): void {
     this.#input = Buffer.from(this.#input.subarray(this.#at, this.#inputEnd))
     this.#at = 0
@@ -169,7 +170,7 @@ export class FrameReader {
   /**
    * Reads on.
    * @returns an event
-   * @throws Http2Error: the connection ends, and `next` must not be called again
+   * @throws Http2Error when the connection must end: do not call `next` again
    */
   next(): number {
     if (this.#prefaceBytes < PREFACE.length && !this.#readPreface()) return this.#needData()
@@ -196,9 +197,9 @@ export class FrameReader {
     return this.#prefaceBytes === PREFACE.length
   }
 
-  // Frames, and where they are
+  // Complete and incomplete frames.
 
-  /** A frame whose head is in the input, and perhaps all of it. */
+  /** A frame whose head is in the input, and perhaps its payload. */
   #readWhole(): number {
     const at = this.#at
     this.#readHead(this.#input, at)
@@ -215,7 +216,7 @@ export class FrameReader {
     return this.#read(this.#input, start)
   }
 
-  /** A frame that comes in pieces. */
+  /** A frame that arrives in pieces. */
   #readHeld(): number {
     if (!this.#hasHead) {
       if (!this.#fill(FRAME_HEAD_BYTES)) return NEED_DATA
@@ -244,7 +245,7 @@ export class FrameReader {
     return this.#heldBytes === needed
   }
 
-  /** Reads the head of a frame, and checks all that it alone can tell: nothing is kept of a frame that is refused in the end. */
+  /** Reads and checks the head of a frame, so that nothing is kept of a frame that will be refused. */
   #readHead(bytes: Buffer, at: number): void {
     const length = (bytes[at]! << 16) | (bytes[at + 1]! << 8) | bytes[at + 2]!
     const type = bytes[at + 3]!
@@ -285,7 +286,7 @@ export class FrameReader {
     }
   }
 
-  /** A frame that is there as a whole; its payload is at `start`. */
+  /** A complete frame, whose payload is at `start`. */
   #read(bytes: Buffer, start: number): number {
     const end = start + this.#length
     this.buffer = bytes
@@ -326,7 +327,7 @@ export class FrameReader {
     return STREAM_FAULT
   }
 
-  // Frames whose payload is skipped
+  // Frames whose payload is skipped.
 
   #beginSkipping(): void {
     this.#mode = SKIPPED
@@ -416,7 +417,7 @@ export class FrameReader {
   }
 }
 
-/** `bytes`, of which `used` count, in memory that holds `needed`: twice as much each time, and never more than `most`. */
+/** Returns `bytes`, or a copy of its first `used` bytes with room for `needed`. Memory doubles each time, up to `most`. */
 function withRoom(bytes: Buffer, used: number, needed: number, most: number): Buffer {
   if (needed <= bytes.length) return bytes
   const larger = Buffer.allocUnsafeSlow(Math.min(most, Math.max(needed, 2 * bytes.length, FIRST_HELD_BYTES)))
@@ -424,7 +425,7 @@ function withRoom(bytes: Buffer, used: number, needed: number, most: number): Bu
   return larger
 }
 
-/** 31 bits, without the reserved one before them. */
+/** The lower 31 bits. The highest bit is reserved. */
 function uint31(bytes: Buffer, at: number): number {
   return bytes.readUInt32BE(at) & MOST_31_BITS
 }

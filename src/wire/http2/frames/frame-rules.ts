@@ -1,4 +1,4 @@
-// What the head of a frame alone tells: whether its type may have that length, and whether it is on a stream as its type demands (RFC 9113 §4.2, §6).
+// Checks the head of a frame: whether frames of its type may have that length, and may be on that stream (RFC 9113 §4.2, §6).
 
 import { Http2Error } from '../errors.ts'
 import {
@@ -26,7 +26,7 @@ import {
 } from './frame-types.ts'
 
 /**
- * Frames of other types may be as they like. So may the length of PRIORITY: if it is wrong, the stream ends, and not the connection (§6.3).
+ * Frames of unknown types are not checked. Neither is the length of PRIORITY: a wrong one ends the stream, not the connection (§6.3).
  * @throws Http2Error
  */
 export function checkFrameHead(type: number, flags: number, length: number, stream: number): void {
@@ -68,7 +68,7 @@ export function checkFrameHead(type: number, flags: number, length: number, stre
   }
 }
 
-/** What comes before the data or the field block of a frame: the length of its padding, and a priority. */
+/** Bytes before the data or the field block of a frame: the length of its padding, and a priority. */
 export function prefixBytes(type: number, flags: number): number {
   return ((flags & PADDED) !== 0 ? 1 : 0) + (type === HEADERS && (flags & WITH_PRIORITY) !== 0 ? PRIORITY_BYTES : 0)
 }

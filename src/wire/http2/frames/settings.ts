@@ -15,23 +15,16 @@ export const ENABLE_CONNECT_PROTOCOL = 8
 export const NO_RFC7540_PRIORITIES = 9
 
 export const DEFAULT_WINDOW_BYTES = 65_535
-const NO_LIMIT = Number.POSITIVE_INFINITY
 
-/** Settings of a peer: before it has sent any, those that hold for everyone. */
+/** What the settings of a peer mean for us: before it has sent any, those that apply to everyone. Others are only checked. */
 export class PeerSettings {
-  /** HEADER_TABLE_SIZE: of the table that our blocks may use. */
+  /** HEADER_TABLE_SIZE: size of the table that our blocks may use. */
   headerTableBytes = 4096
-  enablePush = true
-  maxConcurrentStreams: number = NO_LIMIT
   /** INITIAL_WINDOW_SIZE: of each stream that we send on. A change counts for streams that are open too. */
   initialWindowBytes: number = DEFAULT_WINDOW_BYTES
-  maxFrameBytes: number = DEFAULT_FRAME_BYTES
-  maxHeaderListBytes: number = NO_LIMIT
-  enableConnectProtocol = false
-  noPriorities = false
 
   /**
-   * Reads the payload of a SETTINGS frame, whose length is whole: in order, the last of several values counts, and what is unknown is ignored.
+   * Reads the payload of a SETTINGS frame, whose length has been checked. The last of several values counts, and unknown settings are ignored.
    * @throws Http2Error for a value that the setting cannot have
    */
   read(payload: Buffer, from: number, to: number): void {
@@ -47,29 +40,19 @@ export class PeerSettings {
         break
       case ENABLE_PUSH:
         if (value > 1) throw new Http2Error('SETTING_PUSH')
-        this.enablePush = value === 1
-        break
-      case MAX_CONCURRENT_STREAMS:
-        this.maxConcurrentStreams = value
         break
       case INITIAL_WINDOW_SIZE:
         if (value > MOST_31_BITS) throw new Http2Error('SETTING_WINDOW')
         this.initialWindowBytes = value
         break
-      case MAX_FRAME_SIZE:
+      case MAX_FRAME_SIZE: // our frames are never larger than the smallest value
         if (value < DEFAULT_FRAME_BYTES || value > MOST_FRAME_BYTES) throw new Http2Error('SETTING_FRAME_SIZE')
-        this.maxFrameBytes = value
-        break
-      case MAX_HEADER_LIST_SIZE:
-        this.maxHeaderListBytes = value
         break
       case ENABLE_CONNECT_PROTOCOL:
         if (value > 1) throw new Http2Error('SETTING_CONNECT')
-        this.enableConnectProtocol = value === 1
         break
       case NO_RFC7540_PRIORITIES:
         if (value > 1) throw new Http2Error('SETTING_PRIORITIES')
-        this.noPriorities = value === 1
     }
   }
 }
