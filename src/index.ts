@@ -16,6 +16,7 @@ export type { MapOptions } from './app/controllers/mapping.ts'
 export type { MethodFit, Returning } from './app/controllers/method-fit.ts'
 export type { OnError } from './app/dispatch.ts'
 export type {
+  ExplainedAnswer,
   ExplainedArgument,
   ExplainedBody,
   ExplainedClient,
@@ -30,7 +31,7 @@ export { Group, type RouteGroup } from './app/group.ts'
 export type { Logger } from './app/logger.ts'
 export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'
 export type { BeforeSend, Middleware, Next } from './app/policies/middleware.ts'
-export type { Gate, Policy, Usable } from './app/policies/policy.ts'
+export type { Gate, NothingOrResponse, Policy, Usable } from './app/policies/policy.ts'
 export type { Binding } from './app/routes/binding.ts'
 export type {
   ArgsOf,
@@ -43,6 +44,7 @@ export type {
   Merged,
   Method,
   NoDeclaration,
+  OutputOf,
   Parameter,
   RouteOptions,
   StandardMethod,
@@ -152,7 +154,7 @@ export { type FormTexts, type Presence, type ReadContext, type Reads as SchemaRe
 export type {
   AnySchema,
   InputOf,
-  OutputOf,
+  OutputOf as SchemaOutputOf,
   StandardIssue,
   StandardJsonConverter,
   StandardJsonOptions,

@@ -19,8 +19,10 @@ export interface ServerOptions {
   readonly unixSocket?: string
   /** Speaks TLS: certificate, key and so on, as in `node:tls`, and certificates by server name. */
   readonly tls?: ServerTlsOptions
-  /** Speaks HTTP/2 in addition to HTTP/1.1; the client chooses. Requires `tls`. Default false. */
-  readonly http2?: boolean
+  /**
+   * True: speaks HTTP/2 in addition to HTTP/1.1; the client chooses. Requires `tls`. `'cleartext'`: speaks HTTP/2 alone, without TLS. Default false.
+   */
+  readonly http2?: boolean | 'cleartext'
   /**
    * Several endpoints to listen on, in place of `address`, `port`, `unixSocket`, `tls` and `http2`. `'inherited'`: the sockets that the
    * parent process has opened and passed by LISTEN_FDS, as systemd does; `tls` and `http2` then apply to all of them.
@@ -43,7 +45,10 @@ export interface ServerOptions {
   readonly onError?: OnError
   /** Status of the response to a body that does not fit the schema of its route: 400, or 422 (RFC 9110 §15.5.21). Default 400. */
   readonly invalidBodyStatus?: 400 | 422
-  /** Shows errors to clients, and overwrites the memory of expired bodies. Never set it in production. Default false. */
+  /**
+   * Shows errors to clients, explained, and in browsers as a page (docs/guide/explaining.md), and overwrites the memory of expired bodies.
+   * Never in production. Default false.
+   */
   readonly debug?: boolean
   /**
    * Whether connections share one receive buffer, if Node supports it. Default true; false reads with `data` events, which is a little

@@ -7,7 +7,9 @@ import { RouteGroup } from './app/group.ts'
 import { logError, moduleLogger } from './app/logger.ts'
 import type { ModuleHost } from './app/module-host.ts'
 import { checkObserver } from './app/observer.ts'
+import type { Route } from './app/routes/route.ts'
 import { RouteTable } from './app/routes/route-table.ts'
+import { shownUrl } from './app/routes/shown-target.ts'
 import { abortQuietly } from './base/abort-quietly.ts'
 import { systemClock } from './base/clock.ts'
 import { faultOf, WeirError } from './base/errors.ts'
@@ -100,8 +102,9 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
         if (exchange === null) logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
         else {
           const { requestId, head, match } = exchange
-          const route = match.route === null ? '' : `, route ${match.route.label}`
-          const text = `weir: the response to ${head.method} ${head.url} was aborted${route}`
+          const route = match.route as Route | null
+          const label = route === null ? '' : `, route ${route.label}`
+          const text = `weir: the response to ${head.method} ${shownUrl(head, route)} was aborted${label}`
           logError(logger, text, error, { requestId, connectionId })
         }
       },

@@ -10,6 +10,7 @@ import { staticFiles } from 'weir/static'
 
 import { chat } from './chat.ts'
 import { clock } from './clock.ts'
+import { mapGauge } from './gauge.ts'
 import { mapInside } from './inside.ts'
 import { MemoryUploadController } from './memory-upload-controller.ts'
 import { records } from './records.ts'
@@ -38,6 +39,7 @@ export function demoServer({ uploadDir = newFolder(), ...options }: DemoOptions 
   server.mapController(MemoryUploadController, '/api', { create: () => new MemoryUploadController(uploadDir) })
   server.mapController(StreamUploadController, '/api', { create: () => new StreamUploadController(uploadDir) })
   mapTeams(server)
+  mapGauge(server)
   mapSearch(server)
   mapInside(server)
   server.mapGet('/whoami', (_, { clientAddress, isSecure, origin, peer }) => ({ clientAddress, isSecure, origin, peer: peer.address }))

@@ -22,6 +22,7 @@ import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply
 import type { Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
 import type { Chain, NoRoute } from './routes/scope.ts'
+import { shownUrl } from './routes/shown-target.ts'
 
 /**
  * Answers an error that was not caught: returns what a handler may return, or nothing for the default problem document.
@@ -314,8 +315,9 @@ export class Dispatcher implements Application {
   /** Logs only what the host program must know: errors of clients are normal. */
   #log(exchange: Exchange, error: unknown): void {
     if (isClients(causeOf(exchange.request, error))) return
-    const { head, requestId } = exchange
-    logError(this.#options.logger, `weir: ${head.method} ${head.url} failed`, error, { requestId })
+    const { head, requestId, match } = exchange
+    const url = shownUrl(head, match.route as Route | null)
+    logError(this.#options.logger, `weir: ${head.method} ${url} failed`, error, { requestId })
   }
 }
 

@@ -59,6 +59,7 @@ export const ERRORS = {
   WEIR_EXPECTATION_UNKNOWN: peer(417, CLOSES, 'this expectation is not supported', 'RFC 9110 §10.1.1'),
   WEIR_PSEUDO_FIELDS: peer(400, STAYS, 'a pseudo-header field is missing, repeated, unknown or out of place', 'RFC 9113 §8.3'),
   WEIR_CONNECTION_FIELD: peer(400, STAYS, 'connection-specific fields are not allowed in HTTP/2', 'RFC 9113 §8.2.2'),
+  WEIR_HTTP2_VIOLATION: peer(400, CLOSES, 'the client broke the rules of HTTP/2', 'RFC 9113 §5.4'),
 
   // The length of a body
   WEIR_CONTENT_LENGTH_SYNTAX: peer(400, CLOSES, 'Content-Length is not a decimal number', 'RFC 9110 §8.6'),
@@ -81,6 +82,7 @@ export const ERRORS = {
   WEIR_BODY_TRUNCATED: transport(400, CLOSES, 'the request body ended before it was complete', 'RFC 9112 §8'),
   WEIR_CLIENT_GONE: transport(400, CLOSES, 'the client went away', 'docs/guide/request.md'),
   WEIR_TOO_MANY_CONNECTIONS: limit(503, CLOSES, 'the server has too many connections', 'docs/limits.md'),
+  WEIR_TOO_MANY_STREAMS: limit(503, STAYS, 'the client has too many requests in progress', 'RFC 9113 §5.1.2'),
   WEIR_WRITE_TIMEOUT: limit(408, CLOSES, 'the client does not read the response', 'docs/limits.md'),
   WEIR_REQUEST_TIMEOUT: limit(503, CLOSES, 'the request took too long', 'RFC 9110 §15.6.4'),
   WEIR_SERVER_STOPPED: transport(503, CLOSES, 'the server stopped before the response was complete', 'docs/guide/lifecycle.md'),

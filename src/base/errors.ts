@@ -188,7 +188,7 @@ export class ContentTypeError extends WeirError {
   /** @param contentType as it was sent; null when there is none */
   constructor(contentType: string | null, accepted: readonly string[]) {
     const came = contentType === null ? 'there is no Content-Type' : JSON.stringify(contentType.slice(0, 100))
-    super('WEIR_CONTENT_TYPE_UNSUPPORTED', `${came}, only ${accepted.join(', ')}`)
+    super('WEIR_CONTENT_TYPE_UNSUPPORTED', `${came}; accepted: ${accepted.join(', ')}`)
     this.accepted = accepted
   }
 }

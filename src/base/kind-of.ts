@@ -18,5 +18,5 @@ export function shown(value: unknown): string {
 }
 
 function withArticle(noun: string): string {
-  return `${/^[aeio]/i.test(noun) ? 'an' : 'a'} ${noun}`
+  return `${/^(?:[aeio]|http|sse)/i.test(noun) ? 'an' : 'a'} ${noun}`
 }

@@ -29,7 +29,8 @@ export function checkNames(owner: string, options: object, names: readonly strin
 
 function unknown(name: string, names: readonly string[]): string {
   const meant = names.find((one) => one.toLowerCase() === name.toLowerCase())
-  return `${JSON.stringify(name)}${meant === undefined ? '' : `: it is called "${meant}"`}`
+  if (meant !== undefined) return `${JSON.stringify(name)}: it is called "${meant}"`
+  return `${JSON.stringify(name)}${names.length === 0 ? '' : `; the options are ${names.join(', ')}`}`
 }
 
 /** Requires a whole number of at least `least`. */

@@ -19,7 +19,7 @@ export interface Endpoint {
   readonly port: number
   readonly isUnixSocket: boolean
   readonly isSecure: boolean
-  /** Whether HTTP/2 is offered in addition to HTTP/1. */
+  /** Whether HTTP/2 is spoken: over TLS in addition to HTTP/1, without TLS in its place. */
   readonly http2: boolean
 }
 

@@ -63,7 +63,13 @@ function editsBetween(text: string, word: string): number | null {
   let row = Array.from({ length: word.length + 1 }, (_, i) => i)
   for (let i = 0; i < text.length; i++) {
     const next = [i + 1]
-    for (let j = 0; j < word.length; j++) next.push(Math.min(next[j]! + 1, row[j + 1]! + 1, row[j]! + (text[i] === word[j] ? 0 : 1)))
+    let least = i + 1
+    for (let j = 0; j < word.length; j++) {
+      const edits = Math.min(next[j]! + 1, row[j + 1]! + 1, row[j]! + (text[i] === word[j] ? 0 : 1))
+      next.push(edits)
+      least = Math.min(least, edits)
+    }
+    if (least > most) return null // it can only grow
     row = next
   }
   const edits = row[word.length]!

@@ -255,6 +255,50 @@ test('for a schema of another library, what it returns is sent', () => {
   assert.throws(() => pickerOf(later)({}), { code: 'WEIR_OPTION_INVALID' })
 })
 
+test('a schema of another library runs over strings and numbers too, wherever it stands: it may mask them', () => {
+  const masking: AnySchema = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) => (typeof value === 'string' ? { value: `${value[0]}*` } : { issues: [{ message: 'No string' }] }),
+    },
+  }
+  const filling: AnySchema = { '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: value ?? 'none' }) } }
+  const places: readonly (readonly [schema: AnySchema, value: unknown, json: string])[] = [
+    [masking, 'hush', '"h*"'],
+    [t.object({ a: masking, b: t.string }), { a: 'hush', b: 'c' }, '{"a":"h*","b":"c"}'],
+    [t.array(masking), ['hush'], '["h*"]'],
+    [t.record(masking), { a: 'hush' }, '{"a":"h*"}'],
+    [t.array(t.lazy(() => masking)), ['hush'], '["h*"]'],
+    [
+      t.object({
+        a: t.union(
+          t.int,
+          t.lazy(() => t.union(masking, t.bool)),
+        ),
+      }),
+      { a: 'hush' },
+      '{"a":"h*"}',
+    ],
+    [t.array(t.union(masking, t.int).nullable()), ['hush', 5, null], '["h*",5,null]'],
+    [t.array(t.lazy(() => masking).nullable()), [null], '[null]'],
+    [t.object({ a: filling, b: filling }), { a: null }, '{"a":"none","b":"none"}'],
+  ]
+  for (const [schema, value, json] of places) {
+    assert.equal(sent(schema, value), json)
+    assert.equal(JSON.stringify(checkedPickerOf(schema)(value)), json)
+  }
+  assert.equal(sent(t.object({ a: masking }), {}), '{}') // what is missing cannot leak
+  assert.deepEqual(refused(t.object({ a: masking }), { a: 5 })[0], '/a')
+  assert.equal(
+    sent(
+      t.lazy(() => t.array(t.int)),
+      'x',
+    ),
+    '"x"',
+  )
+})
+
 test('each schema has one picker', () => {
   assert.equal(pickerOf(user), pickerOf(user))
 })

@@ -5,8 +5,8 @@
 // properties in the order of the schema. Each is read once and by its name, as the compiler assumes: getters of a class are included, and what a
 // getter or a proxy returns later is never sent.
 //
-// Strings, numbers and booleans pass unchanged whatever the schema is, because they have no properties. A value with properties where the
-// schema declares none is refused.
+// Strings, numbers and booleans pass unchanged whatever a `t` says, because they have no properties. A schema of another library may convert
+// them: it may mask a card number. A value with properties where the schema declares none is refused.
 
 import { ArraySchema, ObjectSchema } from './composite.ts'
 import { DateSchema } from './dates.ts'
@@ -31,7 +31,7 @@ const pickers = new WeakMap<Schema<unknown>, Picker>()
  *
  * - Dates, and other objects with a `toJSON`, are sent as `JSON.stringify` writes them; undeclared properties of what `toJSON` returns are left
  *   out. A Date under `t.date` is sent as its day, and a bigint under `t.bigint` as text, where `JSON.stringify` would write a time or throw.
- * - A schema of another library runs over an object or an array, and what it returns is sent.
+ * - A schema of another library runs over any value that is there, and what it returns is sent. For a missing property it may return a default.
  * - A union without a tag checks its members in turn, unless only one of them describes values of this kind.
  */
 export function pickerOf(schema: AnySchema): Picker {
@@ -61,7 +61,7 @@ function makePicker(schema: Schema<unknown>): Picker {
   if (schema instanceof RecordSchema) return recordPicker(schema)
   if (schema instanceof UnionSchema) return unionPicker(schema)
   if (schema instanceof LazySchema) return lazyPicker(schema)
-  if (schema instanceof ForeignSchema) return (value) => (isScalar(value) ? value : schema.run(value))
+  if (schema instanceof ForeignSchema) return (value) => schema.run(value)
   return leafPicker(schema)
 }
 
@@ -79,13 +79,15 @@ function leafPicker(schema: Schema<unknown>): Picker {
 
 function arrayPicker(schema: ArraySchema<unknown>): Picker {
   const pick = pickerFor(schema.element)
+  let converts: boolean | null = null
   return (value) => {
+    converts ??= convertsScalars(schema.element)
     const list = jsonOf(value)
     if (!Array.isArray(list)) return isObject(list) ? misfit(schema, list) : list
     const copied: unknown[] = []
     for (let i = 0; i < list.length; i++) {
       const element: unknown = list[i]
-      const picked = isScalar(element) ? element : pick(element)
+      const picked = isScalar(element) && !converts ? element : pick(element)
       if (picked instanceof Mismatch) return under(picked, i)
       copied.push(picked)
     }
@@ -97,7 +99,9 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
   const names = [...schema.properties.keys()]
   const picks = [...schema.properties.values()].map(pickerFor)
   const read = names.some(isInherited) ? partOf : null
+  let converts: readonly boolean[] | null = null
   return (value) => {
+    converts ??= [...schema.properties.values()].map(convertsScalars)
     const object = jsonOf(value) as Properties
     if (!isObject(object)) return object
     if (Array.isArray(object)) return misfit(schema, object)
@@ -105,10 +109,10 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
     for (let i = 0; i < names.length; i++) {
       const name = names[i]!
       const part = read === null ? object[name] : read(object, name)
-      if (part === undefined) continue
-      const picked = isScalar(part) ? part : picks[i]!(part)
-      if (picked instanceof Mismatch) return under(picked, name)
-      copied[name] = picked
+      const picked = isScalar(part) && !converts[i] ? part : picks[i]!(part)
+      if (picked === undefined) continue
+      if (!(picked instanceof Mismatch)) copied[name] = picked
+      else if (part !== undefined) return under(picked, name)
     }
     return copied
   }
@@ -116,7 +120,9 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
 
 function recordPicker(schema: RecordSchema<unknown>): Picker {
   const pick = pickerFor(schema.value)
+  let converts: boolean | null = null
   return (value) => {
+    converts ??= convertsScalars(schema.value)
     const record = jsonOf(value) as Properties
     if (!isObject(record)) return record
     if (Array.isArray(record)) return misfit(schema, record)
@@ -124,7 +130,7 @@ function recordPicker(schema: RecordSchema<unknown>): Picker {
     for (const name of Object.keys(record)) {
       if (schema.misnamed(name) !== null) continue
       const part = record[name]
-      const picked = isScalar(part) ? part : pick(part)
+      const picked = isScalar(part) && !converts ? part : pick(part)
       if (picked instanceof Mismatch) return under(picked, name)
       copied[name] = picked
     }
@@ -134,13 +140,20 @@ function recordPicker(schema: RecordSchema<unknown>): Picker {
 
 function lazyPicker(schema: LazySchema<unknown>): Picker {
   const descent = new Descent()
-  return (value) => (isScalar(value) ? value : descent.into(value, () => pickerFor(schema.target)(value)))
+  let converts: boolean | null = null
+  return (value) => {
+    converts ??= convertsScalars(schema)
+    if ((isScalar(value) && !converts) || (value === null && schema.isNullable)) return value
+    return descent.into(value, () => pickerFor(schema.target)(value))
+  }
 }
 
 function unionPicker(schema: UnionSchema<unknown>): Picker {
+  let converts: boolean | null = null
   return (value) => {
+    converts ??= convertsScalars(schema)
     const json = isDate(value) ? value : jsonOf(value)
-    if (isScalar(json)) return json
+    if ((isScalar(json) && !converts) || json === undefined || (json === null && schema.isNullable)) return json
     const { tag } = schema
     if (tag !== null) {
       const member = isObject(json) && kindOf(json) === 'object' ? schema.tagged(tag, json) : misfit(schema, json)
@@ -169,6 +182,18 @@ function holds(schema: Schema<unknown>, kind: Kind, seen: readonly Schema<unknow
   return kind === (schema instanceof ObjectSchema || schema instanceof RecordSchema ? 'object' : 'plain')
 }
 
+/** Whether a schema may convert a string, a number and the like. Asked when the first value is picked, because lazy schemas are declared later. */
+function convertsScalars(schema: Schema<unknown>): boolean {
+  return isForeign(schema, [])
+}
+
+function isForeign(schema: Schema<unknown>, seen: readonly Schema<unknown>[]): boolean {
+  if (schema instanceof ForeignSchema) return true
+  if (seen.includes(schema)) return false
+  if (schema instanceof LazySchema) return isForeign(schema.target, [...seen, schema])
+  return schema instanceof UnionSchema && schema.members.some((member) => isForeign(member, [...seen, schema]))
+}
+
 /**
  * Returns a picker that also checks the value: what it returns fits the schema, and a mismatch lists up to 100 parts that do not fit. It is
  * slower, and intended for tests and debugging. Undeclared properties are left out, and are a mismatch only if the object is `.strict()`.
@@ -181,9 +206,9 @@ export function checkedPickerOf(schema: AnySchema): Picker {
 const descents = new WeakMap<LazySchema<unknown>, Descent>()
 
 function check(schema: Schema<unknown>, value: unknown): unknown {
+  if (schema instanceof ForeignSchema) return schema.run(value)
   const json = isDate(value) ? value : jsonOf(value)
   if (json === null && schema.isNullable) return null
-  if (schema instanceof ForeignSchema) return schema.run(json)
   if (json === undefined) return schema.isRequired('output') ? new Mismatch(schema.describe()) : undefined
   if (schema instanceof LazySchema) return checkLazy(schema, json)
   if (schema instanceof UnionSchema) return checkUnion(schema, json)

@@ -32,8 +32,9 @@ export interface StandardJsonOptions {
   readonly target: string
 }
 
-/** The properties of weir's schemas, which validate and describe themselves. */
+/** The properties of weir's schemas, which validate synchronously and describe themselves. */
 export interface StandardJsonProps<Input = unknown, Output = Input> extends StandardProps<Input, Output> {
+  readonly validate: (value: unknown) => StandardResult<Output>
   readonly jsonSchema: StandardJsonConverter
 }
 

@@ -249,7 +249,7 @@ export class ClientConnection {
   #describe(what: string): string {
     const { waiting } = this.reader
     const text = JSON.stringify(waiting.toString('latin1', 0, SHOWN_BYTES))
-    const came = waiting.length === 0 ? 'nothing had arrived' : `${waiting.length} bytes had arrived: ${text}`
+    const came = waiting.length === 0 ? 'no more bytes had arrived' : `${waiting.length} bytes had arrived: ${text}`
     return `${what}${this.hasEnded ? `, but ${ENDINGS[this.ending]}` : ''}; ${came}`
   }
 }

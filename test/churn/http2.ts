@@ -1,123 +1,149 @@
-// `node build/test/churn/http2.js [seconds] [seed]`: for 30 seconds, fifty clients at a time speak HTTP/2 badly and leave in the middle.
+// `node build/test/churn/http2.js [connections] [seed] [visit ...]`: hostile clients of HTTP/2 over TLS, 100 at a time, against a server that is
+// stopped and started again ten times under them. By default 10,000 connections, and all visits of ./http2-visits.ts.
 //
-// Not part of `npm test`: it looks for memory that Node writes to after freeing it, which shows by chance, after a hundred connections or
-// ten thousand, as an abort of the server's process. A seed makes the clients send the same, but the outcome may differ.
+// The server must live, and when all are gone it must have ended each request that it began, and hold no more memory and descriptors than after
+// the first connections. Not part of `npm test`: it takes minutes. A seed makes the clients send the same, but the outcome may differ.
 
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
+import { fileURLToPath } from 'node:url'
 
-import { HttpServer } from '../../src/index.ts'
 import { Random } from '../fuzz/random.ts'
-import { cert, key } from '../support/certificate.ts'
-import {
-  DATA,
-  END_HEADERS,
-  END_STREAM,
-  encodeFields,
-  encodeFrame,
-  GOAWAY,
-  HEADERS,
-  PREFACE,
-  RST_STREAM,
-  SETTINGS,
-} from '../support/http2-client.ts'
+import { encodeFields, encodeFrame, PREFACE, SETTINGS } from '../support/http2-client.ts'
+import type { Remains } from './http2-server.ts'
+import { type Guest, VISITS, type Visit } from './http2-visits.ts'
 
-const CLIENTS = 50
-const PATHS = ['/', '/large', '/slow', '/stream']
+const CLIENTS = 100
+const STOPS = 10
+const PATIENCE_MS = 2_000
+/** Connections after which the server's code and pools have grown to their size. */
+const WARM_UP = 1_000
+const MOST_GROWTH_BYTES = 8 * 1024 * 1024
 
-if (process.argv[2] === 'serve') await serve()
-else await churn(Number(process.argv[2] ?? 30), process.argv[3] ?? String(Date.now()))
+const connections = Number(process.argv[2] ?? 10_000)
+const seed = process.argv[3] ?? String(Date.now())
+const names = process.argv.length > 4 ? process.argv.slice(4) : Object.keys(VISITS)
+const random = new Random(seed)
+const child = fork(fileURLToPath(new URL('./http2-server.js', import.meta.url)), [], { stdio: 'inherit', execArgv: ['--expose-gc'] })
+const { port } = await wordOf(child)
 
-async function serve(): Promise<void> {
-  const server = new HttpServer({ port: 0, tls: { key, cert }, http2: true })
-  server.mapGet('/', () => 'hello')
-  server.mapGet('/large', () => 'x'.repeat(300_000))
-  server.mapGet('/slow', () => new Promise((resolve) => setTimeout(resolve, 300)))
-  server.mapGet('/stream', async function* () {
-    for (let i = 0; i < 50; i++) {
-      yield 'x'.repeat(5000)
-      await new Promise((resolve) => setTimeout(resolve, 1))
-    }
-  })
-  server.map('POST', '/', { body: 'stream' }, async (_, { request }) => {
-    for await (const _chunk of request.bodyStream());
-    return 'read'
-  })
-  server.mapPost('/whole', (_, { request }) => request.bodyLength)
-  await server.start()
-  process.send!(server.port)
-}
+await visitAll(Math.min(WARM_UP, connections), false)
+const before = await ask('ask')
+await visitAll(connections, true)
+const after = await ask('ask')
+const faults = [
+  ...(isDead(child) ? ['the server died'] : []),
+  ...(after.begun === after.ended ? [] : [`${after.begun} requests began, ${after.ended} ended`]),
+  ...(after.running === 0 ? [] : [`${after.running} handlers have not settled`]),
+  ...(after.descriptors <= before.descriptors ? [] : [`${before.descriptors} descriptors became ${after.descriptors}`]),
+  ...(after.heapBytes + after.externalBytes <= before.heapBytes + before.externalBytes + MOST_GROWTH_BYTES
+    ? []
+    : ['memory did not return']),
+  ...(isDead(child) || (await isServed()) ? [] : ['a good request is not answered']),
+]
+const mib = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1)
+console.log(
+  `seed ${seed}, Node ${process.versions.node}: ${connections} connections, ${after.begun} requests, ${after.descriptors} descriptors,`,
+  `heap ${mib(before.heapBytes)} -> ${mib(after.heapBytes)} MiB, external ${mib(before.externalBytes)} -> ${mib(after.externalBytes)} MiB:`,
+  faults.length === 0 ? 'fine' : faults.join('; '),
+)
+child.kill()
+process.exit(faults.length === 0 ? 0 : 1) // sockets whose end Node has not reported would keep this process
 
-async function churn(seconds: number, seed: string): Promise<void> {
-  const random = new Random(seed)
-  const child = fork(process.argv[1]!, ['serve'], { stdio: 'inherit' })
-  const end = once(child, 'exit')
-  const [port] = (await once(child, 'message')) as [number]
-  const until = Date.now() + 1000 * seconds
-  let connections = 0
-  const isOver = (): boolean => Date.now() > until || child.exitCode !== null || child.signalCode !== null
+async function visitAll(count: number, stops: boolean): Promise<void> {
+  let visits = 0
   const attack = async (): Promise<void> => {
-    while (!isOver()) {
-      await visit(random, port)
-      connections++
+    while (visits < count && !isDead(child)) {
+      visits++
+      await visit(VISITS[random.pick(names)]!)
     }
   }
-  await Promise.all(Array.from({ length: CLIENTS }, attack))
-  const isAlive = child.exitCode === null && child.signalCode === null
-  console.log(`seed ${seed}, Node ${process.versions.node}: ${isAlive ? 'alive' : 'dead'} after ${connections} connections`)
-  process.exitCode = isAlive ? 0 : 1
-  child.kill()
-  await end
-}
-
-async function visit(random: Random, port: number): Promise<void> {
-  const raw = connectTcp(port, '127.0.0.1').on('error', () => {})
-  const closed = new Promise((resolve) => raw.once('close', resolve))
-  const socket = connectTls({ socket: raw, rejectUnauthorized: false, ALPNProtocols: ['h2'] }).on('error', () => {})
-  socket.once('close', () => raw.destroy())
-  const leave = random.pick([() => raw.destroy(), () => raw.resetAndDestroy(), () => raw.resetAndDestroy(), () => socket.end()])
-  socket.once('secureConnect', () => {
-    socket.write(frames(random))
-    if (random.oneIn(2)) socket.resume()
-    setTimeout(leave, random.below(60))
-  })
-  const patience = setTimeout(() => raw.destroy(), 2000)
-  await closed
-  clearTimeout(patience)
-}
-
-function frames(random: Random): Buffer {
-  const parts = [PREFACE, encodeFrame(SETTINGS, 0, 0)]
-  const count = 1 + random.below(6)
-  for (let i = 0, stream = 1; i < count; i++, stream += 2) {
-    if (random.oneIn(2)) parts.push(head(stream, 'GET', random.pick(PATHS)))
-    else parts.push(head(stream, 'POST', random.pick(['/', '/whole', '/none'])), data(random, stream))
-    if (random.oneIn(4)) parts.push(encodeFrame(RST_STREAM, 0, stream, code(random.below(9))))
-    if (random.oneIn(12)) parts.push(encodeFrame(GOAWAY, 0, 0, Buffer.concat([code(0), code(random.below(3))])))
-    if (random.oneIn(12))
-      parts.push(encodeFrame(random.below(12), random.below(256), random.below(8), Buffer.alloc(random.below(20), random.below(256))))
+  const clients = Promise.all(Array.from({ length: CLIENTS }, attack))
+  for (let i = 1; stops && i <= STOPS; i++) {
+    while (visits < (count * i) / (STOPS + 1) && !isDead(child)) await pause(10)
+    await ask('stop')
   }
-  return Buffer.concat(parts)
+  await clients
 }
 
-function head(stream: number, method: string, path: string): Buffer {
-  const fields = encodeFields([
-    [':method', method],
+async function visit(act: Visit): Promise<void> {
+  const raw = connectTcp(port, '127.0.0.1').on('error', () => {})
+  const closed = new Promise<void>((resolve) => raw.once('close', () => resolve()))
+  // TLS 1.2 has what TLS 1.3 has abolished.
+  const maxVersion = random.oneIn(3) ? 'TLSv1.2' : 'TLSv1.3'
+  const socket = connectTls({ socket: raw, rejectUnauthorized: false, ALPNProtocols: ['h2'], maxVersion }).on('error', () => {})
+  socket.once('close', () => raw.destroy())
+  const guest: Guest = {
+    random,
+    send(...parts) {
+      for (const bytes of parts) if (!socket.destroyed && socket.writable) socket.write(bytes)
+    },
+    end: () => socket.end(),
+    vanish: () => raw.destroy(),
+    sendRaw(bytes) {
+      if (!raw.destroyed) raw.write(bytes)
+    },
+  }
+  const leave = random.pick([() => raw.destroy(), () => raw.resetAndDestroy(), () => socket.end(), () => {}])
+  if (random.oneIn(50)) setTimeout(() => raw.destroy(), random.below(5)) // in the handshake
+  socket.once('secureConnect', async () => {
+    if (!random.oneIn(3)) socket.resume()
+    if (maxVersion === 'TLSv1.2' && random.oneIn(10)) socket.renegotiate({ rejectUnauthorized: false }, () => {})
+    await act(guest)
+    await pause(random.below(30))
+    leave()
+  })
+  const over = new AbortController()
+  await Promise.race([closed, pause(PATIENCE_MS, undefined, over).catch(() => {})])
+  over.abort()
+  socket.destroy() // Node does not always report the end of a socket below TLS
+  raw.destroy()
+}
+
+/** Whether a good request is answered. */
+async function isServed(): Promise<boolean> {
+  const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'] }).on('error', () => {})
+  const block = encodeFields([
+    [':method', 'GET'],
     [':scheme', 'https'],
     [':authority', 'localhost'],
-    [':path', path],
+    [':path', '/'],
   ])
-  return encodeFrame(HEADERS, method === 'GET' ? END_HEADERS | END_STREAM : END_HEADERS, stream, fields)
+  socket.write(Buffer.concat([PREFACE, encodeFrame(SETTINGS, 0, 0), encodeFrame(1, 5, 1, block)]))
+  let text = ''
+  const answered = new Promise<boolean>((resolve) => {
+    socket.on('data', (bytes: Buffer) => {
+      text += bytes.toString('latin1')
+      if (text.includes('hello')) resolve(true)
+    })
+    socket.on('close', () => resolve(false))
+    setTimeout(() => socket.destroy(), PATIENCE_MS)
+  })
+  const isAnswered = await answered
+  socket.destroy()
+  return isAnswered
 }
 
-function data(random: Random, stream: number): Buffer {
-  return encodeFrame(DATA, random.oneIn(2) ? END_STREAM : 0, stream, Buffer.alloc(random.below(16_000)))
+/** Stops the server, and starts it again. @returns what was left of it */
+async function ask(word: 'stop' | 'ask'): Promise<Remains> {
+  if (isDead(child)) return { port, begun: 0, ended: 0, running: 0, descriptors: 0, heapBytes: 0, externalBytes: 0 }
+  child.send(word)
+  return wordOf(child)
 }
 
-function code(value: number): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32BE(value)
-  return bytes
+async function wordOf(process: ChildProcess): Promise<Remains> {
+  const over = new AbortController()
+  const { signal } = over
+  const [word] = (await Promise.race([once(process, 'message', { signal }), once(process, 'exit', { signal })])) as unknown[]
+  over.abort()
+  return typeof word === 'object' && word !== null
+    ? (word as Remains)
+    : { port, begun: 0, ended: 0, running: 0, descriptors: 0, heapBytes: 0, externalBytes: 0 }
+}
+
+function isDead({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
 }

@@ -16,7 +16,7 @@
 //   1: 200 GET / "body"                    a status, and the request that the handler saw
 //   ~ x-a: 1                               a field of that request; `~ x-a` without a colon: the handler saw none
 //   1: 431 WEIR_HEAD_TOO_LARGE             a refusal. `1: 100, 200 POST /`: statuses in order
-//   1: 400 WEIR_X or reset PROTOCOL_ERROR  either of them: the second comes from nghttp2, in some versions of Node
+//   1: 400 WEIR_X or reset PROTOCOL_ERROR  either of them
 //   any GET /                              any number of such requests; streams that are not listed may have any outcome
 //   open | goaway CODE | closed            whether a request after all this is answered, or the connection ends, with or without GOAWAY.
 //                                          `open or closed` if that is up to the server

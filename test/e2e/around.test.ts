@@ -83,7 +83,7 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
       await card(page, 'fetch').getByLabel('path').fill('/clock')
       assert.match(await sendAgain(page, 'fetch', 'event-stream'), /"contentType":"text\/event-stream"/)
 
-      await records.getByRole('row').filter({ hasText: 'QUERY /search' }).filter({ hasText: 'WEIR_CONTENT_TYPE_UNSUPPORTED' }).waitFor()
+      await records.getByRole('row').filter({ hasText: 'QUERY /routes' }).filter({ hasText: 'WEIR_CONTENT_TYPE_UNSUPPORTED' }).waitFor()
       await records.getByRole('button', { name: 'Leave in the middle of a response' }).click()
       await records.getByRole('row').filter({ hasText: 'GET /clock' }).filter({ hasText: '200 client-gone' }).first().waitFor()
 
@@ -115,6 +115,115 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
     await gates.getByLabel('Grace').check()
     assert.equal(await send(page, 'gates', '200 OK'), '{"team":"blue","bytes":67108864}')
     assert.deepEqual(complaints(), [])
+  })
+
+  for (const { name, look } of LOOKS) {
+    test(`what a route declares can be tried, ${name}`, async (t) => {
+      const { page, complaints } = await visit(t, look)
+      const fieldsOf = async (id: string): Promise<string> => (await card(page, id).locator('dl').textContent()) ?? ''
+
+      assert.equal(await send(page, 'bodies', '201 Created'), '{"id":1,"station":"bridge","centimetres":212}')
+      await card(page, 'bodies').getByLabel('form', { exact: true }).check()
+      assert.equal(await sendAgain(page, 'bodies', '"id":2'), '{"id":2,"station":"mill","centimetres":187,"note":"rising"}')
+      await card(page, 'bodies').getByLabel('text', { exact: true }).check()
+      await send(page, 'bodies', '415 Unsupported Media Type')
+      assert.match(await fieldsOf('bodies'), /accept-postapplication\/json, application\/x-www-form-urlencoded/)
+      await card(page, 'bodies').getByLabel('JSON').check()
+      await card(page, 'bodies').getByRole('textbox').fill('{ "station": "weir", "centimetres": -1 }')
+      assert.match(await send(page, 'bodies', '400 Bad Request'), /"pointer":"\/station".*"pointer":"\/centimetres"/)
+
+      await card(page, 'files').getByLabel('title').fill('')
+      assert.match(await send(page, 'files', '400 Bad Request'), /"pointer":"\/title".*"name":"photo"/)
+      const photo = (bytes: number, mimeType = 'image/png', name = 'river.png'): Promise<void> =>
+        card(page, 'files')
+          .getByLabel('photo', { exact: true })
+          .setInputFiles({ name, mimeType, buffer: Buffer.alloc(bytes) })
+      await photo(10, 'text/plain', 'river.txt')
+      assert.match(await send(page, 'files', '415 Unsupported Media Type'), /WEIR_FILE_TYPE/)
+      await card(page, 'files').getByLabel('title').fill('River')
+      await photo(1024 * 1024 + 1)
+      assert.match(await send(page, 'files', '413 Content Too Large'), /photo\.maxBytes/)
+      await photo(1024 * 1024)
+      assert.equal(await send(page, 'files', '200 OK'), '{"title":"River","type":"image/png","bytes":1048576}')
+
+      assert.equal(await send(page, 'json', '200 OK'), '{"outline":{"type":"string","coordinates":["number","number"]}}')
+      await card(page, 'json').getByLabel('text', { exact: true }).check()
+      await send(page, 'json', '415 Unsupported Media Type')
+      await card(page, 'json').getByLabel('GeoJSON').check()
+      await send(page, 'json', '200 OK')
+
+      const parameters = card(page, 'parameters')
+      assert.equal(await send(page, 'parameters', '200 OK'), '{"station":"bridge","unit":"cm","level":212}')
+      await parameters.getByLabel('ft', { exact: true }).check()
+      await parameters.getByLabel('mill').check()
+      assert.equal(await sendAgain(page, 'parameters', 'mill'), '{"station":"mill","unit":"ft","level":6.1}')
+      await parameters.getByLabel('ell, which is not a unit').check()
+      await parameters.getByLabel('harbour').check()
+      const misfits = await send(page, 'parameters', '400 Bad Request')
+      assert.match(misfits, /"in":"cookie".*"actual":"\(not shown\)".*"in":"header".*"actual":"ell"/)
+      assert.doesNotMatch(misfits, /harbour/)
+      await parameters.getByLabel('left out').check()
+      await parameters.getByLabel('no cookie').check()
+      assert.equal(await send(page, 'parameters', '200 OK'), '{"station":"bridge","unit":"cm","level":212}')
+
+      assert.equal(await send(page, 'answers', '200 OK'), '{"id":1,"name":"Ada","station":"bridge"}')
+      await card(page, 'answers').getByLabel('3, who does not exist').check()
+      assert.match(await send(page, 'answers', '404 Not Found'), /There is no keeper 3\./)
+
+      assert.equal(await send(page, 'tags', '200 OK'), '{"bridge":212,"mill":187}')
+      assert.equal(await send(page, 'tags', '304 Not Modified'), '')
+      await card(page, 'tags').getByLabel('left out').check()
+      await send(page, 'tags', '200 OK')
+
+      const conditions = card(page, 'conditions')
+      assert.equal(await send(page, 'conditions', '200 OK'), '{"version":1,"open":30}')
+      await send(page, 'conditions', '304 Not Modified')
+      await conditions.getByLabel('set it', { exact: true }).check()
+      assert.equal(await send(page, 'conditions', '200 OK'), '{"version":2,"open":45}')
+      await conditions.getByLabel('open').fill('50')
+      assert.equal(await sendAgain(page, 'conditions', '"version":3'), '{"version":3,"open":50}')
+      await conditions.getByLabel('an old tag').check()
+      await send(page, 'conditions', '412 Precondition Failed')
+      await conditions.getByLabel('left out').check()
+      assert.match(await send(page, 'conditions', '428 Precondition Required'), /If-Match/)
+
+      await send(page, 'deprecated', '200 OK')
+      assert.match(await fieldsOf('deprecated'), /deprecation@1767225600/)
+
+      assert.deepEqual(await pageFaults(page), [])
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0, 'nothing overflows at the side')
+      assert.deepEqual(complaints(), [])
+      if (process.env['SCREENSHOTS'])
+        await page.screenshot({ path: `${process.env['SCREENSHOTS']}/declared-${name.replaceAll(' ', '-')}.png`, fullPage: true })
+    })
+  }
+
+  test('what a route declares can be tried with the keyboard alone', async (t) => {
+    const { page, complaints } = await visit(t)
+    await page.getByRole('link', { name: 'Bodies' }).focus()
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('ArrowRight')
+    assert.ok(await card(page, 'bodies').getByLabel('form', { exact: true }).isChecked())
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('ControlOrMeta+a')
+    await page.keyboard.type('station=mill&centimetres=1')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await card(page, 'bodies').getByRole('status').filter({ hasText: '201 Created' }).waitFor()
+    assert.equal(await card(page, 'bodies').locator('.body').textContent(), '{"id":1,"station":"mill","centimetres":1}')
+    assert.deepEqual(complaints(), [])
+  })
+
+  test('who was slower does not overwrite the sluice', async (t) => {
+    const { page } = await visit(t)
+    await send(page, 'conditions', '200 OK')
+    const origin = new URL(page.url()).origin
+    const headers = { 'If-Match': '"v1"', 'Content-Type': 'application/json' }
+    assert.equal((await fetch(`${origin}/gauge/sluice`, { method: 'PUT', headers, body: '{"open":1}' })).status, 200)
+    await card(page, 'conditions').getByLabel('set it', { exact: true }).check()
+    await send(page, 'conditions', '412 Precondition Failed')
+    assert.deepEqual(await (await fetch(`${origin}/gauge/sluice`)).json(), { version: 2, open: 1 })
   })
 
   test('what the server repeats is shown as text, never as markup', async (t) => {

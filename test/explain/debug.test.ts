@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 
-import { type Explanation, HttpError, HttpServer, type Problem, type ServerOptions, t } from '../../src/index.ts'
+import { type Explanation, HttpError, HttpServer, header, type Problem, type ServerOptions, t } from '../../src/index.ts'
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
 
@@ -226,11 +226,16 @@ describe('debug: pages', () => {
   test('secrets are masked', async () => {
     const secretText = ['hu', 'sh'].join('') // the page shows lines of this file
     const server = serverWith((it) => {
-      it.mapGet('/reset/:code', { code: t.string.secret(), pin: t.int.secret().optional() }, () => {
-        throw new Error('no')
-      })
+      it.mapGet(
+        '/reset/:code',
+        { code: t.string.secret(), pin: t.int.secret().optional(), door: header('x-door', t.string.secret()) },
+        () => {
+          throw new Error('no')
+        },
+      )
     })
     const headers = {
+      'X-Door': secretText,
       Authorization: `Bearer ${secretText}`,
       Cookie: `sid=${secretText}`,
       'Proxy-Authorization': `Basic ${secretText}`,

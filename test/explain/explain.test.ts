@@ -3,7 +3,21 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { bytes, Controller, cookie, type Explanation, HttpServer, header, multipart, type Policy, routes, t } from '../../src/index.ts'
+import {
+  bytes,
+  Controller,
+  cookie,
+  type Explanation,
+  HttpServer,
+  header,
+  json,
+  multipart,
+  type Policy,
+  Problem,
+  routes,
+  t,
+  text,
+} from '../../src/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
 
 /** A server on which nothing may run. */
@@ -395,6 +409,61 @@ describe('explain: heads and bodies', () => {
     await assert.rejects(server.explain(undefined as never), { code: 'WEIR_OPTION_INVALID' })
     await assert.rejects(server.explain({ url: '/', verb: 'GET' } as never), { code: 'WEIR_OPTION_INVALID' })
   })
+})
+
+describe('explain: declared answers', () => {
+  const server = explained((it) => {
+    const group = it.group('/g', { answers: { 401: Problem, 404: Problem } })
+    group.mapGet('/all', { answers: { 204: null, 200: t.object({ id: t.int }), 404: text('text/plain') } }, never)
+    group.mapGet('/raw', { answers: { 200: bytes('image/png'), 201: json(t.int) } }, never)
+    group.mapPost('/inherited', { body: t.object({ a: t.int }) }, never)
+    it.mapGet('/none', never)
+  })
+
+  test('by status, with those of the group, and what each has as its body', async () => {
+    assert.deepEqual((await server.explain('/g/all')).answers, [
+      { status: 200, body: 'json' },
+      { status: 204, body: null },
+      { status: 401, body: 'json' },
+      { status: 404, body: 'text' },
+    ])
+    assert.deepEqual((await server.explain('/g/raw')).answers.slice(0, 2), [
+      { status: 200, body: 'bytes' },
+      { status: 201, body: 'json' },
+    ])
+    assert.match(
+      String(await server.explain('/g/all')),
+      /\n {2}answers {4}200 with JSON, 204 without a body, 401 with JSON, 404 with text\n/,
+    )
+  })
+
+  test('also where the server itself refuses the request, as long as there is a route', async () => {
+    const { response, answers } = await server.explain({ method: 'POST', url: '/g/inherited' })
+    assert.deepEqual([response.code, answers.map(({ status }) => status)], ['WEIR_BODY_MISSING', [401, 404]])
+  })
+
+  test('none are declared, or there is no route', async () => {
+    for (const url of ['/none', '/g/nowhere', '/%zz']) {
+      const explanation = await server.explain(url)
+      assert.deepEqual(explanation.answers, [], url)
+      assert.doesNotMatch(String(explanation), /\n {2}answers/)
+    }
+  })
+})
+
+test('in the middle of traffic, requests and explanations do not disturb each other', async () => {
+  const server = new HttpServer({ logger: null })
+  server.mapGet('/pair/:a/:b', async ({ a, b }) => {
+    const { route } = await server.explain('/other/1')
+    return `${a} ${b} ${route?.path}`
+  })
+  server.mapGet('/other/:n', never)
+  const ask = async (i: number): Promise<void> => {
+    const [answer, explanation] = await Promise.all([server.inject(`/pair/${i}/x${i}`), server.explain(`/other/${i}`)])
+    assert.equal(answer.text(), `${i} x${i} /other/:n`)
+    assert.deepEqual([explanation.route?.path, explanation.arguments[0]?.received], ['/other/:n', String(i)])
+  }
+  await Promise.all(Array.from({ length: 200 }, (_, i) => ask(i)))
 })
 
 test('an explanation is data that JSON holds, and a text', async () => {

@@ -5,6 +5,7 @@ import { cookieTarget } from './targets/cookie.ts'
 import { flatJsonTarget } from './targets/flat-json.ts'
 import { forwardedTarget } from './targets/forwarded.ts'
 import { hpackTarget } from './targets/hpack.ts'
+import { http2ConnectionTarget } from './targets/http2-connection.ts'
 import { http2FramesTarget } from './targets/http2-frames.ts'
 import { http2HeadTarget } from './targets/http2-head.ts'
 import { mediaTypeTarget } from './targets/media-type.ts'
@@ -21,6 +22,7 @@ export const TARGETS: readonly Target[] = [
   headTarget,
   http2HeadTarget,
   http2FramesTarget,
+  http2ConnectionTarget,
   hpackTarget,
   chunkedTarget,
   chunksTarget,

@@ -165,14 +165,6 @@ for (const [what, frames, fault] of refused) {
   })
 }
 
-test('the faults of a stream are those that do not end the connection', () => {
-  const ofStreams = Object.entries(FAULTS).filter(([, { endsConnection }]) => !endsConnection)
-  assert.deepEqual(
-    ofStreams.map(([name]) => name),
-    ['PRIORITY_LENGTH', 'WINDOW_INCREMENT'],
-  )
-})
-
 // The preface (§3.4)
 
 for (const [what, bytes, fault] of [

@@ -98,7 +98,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'http2 that is neither true nor false': [
     () => new HttpServer({ http2: 'yes' as never }),
     'WEIR_OPTION_INVALID',
-    /http2 is the string "yes", not true or false/,
+    /http2 is the string "yes", not true, false or "cleartext"/,
   ],
   'limits that are null': [
     () => new HttpServer({ limits: null as never }),
@@ -149,7 +149,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a request in place of the session': [
     () => sse({} as never, async function* () {}),
     'WEIR_OPTION_INVALID',
-    /sse: the first argument is the session, not an object without a response/,
+    /sse: the first argument must be the session, not an object/,
   ],
   'a path as method': [
     () => server.map('/x', '/y', () => ''),

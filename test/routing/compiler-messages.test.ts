@@ -41,7 +41,12 @@ export class Tabled${i} extends Controller {
   one(${argument}) {}
 }
 `,
-  ).join('')
+  ).join('') +
+  `
+export class Missing extends Controller {
+  static routes = routes(this, { lost: ['GET', '/lost'] })
+}
+`
 
 test('the last line of the compiler says what does not fit, in each notation', () => {
   rmSync(FOLDER, { recursive: true, force: true })
@@ -65,8 +70,5 @@ test('the last line of the compiler says what does not fit, in each notation', (
   rmSync(FOLDER, { recursive: true })
   const errors = stdout.split(/^(?=\S)/m)
   const endings = errors.map((error) => /is not assignable to type '"(.*)"'\.$/.exec(error.trimEnd())?.[1] ?? error)
-  assert.deepEqual(
-    endings,
-    ROWS.flatMap(([, , ending]) => [ending, ending, ending]),
-  )
+  assert.deepEqual(endings, [...ROWS.flatMap(([, , ending]) => [ending, ending, ending]), 'the class has no public method of this name'])
 })

@@ -324,7 +324,7 @@ for (const [member, read] of Object.entries(members)) {
     test(`${member} in a gate is an error that names it (${body})`, async () => {
       const errors: unknown[] = []
       const server = injecting(
-        (one) => one.mapPost('/', { body, use: [{ gate: (session) => void read(session) }, { gate: read }] }, () => ''),
+        (one) => one.mapPost('/', { body, use: [{ gate: (session) => void read(session) }, { gate: read as Gate }] }, () => ''),
         {
           logger: { error: (_, error) => errors.push((error as { code: string }).code) },
         },
@@ -341,7 +341,8 @@ for (const [member, read] of Object.entries(members)) {
   }
 }
 
-const unsendable: Readonly<Record<string, Gate>> = {
+/** Most of them do not compile as gates. */
+const unsendable: Readonly<Record<string, (session: HttpSession) => unknown>> = {
   true: () => true,
   false: () => false,
   'a promise of true': async () => true,
@@ -353,7 +354,7 @@ for (const [title, use] of Object.entries(unsendable)) {
   test(`a gate that returns ${title} leads to 500`, async () => {
     const errors: unknown[] = []
     const logger = { error: (_: string, error: unknown) => errors.push((error as { code: string }).code) }
-    const server = injecting((one) => one.mapGet('/', { use: [{ gate: use }] }, () => 'passed'), { logger })
+    const server = injecting((one) => one.mapGet('/', { use: [{ gate: use as Gate }] }, () => 'passed'), { logger })
     const answered = await server.inject({ url: '/', headers: { Connection: 'Upgrade', Upgrade: 'x' } })
     assert.deepEqual([answered.status, errors], [500, ['WEIR_RESULT_UNSENDABLE']])
   })

@@ -310,7 +310,7 @@ test('inject and the test client refuse an impossible peer', async () => {
     [{ peer: { isSecure: 'yes' } }, /peer.isSecure is the string "yes"/],
     [{ peer: { host: 'x' } }, /peer: there is no option "host"/],
     [{ peer: 'x' }, /peer is a string/],
-    [{ endpoint: 'web' }, /no entry of "listen" has the name the string "web"/],
+    [{ endpoint: 'web' }, /no entry of "listen" has the name "web"/],
     [{ endpoint: 1 }, /endpoint is 1/],
   ] as const) {
     await assert.rejects(server.inject({ url: '/', ...(options as object) }), { code: 'WEIR_OPTION_INVALID', message })

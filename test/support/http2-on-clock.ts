@@ -7,6 +7,7 @@ import { HttpServer, type ServerOptions } from '../../src/index.ts'
 import { STRANGER } from '../../src/net/connections/peer.ts'
 import { Http2Connection } from '../../src/net/http2/connection.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
+import { SocketTransport } from '../../src/net/transport/socket-transport.ts'
 import { hostOf } from '../../src/server.ts'
 import { derivedHost } from '../../src/testing/derived-host.ts'
 import { TestClock } from '../../src/testing/test-clock.ts'
@@ -30,7 +31,8 @@ export class Http2OnClock {
     })
     this.port = listen((socket) => {
       this.#sockets.push(socket)
-      new Http2Connection(timed, socket, STRANGER)
+      const transport = new SocketTransport(socket, 'tls', false)
+      transport.start(new Http2Connection(timed, transport, STRANGER))
     })
     t.after(() => {
       for (const socket of this.#sockets) socket.destroy()
@@ -40,7 +42,7 @@ export class Http2OnClock {
   static async start(t: TestContext, map: (server: HttpServer) => void, options: ServerOptions = {}): Promise<Http2OnClock> {
     const server = new HttpServer({ logger: null, ...options })
     map(server)
-    const door = createServer({ key, cert, ALPNProtocols: ['h2'] })
+    const door = createServer({ key, cert, ALPNProtocols: ['h2'], allowHalfOpen: true })
     await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
     t.after(() => door.close())
     return new Http2OnClock(t, server, (onSocket) => {

@@ -2,6 +2,7 @@
 
 import { Readable } from 'node:stream'
 
+import type { Gate } from '../../src/app/policies/policy.ts'
 import { HttpError } from '../../src/base/errors.ts'
 import type { HttpSession } from '../../src/http/session.ts'
 
@@ -32,7 +33,7 @@ export interface Temper {
   /** The body of its 200; `sent` is that of the request. Without it any body is accepted. */
   readonly answers?: (n: number, sent: Buffer) => string | Uint8Array
   /** Runs before its body is read. */
-  readonly gate?: (stage: Stage, n: number, session: HttpSession) => unknown
+  readonly gate?: (stage: Stage, n: number, session: HttpSession) => ReturnType<Gate>
   /** Its gate refuses every request, whatever body it has. */
   readonly refuses?: true
   readonly handle: (stage: Stage, n: number, session: HttpSession) => unknown

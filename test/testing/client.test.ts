@@ -218,7 +218,7 @@ for (const how of ['abort', 'reset'] as const) {
     const answer = client.get('/wait')
     await begun
     client[how]()
-    await assert.rejects(answer, { code: 'WEIR_CLIENT_GONE', message: /GET \/wait, but the client has left; nothing had arrived/ })
+    await assert.rejects(answer, { code: 'WEIR_CLIENT_GONE', message: /GET \/wait, but the client has left; no more bytes had arrived/ })
     assert.equal(await within(ended, 'the signal'), 'WEIR_CLIENT_GONE')
   })
 }
@@ -258,7 +258,10 @@ test('the error after patienceMs names what had arrived', async () => {
   const client = connect(server, { patienceMs: 20 })
   const answer = client.get('/wait')
   await begun
-  await assert.rejects(answer, { code: 'WEIR_TEST_WAIT', message: /waited 20 ms for the response to GET \/wait; nothing had arrived/ })
+  await assert.rejects(answer, {
+    code: 'WEIR_TEST_WAIT',
+    message: /waited 20 ms for the response to GET \/wait; no more bytes had arrived/,
+  })
   const silent = connect(server, { patienceMs: 20 })
   await assert.rejects(silent.closed(), { code: 'WEIR_TEST_WAIT' })
   client.reset()

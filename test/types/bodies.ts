@@ -15,6 +15,7 @@ import {
   header,
   json,
   multipart,
+  type OutputOf,
   Route,
   routes,
   t,
@@ -33,6 +34,24 @@ interface Order {
 }
 const NewOrder = t.object({ name: t.string, count: t.int.default(1), note: t.string.optional() })
 const server = new HttpServer()
+
+// Types for the methods of controllers, from what is declared.
+const upload = multipart({ fields: { title: t.string.optional() }, files: { photo: file(), more: file({ count: 2 }).optional() } })
+const order = json(NewOrder.optional())
+const tenant = header('x-tenant', t.int)
+const theme = cookie('theme', t.enum('dark', 'light').optional())
+interface Upload {
+  fields: { title?: string }
+  files: { photo: UploadedFile; more?: UploadedFile[] }
+}
+declare const given: { upload: OutputOf<typeof upload>; order: OutputOf<typeof order> }
+is<typeof given.order, Order | undefined>(true)
+is<OutputOf<typeof NewOrder>, Order>(true)
+is<OutputOf<typeof tenant>, number>(true)
+is<OutputOf<typeof theme>, 'dark' | 'light' | undefined>(true)
+export const uploaded: Upload = given.upload
+// @ts-expect-error neither a schema nor a body
+export type None = OutputOf<string>
 
 // Inline.
 server.mapPost('/', { body: NewOrder }, ({ body }) => is<typeof body, Order>(true))

@@ -85,6 +85,9 @@ declare const withOptions: {
     readonly validate: (value: unknown, options?: { readonly libraryOptions?: Record<string, unknown> }) => { readonly value: number }
   }
 }
+// A `t` schema validates synchronously, so its result can be used without `await`.
+const validated = t.object({ a: t.int })['~standard'].validate(1)
+export const _validated: { a: number } | null = validated.issues === undefined ? validated.value : null
 export const _anySchemas: AnySchema[] = [t.int, t.object({}), foreign, withOptions]
 export type _withOptions = Expect<Equal<OutputOf<typeof withOptions>, number>>
 

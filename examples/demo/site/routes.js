@@ -4,7 +4,7 @@
 import { element } from './element.js'
 import { sizeOf } from './size.js'
 
-/** The request of each form, from its values and, for a multipart form, the form itself. */
+/** The request of each form, from its values, for a multipart form the form itself, and the ETag that was last received. */
 const asks = {
   user({ id, active }) {
     const query = active === '' ? '' : `?active=${active}`
@@ -22,9 +22,26 @@ const asks = {
   explain: ({ verb, path }) => ({ method: 'GET', target: `/explain?${new URLSearchParams({ method: verb, target: path })}` }),
   whoami({ client, host, proto }) {
     const fields = { 'X-Forwarded-For': client, 'X-Forwarded-Host': host, 'X-Forwarded-Proto': proto }
-    return { method: 'GET', target: '/whoami', fields: Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '')) }
+    return { method: 'GET', target: '/whoami', fields: present(fields) }
   },
-  search: ({ type, body }) => ({ method: 'QUERY', target: '/search', type, body }),
+  reading: ({ type, body }) => ({ method: 'POST', target: '/gauge/readings', type, body }),
+  photo: (_, form) => ({ method: 'POST', target: '/gauge/photos', body: form }),
+  outline: ({ type, body }) => ({ method: 'POST', target: '/gauge/outline', type, body }),
+  level: ({ unit, station }) => ({
+    method: 'GET',
+    target: '/gauge/level',
+    fields: present({ 'X-Unit': unit }),
+    cookie: levelCookie(station),
+  }),
+  keeper: ({ id }) => ({ method: 'GET', target: `/gauge/keepers/${encodeURIComponent(id)}` }),
+  levels: ({ tag }, _, received) => ({ method: 'GET', target: '/gauge/levels', fields: present({ 'If-None-Match': tag && received }) }),
+  sluice({ verb, open, tag }, _, received) {
+    const fields = present({ [verb === 'GET' ? 'If-None-Match' : 'If-Match']: tag === 'received' ? received : tag })
+    if (verb === 'GET') return { method: verb, target: '/gauge/sluice', fields }
+    return { method: verb, target: '/gauge/sluice', type: 'application/json', fields, body: `{ "open": ${open} }` }
+  },
+  deprecated: () => ({ method: 'GET', target: '/gauge/all-levels' }),
+  search: ({ type, body }) => ({ method: 'QUERY', target: '/routes', type, body }),
   inside: ({ path }) => ({ method: 'GET', target: `/inside?${new URLSearchParams({ target: path })}` }),
 }
 
@@ -32,19 +49,36 @@ function signedIn(person) {
   return person === '' ? {} : { Authorization: `Bearer ${person}` }
 }
 
-/** The initial body for each type, and the user's changes to it. */
+/** The fields that have a value. */
+function present(fields) {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''))
+}
+
+/** A page cannot send a cookie as a field, but it can set one. Other routes do not get this one. */
+function levelCookie(station) {
+  return `station=${station}; Path=/gauge/level; SameSite=Strict; Max-Age=${station === '' ? 0 : 60}`
+}
+
+/** The initial body of a form for each type, and the user's changes to it. */
 const drafts = {
-  'text/plain': 'Hello from the page. Grüße! Καλημέρα!',
-  'application/json': `{
+  save: {
+    'text/plain': 'Hello from the page. Grüße! Καλημέρα!',
+    'application/json': `{
   "id": "0e37df36-f698-11e6-8dd4-cb9ced3df976",
   "name": "Ada",
   "creation": "2024-01-31T09:30:00",
   "enabled": true
 }`,
-  'application/x-www-form-urlencoded': 'id=0e37df36-f698-11e6-8dd4-cb9ced3df976&name=Ada&creation=2024-01-31T09%3A30%3A00&enabled=true',
+    'application/x-www-form-urlencoded': 'id=0e37df36-f698-11e6-8dd4-cb9ced3df976&name=Ada&creation=2024-01-31T09%3A30%3A00&enabled=true',
+  },
+  reading: {
+    'application/json': '{ "station": "bridge", "centimetres": 212 }',
+    'application/x-www-form-urlencoded': 'station=mill&centimetres=187&note=rising',
+    'text/plain': '212 cm at the bridge',
+  },
 }
 
-function keepDrafts({ elements: { type, body } }) {
+function keepDrafts({ elements: { type, body } }, drafts) {
   body.value = drafts[type.value]
   body.addEventListener('input', () => (drafts[type.value] = body.value))
   for (const choice of type) choice.addEventListener('change', () => (body.value = drafts[type.value]))
@@ -61,9 +95,10 @@ function prepare(form) {
   form.querySelector('button').setAttribute('aria-label', `Send ${title}`)
   answer.querySelector('.body').setAttribute('aria-label', `Body of the response to ${title}`)
 
+  let tag = ''
   const read = () => {
     const data = new FormData(form)
-    const ask = asks[form.dataset.ask](Object.fromEntries(data), data)
+    const ask = asks[form.dataset.ask](Object.fromEntries(data), data, tag)
     // Read back from a URL, because the browser may change a target (`/users/..`) and this shows what is really sent.
     const { pathname, search } = new URL(ask.target, location.href)
     return { ...ask, target: pathname + search }
@@ -84,7 +119,9 @@ function prepare(form) {
     const own = (running = new AbortController())
     const ask = read()
     const result = await send(ask, own.signal, showProgress)
-    if (!own.signal.aborted) show(answer, ask, result)
+    if (own.signal.aborted) return
+    tag = result.response?.getResponseHeader('ETag') ?? tag
+    show(answer, ask, result)
   })
 }
 
@@ -103,7 +140,7 @@ function progressOf(form) {
  * Resolves with the response, its whole body and its duration, or with the reason why there is none. It uses XMLHttpRequest and not fetch,
  * because only the former reports how much of a body has been sent.
  */
-function send({ method, target, type, fields = {}, body }, signal, onProgress) {
+function send({ method, target, type, fields = {}, cookie, body }, signal, onProgress) {
   const start = performance.now()
   return new Promise((resolve) => {
     const exchange = new XMLHttpRequest()
@@ -116,6 +153,8 @@ function send({ method, target, type, fields = {}, body }, signal, onProgress) {
     exchange.responseType = 'arraybuffer'
     exchange.open(method, target)
     exchange.setRequestHeader('Cache-Control', 'no-cache')
+    // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is missing where the demo is not on this machine, and has no TLS
+    if (cookie) document.cookie = cookie
     for (const [name, value] of Object.entries(fields)) exchange.setRequestHeader(name, value)
     if (type) exchange.setRequestHeader('Content-Type', type)
     exchange.send(body)
@@ -155,6 +194,7 @@ function show(answer, ask, { response, ms, error }) {
   answer.querySelector('.body').scrollTop = 0
 }
 
-const saving = document.querySelector('[data-ask=save]')
-if (saving) keepDrafts(saving)
-for (const form of document.querySelectorAll('[data-ask]')) prepare(form)
+for (const form of document.querySelectorAll('[data-ask]')) {
+  if (drafts[form.dataset.ask]) keepDrafts(form, drafts[form.dataset.ask])
+  prepare(form)
+}

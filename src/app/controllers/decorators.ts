@@ -149,7 +149,7 @@ export type RoutesOf<I, T> = {
         : OptionOf<K>
       : OptionOf<K>
 }
-type OptionOf<K> = K extends keyof GroupOptions ? GroupOptions[K] : never
+type OptionOf<K> = K extends keyof GroupOptions ? GroupOptions[K] : 'the class has no public method of this name'
 
 /** The result of `routes`: proof that the table was read. */
 export interface RoutesDeclared {

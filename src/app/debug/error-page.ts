@@ -8,6 +8,8 @@ import type { Exchange } from '../../http/session.ts'
 import { NOT_SHOWN } from '../../schema/mismatch.ts'
 import type { Explanation } from '../explain/explanation.ts'
 import { type Fact, factsOf } from '../explain/explanation-text.ts'
+import type { Route } from '../routes/route.ts'
+import { isSecret, shownUrl } from '../routes/shown-target.ts'
 import { html, Markup } from './markup.ts'
 import { STYLE } from './page-style.ts'
 import { type Frame, framesOf, type SourceLines } from './source-frames.ts'
@@ -141,12 +143,15 @@ function sourceBlock({ first, lines }: SourceLines, line: number): Markup {
   return html`<pre>${rows}</pre>`
 }
 
-function requestSection({ head, session }: Exchange, explanation: Explanation | null): Markup {
+function requestSection({ head, match, requestId }: Exchange, explanation: Explanation | null): Markup {
+  const route = match.route as Route | null
   const facts: Fact[] = [
-    ['request', [`${head.method} ${withoutSecrets(explanation?.target ?? head.target)} ${head.protocol}`]],
-    ['id', [session.requestId]],
+    ['request', [`${head.method} ${withoutSecrets(explanation?.target ?? shownUrl(head, route))} ${head.protocol}`]],
+    ['id', [requestId]],
   ]
-  const fields = [...head.entries()].map(([name, value]): Fact => [name, [SECRET_NAME.test(name) ? NOT_SHOWN : withoutSecrets(value)]])
+  const secrets = new Set(route?.steps.filter(isSecret).map(({ key }) => key))
+  const isHidden = (name: string): boolean => SECRET_NAME.test(name) || secrets.has(name.toLowerCase())
+  const fields = [...head.entries()].map(([name, value]): Fact => [name, [isHidden(name) ? NOT_SHOWN : withoutSecrets(value)]])
   const details = html`<details><summary>${fields.length} fields</summary>${list(fields)}</details>`
   return section('request', html`Request`, html`${list(facts)}${details}`)
 }

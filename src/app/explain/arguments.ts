@@ -1,14 +1,13 @@
-// How the arguments of a handler are made of one request, and how their secrets are kept out of what is said about it.
+// How the arguments of a handler are made of one request, without the values of secrets.
 
-import type { RequestHead } from '../../http/application.ts'
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
-import { encodeSegment } from '../../routing/template.ts'
 import { Mismatch, NOT_SHOWN, PASSES_SCHEMA, shorten } from '../../schema/mismatch.ts'
 import { Schema } from '../../schema/schema.ts'
 import type { AnySchema } from '../../schema/standard.ts'
 import { failuresOf, isWithheld, readStep, type Step, textsOf } from '../routes/binder.ts'
 import type { Route } from '../routes/route.ts'
+import { isSecret } from '../routes/shown-target.ts'
 
 import type { ExplainedArgument } from './explanation.ts'
 
@@ -58,31 +57,4 @@ function presenceOf(schema: AnySchema | null): ExplainedArgument['presence'] {
 function receivedOf(step: Step, texts: readonly string[]): string | null {
   if (texts.length === 0) return null
   return isWithheld(step) || isSecret(step) ? NOT_SHOWN : shorten(texts.join(', '))
-}
-
-function isSecret({ schema }: Step): boolean {
-  return schema instanceof Schema && schema.holdsSecret
-}
-
-/**
- * Target and path, without the values of parameters whose schema is secret.
- * @param routes the one that answers, or those that the path has for other methods
- */
-export function hideSecrets(head: RequestHead, routes: readonly Route[], request: HttpRequest): { target: string; path: string } {
-  const secrets = routes.flatMap(({ steps }) => steps.filter(isSecret))
-  if (secrets.length === 0) return { target: head.target, path: head.path }
-  const hide = (text: string): string => {
-    const segments = text.split('/')
-    for (const { template, steps } of routes)
-      for (const { source, index } of steps.filter(isSecret)) {
-        const parameter = source === 'path' ? template.parameters[index] : undefined
-        if (parameter !== undefined) segments.splice(parameter.segmentIndex + 1, parameter.rest ? segments.length : 1, NOT_SHOWN)
-      }
-    return segments.join('/')
-  }
-  const names = new Set(secrets.filter(({ source }) => source === 'query').map(({ key }) => key))
-  const query = [...request.query.entries()].map(
-    ([name, value]) => `${encodeSegment(name)}=${names.has(name) ? NOT_SHOWN : encodeSegment(value)}`,
-  )
-  return { target: hide(head.rawPath) + (query.length === 0 ? '' : `?${query.join('&')}`), path: hide(head.path) }
 }

@@ -1,5 +1,5 @@
 // Explains how a request would be answered. It asks the functions that decide about real requests (matching, the mode of the body, limits,
-// binding), in the same order, and runs no policy, no handler and no schema of another library.
+// binding), in the same order. It runs no policy and no handler, and passes nothing of the request to a schema of another library.
 
 import { originOf } from '../../base/authority.ts'
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
@@ -9,6 +9,7 @@ import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import type { RequestHead } from '../../http/application.ts'
 import { bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
+import { TypedBody } from '../../http/body/typed-body.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { checkContentType } from '../../http/request/accepted-types.ts'
 import { HttpRequest } from '../../http/request/request.ts'
@@ -19,9 +20,18 @@ import type { Route } from '../routes/route.ts'
 import { limitsOf } from '../routes/route-listing.ts'
 import type { RouteTable } from '../routes/route-table.ts'
 import type { NoRoute, Scope, Setting } from '../routes/scope.ts'
+import { shownTarget } from '../routes/shown-target.ts'
 
-import { explainArguments, hideSecrets } from './arguments.ts'
-import type { ExplainedArgument, ExplainedBody, ExplainedClient, ExplainedPolicy, ExplainedResponse, Explanation } from './explanation.ts'
+import { explainArguments } from './arguments.ts'
+import type {
+  ExplainedAnswer,
+  ExplainedArgument,
+  ExplainedBody,
+  ExplainedClient,
+  ExplainedPolicy,
+  ExplainedResponse,
+  Explanation,
+} from './explanation.ts'
 import { textOf } from './explanation-text.ts'
 import { explainedRoute, otherRoutes } from './other-routes.ts'
 
@@ -63,7 +73,7 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   const planned = plannedResponse(server, asked, match, args)
   return withText({
     method: head.method,
-    ...hideSecrets(head, route === null ? routes.routesAt(head, endpointName) : [route], request),
+    ...shownTarget(head, route === null ? routes.routesAt(head, endpointName) : [route]),
     host: hostName(head.host),
     endpoint: endpointName,
     client: explainClient(head, connection),
@@ -73,6 +83,7 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
     policies: explainPolicies(scope, route),
     arguments: args,
     body,
+    answers: explainAnswers(scope, route),
     limits: explainLimits(server, route),
   })
 }
@@ -100,6 +111,7 @@ export function explainRefusedHead(
     policies: [],
     arguments: [],
     body: { mode: 'none', length: 0, contentType: null, accepts: null },
+    answers: [],
     limits: explainLimits(server, null),
   })
 }
@@ -122,22 +134,12 @@ function plannedResponse(
     const misfit = args.find(({ failures }) => failures.length > 0)
     if (misfit !== undefined)
       return responseOf(new WeirError('WEIR_PARAMETER_INVALID', `${misfit.name}: expected ${misfit.failures[0]!.expected}`))
-    if (lacksBody(route, head)) throw new WeirError('WEIR_BODY_MISSING')
+    if (head.contentLength === 0 && route.body?.lacksContent(head.contentType) === true) throw new WeirError('WEIR_BODY_MISSING')
     if (route.upgradesTo !== null) checkUpgrade(head, new OutgoingResponse(), route.upgradesTo)
   } catch (error) {
     return responseOf(error)
   }
   return { status: null, code: null, detail: handlerOf(route, head), allow: null }
-}
-
-/** A form without fields has no content: whether that fits is known when it is read. */
-function lacksBody({ body }: Route, { contentLength, contentType }: RequestHead): boolean {
-  return (
-    body !== null &&
-    contentLength === 0 &&
-    !body.isOptional &&
-    !(contentType !== null && /^application\/x-www-form-urlencoded/i.test(contentType))
-  )
 }
 
 function handlerOf({ label, source, method }: Route, head: RequestHead): string {
@@ -204,6 +206,15 @@ function explainBody(head: RequestHead, match: RouteMatch, limits: Limits): Expl
     contentType,
     accepts: (match.route as Route | null)?.body?.types ?? null,
   }
+}
+
+/** Numeric keys of an object are in ascending order. */
+function explainAnswers({ answers }: Scope, route: Route | null): ExplainedAnswer[] {
+  if (route === null) return []
+  return Object.entries(answers).map(([status, answer]) => ({
+    status: Number(status),
+    body: answer === null ? null : answer instanceof TypedBody ? (answer.kind as 'json' | 'text' | 'bytes') : 'json',
+  }))
 }
 
 function explainLimits({ limits, timeouts }: ExplainedServer, route: Route | null): Explanation['limits'] {

@@ -3,7 +3,7 @@
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../../base/limits.ts'
 import { visible } from '../../base/visible.ts'
 
-import type { ExplainedArgument, ExplainedBody, ExplainedPolicy, ExplainedRoute, Explanation } from './explanation.ts'
+import type { ExplainedAnswer, ExplainedArgument, ExplainedBody, ExplainedPolicy, ExplainedRoute, Explanation } from './explanation.ts'
 
 const TITLE_WIDTH = 11
 
@@ -19,7 +19,7 @@ export function textOf(explanation: Explanation): string {
 
 /** All but method and target. */
 export function factsOf(explanation: Explanation): Fact[] {
-  const { response, path, host, endpoint, client, route, others, othersLeftOut, policies, body, limits } = explanation
+  const { response, path, host, endpoint, client, route, others, othersLeftOut, policies, body, answers, limits } = explanation
   const facts: Fact[] = [
     ['response', [`${response.status ?? ''} ${response.code === null ? '' : `${response.code}: `}${response.detail}`.trim()]],
   ]
@@ -33,7 +33,9 @@ export function factsOf(explanation: Explanation): Fact[] {
     ['policies', policies.length === 0 ? ['none'] : policies.map(policyText)],
   )
   if (route !== null) facts.push(['arguments', explanation.arguments.length === 0 ? ['none'] : explanation.arguments.map(argumentText)])
-  facts.push(['body', [bodyText(body)]], ['limits', limitTexts(limits)])
+  facts.push(['body', [bodyText(body)]])
+  if (answers.length > 0) facts.push(['answers', [answers.map(answerText).join(', ')]])
+  facts.push(['limits', limitTexts(limits)])
   const rejected = others.map((other) => `${titleOf(other)}: ${other.reasons.map(({ detail }) => detail).join('; ')}`)
   facts.push(['rejected', othersLeftOut === 0 ? rejected : [...rejected, `and ${othersLeftOut} more`]])
   return facts
@@ -64,9 +66,13 @@ function bodyText({ mode, length, contentType, accepts }: ExplainedBody): string
   return `${mode}, ${contentType ?? 'without a type'}, ${size}${accepted}`
 }
 
+function answerText({ status, body }: ExplainedAnswer): string {
+  return `${status} ${body === null ? 'without a body' : `with ${body === 'json' ? 'JSON' : body}`}`
+}
+
 const DEFAULTS: Readonly<Record<string, number | null>> = { ...DEFAULT_LIMITS, ...DEFAULT_TIMEOUTS }
 
-/** Those that differ from the defaults, and that of the body, which is asked for most. */
+/** The limits that differ from their defaults, and that of the body, which people look for most. */
 function limitTexts(limits: Explanation['limits']): string[] {
   return Object.entries(limits)
     .filter(([name, { value, level }]) => name === 'maxRequestBodySize' || level !== 'server' || value !== DEFAULTS[name])

@@ -5,11 +5,11 @@ import type { Limits, Timeouts } from '../../base/limits.ts'
 import type { RouteListing } from '../routes/route-listing.ts'
 import type { Level, Setting } from '../routes/scope.ts'
 
-/** The response, as far as the server decides it. A gate or a middleware may answer before; a handler may fail. */
+/** What the server itself would respond. A gate or a middleware may answer first, and a handler may fail. */
 export interface ExplainedResponse {
   /** Null: the handler of `route` decides. */
   readonly status: number | null
-  /** The code of the error that is answered, such as `WEIR_METHOD_NOT_ALLOWED`; null without an error. */
+  /** The code of the error, such as `WEIR_METHOD_NOT_ALLOWED`; null without an error. */
   readonly code: string | null
   /** The reason, in words. */
   readonly detail: string
@@ -82,7 +82,7 @@ export interface ExplainedArgument {
   readonly received: string | null
   /** Why it does not fit. Empty if it does, or was not checked. */
   readonly failures: readonly BindingFailure[]
-  /** False for the body, which is not read, and for a schema of another library: `explain` does not run foreign code. */
+  /** False for the body, which is not read, and for a schema of another library: `explain` passes nothing to foreign code. */
   readonly isChecked: boolean
 }
 
@@ -103,7 +103,14 @@ export interface ExplainedBody {
   readonly accepts: readonly string[] | null
 }
 
-/** Why a request would be answered as it is. All of it is data that JSON can hold; `String(explanation)` is the same for people. */
+/** An answer that the route declares. */
+export interface ExplainedAnswer {
+  readonly status: number
+  /** What the body is declared as. Null: the answer has none. */
+  readonly body: 'json' | 'text' | 'bytes' | null
+}
+
+/** How a request would be answered, and why. It can be serialized as JSON; `String(explanation)` is a text for people. */
 export interface Explanation {
   readonly method: string
   /** The request target as sent. Values of secret parameters are `(not shown)`. */
@@ -127,6 +134,8 @@ export interface Explanation {
   /** What the handler gets. Empty without a route. */
   readonly arguments: readonly ExplainedArgument[]
   readonly body: ExplainedBody
+  /** What the route declares in `answers`, with what it inherits, by ascending status. Empty without a route, and if nothing is declared. */
+  readonly answers: readonly ExplainedAnswer[]
   /** Every limit and timeout in force, null for none, and which level has set it. */
   readonly limits: { readonly [K in keyof (Limits & Timeouts)]: Setting<number | null> }
   /** Several lines of text. */

@@ -12,8 +12,24 @@ import type { BeforeSend, Middleware } from './middleware.ts'
  * Runs when the head and the route are known, before the body is read and before `100 Continue` is sent. Returns nothing to let the request
  * pass, or anything that a handler may return to answer it. What it throws is answered like any other error. While a promise that it
  * returns is pending, the body is not read. It may set `session.principal`, and fields of `session.response`. It cannot read the body.
+ * A boolean, a number or null, or a promise of one, does not compile: it looks like a verdict or a status, and would be a 500.
  */
-export type Gate = (session: HttpSession) => unknown
+export type Gate = (session: HttpSession) => NothingOrResponse
+
+/** What a gate may return: nothing to let a request pass, or what answers it; or a promise of that. */
+export type NothingOrResponse =
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing returns void
+  | void
+  | string
+  | (object & NoPromise)
+  | (NoPromise & { readonly [name: string]: unknown }) // object literals, whose properties the compiler would find excessive otherwise
+  | Promise<NothingOrResponse> // so that the compiler's message about another promise ends with what it resolves with
+  | PromiseLike<NothingOrResponse>
+
+/** What only promises have. */
+interface NoPromise {
+  readonly then?: never
+}
 
 /** A named bundle of hooks. All of them are optional. */
 export interface Policy {
@@ -118,11 +134,8 @@ function nameOfHook({ gate, middleware, beforeSend }: Policy): string {
 }
 
 /** A policy may be an instance of a class. Its hooks keep their names, for messages. */
-function bound<A extends readonly unknown[]>(
-  policy: Policy,
-  hook: ((...args: A) => unknown) | undefined,
-): ((...args: A) => unknown) | null {
+function bound<A extends readonly unknown[], R>(policy: Policy, hook: ((...args: A) => R) | undefined): ((...args: A) => R) | null {
   if (hook === undefined) return null
   const name = policy.name ?? hook.name
-  return Object.defineProperty(hook.bind(policy) as (...args: A) => unknown, 'name', { value: name })
+  return Object.defineProperty(hook.bind(policy) as (...args: A) => R, 'name', { value: name })
 }

@@ -47,7 +47,16 @@ export function bindingsOf(
   for (const [name, { source, schema }] of Object.entries(bindings)) {
     const reason = schema === null ? null : asSchema(schema).unreadable(PLACES[source])
     if (reason !== null)
-      throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${where} can never be read from the ${source}: ${reason}`)
+      throw new WeirError(
+        'WEIR_ROUTE_DECLARATION',
+        `"${name}" of ${where} can never be read from the ${source}: ${reason}${hintFor(name, source)}`,
+      )
   }
   return Object.freeze(bindings)
+}
+
+/** What was probably meant by a schema that a query cannot hold. */
+function hintFor(name: string, source: Binding['source']): string {
+  if (source !== 'query') return ''
+  return name === 'answers' ? '. Answers are declared by status, such as { 200: schema }' : '. The body of a request is declared as "body"'
 }

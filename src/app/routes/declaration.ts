@@ -2,7 +2,7 @@
 
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { ParamsOf } from '../../routing/template.ts'
-import type { AnySchema, OutputOf } from '../../schema/standard.ts'
+import type { AnySchema, OutputOf as SchemaOutputOf } from '../../schema/standard.ts'
 
 import type { Usable } from '../policies/policy.ts'
 import type { ParameterSource } from './parameter-source.ts'
@@ -58,8 +58,9 @@ export interface GroupOptions {
   /**
    * What the handler may answer with, by status: a schema for JSON, what `text` or `bytes` returns for other content, and null for no body. The
    * compiler checks what the handler returns, and only declared properties of objects are sent. A value that the handler returns has the
-   * lowest declared status from 200 to 299, unless it sets one. If a status below 400 is declared, all others are refused. Statuses of outer
-   * levels are declared too; the inner one counts where both declare one.
+   * lowest declared status from 200 to 299, unless it sets one. If a status below 400 is declared, JSON, bytes and streams with an undeclared
+   * status are refused; in tests and with `debug`, everything is. The answers of outer levels apply too; for the same status, the inner one
+   * applies.
    *
    * Errors that are thrown, and what gates, middleware and `onError` answer, are not declared here.
    */
@@ -90,8 +91,8 @@ export interface RouteOptions extends GroupOptions {
   /** For documents and generated clients. No two routes of a server have the same. */
   readonly operationId?: string
   /**
-   * Marks the route as deprecated in documents, and sends `Deprecation` (RFC 9745) with each of its responses: the date since when, or from
-   * when on, it is deprecated. `true`: since an unknown time, sent as `@0`. Default false.
+   * Marks the route as deprecated in documents, and sends `Deprecation` (RFC 9745) with each of its responses: the date of the
+   * deprecation, past or future. `true`: an unknown time, sent as `@0`. Default false.
    */
   readonly deprecated?: boolean | Date
 }
@@ -140,14 +141,19 @@ export type Below<Prefix extends string, P extends string> = Prefix extends '' ?
 
 /** The names of what `D` binds: parameters, and the body. */
 export type BoundNames<D> = { [K in keyof D]: D[K] extends Parameter | TypedBody ? K : never }[keyof D]
-type Bound<D, K extends keyof D> = D[K] extends AnySchema
-  ? OutputOf<D[K]>
-  : D[K] extends ParameterSource<infer T>
+/**
+ * What a schema returns: `OutputOf<typeof t.date>` is `Date`. Of a body, such as `json(schema)` or `multipart({ … })`, and of a `header` or
+ * `cookie`: what the handler gets.
+ */
+export type OutputOf<S extends Parameter | TypedBody> = Bound<S>
+type Bound<S> = [S] extends [AnySchema]
+  ? SchemaOutputOf<S>
+  : [S] extends [ParameterSource<infer T>]
     ? T
-    : D[K] extends TypedBody<infer T>
+    : [S] extends [TypedBody<infer T>]
       ? T
       : never
-type OptionalNames<D> = { [K in BoundNames<D>]: undefined extends Bound<D, K> ? K : never }[BoundNames<D>]
+type OptionalNames<D> = { [K in BoundNames<D>]: undefined extends Bound<D[K]> ? K : never }[BoundNames<D>]
 type Flatten<T> = { [K in keyof T]: T[K] } & {}
 
 /**
@@ -155,7 +161,7 @@ type Flatten<T> = { [K in keyof T]: T[K] } & {}
  * value that is missing has no property.
  */
 export type ArgsOf<P extends string, D = Record<never, never>> = Flatten<
-  Omit<ParamsOf<P>, BoundNames<D> & string> & { [K in Exclude<BoundNames<D>, OptionalNames<D>>]: Bound<D, K> } & {
-    [K in OptionalNames<D>]?: Exclude<Bound<D, K>, undefined>
+  Omit<ParamsOf<P>, BoundNames<D> & string> & { [K in Exclude<BoundNames<D>, OptionalNames<D>>]: Bound<D[K]> } & {
+    [K in OptionalNames<D>]?: Exclude<Bound<D[K]>, undefined>
   }
 >

@@ -33,7 +33,7 @@ export class ParameterSource<T = unknown> {
 /**
  * A parameter from a header field: `{ tenant: header('x-tenant', t.uuid) }`. The case of the name does not matter. A field that occurs several
  * times is read as one text, joined with `, `.
- * @throws WEIR_ROUTE_DECLARATION for a name that no field has, and for what is not a schema
+ * @throws WEIR_ROUTE_DECLARATION for an invalid name, and for what is not a schema
  */
 export function header<S extends AnySchema>(name: string, schema: S): ParameterSource<OutputOf<S>> {
   return new ParameterSource('header', name, schema)
@@ -42,7 +42,7 @@ export function header<S extends AnySchema>(name: string, schema: S): ParameterS
 /**
  * A parameter from a cookie: `{ theme: cookie('theme', t.enum('dark', 'light').default('light')) }`. If a cookie occurs several times, the
  * first counts, which browsers send for the longest path. Errors never repeat its value, which scripts in the page may not read.
- * @throws WEIR_ROUTE_DECLARATION for a name that no cookie has, and for what is not a schema
+ * @throws WEIR_ROUTE_DECLARATION for an invalid name, and for what is not a schema
  */
 export function cookie<S extends AnySchema>(name: string, schema: S): ParameterSource<OutputOf<S>> {
   return new ParameterSource('cookie', name, schema)

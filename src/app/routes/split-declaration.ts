@@ -35,6 +35,12 @@ const ROUTE_OPTION_NAMES = namesOf<RouteOptions>()([
 /** What a declaration belongs to. */
 export type Owner = 'route' | 'group' | 'class'
 
+const FUNCTION_MISPLACED: Readonly<Record<Owner, string>> = {
+  route: ': the handler is the last argument',
+  group: ': map routes on the group that group() returns',
+  class: '',
+}
+
 export interface SplitDeclaration {
   /** Without a prototype. */
   readonly bindings: Readonly<Record<string, Parameter>>
@@ -49,13 +55,13 @@ export function splitDeclaration(declaration: unknown, owner: Owner, where: stri
   if (typeof declaration !== 'object' || declaration === null)
     throw new WeirError(
       'WEIR_ROUTE_DECLARATION',
-      `the declaration of ${where} must be an object, not ${kindOf(declaration)}${typeof declaration === 'function' ? ': the handler is the last argument' : ''}`,
+      `the declaration of ${where} must be an object, not ${kindOf(declaration)}${typeof declaration === 'function' ? FUNCTION_MISPLACED[owner] : ''}`,
     )
   for (const [name, value] of Object.entries(declaration)) {
-    if (value === undefined) continue
+    if (value === undefined && isOption(name, owner)) continue
     if (isParameter(value) && name !== 'body' && owner !== 'class') bindings[name] = value
     else if (isOption(name, owner)) options[name] = value
-    else throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${where} ${whyNot(name, owner)}`)
+    else throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${where} ${whyNot(name, value, owner)}`)
   }
   checkOptions(options, where)
   return { bindings, options, policies: checkPolicies(where, options['use']) }
@@ -66,13 +72,19 @@ function isParameter(value: unknown): value is Parameter {
 }
 
 export function isOption(name: string, owner: Owner): boolean {
-  return ((owner === 'route' ? ROUTE_OPTION_NAMES : GROUP_OPTION_NAMES) as readonly string[]).includes(name)
+  return optionsOf(owner).includes(name)
 }
 
-function whyNot(name: string, owner: Owner): string {
+function optionsOf(owner: Owner): readonly string[] {
+  return owner === 'route' ? ROUTE_OPTION_NAMES : GROUP_OPTION_NAMES
+}
+
+function whyNot(name: string, value: unknown, owner: Owner): string {
   if (owner === 'class') return 'is not an option of a class: parameters and body belong to the routes of its methods'
   if (owner === 'group' && isOption(name, 'route')) return 'is not an option of a group: it belongs to each route'
-  return `is neither a schema nor an option of a ${owner}`
+  // Such as `t.integer`, which does not exist: without a schema, the parameter would be accepted as any text.
+  if (value === undefined) return 'is undefined, not a schema'
+  return `is neither a schema nor an option of a ${owner}; the options are ${optionsOf(owner).join(', ')}`
 }
 
 function checkOptions(options: RouteOptions, where: string): void {

@@ -7,6 +7,7 @@ import { checkedPickerOf, type Picker, pickerOf } from '../../schema/picker.ts'
 import type { AnySchema } from '../../schema/standard.ts'
 import { NO_JSON, type OutgoingResponse } from './outgoing-response.ts'
 import { PROBLEM_TYPE, Problem } from './problem.ts'
+import type { ResponseContent } from './response-content.ts'
 
 /** The answer with one status: JSON that fits a schema, or text or bytes of these types; null for one without a body. */
 export type DeclaredAnswer = AnySchema | PlainAnswer | null
@@ -31,6 +32,8 @@ interface Sending {
 
 /** They answer a condition of the request, and stand for another response. */
 const CONDITIONAL: ReadonlySet<number> = new Set([304, 412])
+/** Content that is sent as it is. A Web Response with a body is a stream. */
+const RAW: ReadonlySet<string> = new Set<ResponseContent['kind']>(['bytes', 'stream', 'file'])
 /** Responses that never have a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
 export const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 
@@ -68,7 +71,7 @@ export class DeclaredAnswers {
   }
 
   /**
-   * Leaves what is declared of a complete response, and nothing else.
+   * Leaves what is declared of a value for JSON, and nothing else of it. Text is not made of a value, and leaves unchanged.
    * @throws WEIR_ANSWER_UNDECLARED if nothing of it may leave or, in tests and debugging, if it does not fit
    */
   apply(response: OutgoingResponse): void {
@@ -76,6 +79,7 @@ export class DeclaredAnswers {
     const value = response.jsonValue
     if (value === NO_JSON) {
       if (this.#checks) this.#check(response, sending)
+      else if (RAW.has(response.content.kind)) this.#refuseRaw(response, sending)
       if (sending !== undefined && sending.pick === null && sending.type !== null) response.suggestType(sending.type)
     } else if (sending === undefined) {
       if (this.#isClosed) throw this.#undeclared(response)
@@ -97,18 +101,35 @@ export class DeclaredAnswers {
       if (this.#isClosed) throw this.#undeclared(response)
       return
     }
-    const { pick, hasBody, expected } = sending
+    const { pick, hasBody } = sending
     if (pick !== null && content.kind === 'text') {
       const picked = pick(isJsonType(response.type) ? parsed(content.text) : content.text)
       if (picked instanceof Mismatch) throw this.#mismatch(response, picked)
     } else if (pick !== null || hasBody !== (content.kind !== 'none')) {
-      throw this.#mismatch(response, new Mismatch(expected, content.kind === 'none' ? undefined : `a body of ${content.kind}`))
+      throw this.#misplaced(response, sending)
     }
   }
 
-  #undeclared({ statusCode }: OutgoingResponse): WeirError {
+  /** No part of such content can be picked, so it leaves only where it is declared, or where nothing that succeeds is. */
+  #refuseRaw(response: OutgoingResponse, sending: Sending | undefined): void {
+    if (sending === undefined) {
+      if (this.#isClosed) throw this.#undeclared(response)
+    } else if (sending.pick !== null || !sending.hasBody) throw this.#misplaced(response, sending)
+  }
+
+  /** Content of another kind than is declared. */
+  #misplaced(response: OutgoingResponse, { expected }: Sending): WeirError {
+    const { kind } = response.content
+    return this.#mismatch(response, new Mismatch(expected, kind === 'none' ? undefined : `a body of ${kind}`))
+  }
+
+  #undeclared({ statusCode, content }: OutgoingResponse): WeirError {
+    const nothing = statusCode === 204 && content.kind === 'none' ? '. Did the handler return nothing?' : ''
     const declared = [...this.#declared.keys()].join(', ')
-    return new WeirError('WEIR_ANSWER_UNDECLARED', `${this.#label} answers with status ${statusCode}, and declares ${declared}`)
+    return new WeirError(
+      'WEIR_ANSWER_UNDECLARED',
+      `${this.#label} answers with status ${statusCode}, but declares only ${declared}${nothing}`,
+    )
   }
 
   #mismatch({ statusCode }: OutgoingResponse, mismatch: Mismatch): WeirError {

@@ -150,6 +150,7 @@ export class OutgoingResponse {
     const etag = this.getHeader('ETag')
     if (etag?.startsWith('"') === true) this.header('ETag', `W/${etag}`)
     for (const name of OF_THE_BYTES) this.removeHeader(name)
+    this.#json = NO_JSON
     this.#content = encoded instanceof Uint8Array ? { kind: 'bytes', bytes: ownView(encoded) } : { kind: 'stream', ...takeSource(encoded) }
     return this
   }

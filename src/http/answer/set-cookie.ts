@@ -2,8 +2,7 @@
 
 import type { SerializeOptions } from 'cookie'
 
-import { checkNames, namesOf } from '../../base/options.ts'
-
+import { checkNames, invalid, namesOf } from '../../base/options.ts'
 import { requirePackage } from '../../base/packages.ts'
 
 /** Attributes of a cookie (RFC 6265 §5.2). */
@@ -21,15 +20,33 @@ const OPTION_NAMES = namesOf<CookieOptions>()([
   'sameSite',
 ])
 
+const NO_OPTIONS: CookieOptions = Object.freeze({})
+const PREFIX = /^__(?:host|secure)-/i
+
 let serialize: typeof import('cookie').serialize | undefined
 
 /**
  * Formats a cookie by RFC 6265 §4.1. The value is percent-encoded; a lone surrogate becomes U+FFFD. The package is loaded with the first
  * cookie, so that it does not delay the start of a server.
- * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an unknown attribute
+ * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an unknown attribute, and for a cookie that
+ * browsers ignore
  */
-export function setCookie(name: string, value: string, options?: CookieOptions): string {
-  if (options !== undefined) checkNames('cookie()', options, OPTION_NAMES)
+export function setCookie(name: string, value: string, options: CookieOptions = NO_OPTIONS): string {
+  checkNames('cookie()', options, OPTION_NAMES)
+  checkAcceptable(name, options)
   serialize ??= requirePackage<typeof import('cookie')>('cookie').serialize
   return serialize(name, String(value).replace(/\p{Cs}/gu, '\ufffd'), { ...options })
+}
+
+/** Browsers ignore a cookie that lacks what its name, SameSite=None or Partitioned require (RFC 6265bis §5.7, CHIPS), and report nothing. */
+function checkAcceptable(name: string, { secure, path, domain, sameSite, partitioned }: CookieOptions): void {
+  const prefix = PREFIX.exec(name)?.[0] ?? null
+  if (prefix === null && partitioned !== true && sameSite !== 'none') return
+  const refuse: (why: string) => never = (why) => {
+    throw invalid('cookie()', `browsers ignore the cookie ${JSON.stringify(name)} ${why}`)
+  }
+  if (secure !== true) refuse('without secure: true')
+  if (prefix?.toLowerCase() !== '__host-') return
+  if (path !== '/') refuse("without path: '/'")
+  if (domain !== undefined) refuse('with a domain')
 }

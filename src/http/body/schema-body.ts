@@ -62,14 +62,24 @@ export class SchemaBody<T = unknown> extends TypedBody<T> {
     return true
   }
 
+  /** A form without fields has no content. */
+  override lacksContent(contentType: string | null): boolean {
+    return !this.isOptional && !this.#isForm(contentType)
+  }
+
+  #isForm(contentType: string | null): contentType is string {
+    return this.#takesForm && contentType !== JSON_TYPE && contentType !== null && parseMediaType(contentType)?.type === FORM_TYPE
+  }
+
   override read(contentType: string | null, body: RequestBody | null, settings: BodySettings): T | Promise<T> {
-    const isForm = this.#takesForm && contentType !== JSON_TYPE && contentType !== null && parseMediaType(contentType)?.type === FORM_TYPE
+    const isForm = this.#isForm(contentType)
     if (body === null || body.length(MEMBER) === 0) {
       if (this.isOptional) return this.#checked(this.#reader.absent(), settings) as T
       // A form without fields has no content.
-      if (!isForm) throw new WeirError('WEIR_BODY_MISSING', `as ${this.types.join(' or ')}`)
+      if (!isForm) throw new WeirError('WEIR_BODY_MISSING', this.types.join(' or '))
     } else if (contentType === null) throw new ContentTypeError(null, this.types)
     const value = isForm ? this.#readForm(contentType, body) : this.#readJson(body!, settings)
+    if (isForm && value instanceof Mismatch && body !== null && /^\s*[[{]/.test(body.text(MEMBER))) throw jsonAsForm(settings)
     return value instanceof Promise ? value.then((settled) => this.#checked(settled, settings) as T) : (this.#checked(value, settings) as T)
   }
 
@@ -103,6 +113,12 @@ export class SchemaBody<T = unknown> extends TypedBody<T> {
     if (value instanceof Mismatch) throw new InvalidBodyError(value.failures('', 'body', ''), invalidBodyStatus)
     return value
   }
+}
+
+/** What `curl -d '{"name":"Ann"}'` sends. All its properties would be reported as missing. */
+function jsonAsForm({ invalidBodyStatus }: BodySettings): InvalidBodyError {
+  const actual = `what looks like JSON, which needs Content-Type: ${JSON_TYPE}`
+  return new InvalidBodyError([{ name: '', in: 'body', pointer: '', expected: 'a url-encoded form', actual }], invalidBodyStatus)
 }
 
 /**

@@ -39,6 +39,11 @@ export abstract class TypedBody<T = unknown> {
   /** Whether the handler gets a value for a request without content. @internal */
   abstract get isOptional(): boolean
 
+  /** Whether a request without content is refused. @internal */
+  lacksContent(_contentType: string | null): boolean {
+    return !this.isOptional
+  }
+
   /** Whether content without a content type is accepted. @internal */
   get acceptsUntyped(): boolean {
     return false

@@ -13,7 +13,7 @@ export interface FileRules {
   /** Size of each file in bytes. Default: limited only by `maxRequestBodySize`. When exceeded: 413. */
   readonly maxBytes?: number
   /**
-   * Content types, or ranges such as `image/*`, without parameters. This is what the client states, whatever the file contains. Default:
+   * Content types, or ranges such as `image/*`, without parameters. Only what the client states is checked, not the content. Default:
    * any. Others: 415.
    */
   readonly types?: readonly string[]

@@ -225,6 +225,8 @@ export function multipart<const F extends Shape = Record<never, never>, const G 
   const { fields = {}, files = {} } = shape
   checkNames('multipart(): fields', fields, Object.keys(fields))
   checkNames('multipart(): files', files, Object.keys(files))
+  for (const [name, one] of Object.entries<unknown>(fields))
+    if (one instanceof FileField) throw invalid('multipart()', `fields: ${JSON.stringify(name)} is a file: write it under files`)
   const schema = objectOf(fields)
   const known: Record<string, FileField> = Object.create(null)
   for (const [name, one] of Object.entries<unknown>(files)) {

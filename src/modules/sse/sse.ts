@@ -42,7 +42,7 @@ const DEFAULT_FAREWELL: SseEvent = { comment: 'the server is stopping' }
  */
 export function sse(session: HttpSession, source: SseSource, options: SseOptions = {}): HttpResponse {
   checkNames('sse', options, OPTION_NAMES)
-  if (session?.response === undefined) throw invalid('sse', `the first argument is the session, not ${kindOf(session)} without a response`)
+  if (session?.response === undefined) throw invalid('sse', `the first argument must be the session, not ${kindOf(session)}`)
   if (!isSource(source))
     throw invalid('sse', `the source must be a channel, an async iterable or a function that returns one, not ${kindOf(source)}`)
   const { heartbeat = DEFAULT_HEARTBEAT_MS, retry, farewell = DEFAULT_FAREWELL } = options

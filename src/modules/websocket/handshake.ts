@@ -27,7 +27,9 @@ export function checkHandshake({ request, response }: HttpSession): void {
     throw new WeirError('WEIR_WEBSOCKET_HANDSHAKE', what)
   }
   if (request.method !== 'GET') refuse('method')
-  if (!/^[+/0-9A-Za-z]{22}==$/.test(request.header('sec-websocket-key') ?? '')) refuse('Sec-WebSocket-Key')
+  // Over HTTP/2, extended CONNECT says what the key proves (RFC 8441 §5).
+  if (request.protocol !== 'HTTP/2.0' && !/^[+/0-9A-Za-z]{22}==$/.test(request.header('sec-websocket-key') ?? ''))
+    refuse('Sec-WebSocket-Key')
   if (request.header('sec-websocket-version') !== '13') refuse('Sec-WebSocket-Version')
   const extensions = request.header('sec-websocket-extensions')
   if (extensions !== null && !EXTENSIONS.test(extensions)) refuse('Sec-WebSocket-Extensions')

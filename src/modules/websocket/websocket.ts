@@ -85,6 +85,8 @@ const DEFAULT_PING_INTERVAL_MS = 30_000
 /** How long a client may take to answer a close, or to read what was sent before it. */
 const CLOSE_TIMEOUT_MS = 10_000
 const NOTHING = Buffer.alloc(0)
+/** Over HTTP/2 there is none, and its answer is not sent (RFC 8441 §5). */
+const ANY_KEY = 'AAAAAAAAAAAAAAAAAAAAAA=='
 
 /** What ws reads of a request, and the fields to add to its response. */
 interface Handshake {
@@ -225,7 +227,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
 
 /** @param offer the accepted extension, or null */
 function handshakeOf({ request, response }: HttpSession, offer: string | null): Handshake {
-  const headers: Record<string, string> = { upgrade: 'websocket' }
+  const headers: Record<string, string> = { upgrade: 'websocket', 'sec-websocket-key': ANY_KEY }
   if (offer !== null) headers['sec-websocket-extensions'] = offer
   for (const name of ['key', 'version', 'protocol']) {
     const value = request.header(`sec-websocket-${name}`)

@@ -50,7 +50,8 @@ export function arrivalOf(
 ): Arrival {
   checkText(owner, 'endpoint', endpoint)
   const names = host.endpointNames()
-  if (endpoint !== undefined && names?.has(endpoint) === false) throw invalid(owner, `no entry of "listen" has the name ${shown(endpoint)}`)
+  if (endpoint !== undefined && names?.has(endpoint) === false)
+    throw invalid(owner, `no entry of "listen" has the name ${JSON.stringify(endpoint)}`)
   if (typeof peer !== 'object' || peer === null)
     throw invalid(owner, `peer is ${kindOf(peer)}, not an object such as { address: '10.0.0.1' }`)
   checkNames(`${owner}: peer`, peer, PEER_NAMES)

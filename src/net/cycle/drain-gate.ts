@@ -2,6 +2,10 @@
 export class DrainGate {
   #goOn: (() => void) | null = null
 
+  get isClosed(): boolean {
+    return this.#goOn !== null
+  }
+
   wait(): Promise<void> {
     return new Promise((resolve) => {
       this.#goOn = resolve

@@ -20,14 +20,13 @@ import { type LimitError, WeirError } from '../../base/errors.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import type { TakeOver } from '../../http/answer/response-content.ts'
-import type { ClientCertificate, Forwarding, SocketPeer } from '../../http/connection-info.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../wire/http1/connection.ts'
 import * as state from '../../wire/http1/states.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
-import { connectionId, nextConnection } from '../connections/connection-id.ts'
 import { drainSoon } from '../connections/connections.ts'
-import { clientAddressOf, clientPortOf, isProxiedTls, type Peer, STRANGER, socketPeerOf } from '../connections/peer.ts'
+import { type Peer, STRANGER } from '../connections/peer.ts'
+import { RequestSource } from '../connections/request-source.ts'
 import { ConnectionRecords, type Sending } from '../observe/connection-records.ts'
 import type { Recording } from '../observe/recording.ts'
 import * as phase from '../time/deadlines.ts'
@@ -44,16 +43,11 @@ const MAX_WAITING_BYTES = 64 * 1024
 /** If less than this is missing of a body, it is copied: a buffer for it alone would cost more. */
 const KEPT_BYTES = 64 * 1024
 
-export class Http1Connection implements Http1RequestConnection, TransportOwner, Timed, Sending {
-  readonly host: ConnectionHost
-  readonly peer: Peer
-  readonly #transport: Transport
+export class Http1Connection extends RequestSource implements Http1RequestConnection, TransportOwner, Timed, Sending {
   readonly #wire: WireConnection
   readonly #deadlines: Deadlines
   readonly #outbox: Outbox
   readonly #exchange: ExchangeServer
-  /** A number until the text is needed. */
-  #id: number | string = nextConnection()
   /** Bytes that have been discarded since the last response. */
   #drained = 0
   /** Whether `run` is on the stack: the code that it calls may call it again. */
@@ -64,54 +58,12 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   #records: ConnectionRecords | null = null
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer = STRANGER) {
-    this.host = host
-    this.peer = peer
-    this.#transport = transport
+    super(host, transport, peer)
     this.#wire = new WireConnection(host.limits)
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
     this.#outbox = new Outbox(transport)
     this.#exchange = new ExchangeServer(this, this.#wire, this.#outbox, this.#deadlines)
     host.ticker.add(this)
-    // A socket that has been reset no longer knows its address.
-    if (host.observers.hears('head')) void transport.remoteAddress
-  }
-
-  get clientAddress(): string {
-    return clientAddressOf(this.peer, this.#transport.remoteAddress)
-  }
-
-  get clientPort(): number {
-    return clientPortOf(this.peer, this.#transport.remotePort)
-  }
-
-  get isSecure(): boolean {
-    return this.#transport.isSecure || isProxiedTls(this.peer)
-  }
-
-  get forwarding(): Forwarding | null {
-    return this.peer.isTrustedProxy ? this.host.proxies : null
-  }
-
-  get endpointName(): string | null {
-    return this.peer.endpointName
-  }
-
-  get isTest(): boolean {
-    return this.peer.isTest
-  }
-
-  describePeer(): SocketPeer {
-    const { remoteAddress, remotePort, isSecure } = this.#transport
-    return socketPeerOf(this.peer, remoteAddress, remotePort, isSecure)
-  }
-
-  get clientCertificate(): ClientCertificate | null {
-    return this.peer.clientCertificate
-  }
-
-  get connectionId(): string {
-    if (typeof this.#id === 'number') this.#id = connectionId(this.#id)
-    return this.#id
   }
 
   get isGone(): boolean {
@@ -123,11 +75,11 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   }
 
   get isIdle(): boolean {
-    return this.#deadlines.phase === phase.IDLE && !this.isBusy && this.#transport.unsentBytes === 0
+    return this.#deadlines.phase === phase.IDLE && !this.isBusy && this.transport.unsentBytes === 0
   }
 
   get hasSentAll(): boolean {
-    return this.#outbox.isEmpty && this.#transport.unsentBytes === 0 && !this.#transport.isDestroyed
+    return this.#outbox.isEmpty && this.transport.unsentBytes === 0 && !this.transport.isDestroyed
   }
 
   get writesSoon(): boolean {
@@ -196,15 +148,15 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     if (wire.isOver || wire.life === state.SWITCHED) return
     exchange.ownBody()
     wire.hold()
-    this.#transport.keepsBytes = exchange.keepsBytes && wire.remainingBytes >= KEPT_BYTES
+    this.transport.keepsBytes = exchange.keepsBytes && wire.remainingBytes >= KEPT_BYTES
     this.#ownChunk = null
     this.#outbox.flushSoon()
     this.#records?.settle()
     const hasEnough = wire.waitingBytes > MAX_WAITING_BYTES || this.#drained > this.host.limits.maxDrainSize
     const pauses = hasEnough || wire.reading === state.PAUSED
-    if (pauses === this.#transport.isPaused) return
-    if (pauses) this.#transport.pause()
-    else this.#transport.resume()
+    if (pauses === this.transport.isPaused) return
+    if (pauses) this.transport.pause()
+    else this.transport.resume()
   }
 
   /** @returns whether there may be more to do */
@@ -276,7 +228,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#records?.settle()
     const rest = this.#wire.switchProtocol()
     this.host.ticker.delete(this)
-    const socket = new UpgradedSocket(this.#transport, this.#wire.peerEnded, () => this.onClose())
+    const socket = new UpgradedSocket(this.transport, this.#wire.peerEnded, () => this.onClose())
     if (recording !== null) this.records.switchOver(recording, protocol, socket)
     // An async function may fail later.
     const taken = async (): Promise<void> => takeOver(socket, rest)
@@ -296,17 +248,17 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
   #checkTime(elapsedMs: number): void {
     if (this.#wire.isOver) return
     this.#records?.settle()
-    const unsent = this.#transport.unsentBytes
+    const unsent = this.transport.unsentBytes
     const deadlines = this.#deadlines
     if (unsent > 0) deadlines.postponeEnd()
     // A socket that is not being read does not notice that the client has left.
-    if (this.#transport.isPaused) this.#transport.probe()
-    const late = deadlines.checkWrite(elapsedMs, unsent > 0, this.#transport.sentBytes)
+    if (this.transport.isPaused) this.transport.probe()
+    const late = deadlines.checkWrite(elapsedMs, unsent > 0, this.transport.sentBytes)
     if (late !== null) {
       this.host.report(late, this)
       this.abort(late)
     } else if (deadlines.isOver) {
-      if (deadlines.phase === phase.LINGER) this.#transport.destroy()
+      if (deadlines.phase === phase.LINGER) this.transport.destroy()
       else this.#finish()
     } else {
       const slow = deadlines.checkPhase(elapsedMs)
@@ -364,7 +316,7 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     this.#outbox.flush()
     this.#records?.settle() // before the end: once the transport is destroyed, it does not tell what was sent
     this.#deadlines.enter(phase.LINGER)
-    this.#transport.end()
+    this.transport.end()
   }
 
   /** The server is stopping: an idle connection ends now, a busy one after its response. */
@@ -377,13 +329,13 @@ export class Http1Connection implements Http1RequestConnection, TransportOwner, 
     if (this.isGone) this.host.forget(this)
     if (this.#wire.isOver) return
     // After a reset, a client that was sent everything and is only slow to close would believe that something is missing.
-    const hasAll = this.#wire.life === state.LINGERING && this.#transport.unsentBytes === 0
+    const hasAll = this.#wire.life === state.LINGERING && this.transport.unsentBytes === 0
     this.#records?.settle()
     this.#wire.abort()
     this.#recordCutHead(error)
     this.#records?.close(error)
     this.#exchange.cutOff(error)
-    if (hasAll) this.#transport.destroy()
-    else this.#transport.reset()
+    if (hasAll) this.transport.destroy()
+    else this.transport.reset()
   }
 }

@@ -9,7 +9,7 @@ import { Duplex } from 'node:stream'
 
 import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 
-import type { OtherProtocol } from '../observe/connection-records.ts'
+import type { OtherProtocol } from '../observe/upgrade-record.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 
 /** Shorter pieces that are written together are joined, which is cheaper than a vectored write. */

@@ -1,119 +1,151 @@
-// One request of an HTTP/2 connection, from its head to the last byte of its answer (RFC 9113 §8.1).
+// One request of an HTTP/2 connection, from its head to the last byte of its response (RFC 9113 §8.1).
 //
-// Behind the answer the rest of its body is drained or refused, as for HTTP/1.1. But a client's fault ends the stream alone, and the
-// connection goes on.
+// After the response, the rest of its body is discarded or refused, as in HTTP/1.1. But a client's fault ends the stream alone, and the
+// connection continues.
 
-import type { ServerHttp2Stream } from 'node:http2'
-
-import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { Buffer } from 'node:buffer'
+import { PayloadTooLargeError, ProtocolError, WeirError } from '../../base/errors.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import { CHUNKED } from '../../wire/head/framing.ts'
-import type { Head } from '../../wire/head/head.ts'
+import type { ResponseContent } from '../../http/answer/response-content.ts'
+import type { Http2WireConnection } from '../../wire/http2/connection.ts'
+import { type FaultName, INTERNAL_ERROR, NO_ERROR } from '../../wire/http2/errors.ts'
+import type { Http2Stream } from '../../wire/http2/stream.ts'
+
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
 import type { Recording } from '../observe/recording.ts'
+import { UpgradeRecord } from '../observe/upgrade-record.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
-import { type AnswerWire, Http2Answer } from './answer.ts'
+import { dateOf } from './answer-head.ts'
+import type { Output, Watched } from './output.ts'
+import type { SentRecords } from './sent-records.ts'
+import { StreamedAnswer } from './streamed-answer.ts'
+import { Tunnel, type TunnelOwner } from './tunnel.ts'
+import { NOT_WHOLE, sendWhole } from './whole-answer.ts'
 
-/** RFC 9113 §7. */
-const NO_ERROR = 0
+/** What a client gets whose extended CONNECT is accepted (RFC 8441 §5). */
+const TUNNEL_STATUS = 200
+const NOTHING = Buffer.alloc(0)
+
+type UpgradeContent = ResponseContent & { readonly kind: 'upgrade' }
 
 /** The connection, as its requests see it. */
-export interface Http2RequestConnection extends RequestConnection, AnswerWire {
-  /** The client has sent something, or taken something of an answer. */
-  hear(): void
-  /** An answer asks for the connection's end. */
+export interface Http2RequestConnection extends RequestConnection {
+  readonly wire: Http2WireConnection<Http2Exchange>
+  readonly output: Output<Http2Exchange>
+  /** What observers are told after a response has been handed over. */
+  readonly records: SentRecords
+  /** There may be more to read. */
+  run(): void
+  /** A response asks for the connection's end. */
   finish(): void
   /** The stream is closed, and its handler has settled. */
   forget(exchange: Http2Exchange): void
 }
 
-export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Answer> {
-  readonly #stream: ServerHttp2Stream
-  #head: Head | null = null
-  #isHead = false
-  /** Of the last tick. */
-  #unread = 0
-  #receivedBytes = 0
+/** How long after a response its client is told, with RST_STREAM, that the rest of its request is not needed. */
+const RESET_DELAY_MS = 20
+
+export class Http2Exchange extends RequestCycle<Http2RequestConnection, StreamedAnswer<Http2Exchange>> implements Watched, TunnelOwner {
+  readonly #stream: Http2Stream<Http2Exchange>
   #drainedBytes = 0
-  /** All of the request is here. */
+  /** All of the request has been received. */
   #hasEnded = false
-  /** The answer has been handed over, or there will be none. What still comes is dropped. */
+  /** The response has been handed over, or there will be none. What still arrives is discarded. */
   #isDone = false
   /** The stream is closed. */
   #isGone = false
+  /** Its handler has settled as well. */
+  #isForgotten = false
+  /** The client is to be told that the rest of its request is not needed, or has been. */
+  #refusesRest = false
+  #isReset = false
+  /** The stream speaks another protocol. */
+  #tunnel: Tunnel<Http2Exchange> | null = null
+  #upgrade: UpgradeRecord | null = null
+  /** Why the stream has ended before its time. */
+  #failure: Error | null = null
   /** What observers are told once the response has been sent. */
   #sending: Recording | null = null
-  /** The stream is to be closed once the client has been sent its answer. */
-  #isClosing = false
 
-  constructor(connection: Http2RequestConnection, stream: ServerHttp2Stream) {
+  constructor(connection: Http2RequestConnection, stream: Http2Stream<Http2Exchange>) {
     super(connection, new Deadlines(connection.host.timeouts, connection.host.ticker))
     this.#stream = stream
     this.deadlines.enter(phase.NONE)
-    stream.on('error', ignore) // `close` follows
-    stream.on('aborted', () => this.leave())
-    stream.on('close', () => this.leave())
   }
 
   /** The head is complete. */
-  start(head: Head): void {
-    this.#head = head
-    this.#isHead = head.method === 'HEAD'
+  start(): void {
+    const { head, isWhole, isTunnel } = this.#stream
+    if (isTunnel) this.connection.wire.pauseBody(this.#stream) // until it is known who speaks
     this.open(head)
-    if (head.contentLength === 0) this.#complete()
-    else if (!this.isGone) this.#read()
+    if (isWhole || head.contentLength === 0) this.complete()
+    else if (!this.#isDone) this.#awaitBody()
   }
 
-  /** The head is none that could be answered for. */
-  refuseHead(error: WeirError, isHead: boolean): void {
-    this.#isHead = isHead
+  /** The head is refused. */
+  refuseHead(error: WeirError): void {
     const { host, connection } = this
     host.report(error, connection)
     if (host.observers.hears('head')) this.recording = host.observers.head(error, connection, 'HTTP/2.0')
     this.send(new OutgoingResponse().sendProblem(problemFor(error, host.debug)))
-    if (!this.isGone) this.#read()
   }
 
   // The body.
 
-  #read(): void {
-    const stream = this.#stream
-    // A client that was not told to continue, or whose body nobody wants, is not slow.
-    if (!this.#isDone && !this.owesContinue && !stream.isPaused()) this.deadlines.enter(phase.BODY)
-    stream.on('data', (chunk: Buffer) => this.#onData(chunk))
-    // A stream that breaks off ends too, but it is closed by then.
-    stream.on('end', () => {
-      if (!stream.closed) this.#complete()
-    })
+  /** A client that was not told to continue, or whose body nobody reads for now, is not slow. */
+  #awaitBody(): void {
+    if (!this.owesContinue && !this.#stream.isPaused) this.deadlines.enter(phase.BODY)
   }
 
-  #onData(chunk: Buffer): void {
-    this.#receivedBytes += chunk.length
-    this.deadlines.countBody(chunk.length)
-    this.connection.hear()
+  /** Bytes of the body. @returns whether they may be kept where they are, so that `ownBody` must follow */
+  push(buffer: Buffer, start: number, end: number, isBorrowed: boolean): boolean {
+    if (this.#tunnel !== null) {
+      this.#tunnel.onData(buffer, start, end, isBorrowed)
+      return false
+    }
+    this.deadlines.countBody(end - start)
     const { body, bodyLimit } = this
-    if (body === null) this.#drop(chunk.length)
-    else if (bodyLimit !== null && this.#receivedBytes > bodyLimit) {
+    if (body === null) {
+      this.#drop(end - start)
+      return false
+    }
+    if (bodyLimit !== null && this.receivedBytes > bodyLimit) {
       this.#pauseBody()
       this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit))
-    } else if (!body.push(chunk, 0, chunk.length, false)) this.#pauseBody()
+      return false
+    }
+    if (!body.push(buffer, start, end, isBorrowed)) this.#pauseBody()
+    return isBorrowed
   }
 
-  #complete(): void {
-    this.#hasEnded = true
-    this.deadlines.enter(phase.NONE)
-    const expected = this.#head?.contentLength ?? CHUNKED
-    if (expected !== CHUNKED && expected !== this.#receivedBytes) this.body?.fail(new WeirError('WEIR_BODY_TRUNCATED'))
-    this.body?.finish()
-    if (!this.isHandling && !this.isGating && !this.#isDone) this.handle()
+  /** Borrowed memory is about to be used again. */
+  ownBody(): void {
+    this.body?.own()
   }
 
-  /** Nobody wants more of the body for now, so flow control makes the client wait. */
+  /** All of the request has been received. */
+  complete(): void {
+    if (this.#tunnel !== null) this.#tunnel.onEnd()
+    if (!this.#hasEnded) {
+      this.#hasEnded = true
+      if (!this.#isDone) this.deadlines.enter(phase.NONE)
+      this.body?.finish()
+      if (!this.isHandling && !this.isGating && !this.#isDone) this.handle()
+    }
+    this.settle()
+  }
+
+  /** Nobody reads the body for now, so flow control makes the client wait. */
   #pauseBody(): void {
-    this.#stream.pause()
+    this.connection.wire.pauseBody(this.#stream)
     this.deadlines.enter(phase.NONE)
+  }
+
+  #resumeBody(): void {
+    this.connection.wire.resumeBody(this.#stream)
+    this.connection.run()
   }
 
   protected override stopWaiting(): void {
@@ -128,153 +160,242 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     if (!isWanted || this.#isDone) return
     if (!this.#hasEnded) {
       if (!this.owesContinue) this.deadlines.enter(phase.BODY)
-      this.#stream.resume()
+      this.#resumeBody()
     } else if (!this.isHandling) this.handle()
   }
 
   protected override demand(): void {
-    if (this.isGone) return
+    if (this.isGone || this.#isDone) return
     if (this.owesContinue && this.answer?.hasBegun !== true) this.sendContinue()
     if (this.#hasEnded) return
     this.deadlines.enter(phase.BODY)
-    this.#stream.resume()
+    this.#resumeBody()
   }
 
   protected override sendContinue(): void {
     this.owesContinue = false
-    this.#stream.additionalHeaders({ ':status': 100 })
+    this.connection.wire.sendInterim(this.#stream, 100)
+    this.connection.output.flushSoon()
   }
 
-  /** Bytes that nobody wants: few are read over, for many the client is told that they are not needed (RFC 9113 §8.1). */
+  /** Bytes that nobody wants: a few are discarded. For many the client is told that they are not needed (RFC 9113 §8.1). */
   #drop(bytes: number): void {
     this.#drainedBytes += bytes
-    if (this.#drainedBytes > this.host.limits.maxDrainSize) this.#close()
+    if (this.#drainedBytes > this.host.limits.maxDrainSize) this.#refuseRest()
   }
 
-  // The answer.
+  // The response.
 
   protected override send(response: OutgoingResponse): void {
-    const { ticker, debug } = this.host
-    const overwritten = debug ? this.body : null
-    const answer = new Http2Answer(this.connection, this.#stream, response, ticker.dateLine, this.#isHead, overwritten, this.recording)
-    this.answer = answer
-    try {
-      if (answer.sendWhole()) this.endAnswer(answer)
-      else {
-        // A stream that nobody has read, paused or resumed is reset by Node when the last piece of the response has gone, even if END_STREAM
-        // still waits for the client's window. The client would not know that the response is complete.
-        if (this.#hasEnded) this.#stream.pause()
-        this.sendStream(answer)
-      }
-    } catch (error) {
-      this.crash(error as Error) // a field that Node does not send
+    const { connection, host } = this
+    const stream = this.#stream
+    const { dateLine } = host.ticker
+    if (stream.isTunnel && response.content.kind !== 'upgrade' && response.statusCode < 300) {
+      this.#refuseTunnel(response)
+      return
     }
+    const bodyBytes = sendWhole(connection.wire, stream, response, dateLine, host.debug ? this.body : null)
+    if (bodyBytes !== NOT_WHOLE) {
+      this.recording?.markFirstByte(response.statusCode)
+      this.#end(bodyBytes, response.closes)
+    } else if (response.content.kind === 'upgrade') this.#openTunnel(response.content)
+    else this.sendStream(new StreamedAnswer(connection.wire, connection.output, stream, response, dateLine, this.recording))
+    connection.output.flushSoon()
   }
 
-  protected override endAnswer(answer: Http2Answer): void {
-    const rest = this.#hasEnded ? 0 : this.#head === null ? 0 : this.#head.contentLength - this.#receivedBytes
-    if (this.isGone) this.loseRecording(new WeirError('WEIR_CLIENT_GONE'))
-    else this.#sending = this.takeRecording(answer.bodyBytes)
+  /** Another protocol takes over. The server's timeouts no longer apply. */
+  #openTunnel({ protocol, takeOver }: UpgradeContent): void {
+    const { connection, host } = this
+    const recording = this.takeRecording(0)
     this.expire()
-    if (this.isGone) return
-    if (answer.closes) this.connection.finish()
-    if (this.#hasEnded) return
+    const tunnel = new Tunnel(connection.wire, this.#stream, this, dateOf(host.ticker.dateLine))
+    this.#tunnel = tunnel
+    if (recording !== null) this.#upgrade = new UpgradeRecord(host.observers, recording, TUNNEL_STATUS, protocol, tunnel)
+    // An async one may fail later.
+    const taken = async (): Promise<void> => takeOver(tunnel, NOTHING)
+    taken().catch((error: Error) => this.crash(error))
+  }
+
+  /** A success would open the tunnel (RFC 9113 §8.5), and nobody is there who speaks in it. */
+  #refuseTunnel(response: OutgoingResponse): void {
+    response.discard()
+    this.answer = null
+    this.send(new OutgoingResponse().sendProblem(problemFor(new ProtocolError('WEIR_METHOD_NOT_IMPLEMENTED'), this.host.debug)))
+  }
+
+  onRead(): void {
+    this.connection.run()
+  }
+
+  onWritten(): void {
+    if (this.settle()) this.connection.output.watch(this)
+    this.connection.output.flushSoon()
+  }
+
+  protected override endAnswer(answer: StreamedAnswer<Http2Exchange>): void {
+    if (this.isGone) this.expire()
+    else this.#end(answer.bodyBytes, answer.closes)
+  }
+
+  /** The response has been handed over. */
+  #end(bodyBytes: number, closes: boolean): void {
+    this.#sending = this.takeRecording(bodyBytes)
+    this.expire()
+    if (closes) this.connection.finish()
+    this.#drainRest()
+    this.settle()
+    if (this.#stream.isSending) this.connection.output.watch(this)
+  }
+
+  #drainRest(): void {
+    const stream = this.#stream
+    if (!stream.isReceiving) return
     this.deadlines.enter(phase.LINGER)
-    if (rest > this.host.limits.maxDrainSize || this.owesContinue) this.#close()
-    else this.#stream.resume()
+    if (this.owesContinue || stream.isTunnel || stream.head.contentLength - stream.receivedBytes > this.host.limits.maxDrainSize)
+      this.#refuseRest()
+    else this.#resumeBody()
+  }
+
+  /** The client need not send the rest. It is told so after the response (RFC 9113 §8.1). */
+  #refuseRest(): void {
+    if (this.#refusesRest) return
+    this.#refusesRest = true
+    this.settle()
+    this.connection.output.watch(this)
+  }
+
+  /** Later, so that it is not read together with the response: a client may then discard the response (curl 7.88 does). */
+  #resetSoon(): void {
+    const reset = (): void => {
+      this.connection.wire.reset(this.#stream, NO_ERROR)
+      this.connection.output.flushSoon()
+      this.settle()
+    }
+    // What has been written by then is read first, even if the timer is late.
+    setTimeout(() => setImmediate(reset), RESET_DELAY_MS)
   }
 
   /** The other requests have not waited. */
   protected override proceed(): void {}
 
-  /** Ends the stream in a way that shows the client that something is missing: INTERNAL_ERROR. */
+  /** Ends the stream so that the client sees that something is missing. */
   override breakOff(error: Error): void {
     this.cutOff(error)
     this.#endSending(error)
-    this.deadlines.enter(phase.LINGER)
-    this.answer?.abandon()
-    if (this.answer !== null) this.expire()
-    // Not `close`: with that Node sends END_STREAM before the error, and the client would take what it has for the whole.
-    // With an error of our own: Node looks at its stack, and that of a handler may throw.
-    if (!this.isGone) setImmediate(() => this.#stream.destroy(new WeirError('WEIR_HANDLER_FAILED'))) // see session-end.ts
+    this.connection.wire.reset(this.#stream, INTERNAL_ERROR)
+    this.connection.output.flushSoon()
+    this.leave()
   }
 
-  /** @param error null: all of the response has been sent */
+  /** @param error null: all frames of the response have been made */
   #endSending(error: Error | null): void {
     const sending = this.#sending
     if (sending === null) return
     this.#sending = null
-    if (error === null) sending.markEnd()
-    else sending.breakOff(error)
-    this.host.observers.end(sending)
+    if (error === null) this.connection.records.handOver(sending)
+    else {
+      sending.breakOff(error)
+      this.host.observers.end(sending)
+    }
   }
 
   protected override get receivedBytes(): number {
-    return this.#receivedBytes
-  }
-
-  /** The client need not send the rest (RFC 9113 §8.1). It is told so after END_STREAM: before it, the answer would be incomplete. */
-  #close(): void {
-    if (!this.#isClosing) this.#stream.once('finish', () => this.#closeSoon())
-    this.#isClosing = true
-    this.#closeSoon()
-  }
-
-  /** A turn later: see session-end.ts. Where END_STREAM has not been sent by then, `finish` or the next tick tries again. */
-  #closeSoon(): void {
-    setImmediate(() => {
-      if (this.answer?.isSent !== false) this.#stream.close(NO_ERROR)
-    })
+    return this.#stream.receivedBytes
   }
 
   protected override expire(): void {
     this.#isDone = true
     super.expire()
+    this.answer = null
   }
 
   protected override forget(): void {
+    if (this.#isForgotten) return
+    this.#isForgotten = true
     this.connection.forget(this)
   }
+
+  // The end of the stream.
 
   override get isGone(): boolean {
     return this.#isGone
   }
 
-  /** The stream is closed: in order, or because the client has left. */
+  get isForgotten(): boolean {
+    return this.#isForgotten
+  }
+
+  get stream(): Http2Stream<Http2Exchange> {
+    return this.#stream
+  }
+
+  /** Frames have been made, or received: the response may be complete, and so may the stream. @returns whether it waits for more frames */
+  settle(): boolean {
+    if (this.#isGone) return false
+    if (!this.#isDone) return this.answer?.settle() === true
+    const { isSending, isClosed } = this.#stream
+    if (!isSending) this.#endSending(null)
+    if (isClosed) this.leave()
+    if (this.#tunnel !== null) return this.#tunnel.settle()
+    if (isSending || isClosed || !this.#refusesRest || this.#isReset) return isSending
+    this.#isReset = this.connection.output.isEmpty // so the response has been written
+    if (this.#isReset) this.#resetSoon()
+    return !this.#isReset
+  }
+
+  /** The stream has been reset. @param fault the rule that the client broke; null if the client itself reset it */
+  reset(fault: FaultName | null): void {
+    this.fail(fault === 'BODY_LENGTH' ? new WeirError('WEIR_BODY_TRUNCATED') : new WeirError('WEIR_CLIENT_GONE', fault ?? undefined))
+  }
+
+  /** The stream has been reset, or its connection is gone. */
+  fail(error: Error): void {
+    if (this.#isGone) return
+    this.#endSending(error)
+    this.#failure = error
+    this.cutOff(error)
+    this.leave()
+  }
+
+  /** The stream is closed. */
   override leave(): void {
     if (this.#isGone) return
     this.#isGone = true
-    const { writableFinished, rstCode, aborted } = this.#stream
-    this.#endSending(writableFinished || (rstCode === NO_ERROR && !aborted) ? null : new WeirError('WEIR_CLIENT_GONE'))
+    this.#tunnel?.onClose()
+    this.#upgrade?.end(this.#failure)
     super.leave()
-    this.#stream.resume() // what nobody reads would keep it open
   }
 
   // Time.
 
-  /** What of its answer waits for the client. */
-  get unsentBytes(): number {
-    return this.isGone ? 0 : (this.answer?.unsentBytes ?? 0)
-  }
-
-  /** The request is still under way. */
+  /** The request is in progress. */
   get isBusy(): boolean {
-    return !this.#isDone
+    return !this.#isDone || this.#tunnel !== null
   }
 
-  tick(elapsedMs: number): void {
-    if (this.isGone) return
-    const deadlines = this.deadlines
-    const unread = this.answer?.unread ?? 0
-    if (unread > 0) deadlines.postponeEnd()
-    if (unread < this.#unread) this.connection.hear()
-    this.#unread = unread
-    const late = deadlines.checkWrite(elapsedMs, unread > 0, -unread) // `unread` falls when the client reads
+  /** All that was sent of the response has been taken by the client's windows: its source may go on. */
+  onDry(): void {
+    this.answer?.onDry()
+  }
+
+  /**
+   * @param unsentBytes how many bytes of the connection wait for the network
+   * @param sentBytes how many it has taken
+   */
+  tick(elapsedMs: number, unsentBytes: number, sentBytes: number): void {
+    if (this.isGone || this.#tunnel !== null) return
+    const { deadlines } = this
+    const { queuedBytes, sendWindow, sentBytes: ownBytes, hasHead } = this.#stream
+    const waits = queuedBytes > 0 || (hasHead && unsentBytes > 0)
+    if (waits) deadlines.postponeEnd()
+    // A stream whose own window is closed does not live by what the client reads of others.
+    const progress = queuedBytes > 0 && sendWindow <= 0 ? ownBytes : ownBytes + sentBytes
+    const late = deadlines.checkWrite(elapsedMs, waits, progress)
     if (late !== null) {
       this.host.report(late, this.connection, this.exchange)
       this.breakOff(late)
     } else if (deadlines.phase === phase.LINGER) {
-      if (this.#isClosing || deadlines.isOver) this.#close()
+      if (deadlines.isOver) this.#refuseRest()
     } else {
       const slow = deadlines.checkPhase(elapsedMs)
       if (slow !== null) {
@@ -284,5 +405,3 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Http2Ans
     }
   }
 }
-
-function ignore(): void {}

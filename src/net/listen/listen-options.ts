@@ -29,8 +29,11 @@ interface CommonListenOptions {
   readonly name?: string
   /** Speaks TLS here. Default: no TLS. */
   readonly tls?: ServerTlsOptions
-  /** Speaks HTTP/2 in addition to HTTP/1.1; the client chooses (ALPN). Requires `tls`. Default false. */
-  readonly http2?: boolean
+  /**
+   * True: speaks HTTP/2 in addition to HTTP/1.1; the client chooses (ALPN). Requires `tls`. `'cleartext'`: speaks HTTP/2 alone, without TLS, to
+   * clients that know it beforehand ("prior knowledge"), such as a proxy; a client that sends HTTP/1.1 gets a 505. Default false.
+   */
+  readonly http2?: boolean | 'cleartext'
   /**
    * `'required'`: every connection must begin with a PROXY header, version 1 or 2, before TLS. Only peers in `proxies.trust` may connect; other
    * connections are closed without a response. Default: no PROXY header is accepted.
@@ -86,6 +89,8 @@ export interface InheritedListenOptions extends CommonListenOptions {
 
 export type ListenOptions = TcpListenOptions | UnixListenOptions | InheritedListenOptions
 
+/** HTTP/2 without TLS. */
+export const CLEARTEXT = 'cleartext'
 export const DEFAULT_ADDRESS = '127.0.0.1'
 
 /** What callers may pass whom no compiler has checked. */
@@ -128,7 +133,11 @@ export function isInherited(options: ListenOptions): options is InheritedListenO
 
 /** The endpoint as the options state it, before it is bound. For an inherited socket, address and port are not known yet. */
 export function endpointOf(options: ListenOptions): Endpoint {
-  const common = { name: options.name ?? null, isSecure: options.tls !== undefined, http2: options.http2 === true }
+  const common = {
+    name: options.name ?? null,
+    isSecure: options.tls !== undefined,
+    http2: options.http2 === true || options.http2 === CLEARTEXT,
+  }
   if (isInherited(options)) return { address: '', port: 0, isUnixSocket: false, ...common }
   if (isUnix(options)) return { address: options.unixSocket, port: 0, isUnixSocket: true, ...common }
   return { address: options.address ?? DEFAULT_ADDRESS, port: options.port ?? 0, isUnixSocket: false, ...common }
@@ -150,7 +159,8 @@ export function checkListenOptions(
     throw invalid(`port is ${shown(port)}, not a whole number from 0 to 65535`)
   }
   if (reusePort !== undefined && typeof reusePort !== 'boolean') throw invalid(`reusePort is ${shown(reusePort)}, not true or false`)
-  if (http2 !== undefined && typeof http2 !== 'boolean') throw invalid(`http2 is ${shown(http2)}, not true or false`)
+  if (http2 !== undefined && typeof http2 !== 'boolean' && http2 !== CLEARTEXT)
+    throw invalid(`http2 is ${shown(http2)}, not true, false or ${JSON.stringify(CLEARTEXT)}`)
   if (unixSocket === undefined && mode !== undefined) throw invalid('"mode" is for a Unix socket')
   if (unixSocket !== undefined) {
     if (typeof unixSocket !== 'string' || unixSocket === '') throw invalid('"unixSocket" is the path of a file')
@@ -171,7 +181,8 @@ export function checkListenOptions(
     throw invalid(`mode is ${shown(mode)}, not file permissions such as 0o660`)
   }
   if (reusePort === true && !hasReusePort(nodeVersion)) throw invalid(`"reusePort" needs Node 22.12 or 23.1, this is ${nodeVersion}`)
-  if (http2 === true && tls === undefined) throw invalid('"http2" requires "tls": the server speaks HTTP/2 only over TLS')
+  if (http2 === true && tls === undefined) throw invalid(`"http2" requires "tls"; without TLS, HTTP/2 is ${JSON.stringify(CLEARTEXT)}`)
+  if (http2 === CLEARTEXT && tls !== undefined) throw invalid(`"http2" is ${JSON.stringify(CLEARTEXT)}, and there is "tls"`)
   if (tls !== undefined) checkTlsOptions(tls)
 }
 

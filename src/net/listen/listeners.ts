@@ -7,15 +7,19 @@ import type { Endpoint } from '../../http/session.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { Connections, drainSoon } from '../connections/connections.ts'
 import { Http1Connection } from '../http1/connection.ts'
+import type { Http2Connection } from '../http2/connection.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
 import { Entrance } from './entrance.ts'
-import type { ListenOptions, ServerTlsOptions } from './listen-options.ts'
+import { CLEARTEXT, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
 import { Listener } from './listener.ts'
 import { ProxyStage } from './proxy-stage.ts'
 import type { TlsAcceptor } from './tls-acceptor.ts'
 
 /** The options of all accepted sockets. */
 const SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true, highWaterMark: 64 * 1024 }
+
+/** What speaks HTTP on a transport. */
+type ConnectionClass = typeof Http1Connection | typeof Http2Connection
 
 export class Listeners {
   readonly #all: readonly ListenOptions[]
@@ -72,34 +76,37 @@ export class Listeners {
   async #serverFor(options: ListenOptions, entrance: Entrance): Promise<Server> {
     if (options.tls === undefined) {
       this.#acceptors.push(null)
-      return this.#plainServer(entrance)
+      return this.#plainServer(
+        entrance,
+        options.http2 === CLEARTEXT ? (await import('../http2/connection.ts')).Http2Connection : Http1Connection,
+      )
     }
     // Loaded on demand: half of the programs that listen leave TLS to a proxy, and loading it would add a third to their start.
     const { TlsAcceptor } = await import('./tls-acceptor.ts')
-    const acceptor = await TlsAcceptor.make(options.tls, options.http2 === true, SOCKET_OPTIONS, entrance)
+    const acceptor = await TlsAcceptor.make(options.tls, options.http2 === true, SOCKET_OPTIONS, this.#sharesBuffer, entrance)
     this.#acceptors.push(acceptor)
     return acceptor.server
   }
 
-  #plainServer(entrance: Entrance): Server {
+  #plainServer(entrance: Entrance, connectionClass: ConnectionClass): Server {
     const { connections } = this
     return createServer({ ...SOCKET_OPTIONS, pauseOnConnect: true }, (socket) => {
       if (!entrance.admit(socket)) return
       const transport = new SocketTransport(socket, entrance.isUnixSocket ? 'unix' : 'tcp', this.#sharesBuffer, connections.release)
-      if (entrance.requiresHeader) this.#readHeader(entrance, transport)
+      if (entrance.requiresHeader) this.#readHeader(entrance, transport, connectionClass)
       else {
-        const connection = new Http1Connection(this.#host, transport, entrance.peerOf(transport, null))
+        const connection = new connectionClass(this.#host, transport, entrance.peerOf(transport, null))
         connections.add(connection)
         transport.start(connection)
       }
     })
   }
 
-  #readHeader(entrance: Entrance, transport: SocketTransport): void {
+  #readHeader(entrance: Entrance, transport: SocketTransport, connectionClass: ConnectionClass): void {
     const { connections } = this
     const stage = new ProxyStage(this.#host, {
       onHeader: (header, rest) => {
-        const connection = new Http1Connection(this.#host, transport, entrance.peerOf(transport, header))
+        const connection = new connectionClass(this.#host, transport, entrance.peerOf(transport, header))
         connections.add(connection)
         transport.handOver(connection)
         // The stop may have begun in the meantime.

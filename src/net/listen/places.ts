@@ -12,7 +12,7 @@ interface PlaceOptions {
   readonly port?: number
   readonly unixSocket?: string
   readonly tls?: ServerTlsOptions
-  readonly http2?: boolean
+  readonly http2?: boolean | 'cleartext'
   readonly listen?: readonly ListenOptions[] | 'inherited'
 }
 

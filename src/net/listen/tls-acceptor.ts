@@ -43,6 +43,7 @@ export class TlsAcceptor {
   readonly #tls: ServerTlsOptions
   readonly #entrance: Entrance
   readonly #http2: typeof Http2Connection | null
+  readonly #sharesBuffer: boolean
   /** By their sockets. */
   readonly #handshakes = new WeakMap<Socket, Handshake>()
   /** Sockets that were refused before their handshake: to Node's TLS, that handshake fails. */
@@ -52,14 +53,28 @@ export class TlsAcceptor {
   /** Whether requests must be for the server name of their handshake. Replaced by a reload. */
   #bindsHosts: boolean
 
-  static async make(tls: ServerTlsOptions, http2: boolean, socketOptions: object, entrance: Entrance): Promise<TlsAcceptor> {
+  /** @param sharesBuffer whether connections read into the buffer that all of them share */
+  static async make(
+    tls: ServerTlsOptions,
+    http2: boolean,
+    socketOptions: object,
+    sharesBuffer: boolean,
+    entrance: Entrance,
+  ): Promise<TlsAcceptor> {
     const connectionClass = http2 ? (await import('../http2/connection.ts')).Http2Connection : null
-    return new TlsAcceptor(tls, connectionClass, socketOptions, entrance)
+    return new TlsAcceptor(tls, connectionClass, socketOptions, sharesBuffer, entrance)
   }
 
-  private constructor(tls: ServerTlsOptions, http2: typeof Http2Connection | null, socketOptions: object, entrance: Entrance) {
+  private constructor(
+    tls: ServerTlsOptions,
+    http2: typeof Http2Connection | null,
+    socketOptions: object,
+    sharesBuffer: boolean,
+    entrance: Entrance,
+  ) {
     this.#tls = tls
     this.#http2 = http2
+    this.#sharesBuffer = sharesBuffer
     this.#entrance = entrance
     this.#sni = sniOf(tls)
     this.#bindsHosts = bindsHosts(tls)
@@ -158,9 +173,9 @@ export class TlsAcceptor {
 
   #connect(socket: TLSSocket, peer: Peer): OpenConnection {
     const { host } = this.#entrance
-    if (this.#http2 !== null && socket.alpnProtocol === 'h2') return new this.#http2(host, socket, peer)
-    const transport = new SocketTransport(socket, 'tls', false)
-    const connection = new Http1Connection(host, transport, peer)
+    const transport = new SocketTransport(socket, 'tls', this.#sharesBuffer)
+    const speaksHttp2 = this.#http2 !== null && socket.alpnProtocol === 'h2'
+    const connection = speaksHttp2 ? new this.#http2(host, transport, peer) : new Http1Connection(host, transport, peer)
     transport.start(connection)
     return connection
   }
@@ -255,11 +270,13 @@ function bindsHosts({ requestCert, sni, SNICallback }: ServerTlsOptions): boolea
 
 /**
  * A session that was created for one name can be resumed for another, and then the client is trusted as it was for the first. So no session
- * is resumed if the names differ in which clients they trust.
+ * is resumed if the names differ in which clients they trust. No client may renegotiate TLS 1.2: HTTP/2 forbids it (RFC 9113 §9.2.1), and it
+ * costs the server more than the client.
  */
 function secureOptionsOf(tls: ServerTlsOptions): number {
   const { secureOptions = 0 } = tls
-  return bindsHosts(tls) ? secureOptions | constants.SSL_OP_NO_TICKET : secureOptions
+  const options = secureOptions | constants.SSL_OP_NO_RENEGOTIATION
+  return bindsHosts(tls) ? options | constants.SSL_OP_NO_TICKET : options
 }
 
 function contextOptions(tls: ServerTlsOptions): SecureContextOptions {

@@ -5,6 +5,7 @@ import { WeirError } from '../../base/errors.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { escapedBytes, type Observers, type Unsent } from './observers.ts'
 import type { Recording } from './recording.ts'
+import { type OtherProtocol, UpgradeRecord } from './upgrade-record.ts'
 
 /** The state of sending to the client. */
 export interface Sending {
@@ -12,14 +13,6 @@ export interface Sending {
   readonly hasSentAll: boolean
   /** Whether something is waiting in memory, and will be written in this turn of the event loop. */
   readonly writesSoon: boolean
-}
-
-/** The socket of another protocol. */
-export interface OtherProtocol {
-  readonly receivedBytes: number
-  readonly writtenBytes: number
-  /** Whether one of the two sides has closed it, and no reset has. */
-  readonly wasClosed: boolean
 }
 
 export class ConnectionRecords implements Unsent {
@@ -31,8 +24,7 @@ export class ConnectionRecords implements Unsent {
   #later: Recording[] = []
   /** Whether some had not been sent when they were last checked. */
   #hasWaited = false
-  #upgrade: Recording | null = null
-  #other: OtherProtocol | null = null
+  #upgrade: UpgradeRecord | null = null
 
   constructor(observers: Observers, sending: Sending) {
     this.#observers = observers
@@ -86,10 +78,7 @@ export class ConnectionRecords implements Unsent {
 
   /** The connection speaks `protocol` from now on. @param request that it has switched for */
   switchOver(request: Recording, protocol: string, other: OtherProtocol): void {
-    request.markFirstByte(101)
-    this.#observers.end(request)
-    this.#upgrade = this.#observers.beginUpgrade(request, protocol)
-    this.#other = other
+    this.#upgrade = new UpgradeRecord(this.#observers, request, 101, protocol, other)
   }
 
   /** Nothing more is sent. @param error null if the client has left, or if the connection was closed */
@@ -101,19 +90,6 @@ export class ConnectionRecords implements Unsent {
       recording.breakOff(error ?? new WeirError('WEIR_CLIENT_GONE'))
       this.#observers.end(recording)
     }
-    this.#endUpgrade(error)
-  }
-
-  #endUpgrade(error: Error | null): void {
-    const upgrade = this.#upgrade
-    const other = this.#other
-    if (upgrade === null || other === null) return
-    this.#upgrade = null
-    upgrade.bytesIn = other.receivedBytes
-    upgrade.bytesOut = other.writtenBytes
-    if (error !== null) upgrade.breakOff(error)
-    else if (other.wasClosed) upgrade.markEnd()
-    else upgrade.breakOff(new WeirError('WEIR_CLIENT_GONE'))
-    this.#observers.end(upgrade)
+    this.#upgrade?.end(error)
   }
 }

@@ -5,8 +5,11 @@ import type { Flushable } from './write-batch.ts'
 export interface Transport {
   /** Writes text as latin1. */
   writeText(text: string): void
-  /** Writes bytes. They must not change until they are sent. */
-  writeBytes(bytes: Uint8Array): void
+  /**
+   * Writes bytes. They must not change until they are sent.
+   * @param onSent called with them when nobody reads them any more; not at all if that is not certain
+   */
+  writeBytes<B extends Uint8Array>(bytes: B, onSent?: (bytes: B) => void): void
   /** Like `writeBytes`. @returns whether the network has accepted all of them, so that they may change as soon as this returns */
   writeShared(bytes: Uint8Array): boolean
   /** Writes text and bytes, in one packet if possible. */

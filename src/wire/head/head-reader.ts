@@ -225,7 +225,7 @@ export class HeadReader extends FieldReader {
     if ((seen & CONNECTION) === 0) head.keepAlive ||= (seen & KEEP_ALIVE) !== 0
     else this.#readConnection(head, (seen & UPGRADE) !== 0)
     if ((seen & EXPECT) !== 0 && this.#minorVersion === 1) {
-      if (head.get('expect')!.toLowerCase() !== '100-continue') throw new ProtocolError('WEIR_EXPECTATION_UNKNOWN')
+      checkExpectation(head.get('expect')!)
       head.expectsContinue = head.contentLength !== 0
     }
     return head
@@ -272,6 +272,11 @@ export class HeadReader extends FieldReader {
     head.keepAlive = !options.includes('close') && (this.#minorVersion === 1 || options.includes('keep-alive'))
     head.upgrade = namesUpgrade && this.#minorVersion === 1 && options.includes('upgrade')
   }
+}
+
+/** @param value of Expect, which is case-insensitive (RFC 9110 §10.1.1) */
+export function checkExpectation(value: string): void {
+  if (value.toLowerCase() !== '100-continue') throw new ProtocolError('WEIR_EXPECTATION_UNKNOWN')
 }
 
 function readMethod(buf: Buffer, start: number, end: number): string {

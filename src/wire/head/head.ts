@@ -135,4 +135,4 @@ function isNamed(block: string, line: number, name: string): boolean {
 }
 
 /** The head while there is no request. */
-export const NO_HEAD: Head = Object.freeze(new MutableHead('', '', plainTarget(''), 0, 0, 1, 0, ''))
+export const NO_HEAD: Head = Object.freeze(new MutableHead('\r\n', '', plainTarget(''), 0, 0, 1, 0, ''))

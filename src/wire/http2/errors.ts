@@ -1,10 +1,11 @@
-// Every way in which a client can break HTTP/2, declared once: the code that it is told (RFC 9113 §7), and whether its stream or its
+// Every way in which a client can break HTTP/2, declared once: the code that the client is sent (RFC 9113 §7), and whether its stream or its
 // connection ends.
 //
 // There are two exits. An error of the connection is thrown as an Http2Error: nothing that follows on the connection can be trusted. An error of
-// a stream is an event, and reading continues. What concerns the meaning of a request, and not frames, is refused by head.ts with an answer.
+// a stream resets it, which is an event, and reading continues. A request that is malformed in its meaning, and not in its frames, is refused by
+// head.ts, and gets a response.
 //
-// This file, frames/ and hpack/ are the beginning of an HTTP/2 engine. The server still uses node:http2, and imports none of it.
+// The server does not use this folder yet, except for head.ts: its sockets still speak HTTP/2 through node:http2.
 
 export const NO_ERROR = 0
 export const PROTOCOL_ERROR = 1
@@ -39,7 +40,7 @@ export const CODE_NAMES = [
 ] as const
 
 export interface Http2Fault {
-  /** What the client is told, in GOAWAY or RST_STREAM. */
+  /** The error code that the client is sent, in GOAWAY or RST_STREAM. */
   readonly code: number
   /** Whether the connection ends, or its stream alone. */
   readonly endsConnection: boolean
@@ -69,6 +70,16 @@ export const FAULTS = {
   PUSH: connection(PROTOCOL_ERROR, 'a client cannot push', 'RFC 9113 §8.4'),
   PRIORITY_LENGTH: stream(FRAME_SIZE_ERROR, 'PRIORITY does not have 5 bytes', 'RFC 9113 §6.3'),
   PRIORITY_UPDATE_STREAM: connection(PROTOCOL_ERROR, 'PRIORITY_UPDATE names stream 0', 'RFC 9218 §7.1'),
+  PRIORITY_UPDATE_PUSH: connection(PROTOCOL_ERROR, 'PRIORITY_UPDATE names a pushed stream, and none was pushed', 'RFC 9218 §7.1'),
+
+  // Streams
+  STREAM_ID: connection(PROTOCOL_ERROR, 'a client opens streams with odd numbers that rise', 'RFC 9113 §5.1.1'),
+  STREAM_IDLE: connection(PROTOCOL_ERROR, 'a frame is on a stream that was never opened', 'RFC 9113 §5.1'),
+  STREAM_ENDED: stream(STREAM_CLOSED, 'a frame came after the end of its request', 'RFC 9113 §5.1'),
+  STREAM_GONE: connection(STREAM_CLOSED, 'a frame is on a stream that is closed', 'RFC 9113 §5.1'),
+  TRAILERS_OPEN: stream(PROTOCOL_ERROR, 'trailers do not end their stream', 'RFC 9113 §8.1'),
+  TRAILERS_FIELDS: stream(PROTOCOL_ERROR, 'trailers have a field that is not allowed, or too many', 'RFC 9113 §8.1'),
+  BODY_LENGTH: stream(PROTOCOL_ERROR, 'the body does not have the length that Content-Length states', 'RFC 9113 §8.1.1'),
 
   // Field blocks
   BLOCK_INTERRUPTED: connection(PROTOCOL_ERROR, 'a frame came where only CONTINUATION may come', 'RFC 9113 §4.3'),
@@ -99,6 +110,26 @@ export const FAULTS = {
   // Flow control
   WINDOW_INCREMENT: stream(PROTOCOL_ERROR, 'WINDOW_UPDATE adds nothing to the window of a stream', 'RFC 9113 §6.9'),
   WINDOW_INCREMENT_CONNECTION: connection(PROTOCOL_ERROR, 'WINDOW_UPDATE adds nothing to the window of the connection', 'RFC 9113 §6.9'),
+  WINDOW_OVERFLOW: stream(FLOW_CONTROL_ERROR, 'the window of a stream grows above 2^31 - 1', 'RFC 9113 §6.9.1'),
+  WINDOW_OVERFLOW_CONNECTION: connection(FLOW_CONTROL_ERROR, 'the window of the connection grows above 2^31 - 1', 'RFC 9113 §6.9.1'),
+  WINDOW_OVERFLOW_SETTINGS: connection(
+    FLOW_CONTROL_ERROR,
+    'SETTINGS_INITIAL_WINDOW_SIZE makes the window of a stream larger than 2^31 - 1',
+    'RFC 9113 §6.9.2',
+  ),
+  WINDOW_EXCEEDED: stream(FLOW_CONTROL_ERROR, 'DATA is larger than the window of its stream', 'RFC 9113 §6.9.1'),
+  WINDOW_EXCEEDED_CONNECTION: connection(FLOW_CONTROL_ERROR, 'DATA is larger than the window of the connection', 'RFC 9113 §6.9.1'),
+
+  // Floods: what a client may do, but not endlessly (allowances.ts)
+  FLOOD_RESETS: connection(ENHANCE_YOUR_CALM, 'too many requests were cancelled', 'CVE-2023-44487'),
+  FLOOD_REFUSALS: connection(ENHANCE_YOUR_CALM, 'too many streams were opened above SETTINGS_MAX_CONCURRENT_STREAMS', 'RFC 9113 §10.5'),
+  FLOOD_FAULTS: connection(ENHANCE_YOUR_CALM, 'too many streams had to be reset', 'CVE-2025-8671'),
+  FLOOD_SETTINGS: connection(ENHANCE_YOUR_CALM, 'too many SETTINGS', 'CVE-2019-9515'),
+  FLOOD_PINGS: connection(ENHANCE_YOUR_CALM, 'too many PINGs', 'CVE-2019-9512'),
+  FLOOD_PRIORITIES: connection(ENHANCE_YOUR_CALM, 'too many changes of priorities', 'CVE-2019-9513'),
+  FLOOD_EMPTY: connection(ENHANCE_YOUR_CALM, 'too many frames without content', 'CVE-2019-9518'),
+  FLOOD_WINDOWS: connection(ENHANCE_YOUR_CALM, 'too many WINDOW_UPDATEs for what was sent', 'CVE-2019-9511'),
+  FLOOD_LATE: connection(ENHANCE_YOUR_CALM, 'too many frames on streams that were reset', 'RFC 9113 §5.1'),
 } as const satisfies Record<string, Http2Fault>
 
 export type FaultName = keyof typeof FAULTS

@@ -10,9 +10,10 @@ import { CHUNKED } from '../head/framing.ts'
 import type { Head } from '../head/head.ts'
 import { HeadReader } from '../head/head-reader.ts'
 import { readHttp2Head } from './head.ts'
+import { fieldsOf } from './hpack/header-field.ts'
 
 const limits = resolveLimits({ maxRequestHeaderSize: 2000, maxRequestHeaders: 20 })
-const read = (list: readonly string[], isWhole: boolean): Head => readHttp2Head(list, isWhole, limits)
+const read = (list: readonly string[], isWhole: boolean): Head => readHttp2Head(fieldsOf(list), isWhole, limits)
 
 /** A list with the pseudo-header fields of GET, replaced by those that are passed. */
 function listOf(pseudo: Readonly<Record<string, string>>, fields: readonly string[] = []): string[] {

@@ -9,6 +9,7 @@ import { CHUNKED } from '../../../src/wire/head/framing.ts'
 import type { Head } from '../../../src/wire/head/head.ts'
 import { HeadReader } from '../../../src/wire/head/head-reader.ts'
 import { readHttp2Head } from '../../../src/wire/http2/head.ts'
+import { fieldsOf } from '../../../src/wire/http2/hpack/header-field.ts'
 import type { Random } from '../random.ts'
 import { assertSameWords, codeOf, type Target } from '../target.ts'
 import { WIRE_WORDS } from './wire.ts'
@@ -41,6 +42,7 @@ const SEEDS = [
   GET.replace('\t/', '\t/ HTTP/1.1\r\x1dx-b: 2'),
   GET.replace('GET', 'GET / HTTP/1.1\r\x1dhost: a\r\x1d\r\x1dGET'),
   ':method\tCONNECT\n:authority\ta:1',
+  `${GET.replace('GET', 'CONNECT')}\n:protocol\twebsocket`,
 ]
 
 /** What is allowed where, stated a second time (RFC 9110 §5.5, §5.6.2, RFC 9112 §3.2, RFC 9113 §8.2, §8.3). */
@@ -49,7 +51,7 @@ const PATH = /^(?:\/[!"$-[\]-~]*|\*)$/
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 const VALUE = /^(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?$/
 const OF_CONNECTIONS = /^(?:connection|keep-alive|proxy-connection|transfer-encoding|upgrade)$/
-const PSEUDO = [':method', ':scheme', ':authority', ':path']
+const PSEUDO = [':method', ':scheme', ':authority', ':path', ':protocol']
 
 export const http2HeadTarget: Target = {
   name: 'http2-head',
@@ -84,20 +86,20 @@ export const http2HeadTarget: Target = {
   quickCheck(bytes, choices) {
     const [limits, isWhole] = chosen(choices)
     const list = listOf(bytes)
-    const words = wordsOf(() => readHttp2Head(list.flat(), isWhole, limits))
+    const words = wordsOf(() => readHttp2Head(fieldsOf(list.flat()), isWhole, limits, true))
     // The order of pseudo-header fields has no meaning.
     const others = list.findIndex(([name]) => !name.startsWith(':'))
     const end = others < 0 ? list.length : others
     const turned = [...list.slice(0, end).reverse(), ...list.slice(end)]
-    const again = wordsOf(() => readHttp2Head(turned.flat(), isWhole, limits))
+    const again = wordsOf(() => readHttp2Head(fieldsOf(turned.flat()), isWhole, limits, true))
     assertSameWords(again, words, 'with the pseudo-header fields in reverse order')
-    return words.length === 1 ? String(words[0]) : `${words.slice(6, 8).join(' ')} ${Math.min(4, words.length - 8)}`
+    return words.length === 1 ? String(words[0]) : `${words.slice(6, 9).join(' ')} ${Math.min(4, words.length - 10)}`
   },
   fullCheckOneIn: 8,
   fullCheck(bytes, choices) {
     const [limits, isWhole] = chosen(choices)
     const list = listOf(bytes)
-    const words = wordsOf(() => readHttp2Head(list.flat(), isWhole, limits))
+    const words = wordsOf(() => readHttp2Head(fieldsOf(list.flat()), isWhole, limits, true))
     const text = asHttp1(list)
     if (text === null) assert.equal(words.length, 1, 'read, but HTTP/1.1 cannot express it')
     else assertSameWords(words, expectedOf(text, isWhole, limits), 'as HTTP/1.1')
@@ -121,7 +123,7 @@ function wordsOf(act: () => Head): (string | number | boolean)[] {
   try {
     const head = act()
     const { method, target, url, path, host, queryString, contentLength, expectsContinue } = head
-    assert.ok(head.keepAlive && !head.upgrade, 'the same over an HTTP/1.1 connection')
+    assert.ok(head.keepAlive, 'the same over an HTTP/1.1 connection')
     return [
       method,
       target,
@@ -131,6 +133,7 @@ function wordsOf(act: () => Head): (string | number | boolean)[] {
       queryString,
       Math.sign(contentLength),
       expectsContinue,
+      head.upgrade,
       contentLength,
       ...[...head.entries()].flat(),
     ]
@@ -145,8 +148,10 @@ function asHttp1(list: readonly Field[]): string | null {
   const pseudo = list.slice(0, list.length - fields.length)
   const names = pseudo.map(([name]) => name)
   if (names.some((name) => !PSEUDO.includes(name)) || new Set(names).size < names.length) return null
-  const { ':method': method, ':scheme': scheme, ':authority': authority, ':path': path } = Object.fromEntries(pseudo)
-  if (method === undefined || !METHOD.test(method) || method === 'CONNECT') return null
+  const { ':method': method, ':scheme': scheme, ':authority': authority, ':path': path, ':protocol': protocol } = Object.fromEntries(pseudo)
+  // CONNECT opens a tunnel for a protocol: in HTTP/1.1 that is GET with Upgrade (RFC 8441 §4).
+  if (method === undefined || !METHOD.test(method) || (method === 'CONNECT') !== (protocol !== undefined)) return null
+  if (protocol !== undefined && !METHOD.test(protocol)) return null
   if (scheme === undefined || !/^https?$/i.test(scheme) || path === undefined || !PATH.test(path)) return null
   for (const [name, value] of fields) {
     if (!NAME.test(name) || !VALUE.test(value) || OF_CONNECTIONS.test(name) || (name === 'te' && value !== 'trailers')) return null
@@ -156,7 +161,14 @@ function asHttp1(list: readonly Field[]): string | null {
   if (authority !== undefined && hosts.some((host) => host.toLowerCase() !== authority.toLowerCase())) return null
   if (authority !== undefined && hosts.length > 1) return null
   const host: Field[] = authority !== undefined && hosts.length === 0 ? [['host', authority]] : []
-  return `${method} ${path} HTTP/1.1\r\n${[...host, ...fields].map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+  const upgrade: Field[] =
+    protocol === undefined
+      ? []
+      : [
+          ['connection', 'upgrade'],
+          ['upgrade', protocol],
+        ]
+  return `${protocol === undefined ? method : 'GET'} ${path} HTTP/1.1\r\n${[...upgrade, ...host, ...fields].map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
 }
 
 /** Except for the body, which HTTP/2 ends in its own way: a request that ends with its head has none, and another one needs no length. */

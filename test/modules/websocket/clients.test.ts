@@ -90,7 +90,7 @@ describe('in Chromium', { skip: noChromium }, () => {
   })
 })
 
-test('a server with HTTP/2 accepts WebSockets over HTTP/1.1, and responds with 505 over HTTP/2', async (t) => {
+test('a server with HTTP/2 accepts WebSockets over HTTP/1.1 too, and responds to GET over HTTP/2 with 505', async (t) => {
   const { server, logged } = await serveHttp2(t, (one) => void mapEcho(one))
   const offer: ConnectionOptions = { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }
   const client = new WsClient(`wss://localhost:${server.port}/`, [], offer)

@@ -81,6 +81,8 @@ export class FrameReader {
   /** What of that is padding, once its length has come. */
   #padding = 0
   #mode = FRAMES
+  /** A piece of the frame of DATA has been handed on. */
+  #isInData = false
   /** Bytes of a frame of DATA that count for flow control and have not been told. */
   #untoldBytes = 0
 
@@ -104,6 +106,13 @@ export class FrameReader {
   value = 0
   /** STREAM_FAULT */
   fault: FaultName = 'PRIORITY_LENGTH'
+  /** DATA: this is the first piece of its frame. */
+  isFirst = false
+  /** DATA: how much data is still missing of the frame, and how much that counts for flow control. */
+  dataLeft = 0
+  flowLeft = 0
+  /** DATA: the client sends nothing more on the stream after this frame. */
+  isLastFrame = false
   /** DATA: what counts for flow control, padding and its length included. */
   flowBytes = 0
   /**
@@ -258,6 +267,7 @@ export class FrameReader {
         this.#mode = (this.#flags & PADDED) !== 0 ? PADDED_DATA : PLAIN_DATA
         this.#left = this.#length
         this.#padding = this.#untoldBytes = 0
+        this.#isInData = false
         break
       case HEADERS:
         this.#blockCost = 0
@@ -357,7 +367,12 @@ export class FrameReader {
     this.#at += taken
     this.#left -= taken
     this.#padding = Math.min(this.#padding, this.#left)
-    this.isEnd = this.#left === 0 && (this.#flags & END_STREAM) !== 0
+    this.isFirst = !this.#isInData
+    this.#isInData = this.#left > 0
+    this.flowLeft = this.#left
+    this.dataLeft = this.#left - this.#padding
+    this.isLastFrame = (this.#flags & END_STREAM) !== 0
+    this.isEnd = this.#left === 0 && this.isLastFrame
     if (this.#left === 0) this.#mode = FRAMES
     return DATA
   }

@@ -138,5 +138,16 @@ function writeText(target: Buffer, at: number, text: string): number {
   const coded = huffmanLength(text)
   if (coded < text.length) return encodeHuffman(text, target, writeInteger(target, at, coded, 0x7f, 0x80))
   const start = writeInteger(target, at, text.length, 0x7f, 0)
-  return start + target.write(text, start, 'latin1')
+  return writeLatin1(target, start, text)
+}
+
+/** For short texts a call into Node costs more than the bytes themselves. */
+const SHORT_CHARS = 24
+
+/** Writes `text`, one byte a character. @returns where it ends */
+export function writeLatin1(target: Buffer, at: number, text: string): number {
+  const { length } = text
+  if (length > SHORT_CHARS) return at + target.write(text, at, 'latin1')
+  for (let i = 0; i < length; i++) target[at + i] = text.charCodeAt(i)
+  return at + length
 }

@@ -10,6 +10,11 @@ export const SECRET_NAMES: ReadonlySet<string> = new Set(['authorization', 'cook
 export class HeaderField {
   readonly name: string
   readonly value: string
+  // What the reader of heads has computed about the field (../head.ts).
+  /** 0 until then. */
+  kind = 0
+  /** Its line in HTTP/1.1; empty if it has none. */
+  line = ''
 
   constructor(name: string, value: string) {
     this.name = name
@@ -20,4 +25,11 @@ export class HeaderField {
   get size(): number {
     return this.name.length + this.value.length + ENTRY_OVERHEAD
   }
+}
+
+/** @param list name, value, name, value */
+export function fieldsOf(list: readonly string[]): HeaderField[] {
+  const fields: HeaderField[] = []
+  for (let i = 0; i < list.length; i += 2) fields.push(new HeaderField(list[i]!, list[i + 1]!))
+  return fields
 }

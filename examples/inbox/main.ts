@@ -1,0 +1,16 @@
+// Runs the inbox until SIGINT or SIGTERM: `npm run examples`, then `ADMIN_PASSWORD=… node build/examples/inbox/main.js`.
+
+import { mkdirSync } from 'node:fs'
+
+import { inboxServer } from './app.ts'
+import { Store } from './store.ts'
+
+const { PORT = '2015', FOLDER = 'attachments', ADMIN_PASSWORD } = process.env
+const log = (line: object) => console.log(JSON.stringify(line))
+const store = new Store()
+if (ADMIN_PASSWORD) await store.add('admin', ADMIN_PASSWORD, 'admin')
+mkdirSync(FOLDER, { recursive: true })
+const server = inboxServer({ store, folder: FOLDER, log, port: Number(PORT), proxies: { trust: ['127.0.0.1'] } })
+await server.start()
+console.log(`The inbox is on http://localhost:${server.port}/ until Ctrl+C.`)
+await server.run({ signals: ['SIGINT', 'SIGTERM'], readyDelayMs: 2_000 })

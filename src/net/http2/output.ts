@@ -1,0 +1,122 @@
+// What a connection writes: all frames that the engine has made in a turn of the event loop, with one write.
+//
+// Whoever has made some calls `flushSoon`. Responses that wait for the client are watched: they are told after each write.
+
+import type { Http2WireConnection } from '../../wire/http2/connection.ts'
+import { giveBack, isLent } from '../../wire/http2/output-blocks.ts'
+
+import type { Transport } from '../transport/transport.ts'
+import type { Flushable } from '../transport/write-batch.ts'
+
+/** How much is handed to the transport with one write, roughly. */
+const WRITE_BYTES = 64 * 1024
+
+/** What a stream is for. */
+export interface Watched {
+  /** Frames have been made. @returns whether it waits for more of them */
+  settle(): boolean
+  /** Nothing of its response waits, and the client's windows are open. */
+  onDry(): void
+}
+
+export interface OutputOwner {
+  /** Whether events are being read: the owner flushes after that. */
+  readonly isRunning: boolean
+  /** Frames may have been written. */
+  onFlushed(): void
+}
+
+export class Output<T extends Watched> implements Flushable {
+  readonly #wire: Http2WireConnection<T>
+  readonly #transport: Transport
+  readonly #owner: OutputOwner
+  #watched: T[] = []
+  #isDue = false
+  /** How many writes there have been. */
+  writes = 0
+
+  constructor(wire: Http2WireConnection<T>, transport: Transport, owner: OutputOwner) {
+    this.#wire = wire
+    this.#transport = transport
+    this.#owner = owner
+  }
+
+  /** Whether nothing waits in memory to be written. */
+  get isEmpty(): boolean {
+    return this.#wire.outputBytes === 0
+  }
+
+  /** The write that takes the frames made last. */
+  get lastWrite(): number {
+    return this.isEmpty ? this.writes : this.writes + 1
+  }
+
+  /** Whether the operating system has taken all writes. */
+  get hasSentAll(): boolean {
+    return this.#transport.unsentBytes === 0 && !this.#transport.isDestroyed
+  }
+
+  /** Whether the client is known to speak HTTP/2. Without TLS it may speak something else, until its preface is complete. */
+  get isAgreed(): boolean {
+    return this.#transport.isSecure || this.#wire.hasBegun
+  }
+
+  /** Calls `settle` of `exchange` whenever frames have been made, until that returns false. */
+  watch(exchange: T): void {
+    this.#watched.push(exchange)
+  }
+
+  /** Writes what has gathered: after the events that are being read, or at the end of this turn. */
+  flushSoon(): void {
+    if (this.#owner.isRunning || this.#isDue) return
+    this.#isDue = true
+    process.nextTick(flushDue, this)
+  }
+
+  /** @internal */
+  flushDue(): void {
+    this.#isDue = false
+    this.flushTurn()
+  }
+
+  /** Writes what this turn has made: now, or under load together with what other connections have made. */
+  flushTurn(): void {
+    if (this.#wire.outputBytes > 0 || this.#wire.queuedBytes > 0) this.#transport.flushSoon(this)
+    else this.#tell()
+  }
+
+  flush(): void {
+    const wire = this.#wire
+    const transport = this.#transport
+    while (this.isAgreed && !transport.isBlocked) {
+      wire.fill(WRITE_BYTES)
+      if (this.isEmpty) break
+      this.write()
+    }
+    this.#tell()
+  }
+
+  /** Writes what is ready, even if the transport is full. */
+  write(): void {
+    if (this.isEmpty) return
+    this.writes++
+    const bytes = this.#wire.takeOutput()
+    if (isLent(bytes)) this.#transport.writeBytes(bytes, giveBack)
+    else this.#transport.writeBytes(bytes)
+  }
+
+  #tell(): void {
+    const wire = this.#wire
+    for (let stream = wire.nextHungry(); stream !== null; stream = wire.nextHungry()) stream.owner?.onDry()
+    if (this.#watched.length > 0) {
+      const watched = this.#watched
+      this.#watched = []
+      for (const exchange of watched) if (exchange.settle()) this.#watched.push(exchange)
+    }
+    this.#owner.onFlushed()
+  }
+}
+
+function flushDue(output: Output<Watched>): void {
+  output.flushDue()
+}

@@ -1,0 +1,69 @@
+// What observers have yet to be told of responses over HTTP/2 that are complete, but may not have been sent.
+//
+// Frames of many responses leave with one write. Each response ends with the write that took its last frame, however much of others is written
+// after that.
+
+import { WeirError } from '../../base/errors.ts'
+import type { Observers } from '../observe/observers.ts'
+import type { Recording } from '../observe/recording.ts'
+
+/** What is known of the way to the client. */
+export interface Sending {
+  /** How many writes there have been. */
+  readonly writes: number
+  /** The write that takes the frames made last. */
+  readonly lastWrite: number
+  /** Whether the operating system has taken all of them. */
+  readonly hasSentAll: boolean
+}
+
+interface Waiting {
+  readonly recording: Recording
+  /** The write that takes its last frame. */
+  readonly write: number
+  /** It was looked at, and had not been sent. */
+  hasWaited: boolean
+}
+
+export class SentRecords {
+  readonly #observers: Observers
+  readonly #sending: Sending
+  #waiting: Waiting[] = []
+
+  constructor(observers: Observers, sending: Sending) {
+    this.#observers = observers
+    this.#sending = sending
+  }
+
+  /** All frames of a response have been made. */
+  handOver(recording: Recording): void {
+    this.#waiting.push({ recording, write: this.#sending.lastWrite, hasWaited: false })
+  }
+
+  /** Ends the records of what has been sent. Call it whenever something may have been. */
+  settle(): void {
+    const waiting = this.#waiting
+    if (waiting.length === 0) return
+    const { writes, hasSentAll } = this.#sending
+    let done = 0
+    if (hasSentAll) {
+      for (; done < waiting.length && waiting[done]!.write <= writes; done++) {
+        const { recording, hasWaited } = waiting[done]!
+        if (hasWaited) recording.markEnd()
+        this.#observers.end(recording)
+      }
+    }
+    if (done > 0) this.#waiting = waiting.slice(done)
+    for (const one of this.#waiting) one.hasWaited = true
+  }
+
+  /** Nothing more is sent. */
+  close(error: Error | null): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const { recording } of waiting) {
+      recording.breakOff(error ?? new WeirError('WEIR_CLIENT_GONE'))
+      this.#observers.end(recording)
+    }
+  }
+}

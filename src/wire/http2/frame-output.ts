@@ -1,0 +1,49 @@
+// Where frames gather until the owner writes them, all with one write. Between two turns it holds no memory.
+
+import { Buffer } from 'node:buffer'
+import { BLOCK_BYTES, giveBack, isLent, lend } from './output-blocks.ts'
+
+const NO_BYTES = Buffer.alloc(0)
+const SMALLEST_BYTES = 256
+/** An output that is not larger has memory of its own: a client that does not read it keeps no block waiting. */
+const LARGEST_OWN_BYTES = 16 * 1024
+
+export class FrameOutput {
+  #bytes: Buffer = NO_BYTES
+  /** A turn is likely to need as much as the one before. */
+  #guess = SMALLEST_BYTES
+  /** How many bytes have gathered. Frames are written from here on, into what `reserve` returned. */
+  end = 0
+
+  /** @returns memory with room for `bytes` more after `end` */
+  reserve(bytes: number): Buffer {
+    if (this.end + bytes > this.#bytes.length) this.#grow(this.end + bytes)
+    return this.#bytes
+  }
+
+  /** Hands out all that has gathered. The memory belongs to the caller; if it is lent (output-blocks.ts), it can be given back. */
+  take(): Buffer {
+    const { end } = this
+    const bytes = this.#bytes
+    this.clear()
+    this.#guess = Math.min(BLOCK_BYTES, Math.max(SMALLEST_BYTES, end))
+    if (end > LARGEST_OWN_BYTES || !isLent(bytes)) return bytes.subarray(0, end)
+    const own = Buffer.allocUnsafe(end)
+    bytes.copy(own, 0, 0, end)
+    giveBack(bytes)
+    return own
+  }
+
+  /** Discards all that has gathered. */
+  clear(): void {
+    this.#bytes = NO_BYTES
+    this.end = 0
+  }
+
+  #grow(needed: number): void {
+    const bytes = Math.max(needed, 2 * this.#bytes.length, this.#guess)
+    const larger = bytes <= LARGEST_OWN_BYTES || needed > BLOCK_BYTES ? Buffer.allocUnsafe(bytes) : lend()
+    this.#bytes.copy(larger, 0, 0, this.end)
+    this.#bytes = larger
+  }
+}

@@ -1,0 +1,93 @@
+// Typical first mistakes: each message tells what to write instead.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { file, form, HttpServer, multipart, t } from '../../src/index.ts'
+import { sse } from '../../src/modules/sse/index.ts'
+import { connect } from '../../src/testing/index.ts'
+
+const Note = t.object({ title: t.string })
+const quiet = () => new HttpServer({ logger: null })
+const handler = () => 'x'
+/** What `t.integer` is. */
+const missing = undefined as never
+
+describe('mapping', () => {
+  const mistakes: Record<string, [attempt: () => unknown, message: RegExp]> = {
+    'an option that does not exist': [
+      () => quiet().mapGet('/a', { timeout: 5 } as never, handler),
+      /"timeout" of \/a is neither a schema nor an option of a route; the options are use, .*requestTimeout/,
+    ],
+    'a gate as an option of a group': [
+      () => quiet().group('/a', { gate: handler } as never),
+      /"gate" of group \/a is neither a schema nor an option of a group; the options are use, /,
+    ],
+    'a schema that does not exist': [
+      () => quiet().mapGet('/a/:id', { id: missing }, handler),
+      /"id" of \/a\/:id is undefined, not a schema$/,
+    ],
+    'the same for a group': [() => quiet().group('/:id', { id: missing }), /"id" of group \/:id is undefined, not a schema$/],
+    'a body under another name': [
+      () => quiet().mapPost('/a', { schema: Note }, handler),
+      /can only be read from JSON\. The body of a request is declared as "body"$/,
+    ],
+    'answers that are a schema': [
+      () => quiet().mapGet('/a', { answers: Note }, handler),
+      /can only be read from JSON\. Answers are declared by status, such as \{ 200: schema \}$/,
+    ],
+    'a group with a callback': [
+      () => quiet().group('/a', handler as never),
+      /not a function: map routes on the group that group\(\) returns$/,
+    ],
+    'a file among the fields': [
+      () => multipart({ fields: { photo: file() as never } }),
+      /multipart\(\): fields: "photo" is a file: write it under files$/,
+    ],
+    'a rule that does not exist': [
+      () => file({ maxSize: 5 } as never),
+      /no option "maxSize"; the options are maxBytes, types, extensions, count$/,
+    ],
+  }
+  for (const [what, [attempt, message]] of Object.entries(mistakes)) test(what, () => assert.throws(attempt, message))
+
+  test('an option that is undefined counts as missing', async () => {
+    const server = quiet().mapGet('/a', { maxRequestBodySize: undefined, etag: undefined } as never, handler)
+    assert.equal((await server.inject('/a')).text(), 'x')
+  })
+})
+
+describe('JSON that curl sends as a form', () => {
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+  const post = async (body: string, schema: object = Note) => {
+    const server = quiet().mapPost('/a', { body: schema as typeof Note }, ({ body }) => body)
+    const response = await server.inject({ method: 'POST', url: '/a', headers, body })
+    return [response.status, (response.json() as { detail?: string }).detail]
+  }
+  const detail =
+    'the body does not fit: body: expected a url-encoded form, got what looks like JSON, which needs Content-Type: application/json'
+
+  test('the response names the cause', async () => {
+    for (const body of ['{"title":"a"}', ' [1]', '{"title":"a&b=c"}']) assert.deepEqual(await post(body), [400, detail], body)
+    assert.deepEqual(await post('{"title":"a"}', form(Note)), [400, detail])
+  })
+  test('a form that fits may have any other fields', async () => {
+    assert.deepEqual(await post('{=1&title=a'), [200, undefined])
+    assert.deepEqual(await post('name={'), [400, 'the body does not fit: body value "title": expected a string, got nothing'])
+  })
+})
+
+test('sse without the session', () => {
+  const { response } = { response: undefined }
+  assert.throws(() => sse(response as never, handler as never), /sse: the first argument must be the session, not undefined$/)
+})
+
+test('a response that does not end, read whole by a test client', async () => {
+  const server = quiet().mapGet('/a', async function* (_, { signal }) {
+    yield 'a'
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  })
+  const client = connect(server, { patienceMs: 1 })
+  await assert.rejects(client.get('/a'), /waited 1 ms for more of the response 200 to GET \/a; no more bytes had arrived$/)
+  client.abort()
+})
