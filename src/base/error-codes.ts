@@ -109,6 +109,7 @@ export const ERRORS = {
   // Bodies and requests in a handler
   WEIR_MODEL_BINDING: peer(400, STAYS, 'the body does not fit the model', 'docs/guide/body.md'),
   WEIR_CONTENT_TYPE_UNSUPPORTED: peer(415, STAYS, 'a body of this type is not accepted here', 'RFC 9110 §15.5.16'),
+  WEIR_CONTENT_CODING_UNSUPPORTED: peer(415, STAYS, 'a body in this content coding is not accepted here', 'RFC 9110 §15.5.16'),
   WEIR_BODY_MISSING: peer(400, STAYS, 'this request needs a body', 'docs/guide/typed-bodies.md'),
   WEIR_BODY_MALFORMED: peer(400, STAYS, 'the body is malformed', 'docs/guide/typed-bodies.md'),
   WEIR_BODY_INVALID: peer(400, STAYS, 'the body does not fit', 'docs/guide/typed-bodies.md'),

@@ -4,6 +4,7 @@ import { type Group, HttpServer, type HttpSession, type Module, type ModuleHost,
 import { compression } from '../../src/modules/compression/index.ts'
 import { cors } from '../../src/modules/cors/index.ts'
 import { type CsrfRefusal, csrf } from '../../src/modules/csrf/index.ts'
+import { decompression, type RequestCoding } from '../../src/modules/decompression/index.ts'
 import { type nonceOf, type SecurityHeadersOptions, securityHeaders } from '../../src/modules/headers/index.ts'
 import { type PrecompressedEncoding, staticFiles } from '../../src/modules/static/index.ts'
 import { type WebSocketRoute, websocket } from '../../src/modules/websocket/index.ts'
@@ -32,6 +33,10 @@ server.use(csrf({ onRefused: (refusal, session) => describeRefusal(refusal, sess
 function describeRefusal(refusal: CsrfRefusal, route: string | null): string {
   return `${refusal.site} ${refusal.origin} ${route}`
 }
+const accepted: readonly RequestCoding[] = ['gzip', 'zstd']
+server.group('/bulk', { use: [decompression({ codings: accepted, maxRatio: 1000 })] })
+// @ts-expect-error a coding that is not decoded
+decompression({ codings: ['compress'] })
 // @ts-expect-error a mode that does not exist
 csrf({ mode: 'log' })
 // @ts-expect-error a preset is needed

@@ -60,8 +60,9 @@ export class RequestBody {
   #route = ''
   #collected: { resolve: () => void; reject: (error: Error) => void; promise: Promise<void> } | null = null
   readonly #expectedLength: number
-  readonly #demand: (() => void) | null
-  readonly #isForm: boolean
+  #demand: (() => void) | null
+  #isForm: boolean
+  #mustStream = false
 
   /**
    * @param expectedLength from Content-Length, -1 when unknown
@@ -87,6 +88,31 @@ export class RequestBody {
     if (this.#state !== HELD) return
     if (this.#demand !== null) this.#state = WAITING
     else this.#state = this.#ended ? WHOLE : COLLECTING // an empty one may have ended in the meantime
+  }
+
+  /**
+   * Whether the engine starts the handler before the body has arrived, although the route would wait for it: something decodes the body as
+   * it arrives. Called by a gate, and then by the engine once all gates have let the request pass.
+   */
+  get mustStream(): boolean {
+    return this.#mustStream
+  }
+
+  /** For a gate: see `mustStream`. It has no effect on a body that is streamed anyway. */
+  requireStream(): void {
+    this.#mustStream = this.#demand === null
+  }
+
+  /** The engine starts the handler now. @param demand called when a reader needs (more) bytes */
+  stream(demand: () => void): void {
+    this.#demand = demand
+    this.#isForm = false
+    this.#state = WAITING
+  }
+
+  /** Whether it is streamed only because the client sends a multipart form. */
+  get isForm(): boolean {
+    return this.#isForm
   }
 
   /** @returns false when the engine should stop reading until `demand` */
@@ -174,6 +200,11 @@ export class RequestBody {
   /** Whether `bytes` is in the memory of this body. */
   holds(bytes: Uint8Array): boolean {
     return bytes.buffer === this.#bytes.buffer
+  }
+
+  /** Whether a content coding has been removed, so that Content-Encoding and Content-Length do not describe its bytes. */
+  get isDecoded(): boolean {
+    return false
   }
 
   /** Whether its reader keeps the bytes that arrive. */

@@ -18,6 +18,9 @@ interface Signalled {
 /** Fields that belong to the connection on which the request arrived. Most of them would make a fetch fail. */
 const OF_THE_CONNECTION = /^(?:connection|expect|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
 
+/** Fields that describe the bytes as they were received. */
+const OF_THE_BYTES = /^content-(?:length|encoding)$/i
+
 /** A native Request. Node's types declare fields instead of its accessors and methods. */
 interface Native {
   get headers(): Headers
@@ -50,10 +53,10 @@ export class WebRequest {
     // `duplex` is in the Fetch standard and in Node, but not in the types.
     const init = this.#body === null ? { method } : { method, body: this.#body.stream, duplex: 'half' }
     this.#lazy = new lazyClass(url, init as RequestInit, source)
-    const isLengthTrue = mayHaveBody || contentLength === 0
+    const leftOut = body?.isDecoded === true ? OF_THE_BYTES : mayHaveBody || contentLength === 0 ? null : /^content-length$/i
     const { headers } = this.#lazy
     for (const [name, value] of head.entries())
-      if (!OF_THE_CONNECTION.test(name) && (isLengthTrue || !/^content-length$/i.test(name))) headers.append(name, value)
+      if (!OF_THE_CONNECTION.test(name) && leftOut?.test(name) !== true) headers.append(name, value)
   }
 
   get request(): Request {

@@ -127,8 +127,15 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   #admit(head: Head, streams: boolean): void {
     const { bodyLimit } = this
     if (isTooLarge(head, bodyLimit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit, head.contentLength))
-    else if (streams) this.handle()
+    else if (streams || this.#mustStream()) this.handle()
     else if (this.owesContinue) this.sendContinue()
+  }
+
+  /** Whether a gate has decided that the body, which would be gathered first, is decoded while the handler waits for it. */
+  #mustStream(): boolean {
+    if (this.body?.mustStream !== true) return false
+    this.body.stream(this.#demander())
+    return true
   }
 
   /** A gate has answered, or will settle later. */
