@@ -77,7 +77,7 @@ export class Listeners {
     }
     // Loaded on demand: half of the programs that listen leave TLS to a proxy, and loading it would add a third to their start.
     const { TlsAcceptor } = await import('./tls-acceptor.ts')
-    const acceptor = await TlsAcceptor.make(options.tls, options.http2 === true, SOCKET_OPTIONS, entrance)
+    const acceptor = await TlsAcceptor.make(options.tls, options.http2 === true, SOCKET_OPTIONS, this.#sharesBuffer, entrance)
     this.#acceptors.push(acceptor)
     return acceptor.server
   }

@@ -43,6 +43,7 @@ export class TlsAcceptor {
   readonly #tls: ServerTlsOptions
   readonly #entrance: Entrance
   readonly #http2: typeof Http2Connection | null
+  readonly #sharesBuffer: boolean
   /** By their sockets. */
   readonly #handshakes = new WeakMap<Socket, Handshake>()
   /** Sockets that were refused before their handshake: to Node's TLS, that handshake fails. */
@@ -52,14 +53,28 @@ export class TlsAcceptor {
   /** Whether requests must be for the server name of their handshake. Replaced by a reload. */
   #bindsHosts: boolean
 
-  static async make(tls: ServerTlsOptions, http2: boolean, socketOptions: object, entrance: Entrance): Promise<TlsAcceptor> {
+  /** @param sharesBuffer whether connections read into the buffer that all of them share */
+  static async make(
+    tls: ServerTlsOptions,
+    http2: boolean,
+    socketOptions: object,
+    sharesBuffer: boolean,
+    entrance: Entrance,
+  ): Promise<TlsAcceptor> {
     const connectionClass = http2 ? (await import('../http2/connection.ts')).Http2Connection : null
-    return new TlsAcceptor(tls, connectionClass, socketOptions, entrance)
+    return new TlsAcceptor(tls, connectionClass, socketOptions, sharesBuffer, entrance)
   }
 
-  private constructor(tls: ServerTlsOptions, http2: typeof Http2Connection | null, socketOptions: object, entrance: Entrance) {
+  private constructor(
+    tls: ServerTlsOptions,
+    http2: typeof Http2Connection | null,
+    socketOptions: object,
+    sharesBuffer: boolean,
+    entrance: Entrance,
+  ) {
     this.#tls = tls
     this.#http2 = http2
+    this.#sharesBuffer = sharesBuffer
     this.#entrance = entrance
     this.#sni = sniOf(tls)
     this.#bindsHosts = bindsHosts(tls)
@@ -158,7 +173,7 @@ export class TlsAcceptor {
 
   #connect(socket: TLSSocket, peer: Peer): OpenConnection {
     const { host } = this.#entrance
-    const transport = new SocketTransport(socket, 'tls', false)
+    const transport = new SocketTransport(socket, 'tls', this.#sharesBuffer)
     const speaksHttp2 = this.#http2 !== null && socket.alpnProtocol === 'h2'
     const connection = speaksHttp2 ? new this.#http2(host, transport, peer) : new Http1Connection(host, transport, peer)
     transport.start(connection)

@@ -47,30 +47,41 @@ export function adopt(accepted: Socket, reader: Reader): Socket | null {
   const owner = accepted as unknown as WithHandle
   const handle = owner._handle
   if (handle === null || handle === undefined || typeof handle.useUserBuffer !== 'function') return null
-  shared ??= Buffer.allocUnsafeSlow(BUFFER_BYTES)
-  const all = shared
-  let memory: Buffer | null = null
-  let hasMuch = false
   const socket = new Socket({
     handle,
     allowHalfOpen: true,
-    onread: {
-      // Node calls this after each read. It continues with the same memory if the result is undefined.
-      buffer: () => {
-        if (hasMuch && reader.keepsBytes) memory = Buffer.allocUnsafeSlow(OWN_BYTES)
-        else if (memory === all) return undefined
-        else memory = all
-        return memory
-      },
-      callback: (length: number, buffer: Buffer): true => {
-        hasMuch = length >= MUCH_BYTES
-        reader.onRead(buffer, length, buffer === all || !hasMuch)
-        return true
-      },
-    },
+    onread: onreadFor(reader),
   } as unknown as ConstructorParameters<typeof Socket>[0])
   // The accepted socket is now an empty shell of a kilobyte. The server no longer counts the connection, so the listener has to.
   owner._handle = null
   accepted.destroy()
   return socket
+}
+
+/** The option `onread` of a socket. */
+export interface OnRead {
+  /** Called after each read. Node continues with the same memory if the result is undefined. */
+  buffer(): Buffer | undefined
+  callback(length: number, buffer: Buffer): true
+}
+
+/** Reads into the shared buffer, or into memory of its own if the bytes are to be kept and arrive quickly. */
+export function onreadFor(reader: Reader): OnRead {
+  shared ??= Buffer.allocUnsafeSlow(BUFFER_BYTES)
+  const all = shared
+  let memory: Buffer | null = null
+  let hasMuch = false
+  return {
+    buffer: () => {
+      if (hasMuch && reader.keepsBytes) memory = Buffer.allocUnsafeSlow(OWN_BYTES)
+      else if (memory === all) return undefined
+      else memory = all
+      return memory
+    },
+    callback: (length, buffer) => {
+      hasMuch = length >= MUCH_BYTES
+      reader.onRead(buffer, length, buffer === all || !hasMuch)
+      return true
+    },
+  }
 }

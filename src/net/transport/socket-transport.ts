@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net'
 
 import { adopt, type Reader } from './shared-read.ts'
+import { shareTls } from './tls-shared-read.ts'
 import type { Transport, TransportOwner } from './transport.ts'
 import { type Flushable, WriteBatch } from './write-batch.ts'
 
@@ -43,9 +44,10 @@ export class SocketTransport implements Transport, Reader {
   constructor(accepted: Socket, kind: SocketKind, sharesBuffer: boolean, onClosed: (() => void) | null = null) {
     this.#kind = kind
     this.#onClosed = onClosed
-    const adopted = sharesBuffer ? adopt(accepted, this) : null
+    const adopted = sharesBuffer && kind !== 'tls' ? adopt(accepted, this) : null
     this.#socket = adopted ?? accepted
-    if (adopted === null) accepted.on('data', (chunk: Buffer) => this.onRead(chunk, chunk.length, false))
+    if (adopted !== null || (sharesBuffer && kind === 'tls' && shareTls(accepted, this))) return
+    accepted.on('data', (chunk: Buffer) => this.onRead(chunk, chunk.length, false))
   }
 
   onRead(buffer: Buffer, length: number, borrowed: boolean): void {
