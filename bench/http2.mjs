@@ -195,11 +195,11 @@ async function compare(workload, transport) {
 async function compareTransfers(rounds) {
   const directions = {
     down: { method: 'GET', path: `${LARGE_PATH}/${values.mib}`, sendsBytes: 0, wireBytes: LARGE_BYTES },
-    up: { method: 'POST', path: UPLOAD_PATH, sendsBytes: LARGE_BYTES, wireBytes: 10 },
+    up: { method: 'POST', path: UPLOAD_PATH, sendsBytes: LARGE_BYTES, wireBytes: String(LARGE_BYTES).length },
   }
   const servers = { 'HTTP/2': await start('weir', 'tls'), 'HTTP/1.1': await start('weir-http1', 'tls') }
   console.log(
-    '### ${values.mib} MiB over TLS: HTTP/2 relative to HTTP/1.1\n\n| | HTTP/2 MiB/s | HTTP/1.1 MiB/s | throughput | CPU |\n| --- | --- | --- | --- | --- |',
+    `### ${values.mib} MiB over TLS: HTTP/2 relative to HTTP/1.1\n\n| | HTTP/2 MiB/s | HTTP/1.1 MiB/s | throughput | CPU |\n| --- | --- | --- | --- | --- |`,
   )
   for (const [direction, exchange] of Object.entries(directions)) {
     const figures = { 'HTTP/2': [], 'HTTP/1.1': [] }
