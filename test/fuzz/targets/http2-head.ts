@@ -102,7 +102,7 @@ export const http2HeadTarget: Target = {
     const words = wordsOf(() => readHttp2Head(fieldsOf(list.flat()), isWhole, limits, true))
     const text = asHttp1(list)
     if (text === null) assert.equal(words.length, 1, 'read, but HTTP/1.1 cannot express it')
-    else assertSameWords(words, expectedOf(text, isWhole, limits), 'as HTTP/1.1')
+    else assertSameWords(words, expectedOf(text, isTunnel(list), isWhole, limits), 'as HTTP/1.1')
   },
 }
 
@@ -171,15 +171,18 @@ function asHttp1(list: readonly Field[]): string | null {
   return `${protocol === undefined ? method : 'GET'} ${path} HTTP/1.1\r\n${[...upgrade, ...host, ...fields].map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
 }
 
+/** CONNECT with a protocol: what follows is not a body. */
+const isTunnel = (list: readonly Field[]): boolean => list.some(([name]) => name === ':protocol')
+
 /** Except for the body, which HTTP/2 ends in its own way: a request that ends with its head has none, and another one needs no length. */
-function expectedOf(text: string, isWhole: boolean, limits: Limits): unknown[] {
+function expectedOf(text: string, opensTunnel: boolean, isWhole: boolean, limits: Limits): unknown[] {
   const block = Buffer.from(text, 'latin1')
   return wordsOf(() => {
     const head = new HeadReader().read(block, 0, block.length, limits)
     assert.ok(head !== null)
     const length = head.get('content-length')
-    if (isWhole && head.contentLength > 0) throw new ProtocolError('WEIR_CONTENT_LENGTH_SYNTAX')
-    if (length === null && !isWhole) head.contentLength = CHUNKED
+    if ((isWhole || opensTunnel) && head.contentLength > 0) throw new ProtocolError('WEIR_CONTENT_LENGTH_SYNTAX')
+    if (length === null && !isWhole && !opensTunnel) head.contentLength = CHUNKED
     head.expectsContinue = head.contentLength !== 0 && head.get('expect') !== null
     return head
   })
