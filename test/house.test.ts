@@ -139,6 +139,22 @@ test('no file imports itself indirectly', () => {
   assert.deepEqual(circles, [])
 })
 
+test('HTTP/2 is loaded by the servers that speak it alone, and nothing uses that of Node', () => {
+  const loads = (from: string): string[] => {
+    const code = readFileSync(`src/${from}`, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+    const found = code.matchAll(/^(?:import|export) (?!type )[^;]*?from '(\.[^'\n]+)'$/gm)
+    return [...found].filter(([line]) => !/\{\s*(?:type \w+,?\s*)+\}/.test(line)).map(([, to]) => posix.join(posix.dirname(from), to!))
+  }
+  const loaded = new Set(['index.ts', 'net/listen/tls-acceptor.ts'])
+  for (const file of loaded) for (const one of loads(file)) loaded.add(one)
+  assert.ok(loaded.size > 100 && loaded.has('net/http1/connection.ts'), `${loaded.size} files`)
+  assert.deepEqual(
+    [...loaded].filter((file) => file.includes('http2/')),
+    [],
+  )
+  assert.deepEqual(imports.filter(({ to }) => to === 'node:http2').map(sentenceOf), [])
+})
+
 test('every decision has a unique number, which is in its title', () => {
   const decisions = readdirSync('decisions').sort()
   const numberOf = (file: string): string => file.slice(0, 3)

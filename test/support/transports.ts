@@ -70,6 +70,16 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
     connect: async (port) => new Http1Line(await RawClient.connectTls({ port, host: '127.0.0.1', servername: 'localhost', ca: cert })),
   },
   {
+    title: 'TLS, data events',
+    options: { tls: { cert, key }, sharedReceiveBuffer: false },
+    connect: async (port) => new Http1Line(await RawClient.connectTls({ port, host: '127.0.0.1', servername: 'localhost', ca: cert })),
+  },
+  {
+    title: 'HTTP/2, data events',
+    options: { tls: { cert, key }, http2: true, sharedReceiveBuffer: false },
+    connect: (port) => Http2Line.connect(port),
+  },
+  {
     title: 'HTTP/2',
     options: { tls: { cert, key }, http2: true },
     connect: (port) => Http2Line.connect(port),
