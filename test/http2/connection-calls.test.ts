@@ -184,3 +184,19 @@ test('priorities of up to 100 requests that were not opened are kept, and those 
   })
   assert.deepEqual(urgencies, [...Array.from({ length: 100 }, () => 7), 3])
 })
+
+test('a source is not asked for more while a piece that did not fit into a frame waits', () => {
+  const wire = begun()
+  const bytes = open(1)
+  wire.receive(bytes, bytes.length)
+  assert.equal(wire.next(), HEAD)
+  const { stream } = wire
+  assert.equal(wire.next(), NEED_DATA)
+  wire.sendHead(stream, 200, null, null, -1, '', false)
+  wire.sendData(stream, Buffer.alloc(1), false)
+  wire.sendData(stream, Buffer.alloc(16 * 1024 + 1), false)
+  wire.fill(64)
+  assert.equal(wire.nextHungry(), null)
+  wire.fill(64 * 1024)
+  assert.equal(wire.nextHungry(), stream)
+})

@@ -204,7 +204,8 @@ export abstract class FrameSender<T> {
     while (this.#sendWindow > 0 && dry.length > 0) {
       const stream = dry.shift()!
       stream.isListed = false
-      if (!stream.isDry || !stream.isSending || stream.sendWindow <= 0) continue
+      // A piece that did not fit into a frame may have been queued since the stream was listed.
+      if (!stream.isDry || stream.queuedBytes > 0 || !stream.isSending || stream.sendWindow <= 0) continue
       stream.isDry = false
       return stream
     }
