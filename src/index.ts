@@ -70,6 +70,7 @@ export {
   PayloadTooLargeError,
   ProtocolError,
   RequestExpiredError,
+  RetryLaterError,
   WeirError,
 } from './base/errors.ts'
 export type { Limits, Timeouts } from './base/limits.ts'
