@@ -24,6 +24,7 @@ const DEFAULT_MAX_KEYS = 100_000
 const FEWEST_SLOTS = 64
 /** How many keys are compared to choose the one that is dropped. */
 const CANDIDATES = 8
+const SHORTEST_SLICE = 13
 
 /**
  * Keeps the state of limits in this process. Each process has its own, and a restart empties it. Limits with the same name, quota and window
@@ -54,9 +55,8 @@ export class MemoryTable implements LimitTable {
   readonly #slots = new Map<string, number>()
   /** By slot. */
   readonly #keys: string[] = []
-  #levels = new Float64Array(FEWEST_SLOTS)
-  /** When the level was computed. */
-  #times = new Float64Array(FEWEST_SLOTS)
+  /** Two numbers for each slot, next to each other in memory: the level, and when it was computed. */
+  #levels = new Float64Array(2 * FEWEST_SLOTS)
 
   constructor(rule: RateRule, maxKeys: number = DEFAULT_MAX_KEYS, clock: Clock = systemClock) {
     this.#rule = rule
@@ -73,7 +73,7 @@ export class MemoryTable implements LimitTable {
     const rule = this.#rule
     const now = this.#clock.now()
     const slot = this.#slots.get(key)
-    const level = slot === undefined ? 0 : drained(rule, this.#levels[slot]!, now - this.#times[slot]!)
+    const level = slot === undefined ? 0 : this.#levelAt(slot, now)
     const filled = level + cost * rule.unit
     if (filled > rule.capacity) return takenAt(rule, level, cost, false)
     if (filled > 0) this.#keep(key, slot, filled, now)
@@ -82,13 +82,17 @@ export class MemoryTable implements LimitTable {
 
   refund(key: string, cost: number): void {
     const slot = this.#slots.get(key)
-    if (slot !== undefined) this.#levels[slot] = this.#levels[slot]! - cost * this.#rule.unit
+    if (slot !== undefined) this.#levels[2 * slot] = this.#levels[2 * slot]! - cost * this.#rule.unit
+  }
+
+  #levelAt(slot: number, now: number): number {
+    return drained(this.#rule, this.#levels[2 * slot]!, now - this.#levels[2 * slot + 1]!)
   }
 
   #keep(key: string, known: number | undefined, level: number, now: number): void {
     const slot = known ?? this.#slotFor(key, now)
-    this.#levels[slot] = level
-    this.#times[slot] = now
+    this.#levels[2 * slot] = level
+    this.#levels[2 * slot + 1] = now
   }
 
   #slotFor(key: string, now: number): number {
@@ -101,10 +105,7 @@ export class MemoryTable implements LimitTable {
 
   #addSlot(): number {
     const slot = this.#keys.length
-    if (slot === this.#levels.length) {
-      this.#levels = grown(this.#levels)
-      this.#times = grown(this.#times)
-    }
+    if (2 * slot === this.#levels.length) this.#levels = grown(this.#levels)
     return slot
   }
 
@@ -114,7 +115,7 @@ export class MemoryTable implements LimitTable {
     let bestLevel = Number.POSITIVE_INFINITY
     for (let i = 0; i < CANDIDATES && bestLevel > 0; i++) {
       const slot = Math.floor(Math.random() * this.#keys.length)
-      const level = drained(this.#rule, this.#levels[slot]!, now - this.#times[slot]!)
+      const level = this.#levelAt(slot, now)
       if (level >= bestLevel) continue
       best = slot
       bestLevel = level
@@ -130,8 +131,9 @@ function grown(numbers: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
   return larger
 }
 
-/** A copy. A key may be a part of a head, which would be kept in memory as long as the key. */
+/** A copy. A key may be a part of a head, which would be kept in memory as long as the key. V8 copies shorter parts. */
 function unsliced(key: string): string {
+  if (key.length < SHORTEST_SLICE) return key
   const copy = Buffer.from(key, 'utf8').toString('utf8')
   return copy === key ? copy : Buffer.from(key, 'utf16le').toString('utf16le') // UTF-8 cannot express half of a surrogate pair
 }
