@@ -2,6 +2,7 @@
 
 export type { Duration } from '../../base/duration.ts'
 export type { IoredisClient, NodeRedisClient, NodeRedisCluster, RedisClient } from '../redis/redis-client.ts'
+export { type ConcurrencyLimit, type ConcurrencyLimitOptions, concurrencyLimit } from './concurrency-limit.ts'
 export type { LimitKey } from './limit-key.ts'
 export type { LimitStore } from './limit-store.ts'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
