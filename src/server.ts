@@ -104,7 +104,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
           const { requestId, head, match } = exchange
           const route = match.route as Route | null
           const label = route === null ? '' : `, route ${route.label}`
-          const text = `weir: the response to ${head.method} ${shownUrl(head, route)} was aborted${label}`
+          const text = `weir: the response to ${head.method} ${shownUrl(head, route, routes)} was aborted${label}`
           logError(logger, text, error, { requestId, connectionId })
         }
       },

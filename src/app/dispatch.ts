@@ -316,7 +316,7 @@ export class Dispatcher implements Application {
   #log(exchange: Exchange, error: unknown): void {
     if (isClients(causeOf(exchange.request, error))) return
     const { head, requestId, match } = exchange
-    const url = shownUrl(head, match.route as Route | null)
+    const url = shownUrl(head, match.route as Route | null, this.#options.routes)
     logError(this.#options.logger, `weir: ${head.method} ${url} failed`, error, { requestId })
   }
 }
