@@ -60,6 +60,7 @@ export {
   type BindingFailure,
   BodyAlreadyReadError,
   BodyNotBufferedError,
+  CharsetError,
   ContentTypeError,
   type ConversionError,
   FileRefusedError,
@@ -70,6 +71,7 @@ export {
   PayloadTooLargeError,
   ProtocolError,
   RequestExpiredError,
+  type UnsupportedError,
   WeirError,
 } from './base/errors.ts'
 export type { Limits, Timeouts } from './base/limits.ts'

@@ -116,12 +116,27 @@ export class RequestExpiredError extends WeirError {
   }
 }
 
-/** 415: a file is not of a kind that the options of `saveTo`, or of `file` in a `multipart` body, accept. */
-export class FileRefusedError extends WeirError {
+/** 415: the client has sent something of a kind that is not accepted here. */
+export abstract class UnsupportedError extends WeirError {
+  /** What would be accepted; empty if that cannot be put into words. */
+  readonly accepted: readonly string[]
+
+  /** @param received what has been received, for the message */
+  constructor(code: ErrorCode, received: string | undefined, accepted: readonly string[]) {
+    super(code, accepted.length === 0 ? received : `${received}; accepted: ${accepted.map((one) => one || 'none').join(', ')}`)
+    this.accepted = accepted
+  }
+}
+
+/**
+ * 415: a file is not of a kind that the options of `saveTo`, or of `file` in a `multipart` body, accept. `accepted` has the content types or the
+ * extensions.
+ */
+export class FileRefusedError extends UnsupportedError {
   override readonly name = 'FileRefusedError'
 
-  constructor(code: 'WEIR_FILE_EXTENSION' | 'WEIR_FILE_MAGIC' | 'WEIR_FILE_TYPE', detail?: string) {
-    super(code, detail)
+  constructor(code: 'WEIR_FILE_EXTENSION' | 'WEIR_FILE_MAGIC' | 'WEIR_FILE_TYPE', received?: string, accepted: readonly string[] = []) {
+    super(code, received, accepted)
   }
 }
 
@@ -179,17 +194,27 @@ export class InvalidBodyError extends ConversionError {
   }
 }
 
-/** 415: the content type of the request is not one that the route, or `bodyJson()`, accepts. */
-export class ContentTypeError extends WeirError {
+/**
+ * 415: the content type of the request is not one that the route, or `bodyJson()`, accepts. `accepted` has media types, or ranges such as
+ * `image/*`; `application/json` includes all `+json` types.
+ */
+export class ContentTypeError extends UnsupportedError {
   override readonly name = 'ContentTypeError'
-  /** What would be accepted: media types, or ranges such as `image/*`. `application/json` includes all `+json` types. */
-  readonly accepted: readonly string[]
 
   /** @param contentType as it was sent; null when there is none */
   constructor(contentType: string | null, accepted: readonly string[]) {
-    const came = contentType === null ? 'there is no Content-Type' : JSON.stringify(contentType.slice(0, 100))
-    super('WEIR_CONTENT_TYPE_UNSUPPORTED', `${came}; accepted: ${accepted.join(', ')}`)
-    this.accepted = accepted
+    const received = contentType === null ? 'there is no Content-Type' : JSON.stringify(contentType.slice(0, 100))
+    super('WEIR_CONTENT_TYPE_UNSUPPORTED', received, accepted)
+  }
+}
+
+/** 415: the charset of the body is not one that can be read. `accepted` has the charsets. */
+export class CharsetError extends UnsupportedError {
+  override readonly name = 'CharsetError'
+
+  /** @param charset as it was sent */
+  constructor(charset: string, accepted: readonly string[]) {
+    super('WEIR_CHARSET_UNKNOWN', JSON.stringify(charset.slice(0, 40)), accepted)
   }
 }
 

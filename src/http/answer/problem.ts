@@ -1,6 +1,6 @@
 // Problem documents (RFC 9457): what a client sees of an error, and never more than it may see.
 
-import { type BindingFailure, ConversionError, faultOf, HttpError, LimitError, WeirError } from '../../base/errors.ts'
+import { type BindingFailure, ConversionError, faultOf, HttpError, LimitError, UnsupportedError, WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { STATUS_CODES } from '../../base/status-codes.ts'
 import type { Schema } from '../../schema/schema.ts'
@@ -25,6 +25,8 @@ export interface Problem {
   readonly limit?: string
   /** What the limit allows. */
   readonly maximum?: number
+  /** With 415: the content types, charsets or extensions that are accepted. */
+  readonly accepted?: readonly string[]
   /** Every parameter or property that could not be converted. */
   readonly errors?: readonly BindingFailure[]
   /** With `debug`: why the request was answered so, as `server.explain` returns it. */
@@ -51,6 +53,7 @@ export const Problem: Schema<Problem, Problem> = t.named(
     code: t.string.optional(),
     limit: t.string.optional(),
     maximum: t.number.optional(),
+    accepted: t.array(t.string).optional(),
     errors: t.array(FAILURE).optional(),
   }),
 )
@@ -76,6 +79,7 @@ export function problemFor(error: unknown, debug: boolean): Problem {
     problem['limit'] = error.limit
     problem['maximum'] = error.maximum
   }
+  if (error instanceof UnsupportedError && error.accepted.length > 0) problem['accepted'] = error.accepted
   if (error instanceof ConversionError) problem['errors'] = error.failures
   return problem as unknown as Problem
 }
