@@ -1,7 +1,7 @@
 // From a request to its response: middleware, route, handler, reply; and from an error to its response. No error gets past this file.
 
 import type { ErrorCode } from '../base/error-codes.ts'
-import { type ContentTypeError, faultOf, WeirError } from '../base/errors.ts'
+import { ContentTypeError, faultOf, WeirError } from '../base/errors.ts'
 import type { Limits, Timeouts } from '../base/limits.ts'
 import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
@@ -118,7 +118,7 @@ export class Dispatcher implements Application {
     held: Promise<OutgoingResponse | null>,
     body: RequestBody | null,
   ): Promise<OutgoingResponse | null> {
-    const response = await held.catch((error: unknown) => this.#answerLateError(exchange, error))
+    const response = (await held.catch((error: unknown) => this.#answerError(exchange, error))) ?? exchange.sent
     if (response !== null) return this.#prepare(exchange, response)
     const refusal = await this.#admit(exchange)
     if (refusal === null) body?.admit()
@@ -210,16 +210,14 @@ export class Dispatcher implements Application {
     try {
       const answer = chainOf(exchange).pipeline(exchange)
       if (answer instanceof OutgoingResponse) return answer
-      return answer.catch((error: unknown) => this.#answerLateError(exchange, error))
+      return answer.catch((error: unknown) => this.#answerError(exchange, error))
     } catch (error) {
       return this.#answerError(exchange, error)
     }
   }
 
-  /** Handles an error of a request that has already been answered because its time was over: there is no client to tell. */
-  #answerLateError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-    const { sent } = exchange
-    if (sent === null) return this.#answerError(exchange, error)
+  /** The request has already been answered, because its time was over: there is no client to tell. */
+  #dropError(exchange: Exchange, error: unknown, sent: OutgoingResponse): OutgoingResponse {
     // Code that still tries to answer finds that an answer has been sent: that is not a second failure.
     const isTooLate = codeOf(error) === 'WEIR_RESPONSE_SENT'
     if (!isEndedBy(exchange.request, error) && !isTooLate) this.#log(exchange, error)
@@ -265,6 +263,8 @@ export class Dispatcher implements Application {
 
   #answerError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
     const { onError } = this.#options
+    const { sent } = exchange
+    if (sent !== null) return this.#dropError(exchange, error, sent)
     exchange.failure = failureOf(error)
     this.#log(exchange, error)
     stateAccepted(exchange, error)
@@ -295,6 +295,8 @@ export class Dispatcher implements Application {
 
   /** The error handler failed too. */
   #failTwice(exchange: Exchange, error: unknown): OutgoingResponse {
+    const { sent } = exchange
+    if (sent !== null) return this.#dropError(exchange, error, sent)
     exchange.failure = failureOf(error)
     this.#log(exchange, error)
     return this.#sendProblem(exchange, error)
@@ -329,12 +331,14 @@ function chainOf({ match }: Exchange): Chain {
 /** Tells a client which types would have been accepted (RFC 9110 §15.5.16): in Accept, and in the field of the method. */
 function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
   const code = codeOf(error)
+  const route = match.route as Route | null
   let field: AcceptField | null = null
-  if (code === 'WEIR_CONTENT_TYPE_MISSING') field = (match.route as Route | null)?.acceptField ?? null
-  else if (code === 'WEIR_CONTENT_TYPE_UNSUPPORTED') {
-    const { accepted } = error as ContentTypeError
-    own.header('Accept', accepted.join(', '))
-    field = acceptFieldOf(head.method, accepted)
+  if (code === 'WEIR_CONTENT_TYPE_MISSING') field = route?.acceptField ?? null
+  else if (code === 'WEIR_CONTENT_TYPE_UNSUPPORTED' || code === 'WEIR_CHARSET_UNKNOWN') {
+    const types = error instanceof ContentTypeError ? error.accepted : (route?.body?.types ?? null)
+    if (types === null) return
+    own.header('Accept', types.join(', '))
+    field = acceptFieldOf(head.method, types)
   }
   if (field !== null) own.header(...field)
 }

@@ -99,9 +99,12 @@ export class HttpSession {
   readonly #exchange: Exchange
   #bag: Bag | null = null
 
-  /** @internal */
-  constructor(exchange: Exchange) {
+  /** @internal @param before the session whose place it takes: its principal and its bag are kept */
+  constructor(exchange: Exchange, before: HttpSession | null = null) {
     this.#exchange = exchange
+    if (before === null) return
+    this.principal = before.principal
+    this.#bag = before.bag
   }
 
   /** The server that received the request. */
@@ -229,14 +232,46 @@ export class Exchange {
   #requestId: string | null = null
   #client: ForwardedClient | null = null
 
-  constructor(server: ServerHandle, head: Head, connection: ConnectionInfo, request: HttpRequest, match: RouteMatch, serialize: Serialize) {
+  /** @param before the exchange that it continues: see `renew` */
+  constructor(
+    server: ServerHandle,
+    head: Head,
+    connection: ConnectionInfo,
+    request: HttpRequest,
+    match: RouteMatch,
+    serialize: Serialize,
+    before: Exchange | null = null,
+  ) {
     this.server = server
     this.head = head
     this.connection = connection
     this.request = request
     this.match = match
     this.#serialize = serialize
-    this.session = new HttpSession(this)
+    this.session = before === null ? new HttpSession(this) : new HttpSession(this, before.session)
+  }
+
+  /**
+   * Continues the exchange while code of the program still works on it: with another session and response, so that nothing which that code
+   * does from now on can reach the client. Fields that have been set are kept, except those that describe a body.
+   */
+  renew(): Exchange {
+    const { server, head, connection, request, match } = this
+    const next = new Exchange(server, head, connection, request, match, this.#serialize, this)
+    next.hasAskedOnError = this.hasAskedOnError
+    next.failure = this.failure
+    next.otherMethods = this.otherMethods
+    next.#requestId = this.requestId
+    next.#client = this.#client
+    const other = this.#other
+    const own = this.answerWithOwn()
+    next.own.begin(own.fields ?? [])
+    if (own.closes) next.own.header('Connection', 'close')
+    next.own.clearRepresentation()
+    own.discard()
+    own.take()
+    if (other !== null) outgoingOf(other).take()
+    return next
   }
 
   /** The response that `session.response` builds. */

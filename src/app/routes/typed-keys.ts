@@ -1,6 +1,7 @@
 // Keys that carry a type: for the metadata of routes, and for the sender of a request. A misspelt name, or a value of another type, does
 // not compile.
 
+import type { HttpRequest } from '../../http/request/request.ts'
 import type { RouteMetadata } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
 
@@ -36,16 +37,17 @@ export interface PrincipalKey<T> {
  * handlers call `principalOf(session)`.
  */
 export function principalKey<T>(): PrincipalKey<T> {
-  const set = new WeakMap<HttpSession, T>()
+  // By request: another session takes the place of the first one when the server answers instead of the handler.
+  const set = new WeakMap<HttpRequest, T>()
   const principalOf = (session: HttpSession): T | null => {
     const { principal } = session
-    return principal !== null && set.get(session) === principal ? (principal as T) : null
+    return principal !== null && set.get(session.request) === principal ? (principal as T) : null
   }
   return Object.freeze(
     Object.assign(principalOf, {
       set(session: HttpSession, principal: T): void {
         session.principal = principal
-        set.set(session, principal)
+        set.set(session.request, principal)
       },
     }),
   )

@@ -212,12 +212,25 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     if (exchange === null || error === null) return
     this.deadlines.endRequest() // checked only once: the response may take time
     this.stopWaiting()
+    const next = this.#supersede(exchange)
     this.interrupt(error)
-    this.#answerInstead(exchange, error)
+    this.#refuse(next, error)
     this.proceed()
   }
 
   #answerInstead(exchange: Exchange, error: Error): void {
+    this.#refuse(this.#supersede(exchange), error)
+  }
+
+  /** Gates, a handler or hooks may still be at work: nothing that they do from now on counts. */
+  #supersede(exchange: Exchange): Exchange {
+    if (!this.isHandling && !this.isGating) return exchange
+    const next = exchange.renew()
+    this.exchange = next
+    return next
+  }
+
+  #refuse(exchange: Exchange, error: Error): void {
     this.isGating = false
     this.isHandling = true
     this.#settle(exchange, this.host.application.refuse(exchange, error))
