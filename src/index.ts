@@ -63,6 +63,7 @@ export {
   CharsetError,
   ContentTypeError,
   type ConversionError,
+  type ErrorHeaders,
   FileRefusedError,
   HttpError,
   InvalidBodyError,
@@ -153,6 +154,7 @@ export type { Mismatch, PathPart } from './schema/mismatch.ts'
 export type { BigIntSchema, NumberSchema } from './schema/numbers.ts'
 export type { Keyed as KeyedRecord, RecordSchema } from './schema/records.ts'
 export { type FormTexts, type Presence, type ReadContext, type Reads as SchemaReads, Schema, type SchemaPlace } from './schema/schema.ts'
+export { SchemaError } from './schema/schema-error.ts'
 export type {
   AnySchema,
   InputOf,

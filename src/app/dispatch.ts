@@ -1,7 +1,7 @@
 // From a request to its response: middleware, route, handler, reply; and from an error to its response. No error gets past this file.
 
 import type { ErrorCode } from '../base/error-codes.ts'
-import { ContentTypeError, faultOf, WeirError } from '../base/errors.ts'
+import { ContentTypeError, faultOf, HttpError, WeirError } from '../base/errors.ts'
 import type { Limits, Timeouts } from '../base/limits.ts'
 import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
@@ -9,7 +9,7 @@ import { problemFor } from '../http/answer/problem.ts'
 import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
-import type { JsonEngine, Serialize } from '../http/json-engine.ts'
+import { type JsonEngine, refusingPromises, type Serialize } from '../http/json-engine.ts'
 import { type AcceptField, acceptFieldOf, checkContentType } from '../http/request/accepted-types.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
@@ -52,13 +52,16 @@ async function loadShowError(): Promise<void> {
 export class Dispatcher implements Application {
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
+  readonly #serializeInTests: Serialize
   /** Middleware about which a warning was logged. */
   readonly #silent = new WeakSet<Middleware>()
 
   constructor(options: DispatcherOptions) {
     this.#options = options
     const engine = options.jsonEngine
-    this.#serialize = engine === null ? JSON.stringify : (value) => engine.serialize(value)
+    const serialize: Serialize = engine === null ? JSON.stringify : (value) => engine.serialize(value)
+    this.#serializeInTests = refusingPromises(serialize)
+    this.#serialize = options.debug ? this.#serializeInTests : serialize
     const runRoute: Pipeline = (exchange) => this.#route(exchange)
     if (options.debug) loadShowError().catch(() => {}) // the first error tries again
     options.routes.composeWith((middlewares) => compose(middlewares, runRoute, options.debug ? this.#warnOfSilence : null))
@@ -78,7 +81,14 @@ export class Dispatcher implements Application {
 
   open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange {
     const request = new HttpRequest(head, body, connection, match, this.#options)
-    return new Exchange(this.#options.server, head, connection, request, match, this.#serialize)
+    return new Exchange(
+      this.#options.server,
+      head,
+      connection,
+      request,
+      match,
+      connection.isTest ? this.#serializeInTests : this.#serialize,
+    )
   }
 
   gate(exchange: Exchange, body: RequestBody | null): Held {
@@ -272,6 +282,7 @@ export class Dispatcher implements Application {
     try {
       exchange.hasAskedOnError = true
       exchange.answerWithOwn().clearRepresentation()
+      setHeadersOf(error, exchange.own)
       const result = onError(error, exchange.session)
       if (isLater(result)) return this.#awaitOnError(exchange, error, result)
       const answer = this.#replyToError(exchange, error, result)
@@ -306,9 +317,11 @@ export class Dispatcher implements Application {
     const own = exchange.answerWithOwn()
     own.clearRepresentation()
     try {
+      setHeadersOf(error, own)
       return own.sendProblem(problemFor(error, this.#options.debug))
-    } catch {
-      // The thrown value itself throws when it is read.
+    } catch (second) {
+      // The thrown value itself throws when it is read, or has a field that only the server may set.
+      if (codeOf(second) === 'WEIR_RESPONSE_HEADER_SYNTAX') this.#log(exchange, second)
       own.clearRepresentation()
       return own.sendProblem(problemFor(null, false))
     }
@@ -326,6 +339,15 @@ export class Dispatcher implements Application {
 /** The chain of the route that was found, or of the level to which a request without a route belongs. */
 function chainOf({ match }: Exchange): Chain {
   return match.route === null ? (match as NoRoute).scope.chain : (match.route as Route).chain
+}
+
+/** @throws WEIR_RESPONSE_HEADER_SYNTAX for a field that only the server may set */
+function setHeadersOf(error: unknown, response: OutgoingResponse): void {
+  if (!(error instanceof HttpError)) return
+  for (const [name, value] of Object.entries(error.headers)) {
+    response.removeHeader(name)
+    for (const one of [value].flat()) response.appendHeader(name, one)
+  }
 }
 
 /** Tells a client which types would have been accepted (RFC 9110 §15.5.16): in Accept, and in the field of the method. */

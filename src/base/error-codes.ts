@@ -120,6 +120,9 @@ export const ERRORS = {
   WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'a body stream can be read only once', 'docs/guide/request.md'),
   WEIR_REQUEST_EXPIRED: developer(500, STAYS, 'the request was used after its handler had settled or timed out', 'docs/guide/request.md'),
 
+  WEIR_VALUE_INVALID: developer(500, STAYS, 'a value does not fit its schema', 'docs/guide/models.md'),
+  WEIR_PRINCIPAL_MISSING: peer(401, STAYS, 'this request needs authentication', 'docs/guide/groups.md'),
+
   // Responses
   WEIR_RESPONSE_HEADER_SYNTAX: developer(500, STAYS, 'a response header cannot be sent', 'RFC 9110 §5.5'),
   WEIR_RESPONSE_STATUS: developer(500, STAYS, 'a final status must be a whole number from 200 to 599', 'RFC 9110 §15'),

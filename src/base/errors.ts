@@ -1,7 +1,13 @@
 // The errors that weir throws. An error has a class of its own if it carries more than a code.
 
+import { isFieldValue, isToken } from './ascii.ts'
 import { ERRORS, type ErrorCode, type Fault } from './error-codes.ts'
 import { shown } from './kind-of.ts'
+
+/** Fields of a response, by name. A list is sent as several fields. */
+export type ErrorHeaders = { readonly [name: string]: string | readonly string[] }
+
+const NO_HEADERS: ErrorHeaders = Object.freeze({})
 
 /**
  * An error that becomes the response. If a handler or middleware throws it and nothing catches it, the server responds with `status` and a
@@ -13,14 +19,30 @@ export class HttpError extends Error {
   readonly status: number
   /** A stable identifier, such as `WEIR_BODY_TOO_LARGE`. Default: `HTTP_` and the status. */
   readonly code: string
+  /** Fields of the response, such as WWW-Authenticate. They replace those that have been set. Default: none. */
+  readonly headers: ErrorHeaders
 
-  constructor(status: number, message: string, options: { readonly code?: string; readonly cause?: unknown } = {}) {
+  /** @throws RangeError for another status; WEIR_RESPONSE_HEADER_SYNTAX for a field that cannot be sent */
+  constructor(
+    status: number,
+    message: string,
+    options: { readonly code?: string; readonly cause?: unknown; readonly headers?: ErrorHeaders } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     if (!Number.isInteger(status) || status < 400 || status > 599)
       throw new RangeError(`HttpError: ${shown(status)} is not a status from 400 to 599`)
     this.status = status
     this.code = options.code ?? `HTTP_${status}`
+    this.headers = options.headers === undefined ? NO_HEADERS : checkedHeaders(options.headers)
   }
+}
+
+/** Checked where the error is made: when it is sent, nothing shows anymore where it came from. */
+function checkedHeaders(headers: ErrorHeaders): ErrorHeaders {
+  for (const [name, value] of Object.entries(headers))
+    if (!isToken(name) || ![value].flat().every((one: unknown) => typeof one === 'string' && isFieldValue(one)))
+      throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} of an HttpError`)
+  return Object.freeze({ ...headers })
 }
 
 /** An error from weir's catalogue; `code` identifies it. */
@@ -144,7 +166,7 @@ export class FileRefusedError extends UnsupportedError {
 export interface BindingFailure {
   /** Name of the parameter, or path of the property (`address.city`). */
   readonly name: string
-  readonly in: 'route' | 'query' | 'header' | 'cookie' | 'body'
+  readonly in: 'path' | 'query' | 'header' | 'cookie' | 'body'
   /** JSON Pointer (RFC 6901) to the property of a body: `/address/city`, empty for the whole body. Absent for parameters. */
   readonly pointer?: string
   readonly expected: string

@@ -35,7 +35,7 @@ function explainParameter(step: Step, request: HttpRequest, values: readonly str
   const value = isChecked ? readStep(step, request, values) : undefined
   return {
     name,
-    in: source === 'path' ? 'route' : source,
+    in: source,
     expected: schema === null ? 'a string' : expectationOf(schema),
     presence: presenceOf(schema),
     received: receivedOf(textsOf(step, request, values), hidden || isWithheld(step) || isSecret(step)),

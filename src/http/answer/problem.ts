@@ -35,7 +35,7 @@ export interface Problem {
 
 const FAILURE = t.object({
   name: t.string,
-  in: t.enum('route', 'query', 'header', 'cookie', 'body'),
+  in: t.enum('path', 'query', 'header', 'cookie', 'body'),
   pointer: t.string.optional(),
   expected: t.string,
   actual: t.string.optional(),
