@@ -207,8 +207,8 @@ export class HttpSession {
 
 /** Sends interim responses to a client. */
 export interface HintSender {
-  /** @param fields name, value, name, value @returns whether they were sent */
-  sendEarlyHints(exchange: Exchange, fields: readonly string[]): boolean
+  /** @param fields name, value, name, value @param overHttp1 whether also over HTTP/1.1 @returns whether they were sent */
+  sendEarlyHints(exchange: Exchange, fields: readonly string[], overHttp1: boolean): boolean
 }
 
 /**
@@ -260,9 +260,9 @@ export class Exchange {
   }
 
   /** @throws WEIR_RESPONSE_SENT */
-  sendEarlyHints(fields: readonly string[]): boolean {
+  sendEarlyHints(fields: readonly string[], overHttp1: boolean): boolean {
     if (this.sent !== null) throw new WeirError('WEIR_RESPONSE_SENT')
-    return this.hints?.sendEarlyHints(this, fields) === true
+    return this.hints?.sendEarlyHints(this, fields, overHttp1) === true
   }
 
   /** The object through which handlers see the response that is sent. */

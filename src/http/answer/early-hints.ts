@@ -3,7 +3,21 @@
 import { isFieldValue, isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
+import { checkNames, flag, namesOf } from '../../base/options.ts'
 import { FRAMING } from './field-list.ts'
+
+export interface EarlyHintsOptions {
+  /** Whether to send them over HTTP/1.1 too. Set it only if you know every proxy on the way. Default false. */
+  readonly overHttp1?: boolean
+}
+
+const OPTION_NAMES = namesOf<EarlyHintsOptions>()(['overHttp1'])
+
+/** @throws WEIR_OPTION_INVALID */
+export function checkedOverHttp1(options: EarlyHintsOptions): boolean {
+  checkNames('earlyHints()', options, OPTION_NAMES)
+  return flag('earlyHints()', 'overHttp1', options.overHttp1)
+}
 
 /** A recipient that takes the interim response for the final one must not see a body in it. */
 const OF_A_BODY = /^content-(?:length|encoding|range|type)$/i

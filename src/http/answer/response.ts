@@ -4,7 +4,7 @@ import { WeirError } from '../../base/errors.ts'
 import { noJsonForm, type Serialize } from '../json-engine.ts'
 import type { ByteSource } from './byte-source.ts'
 import type { ConditionalRequest } from './conditional.ts'
-import { hintFields } from './early-hints.ts'
+import { checkedOverHttp1, type EarlyHintsOptions, hintFields } from './early-hints.ts'
 import type { FileOptions } from './file-options.ts'
 import { OutgoingResponse } from './outgoing-response.ts'
 import { applyPrecondition, type ResourceState } from './precondition.ts'
@@ -22,7 +22,7 @@ export let isResponse: (value: object) => value is HttpResponse
 export interface AnsweredRequest {
   readonly head: ConditionalRequest
   /** @param fields name, value, name, value @returns whether they were sent @throws WEIR_RESPONSE_SENT */
-  sendEarlyHints(fields: readonly string[]): boolean
+  sendEarlyHints(fields: readonly string[], overHttp1: boolean): boolean
 }
 
 /**
@@ -130,12 +130,15 @@ export class HttpResponse<Status = any, Body = any> {
    * Sends `103 Early Hints` (RFC 8297) immediately: fields, usually Link, with which the client can begin to work before it has the response.
    * The response does not contain them, unless you set them as well. It may be called several times.
    *
-   * @returns false if nothing was sent: over HTTP/1.0, to `server.fetch`, and when the client has left
+   * Over HTTP/1.1 it does nothing unless `overHttp1` is true: browsers ignore hints there, and some proxies (nginx before 1.29) take them
+   * for the response, which is then lost.
+   *
+   * @returns whether they were sent; false also over HTTP/1.0, in `server.fetch`, and when the client has left
    * @throws WEIR_RESPONSE_SENT once the response is being sent; WEIR_RESPONSE_HEADER_SYNTAX for a field that cannot be sent, or describes a
-   *   connection or a body; WEIR_SERVER_STATE for a response that was made by `new HttpResponse()`
+   *   connection or a body; WEIR_OPTION_INVALID; WEIR_SERVER_STATE for a response that was made by `new HttpResponse()`
    */
-  earlyHints(fields: Readonly<Record<string, string | readonly string[]>>): boolean {
-    return this.#ownRequest('earlyHints').sendEarlyHints(hintFields(fields))
+  earlyHints(fields: Readonly<Record<string, string | readonly string[]>>, options: EarlyHintsOptions = {}): boolean {
+    return this.#ownRequest('earlyHints').sendEarlyHints(hintFields(fields), checkedOverHttp1(options))
   }
 
   /** Sets Content-Type. A body keeps it, unless it is set with a type of its own. @throws WEIR_RESPONSE_HEADER_SYNTAX */

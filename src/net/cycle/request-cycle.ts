@@ -302,8 +302,9 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     if (this.isGone) this.forget()
   }
 
-  sendEarlyHints(exchange: Exchange, fields: readonly string[]): boolean {
-    return exchange === this.exchange && this.answer === null && !this.isGone && this.sendHints(exchange.head, fields)
+  sendEarlyHints(exchange: Exchange, fields: readonly string[], overHttp1: boolean): boolean {
+    const { head } = exchange
+    return exchange === this.exchange && !this.isGone && (head.isHttp2 || overHttp1) && this.sendHints(head, fields)
   }
 
   // What interrupts it.
