@@ -81,12 +81,14 @@ export type { FormRecord } from './formats/form.ts'
 export type { Pairs } from './formats/pairs.ts'
 export type { ProxiedTls } from './formats/proxy-protocol.ts'
 export type { ByteSource } from './http/answer/byte-source.ts'
+export type { EarlyHintsOptions } from './http/answer/early-hints.ts'
 export type { FileOptions } from './http/answer/file-options.ts'
 export type { ResourceState } from './http/answer/precondition.ts'
 export { Problem } from './http/answer/problem.ts'
 export { HttpResponse } from './http/answer/response.ts'
 export type { FileContent, ResponseContent, TakeOver } from './http/answer/response-content.ts'
 export type { CookieOptions } from './http/answer/set-cookie.ts'
+export type { TrailerSource, TrailerValue } from './http/answer/trailers.ts'
 export {
   type BodyMapAnonymousOptions,
   type BodyMapOptions,

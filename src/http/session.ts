@@ -1,6 +1,7 @@
 // One exchange in two forms: the session that a handler holds, and the exchange that the engine works with.
 
 import { originOf } from '../base/authority.ts'
+import { WeirError } from '../base/errors.ts'
 import type { Head } from '../wire/head/head.ts'
 import { OutgoingResponse } from './answer/outgoing-response.ts'
 import { HttpResponse, outgoingOf } from './answer/response.ts'
@@ -207,6 +208,12 @@ export class HttpSession {
   }
 }
 
+/** Sends interim responses to a client. */
+export interface HintSender {
+  /** @param fields name, value, name, value @param overHttp1 whether also over HTTP/1.1 @returns whether they were sent */
+  sendEarlyHints(exchange: Exchange, fields: readonly string[], overHttp1: boolean): boolean
+}
+
 /**
  * One exchange, as the engine works with it. Handlers never hold it, and no entry of the package exports it, so whatever a handler shadows,
  * replaces or deletes on its session, or on the prototype, has no effect here.
@@ -220,6 +227,8 @@ export class Exchange {
   readonly session: HttpSession
   /** Whether `onError` has been called. If its response fails as well, it is not called again. */
   hasAskedOnError = false
+  /** Sends interim responses; null if nobody receives them. */
+  hints: HintSender | null = null
   /** The error that the response answers, for observers; null if there is none. */
   failure: unknown = null
   /** Methods that middleware answers at this path, in addition to those of its routes. */
@@ -281,8 +290,14 @@ export class Exchange {
   }
 
   get response(): HttpResponse {
-    this.#response ??= new HttpResponse(this.own, this.head)
+    this.#response ??= new HttpResponse(this.own, this)
     return this.#response
+  }
+
+  /** @throws WEIR_RESPONSE_SENT */
+  sendEarlyHints(fields: readonly string[], overHttp1: boolean): boolean {
+    if (this.sent !== null) throw new WeirError('WEIR_RESPONSE_SENT')
+    return this.hints?.sendEarlyHints(this, fields, overHttp1) === true
   }
 
   /** The object through which handlers see the response that is sent. */
