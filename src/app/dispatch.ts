@@ -19,9 +19,8 @@ import { type Held, runGates } from './policies/gates.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './policies/middleware.ts'
 import type { Gate } from './policies/policy.ts'
 import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
-import type { Route } from './routes/route.ts'
+import { chainOf, type Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
-import type { Chain, NoRoute } from './routes/scope.ts'
 import { shownUrl } from './routes/shown-target.ts'
 
 /**
@@ -82,7 +81,7 @@ export class Dispatcher implements Application {
   }
 
   gate(exchange: Exchange, body: RequestBody | null): Held {
-    const { gates } = chainOf(exchange)
+    const { gates } = chainOf(exchange.match)
     return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates, body)
   }
 
@@ -147,7 +146,7 @@ export class Dispatcher implements Application {
 
   /** Runs the hooks just before the response is sent. For a response that is too late, another one has been sent. */
   #prepare(exchange: Exchange, made: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
-    const { hooks } = chainOf(exchange)
+    const { hooks } = chainOf(exchange.match)
     const answer = this.#options.debug ? this.#showLater(exchange, made) : made
     if (hooks.length === 0) return answer
     if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, isUpgrade(answer), 0)
@@ -208,7 +207,7 @@ export class Dispatcher implements Application {
 
   #run(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     try {
-      const answer = chainOf(exchange).pipeline(exchange)
+      const answer = chainOf(exchange.match).pipeline(exchange)
       if (answer instanceof OutgoingResponse) return answer
       return answer.catch((error: unknown) => this.#answerLateError(exchange, error))
     } catch (error) {
@@ -319,11 +318,6 @@ export class Dispatcher implements Application {
     const url = shownUrl(head, match.route as Route | null)
     logError(this.#options.logger, `weir: ${head.method} ${url} failed`, error, { requestId })
   }
-}
-
-/** The chain of the route that was found, or of the level to which a request without a route belongs. */
-function chainOf({ match }: Exchange): Chain {
-  return match.route === null ? (match as NoRoute).scope.chain : (match.route as Route).chain
 }
 
 /** Tells a client which types would have been accepted (RFC 9110 §15.5.16): in Accept, and in the field of the method. */

@@ -1,0 +1,46 @@
+// What a client gets that may not pass: 401 with the challenges of the schemes that its route accepts, or 403.
+
+import type { NothingOrResponse } from '../../app/policies/policy.ts'
+import { WeirError } from '../../base/errors.ts'
+import type { HttpSession } from '../../http/session.ts'
+
+import type { Plan } from './plan.ts'
+import type { CredentialsError, Principal, Refusal, Scheme } from './scheme.ts'
+
+/** Prepares the response: 401 (RFC 9110 §15.5.2). @param error what a scheme has found wrong; null: there are no credentials */
+export function unauthenticated(session: HttpSession, schemes: readonly Scheme[], error: CredentialsError | null): WeirError {
+  const refusal: Refusal = { status: 401, error, scopes: [] }
+  const challenges = schemes.map((scheme) => scheme.challenge?.(session, refusal) ?? null).filter((challenge) => challenge !== null)
+  keepFromCaches(session)
+  if (challenges.length > 0) session.response.header('WWW-Authenticate', challenges.join(', '))
+  return error ?? new WeirError('WEIR_CREDENTIALS_MISSING')
+}
+
+/**
+ * Prepares the response: 403 (RFC 9110 §15.5.4). It names no roles: these are no business of the client's.
+ * @param plan if a scope is missing, which a client may obtain
+ */
+export function deny(session: HttpSession, detail: string, plan?: Plan, principal?: Principal): WeirError {
+  keepFromCaches(session)
+  if (plan !== undefined && principal !== undefined) {
+    const scheme = plan.schemes.find(({ name }) => name === principal.scheme)
+    const challenge = scheme?.challenge?.(session, { status: 403, error: null, scopes: plan.scopes }) ?? null
+    if (challenge !== null) session.response.header('WWW-Authenticate', challenge)
+  }
+  return new WeirError('WEIR_ACCESS_DENIED', detail)
+}
+
+/** What a scheme answers in place of 401; undefined if none does. */
+export function askToLogIn(session: HttpSession, schemes: readonly Scheme[]): NothingOrResponse {
+  for (const scheme of schemes) {
+    const answer = scheme.login?.(session)
+    if (answer === undefined) continue
+    keepFromCaches(session)
+    return answer
+  }
+  return undefined
+}
+
+function keepFromCaches({ response }: HttpSession): void {
+  response.header('Cache-Control', 'no-store')
+}
