@@ -271,6 +271,7 @@ export class Dispatcher implements Application {
     try {
       exchange.hasAskedOnError = true
       exchange.answerWithOwn().clearRepresentation()
+      keepFromCaches(exchange, error)
       const result = onError(error, exchange.session)
       if (isLater(result)) return this.#awaitOnError(exchange, error, result)
       const answer = this.#replyToError(exchange, error, result)
@@ -302,6 +303,7 @@ export class Dispatcher implements Application {
   #sendProblem(exchange: Exchange, error: unknown): OutgoingResponse {
     const own = exchange.answerWithOwn()
     own.clearRepresentation()
+    keepFromCaches(exchange, error)
     try {
       return own.sendProblem(problemFor(error, this.#options.debug))
     } catch {
@@ -331,6 +333,18 @@ function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
     field = acceptFieldOf(head.method, accepted)
   }
   if (field !== null) own.header(...field)
+}
+
+/** What a client may do depends on its credentials: no cache may answer for another client. */
+const BY_CREDENTIALS: ReadonlySet<string | null> = new Set<ErrorCode>([
+  'WEIR_CREDENTIALS_MISSING',
+  'WEIR_CREDENTIALS_INVALID',
+  'WEIR_CREDENTIALS_INSECURE',
+  'WEIR_ACCESS_DENIED',
+])
+
+function keepFromCaches({ own }: Exchange, error: unknown): void {
+  if (BY_CREDENTIALS.has(codeOf(error))) own.header('Cache-Control', 'no-store')
 }
 
 function isUpgrade({ content }: OutgoingResponse): boolean {

@@ -8,7 +8,7 @@ import { decide } from './decide.ts'
 import { type Allows, type AuthDescription, type AuthSettings, checkPlan, noteAuth, planOf } from './plan.ts'
 import { unauthenticated } from './refusals.ts'
 import { type Requirements, requirements } from './requirements.ts'
-import type { Principal, PrincipalOf, Scheme } from './scheme.ts'
+import type { AnyPrincipal, Principal, PrincipalOf, Scheme } from './scheme.ts'
 
 export interface AuthOptions<S extends Scheme = Scheme, Role extends string = string> {
   /** At least one. They are asked in this order, and their challenges are sent in this order. */
@@ -27,7 +27,7 @@ export interface AuthOptions<S extends Scheme = Scheme, Role extends string = st
 const OPTION_NAMES = namesOf<AuthOptions>()(['schemes', 'roles', 'anonymous', 'unrouted'])
 
 /** An `auth`. Use it on a server or a group. Its requirements are those of `auth`, with the names of its own roles and schemes as types. */
-export class Auth<P extends Principal = Principal, Role extends string = string> implements Policy, Requirements<P, Role> {
+export class Auth<P extends AnyPrincipal = Principal, Role extends string = string> implements Policy, Requirements<P, Role> {
   readonly gate: Gate
   readonly open: Policy = requirements.open
   readonly #settings: AuthSettings

@@ -7,7 +7,7 @@ import type { HttpSession } from '../../http/session.ts'
 
 import type { Allows, Plan } from './plan.ts'
 import { askToLogIn, deny, unauthenticated } from './refusals.ts'
-import { CredentialsError, type Principal, type Scheme } from './scheme.ts'
+import { type AnyPrincipal, CredentialsError, type Principal, type Scheme } from './scheme.ts'
 
 /**
  * Sets `session.principal`, or refuses.
@@ -22,7 +22,7 @@ export function decide(session: HttpSession, plan: Plan, isOpen: boolean): Nothi
 }
 
 /** The first principal, or why there is none: the first error, null for no credentials. */
-type Found = Principal | CredentialsError | null
+type Found = AnyPrincipal | CredentialsError | null
 
 /**
  * Asks one scheme after the other. Credentials that one of them refuses may be for another, such as a token of another issuer. Any other
@@ -53,7 +53,7 @@ async function later(
   session: HttpSession,
   schemes: readonly Scheme[],
   at: number,
-  running: Promise<Principal | null>,
+  running: Promise<AnyPrincipal | null>,
   failure: CredentialsError | null,
   isOpen: boolean,
 ): Promise<Found> {
@@ -75,7 +75,7 @@ function refusalOf(error: unknown, isOpen: boolean): CredentialsError | null {
 }
 
 /** A text with `includes` in place of a list would find a role in a longer one. @throws WEIR_AUTH_SETUP */
-function checked(scheme: Scheme, result: Principal): Principal {
+function checked(scheme: Scheme, result: AnyPrincipal): AnyPrincipal {
   if (result?.scheme === scheme.name && Array.isArray(result.roles) && Array.isArray(result.scopes)) return result
   throw new WeirError('WEIR_AUTH_SETUP', `scheme ${JSON.stringify(scheme.name)} returned neither a principal of its own nor null`)
 }
@@ -100,9 +100,9 @@ async function refuseLater(session: HttpSession, schemes: readonly Scheme[], run
   return answer as object
 }
 
-function ask(session: HttpSession, principal: Principal, all: readonly Allows[], from: number): undefined | Promise<undefined> {
+function ask(session: HttpSession, principal: AnyPrincipal, all: readonly Allows[], from: number): undefined | Promise<undefined> {
   for (let i = from; i < all.length; i++) {
-    const verdict: unknown = all[i]!(principal, session)
+    const verdict: unknown = all[i]!(principal as Principal, session)
     if (isPromise(verdict)) return askLater(session, principal, all, verdict, i + 1)
     judge(session, verdict)
   }
@@ -112,7 +112,7 @@ function ask(session: HttpSession, principal: Principal, all: readonly Allows[],
 /** By `await`, as below: the `then` of another library may return nothing, which would let the request pass. */
 async function askLater(
   session: HttpSession,
-  principal: Principal,
+  principal: AnyPrincipal,
   all: readonly Allows[],
   verdict: Promise<unknown>,
   next: number,

@@ -10,10 +10,10 @@ import { type Chain, usedPolicies } from '../../app/routes/scope.ts'
 import { WeirError } from '../../base/errors.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
-import type { Principal, Scheme, SecurityScheme } from './scheme.ts'
+import type { AnyPrincipal, Principal, Scheme, SecurityScheme } from './scheme.ts'
 
 /** Decides whether a principal may do what it requests. Anything but true, or a promise of true, refuses. */
-export type Allows<P extends Principal = Principal> = (principal: P, session: HttpSession) => boolean | Promise<boolean>
+export type Allows<P extends AnyPrincipal = Principal> = (principal: P, session: HttpSession) => boolean | Promise<boolean>
 
 /** What a requirement states about itself in `server.routes`. It has one of these members. */
 export interface RequirementDescription {

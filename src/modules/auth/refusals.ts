@@ -5,13 +5,12 @@ import { WeirError } from '../../base/errors.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import type { Plan } from './plan.ts'
-import type { CredentialsError, Principal, Refusal, Scheme } from './scheme.ts'
+import type { AnyPrincipal, CredentialsError, Refusal, Scheme } from './scheme.ts'
 
 /** Prepares the response: 401 (RFC 9110 §15.5.2). @param error what a scheme has found wrong; null: there are no credentials */
 export function unauthenticated(session: HttpSession, schemes: readonly Scheme[], error: CredentialsError | null): WeirError {
   const refusal: Refusal = { status: 401, error, scopes: [] }
   const challenges = schemes.map((scheme) => scheme.challenge?.(session, refusal) ?? null).filter((challenge) => challenge !== null)
-  keepFromCaches(session)
   if (challenges.length > 0) session.response.header('WWW-Authenticate', challenges.join(', '))
   return error ?? new WeirError('WEIR_CREDENTIALS_MISSING')
 }
@@ -20,8 +19,7 @@ export function unauthenticated(session: HttpSession, schemes: readonly Scheme[]
  * Prepares the response: 403 (RFC 9110 §15.5.4). It names no roles: these are no business of the client's.
  * @param plan if a scope is missing, which a client may obtain
  */
-export function deny(session: HttpSession, detail: string, plan?: Plan, principal?: Principal): WeirError {
-  keepFromCaches(session)
+export function deny(session: HttpSession, detail: string, plan?: Plan, principal?: AnyPrincipal): WeirError {
   if (plan !== undefined && principal !== undefined) {
     const scheme = plan.schemes.find(({ name }) => name === principal.scheme)
     const challenge = scheme?.challenge?.(session, { status: 403, error: null, scopes: plan.scopes }) ?? null
@@ -35,12 +33,8 @@ export function askToLogIn(session: HttpSession, schemes: readonly Scheme[]): No
   for (const scheme of schemes) {
     const answer = scheme.login?.(session)
     if (answer === undefined) continue
-    keepFromCaches(session)
+    session.response.header('Cache-Control', 'no-store')
     return answer
   }
   return undefined
-}
-
-function keepFromCaches({ response }: HttpSession): void {
-  response.header('Cache-Control', 'no-store')
 }

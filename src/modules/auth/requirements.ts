@@ -6,10 +6,10 @@ import { checkFunction, invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { type Allows, checkPlan, noteRequirement, planOf, type RequirementDescription } from './plan.ts'
-import type { Principal } from './scheme.ts'
+import type { AnyPrincipal, Principal } from './scheme.ts'
 
 /** The policies by which a server, a group, a class or a route states who may pass. */
-export interface Requirements<P extends Principal = Principal, Role extends string = string> {
+export interface Requirements<P extends AnyPrincipal = Principal, Role extends string = string> {
   /**
    * Anybody may pass. It removes what outer levels require. If the request has valid credentials, `session.principal` is set; invalid ones
    * are ignored.

@@ -19,6 +19,9 @@ export interface Principal<Name extends string = string, Claims extends object =
   readonly scheme: Name
 }
 
+/** Any principal, whatever its claims. */
+export type AnyPrincipal = Principal<string, object>
+
 /** A scheme throws it, or rejects with it, for credentials that are malformed, unknown or expired. The client gets 401 and the detail. */
 export class CredentialsError extends WeirError {
   override readonly name = 'CredentialsError'
@@ -40,7 +43,7 @@ export interface Refusal {
 }
 
 /** A way to authenticate. Its methods are called in the gate, when only the head of the request is known. */
-export interface Scheme<P extends Principal = Principal> {
+export interface Scheme<P extends AnyPrincipal = AnyPrincipal> {
   /** Unique among the schemes of an `auth`. It becomes `scheme` of the principals. */
   readonly name: P['scheme']
   /**
