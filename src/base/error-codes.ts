@@ -109,6 +109,7 @@ export const ERRORS = {
   WEIR_CREDENTIALS_INVALID: peer(401, STAYS, 'the credentials of the request are not valid', 'RFC 9110 §15.5.2'),
   WEIR_CREDENTIALS_INSECURE: peer(403, STAYS, 'these credentials are accepted over HTTPS only', 'docs/guide/authentication.md'),
   WEIR_ACCESS_DENIED: peer(403, STAYS, 'the principal may not do this', 'docs/guide/authentication.md'),
+  WEIR_KEYS_UNAVAILABLE: transport(503, STAYS, 'the keys that verify tokens cannot be fetched', 'docs/guide/jwt.md'),
   WEIR_PASSWORD_TOO_LONG: limit(400, STAYS, 'the password is too long', 'docs/guide/authentication.md'),
   WEIR_PASSWORDS_BUSY: limit(503, STAYS, 'too many passwords are being checked', 'docs/guide/authentication.md'),
   WEIR_PASSWORD_HASH: developer(500, STAYS, 'a text is not the hash of a password', 'docs/guide/authentication.md'),

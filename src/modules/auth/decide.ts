@@ -6,7 +6,7 @@ import { isPromise } from '../../base/is-promise.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import type { Allows, Plan } from './plan.ts'
-import { askToLogIn, deny, unauthenticated } from './refusals.ts'
+import { askToLogIn, deny, type Failure, unauthenticated } from './refusals.ts'
 import { type AnyPrincipal, CredentialsError, type Principal, type Scheme } from './scheme.ts'
 
 /**
@@ -21,8 +21,8 @@ export function decide(session: HttpSession, plan: Plan, isOpen: boolean): Nothi
   return isPromise(found) ? found.then((one) => conclude(session, plan, isOpen, one)) : conclude(session, plan, isOpen, found)
 }
 
-/** The first principal, or why there is none: the first error, null for no credentials. */
-type Found = AnyPrincipal | CredentialsError | null
+/** The first principal, or why there is none: what the first scheme found wrong that did, null for no credentials. */
+type Found = AnyPrincipal | Failure | null
 
 /**
  * Asks one scheme after the other. Credentials that one of them refuses may be for another, such as a token of another issuer. Any other
@@ -32,7 +32,7 @@ function authenticate(
   session: HttpSession,
   schemes: readonly Scheme[],
   from: number,
-  failure: CredentialsError | null,
+  failure: Failure | null,
   isOpen: boolean,
 ): Found | Promise<Found> {
   let first = failure
@@ -43,7 +43,7 @@ function authenticate(
       if (isPromise(result)) return later(session, schemes, i, result, first, isOpen)
       if (result !== null) return checked(scheme, result)
     } catch (error) {
-      first ??= refusalOf(error, isOpen)
+      first ??= failureOf(scheme, error, isOpen)
     }
   }
   return first
@@ -54,7 +54,7 @@ async function later(
   schemes: readonly Scheme[],
   at: number,
   running: Promise<AnyPrincipal | null>,
-  failure: CredentialsError | null,
+  failure: Failure | null,
   isOpen: boolean,
 ): Promise<Found> {
   let first = failure
@@ -62,14 +62,14 @@ async function later(
     const result = await running
     if (result !== null) return checked(schemes[at]!, result)
   } catch (error) {
-    first ??= refusalOf(error, isOpen)
+    first ??= failureOf(schemes[at]!, error, isOpen)
   }
   return authenticate(session, schemes, at + 1, first, isOpen)
 }
 
 /** @throws the error, unless it is about credentials, or the route is open and the error is not a mistake of the program's */
-function refusalOf(error: unknown, isOpen: boolean): CredentialsError | null {
-  if (error instanceof CredentialsError) return error
+function failureOf(scheme: Scheme, error: unknown, isOpen: boolean): Failure | null {
+  if (error instanceof CredentialsError) return { failed: scheme, error }
   if (isOpen && error instanceof WeirError && error.fault !== 'developer') return null
   throw error
 }
@@ -81,7 +81,7 @@ function checked(scheme: Scheme, result: AnyPrincipal): AnyPrincipal {
 }
 
 function conclude(session: HttpSession, plan: Plan, isOpen: boolean, found: Found): NothingOrResponse {
-  if (found === null || found instanceof CredentialsError) {
+  if (found === null || 'failed' in found) {
     if (isOpen) return undefined
     const answer = found === null ? askToLogIn(session, plan.schemes) : undefined
     if (isPromise(answer)) return refuseLater(session, plan.schemes, answer)

@@ -7,12 +7,22 @@ import type { HttpSession } from '../../http/session.ts'
 import type { Plan } from './plan.ts'
 import type { AnyPrincipal, CredentialsError, Refusal, Scheme } from './scheme.ts'
 
-/** Prepares the response: 401 (RFC 9110 §15.5.2). @param error what a scheme has found wrong; null: there are no credentials */
-export function unauthenticated(session: HttpSession, schemes: readonly Scheme[], error: CredentialsError | null): WeirError {
-  const refusal: Refusal = { status: 401, error, scopes: [] }
-  const challenges = schemes.map((scheme) => scheme.challenge?.(session, refusal) ?? null).filter((challenge) => challenge !== null)
+/** Credentials that a scheme has refused. */
+export interface Failure {
+  readonly failed: Scheme
+  readonly error: CredentialsError
+}
+
+/** Prepares the response: 401 (RFC 9110 §15.5.2). @param failure null: there are no credentials */
+export function unauthenticated(session: HttpSession, schemes: readonly Scheme[], failure: Failure | null): WeirError {
+  const challenges = schemes
+    .map((scheme) => {
+      const refusal: Refusal = { status: 401, error: scheme === failure?.failed ? failure.error : null, scopes: [] }
+      return scheme.challenge?.(session, refusal) ?? null
+    })
+    .filter((challenge) => challenge !== null)
   if (challenges.length > 0) session.response.header('WWW-Authenticate', challenges.join(', '))
-  return error ?? new WeirError('WEIR_CREDENTIALS_MISSING')
+  return failure?.error ?? new WeirError('WEIR_CREDENTIALS_MISSING')
 }
 
 /**

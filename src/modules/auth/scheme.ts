@@ -25,10 +25,13 @@ export type AnyPrincipal = Principal<string, object>
 /** A scheme throws it, or rejects with it, for credentials that are malformed, unknown or expired. The client gets 401 and the detail. */
 export class CredentialsError extends WeirError {
   override readonly name = 'CredentialsError'
+  /** What is wrong; null if that is not stated. */
+  readonly detail: string | null
 
   /** @param detail must not contain any part of the credentials */
   constructor(detail?: string) {
     super('WEIR_CREDENTIALS_INVALID', detail)
+    this.detail = detail ?? null
   }
 }
 
@@ -36,7 +39,7 @@ export class CredentialsError extends WeirError {
 export interface Refusal {
   /** 401: no credentials, or invalid ones. 403: the principal has not all of `scopes`. */
   readonly status: 401 | 403
-  /** What the scheme has thrown; null if it found no credentials. */
+  /** What this scheme has thrown; null if it found no credentials. */
   readonly error: CredentialsError | null
   /** All scopes that the route requires; empty unless the status is 403. */
   readonly scopes: readonly string[]
