@@ -161,13 +161,14 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   /**
    * Resolves when clients can connect to every endpoint. If one of them cannot be opened, the server listens on none.
    * @throws WEIR_SERVER_STATE if it is already running; WEIR_ROUTE_DECLARATION for a route of an endpoint that does not exist;
+   * what `check` of a policy throws, such as WEIR_AUTH_SETUP;
    * WEIR_OPTION_INVALID for an inherited socket on which it cannot listen; the system's error if it cannot listen (`EADDRINUSE`, `EACCES`);
    * OpenSSL's error about a certificate
    */
   async start(): Promise<void> {
     if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started')
     const places = this.#places.take()
-    this.#routes.checkEndpoints(this.#places.names!)
+    this.#routes.checkStart(this.#places.names!)
     this.#listeners = new Listeners(places, this.#host, this.#options.sharedReceiveBuffer !== false)
     this.#starting = this.#open(this.#listeners)
     return this.#starting

@@ -19,9 +19,8 @@ import { type Held, runGates } from './policies/gates.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './policies/middleware.ts'
 import type { Gate } from './policies/policy.ts'
 import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
-import type { Route } from './routes/route.ts'
+import { chainOf, type Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
-import type { Chain, NoRoute } from './routes/scope.ts'
 import { shownUrl } from './routes/shown-target.ts'
 
 /**
@@ -92,7 +91,7 @@ export class Dispatcher implements Application {
   }
 
   gate(exchange: Exchange, body: RequestBody | null): Held {
-    const { gates } = chainOf(exchange)
+    const { gates } = chainOf(exchange.match)
     return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates, body)
   }
 
@@ -157,7 +156,7 @@ export class Dispatcher implements Application {
 
   /** Runs the hooks just before the response is sent. For a response that is too late, another one has been sent. */
   #prepare(exchange: Exchange, made: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
-    const { hooks } = chainOf(exchange)
+    const { hooks } = chainOf(exchange.match)
     const answer = this.#options.debug ? this.#showLater(exchange, made) : made
     if (hooks.length === 0) return answer
     if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, isUpgrade(answer), 0)
@@ -218,7 +217,7 @@ export class Dispatcher implements Application {
 
   #run(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     try {
-      const answer = chainOf(exchange).pipeline(exchange)
+      const answer = chainOf(exchange.match).pipeline(exchange)
       if (answer instanceof OutgoingResponse) return answer
       return answer.catch((error: unknown) => this.#answerError(exchange, error))
     } catch (error) {
@@ -282,6 +281,7 @@ export class Dispatcher implements Application {
     try {
       exchange.hasAskedOnError = true
       exchange.answerWithOwn().clearRepresentation()
+      keepFromCaches(exchange, error)
       setHeadersOf(error, exchange.own)
       const result = onError(error, exchange.session)
       if (isLater(result)) return this.#awaitOnError(exchange, error, result)
@@ -316,6 +316,7 @@ export class Dispatcher implements Application {
   #sendProblem(exchange: Exchange, error: unknown): OutgoingResponse {
     const own = exchange.answerWithOwn()
     own.clearRepresentation()
+    keepFromCaches(exchange, error)
     try {
       setHeadersOf(error, own)
       return own.sendProblem(problemFor(error, this.#options.debug))
@@ -334,11 +335,6 @@ export class Dispatcher implements Application {
     const url = shownUrl(head, match.route as Route | null, this.#options.routes)
     logError(this.#options.logger, `weir: ${head.method} ${url} failed`, error, { requestId })
   }
-}
-
-/** The chain of the route that was found, or of the level to which a request without a route belongs. */
-function chainOf({ match }: Exchange): Chain {
-  return match.route === null ? (match as NoRoute).scope.chain : (match.route as Route).chain
 }
 
 /** @throws WEIR_RESPONSE_HEADER_SYNTAX for a field that only the server may set */
@@ -363,6 +359,18 @@ function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
     field = acceptFieldOf(head.method, types)
   }
   if (field !== null) own.header(...field)
+}
+
+/** What a client may do depends on its credentials: no cache may answer for another client. */
+const BY_CREDENTIALS: ReadonlySet<string | null> = new Set<ErrorCode>([
+  'WEIR_CREDENTIALS_MISSING',
+  'WEIR_CREDENTIALS_INVALID',
+  'WEIR_CREDENTIALS_INSECURE',
+  'WEIR_ACCESS_DENIED',
+])
+
+function keepFromCaches({ own }: Exchange, error: unknown): void {
+  if (BY_CREDENTIALS.has(codeOf(error))) own.header('Cache-Control', 'no-store')
 }
 
 function isUpgrade({ content }: OutgoingResponse): boolean {
