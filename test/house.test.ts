@@ -50,8 +50,8 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   net: [['transport', 'time', 'observe', 'proxies'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],
   modules: [
-    ['accept-encoding.ts', 'heartbeat-timer.ts', 'origins.ts', 'shutdown-listeners.ts'],
-    ['compression', 'cors', 'csrf', 'decompression', 'headers', 'sse', 'static', 'websocket'],
+    ['accept-encoding.ts', 'auth/scheme.ts', 'heartbeat-timer.ts', 'origins.ts', 'shutdown-listeners.ts'],
+    ['auth', 'compression', 'cors', 'csrf', 'decompression', 'headers', 'sse', 'static', 'websocket'],
   ],
 }
 /** The same bytes lead to the same result: no sockets, no clocks, no files. */
