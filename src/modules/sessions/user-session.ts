@@ -1,0 +1,264 @@
+// The session of one client, during one exchange: what it was, and what the program has made of it.
+
+import type { Clock } from '../../base/clock.ts'
+import { WeirError } from '../../base/errors.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { noJsonForm } from '../../http/json-engine.ts'
+import { exchangeOf, type HttpSession } from '../../http/session.ts'
+
+import type { Keeping, Kept } from './keeping.ts'
+import type { RecordFormat, SessionPrincipal, SessionRecord } from './session-record.ts'
+import { type CookieForm, type CookieForms, clearCookieText, setCookieText } from './session-cookie.ts'
+import type { StoredObject } from './stored-value.ts'
+
+/** The session of the client that has sent a request. It begins with the first `update` or `signIn`. */
+export interface UserSession<Data extends object = StoredObject, Claims extends object = StoredObject> {
+  /** Who has signed in; null for nobody. */
+  readonly principal: SessionPrincipal<Claims> | null
+  /** Frozen. Call `update` to change it. Without a session: what the schema makes of an object without properties. */
+  readonly data: Readonly<Data>
+  /** Whether there is a session, perhaps one that has just begun. */
+  readonly exists: boolean
+  /** When the session began, or the principal has signed in; null without a session. */
+  readonly startedAt: Date | null
+  /**
+   * Replaces these properties of `data`; undefined removes one. Begins a session if there is none. It is written when the response begins. If
+   * another request changes the same session in a store at the same time, the properties that each has changed are kept, and the last
+   * one wins where both have changed the same.
+   * @throws WEIR_SESSION_DATA, WEIR_SESSION_TOO_LARGE, and then nothing has changed; WEIR_SESSION_SENT after the response has begun;
+   *   WEIR_SESSION_INSECURE over plain HTTP
+   */
+  update(changes: Partial<Data>): void
+}
+
+/** What all sessions of a module have in common. */
+export interface SessionSettings {
+  readonly keeping: Keeping
+  readonly forms: CookieForms
+  readonly format: RecordFormat
+  readonly idleTimeout: number
+  readonly absoluteTimeout: number
+  readonly persistent: boolean
+}
+
+type State = Omit<SessionRecord, 'renewedAt'>
+
+/** A session is renewed once this part of its idle time has passed, not with each request. */
+const RENEWED_AFTER = 0.1
+const MOST_ATTEMPTS = 10
+
+/** What the module does with a session; a handler only sees a `UserSession`. */
+export class OpenSession implements UserSession {
+  readonly #settings: SessionSettings
+  readonly #session: HttpSession
+  readonly #clock: Clock
+  /** Null: the client may have none. */
+  readonly form: CookieForm | null
+  /** As it came. Null without a valid one. */
+  #loaded: { readonly record: SessionRecord; readonly kept: Kept } | null = null
+  /** As it is now. */
+  #state: State | null = null
+  /** It gets a new id. */
+  #isReplaced = false
+  readonly #changed = new Set<string>()
+  #isCommitted = false
+  #setCookie: string | null = null
+  /** Whether the policy runs for this route, so that changes are written. */
+  isGuarded = false
+  /** Whether the response may depend on it. */
+  wasRead = false
+
+  constructor(settings: SessionSettings, session: HttpSession) {
+    this.#settings = settings
+    this.#session = session
+    this.#clock = exchangeOf(session).connection.clock
+    this.form = settings.forms.formFor(session)
+  }
+
+  /** @returns null if the text is not that of a session, or its time is over */
+  recordIn({ text }: Kept): SessionRecord | null {
+    const record = this.#settings.format.read(text)
+    return record !== null && this.#msLeft(record) > 0 ? record : null
+  }
+
+  /** Continues what the client has. */
+  adopt(record: SessionRecord, kept: Kept): void {
+    this.#loaded = { record, kept }
+    this.#state = record
+  }
+
+  get principal(): SessionPrincipal | null {
+    this.wasRead = true
+    return this.#state?.principal ?? null
+  }
+
+  get data(): StoredObject {
+    this.wasRead = true
+    return this.#state?.data ?? this.#settings.format.data.empty
+  }
+
+  get exists(): boolean {
+    this.wasRead = true
+    return this.#state !== null
+  }
+
+  get startedAt(): Date | null {
+    this.wasRead = true
+    return this.#state === null ? null : new Date(this.#state.startedAt)
+  }
+
+  /** The same without counting as read. */
+  get principalForGate(): SessionPrincipal | null {
+    return this.#state?.principal ?? null
+  }
+
+  update(changes: object): void {
+    const data = this.#settings.format.data.rehearse({ ...this.#state?.data, ...changes })
+    this.#change({ startedAt: this.#state?.startedAt ?? this.#clock.wallTime(), principal: this.#state?.principal ?? null, data })
+    for (const name of Object.keys(changes)) this.#changed.add(name)
+  }
+
+  /** Data stays if the client was nobody, or the same principal. */
+  signIn(principal: SessionPrincipal): void {
+    const { claims, data } = this.#settings.format
+    const before = this.#state
+    const staysWith = before !== null && (before.principal === null || before.principal.id === principal.id)
+    const rehearsed = Object.freeze({ ...principal, claims: claims.rehearse(principal.claims) })
+    this.#change({ startedAt: this.#clock.wallTime(), principal: rehearsed, data: staysWith ? before.data : data.empty })
+    this.#isReplaced = true
+  }
+
+  signOut(): void {
+    this.#checkChange()
+    this.#state = null
+    this.#isReplaced = true
+    this.#changed.clear()
+  }
+
+  /** @throws WEIR_SESSION_TOO_LARGE before anything has changed */
+  #change(next: State): void {
+    const { keeping, format } = this.#settings
+    const form = this.#checkChange()
+    keeping.checkSize(form, format.write({ ...next, renewedAt: this.#clock.wallTime() }), this.#maxAgeOf(next))
+    if (this.#state === null) this.#isReplaced = true
+    this.#state = next
+  }
+
+  #checkChange(): CookieForm {
+    const { form } = this
+    if (!this.isGuarded)
+      throw new WeirError('WEIR_SERVER_STATE', `${this.#session.route ?? 'this level'} does not use the policy "sessions": nothing would be written`)
+    if (this.#isCommitted) throw new WeirError('WEIR_SESSION_SENT')
+    if (form === null) throw new WeirError('WEIR_SESSION_INSECURE')
+    return form
+  }
+
+  /** Milliseconds until it ends, unless it is renewed. */
+  #msLeft({ startedAt, renewedAt }: Pick<SessionRecord, 'startedAt' | 'renewedAt'>): number {
+    const { idleTimeout, absoluteTimeout } = this.#settings
+    return Math.min(renewedAt + idleTimeout, startedAt + absoluteTimeout) - this.#clock.wallTime()
+  }
+
+  #maxAgeOf({ startedAt }: State): number | null {
+    const { persistent, absoluteTimeout } = this.#settings
+    return persistent ? Math.ceil((startedAt + absoluteTimeout - this.#clock.wallTime()) / 1000) : null
+  }
+
+  /** Writes what has changed, once. Later changes throw. */
+  commit(): undefined | Promise<undefined> {
+    if (this.#isCommitted) return undefined
+    this.#isCommitted = true
+    const { store } = this.#settings.keeping
+    if (this.#isReplaced) return store === null ? this.#writeNew(this.#state) : this.#replaceIn(this.#state)
+    if (this.#loaded === null || this.#state === null) return undefined
+    if (this.#changed.size === 0 && !this.#isDue(this.#loaded)) return undefined
+    return store === null ? this.#writeNew(this.#state) : this.#updateIn(this.#loaded, this.#state)
+  }
+
+  #isDue({ record, kept }: { readonly record: SessionRecord; readonly kept: Kept }): boolean {
+    return kept.isOld || this.#clock.wallTime() - record.renewedAt >= this.#settings.idleTimeout * RENEWED_AFTER
+  }
+
+  /** With a new id. In a store, the old one still exists. */
+  #writeNew(state: State | null): undefined | Promise<undefined> {
+    const { keeping, format } = this.#settings
+    const form = this.form!
+    if (state === null) {
+      this.#setCookie = clearCookieText(form)
+      return undefined
+    }
+    const record = { ...state, renewedAt: this.#clock.wallTime() }
+    const value = keeping.write(form, format.write(record), this.#msLeft(record))
+    const finish = (written: string): undefined => {
+      this.#setCookie = setCookieText(form, written, this.#maxAgeOf(state))
+    }
+    return typeof value === 'string' ? finish(value) : value.then(finish)
+  }
+
+  async #replaceIn(state: State | null): Promise<undefined> {
+    const { store } = this.#settings.keeping
+    await this.#writeNew(state)
+    const key = this.#loaded?.kept.key
+    if (store !== null && key != null) await store.delete(key)
+  }
+
+  /** Adds what this request has changed to what other requests have. A session that has ended in the meantime stays ended. */
+  async #updateIn({ record, kept }: { readonly record: SessionRecord; readonly kept: Kept }, state: State): Promise<undefined> {
+    const { keeping, format } = this.#settings
+    const { key } = kept
+    let { text } = kept
+    let found: SessionRecord = record
+    if (keeping.store === null || key === null) return
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      const data = found === record ? state.data : this.#merge(found.data, state.data)
+      const next = { ...found, data, renewedAt: this.#clock.wallTime() }
+      if (await keeping.store.replace(key, text, format.write(next), this.#msLeft(next))) return
+      const now = await keeping.store.read(key)
+      const changed = now === null ? null : format.read(now)
+      if (now === null || changed === null || this.#changed.size === 0) return
+      text = now
+      found = changed
+    }
+    throw new WeirError('WEIR_STORE_UNAVAILABLE', `other requests changed the session ${MOST_ATTEMPTS} times`)
+  }
+
+  /** Where both together do not fit the schema, what this request has seen and changed counts as a whole. */
+  #merge(theirs: StoredObject, ours: StoredObject): StoredObject {
+    const merged: Record<string, unknown> = { ...theirs }
+    for (const name of this.#changed) {
+      if (Object.hasOwn(ours, name)) merged[name] = ours[name]
+      else delete merged[name]
+    }
+    try {
+      return this.#settings.format.data.rehearse(merged)
+    } catch {
+      return ours
+    }
+  }
+
+  /** Sets the fields of a response: the cookie, and what keeps it out of shared caches. */
+  describeIn(response: OutgoingResponse): void {
+    const isUpgrade = response.content.kind === 'upgrade'
+    if (this.#setCookie !== null) {
+      if (response.fields?.includes(this.#setCookie) !== true) response.appendHeader('Set-Cookie', this.#setCookie)
+      if (isUpgrade) return
+      // A stored response with Set-Cookie may be used for other clients (RFC 9111 §7.3).
+      if (!/(?:^|[\s,])(?:private|no-store)(?:[\s,=]|$)/i.test(response.listHeader('Cache-Control') ?? '')) response.header('Cache-Control', 'no-store')
+      response.vary('Cookie')
+      return
+    }
+    if (isUpgrade) return
+    const isUndecided = response.getHeader('Cache-Control') === null
+    if (this.wasRead || (isUndecided && this.principalForGate !== null)) response.vary('Cookie')
+    if (isUndecided && this.#state !== null && (this.wasRead || this.#state.principal !== null))
+      response.header('Cache-Control', 'private, no-cache')
+  }
+
+  /**
+   * Always throws: it belongs to one exchange, and its data is not meant for every client.
+   * @throws WEIR_RESULT_UNSENDABLE
+   */
+  toJSON(): never {
+    throw noJsonForm('the session of a user', 'its data')
+  }
+}
