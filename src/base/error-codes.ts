@@ -138,6 +138,7 @@ export const ERRORS = {
   WEIR_TEST_WAIT: developer(500, STAYS, 'a test client gave up waiting', 'docs/guide/testing.md'),
   WEIR_CHAOS: developer(500, STAYS, 'a handler misbehaved', 'docs/guide/testing.md'),
   WEIR_PACKAGE_MISSING: developer(500, STAYS, 'a package that this module needs is not installed', 'docs/dependencies.md'),
+  WEIR_STORE_UNAVAILABLE: transport(503, STAYS, 'a store did not answer', 'docs/dependencies.md'),
 
   // Multipart forms and files
   WEIR_MULTIPART_DELIMITER: peer(400, STAYS, 'the boundary appears where it is not a delimiter', 'RFC 2046 §5.1.1'),
