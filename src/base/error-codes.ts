@@ -132,6 +132,12 @@ export const ERRORS = {
   WEIR_HANDLER_FAILED: developer(500, STAYS, 'a handler failed', 'docs/guide/errors.md'),
   WEIR_MIDDLEWARE_NEXT_TWICE: developer(500, STAYS, 'a middleware called next() twice', 'docs/guide/middleware.md'),
 
+  // Sessions
+  WEIR_SESSION_DATA: developer(500, STAYS, 'a session cannot hold this value', 'docs/guide/sessions.md'),
+  WEIR_SESSION_TOO_LARGE: developer(500, STAYS, 'a session is too large', 'docs/guide/sessions.md'),
+  WEIR_SESSION_INSECURE: developer(500, STAYS, 'a session needs TLS, or a browser on the same machine', 'docs/guide/sessions.md'),
+  WEIR_SESSION_SENT: developer(500, STAYS, 'a session was changed after the response had begun', 'docs/guide/sessions.md'),
+
   // The server
   WEIR_OPTION_INVALID: developer(500, STAYS, 'an option or argument is invalid', 'docs/limits.md'),
   WEIR_SERVER_STATE: developer(500, STAYS, 'this call is not possible in the current state', 'docs/guide/lifecycle.md'),

@@ -83,7 +83,8 @@ export class StoreKeeping implements Keeping {
 
   checkSize(_form: CookieForm, text: string): void {
     const bytes = Buffer.byteLength(text)
-    if (bytes > MAX_STORED_BYTES) throw new LimitError('WEIR_SESSION_TOO_LARGE', 'the limit of a stored session in bytes', MAX_STORED_BYTES, bytes)
+    if (bytes > MAX_STORED_BYTES)
+      throw new LimitError('WEIR_SESSION_TOO_LARGE', 'the limit of a stored session in bytes', MAX_STORED_BYTES, bytes)
   }
 
   async write({ name }: CookieForm, text: string, ttlMs: number): Promise<string> {

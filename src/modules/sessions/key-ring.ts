@@ -90,8 +90,12 @@ function derive(key: Uint8Array, purpose: string, bytes: number): Buffer {
 function bytesOf(owner: string, key: SealingKey, index: number): Buffer {
   const bytes = typeof key === 'string' ? decoded(key) : key instanceof Uint8Array ? Buffer.from(key) : null
   if (bytes?.length !== KEY_BYTES)
-    throw invalid(owner, `keys[${index}] is not ${KEY_BYTES} bytes, or their text in base64 or hexadecimal: crypto.randomBytes(32).toString('base64')`)
-  if (new Set(bytes).size < LEAST_DIFFERENT_BYTES) throw invalid(owner, `keys[${index}] is not random: crypto.randomBytes(32) returns a key`)
+    throw invalid(
+      owner,
+      `keys[${index}] is not ${KEY_BYTES} bytes, or their text in base64 or hexadecimal: crypto.randomBytes(32).toString('base64')`,
+    )
+  if (new Set(bytes).size < LEAST_DIFFERENT_BYTES)
+    throw invalid(owner, `keys[${index}] is not random: crypto.randomBytes(32) returns a key`)
   return bytes
 }
 

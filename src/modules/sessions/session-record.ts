@@ -7,7 +7,7 @@ import type { StoredObject, StoredValue } from './stored-value.ts'
 export const SCHEME_NAME = 'session'
 
 /** The principal of a session. */
-export type SessionPrincipal<Claims extends object = StoredObject> = Principal<typeof SCHEME_NAME, Claims>
+export type SessionPrincipal<Claims extends StoredObject = StoredObject> = Principal<typeof SCHEME_NAME, Claims>
 
 export interface SessionRecord {
   /** Milliseconds since 1970: when the session got its id. */
@@ -22,7 +22,13 @@ export interface SessionRecord {
 interface Written {
   readonly s: number
   readonly r: number
-  readonly p?: { readonly i: string; readonly n?: string; readonly r?: readonly string[]; readonly s?: readonly string[]; readonly c?: object }
+  readonly p?: {
+    readonly i: string
+    readonly n?: string
+    readonly r?: readonly string[]
+    readonly s?: readonly string[]
+    readonly c?: object
+  }
   readonly d?: object
 }
 

@@ -1,9 +1,9 @@
 // Values that survive a session: they become JSON, and fit a schema when they come back.
 
-import { invalid } from '../../base/options.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
 import { Mismatch, nameOf } from '../../schema/mismatch.ts'
 import { type AnySchema, isSchema, runSchema } from '../../schema/standard.ts'
 
@@ -25,7 +25,10 @@ export class StoredValue {
     const empty = this.#read({})
     if (empty instanceof Mismatch) {
       const wanted = empty.all().map(({ path }) => JSON.stringify(nameOf('', path)))
-      throw invalid(owner, `${name} has to accept an object without properties: give a default to ${wanted.join(', ')}, or make it optional`)
+      throw invalid(
+        owner,
+        `${name} has to accept an object without properties: give a default to ${wanted.join(', ')}, or make it optional`,
+      )
     }
     this.empty = empty
   }

@@ -7,12 +7,12 @@ import { noJsonForm } from '../../http/json-engine.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import type { Keeping, Kept } from './keeping.ts'
-import type { RecordFormat, SessionPrincipal, SessionRecord } from './session-record.ts'
 import { type CookieForm, type CookieForms, clearCookieText, setCookieText } from './session-cookie.ts'
+import type { RecordFormat, SessionPrincipal, SessionRecord } from './session-record.ts'
 import type { StoredObject } from './stored-value.ts'
 
 /** The session of the client that has sent a request. It begins with the first `update` or `signIn`. */
-export interface UserSession<Data extends object = StoredObject, Claims extends object = StoredObject> {
+export interface UserSession<Data extends StoredObject = StoredObject, Claims extends StoredObject = StoredObject> {
   /** Who has signed in; null for nobody. */
   readonly principal: SessionPrincipal<Claims> | null
   /** Frozen. Call `update` to change it. Without a session: what the schema makes of an object without properties. */
@@ -63,6 +63,8 @@ export class OpenSession implements UserSession {
   readonly #changed = new Set<string>()
   #isCommitted = false
   #setCookie: string | null = null
+  /** While it is being opened. */
+  entering: Promise<OpenSession> | null = null
   /** Whether the policy runs for this route, so that changes are written. */
   isGuarded = false
   /** Whether the response may depend on it. */
@@ -147,7 +149,10 @@ export class OpenSession implements UserSession {
   #checkChange(): CookieForm {
     const { form } = this
     if (!this.isGuarded)
-      throw new WeirError('WEIR_SERVER_STATE', `${this.#session.route ?? 'this level'} does not use the policy "sessions": nothing would be written`)
+      throw new WeirError(
+        'WEIR_SERVER_STATE',
+        `${this.#session.route ?? 'this level'} does not use the policy "sessions": nothing would be written`,
+      )
     if (this.#isCommitted) throw new WeirError('WEIR_SESSION_SENT')
     if (form === null) throw new WeirError('WEIR_SESSION_INSECURE')
     return form
@@ -172,7 +177,10 @@ export class OpenSession implements UserSession {
     if (this.#isReplaced) return store === null ? this.#writeNew(this.#state) : this.#replaceIn(this.#state)
     if (this.#loaded === null || this.#state === null) return undefined
     if (this.#changed.size === 0 && !this.#isDue(this.#loaded)) return undefined
-    return store === null ? this.#writeNew(this.#state) : this.#updateIn(this.#loaded, this.#state)
+    if (store === null) return this.#writeNew(this.#state)
+    const updating = this.#updateIn(this.#loaded, this.#state)
+    // A response is not worth losing because a session was not renewed: it will be with one of the next requests.
+    return this.#changed.size === 0 ? updating.catch(() => undefined) : updating
   }
 
   #isDue({ record, kept }: { readonly record: SessionRecord; readonly kept: Kept }): boolean {
@@ -243,7 +251,8 @@ export class OpenSession implements UserSession {
       if (response.fields?.includes(this.#setCookie) !== true) response.appendHeader('Set-Cookie', this.#setCookie)
       if (isUpgrade) return
       // A stored response with Set-Cookie may be used for other clients (RFC 9111 §7.3).
-      if (!/(?:^|[\s,])(?:private|no-store)(?:[\s,=]|$)/i.test(response.listHeader('Cache-Control') ?? '')) response.header('Cache-Control', 'no-store')
+      if (!/(?:^|[\s,])(?:private|no-store)(?:[\s,=]|$)/i.test(response.listHeader('Cache-Control') ?? ''))
+        response.header('Cache-Control', 'no-store')
       response.vary('Cookie')
       return
     }
