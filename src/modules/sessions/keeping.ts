@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { createHash, randomBytes } from 'node:crypto'
 
-import { LimitError } from '../../base/errors.ts'
+import { LimitError, WeirError } from '../../base/errors.ts'
 
 import { type KeyRing, type SealedBox, sealedLength } from './key-ring.ts'
 import { type CookieForm, MAX_COOKIE_BYTES, setCookieText } from './session-cookie.ts'
@@ -71,7 +71,7 @@ export class StoreKeeping implements Keeping {
   readonly store: SessionStore
 
   constructor(store: SessionStore) {
-    this.store = store
+    this.store = guarded(store)
   }
 
   async open({ name }: CookieForm, value: string): Promise<Kept | null> {
@@ -91,6 +91,25 @@ export class StoreKeeping implements Keeping {
     const id = randomBytes(ID_BYTES).toString('base64url')
     await this.store.write(keyOf(name, id), text, ttlMs)
     return id
+  }
+}
+
+/** The same store, whose errors are a 503. */
+function guarded(store: SessionStore): SessionStore {
+  return {
+    read: (key) => attempt(() => store.read(key)),
+    write: (key, text, ttlMs) => attempt(() => store.write(key, text, ttlMs)),
+    replace: (key, expected, text, ttlMs) => attempt(() => store.replace(key, expected, text, ttlMs)),
+    delete: (key) => attempt(() => store.delete(key)),
+  }
+}
+
+async function attempt<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    if (error instanceof WeirError && error.code === 'WEIR_STORE_UNAVAILABLE') throw error
+    throw new WeirError('WEIR_STORE_UNAVAILABLE', 'sessions', error)
   }
 }
 

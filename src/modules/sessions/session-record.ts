@@ -27,9 +27,9 @@ interface Written {
     readonly n?: string
     readonly r?: readonly string[]
     readonly s?: readonly string[]
-    readonly c?: object
+    readonly c?: unknown
   }
-  readonly d?: object
+  readonly d?: unknown
 }
 
 const NONE: readonly string[] = Object.freeze([])
@@ -54,10 +54,10 @@ export class RecordFormat {
           ...(principal.name !== null && { n: principal.name }),
           ...(principal.roles.length > 0 && { r: principal.roles }),
           ...(principal.scopes.length > 0 && { s: principal.scopes }),
-          ...(Object.keys(principal.claims).length > 0 && { c: principal.claims }),
+          ...(Object.keys(principal.claims).length > 0 && { c: this.claims.toJson(principal.claims) }),
         },
       }),
-      ...(Object.keys(data).length > 0 && { d: data }),
+      ...(Object.keys(data).length > 0 && { d: this.data.toJson(data) }),
     }
     return JSON.stringify(written)
   }

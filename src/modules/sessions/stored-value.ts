@@ -1,11 +1,12 @@
 // Values that survive a session: they become JSON, and fit a schema when they come back.
 
 import { WeirError } from '../../base/errors.ts'
-import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
+import { asSchema } from '../../schema/foreign.ts'
 import { Mismatch, nameOf } from '../../schema/mismatch.ts'
-import { type AnySchema, isSchema, runSchema } from '../../schema/standard.ts'
+import type { Schema } from '../../schema/schema.ts'
+import { type AnySchema, isSchema } from '../../schema/standard.ts'
 
 /** An object whose properties have a JSON form. */
 export type StoredObject = Readonly<Record<string, unknown>>
@@ -13,7 +14,7 @@ export type StoredObject = Readonly<Record<string, unknown>>
 export class StoredValue {
   /** `data` or `claims`. */
   readonly #name: string
-  readonly #schema: AnySchema | null
+  readonly #schema: Schema<unknown> | null
   /** The value of an object without properties. Frozen. */
   readonly empty: StoredObject
 
@@ -21,7 +22,7 @@ export class StoredValue {
   constructor(owner: string, name: string, schema: AnySchema | undefined) {
     if (schema !== undefined && !isSchema(schema)) throw invalid(owner, `${name} is ${kindOf(schema)}, not a schema`)
     this.#name = name
-    this.#schema = schema ?? null
+    this.#schema = schema === undefined ? null : asSchema(schema)
     const empty = this.#read({})
     if (empty instanceof Mismatch) {
       const wanted = empty.all().map(({ path }) => JSON.stringify(nameOf('', path)))
@@ -43,24 +44,25 @@ export class StoredValue {
   rehearse(value: object): StoredObject {
     const restored = this.#read(this.#throughJson(value))
     if (!(restored instanceof Mismatch)) return restored
-    const { expected, path } = restored
+    const { expected, path } = restored.hidden() // the log does not need the value
     throw new WeirError('WEIR_SESSION_DATA', `${nameOf(this.#name, path)}: expected ${expected}`)
+  }
+
+  /** What is stored of a value that this has returned. */
+  toJson(value: object): unknown {
+    return this.#schema === null ? value : this.#schema.toJson(value)
   }
 
   #throughJson(value: object): unknown {
     try {
-      return JSON.parse(JSON.stringify(value))
+      return JSON.parse(JSON.stringify(this.toJson(value)))
     } catch (error) {
       throw new WeirError('WEIR_SESSION_DATA', `${this.#name} has no JSON form`, error)
     }
   }
 
   #read(stored: unknown): StoredObject | Mismatch {
-    const value = this.#schema === null ? stored : runSchema(this.#schema, stored)
-    if (isPromise(value)) {
-      Promise.resolve(value).catch(() => {})
-      throw new WeirError('WEIR_SESSION_DATA', `the schema of ${this.#name} is asynchronous`)
-    }
+    const value = this.#schema === null ? stored : this.#schema.fromValue(stored)
     if (value instanceof Mismatch) return value
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return new Mismatch('an object')
     return frozen(value) as StoredObject
