@@ -28,6 +28,8 @@ export interface Keeping {
   checkSize(form: CookieForm, text: string, maxAge: number | null): void
   /** Keeps a session under a new id. @returns the value of its cookie, or a promise of it */
   write(form: CookieForm, text: string, ttlMs: number): string | Promise<string>
+  /** Runs the jobs of one session one after the other, so that the requests of one process do not get in each other's way. */
+  inTurn<T>(key: string, job: () => Promise<T>): Promise<T>
 }
 
 export class SealedKeeping implements Keeping {
@@ -55,6 +57,10 @@ export class SealedKeeping implements Keeping {
     return this.#boxOf(name).seal(text)
   }
 
+  inTurn<T>(_key: string, job: () => Promise<T>): Promise<T> {
+    return job()
+  }
+
   /** A cookie does not open under another name. */
   #boxOf(name: string): SealedBox {
     let box = this.#boxes.get(name)
@@ -69,6 +75,8 @@ const ID_BYTES = 32
 
 export class StoreKeeping implements Keeping {
   readonly store: SessionStore
+  /** The last job of each session that is being changed. */
+  readonly #turns = new Map<string, Promise<unknown>>()
 
   constructor(store: SessionStore) {
     this.store = guarded(store)
@@ -91,6 +99,17 @@ export class StoreKeeping implements Keeping {
     const id = randomBytes(ID_BYTES).toString('base64url')
     await this.store.write(keyOf(name, id), text, ttlMs)
     return id
+  }
+
+  async inTurn<T>(key: string, job: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(key)
+    const mine = before === undefined ? job() : before.then(job, job)
+    this.#turns.set(key, mine)
+    try {
+      return await mine
+    } finally {
+      if (this.#turns.get(key) === mine) this.#turns.delete(key)
+    }
   }
 }
 

@@ -67,7 +67,11 @@ export class SealedBox {
   open(sealed: string): string | null {
     const [, id, message] = SEALED.exec(sealed) ?? []
     const cipher = this.#ciphers.get(id!)
-    return cipher?.open(Buffer.from(message!, 'base64url'))?.toString() ?? null
+    if (cipher === undefined) return null
+    const bytes = Buffer.from(message!, 'base64url')
+    // The last character may have bits that belong to no byte: there is only one text for each message.
+    if (bytes.toString('base64url') !== message) return null
+    return cipher.open(bytes)?.toString() ?? null
   }
 
   /** Whether a key other than the first one has sealed it. */

@@ -4,7 +4,6 @@ import { isToken } from '../../base/ascii.ts'
 import { shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import { parseCookies } from '../../formats/cookie.ts'
-import { headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 /**
@@ -54,9 +53,8 @@ function isOwnMachine({ clientAddress, origin }: HttpSession): boolean {
 }
 
 /** The value of a cookie; null without one, and if there are several: somebody else has set one of them. */
-export function soleCookie({ request }: HttpSession, name: string): string | null {
-  const field = headerOf(request, 'cookie')
-  if (field === null || !field.includes(name)) return null
+export function soleCookie(field: string, name: string): string | null {
+  if (!field.includes(name)) return null
   const cookies = parseCookies(field)
   const at = cookies.findIndex((part, i) => i % 2 === 0 && part === name)
   if (at === -1 || cookies.some((part, i) => i > at && i % 2 === 0 && part === name)) return null

@@ -224,8 +224,10 @@ export class SessionsModule implements Sessions {
     if (isGuarded) open.isGuarded = true
     if (known !== undefined) return open.entering ?? open
     this.#open.set(session, open)
+    const field = headerOf(session.request, 'cookie')
+    if (field === null) return open
     const { form } = open
-    const cookie = form === null ? null : soleCookie(session, form.name)
+    const cookie = form === null ? null : soleCookie(field, form.name)
     if (form === null || cookie === null) return open
     const kept = this.#settings.keeping.open(form, cookie)
     const admitting = isPromise(kept)

@@ -1,6 +1,5 @@
 // The session of one client, during one exchange: what it was, and what the program has made of it.
 
-import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { noJsonForm } from '../../http/json-engine.ts'
@@ -9,6 +8,7 @@ import { exchangeOf, type HttpSession } from '../../http/session.ts'
 import type { Keeping, Kept } from './keeping.ts'
 import { type CookieForm, type CookieForms, clearCookieText, setCookieText } from './session-cookie.ts'
 import type { RecordFormat, SessionPrincipal, SessionRecord } from './session-record.ts'
+import type { SessionStore } from './session-store.ts'
 import type { StoredObject } from './stored-value.ts'
 
 /** The session of the client that has sent a request. It begins with the first `update` or `signIn`. */
@@ -41,6 +41,12 @@ export interface SessionSettings {
   readonly persistent: boolean
 }
 
+/** A session as it came. */
+interface Loaded {
+  readonly record: SessionRecord
+  readonly kept: Kept
+}
+
 type State = Omit<SessionRecord, 'renewedAt'>
 
 /** A session is renewed once this part of its idle time has passed, not with each request. */
@@ -51,16 +57,15 @@ const MOST_ATTEMPTS = 10
 export class OpenSession implements UserSession {
   readonly #settings: SessionSettings
   readonly #session: HttpSession
-  readonly #clock: Clock
-  /** Null: the client may have none. */
-  readonly form: CookieForm | null
+  #form: CookieForm | null | undefined
   /** As it came. Null without a valid one. */
-  #loaded: { readonly record: SessionRecord; readonly kept: Kept } | null = null
+  #loaded: Loaded | null = null
   /** As it is now. */
   #state: State | null = null
   /** It gets a new id. */
   #isReplaced = false
-  readonly #changed = new Set<string>()
+  /** Names of properties of the data; null for none. */
+  #changed: Set<string> | null = null
   #isCommitted = false
   #setCookie: string | null = null
   /** While it is being opened. */
@@ -73,8 +78,16 @@ export class OpenSession implements UserSession {
   constructor(settings: SessionSettings, session: HttpSession) {
     this.#settings = settings
     this.#session = session
-    this.#clock = exchangeOf(session).connection.clock
-    this.form = settings.forms.formFor(session)
+  }
+
+  /** The cookie that the client may have. Null: none. */
+  get form(): CookieForm | null {
+    if (this.#form === undefined) this.#form = this.#settings.forms.formFor(this.#session)
+    return this.#form
+  }
+
+  get #now(): number {
+    return exchangeOf(this.#session).connection.clock.wallTime()
   }
 
   /** @returns null if the text is not that of a session, or its time is over */
@@ -116,7 +129,8 @@ export class OpenSession implements UserSession {
 
   update(changes: object): void {
     const data = this.#settings.format.data.rehearse({ ...this.#state?.data, ...changes })
-    this.#change({ startedAt: this.#state?.startedAt ?? this.#clock.wallTime(), principal: this.#state?.principal ?? null, data })
+    this.#change({ startedAt: this.#state?.startedAt ?? this.#now, principal: this.#state?.principal ?? null, data })
+    this.#changed ??= new Set()
     for (const name of Object.keys(changes)) this.#changed.add(name)
   }
 
@@ -126,7 +140,7 @@ export class OpenSession implements UserSession {
     const before = this.#state
     const staysWith = before !== null && (before.principal === null || before.principal.id === principal.id)
     const rehearsed = Object.freeze({ ...principal, claims: claims.rehearse(principal.claims) })
-    this.#change({ startedAt: this.#clock.wallTime(), principal: rehearsed, data: staysWith ? before.data : data.empty })
+    this.#change({ startedAt: this.#now, principal: rehearsed, data: staysWith ? before.data : data.empty })
     this.#isReplaced = true
   }
 
@@ -134,14 +148,14 @@ export class OpenSession implements UserSession {
     this.#checkChange()
     this.#state = null
     this.#isReplaced = true
-    this.#changed.clear()
+    this.#changed = null
   }
 
   /** @throws WEIR_SESSION_TOO_LARGE before anything has changed */
   #change(next: State): void {
     const { keeping, format } = this.#settings
     const form = this.#checkChange()
-    keeping.checkSize(form, format.write({ ...next, renewedAt: this.#clock.wallTime() }), this.#maxAgeOf(next))
+    keeping.checkSize(form, format.write({ ...next, renewedAt: this.#now }), this.#maxAgeOf(next))
     if (this.#state === null) this.#isReplaced = true
     this.#state = next
   }
@@ -161,12 +175,17 @@ export class OpenSession implements UserSession {
   /** Milliseconds until it ends, unless it is renewed. */
   #msLeft({ startedAt, renewedAt }: Pick<SessionRecord, 'startedAt' | 'renewedAt'>): number {
     const { idleTimeout, absoluteTimeout } = this.#settings
-    return Math.min(renewedAt + idleTimeout, startedAt + absoluteTimeout) - this.#clock.wallTime()
+    return Math.min(renewedAt + idleTimeout, startedAt + absoluteTimeout) - this.#now
+  }
+
+  /** A handler may have worked past the end. */
+  #ttlOf(record: SessionRecord): number {
+    return Math.max(1, this.#msLeft(record))
   }
 
   #maxAgeOf({ startedAt }: State): number | null {
     const { persistent, absoluteTimeout } = this.#settings
-    return persistent ? Math.ceil((startedAt + absoluteTimeout - this.#clock.wallTime()) / 1000) : null
+    return persistent ? Math.ceil((startedAt + absoluteTimeout - this.#now) / 1000) : null
   }
 
   /** Writes what has changed, once. Later changes throw. */
@@ -176,15 +195,19 @@ export class OpenSession implements UserSession {
     const { store } = this.#settings.keeping
     if (this.#isReplaced) return store === null ? this.#writeNew(this.#state) : this.#replaceIn(this.#state)
     if (this.#loaded === null || this.#state === null) return undefined
-    if (this.#changed.size === 0 && !this.#isDue(this.#loaded)) return undefined
+    if (this.#changed === null && !this.#isDue(this.#loaded)) return undefined
     if (store === null) return this.#writeNew(this.#state)
-    const updating = this.#updateIn(this.#loaded, this.#state)
+    const { key } = this.#loaded.kept
+    const { keeping } = this.#settings
+    if (key === null) return undefined
+    const [loaded, state] = [this.#loaded, this.#state]
+    const updating = keeping.inTurn(key, () => this.#updateIn(store, key, loaded, state))
     // A response is not worth losing because a session was not renewed: it will be with one of the next requests.
-    return this.#changed.size === 0 ? updating.catch(() => undefined) : updating
+    return this.#changed === null ? updating.catch(() => undefined) : updating
   }
 
-  #isDue({ record, kept }: { readonly record: SessionRecord; readonly kept: Kept }): boolean {
-    return kept.isOld || this.#clock.wallTime() - record.renewedAt >= this.#settings.idleTimeout * RENEWED_AFTER
+  #isDue({ record, kept }: Loaded): boolean {
+    return kept.isOld || this.#now - record.renewedAt >= this.#settings.idleTimeout * RENEWED_AFTER
   }
 
   /** With a new id. In a store, the old one still exists. */
@@ -195,8 +218,8 @@ export class OpenSession implements UserSession {
       this.#setCookie = clearCookieText(form)
       return undefined
     }
-    const record = { ...state, renewedAt: this.#clock.wallTime() }
-    const value = keeping.write(form, format.write(record), this.#msLeft(record))
+    const record = { ...state, renewedAt: this.#now }
+    const value = keeping.write(form, format.write(record), this.#ttlOf(record))
     const finish = (written: string): undefined => {
       this.#setCookie = setCookieText(form, written, this.#maxAgeOf(state))
     }
@@ -211,19 +234,17 @@ export class OpenSession implements UserSession {
   }
 
   /** Adds what this request has changed to what other requests have. A session that has ended in the meantime stays ended. */
-  async #updateIn({ record, kept }: { readonly record: SessionRecord; readonly kept: Kept }, state: State): Promise<undefined> {
-    const { keeping, format } = this.#settings
-    const { key } = kept
+  async #updateIn(store: SessionStore, key: string, { record, kept }: Loaded, state: State): Promise<undefined> {
+    const { format } = this.#settings
     let { text } = kept
     let found: SessionRecord = record
-    if (keeping.store === null || key === null) return
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const data = found === record ? state.data : this.#merge(found.data, state.data)
-      const next = { ...found, data, renewedAt: this.#clock.wallTime() }
-      if (await keeping.store.replace(key, text, format.write(next), this.#msLeft(next))) return
-      const now = await keeping.store.read(key)
+      const next = { ...found, data, renewedAt: this.#now }
+      if (await store.replace(key, text, format.write(next), this.#ttlOf(next))) return
+      const now = await store.read(key)
       const changed = now === null ? null : format.read(now)
-      if (now === null || changed === null || this.#changed.size === 0) return
+      if (now === null || changed === null || this.#changed === null) return
       text = now
       found = changed
     }
@@ -233,7 +254,7 @@ export class OpenSession implements UserSession {
   /** Where both together do not fit the schema, what this request has seen and changed counts as a whole. */
   #merge(theirs: StoredObject, ours: StoredObject): StoredObject {
     const merged: Record<string, unknown> = { ...theirs }
-    for (const name of this.#changed) {
+    for (const name of this.#changed ?? []) {
       if (Object.hasOwn(ours, name)) merged[name] = ours[name]
       else delete merged[name]
     }
