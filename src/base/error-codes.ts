@@ -137,6 +137,9 @@ export const ERRORS = {
   WEIR_SESSION_TOO_LARGE: developer(500, STAYS, 'a session is too large', 'docs/guide/sessions.md'),
   WEIR_SESSION_INSECURE: developer(500, STAYS, 'a session needs TLS, or a browser on the same machine', 'docs/guide/sessions.md'),
   WEIR_SESSION_SENT: developer(500, STAYS, 'a session was changed after the response had begun', 'docs/guide/sessions.md'),
+  WEIR_OIDC_RESPONSE: peer(400, STAYS, 'this login cannot be completed: begin it again', 'docs/guide/oidc.md'),
+  WEIR_OIDC_DENIED: peer(403, STAYS, 'the login was refused at the identity provider', 'docs/guide/oidc.md'),
+  WEIR_OIDC_UNAVAILABLE: transport(503, STAYS, 'the identity provider does not answer', 'docs/guide/oidc.md'),
 
   // The server
   WEIR_OPTION_INVALID: developer(500, STAYS, 'an option or argument is invalid', 'docs/limits.md'),

@@ -16,6 +16,8 @@ export interface SessionRecord {
   readonly renewedAt: number
   readonly principal: SessionPrincipal | null
   readonly data: StoredObject
+  /** What other modules keep with the principal, such as tokens. The program does not see it. It ends with the principal. */
+  readonly extra: StoredObject
 }
 
 /** What is written. Names are short, and what is empty is left out, because a cookie is small. */
@@ -30,9 +32,11 @@ interface Written {
     readonly c?: unknown
   }
   readonly d?: unknown
+  readonly x?: StoredObject
 }
 
 const NONE: readonly string[] = Object.freeze([])
+export const NO_EXTRA: StoredObject = Object.freeze({})
 
 /** Writes records, and reads them back. */
 export class RecordFormat {
@@ -44,7 +48,7 @@ export class RecordFormat {
     this.claims = claims
   }
 
-  write({ startedAt, renewedAt, principal, data }: SessionRecord): string {
+  write({ startedAt, renewedAt, principal, data, extra }: SessionRecord): string {
     const written: Written = {
       s: startedAt,
       r: renewedAt,
@@ -58,6 +62,7 @@ export class RecordFormat {
         },
       }),
       ...(Object.keys(data).length > 0 && { d: this.data.toJson(data) }),
+      ...(Object.keys(extra).length > 0 && { x: extra }),
     }
     return JSON.stringify(written)
   }
@@ -66,13 +71,13 @@ export class RecordFormat {
   read(text: string): SessionRecord | null {
     const written = parse(text)
     if (written === null) return null
-    const { s: startedAt, r: renewedAt, p, d } = written
+    const { s: startedAt, r: renewedAt, p, d, x: extra = NO_EXTRA } = written
     const data = d === undefined ? this.data.empty : this.data.restore(d)
     if (data === null || typeof startedAt !== 'number' || typeof renewedAt !== 'number') return null
-    if (p === undefined) return { startedAt, renewedAt, principal: null, data }
+    if (p === undefined) return { startedAt, renewedAt, principal: null, data, extra }
     const claims = p.c === undefined ? this.claims.empty : this.claims.restore(p.c)
     if (claims === null) return null
-    return { startedAt, renewedAt, principal: principalOf(p.i, p.n ?? null, p.r ?? NONE, p.s ?? NONE, claims), data }
+    return { startedAt, renewedAt, principal: principalOf(p.i, p.n ?? null, p.r ?? NONE, p.s ?? NONE, claims), data, extra }
   }
 }
 

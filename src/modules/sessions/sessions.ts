@@ -159,6 +159,11 @@ export class SessionsModule implements Sessions {
     return this.#settings.keeping.store
   }
 
+  /** Whether `csrf` is installed as well. */
+  get protects(): boolean {
+    return this.#csrf !== null
+  }
+
   install(host: ModuleHost): void {
     if (this.#csrf !== null) host.use(this.#csrf)
     const { idleTimeout, absoluteTimeout, forms } = this.#settings
@@ -191,10 +196,11 @@ export class SessionsModule implements Sessions {
     )
   }
 
-  signIn(session: HttpSession, principal: SignIn): void {
+  /** @param extra what the module that has signed the principal in keeps with it */
+  signIn(session: HttpSession, principal: SignIn, extra?: StoredObject): void {
     const accepted = checkedPrincipal(principal)
     const open = this.of(session)
-    open.signIn(accepted)
+    open.signIn(accepted, extra)
     session.principal = open.principal
   }
 

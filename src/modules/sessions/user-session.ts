@@ -7,7 +7,7 @@ import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import type { Keeping, Kept } from './keeping.ts'
 import { type CookieForm, type CookieForms, clearCookieText, setCookieText } from './session-cookie.ts'
-import type { RecordFormat, SessionPrincipal, SessionRecord } from './session-record.ts'
+import { NO_EXTRA, type RecordFormat, type SessionPrincipal, type SessionRecord } from './session-record.ts'
 import type { SessionStore } from './session-store.ts'
 import type { StoredObject } from './stored-value.ts'
 
@@ -129,18 +129,19 @@ export class OpenSession implements UserSession {
 
   update(changes: object): void {
     const data = this.#settings.format.data.rehearse({ ...this.#state?.data, ...changes })
-    this.#change({ startedAt: this.#state?.startedAt ?? this.#now, principal: this.#state?.principal ?? null, data })
+    const { startedAt = this.#now, principal = null, extra = NO_EXTRA } = this.#state ?? {}
+    this.#change({ startedAt, principal, data, extra })
     this.#changed ??= new Set()
     for (const name of Object.keys(changes)) this.#changed.add(name)
   }
 
-  /** Data stays if the client was nobody, or the same principal. */
-  signIn(principal: SessionPrincipal): void {
+  /** Data stays if the client was nobody, or the same principal. @param extra what the module that has signed it in keeps with it */
+  signIn(principal: SessionPrincipal, extra: StoredObject = NO_EXTRA): void {
     const { claims, data } = this.#settings.format
     const before = this.#state
     const staysWith = before !== null && (before.principal === null || before.principal.id === principal.id)
     const rehearsed = Object.freeze({ ...principal, claims: claims.rehearse(principal.claims) })
-    this.#change({ startedAt: this.#now, principal: rehearsed, data: staysWith ? before.data : data.empty })
+    this.#change({ startedAt: this.#now, principal: rehearsed, data: staysWith ? before.data : data.empty, extra })
     this.#isReplaced = true
   }
 
@@ -233,6 +234,36 @@ export class OpenSession implements UserSession {
     if (store !== null && key != null) await store.delete(key)
   }
 
+  /** What a module keeps with the principal. */
+  get extra(): StoredObject {
+    return this.#state?.extra ?? NO_EXTRA
+  }
+
+  /**
+   * Changes what a module keeps, immediately, because other requests need to know it. For a session in a store that this request has found.
+   * @param change returns what is kept from now on, or undefined to change nothing. It may be called again
+   * @returns what is kept in the end; null if the session has ended
+   */
+  async changeExtra(change: (extra: StoredObject) => StoredObject | undefined): Promise<StoredObject | null> {
+    const { format, keeping } = this.#settings
+    const { store } = keeping
+    const key = this.#loaded?.kept.key ?? null
+    if (store === null || key === null || this.#isReplaced) return null
+    return keeping.inTurn(key, async () => {
+      for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+        const text = await store.read(key)
+        const record = text === null ? null : format.read(text)
+        if (text === null || record === null) return null
+        const extra = change(record.extra)
+        if (extra === undefined) return record.extra
+        const next = { ...record, extra }
+        keeping.checkSize(this.form!, format.write(next), null)
+        if (await store.replace(key, text, format.write(next), this.#ttlOf(next))) return extra
+      }
+      throw tooBusy()
+    })
+  }
+
   /** Adds what this request has changed to what other requests have. A session that has ended in the meantime stays ended. */
   async #updateIn(store: SessionStore, key: string, { record, kept }: Loaded, state: State): Promise<undefined> {
     const { format } = this.#settings
@@ -248,7 +279,7 @@ export class OpenSession implements UserSession {
       text = now
       found = changed
     }
-    throw new WeirError('WEIR_STORE_UNAVAILABLE', `other requests changed the session ${MOST_ATTEMPTS} times`)
+    throw tooBusy()
   }
 
   /** Where both together do not fit the schema, what this request has seen and changed counts as a whole. */
@@ -291,4 +322,8 @@ export class OpenSession implements UserSession {
   toJSON(): never {
     throw noJsonForm('the session of a user', 'its data')
   }
+}
+
+function tooBusy(): WeirError {
+  return new WeirError('WEIR_STORE_UNAVAILABLE', `other requests changed the session ${MOST_ATTEMPTS} times`)
 }
