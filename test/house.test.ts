@@ -16,7 +16,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   http: ['base', 'wire', 'formats', 'schema', 'model'],
   app: ['base', 'routing', 'schema', 'http'],
   net: ['base', 'wire', 'formats', 'http'],
-  modules: ['base', 'formats', 'http', 'app'],
+  modules: ['base', 'formats', 'schema', 'http', 'app'],
   testing: ['base', 'wire', 'formats', 'http', 'net', 'server.ts'],
   'server-options.ts': ['base', 'http', 'app', 'net'],
   'server.ts': ['base', 'http', 'app', 'net', 'server-options.ts'],
@@ -50,8 +50,10 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   net: [['transport', 'time', 'observe', 'proxies'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],
   modules: [
-    ['accept-encoding.ts', 'auth/scheme.ts', 'authorization.ts', 'heartbeat-timer.ts', 'origins.ts', 'shutdown-listeners.ts'],
+    ['accept-encoding.ts', 'auth/scheme.ts', 'authorization.ts', 'heartbeat-timer.ts', 'origins.ts', 'redis', 'shutdown-listeners.ts'],
     ['auth', 'compression', 'cors', 'csrf', 'decompression', 'headers', 'jwt', 'sse', 'static', 'websocket'],
+    ['sessions'],
+    ['oidc'],
   ],
 }
 /** The same bytes lead to the same result: no sockets, no clocks, no files. */

@@ -142,12 +142,22 @@ export const ERRORS = {
   WEIR_HANDLER_FAILED: developer(500, STAYS, 'a handler failed', 'docs/guide/errors.md'),
   WEIR_MIDDLEWARE_NEXT_TWICE: developer(500, STAYS, 'a middleware called next() twice', 'docs/guide/middleware.md'),
 
+  // Sessions
+  WEIR_SESSION_DATA: developer(500, STAYS, 'a session cannot hold this value', 'docs/guide/sessions.md'),
+  WEIR_SESSION_TOO_LARGE: developer(500, STAYS, 'a session is too large', 'docs/guide/sessions.md'),
+  WEIR_SESSION_INSECURE: developer(500, STAYS, 'a session needs TLS, or a browser on the same machine', 'docs/guide/sessions.md'),
+  WEIR_SESSION_SENT: developer(500, STAYS, 'a session was changed after the response had begun', 'docs/guide/sessions.md'),
+  WEIR_OIDC_RESPONSE: peer(400, STAYS, 'this login cannot be completed: begin it again', 'docs/guide/oidc.md'),
+  WEIR_OIDC_DENIED: peer(403, STAYS, 'the login was refused at the identity provider', 'docs/guide/oidc.md'),
+  WEIR_OIDC_UNAVAILABLE: transport(503, STAYS, 'the identity provider does not answer', 'docs/guide/oidc.md'),
+
   // The server
   WEIR_OPTION_INVALID: developer(500, STAYS, 'an option or argument is invalid', 'docs/limits.md'),
   WEIR_SERVER_STATE: developer(500, STAYS, 'this call is not possible in the current state', 'docs/guide/lifecycle.md'),
   WEIR_TEST_WAIT: developer(500, STAYS, 'a test client gave up waiting', 'docs/guide/testing.md'),
   WEIR_CHAOS: developer(500, STAYS, 'a handler misbehaved', 'docs/guide/testing.md'),
   WEIR_PACKAGE_MISSING: developer(500, STAYS, 'a package that this module needs is not installed', 'docs/dependencies.md'),
+  WEIR_STORE_UNAVAILABLE: transport(503, STAYS, 'a store did not answer', 'docs/dependencies.md'),
 
   // Multipart forms and files
   WEIR_MULTIPART_DELIMITER: peer(400, STAYS, 'the boundary appears where it is not a delimiter', 'RFC 2046 §5.1.1'),
