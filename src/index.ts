@@ -72,6 +72,7 @@ export {
   PayloadTooLargeError,
   ProtocolError,
   RequestExpiredError,
+  RetryLaterError,
   type UnsupportedError,
   WeirError,
 } from './base/errors.ts'

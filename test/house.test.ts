@@ -51,7 +51,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   net: [['transport', 'time', 'observe', 'proxies'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],
   modules: [
     ['accept-encoding.ts', 'auth/scheme.ts', 'authorization.ts', 'heartbeat-timer.ts', 'origins.ts', 'redis', 'shutdown-listeners.ts'],
-    ['auth', 'compression', 'cors', 'csrf', 'decompression', 'headers', 'jwt', 'sse', 'static', 'websocket'],
+    ['auth', 'compression', 'cors', 'csrf', 'decompression', 'headers', 'jwt', 'limits', 'sse', 'static', 'websocket'],
     ['sessions'],
     ['oidc'],
   ],

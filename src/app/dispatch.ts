@@ -1,7 +1,7 @@
 // From a request to its response: middleware, route, handler, reply; and from an error to its response. No error gets past this file.
 
 import type { ErrorCode } from '../base/error-codes.ts'
-import { ContentTypeError, faultOf, HttpError, WeirError } from '../base/errors.ts'
+import { ContentTypeError, faultOf, HttpError, RetryLaterError, WeirError } from '../base/errors.ts'
 import type { Limits, Timeouts } from '../base/limits.ts'
 import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
@@ -277,6 +277,7 @@ export class Dispatcher implements Application {
     exchange.failure = failureOf(error)
     this.#log(exchange, error)
     stateAccepted(exchange, error)
+    stateRetryAfter(exchange, error)
     if (onError === null) return this.#sendProblem(exchange, error)
     try {
       exchange.hasAskedOnError = true
@@ -328,9 +329,9 @@ export class Dispatcher implements Application {
     }
   }
 
-  /** Logs only what the host program must know: errors of clients are normal. */
+  /** Logs only what the host program must know: errors of clients are normal, and so are refusals of an overloaded server. */
   #log(exchange: Exchange, error: unknown): void {
-    if (isClients(causeOf(exchange.request, error))) return
+    if (isNormal(causeOf(exchange.request, error))) return
     const { head, requestId, match } = exchange
     const url = shownUrl(head, match.route as Route | null, this.#options.routes)
     logError(this.#options.logger, `weir: ${head.method} ${url} failed`, error, { requestId })
@@ -373,13 +374,21 @@ function keepFromCaches({ own }: Exchange, error: unknown): void {
   if (BY_CREDENTIALS.has(codeOf(error))) own.header('Cache-Control', 'no-store')
 }
 
+/** Tells a client when to try again (RFC 9110 §10.2.3). */
+function stateRetryAfter({ own }: Exchange, error: unknown): void {
+  const code = codeOf(error)
+  if (code !== 'WEIR_QUOTA_EXCEEDED' && code !== 'WEIR_OVERLOADED') return
+  const { retryAfterMs } = error as RetryLaterError
+  if (retryAfterMs !== null) own.header('Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1000))))
+}
+
 function isUpgrade({ content }: OutgoingResponse): boolean {
   return content.kind === 'upgrade'
 }
 
-function isClients(error: unknown): boolean {
+function isNormal(error: unknown): boolean {
   try {
-    return faultOf(error) === 'peer' || problemFor(error, false).status < 500
+    return faultOf(error) === 'peer' || error instanceof RetryLaterError || problemFor(error, false).status < 500
   } catch {
     return false // the thrown value itself throws when it is read
   }

@@ -87,6 +87,10 @@ export const ERRORS = {
   WEIR_REQUEST_TIMEOUT: limit(503, CLOSES, 'the request took too long', 'RFC 9110 §15.6.4'),
   WEIR_SERVER_STOPPED: transport(503, CLOSES, 'the server stopped before the response was complete', 'docs/guide/lifecycle.md'),
 
+  // Limits of the program
+  WEIR_QUOTA_EXCEEDED: limit(429, STAYS, 'the quota is used up', 'docs/guide/limits.md'),
+  WEIR_OVERLOADED: limit(503, STAYS, 'the server has no capacity for this request now', 'docs/guide/limits.md'),
+
   // Proxies
   WEIR_PROXY_PEER: peer(403, CLOSES, 'only trusted proxies may connect here', 'docs/guide/proxies.md'),
   WEIR_PROXY_HEADER: peer(400, CLOSES, 'the connection does not begin with a valid PROXY header', 'docs/guide/proxies.md'),

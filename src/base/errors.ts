@@ -109,6 +109,30 @@ export class PayloadTooLargeError extends LimitError {
   }
 }
 
+/**
+ * 429 or 503: the client has used up a quota, or the server has no capacity for the request now. The response has Retry-After, and its
+ * problem document the type and the members that draft-ietf-httpapi-ratelimit-headers-11 defines.
+ */
+export class RetryLaterError extends WeirError {
+  override readonly name = 'RetryLaterError'
+  /** Names of the limits that refuse the request. */
+  readonly violatedPolicies: readonly string[]
+  /** Milliseconds after which the same request may be accepted. Retry-After has whole seconds, rounded up. Null if it never would be. */
+  readonly retryAfterMs: number | null
+
+  constructor(
+    code: 'WEIR_QUOTA_EXCEEDED' | 'WEIR_OVERLOADED',
+    violatedPolicies: readonly string[],
+    retryAfterMs: number | null,
+    detail?: string,
+    cause?: unknown,
+  ) {
+    super(code, detail, cause)
+    this.violatedPolicies = violatedPolicies
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
 /** A member that needs the whole body was used on a route that streams it. Call `await request.bufferBody()` first. */
 export class BodyNotBufferedError extends WeirError {
   override readonly name = 'BodyNotBufferedError'

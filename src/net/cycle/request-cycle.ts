@@ -265,6 +265,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   #respond(exchange: Exchange, response: OutgoingResponse): void {
     if (exchange !== this.exchange || this.answer !== null) return // too late: another response was sent
     this.deadlines.endRequest()
+    const isAwaited = exchange.settleListeners()
     if (this.isGone) {
       discardAnswer(response)
       this.expire()
@@ -274,6 +275,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
       const { head } = exchange
       response.settleTrailers(mayHaveBody(response, head.method === 'HEAD') && this.takesTrailers(head))
     }
+    if (isAwaited && this.recording === null) this.recording = this.host.observers.beginUnheard(exchange, this.connection)
     this.send(response)
   }
 
@@ -348,8 +350,11 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
 
   /** The exchange has ended before its response was complete. */
   protected loseRecording(error: unknown): void {
-    const { recording, answer } = this
-    if (recording === null) return
+    const { recording, answer, exchange } = this
+    if (recording === null) {
+      exchange?.end()
+      return
+    }
     recording.breakOff(error)
     this.takeRecording(answer?.bodyBytes ?? 0)
     this.host.observers.end(recording)
