@@ -50,8 +50,16 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   net: [['transport', 'time', 'observe', 'proxies'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],
   modules: [
-    ['accept-encoding.ts', 'heartbeat-timer.ts', 'origins.ts', 'shutdown-listeners.ts'],
-    ['compression', 'cors', 'csrf', 'decompression', 'headers', 'sse', 'static', 'websocket'],
+    [
+      'accept-encoding.ts',
+      'heartbeat-timer.ts',
+      'metric-source.ts',
+      'origins.ts',
+      'redaction.ts',
+      'shutdown-listeners.ts',
+      'trace-context.ts',
+    ],
+    ['compression', 'cors', 'csrf', 'decompression', 'headers', 'health', 'log', 'sse', 'static', 'websocket'],
   ],
 }
 /** The same bytes lead to the same result: no sockets, no clocks, no files. */

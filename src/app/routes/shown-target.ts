@@ -5,6 +5,8 @@ import { Schema } from '../../schema/schema.ts'
 import type { Step } from './binder.ts'
 import type { Route } from './route.ts'
 
+export { NOT_SHOWN }
+
 /** The parts of a head that may contain values of parameters. */
 interface Target {
   /** As in the request line. */
