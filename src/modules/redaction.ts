@@ -41,12 +41,15 @@ const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i
 
 export class Redaction {
   readonly #names: ReadonlySet<string>
+  /** Finds the names as they are usually written. */
+  readonly #usual: RegExp
 
   /** @param names of query parameters, in any case @throws WEIR_OPTION_INVALID */
   constructor(owner: string, option: string, names: readonly string[] = SECRET_QUERY) {
     for (const name of listOf<unknown>(owner, option, names))
       if (typeof name !== 'string' || name === '') throw invalid(owner, `${option} has a name that is not a string, or empty`)
     this.#names = new Set(names.map((name) => name.toLowerCase()))
+    this.#usual = new RegExp(`[?&#](?:${names.map((name) => name.replace(/\W/g, '\\$&')).join('|')})(?:\\[\\])?=`, 'i')
   }
 
   /** Path and query of a request. */
@@ -57,6 +60,8 @@ export class Redaction {
   /** Hides the values of the chosen parameters in a URL or a part of one. */
   query(url: string): string {
     if (this.#names.size === 0 || !url.includes('=')) return url
+    // Most URLs have none of the names, nor anything that could be a name in another form.
+    if (!url.includes('%') && !url.includes('+') && !this.#usual.test(url)) return url
     return url.replace(PAIR, (pair: string, before: string, name: string) =>
       this.#names.has(plainName(name)) ? `${before}${name}=${NOT_SHOWN}` : pair,
     )

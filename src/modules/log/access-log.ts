@@ -147,6 +147,7 @@ export function accessLogOn(clock: Clock, options: AccessLogOptions): AccessLog 
         to,
         maxWaiting,
         finishMs,
+        isAscii: typeof format === 'string',
         clock,
         onDropped: (count) => {
           const why = `"to" is closed, or does not keep up and maxWaitingBytes is ${maxWaiting}`
@@ -218,5 +219,10 @@ function loggerOf(logger: FieldsLogger, format: 'combined' | 'json' | LineFormat
 
 /** Without what is null. */
 function knownOf(entry: AccessLogEntry): object {
-  return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null))
+  const known: Record<string, unknown> = {}
+  for (const name in entry) {
+    const value = entry[name as keyof AccessLogEntry]
+    if (value !== null) known[name] = value
+  }
+  return known
 }

@@ -51,7 +51,7 @@ export function isoTime(ms: number): string {
   return `${isoText}${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}Z`
 }
 
-/** A JSON object of ASCII characters. What is null is left out. */
+/** A JSON object of ASCII characters. What is null is left out, and so is `firstByteMs` if the response was sent in one piece. */
 export function jsonLine(entry: AccessLogEntry): string {
   let line = `{"time":"${isoTime(entry.startedAt)}"`
   if (entry.kind !== 'request') line += `,"kind":"${entry.kind}"`
@@ -63,7 +63,7 @@ export function jsonLine(entry: AccessLogEntry): string {
   if (entry.route !== null) line += `,"route":${jsonString(entry.route)}`
   if (entry.code !== null) line += `,"code":${jsonString(entry.code)}`
   line += `,"durationMs":${millis(entry.durationMs)}`
-  if (entry.firstByteMs !== null) line += `,"firstByteMs":${millis(entry.firstByteMs)}`
+  if (entry.firstByteMs !== null && entry.firstByteMs !== entry.durationMs) line += `,"firstByteMs":${millis(entry.firstByteMs)}`
   if (entry.isSlow) line += ',"slow":true'
   line += `,"bytesIn":${entry.bytesIn},"bytesOut":${entry.bytesOut}`
   if (entry.clientAddress !== '') line += `,"clientAddress":${jsonString(entry.clientAddress)}`
@@ -77,7 +77,10 @@ export function jsonLine(entry: AccessLogEntry): string {
   return `${line}}`
 }
 
-/** Microseconds are enough. */
-function millis(ms: number): number {
-  return Math.round(ms * 1000) / 1000
+/** With microseconds. Writing two whole numbers is much faster than writing a fraction. */
+export function millis(ms: number): string {
+  const micros = Math.round(ms * 1000)
+  const whole = Math.floor(micros / 1000)
+  const rest = micros - whole * 1000
+  return rest === 0 ? `${whole}` : `${whole}.${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}`
 }

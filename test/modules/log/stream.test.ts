@@ -46,6 +46,7 @@ test('the lines of one turn are written together', async () => {
     to: { write: (piece) => pieces.push(piece) },
     maxWaiting: 10,
     finishMs: 10,
+    isAscii: true,
     gapLine: null,
     onDropped() {},
     onError() {},
