@@ -90,6 +90,16 @@ test('credentials, chosen parameters of queries and secret parameters are hidden
   assert.equal((shown as Record<string, string>)['authorization'], '(not shown)')
 })
 
+test('a secret in a path is hidden in requests with a method that the path does not have, too', async () => {
+  const { server, lines } = logged()
+  server.mapPost('/reset/:key', { key: t.string.secret(), answer: t.string.secret().optional() }, () => 'done')
+  for (const method of ['GET', 'OPTIONS', 'DELETE']) await server.inject({ method, url: '/reset/SECRET?answer=SECRET&a=1' })
+  assert.deepEqual(
+    lines.map((line) => [jsonOf(line).status, jsonOf(line).url]),
+    [405, 204, 405].map((status) => [status, '/reset/(not shown)?answer=(not shown)&a=1']),
+  )
+})
+
 test('without a choice, the usual names of secrets in queries are hidden', async () => {
   const { server, lines } = logged({ format: 'combined' })
   await server.inject('/?access_token=SECRET&Password=SECRET&page=2')
