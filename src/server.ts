@@ -252,7 +252,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   async #close(listeners: Listeners, graceMs: number): Promise<StopReport> {
     const aborted = await listeners.close(graceMs)
-    this.#host.observers.flush()
+    await this.#host.observers.finish()
     this.#listeners = null
     this.#host.isStopping = false
     this.#stopping = null
@@ -271,7 +271,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * Adds an observer, after the existing ones. It is told about every request whose head is completed from now on, and about every head and
    * connection that never becomes a request. An observer that throws is reported to the logger once, and is called again.
    *
-   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end` and, if it has `begin`, a function `begin`
+   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end`, or if its `begin` or `stopped` is not a function
    */
   observe(observer: ExchangeObserver): this {
     checkObserver(observer)

@@ -10,6 +10,8 @@ import { type ConsideredRoute, consideredRoutes } from './considered-routes.ts'
 import type { Route } from './route.ts'
 import type { RouteTable } from './route-table.ts'
 
+export { NOT_SHOWN }
+
 /** The parts of a head that may contain values of parameters. */
 interface Target {
   /** As in the request line. */
