@@ -6,6 +6,7 @@
 
 import { lookup } from 'node:dns/promises'
 import * as net from 'node:net'
+import { constants } from 'node:os'
 import { getSystemErrorMap } from 'node:util'
 
 import { removeStale, setMode } from '../net/listen/unix-socket.ts'
@@ -16,6 +17,7 @@ import { placeKey } from './place-key.ts'
 interface Handle {
   /** -1 where the system has no descriptors. */
   readonly fd: number
+  getsockname?(into: { port?: number }): number
   close(): void
 }
 
@@ -83,7 +85,12 @@ async function bindPort({ address, port }: Extract<Place, { readonly port: numbe
   const found = isLiteral ? { address, family: net.isIP(address) } : await lookup(address)
   const handle = createHandle!(found.address, port, found.family === 6 ? 6 : 4, undefined, 0)
   if (typeof handle === 'number') throw systemError(handle, `${address}:${port}`)
-  return handle
+  // A bind to a port in use is not reported until the socket listens, and it would then listen on another port.
+  const bound: { port?: number } = {}
+  const failure = handle.getsockname?.(bound) ?? 0
+  if (failure === 0 && (port === 0 || bound.port === port)) return handle
+  handle.close()
+  throw systemError(failure === 0 ? -constants.errno.EADDRINUSE : failure, `${address}:${port}`)
 }
 
 async function bindPath({ unixSocket, mode }: Extract<Place, { readonly unixSocket: string }>): Promise<Handle> {
