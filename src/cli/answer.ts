@@ -25,11 +25,13 @@ export function answerQuestion(file: string, question: Question): void {
     process.send!(news, () => process.exit(0))
   }
   const giveUp = (reason: string): void => say({ weir: 'no-server', reason: `${file}: ${reason}` })
-  const useServer = (server: HttpServer): Promise<void> =>
-    answerAbout(server, question).then(
+  const useServer = (server: HttpServer): Promise<void> => {
+    process.channel?.ref() // the program may have nothing else to wait for
+    return answerAbout(server, question).then(
       (answer) => say({ weir: 'answer', answer }),
       (error: Error) => giveUp(error.message),
     )
+  }
   replaceStart((server) => {
     void useServer(server)
     return new Promise(() => {}) // the program has nothing more to tell
