@@ -18,6 +18,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   net: ['base', 'wire', 'formats', 'http'],
   modules: ['base', 'formats', 'schema', 'http', 'app'],
   testing: ['base', 'wire', 'formats', 'http', 'net', 'server.ts'],
+  cli: ['base', 'schema', 'http', 'app', 'net', 'server.ts'],
   'server-options.ts': ['base', 'http', 'app', 'net'],
   'server.ts': ['base', 'http', 'app', 'net', 'server-options.ts'],
   'index.ts': ['base', 'wire', 'formats', 'schema', 'model', 'routing', 'http', 'app', 'net', 'server-options.ts', 'server.ts'],
