@@ -1,7 +1,16 @@
 // Problem documents (RFC 9457): what a client sees of an error, and never more than it may see.
 
 import type { ErrorCode } from '../../base/error-codes.ts'
-import { type BindingFailure, ConversionError, faultOf, HttpError, LimitError, RetryLaterError, WeirError } from '../../base/errors.ts'
+import {
+  type BindingFailure,
+  ConversionError,
+  faultOf,
+  HttpError,
+  LimitError,
+  RetryLaterError,
+  UnsupportedError,
+  WeirError,
+} from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { STATUS_CODES } from '../../base/status-codes.ts'
 import type { Schema } from '../../schema/schema.ts'
@@ -26,6 +35,8 @@ export interface Problem {
   readonly limit?: string
   /** What the limit allows. */
   readonly maximum?: number
+  /** With 415: the content types, charsets or extensions that are accepted. */
+  readonly accepted?: readonly string[]
   /** Every parameter or property that could not be converted. */
   readonly errors?: readonly BindingFailure[]
   /** Names of the limits that refuse the request. */
@@ -36,7 +47,7 @@ export interface Problem {
 
 const FAILURE = t.object({
   name: t.string,
-  in: t.enum('route', 'query', 'header', 'cookie', 'body'),
+  in: t.enum('path', 'query', 'header', 'cookie', 'body'),
   pointer: t.string.optional(),
   expected: t.string,
   actual: t.string.optional(),
@@ -54,6 +65,7 @@ export const Problem: Schema<Problem, Problem> = t.named(
     code: t.string.optional(),
     limit: t.string.optional(),
     maximum: t.number.optional(),
+    accepted: t.array(t.string).optional(),
     errors: t.array(FAILURE).optional(),
     'violated-policies': t.array(t.string).optional(),
   }),
@@ -92,6 +104,7 @@ export function problemFor(error: unknown, debug: boolean): Problem {
     problem['limit'] = error.limit
     problem['maximum'] = error.maximum
   }
+  if (error instanceof UnsupportedError && error.accepted.length > 0) problem['accepted'] = error.accepted
   if (error instanceof RetryLaterError) {
     const [type, title] = RETRY_LATER_TYPES[error.code]!
     return { type, ...problem, title, 'violated-policies': error.violatedPolicies } as unknown as Problem

@@ -199,6 +199,18 @@ export class Observers {
     for (let i = 0; i < ended.length; i++) this.#tellEnd(Object.freeze(ended[i]!))
   }
 
+  /** The server has stopped: reports everything that is over, then lets observers finish. */
+  async finish(): Promise<void> {
+    this.flush()
+    for (const observer of this.#all) {
+      try {
+        await observer.stopped?.()
+      } catch (error) {
+        this.#report(observer, error)
+      }
+    }
+  }
+
   #tellBegin(recording: Recording, to: Channel): void {
     let start: ExchangeStart | null = null
     for (let i = 0; i < recording.audience; i++) {
