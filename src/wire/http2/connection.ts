@@ -417,6 +417,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     if (this.#fresh !== null) this.streams.add(this.#fresh)
     this.#fresh = this.#taking = null
     this.#waiting.length = 0
+    this.#frames.drop()
     for (const stream of this.streams.values()) this.leaveReset(stream)
   }
 

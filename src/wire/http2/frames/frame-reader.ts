@@ -167,6 +167,12 @@ export class FrameReader {
     this.#inputEnd = this.#input.length
   }
 
+  /** Releases what is held: `next` is not called again. */
+  drop(): void {
+    this.#needData()
+    this.#held = this.#block = NO_BYTES
+  }
+
   /**
    * Reads on.
    * @returns an event
