@@ -114,7 +114,7 @@ export function failuresOf(step: Step, mismatch: Mismatch): BindingFailure[] {
   const { name, source, key } = step
   switch (source) {
     case 'path':
-      return mismatch.failures(name, 'route')
+      return mismatch.failures(name, 'path')
     case 'query':
       return mismatch.failures(name, 'query')
     default:

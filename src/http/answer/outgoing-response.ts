@@ -389,7 +389,6 @@ export class OutgoingResponse {
 
   /** Prepares for an error's response: removes the body and the fields that describe it. Others (cookies, CORS) stay. */
   clearRepresentation(): void {
-    this.#taken = false
     this.#replaceContent(NO_CONTENT)
     this.#dropRepresentation()
     this.#holdsJson = false

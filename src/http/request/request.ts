@@ -301,7 +301,7 @@ export class HttpRequest {
    * or to an array when the name repeats or ends in `[]`, which is removed from the key. Names are flat: they are not parsed as paths.
    *
    * The body is decoded as UTF-8, or as windows-1252 when the `charset` of its content type is windows-1252, ISO-8859-1 or US-ASCII.
-   * @throws PayloadTooLargeError for more than 1,000 pairs; WEIR_CHARSET_UNKNOWN (415) for a body in another charset
+   * @throws PayloadTooLargeError for more than 1,000 pairs; CharsetError (415) for a body in another charset
    */
   bodyForm(text?: string): FormRecord {
     return foldForm(text === undefined ? this.#body.form('bodyForm()', this.#charset, []).pairs : parseForm(text))

@@ -218,12 +218,25 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     if (exchange === null || error === null) return
     this.deadlines.endRequest() // checked only once: the response may take time
     this.stopWaiting()
+    const next = this.#supersede(exchange)
     this.interrupt(error)
-    this.#answerInstead(exchange, error)
+    this.#refuse(next, error)
     this.proceed()
   }
 
   #answerInstead(exchange: Exchange, error: Error): void {
+    this.#refuse(this.#supersede(exchange), error)
+  }
+
+  /** Gates, a handler or hooks may still be at work: nothing that they do from now on counts. */
+  #supersede(exchange: Exchange): Exchange {
+    if (!this.isHandling && !this.isGating) return exchange
+    const next = exchange.renew()
+    this.exchange = next
+    return next
+  }
+
+  #refuse(exchange: Exchange, error: Error): void {
     this.isGating = false
     this.isHandling = true
     this.#settle(exchange, this.host.application.refuse(exchange, error))
@@ -252,6 +265,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   #respond(exchange: Exchange, response: OutgoingResponse): void {
     if (exchange !== this.exchange || this.answer !== null) return // too late: another response was sent
     this.deadlines.endRequest()
+    const isAwaited = exchange.settleListeners()
     if (this.isGone) {
       discardAnswer(response)
       this.expire()
@@ -261,6 +275,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
       const { head } = exchange
       response.settleTrailers(mayHaveBody(response, head.method === 'HEAD') && this.takesTrailers(head))
     }
+    if (isAwaited && this.recording === null) this.recording = this.host.observers.beginUnheard(exchange, this.connection)
     this.send(response)
   }
 
@@ -335,8 +350,11 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
 
   /** The exchange has ended before its response was complete. */
   protected loseRecording(error: unknown): void {
-    const { recording, answer } = this
-    if (recording === null) return
+    const { recording, answer, exchange } = this
+    if (recording === null) {
+      exchange?.end()
+      return
+    }
     recording.breakOff(error)
     this.takeRecording(answer?.bodyBytes ?? 0)
     this.host.observers.end(recording)
