@@ -109,6 +109,7 @@ export class RouteTable {
   /** Sets how middleware and routes become one function. */
   composeWith(compose: Composer): void {
     this.root.composeWith(compose)
+    this.root.findWith((head, endpoint) => this.routesAt(head, endpoint))
     this.recompose()
   }
 
@@ -126,7 +127,7 @@ export class RouteTable {
   }
 
   /** The routes that match this path at the endpoint, whatever their methods. */
-  routesAt({ path, host }: RequestHead, endpoint: string | null): Route[] {
+  routesAt({ path, host }: Pick<RequestHead, 'path' | 'host'>, endpoint: string | null): Route[] {
     return this.#matcher.routesAt(path, hostName(host), endpoint)
   }
 

@@ -4,7 +4,7 @@
 
 import { applyContentTag } from '../../http/answer/content-tag.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
-import type { RouteMatch, RouteMetadata } from '../../http/route-info.ts'
+import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
 import { exchangeOf } from '../../http/session.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
 import { type CheckedPolicy, type Gate, isNameTaken, type UsedPolicy } from '../policies/policy.ts'
@@ -52,6 +52,9 @@ export interface Chain {
 /** Makes one function of a list of middleware and what runs inside it. */
 export type Composer = (middlewares: readonly Middleware[]) => Pipeline
 
+/** Finds the routes at the path of a request at an endpoint, whatever their methods. */
+export type FindRoutes = (head: { readonly path: string; readonly host: string }, endpoint: string | null) => readonly RouteInfo[]
+
 /** The match of a request that has no route. Its chain is that of a level. */
 export interface NoRoute extends RouteMatch {
   readonly route: null
@@ -85,7 +88,7 @@ export class Scope {
   readonly #depth: number
   readonly #policies: CheckedPolicy[]
   readonly #hooks: BeforeSend[] = []
-  readonly #shared: { revision: number; compose: Composer }
+  readonly #shared: { revision: number; compose: Composer; find: FindRoutes }
   #chain: Chain | null = null
   #revision = -1
 
@@ -103,7 +106,16 @@ export class Scope {
     this.tags = Object.freeze([...new Set([...(parent?.tags ?? []), ...tags])])
     this.noRoute = Object.freeze({ route: null, values: NO_VALUES, scope: this })
     this.#policies = [...policies]
-    this.#shared = parent === null ? { revision: 0, compose: refuseToCompose } : parent.#shared
+    this.#shared = parent === null ? { revision: 0, compose: refuseToCompose, find: () => [] } : parent.#shared
+  }
+
+  /** Sets how routes are found, for all levels. */
+  findWith(find: FindRoutes): void {
+    this.#shared.find = find
+  }
+
+  get findRoutes(): FindRoutes {
+    return this.#shared.find
   }
 
   /** Sets how the chains of this level, and of all levels within it, are made. */
