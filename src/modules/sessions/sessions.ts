@@ -9,7 +9,7 @@ import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
-import { outgoingOf } from '../../http/answer/response.ts'
+import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { headerOf } from '../../http/request/request.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
@@ -292,7 +292,7 @@ function checkedPrincipal(principal: SignIn): SessionPrincipal {
 }
 
 /** Only for those who see the page: a script gets the 401. */
-function redirectToLogin({ request, response }: HttpSession, login: string): unknown {
+function redirectToLogin({ request, response }: HttpSession, login: string): HttpResponse | undefined {
   const isPage = (request.method === 'GET' || request.method === 'HEAD') && prefersHtml(headerOf(request, 'accept'))
   if (!isPage) return undefined
   return response.header('Cache-Control', 'no-store').redirect(`${login}?return=${encodeURIComponent(request.url)}`, 303)
