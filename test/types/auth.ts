@@ -34,7 +34,7 @@ export type _users = Expect<Equal<typeof users, Auth<Principal<'jwt', JwtClaims>
 const server = new HttpServer()
 server.use(users)
 server.mapGet('/', { use: [users.roles('admin', 'editor'), users.scopes('read')] }, (_, session) => {
-  const principal = users.principal(session)
+  const principal = users.principal.required(session)
   if (principal.scheme === 'people') return principal.claims.team
   const expires: number = principal.claims.exp
   // @ts-expect-error claims of the other scheme
@@ -43,7 +43,7 @@ server.mapGet('/', { use: [users.roles('admin', 'editor'), users.scopes('read')]
   principal.roles = ['admin']
   return `${principal.id} ${principal.name?.length} ${expires}`
 })
-export type _any = Expect<Equal<ReturnType<typeof users.principalIfAny>, Principal<'jwt', JwtClaims> | Principal<'people', Team> | null>>
+export type _any = Expect<Equal<ReturnType<typeof users.principal>, Principal<'jwt', JwtClaims> | Principal<'people', Team> | null>>
 
 // @ts-expect-error an unknown role
 users.roles('admni')
@@ -88,7 +88,7 @@ const own: Scheme<Principal<'own', Team>> = {
   },
   description: { type: 'mutualTLS' },
 }
-const team: string = auth({ schemes: [own] }).principal(null as unknown as HttpSession).claims.team
+const team: string = auth({ schemes: [own] }).principal.required(null as unknown as HttpSession).claims.team
 server.mapGet('/team', () => team)
 // @ts-expect-error a description is needed
 export const incomplete: Scheme = { name: 'x', authenticate: () => null }

@@ -148,9 +148,9 @@ describe('Basic', () => {
   const serverOf = (options: BasicOptions, logger: { error: (...args: unknown[]) => void } | null = null): HttpServer => {
     const users = auth({ schemes: [basic(options)], roles: ['admin'] })
     const server = new HttpServer({ logger }).use(users)
-    server.mapGet('/', (_, session) => users.principal(session))
+    server.mapGet('/', (_, session) => users.principal.required(session))
     server.mapGet('/admin', { use: [users.roles('admin')] }, () => 'done')
-    server.mapGet('/open', { use: [users.open] }, (_, session) => users.principalIfAny(session)?.id ?? 'nobody')
+    server.mapGet('/open', { use: [users.open] }, (_, session) => users.principal(session)?.id ?? 'nobody')
     return server
   }
   const ask = (server: HttpServer, authorization: string | null, url = '/', peer: { isSecure: boolean } = OVER_TLS) =>
@@ -286,7 +286,7 @@ describe('API keys', () => {
   const owner = { id: 'shop', roles: ['admin'], scopes: ['read'] }
   const serverOf = (options: ApiKeyOptions): HttpServer => {
     const users = auth({ schemes: [apiKey(options)], roles: ['admin'] })
-    return new HttpServer({ logger: null }).use(users).mapGet('/', (_, session) => users.principal(session))
+    return new HttpServer({ logger: null }).use(users).mapGet('/', (_, session) => users.principal.required(session))
   }
   const ask = (server: HttpServer, headers: Record<string, string | readonly string[]>, peer: { isSecure: boolean } = OVER_TLS) =>
     server.inject({ url: '/', headers, peer })

@@ -63,7 +63,7 @@ describe('the principal', () => {
     const users = auth({ schemes: [jwt(base)] })
     const server = new HttpServer({ logger: null }).use(users)
     server.mapGet('/', (_, session) => {
-      const { roles, claims } = users.principal(session)
+      const { roles, claims } = users.principal.required(session)
       assert.throws(() => (roles as string[]).push('admin'), TypeError)
       assert.throws(() => Object.assign(claims, { sub: 'root' }), TypeError)
       assert.throws(() => (claims['list'] as string[]).push('x'), TypeError)
@@ -174,7 +174,7 @@ test('several issuers are several schemes', async () => {
   const iss = 'https://other.example'
   const second = jwt({ ...base, issuer: iss, jwks: { keys: [other.jwk] }, name: 'second' })
   const users = auth({ schemes: [jwt({ ...base, name: 'first' }), second] })
-  const server = new HttpServer({ logger: null }).use(users).mapGet('/', (_, session) => users.principal(session).scheme)
+  const server = new HttpServer({ logger: null }).use(users).mapGet('/', (_, session) => users.principal.required(session).scheme)
   const exp = Math.floor(Date.now() / 1000) + 60
   const ask = async (token: string) => {
     const { status, text } = await server.inject({ url: '/', ...bearer(token) })
