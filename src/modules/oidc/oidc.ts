@@ -27,7 +27,7 @@ export type IdClaims = OpenId.IDToken
 
 export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   /** The sessions that logins begin. They have to be installed on the same server, before. */
-  readonly sessions: Sessions<never, Claims>
+  readonly sessions: Pick<Sessions<StoredObject, Claims>, 'signIn' | 'signOut'>
   /** The issuer identifier of the provider. It begins with `https://`, unless it is on the same machine. */
   readonly issuer: string
   readonly clientId: string
