@@ -1,6 +1,7 @@
 // What `auth` and an authentication scheme agree on. A scheme reads credentials from the head of a request, and says who sent it. It decides
 // nothing about access: that is up to `auth`.
 
+import type { NothingOrResponse } from '../../app/policies/policy.ts'
 import { WeirError } from '../../base/errors.ts'
 import type { HttpSession } from '../../http/session.ts'
 
@@ -18,13 +19,19 @@ export interface Principal<Name extends string = string, Claims extends object =
   readonly scheme: Name
 }
 
+/** Any principal, whatever its claims. */
+export type AnyPrincipal = Principal<string, object>
+
 /** A scheme throws it, or rejects with it, for credentials that are malformed, unknown or expired. The client gets 401 and the detail. */
 export class CredentialsError extends WeirError {
   override readonly name = 'CredentialsError'
+  /** What is wrong; null if that is not stated. */
+  readonly detail: string | null
 
   /** @param detail must not contain any part of the credentials */
   constructor(detail?: string) {
     super('WEIR_CREDENTIALS_INVALID', detail)
+    this.detail = detail ?? null
   }
 }
 
@@ -32,14 +39,14 @@ export class CredentialsError extends WeirError {
 export interface Refusal {
   /** 401: no credentials, or invalid ones. 403: the principal has not all of `scopes`. */
   readonly status: 401 | 403
-  /** What the scheme has thrown; null if it found no credentials. */
+  /** What this scheme has thrown; null if it found no credentials. */
   readonly error: CredentialsError | null
   /** All scopes that the route requires; empty unless the status is 403. */
   readonly scopes: readonly string[]
 }
 
 /** A way to authenticate. Its methods are called in the gate, when only the head of the request is known. */
-export interface Scheme<P extends Principal = Principal> {
+export interface Scheme<P extends AnyPrincipal = AnyPrincipal> {
   /** Unique among the schemes of an `auth`. It becomes `scheme` of the principals. */
   readonly name: P['scheme']
   /**
@@ -54,7 +61,7 @@ export interface Scheme<P extends Principal = Principal> {
    * Returns what answers a request without credentials in place of 401, such as a redirect to a login page, or undefined. Called only if the
    * route accepts the scheme.
    */
-  login?(session: HttpSession): unknown
+  login?(session: HttpSession): NothingOrResponse
   /** The Security Scheme Object of OpenAPI that describes the scheme to clients: `{ type: 'http', scheme: 'basic' }`. */
   readonly description: SecurityScheme
 }

@@ -10,6 +10,8 @@ import type { RedisScript } from './redis-script.ts'
 export interface RedisAccessOptions {
   /** Milliseconds that Redis has for each command. Default 100. */
   readonly timeoutMs?: number | undefined
+  /** Called when Redis gets no more commands because the last ones have failed, and when it gets them again. */
+  readonly onChange?: ((isDegraded: boolean, error: unknown) => void) | undefined
   /** For tests. Default: the system's clock. */
   readonly clock?: Clock | undefined
 }
@@ -31,6 +33,7 @@ export class RedisAccess {
   readonly timeoutMs: number
   readonly #clock: Clock
   readonly #send: SendCommand
+  readonly #onChange: ((isDegraded: boolean, error: unknown) => void) | undefined
   readonly #inFlight = new Set<(error: WeirError) => void>()
   #state: State = 'open'
   #failures = 0
@@ -39,8 +42,13 @@ export class RedisAccess {
   #lastError: unknown = null
 
   /** @param owner whose client it is, for messages: `redisStore()` @throws WEIR_OPTION_INVALID */
-  constructor(owner: string, client: RedisClient, { timeoutMs = DEFAULT_TIMEOUT_MS, clock = systemClock }: RedisAccessOptions = {}) {
+  constructor(
+    owner: string,
+    client: RedisClient,
+    { timeoutMs = DEFAULT_TIMEOUT_MS, onChange, clock = systemClock }: RedisAccessOptions = {},
+  ) {
     this.#send = senderOf(owner, client)
+    this.#onChange = onChange
     this.timeoutMs = timeoutMs
     this.#clock = clock
   }
@@ -117,9 +125,19 @@ export class RedisAccess {
     })
   }
 
+  #tell(isDegraded: boolean, error: unknown): void {
+    try {
+      this.#onChange?.(isDegraded, error)
+    } catch (failure) {
+      process.emitWarning(failure as Error) // it must not end the process, nor the request that happens to be here
+    }
+  }
+
   #countFailure(error: unknown): void {
     this.#lastError = error
-    if (++this.#failures >= MOST_FAILURES) this.#pause()
+    if (++this.#failures < MOST_FAILURES) return
+    this.#pause()
+    this.#tell(true, error)
   }
 
   #pause(): void {
@@ -144,6 +162,7 @@ export class RedisAccess {
     this.#state = 'open'
     this.#failures = 0
     this.#lastError = null
+    this.#tell(false, null)
   }
 
   #failProbe(error: unknown): void {
