@@ -88,6 +88,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     const timeouts = resolveTimeouts(settings.timeouts)
     const logger = settings.logger === undefined ? console : settings.logger
     const routes = new RouteTable()
+    routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
     super({ table: routes, limits: { ...timeouts, ...limits }, logger: moduleLogger(logger) }, routes.root)
     this.#options = settings
     this.#routes = routes

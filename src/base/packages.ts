@@ -27,7 +27,10 @@ export function requireOptionalPackage<T>(name: string, install = name): T {
  */
 export function checkOptionalPackage(name: string): void {
   try {
-    process.getBuiltinModule('node:module').createRequire(import.meta.url).resolve(name)
+    process
+      .getBuiltinModule('node:module')
+      .createRequire(import.meta.url)
+      .resolve(name)
   } catch (error) {
     throw new WeirError('WEIR_PACKAGE_MISSING', `npm install ${name}`, error)
   }

@@ -109,7 +109,6 @@ export class RouteTable {
   /** Sets how middleware and routes become one function. */
   composeWith(compose: Composer): void {
     this.root.composeWith(compose)
-    this.root.findWith((head, endpoint) => this.routesAt(head, endpoint))
     this.recompose()
   }
 
@@ -124,11 +123,6 @@ export class RouteTable {
     const host = this.#hasHosts ? hostName(head.host) : ''
     const match = this.#matcher.find(head.method, head.path, host, endpoint)
     return match === null ? this.#findOther(head, host, endpoint) : withWholeValues(match, head)
-  }
-
-  /** The routes that match this path at the endpoint, whatever their methods. */
-  routesAt({ path, host }: Pick<RequestHead, 'path' | 'host'>, endpoint: string | null): Route[] {
-    return this.#matcher.routesAt(path, hostName(host), endpoint)
   }
 
   /**

@@ -52,8 +52,20 @@ export interface Chain {
 /** Makes one function of a list of middleware and what runs inside it. */
 export type Composer = (middlewares: readonly Middleware[]) => Pipeline
 
-/** Finds the routes at the path of a request at an endpoint, whatever their methods. */
-export type FindRoutes = (head: { readonly path: string; readonly host: string }, endpoint: string | null) => readonly RouteInfo[]
+/** Returns path and query of a request without the values that routes declare secret. */
+export type ShowUrl = (head: ShownHead, route: RouteInfo | null) => string
+
+/** The parts of a head that may contain values of parameters. */
+export interface ShownHead {
+  /** As in the request line. */
+  readonly target: string
+  /** Path and query as sent. */
+  readonly url: string
+  readonly rawPath: string
+  /** Decoded. */
+  readonly path: string
+  readonly queryString: string
+}
 
 /** The match of a request that has no route. Its chain is that of a level. */
 export interface NoRoute extends RouteMatch {
@@ -88,7 +100,7 @@ export class Scope {
   readonly #depth: number
   readonly #policies: CheckedPolicy[]
   readonly #hooks: BeforeSend[] = []
-  readonly #shared: { revision: number; compose: Composer; find: FindRoutes }
+  readonly #shared: { revision: number; compose: Composer; show: ShowUrl }
   #chain: Chain | null = null
   #revision = -1
 
@@ -106,16 +118,16 @@ export class Scope {
     this.tags = Object.freeze([...new Set([...(parent?.tags ?? []), ...tags])])
     this.noRoute = Object.freeze({ route: null, values: NO_VALUES, scope: this })
     this.#policies = [...policies]
-    this.#shared = parent === null ? { revision: 0, compose: refuseToCompose, find: () => [] } : parent.#shared
+    this.#shared = parent === null ? { revision: 0, compose: refuseToCompose, show: ({ url }) => url } : parent.#shared
   }
 
-  /** Sets how routes are found, for all levels. */
-  findWith(find: FindRoutes): void {
-    this.#shared.find = find
+  /** Sets how URLs are shown, for all levels. */
+  showWith(show: ShowUrl): void {
+    this.#shared.show = show
   }
 
-  get findRoutes(): FindRoutes {
-    return this.#shared.find
+  get showUrl(): ShowUrl {
+    return this.#shared.show
   }
 
   /** Sets how the chains of this level, and of all levels within it, are made. */

@@ -1,7 +1,16 @@
 // Problem documents (RFC 9457): what a client sees of an error, and never more than it may see.
 
 import type { ErrorCode } from '../../base/error-codes.ts'
-import { type BindingFailure, ConversionError, faultOf, HttpError, LimitError, RetryLaterError, UnsupportedError, WeirError } from '../../base/errors.ts'
+import {
+  type BindingFailure,
+  ConversionError,
+  faultOf,
+  HttpError,
+  LimitError,
+  RetryLaterError,
+  UnsupportedError,
+  WeirError,
+} from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { STATUS_CODES } from '../../base/status-codes.ts'
 import type { Schema } from '../../schema/schema.ts'

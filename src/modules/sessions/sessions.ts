@@ -4,12 +4,12 @@
 // response, and only if something has changed.
 
 import type { Module, ModuleHost } from '../../app/module-host.ts'
-import type { NothingOrResponse, Policy } from '../../app/policies/policy.ts'
+import type { Policy } from '../../app/policies/policy.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
-import { outgoingOf } from '../../http/answer/response.ts'
+import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { type HttpRequest, headerOf } from '../../http/request/request.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
@@ -293,7 +293,7 @@ function checkedPrincipal(principal: SignIn): SessionPrincipal {
 }
 
 /** Only for those who see the page: a script gets the 401. */
-function redirectToLogin({ request, response }: HttpSession, login: string): NothingOrResponse {
+function redirectToLogin({ request, response }: HttpSession, login: string): HttpResponse | undefined {
   const isPage = (request.method === 'GET' || request.method === 'HEAD') && prefersHtml(headerOf(request, 'accept'))
   if (!isPage) return undefined
   return response.header('Cache-Control', 'no-store').redirect(`${login}?return=${encodeURIComponent(request.url)}`, 303)

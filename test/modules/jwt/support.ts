@@ -46,7 +46,10 @@ export function tokenOf({ privateKey, kid, alg }: KeyPair, { header = {}, claims
 }
 
 /** A server whose route `/` answers with the `id` of the principal, and a client of it on a clock. */
-export function serverFor(options: JwtOptions, serverOptions: ServerOptions = {}): { server: HttpServer; client: () => TestClient; clock: TestClock } {
+export function serverFor(
+  options: JwtOptions,
+  serverOptions: ServerOptions = {},
+): { server: HttpServer; client: () => TestClient; clock: TestClock } {
   const users = auth({ schemes: [jwt(options)], roles: ['admin'] })
   const server = new HttpServer({ logger: null, ...serverOptions }).use(users)
   server.mapGet('/', (_, session) => users.principal(session).id)

@@ -91,7 +91,7 @@ test('fields are on every response: errors, responses of a handler, and those wi
   server.mapGet('/fails', () => {
     throw new HttpError(418, 'short and stout')
   })
-  server.mapGet('/own', ({}, { response }) => response.status(201).text('made'))
+  server.mapGet('/own', (_, { response }) => response.status(201).text('made'))
   for (const [path, status] of [
     ['/fails', 418],
     ['/own', 201],
@@ -225,7 +225,10 @@ describe('several limits', () => {
     const shared = rateLimit({ quota: 2, window: '1h', clock: new TestClock() })
     server.mapGet('/a', { use: [shared] }, () => 'a')
     server.mapGet('/b', { use: [shared] }, () => 'b')
-    assert.deepEqual([(await server.inject('/a')).status, (await server.inject('/b')).status, (await server.inject('/a')).status], [200, 200, 429])
+    assert.deepEqual(
+      [(await server.inject('/a')).status, (await server.inject('/b')).status, (await server.inject('/a')).status],
+      [200, 200, 429],
+    )
   })
 
   test('a policy with the name of a limit removes it', async () => {
@@ -291,7 +294,7 @@ describe('outside of requests', () => {
 
   test('a request can be given back once, and its fields say so', async () => {
     const { server, limit, clock } = serverWith({ quota: 2, window: '1h' })
-    server.mapGet('/refunded', async ({}, session: HttpSession) => {
+    server.mapGet('/refunded', async (_, session: HttpSession) => {
       await limit.refund(session)
       await limit.refund(session)
       return 'back'
@@ -319,7 +322,7 @@ describe('failed logins', () => {
     const byAddress = rateLimit({ name: 'login-address', quota: 10, window: '15m', clock })
     const byAccount = rateLimit({ name: 'login-account', quota: 3, window: '15m', clock })
     const server = new HttpServer({ logger: null })
-    server.mapPost('/login', { use: [byAddress] }, async ({}, session) => {
+    server.mapPost('/login', { use: [byAddress] }, async (_, session) => {
       const { user, password } = session.request.bodyJson() as { user: string; password: string }
       await byAccount.enforce(user)
       await new Promise((resolve) => setImmediate(resolve)) // the check takes time
@@ -391,5 +394,9 @@ test('wrong options are refused by name', () => {
     [{ quota: 2 ** 52, window: '1m' }, /too large together/],
   ]
   for (const [options, message] of wrong)
-    assert.throws(() => rateLimit(options as unknown as RateLimitOptions), { code: 'WEIR_OPTION_INVALID', message }, JSON.stringify(options))
+    assert.throws(
+      () => rateLimit(options as unknown as RateLimitOptions),
+      { code: 'WEIR_OPTION_INVALID', message },
+      JSON.stringify(options),
+    )
 })
