@@ -28,6 +28,8 @@ export interface ServerHandle {
   readonly address: string
   readonly port: number
   readonly isListening: boolean
+  /** How many connections are open, at all endpoints together. */
+  readonly connections: number
   /** The answer to a readiness check. False from the moment `stop` is called. */
   readonly isReady: boolean
   /**

@@ -252,7 +252,15 @@ class Simulation {
     }
     const routes = routesOn(stage)
     const dispatcher = new Dispatcher({
-      server: { address: '', port: 0, isListening: true, isReady: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() },
+      server: {
+        address: '',
+        port: 0,
+        connections: 0,
+        isListening: true,
+        isReady: true,
+        stopping: AbortSignal.any([]),
+        stop: () => Promise.resolve(),
+      },
       routes,
       limits,
       timeouts,
