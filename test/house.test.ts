@@ -16,8 +16,9 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   http: ['base', 'wire', 'formats', 'schema', 'model'],
   app: ['base', 'routing', 'schema', 'http'],
   net: ['base', 'wire', 'formats', 'http'],
-  modules: ['base', 'formats', 'http', 'app'],
+  modules: ['base', 'formats', 'schema', 'http', 'app'],
   testing: ['base', 'wire', 'formats', 'http', 'net', 'server.ts'],
+  cli: ['base', 'schema', 'http', 'app', 'net', 'server.ts'],
   'server-options.ts': ['base', 'http', 'app', 'net'],
   'server.ts': ['base', 'http', 'app', 'net', 'server-options.ts'],
   'index.ts': ['base', 'wire', 'formats', 'schema', 'model', 'routing', 'http', 'app', 'net', 'server-options.ts', 'server.ts'],
@@ -52,14 +53,19 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   modules: [
     [
       'accept-encoding.ts',
+      'auth/scheme.ts',
+      'authorization.ts',
       'heartbeat-timer.ts',
       'metric-source.ts',
       'origins.ts',
       'redaction.ts',
+      'redis',
       'shutdown-listeners.ts',
       'trace-context.ts',
     ],
-    ['compression', 'cors', 'csrf', 'decompression', 'headers', 'health', 'log', 'metrics', 'sse', 'static', 'websocket'],
+    ['auth', 'compression', 'cors', 'csrf', 'decompression', 'headers', 'health', 'jwt', 'limits', 'log', 'metrics', 'sse', 'static', 'websocket'],
+    ['sessions'],
+    ['oidc'],
   ],
 }
 /** The same bytes lead to the same result: no sockets, no clocks, no files. */

@@ -39,7 +39,10 @@ export interface ExchangeStart {
   readonly clientAddress: string
   readonly connectionId: string
   readonly requestId: string
-  /** The same object at the beginning and at the end. Members that read the body cannot be used at the end. */
+  /**
+   * The same object at the beginning and at the end. Members that read the body cannot be used at the end. If the server has answered in
+   * place of a handler, its `response` is the one that the handler was working on.
+   */
   readonly session: HttpSession
 }
 

@@ -3,7 +3,7 @@
 
 import type { Route } from '../app/routes/route.ts'
 import type { NoRoute } from '../app/routes/scope.ts'
-import { isSecret, NOT_SHOWN, shownTarget, shownUrl } from '../app/routes/shown-target.ts'
+import { isSecret, NOT_SHOWN } from '../app/routes/shown-target.ts'
 import { invalid, listOf } from '../base/options.ts'
 import type { Exchange } from '../http/session.ts'
 
@@ -53,11 +53,11 @@ export class Redaction {
     this.#usual = new RegExp(`[?&#](?:${names.map((name) => name.replace(/\W/g, '\\$&')).join('|')})(?:\\[\\])?=`, 'i')
   }
 
-  /** Path and query of a request. Without a route, they may still be those of one with another method. */
-  urlOf({ head, match, connection }: Exchange): string {
-    if (match.route !== null) return this.query(shownUrl(head, match.route as Route))
-    const others = (match as NoRoute).scope.findRoutes(head, connection.endpointName) as readonly Route[]
-    return this.query(others.some((route) => route.steps.some(isSecret)) ? shownTarget(head, others).target : head.url)
+  /** Path and query of a request. */
+  urlOf({ head, match }: Exchange): string {
+    const route = match.route as Route | null
+    const { showUrl } = route === null ? (match as NoRoute).scope : route.scope
+    return this.query(showUrl(head, route))
   }
 
   /** Hides the values of the chosen parameters in a URL or a part of one. */

@@ -37,6 +37,10 @@ export class Http2Stream<T> {
 
   /** @internal What the client may still send before it must wait (RFC 9113 §6.9). */
   receiveWindow: number
+  /** @internal What that is after each WINDOW_UPDATE, as far as all has been taken. */
+  windowBytes: number
+  /** @internal Something has been held since the last WINDOW_UPDATE: the reader has not kept up. */
+  hasHeld = false
   /** @internal Bytes that were taken, and for which WINDOW_UPDATE has not been sent. */
   creditBytes = 0
   /** Bytes of the body that have been received, without padding. */
@@ -99,7 +103,7 @@ export class Http2Stream<T> {
 
   constructor(id: number, receiveWindow: number, sendWindow: number) {
     this.id = id
-    this.receiveWindow = receiveWindow
+    this.receiveWindow = this.windowBytes = receiveWindow
     this.sendWindow = sendWindow
   }
 
