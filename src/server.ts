@@ -155,6 +155,11 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     return (this.endpoints[0] ?? this.#places.first).port
   }
 
+  /** How many connections are open, at all endpoints together. */
+  get connections(): number {
+    return this.#listeners?.connections.count ?? 0
+  }
+
   /** Whether new connections are accepted: true once every endpoint is bound, false from the moment the stop begins. */
   get isListening(): boolean {
     return this.#listeners !== null && this.#starting === null && !this.#host.isStopping
