@@ -17,7 +17,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   app: ['base', 'routing', 'schema', 'http'],
   net: ['base', 'wire', 'formats', 'http'],
   modules: ['base', 'formats', 'http', 'app'],
-  testing: ['base', 'wire', 'formats', 'http', 'net', 'server.ts'],
+  testing: ['base', 'wire', 'formats', 'schema', 'http', 'net', 'server.ts'],
   cli: ['base', 'schema', 'http', 'app', 'net', 'server.ts'],
   'server-options.ts': ['base', 'http', 'app', 'net'],
   'server.ts': ['base', 'http', 'app', 'net', 'server-options.ts'],
