@@ -195,3 +195,20 @@ function maskOf(secret: string): string {
   if (/^(?:true|false|null)$/.test(secret)) return secret
   return /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(secret) ? secret.replace(/\d/g, '1') : 'x'.repeat(secret.length)
 }
+
+/** A secret that is repeated elsewhere, such as a token that a response echoes. */
+export function withoutRepeated(text: string, secrets: readonly string[]): string {
+  let result = text
+  for (const secret of secrets) if (result.includes(secret)) result = result.replaceAll(secret, (found) => maskOf(found))
+  return result
+}
+
+/** A secret shorter than this is not looked for elsewhere in its exchange: it would be found by chance. */
+const LEAST_REPEATED = 6
+const MOST_REPEATED = 100
+
+/** The secrets of a text that are looked for in the rest of its exchange. */
+export function repeatable(text: string, ranges: readonly Range[]): string[] {
+  const secrets = ranges.map(([start, end]) => text.slice(start, end)).filter((secret) => secret.length >= LEAST_REPEATED)
+  return [...new Set(secrets)].slice(0, MOST_REPEATED)
+}
