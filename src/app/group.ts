@@ -211,17 +211,22 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   useModule(module: Module): this {
     checkModule(module)
     if (this.#modules.has(module.name)) throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is already installed`)
-    const installing: unknown = module.install(this as unknown as ModuleHost)
-    if (isPromise(installing)) {
-      Promise.resolve(installing).catch(() => {})
-      throw new WeirError(
-        'WEIR_OPTION_INVALID',
-        `install of module "${module.name}" returned a promise: await what it needs before useModule`,
-      )
-    }
     this.#modules.add(module.name)
+    try {
+      checkInstalled(module, module.install(this as unknown as ModuleHost))
+    } catch (error) {
+      this.#modules.delete(module.name)
+      throw error
+    }
     return this
   }
+}
+
+/** @param result of its `install` @throws WEIR_OPTION_INVALID */
+function checkInstalled({ name }: Module, result: unknown): void {
+  if (!isPromise(result)) return
+  Promise.resolve(result).catch(() => {})
+  throw new WeirError('WEIR_OPTION_INVALID', `install of module "${name}" returned a promise: await what it needs before useModule`)
 }
 
 /** A group of routes. Created by `group` of a server or of another group. Modules can be installed on it. */

@@ -13,6 +13,15 @@ export const UNREAD: ByteSource = {
   async *[Symbol.asyncIterator]() {},
 }
 
+/** A source of known bytes. @param piece null for none */
+export function onePiece(piece: Uint8Array | null): ByteSource {
+  return {
+    async *[Symbol.asyncIterator]() {
+      if (piece !== null) yield piece
+    },
+  }
+}
+
 const TYPED_ARRAY: object = Object.getPrototypeOf(Uint8Array.prototype)
 const bufferOf = getterOf('buffer')
 const offsetOf = getterOf('byteOffset')

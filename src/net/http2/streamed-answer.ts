@@ -2,6 +2,7 @@
 
 import { openSource, type SourceReader } from '../../http/answer/byte-source.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { ResponseTrailers } from '../../http/answer/trailers.ts'
 import type { Http2WireConnection } from '../../wire/http2/connection.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
@@ -71,12 +72,25 @@ export class StreamedAnswer<T extends Watched> implements AnswerUnderWay, PumpTa
     this.#source = openSource(content)
     await pump(this.#source, declaredLength, this)
     if (this.isGone) return
-    if (!this.hasBegun) this.#begin(Math.max(0, declaredLength), true)
+    const { trailers } = this.#response
+    if (trailers !== null) await this.#endWith(trailers)
+    else if (!this.hasBegun) this.#begin(Math.max(0, declaredLength), true)
     else if (this.#last !== null) {
       this.#bodyBytes += this.#last.length
       this.#wire.sendData(this.#stream, this.#last, true)
     } else this.#wire.sendEnd(this.#stream)
     this.#output.flushSoon()
+  }
+
+  async #endWith(trailers: ResponseTrailers): Promise<void> {
+    const fields = await trailers.collect()
+    if (this.isGone) return
+    if (!this.hasBegun) this.#begin(Math.max(0, this.#response.declaredLength), false)
+    if (this.#last !== null) {
+      this.#bodyBytes += this.#last.length
+      this.#wire.sendData(this.#stream, this.#last, false)
+    }
+    this.#wire.sendEnd(this.#stream, fields.length === 0 ? null : fields)
   }
 
   write(piece: Uint8Array, isLast: boolean): Promise<void> | null {

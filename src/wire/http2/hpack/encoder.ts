@@ -4,9 +4,10 @@
 // enters the table: a field that is sent again and again costs one byte from the second time on, one that never is only evicts others.
 
 import type { Buffer } from 'node:buffer'
+import { SECRET_FIELDS } from '../../../base/secret-fields.ts'
 import { DEFAULT_TABLE_BYTES } from './decoder.ts'
 import { DynamicTable } from './dynamic-table.ts'
-import { ENTRY_OVERHEAD, HeaderField, SECRET_NAMES } from './header-field.ts'
+import { ENTRY_OVERHEAD, HeaderField } from './header-field.ts'
 import { encodeHuffman, huffmanLength } from './huffman-encode.ts'
 import { writeInteger } from './integer.ts'
 import { LAST_STATIC, STATIC_NAMES, STATIC_TABLE } from './static-table.ts'
@@ -43,7 +44,7 @@ const NO_UPDATE = Number.POSITIVE_INFINITY
 
 /** How a field is written of which nothing else is known but its name, in lower case. */
 export function indexingOf(name: string): number {
-  return CHANGING_NAMES.has(name) ? PLAIN : SECRET_NAMES.has(name) ? NEVER : INDEX
+  return CHANGING_NAMES.has(name) ? PLAIN : SECRET_FIELDS.has(name) ? NEVER : INDEX
 }
 
 /** Bytes for which there must be room before a field is written. */

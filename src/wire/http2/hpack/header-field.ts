@@ -3,9 +3,6 @@
 /** What an entry costs in a table beside its text, and a field in a list (RFC 7541 §4.1, RFC 9113 §6.5.2). */
 export const ENTRY_OVERHEAD = 32
 
-/** Fields whose values may be secrets: never kept beyond their connection, and never indexed where we send them (RFC 7541 §7.1.3). */
-export const SECRET_NAMES: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'set-cookie'])
-
 /** Text has one character a byte. An entry of a table is one object for as long as it lives: its strings are made once. */
 export class HeaderField {
   readonly name: string

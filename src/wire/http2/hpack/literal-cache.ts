@@ -4,7 +4,8 @@
 // sends many different fields costs others nothing but time. What may be a secret is never stored: it would outlive its connection.
 
 import { Buffer } from 'node:buffer'
-import { type HeaderField, SECRET_NAMES } from './header-field.ts'
+import { SECRET_FIELDS } from '../../../base/secret-fields.ts'
+import type { HeaderField } from './header-field.ts'
 
 const PLACES = 512
 /** Longer fields are seldom the same again, or are in the dynamic table of their connection. */
@@ -39,7 +40,7 @@ export class LiteralCache {
 
   /** Keeps what `find`, called with the same arguments just before, did not know. */
   store(name: number, bytes: Buffer, from: number, to: number, field: HeaderField): void {
-    if (to - from > MOST_BYTES || SECRET_NAMES.has(field.name)) return
+    if (to - from > MOST_BYTES || SECRET_FIELDS.has(field.name)) return
     const place = this.#place
     bytes.copy(this.#bytes, place * MOST_BYTES, from, to)
     this.#lengths[place] = to - from
