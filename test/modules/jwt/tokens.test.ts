@@ -83,7 +83,11 @@ describe('the cache', () => {
   /** A set of keys that counts how often it is used. */
   const counted = (options: Partial<JwtOptions> = {}) => {
     let verified = 0
-    const made = serverFor({ ...base, id: ({ sub }) => (verified++, sub!), ...options })
+    const id: JwtOptions['id'] = ({ sub }) => {
+      verified++
+      return sub!
+    }
+    const made = serverFor({ ...base, id, ...options })
     return { ...made, verified: () => verified }
   }
 
