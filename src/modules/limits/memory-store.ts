@@ -13,7 +13,7 @@ import type { LimitStore, LimitTable } from './limit-store.ts'
 import { drained, type RateRule, type Taken, takenAt } from './rate-rule.ts'
 
 export interface MemoryStoreOptions {
-  /** Most keys of each limit. Default 100,000, which take about 20 MiB. Further ones displace those that have been used least. */
+  /** Most keys of each limit. Default 100,000, which take about 14 MiB if they are addresses. Further ones displace those that have been used least. */
   readonly maxKeys?: number
 }
 
