@@ -1,13 +1,16 @@
-// Writes the JavaScript of dist: a file for each entry of package.json, one for what they all share, and more for what is imported later.
+// Writes the JavaScript of dist: a file for each entry of package.json, two for the `weir` command (the second one runs in the programs that
+// it starts), one for what they all share, and more for what is imported later.
+//
 // Node needs longer to find and link a hundred small modules than to run them (decisions/011-bundled-dist.md).
 import { readFileSync } from 'node:fs'
 
 import { build } from 'rolldown'
 
-const { exports } = JSON.parse(readFileSync('package.json', 'utf8'))
-const entries = Object.values(exports)
-  .flatMap((entry) => entry.default ?? [])
-  .map((file) => file.replace('./dist/', '').replace(/\.js$/, ''))
+const { exports, bin } = JSON.parse(readFileSync('package.json', 'utf8'))
+const modules = Object.values(exports).flatMap((entry) => entry.default ?? [])
+const entries = [...modules, ...Object.values(bin), 'dist/cli/preload.js'].map((file) =>
+  file.replace(/^(?:\.\/)?dist\//, '').replace(/\.js$/, ''),
+)
 
 /**
  * With a single non-ASCII character, V8 decodes the file the slow way and stores two bytes for each of its characters. In strings,
@@ -38,6 +41,6 @@ await build({
     minifyInternalExports: false,
     comments: { jsdoc: false }, // they are in the declarations and in src
     plugins: [{ name: 'ascii', generateBundle }],
-    codeSplitting: { groups: [{ name: 'core', test: /[\\/]src[\\/](?!modules[\\/]|testing[\\/])/, tags: ['$initial'] }] },
+    codeSplitting: { groups: [{ name: 'core', test: /[\\/]src[\\/](?!modules[\\/]|testing[\\/]|cli[\\/])/, tags: ['$initial'] }] },
   },
 })

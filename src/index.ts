@@ -32,7 +32,7 @@ export { Group, type RouteGroup } from './app/group.ts'
 export type { Logger } from './app/logger.ts'
 export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'
 export type { BeforeSend, Middleware, Next } from './app/policies/middleware.ts'
-export type { Gate, NothingOrResponse, Policy, Usable } from './app/policies/policy.ts'
+export type { Gate, NothingOrResponse, Policy, Usable, UsedPolicy } from './app/policies/policy.ts'
 export type { Binding } from './app/routes/binding.ts'
 export type {
   ArgsOf,
@@ -73,6 +73,7 @@ export {
   PayloadTooLargeError,
   ProtocolError,
   RequestExpiredError,
+  RetryLaterError,
   type UnsupportedError,
   WeirError,
 } from './base/errors.ts'
@@ -82,12 +83,14 @@ export type { FormRecord } from './formats/form.ts'
 export type { Pairs } from './formats/pairs.ts'
 export type { ProxiedTls } from './formats/proxy-protocol.ts'
 export type { ByteSource } from './http/answer/byte-source.ts'
+export type { EarlyHintsOptions } from './http/answer/early-hints.ts'
 export type { FileOptions } from './http/answer/file-options.ts'
 export type { ResourceState } from './http/answer/precondition.ts'
 export { Problem } from './http/answer/problem.ts'
 export { HttpResponse } from './http/answer/response.ts'
 export type { FileContent, ResponseContent, TakeOver } from './http/answer/response-content.ts'
 export type { CookieOptions } from './http/answer/set-cookie.ts'
+export type { TrailerSource, TrailerValue } from './http/answer/trailers.ts'
 export {
   type BodyMapAnonymousOptions,
   type BodyMapOptions,

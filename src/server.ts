@@ -22,7 +22,7 @@ import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { fetch } from './net/fetch/fetch-exchange.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
-import type { ServerTlsOptions } from './net/listen/listen-options.ts'
+import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Listeners } from './net/listen/listeners.ts'
 import { Places } from './net/listen/places.ts'
 import { checkRunOptions, checkStopOptions, type RunOptions, type StopOptions, type StopReport } from './net/listen/stop-options.ts'
@@ -34,6 +34,25 @@ import { checkOptions, type ServerOptions, settingsOf } from './server-options.t
 
 /** @internal What opening a connection to a server needs: `weir/testing` uses it to connect clients without a socket. */
 export let hostOf: (server: HttpServer) => ConnectionHost
+
+/**
+ * @internal Replaces the start of every server: the `weir` command looks at a server that does not listen, and passes sockets to one that
+ * does.
+ * @param places where its options tell it to listen; finds inherited sockets first
+ * @param listen listens on the places that it is given, and resolves when clients can connect
+ */
+export type StartHook = (
+  server: HttpServer,
+  places: () => readonly ListenOptions[],
+  listen: (places: readonly ListenOptions[]) => Promise<void>,
+) => Promise<void>
+
+let startHook: StartHook | null = null
+
+/** @internal */
+export function replaceStart(hook: StartHook): void {
+  startHook = hook
+}
 
 /** `fetch` of a server. */
 export interface FetchFunction {
@@ -69,6 +88,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     const timeouts = resolveTimeouts(settings.timeouts)
     const logger = settings.logger === undefined ? console : settings.logger
     const routes = new RouteTable()
+    routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
     super({ table: routes, limits: { ...timeouts, ...limits }, logger: moduleLogger(logger) }, routes.root)
     this.#options = settings
     this.#routes = routes
@@ -91,6 +111,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       ticker: new Ticker(systemClock, timeouts),
       application,
       observers: new Observers((error) => logError(logger, 'weir: an observer failed', error)),
+      tap: null,
       debug: settings.debug === true,
       proxies,
       // Not a getter: V8 turns an object with a getter into a hash table, and would look up each of its properties for every request.
@@ -135,6 +156,11 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     return (this.endpoints[0] ?? this.#places.first).port
   }
 
+  /** How many connections are open, at all endpoints together. */
+  get connections(): number {
+    return this.#listeners?.connections.count ?? 0
+  }
+
   /** Whether new connections are accepted: true once every endpoint is bound, false from the moment the stop begins. */
   get isListening(): boolean {
     return this.#listeners !== null && this.#starting === null && !this.#host.isStopping
@@ -161,13 +187,27 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   /**
    * Resolves when clients can connect to every endpoint. If one of them cannot be opened, the server listens on none.
    * @throws WEIR_SERVER_STATE if it is already running; WEIR_ROUTE_DECLARATION for a route of an endpoint that does not exist;
+   * what `check` of a policy throws, such as WEIR_AUTH_SETUP;
    * WEIR_OPTION_INVALID for an inherited socket on which it cannot listen; the system's error if it cannot listen (`EADDRINUSE`, `EACCES`);
    * OpenSSL's error about a certificate
    */
   async start(): Promise<void> {
     if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started')
+    if (startHook === null) return this.#listen(this.#takePlaces())
+    return startHook(
+      this,
+      () => this.#takePlaces(),
+      (places) => this.#listen(places),
+    )
+  }
+
+  #takePlaces(): readonly ListenOptions[] {
     const places = this.#places.take()
-    this.#routes.checkEndpoints(this.#places.names!)
+    this.#routes.checkStart(this.#places.names!)
+    return places
+  }
+
+  #listen(places: readonly ListenOptions[]): Promise<void> {
     this.#listeners = new Listeners(places, this.#host, this.#options.sharedReceiveBuffer !== false)
     this.#starting = this.#open(this.#listeners)
     return this.#starting
@@ -251,7 +291,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   async #close(listeners: Listeners, graceMs: number): Promise<StopReport> {
     const aborted = await listeners.close(graceMs)
-    this.#host.observers.flush()
+    await this.#host.observers.finish()
     this.#listeners = null
     this.#host.isStopping = false
     this.#stopping = null
@@ -270,7 +310,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * Adds an observer, after the existing ones. It is told about every request whose head is completed from now on, and about every head and
    * connection that never becomes a request. An observer that throws is reported to the logger once, and is called again.
    *
-   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end` and, if it has `begin`, a function `begin`
+   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end`, or if its `begin` or `stopped` is not a function
    */
   observe(observer: ExchangeObserver): this {
     checkObserver(observer)

@@ -1,7 +1,7 @@
 // From a request to its response: middleware, route, handler, reply; and from an error to its response. No error gets past this file.
 
 import type { ErrorCode } from '../base/error-codes.ts'
-import { ContentTypeError, faultOf, HttpError, WeirError } from '../base/errors.ts'
+import { ContentTypeError, faultOf, HttpError, RetryLaterError, WeirError } from '../base/errors.ts'
 import type { Limits, Timeouts } from '../base/limits.ts'
 import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
@@ -19,9 +19,8 @@ import { type Held, runGates } from './policies/gates.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './policies/middleware.ts'
 import type { Gate } from './policies/policy.ts'
 import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
-import type { Route } from './routes/route.ts'
+import { chainOf, type Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
-import type { Chain, NoRoute } from './routes/scope.ts'
 import { shownUrl } from './routes/shown-target.ts'
 
 /**
@@ -87,7 +86,7 @@ export class Dispatcher implements Application {
   }
 
   gate(exchange: Exchange, body: RequestBody | null): Held {
-    const { gates } = chainOf(exchange)
+    const { gates } = chainOf(exchange.match)
     return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates, body)
   }
 
@@ -152,7 +151,7 @@ export class Dispatcher implements Application {
 
   /** Runs the hooks just before the response is sent. For a response that is too late, another one has been sent. */
   #prepare(exchange: Exchange, made: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
-    const { hooks } = chainOf(exchange)
+    const { hooks } = chainOf(exchange.match)
     const answer = this.#options.debug ? this.#showLater(exchange, made) : made
     if (hooks.length === 0) return answer
     if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, isUpgrade(answer), 0)
@@ -213,7 +212,7 @@ export class Dispatcher implements Application {
 
   #run(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     try {
-      const answer = chainOf(exchange).pipeline(exchange)
+      const answer = chainOf(exchange.match).pipeline(exchange)
       if (answer instanceof OutgoingResponse) return answer
       return answer.catch((error: unknown) => this.#answerError(exchange, error))
     } catch (error) {
@@ -273,6 +272,7 @@ export class Dispatcher implements Application {
     exchange.failure = failureOf(error)
     this.#log(exchange, error)
     stateAccepted(exchange, error)
+    stateRetryAfter(exchange, error)
     if (onError === null) return this.#sendProblem(exchange, error)
     try {
       exchange.hasAskedOnError = true
@@ -322,18 +322,13 @@ export class Dispatcher implements Application {
     }
   }
 
-  /** Logs only what the host program must know: errors of clients are normal. */
+  /** Logs only what the host program must know: errors of clients are normal, and so are refusals of an overloaded server. */
   #log(exchange: Exchange, error: unknown): void {
-    if (isClients(causeOf(exchange.request, error))) return
+    if (isNormal(causeOf(exchange.request, error))) return
     const { head, requestId, match } = exchange
     const url = shownUrl(head, match.route as Route | null, this.#options.routes)
     logError(this.#options.logger, `weir: ${head.method} ${url} failed`, error, { requestId })
   }
-}
-
-/** The chain of the route that was found, or of the level to which a request without a route belongs. */
-function chainOf({ match }: Exchange): Chain {
-  return match.route === null ? (match as NoRoute).scope.chain : (match.route as Route).chain
 }
 
 /** @throws WEIR_RESPONSE_HEADER_SYNTAX for a field that only the server may set */
@@ -360,13 +355,21 @@ function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
   if (field !== null) own.header(...field)
 }
 
+/** Tells a client when to try again (RFC 9110 §10.2.3). */
+function stateRetryAfter({ own }: Exchange, error: unknown): void {
+  const code = codeOf(error)
+  if (code !== 'WEIR_QUOTA_EXCEEDED' && code !== 'WEIR_OVERLOADED') return
+  const { retryAfterMs } = error as RetryLaterError
+  if (retryAfterMs !== null) own.header('Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1000))))
+}
+
 function isUpgrade({ content }: OutgoingResponse): boolean {
   return content.kind === 'upgrade'
 }
 
-function isClients(error: unknown): boolean {
+function isNormal(error: unknown): boolean {
   try {
-    return faultOf(error) === 'peer' || problemFor(error, false).status < 500
+    return faultOf(error) === 'peer' || error instanceof RetryLaterError || problemFor(error, false).status < 500
   } catch {
     return false // the thrown value itself throws when it is read
   }

@@ -50,9 +50,9 @@ export class WeirError extends HttpError {
   override readonly name: string = 'WeirError'
   declare readonly code: ErrorCode
 
-  constructor(code: ErrorCode, detail?: string, cause?: unknown, status: number = ERRORS[code].status) {
+  constructor(code: ErrorCode, detail?: string, cause?: unknown, status: number = ERRORS[code].status, headers: ErrorHeaders = NO_HEADERS) {
     const spec = ERRORS[code]
-    super(status, detail === undefined ? spec.text : `${spec.text}: ${detail}`, { code, cause })
+    super(status, detail === undefined ? spec.text : `${spec.text}: ${detail}`, { code, cause, headers })
   }
 
   get fault(): Fault {
@@ -106,6 +106,30 @@ export class PayloadTooLargeError extends LimitError {
 
   constructor(limit: string, maximum: number, actual?: number) {
     super('WEIR_BODY_TOO_LARGE', limit, maximum, actual)
+  }
+}
+
+/**
+ * 429 or 503: the client has used up a quota, or the server has no capacity for the request now. The response has Retry-After, and its
+ * problem document the type and the members that draft-ietf-httpapi-ratelimit-headers-11 defines.
+ */
+export class RetryLaterError extends WeirError {
+  override readonly name = 'RetryLaterError'
+  /** Names of the limits that refuse the request. */
+  readonly violatedPolicies: readonly string[]
+  /** Milliseconds after which the same request may be accepted. Retry-After has whole seconds, rounded up. Null if it never would be. */
+  readonly retryAfterMs: number | null
+
+  constructor(
+    code: 'WEIR_QUOTA_EXCEEDED' | 'WEIR_OVERLOADED',
+    violatedPolicies: readonly string[],
+    retryAfterMs: number | null,
+    detail?: string,
+    cause?: unknown,
+  ) {
+    super(code, detail, cause)
+    this.violatedPolicies = violatedPolicies
+    this.retryAfterMs = retryAfterMs
   }
 }
 

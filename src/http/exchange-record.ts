@@ -95,4 +95,9 @@ export interface ExchangeObserver {
   begin?(start: ExchangeStart): unknown
   /** Called once after the end, in a later turn of the event loop. No response waits for it. */
   end(record: ExchangeRecord): unknown
+  /**
+   * Called when the server has stopped, after the last `end`: the place to write what is left. `stop` waits for a promise that it returns, so
+   * the promise should settle soon.
+   */
+  stopped?(): unknown
 }

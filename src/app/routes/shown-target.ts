@@ -9,25 +9,16 @@ import type { Step } from './binder.ts'
 import { type ConsideredRoute, consideredRoutes } from './considered-routes.ts'
 import type { Route } from './route.ts'
 import type { RouteTable } from './route-table.ts'
+import type { ShownHead } from './scope.ts'
 
-/** The parts of a head that may contain values of parameters. */
-interface Target {
-  /** As in the request line. */
-  readonly target: string
-  /** Path and query as sent. */
-  readonly url: string
-  readonly rawPath: string
-  /** Decoded. */
-  readonly path: string
-  readonly queryString: string
-}
+export { NOT_SHOWN }
 
 export function isSecret({ schema }: Step): boolean {
   return schema instanceof Schema && schema.holdsSecret
 }
 
 /** Path and query for log lines. @param route the one that answers; null if none does */
-export function shownUrl(head: Target, route: Route | null, table: RouteTable): string {
+export function shownUrl(head: ShownHead, route: Route | null, table: RouteTable): string {
   const secrets = secretsFor(head, route, table)
   return secrets.isEmpty ? head.url : secrets.shownTarget(head)
 }
@@ -36,7 +27,7 @@ export function shownUrl(head: Target, route: Route | null, table: RouteTable): 
  * A route without a rest says what each segment of its paths is. Otherwise the client may have meant another route, and the secrets of all
  * that come into question are hidden.
  */
-function secretsFor({ path }: Target, route: Route | null, table: RouteTable): Secrets {
+function secretsFor({ path }: ShownHead, route: Route | null, table: RouteTable): Secrets {
   const isSure = route !== null && !route.template.parameters.some(({ rest }) => rest)
   return new Secrets(isSure ? [{ route, miss: null }] : consideredRoutes(table, path), route)
 }
@@ -92,7 +83,7 @@ export class Secrets {
     return this.#from !== Number.POSITIVE_INFINITY || [...this.#segments].some((segment) => segment >= index)
   }
 
-  shownTarget({ target, rawPath, queryString }: Target): string {
+  shownTarget({ target, rawPath, queryString }: ShownHead): string {
     if (this.isEmpty) return target
     const pairs = queryString.split('&').map((pair) => (this.#hidesPair(pair) ? `${pair.split('=', 1)[0]}=${NOT_SHOWN}` : pair))
     return this.shownPath(rawPath) + (queryString === '' ? '' : `?${pairs.join('&')}`)

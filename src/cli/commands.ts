@@ -1,0 +1,71 @@
+// Runs one command: reads its arguments, and prints what it finds out or why it cannot.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { AppFileError, appFileOf } from './app-file.ts'
+import { type ParsedCommand, parseCommand, UsageError, usageOf } from './arguments.ts'
+import { develop } from './develop.ts'
+import { limitsText } from './limits-facts.ts'
+import { packageFolder } from './package-folder.ts'
+import { askProgram, ProgramError } from './program.ts'
+import { routesText } from './route-facts.ts'
+
+/** A program that cannot be read, or that has failed. */
+const FAILED = 1
+/** A command line that means nothing. */
+const MISUSED = 2
+
+/** @returns the exit code */
+export async function runCommand(given: readonly string[]): Promise<number> {
+  try {
+    const command = parseCommand(given)
+    if (command.name === 'help') return print(usageOf(command.topic))
+    if (command.name === 'version') return print(versionOf())
+    return await runOn(command)
+  } catch (error) {
+    if (error instanceof UsageError) return complain(`${error.message}\n\n${usageOf(error.topic)}`, MISUSED)
+    if (error instanceof AppFileError || error instanceof ProgramError) return complain(error.message, FAILED)
+    throw error
+  }
+}
+
+async function runOn(command: Exclude<ParsedCommand, { readonly name: 'help' | 'version' }>): Promise<number> {
+  const file = appFileOf(command.file)
+  const { exportName, args } = command
+  switch (command.name) {
+    case 'routes': {
+      const { routes } = await askProgram(file, args, { kind: 'routes', exportName })
+      return print(command.asJson ? jsonOf(routes) : routesText(routes))
+    }
+    case 'limits': {
+      const { limits } = await askProgram(file, args, { kind: 'limits', exportName })
+      return print(command.asJson ? jsonOf(limits) : limitsText(limits))
+    }
+    case 'explain': {
+      const { text, explanation } = await askProgram(file, args, { kind: 'explain', exportName, request: command.request })
+      return print(command.asJson ? jsonOf(explanation) : text)
+    }
+    case 'dev':
+      return develop({ ...command, file })
+  }
+}
+
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value, null, 2)
+}
+
+function versionOf(): string {
+  const { version } = JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8')) as { readonly version: string }
+  return version
+}
+
+function print(text: string): number {
+  process.stdout.write(`${text}\n`)
+  return 0
+}
+
+function complain(text: string, code: number): number {
+  process.stderr.write(`weir: ${text}\n`)
+  return code
+}

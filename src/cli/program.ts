@@ -1,0 +1,42 @@
+// Starts the process of a program, and asks it one question about its server.
+//
+// The program runs in a process of its own, as the main module, after a preload that replaces the start of servers. What it prints goes to
+// stderr, so that stdout has the answer alone.
+
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
+import { extname } from 'node:path'
+
+import { type Answers, isNews, type News, ORDER_VARIABLE, type Order, type Question } from './messages.ts'
+
+/** The program has failed, or has no server. */
+export class ProgramError extends Error {}
+
+const STDERR = 2
+
+/** @param args of the program */
+export function startProgram(args: readonly string[], order: Order, stdio: StdioOptions): ChildProcess {
+  const preload = new URL(`./preload${extname(import.meta.url)}`, import.meta.url)
+  return spawn(process.execPath, [...process.execArgv, '--import', preload.href, order.file, ...args], {
+    stdio,
+    env: { ...process.env, [ORDER_VARIABLE]: JSON.stringify(order) },
+  })
+}
+
+/** @throws ProgramError */
+export async function askProgram<Q extends Question>(file: string, args: readonly string[], question: Q): Promise<Answers[Q['kind']]> {
+  const program = startProgram(args, { task: 'answer', file, question }, ['ignore', STDERR, STDERR, 'ipc'])
+  const end = (): void => void program.kill()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end)
+  let news: News | null = null
+  program.on('message', (message) => {
+    if (isNews(message)) news ??= message
+  })
+  const how = await new Promise<string>((resolve) => program.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`)))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, end)
+  return answerIn(news, how) as Answers[Q['kind']]
+}
+
+function answerIn(news: News | null, how: string): Answers[Question['kind']] {
+  if (news?.weir === 'answer') return news.answer
+  throw new ProgramError(news?.weir === 'no-server' ? news.reason : `the program ended before it had a server (${how})`)
+}
