@@ -436,3 +436,23 @@ describe('mistakes', () => {
       }
   })
 })
+
+test('documents and explanations name auth and its requirements', async () => {
+  const server = closedServer()
+  server.group('/x', { use: [auth.roles('admin')] }).mapGet('/', { use: [auth.scopes('a', 'b'), auth.required('test')] }, () => 'done')
+  const [closed] = server.routes
+  assert.deepEqual(
+    closed!.policies.map(({ name, level, description }) => [name, level, description]),
+    [
+      ['auth', 'server', { anonymous: 'refused', schemes: { test: { type: 'http', scheme: 'test' } }, roles: ['admin', 'editor'] }],
+      ['auth.roles', 'group', { roles: ['admin'] }],
+      ['auth.scopes', 'route', { scopes: ['a', 'b'] }],
+      ['auth.required', 'route', { required: ['test'] }],
+    ],
+  )
+  const { policies } = await server.explain('/x')
+  assert.deepEqual(
+    policies.map(({ name }) => name),
+    ['auth', 'auth.roles', 'auth.scopes', 'auth.required'],
+  )
+})
