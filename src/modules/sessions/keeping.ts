@@ -1,7 +1,7 @@
 // Where a session is kept: in the cookie itself, sealed, or in a store, with its id in the cookie.
 
 import { Buffer } from 'node:buffer'
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 import { LimitError, WeirError } from '../../base/errors.ts'
 
@@ -134,5 +134,5 @@ async function attempt<T>(call: () => Promise<T>): Promise<T> {
 
 /** Whoever reads the store does not learn ids that clients have. An id of one cookie does not work in another. */
 function keyOf(name: string, id: string): string {
-  return createHash('sha256').update(`${name} ${id}`).digest('base64url')
+  return hash('sha256', `${name} ${id}`, 'base64url')
 }
