@@ -258,6 +258,10 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
     return this.#server.port
   }
 
+  get connections(): number {
+    return this.#server.connections
+  }
+
   get isListening(): boolean {
     return this.#server.isListening
   }

@@ -68,7 +68,8 @@ function mapLeaf(host: Host, { kind, method, path }: Leaf): void {
     else if (kind === 'events') host.mapGet(path, (_, session) => run(path) && sse(session, (async function* () {})()))
     else if (kind === 'websocket') host.useModule(websocket(path, { accept: () => run(path) }))
     else if (kind === 'fallback') host.fallback(() => run(path))
-    else if (kind === 'module') host.useModule({ name: `module ${path}`, install: (on) => void on.map(method, path, () => run(path)) } as Module)
+    else if (kind === 'module')
+      host.useModule({ name: `module ${path}`, install: (on) => void on.map(method, path, () => run(path)) } as Module)
     else {
       class Things extends Controller {
         static routes = routes(this, { list: [method ?? 'GET', path] })
@@ -120,16 +121,29 @@ test('401 for everything, and no handler runs', async () => {
     const server = build(root, isFirst)
     const client = connect(server)
     const asked = [
-      ...server.routes.map(({ method, path, host }) => ({ method: method ?? 'GET', path: filled(path), host: host === null ? 'a' : 'a.example' })),
+      ...server.routes.map(({ method, path, host }) => ({
+        method: method ?? 'GET',
+        path: filled(path),
+        host: host === null ? 'a' : 'a.example',
+      })),
       ...server.routes.map(({ path }) => ({ method: 'OPTIONS', path: filled(path), host: 'a' })),
       ...server.routes.map(({ path }) => ({ method: 'PATCH', path: filled(path), host: 'a.example' })),
-      ...['/', '/none', '/files/limits.md', '/files/', '/files/guide', '/files/none', '/g/none', '/admin'].map((path) => ({ method: 'GET', path, host: 'a' })),
+      ...['/', '/none', '/files/limits.md', '/files/', '/files/guide', '/files/none', '/g/none', '/admin'].map((path) => ({
+        method: 'GET',
+        path,
+        host: 'a',
+      })),
       { method: 'OPTIONS', path: '*', host: 'a' },
     ]
     mapped += server.routes.length
     for (const { method, path, host } of asked) {
       const isSocket = method === 'GET' && path.length % 2 === 0
-      const upgrade = { Upgrade: 'websocket', Connection: 'Upgrade', 'Sec-WebSocket-Version': '13', 'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==' }
+      const upgrade = {
+        Upgrade: 'websocket',
+        Connection: 'Upgrade',
+        'Sec-WebSocket-Version': '13',
+        'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+      }
       const headers = { Host: host, Accept: 'text/html', 'Sec-Fetch-Mode': 'navigate', ...(isSocket ? upgrade : {}) }
       const { status } = await client.request({ method, url: path, headers })
       assert.equal(status, 401, `${method} ${path} of ${host}`)

@@ -29,7 +29,15 @@ export function simulatedApplication(
   }
   const routes = routesOn(stage)
   const dispatcher = new Dispatcher({
-    server: { address: '', port: 0, isListening: true, isReady: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() },
+    server: {
+      address: '',
+      port: 0,
+      connections: 0,
+      isListening: true,
+      isReady: true,
+      stopping: AbortSignal.any([]),
+      stop: () => Promise.resolve(),
+    },
     routes,
     limits,
     timeouts,

@@ -147,6 +147,7 @@ class Simulation implements Http2SimulationCounts {
       observers: this.#observed(),
       debug,
       proxies: null,
+      tap: null,
       endpointNames: () => null,
       get isStopping() {
         return simulation.#isStopping

@@ -142,6 +142,7 @@ class Simulation {
       ticker: new Ticker(this.#clock, timeouts),
       application,
       observers: this.#observed(),
+      tap: null,
       debug,
       proxies: null,
       endpointNames: () => null,

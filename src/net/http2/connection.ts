@@ -132,6 +132,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#isGone = true
     this.host.ticker.delete(this)
     this.wire.fail(NO_ERROR)
+    this.output.close()
     this.#records?.close(null)
     // An error costs a connection more than all the rest of its end.
     if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE'))

@@ -42,8 +42,9 @@ export class FrameOutput {
 
   #grow(needed: number): void {
     const bytes = Math.max(needed, 2 * this.#bytes.length, this.#guess)
-    const larger = bytes <= LARGEST_OWN_BYTES || needed > BLOCK_BYTES ? Buffer.allocUnsafe(bytes) : lend()
+    const larger = bytes <= LARGEST_OWN_BYTES || needed > BLOCK_BYTES ? Buffer.allocUnsafe(bytes) : lend(Math.max(needed, this.#guess))
     this.#bytes.copy(larger, 0, 0, this.end)
+    if (isLent(this.#bytes)) giveBack(this.#bytes)
     this.#bytes = larger
   }
 }

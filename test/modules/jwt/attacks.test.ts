@@ -39,13 +39,19 @@ const ATTACKS: readonly Attack[] = [
   ['alg none, without a signature', () => `${encoded({ alg: 'none' })}.${encoded(CLAIMS)}.`],
   ['alg none, with a signature', () => `${encoded({ alg: 'none' })}.${encoded(CLAIMS)}.AAAA`],
   ['alg NoNe', () => `${encoded({ alg: 'NoNe', kid: 'own' })}.${encoded(CLAIMS)}.AAAA`],
-  ['alg none, with the signature of another token', async () => `${encoded({ alg: 'none' })}.${encoded(CLAIMS)}.${(await tokenOf(own)).split('.')[2]}`],
+  [
+    'alg none, with the signature of another token',
+    async () => `${encoded({ alg: 'none' })}.${encoded(CLAIMS)}.${(await tokenOf(own)).split('.')[2]}`,
+  ],
   ['HS256 with the public key of RSA as PEM', async () => signedByHand({ alg: 'HS256', kid: 'rsa' }, await jose.exportSPKI(rsa.publicKey))],
   ['HS256 with the public key of RSA as JWK', () => signedByHand({ alg: 'HS256', kid: 'rsa' }, JSON.stringify(rsa.jwk))],
   ['HS256 with the modulus of RSA', () => signedByHand({ alg: 'HS256', kid: 'rsa' }, Buffer.from(rsa.jwk.n!, 'base64url'))],
   ['HS256 with an empty secret', () => signedByHand({ alg: 'HS256' }, '')],
   ['RS256 said, HS256 signed', async () => signedByHand({ alg: 'RS256', kid: 'rsa' }, await jose.exportSPKI(rsa.publicKey))],
-  ['an algorithm that is not accepted, with the right key', () => tokenOf({ ...rsa, alg: 'PS256' }).catch(() => signedByHand({ alg: 'PS256', kid: 'rsa' }, 'x'))],
+  [
+    'an algorithm that is not accepted, with the right key',
+    () => tokenOf({ ...rsa, alg: 'PS256' }).catch(() => signedByHand({ alg: 'PS256', kid: 'rsa' }, 'x')),
+  ],
   ['an algorithm that is not a text', () => signedByHand({ alg: ['ES256'], kid: 'own' }, 'x')],
   ['an algorithm from the prototype', () => signedByHand({ alg: 'constructor', kid: 'own' }, 'x')],
   ['no algorithm', () => signedByHand({ kid: 'own' }, 'x')],
@@ -62,10 +68,15 @@ const ATTACKS: readonly Attack[] = [
   ['its own keys at x5u', () => tokenOf(foreign, { header: { x5u: 'https://evil.example/keys' } })],
   ['its own certificate in x5c', () => tokenOf(foreign, { header: { x5c: ['MIIB'] } })],
   ['an unknown critical extension', () => signedByHand({ alg: 'ES256', kid: 'own', crit: ['exp'], exp: 1 }, 'x')],
-  ['critical b64', async () => {
-    const payload = Buffer.from(JSON.stringify(CLAIMS))
-    return await new jose.CompactSign(payload).setProtectedHeader({ alg: 'ES256', kid: 'own', b64: true, crit: ['b64'] }).sign(own.privateKey)
-  }],
+  [
+    'critical b64',
+    async () => {
+      const payload = Buffer.from(JSON.stringify(CLAIMS))
+      return await new jose.CompactSign(payload)
+        .setProtectedHeader({ alg: 'ES256', kid: 'own', b64: true, crit: ['b64'] })
+        .sign(own.privateKey)
+    },
+  ],
   ['an empty list of critical extensions', () => signedByHand({ alg: 'ES256', kid: 'own', crit: [] }, 'x')],
   ['one trailing dot', async () => `${await tokenOf(own)}.`],
   ['many trailing dots', async () => `${await tokenOf(own)}${'.'.repeat(100)}`],
@@ -75,7 +86,10 @@ const ATTACKS: readonly Attack[] = [
   ['two parts', async () => (await tokenOf(own)).split('.').slice(0, 2).join('.')],
   ['an empty signature', async () => `${(await tokenOf(own)).split('.').slice(0, 2).join('.')}.`],
   ['five parts', async () => `${await tokenOf(own)}.x.y`],
-  ['an encrypted token', () => new jose.EncryptJWT({ ...CLAIMS }).setProtectedHeader({ alg: 'dir', enc: 'A256GCM' }).encrypt(new Uint8Array(32))],
+  [
+    'an encrypted token',
+    () => new jose.EncryptJWT({ ...CLAIMS }).setProtectedHeader({ alg: 'dir', enc: 'A256GCM' }).encrypt(new Uint8Array(32)),
+  ],
   ['padding', async () => `${await tokenOf(own)}=`],
   ['base64 that is not base64url', async () => (await tokenOf(own)).replace(/[-_]|.$/, '+')],
   ['a blank inside', async () => (await tokenOf(own)).replace('.', ' .')],
@@ -87,10 +101,13 @@ const ATTACKS: readonly Attack[] = [
   ['a header that is null', () => `${encoded(null)}.${encoded(CLAIMS)}.AAAA`],
   ['claims that are not an object', () => `${encoded({ alg: 'ES256', kid: 'own' })}.${encoded('x')}.AAAA`],
   ['claims that are not UTF-8', () => `${encoded({ alg: 'ES256', kid: 'own' })}.${Buffer.from([0x7b, 0xff]).toString('base64url')}.AAAA`],
-  ['changed claims', async () => {
-    const [header, , signature] = (await tokenOf(own)).split('.')
-    return `${header}.${encoded({ ...CLAIMS, sub: 'root' })}.${signature}`
-  }],
+  [
+    'changed claims',
+    async () => {
+      const [header, , signature] = (await tokenOf(own)).split('.')
+      return `${header}.${encoded({ ...CLAIMS, sub: 'root' })}.${signature}`
+    },
+  ],
   ['a changed signature', async () => (await tokenOf(own)).replace(/\.([^.]{4})([^.]*)$/, '.AAAA$2')],
   ['expired', () => tokenOf(own, { claims: { exp: NOW - 6 } })],
   ['expired exactly at the tolerance', () => tokenOf(own, { claims: { exp: NOW - 5 } })],
@@ -127,7 +144,10 @@ describe('each attack is refused', () => {
       for (const method of ['GET', 'POST']) {
         const path = method === 'GET' ? '/' : '/upload'
         // The body is announced, and never sent.
-        const headers = { Authorization: `Bearer ${token}`, ...(method === 'POST' ? { 'Content-Length': 1000, Expect: '100-continue' } : {}) }
+        const headers = {
+          Authorization: `Bearer ${token}`,
+          ...(method === 'POST' ? { 'Content-Length': 1000, Expect: '100-continue' } : {}),
+        }
         const { status, headers: fields, text } = await client().request({ method, url: path, headers })
         assert.equal(status, 401)
         assert.match(fields.get('www-authenticate') ?? '', /^Bearer realm="api", error="invalid_token", error_description="[^"]+"/)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { before, describe, type TestContext, test } from 'node:test'
 
 import type { JwtOptions } from '../../../src/modules/jwt/index.ts'
-import { AUDIENCE, type Issuer, ISSUER, type KeyPair, keyPair, serverFor, startIssuer, tokenOf } from './support.ts'
+import { AUDIENCE, ISSUER, type Issuer, type KeyPair, keyPair, serverFor, startIssuer, tokenOf } from './support.ts'
 
 let first: KeyPair
 let second: KeyPair
@@ -37,7 +37,8 @@ const isAway = (issuer: Issuer): void => {
   issuer.answer = (send) => send(500, 'down')
 }
 /** A token that lives for a day. */
-const longToken = (pair: KeyPair): Promise<string> => tokenOf(pair, { claims: { exp: 1_704_067_200 + 86_400, jti: Math.random().toString() } })
+const longToken = (pair: KeyPair): Promise<string> =>
+  tokenOf(pair, { claims: { exp: 1_704_067_200 + 86_400, jti: Math.random().toString() } })
 
 describe('rotation', () => {
   test('keys are fetched once, when the first token arrives', async (context) => {
@@ -165,7 +166,10 @@ describe('while the issuer is away', () => {
 
 describe('what an issuer may not send', () => {
   const wrong: readonly (readonly [string, (issuer: Issuer) => void])[] = [
-    ['more than the limit', (issuer) => (issuer.answer = (send) => send(200, JSON.stringify({ keys: [first.jwk], x: 'x'.repeat(600_000) })))],
+    [
+      'more than the limit',
+      (issuer) => (issuer.answer = (send) => send(200, JSON.stringify({ keys: [first.jwk], x: 'x'.repeat(600_000) }))),
+    ],
     ['a redirect', (issuer) => (issuer.answer = (send) => send(302, '', { location: 'https://evil.example/' }))],
     ['something that is not JSON', (issuer) => (issuer.answer = (send) => send(200, '<html>'))],
     ['something that is not a set', (issuer) => (issuer.answer = (send) => send(200, '{"keys":7}'))],

@@ -83,7 +83,11 @@ describe('the cache', () => {
   /** A set of keys that counts how often it is used. */
   const counted = (options: Partial<JwtOptions> = {}) => {
     let verified = 0
-    const made = serverFor({ ...base, id: ({ sub }) => (verified++, sub!), ...options })
+    const id: JwtOptions['id'] = ({ sub }) => {
+      verified++
+      return sub!
+    }
+    const made = serverFor({ ...base, id, ...options })
     return { ...made, verified: () => verified }
   }
 
@@ -158,7 +162,10 @@ describe('challenges', () => {
 
   test('the URL of the metadata on request', async () => {
     const resourceMetadata = 'https://api.example/.well-known/oauth-protected-resource'
-    assert.equal(await challengeOf('/', {}, { resourceMetadata, realm: 'a "b"' }), `401 Bearer realm="a \\"b\\"", resource_metadata="${resourceMetadata}"`)
+    assert.equal(
+      await challengeOf('/', {}, { resourceMetadata, realm: 'a "b"' }),
+      `401 Bearer realm="a \\"b\\"", resource_metadata="${resourceMetadata}"`,
+    )
   })
 
   test('bearer and Basic in one field; only the scheme that was used has an error', async () => {
@@ -237,14 +244,22 @@ describe('options', () => {
     ['a symmetric algorithm with a URL', () => ({ algorithms: ['HS256'], jwks: 'https://x.example/' }), /HS256 needs a secret/],
     ['a symmetric algorithm with a public key', () => ({ algorithms: ['HS256'], jwks: undefined, publicKey: ec }), /HS256 needs a secret/],
     ['an asymmetric algorithm with a secret', () => ({ jwks: undefined, secret: Buffer.alloc(64) }), /ES256 needs publicKey or jwks/],
-    ['a short secret', () => ({ jwks: undefined, secret: Buffer.alloc(31), algorithms: ['HS256'] }), /31 bytes, and HS256 needs at least 32/],
+    [
+      'a short secret',
+      () => ({ jwks: undefined, secret: Buffer.alloc(31), algorithms: ['HS256'] }),
+      /31 bytes, and HS256 needs at least 32/,
+    ],
     ['a secret that is text', () => ({ jwks: undefined, secret: 'x'.repeat(64), algorithms: ['HS256'] }), /secret must be bytes/],
     ['no key', () => ({ jwks: undefined }), /exactly one of/],
     ['two keys', () => ({ publicKey: ec }), /exactly one of/],
     ['a key of another kind', () => ({ jwks: undefined, publicKey: rsa1024 }), /of kind rsa, and ES256 needs prime256v1/],
     ['a weak key', () => ({ jwks: undefined, publicKey: rsa1024, algorithms: ['RS256'] }), /1024 bits/],
     ['a key that is none', () => ({ jwks: undefined, publicKey: 'secret' }), /publicKey is not a public key/],
-    ['a secret as a public key', () => ({ jwks: undefined, publicKey: createSecretKey(Buffer.alloc(32)) }), /publicKey is not a public key/],
+    [
+      'a secret as a public key',
+      () => ({ jwks: undefined, publicKey: createSecretKey(Buffer.alloc(32)) }),
+      /publicKey is not a public key/,
+    ],
     ['keys over plain HTTP', () => ({ jwks: 'http://issuer.example/keys' }), /must be an https URL/],
     ['keys in a file', () => ({ jwks: new URL('file:///etc/keys') }), /must be an https URL/],
     ['keys that are neither', () => ({ jwks: 'keys' }), /neither a URL nor a set/],
