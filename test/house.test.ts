@@ -52,7 +52,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   net: [['transport', 'time', 'observe', 'proxies'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],
   modules: [
     ['accept-encoding.ts', 'heartbeat-timer.ts', 'origins.ts', 'shutdown-listeners.ts'],
-    ['compression', 'cors', 'csrf', 'decompression', 'headers', 'sse', 'static', 'websocket'],
+    ['compression', 'cors', 'csrf', 'decompression', 'headers', 'inspector', 'sse', 'static', 'websocket'],
   ],
 }
 /** The same bytes lead to the same result: no sockets, no clocks, no files. */

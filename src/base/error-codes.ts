@@ -105,6 +105,7 @@ export const ERRORS = {
   WEIR_WEBSOCKET_HANDSHAKE: peer(400, STAYS, 'this is not a valid WebSocket handshake', 'RFC 6455 §4.2.1'),
   WEIR_ORIGIN_REFUSED: peer(403, STAYS, 'pages from this origin may not connect', 'RFC 6455 §10.2'),
   WEIR_CROSS_ORIGIN: peer(403, STAYS, 'a page of another origin may not send this request', 'docs/guide/csrf.md'),
+  WEIR_INSPECTOR_REFUSED: peer(403, STAYS, 'the inspector is for programs on this machine', 'docs/guide/inspector.md'),
 
   // Bodies and requests in a handler
   WEIR_MODEL_BINDING: peer(400, STAYS, 'the body does not fit the model', 'docs/guide/body.md'),
