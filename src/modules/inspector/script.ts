@@ -4,6 +4,8 @@
 export const SCRIPT = `const base = document.body.dataset.base
 const $ = (id) => document.getElementById(id)
 const MOST_ROWS = 500
+const FROM = ' from '
+const BUFFER = 'Buffer'
 const QUOTE = String.fromCharCode(39)
 const SLASHED_QUOTE = QUOTE + String.fromCharCode(92) + QUOTE + QUOTE
 const CRLF = String.fromCharCode(13, 10)
@@ -215,7 +217,7 @@ function requestOf(one) {
   const fields = fieldsOf(one)
   if (fields.length > 0) lines.push('headers: ' + JSON.stringify(fields))
   if (body !== null && body.text !== '')
-    lines.push('body: ' + (body.isBase64 ? 'Buffer.from(' + JSON.stringify(body.text) + ', "base64")' : JSON.stringify(body.text)))
+    lines.push('body: ' + (body.isBase64 ? BUFFER + '.from(' + JSON.stringify(body.text) + ', "base64")' : JSON.stringify(body.text)))
   return '{' + LF + lines.map((line) => '    ' + line + ',' + LF).join('') + '  }'
 }
 
@@ -228,7 +230,7 @@ export function testOf(one) {
     "import assert from 'node:assert/strict'",
     "import { test } from 'node:test'",
     '',
-    "import { server } from './app.js'",
+    'import { server }' + FROM + quoted('./app.js'),
     '',
     'test(' + JSON.stringify(one.method + ' ' + one.url) + ', async () => {',
     '  const response = await server.inject(' + requestOf(one) + ')',
