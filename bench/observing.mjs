@@ -9,9 +9,11 @@
 import { createWriteStream } from 'node:fs'
 import os from 'node:os'
 import { pino } from 'pino'
+import { Histogram, Registry } from 'prom-client'
 
 import { HttpServer } from '../dist/index.js'
 import { accessLog } from '../dist/modules/log/index.js'
+import { metrics } from '../dist/modules/metrics/index.js'
 
 import { median } from './statistics.mjs'
 
@@ -81,6 +83,13 @@ const SUBJECTS = {
   'json, to a file': () => observerOf(accessLog({ to: devNull, format: 'json', maxWaitingBytes: 1e9 })),
   'a function, discarded': () => observerOf(accessLog({ to: nothing, format: ({ method, url, status }) => `${method} ${url} ${status}` })),
   'to pino, discarded': () => observerOf(accessLog({ to: pino({}, nothing) })),
+  metrics: () => observerOf(metrics({ path: null, process: false })),
+  'metrics, the ends only': () => ({ end: observerOf(metrics({ path: null, process: false })).end }),
+  'prom-client, one histogram': () => {
+    const labelNames = ['method', 'route', 'status']
+    const histogram = new Histogram({ name: 'duration_seconds', help: 'by hand', labelNames, registers: [new Registry()] })
+    return { end: ({ method, route, status, durationMs }) => histogram.observe({ method, route, status }, durationMs / 1000) }
+  },
   'by hand: JSON.stringify of ten members': () => ({
     end({ method, session, status, durationMs, bytesOut, clientAddress, requestId, startedAt, outcome, route }) {
       const { url } = session.request

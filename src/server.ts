@@ -111,6 +111,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       ticker: new Ticker(systemClock, timeouts),
       application,
       observers: new Observers((error) => logError(logger, 'weir: an observer failed', error)),
+      tap: null,
       debug: settings.debug === true,
       proxies,
       // Not a getter: V8 turns an object with a getter into a hash table, and would look up each of its properties for every request.
@@ -153,6 +154,11 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    */
   get port(): number {
     return (this.endpoints[0] ?? this.#places.first).port
+  }
+
+  /** How many connections are open, at all endpoints together. */
+  get connections(): number {
+    return this.#listeners?.connections.count ?? 0
   }
 
   /** Whether new connections are accepted: true once every endpoint is bound, false from the moment the stop begins. */

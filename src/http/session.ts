@@ -9,6 +9,7 @@ import type { ClientCertificate, ConnectionInfo, ForwardedClient, SocketPeer } f
 import { noJsonForm, type Serialize } from './json-engine.ts'
 import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch, RouteMetadata } from './route-info.ts'
+import { ServerTiming } from './server-timing.ts'
 
 /** An address on which a server listens. */
 export interface Endpoint {
@@ -29,6 +30,8 @@ export interface ServerHandle {
   readonly address: string
   readonly port: number
   readonly isListening: boolean
+  /** How many connections are open, at all endpoints together. */
+  readonly connections: number
   /** The answer to a readiness check. False from the moment `stop` is called. */
   readonly isReady: boolean
   /**
@@ -197,6 +200,19 @@ export class HttpSession {
     return this.#bag
   }
 
+  /**
+   * Runs `work`, and states how long it took in the field Server-Timing of the response, which browsers show to developers. Returns what
+   * `work` returns; of a promise, the time until it settles counts. Times of the same name are added up. What has not ended when the
+   * response begins is not in the field, nor are names after the first 32. The client sees the names and times.
+   *
+   * @param name a token such as `db`
+   * @throws WEIR_OPTION_INVALID for another name; what `work` throws
+   */
+  time<T>(name: string, work: () => T): T {
+    this.#exchange.timing ??= new ServerTiming()
+    return this.#exchange.timing.time(name, work)
+  }
+
   /** The `metadata` of the matched route's declaration. Empty when the route has none, or when no route matched. */
   get metadata(): RouteMetadata {
     return this.#exchange.match.route?.metadata ?? NO_METADATA
@@ -241,6 +257,8 @@ export class Exchange {
   hints: HintSender | null = null
   /** The error that the response answers, for observers; null if there is none. */
   failure: unknown = null
+  /** What `session.time` has measured; null if it has not been called. */
+  timing: ServerTiming | null = null
   /** Called when it is over; null without any. */
   #endListeners: (() => void)[] | null = null
   /** Whether it is over, or will end without anybody being told. */

@@ -11,6 +11,7 @@ import type { RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { abortRequest, causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts'
+import type { ServerTiming } from '../../http/server-timing.ts'
 import type { Exchange, HintSender } from '../../http/session.ts'
 import type { Head } from '../../wire/head/head.ts'
 
@@ -276,6 +277,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
       response.settleTrailers(mayHaveBody(response, head.method === 'HEAD') && this.takesTrailers(head))
     }
     if (isAwaited && this.recording === null) this.recording = this.host.observers.beginUnheard(exchange, this.connection)
+    if (exchange.timing !== null) sendTiming(exchange.timing, response)
     this.send(response)
   }
 
@@ -377,6 +379,11 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     // A handler or a gate may still be cleaning up after a client that has left.
     if (this.exchange === null || !(this.isHandling || this.isGating)) this.expire()
   }
+}
+
+/** Adds what has been measured. An empty field would not be valid. */
+function sendTiming({ field }: ServerTiming, response: OutgoingResponse): void {
+  if (field !== '') response.appendHeader('Server-Timing', field)
 }
 
 /** Closes the source of a response that will not be sent. */

@@ -1,8 +1,7 @@
-// Memory for large outputs, which all connections of the thread share. An output that is a new buffer each time costs more than its copy: the
-// memory is taken from the system and given back again and again.
+// Memory for large outputs, which all connections of the thread share. A new buffer for each output would cost more than copying it, because its
+// memory is taken from the system and returned each time.
 //
-// A block is lent with `lend`, and comes back with `giveBack` once its bytes have been written. One that does not come back is garbage like
-// any other.
+// `lend` lends a block, and `giveBack` returns it once its bytes have been written. A block that is not returned is collected as garbage.
 
 import { Buffer } from 'node:buffer'
 
