@@ -88,6 +88,15 @@ export class Bag {
 const NO_METHODS: readonly string[] = Object.freeze([])
 const NO_METADATA: RouteMetadata = Object.freeze({})
 let requests = 0
+const LAST_DIGITS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).padStart(2, '0'))
+let firstDigits = ''
+
+/** The number of the next request in base 36. Converting the whole number costs as much as everything else that observers of a request need. */
+function nextNumber(): string {
+  const last = ++requests % LAST_DIGITS.length
+  if (last === 0 || firstDigits === '') firstDigits = Math.floor(requests / LAST_DIGITS.length).toString(36)
+  return firstDigits + LAST_DIGITS[last]!
+}
 
 /** @internal The exchange that a session belongs to. */
 export let exchangeOf: (session: HttpSession) => Exchange
@@ -410,7 +419,7 @@ export class Exchange {
   }
 
   get requestId(): string {
-    this.#requestId ??= `${this.connection.connectionId}-${(++requests).toString(36)}`
+    this.#requestId ??= `${this.connection.connectionId}-${nextNumber()}`
     return this.#requestId
   }
 }
