@@ -28,6 +28,11 @@ export interface Step {
   readonly schema: AnySchema | null
 }
 
+/** Whether messages must not repeat the value. */
+export function isSecret({ schema }: Step): boolean {
+  return schema instanceof Schema && schema.holdsSecret
+}
+
 /** The steps from a request to the arguments of a route, planned once. */
 export class Binder {
   /** Those of the path first. */

@@ -7,6 +7,7 @@ import type { AcceptField } from '../../http/request/accepted-types.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
 import type { Match } from '../../routing/method-table.ts'
 
+import { isSecret } from './binder.ts'
 import { EndpointMatcher } from './endpoint-matcher.ts'
 import type { Route } from './route.ts'
 import { type Composer, checkChain, commonScope, Scope } from './scope.ts'
@@ -35,6 +36,7 @@ export class RouteTable {
   readonly #fallbackRoutes: Route[] = []
   /** Whether some route is bound to a host; otherwise the host of a request is not determined. */
   #hasHosts = false
+  #hasSecrets = false
   /** Whether some route is in a group; otherwise a request without a route belongs to the server. */
   #hasGroups = false
 
@@ -67,6 +69,11 @@ export class RouteTable {
     this.#operations.set(operationId, route)
   }
 
+  /** Whether a route has a parameter that messages must not repeat. */
+  get hasSecrets(): boolean {
+    return this.#hasSecrets
+  }
+
   /** Adds all of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
   addAll(routes: readonly Route[]): void {
     const before = this.#routes.length
@@ -92,6 +99,7 @@ export class RouteTable {
   }
 
   #note(route: Route): void {
+    if (route.steps.some(isSecret)) this.#hasSecrets = true
     if (route.host !== null) this.#hasHosts = true
     if (route.scope.parent !== this.root) this.#hasGroups = true
   }

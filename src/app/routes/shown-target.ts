@@ -4,8 +4,7 @@
 import { segmentsOf } from '../../routing/miss.ts'
 import type { Template } from '../../routing/template.ts'
 import { NOT_SHOWN } from '../../schema/mismatch.ts'
-import { Schema } from '../../schema/schema.ts'
-import type { Step } from './binder.ts'
+import { isSecret, type Step } from './binder.ts'
 import { type ConsideredRoute, consideredRoutes } from './considered-routes.ts'
 import type { Route } from './route.ts'
 import type { RouteTable } from './route-table.ts'
@@ -13,12 +12,9 @@ import type { ShownHead } from './scope.ts'
 
 export { NOT_SHOWN }
 
-export function isSecret({ schema }: Step): boolean {
-  return schema instanceof Schema && schema.holdsSecret
-}
-
 /** Path and query for log lines. @param route the one that answers; null if none does */
 export function shownUrl(head: ShownHead, route: Route | null, table: RouteTable): string {
+  if (!table.hasSecrets) return head.url
   const secrets = secretsFor(head, route, table)
   return secrets.isEmpty ? head.url : secrets.shownTarget(head)
 }

@@ -1,0 +1,3 @@
+// The public API of weir/opentelemetry.
+
+export { type OpenTelemetryOptions, opentelemetry, spanOf } from './opentelemetry.ts'
