@@ -12,13 +12,14 @@ import type { ExchangeRecord, ExchangeStart } from '../../http/exchange-record.t
 import { type Exchange, exchangeOf, type HttpSession, type TraceIds } from '../../http/session.ts'
 
 import { Redaction } from '../redaction.ts'
+import type { Meters, RequestSpan, Tracers } from './api-types.ts'
 import { endAttributes, headAttributes, isFailure, metricAttributes, SCHEMA_URL, spanName, startAttributes } from './attributes.ts'
 
 export interface OpenTelemetryOptions {
   /** Default: the one that the program has registered with the API. */
-  readonly tracerProvider?: Api.TracerProvider
+  readonly tracerProvider?: Tracers
   /** Default: the one that the program has registered with the API before the first request. */
-  readonly meterProvider?: Api.MeterProvider
+  readonly meterProvider?: Meters
   /**
    * Whether the trace that a request states is continued. Otherwise its span begins a trace of its own, with a link to the other one.
    * Default: `proxies.trust` lists the peer.
@@ -62,7 +63,7 @@ function tracedOf(session: HttpSession): Traced | null {
 }
 
 /** The span of a request; undefined without one. In middleware and handlers it is also the active span. */
-export function spanOf(session: HttpSession): Api.Span | undefined {
+export function spanOf(session: HttpSession): RequestSpan | undefined {
   return tracedOf(session)?.span
 }
 
@@ -109,7 +110,8 @@ class Tracing {
     this.#api = api
     this.#options = options
     this.#redaction = redaction
-    this.#tracer = (options.tracerProvider ?? api.trace).getTracer(SCOPE, undefined, { schemaUrl: SCHEMA_URL })
+    const provider = (options.tracerProvider ?? api.trace) as Api.TracerProvider
+    this.#tracer = provider.getTracer(SCOPE, undefined, { schemaUrl: SCHEMA_URL })
   }
 
   begin(start: ExchangeStart): void {
@@ -172,7 +174,7 @@ class Tracing {
   }
 
   #createDuration(): Api.Histogram {
-    const provider = this.#options.meterProvider ?? this.#api.metrics
+    const provider = (this.#options.meterProvider ?? this.#api.metrics) as Api.MeterProvider
     return provider.getMeter(SCOPE, undefined, { schemaUrl: SCHEMA_URL }).createHistogram('http.server.request.duration', {
       description: 'Duration of HTTP server requests.',
       unit: 's',

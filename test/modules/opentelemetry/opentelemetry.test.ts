@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { context, propagation, SpanStatusCode, trace } from '@opentelemetry/api'
+import { context, propagation, type Span, SpanStatusCode, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core'
 import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
@@ -34,7 +34,8 @@ test('the active span is that of the request, in middleware, handlers, timers, g
   const see = (): void => void seen.push(trace.getActiveSpan()?.spanContext().spanId)
   server.use((session, next) => {
     see()
-    assert.equal(trace.getActiveSpan(), spanOf(session))
+    const span: Span | undefined = spanOf(session)
+    assert.equal(trace.getActiveSpan(), span)
     return next()
   })
   server.mapGet('/', async () => {
