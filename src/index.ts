@@ -3,6 +3,7 @@
 export { Controller, type ControllerClass } from './app/controllers/controller.ts'
 export {
   type DeclaredPathDecorator,
+  type FitsGroup,
   type MethodDecorator,
   type NoBareMethod,
   type PathDecorator,

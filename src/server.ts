@@ -111,6 +111,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       ticker: new Ticker(systemClock, timeouts),
       application,
       observers: new Observers((error) => logError(logger, 'weir: an observer failed', error)),
+      tap: null,
       debug: settings.debug === true,
       proxies,
       // Not a getter: V8 turns an object with a getter into a hash table, and would look up each of its properties for every request.

@@ -282,7 +282,6 @@ export class Dispatcher implements Application {
     try {
       exchange.hasAskedOnError = true
       exchange.answerWithOwn().clearRepresentation()
-      keepFromCaches(exchange, error)
       setHeadersOf(error, exchange.own)
       const result = onError(error, exchange.session)
       if (isLater(result)) return this.#awaitOnError(exchange, error, result)
@@ -317,7 +316,6 @@ export class Dispatcher implements Application {
   #sendProblem(exchange: Exchange, error: unknown): OutgoingResponse {
     const own = exchange.answerWithOwn()
     own.clearRepresentation()
-    keepFromCaches(exchange, error)
     try {
       setHeadersOf(error, own)
       return own.sendProblem(problemFor(error, this.#options.debug))
@@ -360,18 +358,6 @@ function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
     field = acceptFieldOf(head.method, types)
   }
   if (field !== null) own.header(...field)
-}
-
-/** What a client may do depends on its credentials: no cache may answer for another client. */
-const BY_CREDENTIALS: ReadonlySet<string | null> = new Set<ErrorCode>([
-  'WEIR_CREDENTIALS_MISSING',
-  'WEIR_CREDENTIALS_INVALID',
-  'WEIR_CREDENTIALS_INSECURE',
-  'WEIR_ACCESS_DENIED',
-])
-
-function keepFromCaches({ own }: Exchange, error: unknown): void {
-  if (BY_CREDENTIALS.has(codeOf(error))) own.header('Cache-Control', 'no-store')
 }
 
 /** Tells a client when to try again (RFC 9110 §10.2.3). */

@@ -9,6 +9,7 @@ import type { Endpoint } from '../http/session.ts'
 import { joinPaths, Template } from '../routing/template.ts'
 
 import type { Controller, ControllerClass } from './controllers/controller.ts'
+import type { FitsGroup } from './controllers/decorators.ts'
 import { checkMapOptions, classesOf, type MapOptions, routesOfController } from './controllers/mapping.ts'
 import { routesOf } from './controllers/routed.ts'
 import type { Logger } from './logger.ts'
@@ -101,9 +102,13 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
    * Maps one controller: full path = prefix of the group + `prefix` + prefix of the class + path of the method. A mapping that throws maps
    * nothing. A class whose constructor has parameters needs `options.create`.
    */
-  mapController<T extends Controller>(Class: new () => T, prefix?: string, options?: MapOptions<T>): this
-  mapController<T extends Controller>(
-    Class: ControllerClass<T>,
+  mapController<T extends Controller, C extends new () => T>(
+    Class: C & (new () => T) & NoInfer<FitsGroup<C, D>>,
+    prefix?: string,
+    options?: MapOptions<T>,
+  ): this
+  mapController<T extends Controller, C extends ControllerClass<T>>(
+    Class: C & ControllerClass<T> & NoInfer<FitsGroup<C, D>>,
     prefix: string,
     options: MapOptions<T> & Required<Pick<MapOptions<T>, 'create'>>,
   ): this

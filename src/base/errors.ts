@@ -50,9 +50,9 @@ export class WeirError extends HttpError {
   override readonly name: string = 'WeirError'
   declare readonly code: ErrorCode
 
-  constructor(code: ErrorCode, detail?: string, cause?: unknown, status: number = ERRORS[code].status) {
+  constructor(code: ErrorCode, detail?: string, cause?: unknown, status: number = ERRORS[code].status, headers: ErrorHeaders = NO_HEADERS) {
     const spec = ERRORS[code]
-    super(status, detail === undefined ? spec.text : `${spec.text}: ${detail}`, { code, cause })
+    super(status, detail === undefined ? spec.text : `${spec.text}: ${detail}`, { code, cause, headers })
   }
 
   get fault(): Fault {

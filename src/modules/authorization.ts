@@ -1,5 +1,6 @@
 // The fields Authorization and WWW-Authenticate (RFC 9110 §11).
 
+import { WeirError } from '../base/errors.ts'
 import { headerOf } from '../http/request/request.ts'
 import type { HttpSession } from '../http/session.ts'
 
@@ -22,4 +23,9 @@ export function challengeOf(scheme: string, parameters: Readonly<Record<string, 
 /** A quoted-string (RFC 9110 §5.6.4). Fields hold ASCII without controls; anything else becomes a question mark. */
 function quoted(text: string): string {
   return `"${text.replace(/[^\t\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&')}"`
+}
+
+/** For credentials that were sent without TLS: 403. A challenge would only make the client send them again. */
+export function insecureCredentials(): WeirError {
+  return new WeirError('WEIR_CREDENTIALS_INSECURE', undefined, undefined, undefined, { 'Cache-Control': 'no-store' })
 }

@@ -8,6 +8,7 @@ export function derivedHost(host: ConnectionHost, changes: Partial<Omit<Connecti
     ticker: host.ticker,
     application: host.application,
     observers: host.observers,
+    tap: host.tap,
     debug: host.debug,
     proxies: host.proxies,
     endpointNames: () => host.endpointNames(),

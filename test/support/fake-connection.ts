@@ -90,6 +90,7 @@ export class FakeConnection implements Transport {
       ticker: new Ticker(this.clock, timeouts),
       application,
       observers: this.observers,
+      tap: null,
       debug: false,
       proxies: null,
       endpointNames: () => null,

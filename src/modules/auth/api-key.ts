@@ -4,13 +4,12 @@ import { Buffer } from 'node:buffer'
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 import { isToken } from '../../base/ascii.ts'
-import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
 import { headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { challengeOf } from '../authorization.ts'
+import { challengeOf, insecureCredentials } from '../authorization.ts'
 
 import { type Identity, principalFor } from './identity.ts'
 import { CredentialsError, type Principal, type Scheme } from './scheme.ts'
@@ -67,7 +66,7 @@ export function apiKey<const N extends string = 'apiKey', Claims extends object 
     authenticate(session) {
       const key = headerOf(session.request, field)
       if (key === null) return null
-      if (!allowsInsecure && !session.isSecure) throw new WeirError('WEIR_CREDENTIALS_INSECURE')
+      if (!allowsInsecure && !session.isSecure) throw insecureCredentials()
       if (key === '' || key.length > MOST_CHARACTERS) throw new CredentialsError(`a key has 1 to ${MOST_CHARACTERS} characters`)
       const found = find(apiKeyDigest(key), session)
       return isPromise(found) ? found.then((owner) => conclude(owner as KeyOwner<Claims> | null)) : conclude(found)

@@ -30,7 +30,8 @@ const OPTION_NAMES = namesOf<AuthOptions>()(['schemes', 'roles', 'anonymous', 'u
 export class Auth<P extends AnyPrincipal = Principal, Role extends string = string> implements Policy, Requirements<P, Role> {
   readonly gate: Gate
   readonly open: Policy = requirements.open
-  readonly #settings: AuthSettings
+  /** Reads `session.principal` with its type. */
+  readonly principal: PrincipalReader<P>
   readonly #description: AuthDescription
 
   /** @internal */
@@ -45,7 +46,6 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
       allowsAnonymous: anonymous === 'allowed',
       allowsUnrouted: unrouted === 'allowed',
     }
-    this.#settings = settings
     this.#description = Object.freeze({
       anonymous,
       schemes: Object.freeze(Object.fromEntries(settings.schemes.map(({ name, description }) => [name, description]))),
@@ -59,6 +59,7 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
       return decide(session, plan, plan.isOpen || (isUnrouted && plan.isOpenUnrouted))
     }
     this.gate = auth // lists of policies call it by the name of its gate
+    this.principal = principalReader(settings.schemes)
   }
 
   describe(): AuthDescription {
@@ -67,22 +68,6 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
 
   check(policies: readonly UsedPolicy[], where: string): void {
     checkPlan(policies, where)
-  }
-
-  /**
-   * The principal of a request, with its type.
-   * @throws WEIR_CREDENTIALS_MISSING (401) if there is none, which can only be where anybody may pass
-   */
-  principal(session: HttpSession): P {
-    const principal = this.principalIfAny(session)
-    if (principal === null) throw unauthenticated(session, this.#settings.schemes, null)
-    return principal
-  }
-
-  /** The same; null if there is none. A principal that is not of one of its schemes does not count. */
-  principalIfAny({ principal }: HttpSession): P | null {
-    const one = principal as P | null
-    return this.#settings.schemes.some(({ name }) => name === one?.scheme) ? one : null
   }
 
   required(...schemes: readonly P['scheme'][]): Policy {
@@ -100,6 +85,30 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
   policy(allows: Allows<P>): Policy {
     return requirements.policy(allows as Allows)
   }
+}
+
+/** Reads the principal of a request. */
+export interface PrincipalReader<P extends AnyPrincipal> {
+  /** Null if there is none. What other code has set, and is not of one of the schemes, does not count. */
+  (session: HttpSession): P | null
+  /**
+   * The same where there has to be one: in handlers of all routes that are not open.
+   * @throws WEIR_CREDENTIALS_MISSING (401) if there is none
+   */
+  required(session: HttpSession): P
+}
+
+function principalReader<P extends AnyPrincipal>(schemes: readonly Scheme[]): PrincipalReader<P> {
+  const read = ({ principal }: HttpSession): P | null => {
+    const one = principal as P | null
+    return schemes.some(({ name }) => name === one?.scheme) ? one : null
+  }
+  const required = (session: HttpSession): P => {
+    const principal = read(session)
+    if (principal === null) throw unauthenticated(session, schemes, null)
+    return principal
+  }
+  return Object.freeze(Object.assign(read, { required }))
 }
 
 /** `auth(options)`, and requirements for any `auth`. */

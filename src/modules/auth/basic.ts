@@ -3,12 +3,11 @@
 import { Buffer } from 'node:buffer'
 import { createHmac, randomBytes } from 'node:crypto'
 
-import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { challengeOf, credentialsOf } from '../authorization.ts'
+import { challengeOf, credentialsOf, insecureCredentials } from '../authorization.ts'
 
 import { type Identity, principalFor } from './identity.ts'
 import { checkPasswordHash, PasswordHasher } from './password.ts'
@@ -67,7 +66,7 @@ export function basic<const N extends string = 'basic', Claims extends object = 
     authenticate(session) {
       const credentials = credentialsOf(session, 'Basic')
       if (credentials === null) return null
-      if (!allowsInsecure && !session.isSecure) throw new WeirError('WEIR_CREDENTIALS_INSECURE')
+      if (!allowsInsecure && !session.isSecure) throw insecureCredentials()
       const [userName, password] = decode(credentials)
       const found = find(userName, password, session)
       return isPromise(found) ? found.then((one) => conclude(userName, one as Identity<Claims> | null)) : conclude(userName, found)

@@ -2,4 +2,4 @@
 
 export type { JwtAlgorithm } from './algorithms.ts'
 export type { ClaimMapping, JwtClaims } from './claims.ts'
-export { type JwtOptions, jwt } from './jwt.ts'
+export { type JwtKeySet, type JwtOptions, jwt } from './jwt.ts'

@@ -27,7 +27,7 @@ export interface JwtOptions<N extends string = string> {
   /** Those that the issuer signs with, such as `['RS256']`. What a token says of its algorithm is only compared with them. */
   readonly algorithms: readonly JwtAlgorithm[]
   /** Where the issuer publishes its keys, as an https URL; or these keys. One of `jwks`, `publicKey` and `secret` is needed. */
-  readonly jwks?: string | URL | Jose.JSONWebKeySet
+  readonly jwks?: string | URL | JwtKeySet
   /** A single public key: PEM, a KeyObject or a JWK. */
   readonly publicKey?: string | KeyObject | JsonWebKey
   /** The secret for HS256, HS384 or HS512: at least 32, 48 or 64 bytes. */
@@ -62,6 +62,11 @@ export interface JwtOptions<N extends string = string> {
   readonly onJwksError?: (error: unknown) => void
   /** The name of the scheme. Default `jwt`. */
   readonly name?: N
+}
+
+/** A set of public keys (RFC 7517 §5). */
+export interface JwtKeySet {
+  readonly keys: readonly object[]
 }
 
 const OPTION_NAMES = namesOf<JwtOptions>()([
@@ -201,7 +206,7 @@ function keysOf(options: JwtOptions, algorithms: readonly JwtAlgorithm[]): KeySo
   if (publicKey !== undefined) return new FixedKeys(checkPublicKey(publicKey, algorithms))
   if (typeof jwks === 'object' && !(jwks instanceof URL)) {
     if (!Array.isArray(jwks?.keys)) throw invalid('jwt', 'jwks is neither a URL nor a set of keys')
-    return new FixedKeys(structuredClone(jwks))
+    return new FixedKeys(structuredClone(jwks) as Jose.JSONWebKeySet)
   }
   const limits = {
     timeoutMs: wholeNumber('jwt', 'jwksTimeout', jwksTimeout, 1),

@@ -114,7 +114,7 @@ export class FetchedKeys implements KeySource {
     try {
       const jose = (this.#jose ??= await import('jose'))
       const text = await this.#fetch()
-      if (text !== this.#text) {
+      if (this.#set === null || text !== this.#text) {
         this.#set = jose.createLocalJWKSet(JSON.parse(text) as Jose.JSONWebKeySet)
         this.#text = text
         this.generation++

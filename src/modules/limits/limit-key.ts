@@ -13,9 +13,10 @@ import { networkOf } from './client-network.ts'
  *
  * - `address`: all requests of a client's address; with IPv6, of its /64 network.
  * - `principal`: all requests of `session.principal`, by its `id`; without a principal, of the address.
+ * - `all`: all requests share one.
  * - a function that returns a key, or null for a request that is not limited.
  */
-export type LimitKey = 'address' | 'principal' | ((session: HttpSession) => string | null)
+export type LimitKey = 'address' | 'principal' | 'all' | ((session: HttpSession) => string | null)
 
 /** The key of a request; null if it is not limited. @throws WEIR_OPTION_INVALID for a key that is neither */
 export type KeyOf = (session: HttpSession) => string | null
@@ -27,7 +28,8 @@ const LONGEST = 256
 export function keyReader(owner: string, key: LimitKey): KeyOf {
   if (key === 'address') return addressKey
   if (key === 'principal') return (session) => principalKey(owner, session)
-  if (typeof key !== 'function') throw invalid(owner, `key is ${shown(key)}, not "address", "principal" or a function`)
+  if (key === 'all') return () => 'all'
+  if (typeof key !== 'function') throw invalid(owner, `key is ${shown(key)}, not "address", "principal", "all" or a function`)
   return (session) => {
     const own = key(session)
     return own === null ? null : boundedKey(owner, own)

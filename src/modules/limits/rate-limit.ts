@@ -172,8 +172,9 @@ export class RateLimit implements Policy {
 
   /** @internal */
   beforeSend({ bag }: HttpSession, response: HttpResponse): void {
-    const taken = bag.get(RECEIPTS)?.find(({ limit }) => limit === this)?.taken
-    if (taken === undefined) return
+    const receipt = bag.get(RECEIPTS)?.find(({ limit }) => limit === this)
+    if (receipt === undefined || receipt.table === null) return
+    const { taken } = receipt
     response.appendHeader('RateLimit-Policy', this.#policyItem)
     response.appendHeader('RateLimit', `"${this.#limitName}";r=${taken.remaining};t=${Math.ceil(taken.resetMs / 1000)}`)
   }
@@ -231,7 +232,8 @@ export class RateLimit implements Policy {
     try {
       await table.refund(key, cost)
     } catch {
-      // The store does not reply. What was taken comes back by itself.
+      // The store does not reply, so this process has counted. What was taken in the store comes back with time.
+      this.#local?.refund(key, cost)
     }
   }
 

@@ -3,10 +3,9 @@
 
 import { createHash } from 'node:crypto'
 
-import type * as OpenId from 'openid-client'
-
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Usable } from '../../app/policies/policy.ts'
+import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, checkText, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
@@ -18,23 +17,20 @@ import type { CookieForm } from '../sessions/session-cookie.ts'
 import { type Sessions, SessionsModule, type SignIn } from '../sessions/sessions.ts'
 import type { StoredObject } from '../sessions/stored-value.ts'
 
-import { Provider } from './provider.ts'
+import { type ClientAuthentication, type Grant, type IdClaims, Provider, type UserInfo } from './provider.ts'
 import { idTokenIn, keptTokens, TokenKeeper, type Tokens } from './tokens.ts'
 import { Transactions } from './transactions.ts'
 
-/** The claims of an ID token. Each is as trustworthy as the provider. */
-export type IdClaims = OpenId.IDToken
-
 export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   /** The sessions that logins begin. They have to be installed on the same server, before. */
-  readonly sessions: Sessions<never, Claims>
+  readonly sessions: Pick<Sessions<StoredObject, Claims>, 'signIn' | 'signOut'>
   /** The issuer identifier of the provider. It begins with `https://`, unless it is on the same machine. */
   readonly issuer: string
   readonly clientId: string
   /** Sent as RFC 6749 §2.3.1 says, by Basic authentication. Without it and `clientAuthentication`, the client is public. */
   readonly clientSecret?: string
   /** Another way to authenticate, of `openid-client`: `PrivateKeyJwt(key)`. */
-  readonly clientAuthentication?: OpenId.ClientAuth
+  readonly clientAuthentication?: ClientAuthentication
   /** Default `openid profile email`. */
   readonly scope?: string
   /** The path of the routes, after the prefix of a group. Default `/auth`: `/auth/login`, `/auth/callback` and `/auth/logout`. */
@@ -62,7 +58,7 @@ export interface LoginDetails {
   readonly accessToken: string
   readonly scopes: readonly string[]
   /** Asks the provider for the claims of its UserInfo endpoint. */
-  userInfo(): Promise<OpenId.UserInfoResponse>
+  userInfo(): Promise<UserInfo>
 }
 
 /** A module that maps the routes of a login. */
@@ -109,6 +105,7 @@ const OWN_PARAMETERS = [
   'scope',
   'state',
 ]
+const DEFAULT_SCOPE = 'openid profile email'
 const DEFAULT_TIMEOUT_MS = 5_000
 /** A longer address is not returned to, because it is in a cookie. */
 const MAX_RETURN_CHARACTERS = 1_000
@@ -199,27 +196,18 @@ class OidcModule implements Oidc {
   async #logIn(session: HttpSession): Promise<unknown> {
     const { request, response } = session
     const form = this.#formFor(session)
-    const { openid } = this.#provider
-    const configuration = await this.#configuration(session)
     const asked = returnPath(request.query.get('return'))
-    const transaction = {
-      state: openid.randomState(),
-      nonce: openid.randomNonce(),
-      verifier: openid.randomPKCECodeVerifier(),
-      path: asked.length > MAX_RETURN_CHARACTERS ? '/' : asked,
-    }
-    const url = openid.buildAuthorizationUrl(configuration, {
-      ...this.#options.parameters,
-      response_type: 'code',
-      redirect_uri: this.#callbackAddress(session),
-      scope: this.#options.scope ?? 'openid profile email',
-      state: transaction.state,
-      nonce: transaction.nonce,
-      code_challenge: await openid.calculatePKCECodeChallenge(transaction.verifier),
-      code_challenge_method: 'S256',
-    })
-    this.#transactions.begin(session, form, transaction, clockOf(session).wallTime())
-    return response.header('Cache-Control', 'no-store').redirect(url.href, 303)
+    const path = asked.length > MAX_RETURN_CHARACTERS ? '/' : asked
+    const secrets = this.#provider.newLogin()
+    const address = await this.#asked(session, () =>
+      this.#provider.loginAddress(clockOf(session), secrets, {
+        ...this.#options.parameters,
+        redirect_uri: this.#callbackAddress(session),
+        scope: this.#options.scope ?? DEFAULT_SCOPE,
+      }),
+    )
+    this.#transactions.begin(session, form, { ...secrets, path }, clockOf(session).wallTime())
+    return response.header('Cache-Control', 'no-store').redirect(address, 303)
   }
 
   async #callBack(session: HttpSession): Promise<unknown> {
@@ -229,33 +217,19 @@ class OidcModule implements Oidc {
     const states = request.query.getAll('state')
     const transaction = states.length === 1 ? this.#transactions.take(session, this.#formFor(session), states[0]!) : null
     if (transaction === null) throw new WeirError('WEIR_OIDC_RESPONSE', 'this browser has no such login in progress, or it took too long')
-    const configuration = await this.#configuration(session)
-    const { openid } = this.#provider
     const address = new URL(`${this.#callbackAddress(session)}?${request.queryString.replace(/^\?/, '')}`)
-    const answer = await this.#provider.ask(() =>
-      openid.authorizationCodeGrant(configuration, address, {
-        expectedState: transaction.state,
-        expectedNonce: transaction.nonce,
-        pkceCodeVerifier: transaction.verifier,
-        idTokenExpected: true,
-      }),
-    )
-    const claims = answer.claims()!
-    const principal = await this.#principalOf(configuration, claims, answer)
+    const grant = await this.#asked(session, () => this.#provider.exchange(clockOf(session), address, transaction))
+    const principal = await this.#principalOf(grant)
     const now = clockOf(session).wallTime()
-    this.#sessions.signIn(session, principal, this.#keeper === null ? undefined : keptTokens(this.#options.issuer, answer, now))
+    this.#sessions.signIn(session, principal, this.#keeper === null ? undefined : keptTokens(this.#options.issuer, grant.tokens, now))
     return response.redirect(transaction.path, 303)
   }
 
-  async #principalOf(configuration: OpenId.Configuration, claims: IdClaims, answer: OpenId.TokenEndpointResponse): Promise<SignIn> {
-    const { principal } = this.#options
+  async #principalOf({ claims, tokens, userInfo }: Grant): Promise<SignIn> {
+    const { principal, scope = DEFAULT_SCOPE } = this.#options
     if (principal === undefined) return { id: claims.sub, name: typeof claims['name'] === 'string' ? claims['name'] : null }
-    const { openid } = this.#provider
-    return principal(claims, {
-      accessToken: answer.access_token,
-      scopes: (answer.scope ?? this.#options.scope ?? '').split(' ').filter((scope) => scope !== ''),
-      userInfo: () => this.#provider.ask(() => openid.fetchUserInfo(configuration, answer.access_token, claims.sub)),
-    })
+    const scopes = (tokens.scope ?? scope).split(' ').filter((one) => one !== '')
+    return principal(claims, { accessToken: tokens.access_token, scopes, userInfo })
   }
 
   async #logOut(session: HttpSession): Promise<unknown> {
@@ -265,26 +239,21 @@ class OidcModule implements Oidc {
     const idToken = idTokenIn(open, this.#options.issuer)
     this.#sessions.signOut(session)
     response.header('Cache-Control', 'no-store')
-    const elsewhere = wasSignedIn ? await this.#endSessionAddress(session, idToken) : null
+    const elsewhere = wasSignedIn
+      ? await this.#provider.logoutAddress(clockOf(session), {
+          post_logout_redirect_uri: `${this.#originOf(session)}${this.#afterLogout}`,
+          ...(idToken !== null && { id_token_hint: idToken }),
+        })
+      : null
     return response.redirect(elsewhere ?? this.#afterLogout, 303)
   }
 
-  /** Where the provider ends its session, too. Null if it cannot, or is away: the client is logged out here in any case. */
-  async #endSessionAddress(session: HttpSession, idToken: string | null): Promise<string | null> {
-    const { openid } = this.#provider
-    const configuration = await this.#provider.configuration(clockOf(session)).catch(() => null)
-    if (configuration === null || configuration.serverMetadata().end_session_endpoint === undefined) return null
-    return openid.buildEndSessionUrl(configuration, {
-      post_logout_redirect_uri: `${this.#originOf(session)}${this.#afterLogout}`,
-      ...(idToken !== null && { id_token_hint: idToken }),
-    }).href
-  }
-
-  async #configuration(session: HttpSession): Promise<OpenId.Configuration> {
+  /** Tells the client when to try again if the provider is away. */
+  async #asked<T>(session: HttpSession, ask: () => Promise<T>): Promise<T> {
     try {
-      return await this.#provider.configuration(clockOf(session))
+      return await ask()
     } catch (error) {
-      session.response.header('Retry-After', RETRY_AFTER_SECONDS)
+      if ((error as WeirError).code === 'WEIR_OIDC_UNAVAILABLE') session.response.header('Retry-After', RETRY_AFTER_SECONDS)
       throw error
     }
   }
@@ -304,7 +273,7 @@ class OidcModule implements Oidc {
   }
 }
 
-function clockOf(session: HttpSession) {
+function clockOf(session: HttpSession): Clock {
   return exchangeOf(session).connection.clock
 }
 

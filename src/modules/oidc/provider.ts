@@ -7,11 +7,50 @@ import { WeirError } from '../../base/errors.ts'
 import { invalid } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
 
+/** The claims of an ID token. Each is as trustworthy as the provider. */
+export interface IdClaims {
+  readonly iss: string
+  /** Identifies the person at this provider, forever. */
+  readonly sub: string
+  readonly [claim: string]: unknown
+}
+
+/** The claims of the UserInfo endpoint. */
+export type UserInfo = Pick<IdClaims, 'sub'> & Readonly<Record<string, unknown>>
+
+/** How a program proves its identity at the provider: a `ClientAuth` of `openid-client`. */
+export type ClientAuthentication = (server: never, client: never, body: URLSearchParams, headers: Headers) => unknown
+
+/** What the token endpoint answers (RFC 6749 §5.1). */
+export interface TokenResponse {
+  readonly access_token: string
+  /** Seconds. */
+  readonly expires_in?: number | undefined
+  readonly scope?: string | undefined
+  readonly refresh_token?: string | undefined
+  readonly id_token?: string | undefined
+}
+
+/** What makes a login unlike any other. */
+export interface LoginSecrets {
+  readonly state: string
+  readonly nonce: string
+  /** Of PKCE. */
+  readonly verifier: string
+}
+
+/** What a login has led to. */
+export interface Grant {
+  readonly claims: IdClaims
+  readonly tokens: TokenResponse
+  userInfo(): Promise<UserInfo>
+}
+
 export interface ProviderOptions {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string | null
-  readonly clientAuthentication: OpenId.ClientAuth | null
+  readonly clientAuthentication: ClientAuthentication | null
   readonly timeoutMs: number
 }
 
@@ -31,7 +70,7 @@ const OF_THE_RESPONSE: ReadonlySet<string> = new Set([
 ])
 
 export class Provider {
-  readonly openid: typeof OpenId
+  readonly #openid: typeof OpenId
   readonly #options: ProviderOptions
   readonly #issuer: URL
   #found: { readonly configuration: OpenId.Configuration; readonly at: number } | null = null
@@ -41,11 +80,63 @@ export class Provider {
   constructor(owner: string, options: ProviderOptions) {
     this.#options = options
     this.#issuer = issuerOf(owner, options.issuer)
-    this.openid = requireOptionalPackage<typeof OpenId>('openid-client')
+    this.#openid = requireOptionalPackage<typeof OpenId>('openid-client')
   }
 
-  /** What the provider states about itself. A failure is not remembered. @throws WEIR_OIDC_UNAVAILABLE */
-  configuration(clock: Clock): Promise<OpenId.Configuration> {
+  newLogin(): LoginSecrets {
+    const { randomNonce, randomPKCECodeVerifier, randomState } = this.#openid
+    return { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() }
+  }
+
+  /**
+   * The address at which a person logs in.
+   * @throws (rejects) WEIR_OIDC_UNAVAILABLE
+   */
+  async loginAddress(
+    clock: Clock,
+    { state, nonce, verifier }: LoginSecrets,
+    parameters: Readonly<Record<string, string>>,
+  ): Promise<string> {
+    const { buildAuthorizationUrl, calculatePKCECodeChallenge } = this.#openid
+    const own = {
+      response_type: 'code',
+      state,
+      nonce,
+      code_challenge: await calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    }
+    return buildAuthorizationUrl(await this.#configuration(clock), { ...parameters, ...own }).href
+  }
+
+  /**
+   * Exchanges the code that a browser has brought back.
+   * @param address the whole address to which the browser was sent
+   * @throws (rejects) WEIR_OIDC_DENIED, WEIR_OIDC_RESPONSE, WEIR_OIDC_UNAVAILABLE
+   */
+  async exchange(clock: Clock, address: URL, { state, nonce, verifier }: LoginSecrets): Promise<Grant> {
+    const configuration = await this.#configuration(clock)
+    const { authorizationCodeGrant, fetchUserInfo } = this.#openid
+    const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true }
+    const tokens = await this.#ask(() => authorizationCodeGrant(configuration, address, checks))
+    const claims = tokens.claims()!
+    return { claims, tokens, userInfo: () => this.#ask(() => fetchUserInfo(configuration, tokens.access_token, claims.sub)) }
+  }
+
+  /** @throws (rejects) WEIR_OIDC_RESPONSE if the provider refuses; WEIR_OIDC_UNAVAILABLE */
+  async refresh(clock: Clock, refreshToken: string): Promise<TokenResponse> {
+    const configuration = await this.#configuration(clock)
+    return this.#ask(() => this.#openid.refreshTokenGrant(configuration, refreshToken))
+  }
+
+  /** Where a browser ends its session at the provider. Null if that is not possible, or the provider is away. */
+  async logoutAddress(clock: Clock, parameters: Readonly<Record<string, string>>): Promise<string | null> {
+    const configuration = await this.#configuration(clock).catch(() => null)
+    if (configuration === null || configuration.serverMetadata().end_session_endpoint === undefined) return null
+    return this.#openid.buildEndSessionUrl(configuration, parameters).href
+  }
+
+  /** What the provider states about itself. A failure is not remembered. @throws (rejects) WEIR_OIDC_UNAVAILABLE */
+  #configuration(clock: Clock): Promise<OpenId.Configuration> {
     if (this.#found !== null && clock.wallTime() - this.#found.at < FRESH_MS) return Promise.resolve(this.#found.configuration)
     this.#finding ??= this.#find(clock).finally(() => (this.#finding = null))
     return this.#finding
@@ -53,8 +144,9 @@ export class Provider {
 
   async #find(clock: Clock): Promise<OpenId.Configuration> {
     const { clientId, clientSecret, clientAuthentication, timeoutMs } = this.#options
-    const { ClientSecretBasic, None, allowInsecureRequests, discovery } = this.openid
-    const authentication = clientAuthentication ?? (clientSecret === null ? None() : ClientSecretBasic(clientSecret))
+    const { ClientSecretBasic, None, allowInsecureRequests, discovery } = this.#openid
+    const authentication =
+      (clientAuthentication as OpenId.ClientAuth | null) ?? (clientSecret === null ? None() : ClientSecretBasic(clientSecret))
     try {
       const configuration = await discovery(this.#issuer, clientId, clientSecret ?? undefined, authentication, {
         timeout: timeoutMs / 1000,
@@ -68,11 +160,8 @@ export class Provider {
     }
   }
 
-  /**
-   * Runs a request to the provider.
-   * @throws WEIR_OIDC_DENIED, WEIR_OIDC_RESPONSE, WEIR_OIDC_UNAVAILABLE
-   */
-  async ask<T>(request: () => Promise<T>): Promise<T> {
+  /** Runs a request. @throws (rejects) WEIR_OIDC_DENIED, WEIR_OIDC_RESPONSE, WEIR_OIDC_UNAVAILABLE */
+  async #ask<T>(request: () => Promise<T>): Promise<T> {
     try {
       return await request()
     } catch (error) {
@@ -82,7 +171,7 @@ export class Provider {
 
   /** No error of the package becomes a cause: what it holds may be tokens, and a logger would show them. */
   #describe(error: unknown): WeirError {
-    const { AuthorizationResponseError, ClientError, ResponseBodyError } = this.openid
+    const { AuthorizationResponseError, ClientError, ResponseBodyError } = this.#openid
     if (error instanceof AuthorizationResponseError) {
       const { error: code } = error
       if (code === 'access_denied') return new WeirError('WEIR_OIDC_DENIED')

@@ -1,13 +1,11 @@
 // The tokens of a session: kept with it in the store, and refreshed by one request at a time, whichever process it is in.
 
-import type * as OpenId from 'openid-client'
-
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import type { StoredObject } from '../sessions/stored-value.ts'
 import type { OpenSession } from '../sessions/user-session.ts'
 
-import type { Provider } from './provider.ts'
+import type { Provider, TokenResponse } from './provider.ts'
 
 /** What the provider has issued to a session. */
 export interface Tokens {
@@ -37,7 +35,7 @@ const REFRESHED_BEFORE_MS = 30_000
 const WAIT_MS = 50
 
 /** @param before the tokens that are refreshed: a provider states only what changes */
-export function keptTokens(issuer: string, response: OpenId.TokenEndpointResponse, now: number, before: Kept | null = null): StoredObject {
+export function keptTokens(issuer: string, response: TokenResponse, now: number, before: Kept | null = null): StoredObject {
   const kept: Kept = {
     issuer,
     access: response.access_token,
@@ -96,12 +94,9 @@ export class TokenKeeper {
   }
 
   async #refresh(open: OpenSession, clock: Clock, kept: Kept): Promise<Tokens | null> {
-    const { openid } = this.#provider
     let fresh: StoredObject | null
     try {
-      const configuration = await this.#provider.configuration(clock)
-      const response = await this.#provider.ask(() => openid.refreshTokenGrant(configuration, kept.refresh!))
-      fresh = keptTokens(this.#issuer, response, clock.wallTime(), kept)
+      fresh = keptTokens(this.#issuer, await this.#provider.refresh(clock, kept.refresh!), clock.wallTime(), kept)
     } catch (error) {
       const isRefused = error instanceof WeirError && error.code === 'WEIR_OIDC_RESPONSE'
       const rest = isRefused ? { ...kept, refresh: null, refreshingUntil: 0 } : { ...kept, refreshingUntil: 0 }

@@ -7,11 +7,10 @@ import { exchangeOf, type HttpSession } from '../../http/session.ts'
 import type { KeyRing, SealedBox } from '../sessions/key-ring.ts'
 import { type CookieForm, clearCookieText, setCookieText, soleCookie } from '../sessions/session-cookie.ts'
 
+import type { LoginSecrets } from './provider.ts'
+
 /** What has to be the same when a browser comes back from the provider. */
-export interface Transaction {
-  readonly state: string
-  readonly nonce: string
-  readonly verifier: string
+export interface Transaction extends LoginSecrets {
   /** Where the client goes after the login. */
   readonly path: string
 }

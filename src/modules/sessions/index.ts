@@ -1,6 +1,6 @@
 // The public API of weir/sessions.
 
-export type { Principal, Scheme } from '../auth/scheme.ts'
+export type { AnyPrincipal, Principal, Refusal, Scheme, SecurityScheme } from '../auth/scheme.ts'
 export type { CsrfOptions } from '../csrf/csrf.ts'
 export type { IoredisClient, NodeRedisClient, NodeRedisCluster, RedisClient } from '../redis/redis-client.ts'
 export type { SealingKey } from './key-ring.ts'

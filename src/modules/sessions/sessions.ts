@@ -11,7 +11,7 @@ import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
-import { headerOf } from '../../http/request/request.ts'
+import { type HttpRequest, headerOf } from '../../http/request/request.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 import type { AnySchema, StandardSchema } from '../../schema/standard.ts'
 import type { Scheme } from '../auth/scheme.ts'
@@ -126,7 +126,8 @@ export class SessionsModule implements Sessions {
   readonly #sealing: SealedSessions | null
   readonly #notBefore: NotBefore | null
   readonly #csrf: Policy | null
-  readonly #open = new WeakMap<HttpSession, OpenSession>()
+  /** By request: after a `requestTimeout`, hooks get another session. */
+  readonly #open = new WeakMap<HttpRequest, OpenSession>()
 
   constructor(options: SessionsOptions) {
     checkNames(OWNER, options, OPTION_NAMES)
@@ -174,7 +175,7 @@ export class SessionsModule implements Sessions {
         return isPromise(entered) ? entered.then(() => undefined) : undefined
       },
       beforeSend: (session, response) => {
-        const open = this.#open.get(session)
+        const open = this.#open.get(session.request)
         if (open === undefined) return undefined
         const outgoing = outgoingOf(response)
         const committing = open.commit()
@@ -186,7 +187,7 @@ export class SessionsModule implements Sessions {
   }
 
   of(session: HttpSession): OpenSession {
-    const open = this.#open.get(session)
+    const open = this.#open.get(session.request)
     if (open !== undefined) return open
     // A request that was refused before any gate has none, as far as `onError` can tell.
     if (exchangeOf(session).failure !== null) return new OpenSession(this.#settings, session)
@@ -225,11 +226,11 @@ export class SessionsModule implements Sessions {
 
   /** Opens the session of a request, once. @param isGuarded whether it is written in the end */
   #enter(session: HttpSession, isGuarded: boolean): OpenSession | Promise<OpenSession> {
-    const known = this.#open.get(session)
+    const known = this.#open.get(session.request)
     const open = known ?? new OpenSession(this.#settings, session)
     if (isGuarded) open.isGuarded = true
     if (known !== undefined) return open.entering ?? open
-    this.#open.set(session, open)
+    this.#open.set(session.request, open)
     const field = headerOf(session.request, 'cookie')
     if (field === null) return open
     const { form } = open

@@ -28,7 +28,7 @@ export interface UserSession<Data extends StoredObject = StoredObject, Claims ex
    * @throws WEIR_SESSION_DATA, WEIR_SESSION_TOO_LARGE, and then nothing has changed; WEIR_SESSION_SENT after the response has begun;
    *   WEIR_SESSION_INSECURE over plain HTTP
    */
-  update(changes: Partial<Data>): void
+  update(changes: { readonly [K in keyof Data]?: Data[K] | undefined }): void
 }
 
 /** What all sessions of a module have in common. */

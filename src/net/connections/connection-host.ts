@@ -8,6 +8,7 @@ import type { Observers } from '../observe/observers.ts'
 import type { Proxies } from '../proxies/proxies.ts'
 import type { Ticker } from '../time/ticker.ts'
 import type { OpenConnection } from './connections.ts'
+import type { OpenTap } from './tap.ts'
 
 export interface ConnectionHost {
   readonly limits: Limits
@@ -15,6 +16,8 @@ export interface ConnectionHost {
   readonly ticker: Ticker
   readonly application: Application
   readonly observers: Observers
+  /** Records the bytes of new connections that speak HTTP/1.1; null for no recorder. */
+  tap: OpenTap | null
   readonly debug: boolean
   /** The proxies that may state a client's address; null if no proxy may. */
   readonly proxies: Proxies | null

@@ -27,12 +27,14 @@ import type { ConnectionHost } from '../connections/connection-host.ts'
 import { drainSoon } from '../connections/connections.ts'
 import { type Peer, STRANGER } from '../connections/peer.ts'
 import { RequestSource } from '../connections/request-source.ts'
+import type { ConnectionTap } from '../connections/tap.ts'
 import { ConnectionRecords, type Sending } from '../observe/connection-records.ts'
 import type { Recording } from '../observe/recording.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
 import { Outbox } from '../transport/outbox.ts'
+import { TappedTransport } from '../transport/tapped-transport.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 import { ExchangeServer, type Http1RequestConnection } from './exchange-server.ts'
 import { UpgradedSocket } from './upgraded-socket.ts'
@@ -56,12 +58,16 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   #ownChunk: Buffer | null = null
   /** Created for the first record: most connections are not observed. */
   #records: ConnectionRecords | null = null
+  /** Null unless the connection is recorded. */
+  readonly #tap: ConnectionTap | null
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer = STRANGER) {
-    super(host, transport, peer)
+    const tap = host.tap === null ? null : host.tap(transport, peer)
+    super(host, tap === null ? transport : new TappedTransport(transport, (bytes) => tap.sent(bytes)), peer)
+    this.#tap = tap
     this.#wire = new WireConnection(host.limits)
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
-    this.#outbox = new Outbox(transport)
+    this.#outbox = new Outbox(this.transport)
     this.#exchange = new ExchangeServer(this, this.#wire, this.#outbox, this.#deadlines)
     host.ticker.add(this)
   }
@@ -99,12 +105,14 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
       return
     }
     this.#ownChunk = borrowed ? null : buffer
+    if (this.#tap !== null) this.#tap.received(buffer, length)
     this.#wire.receive(buffer, length)
     this.run()
   }
 
   onEnd(): void {
     if (!this.#wire.isServing) return // when both sides have ended, the transport closes once everything has been sent
+    this.#tap?.receivedEnd()
     this.#wire.receiveEnd()
     this.#exchange.onEnd()
     this.run()
@@ -125,6 +133,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     this.#exchange.leave()
     // `stop` waits for a handler that is still cleaning up, unless the connection was aborted.
     if (wasAborted) this.host.forget(this)
+    this.#tap?.closed()
   }
 
   // From one request to the next.
@@ -152,7 +161,9 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     this.#ownChunk = null
     this.#outbox.flushSoon()
     this.#records?.settle()
-    const hasEnough = wire.waitingBytes > MAX_WAITING_BYTES || this.#drained > this.host.limits.maxDrainSize
+    // An incomplete head has a limit of its own, and nothing else would ever complete it.
+    const isAhead = wire.reading !== state.HEAD && wire.waitingBytes > MAX_WAITING_BYTES
+    const hasEnough = isAhead || this.#drained > this.host.limits.maxDrainSize
     const pauses = hasEnough || wire.reading === state.PAUSED
     if (pauses === this.transport.isPaused) return
     if (pauses) this.transport.pause()
@@ -168,11 +179,13 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     if (!exchange.isOpen && this.#outbox.isBlocked) return false
     switch (wire.next()) {
       case HEAD:
+        if (this.#tap !== null) this.#tap.requestBegun(wire.head)
         exchange.start(wire.head)
         return true
       case DATA:
         return this.#deliver()
       case END:
+        if (this.#tap !== null) this.#tap.requestEnded(wire.waitingBytes)
         this.#deadlines.enter(phase.NONE)
         if (wire.life === state.DRAINING) this.endCycle()
         else exchange.complete()

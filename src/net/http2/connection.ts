@@ -101,7 +101,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#debts.hear()
     if (this.#isLingering) {
       this.#drainedBytes += length
-      if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.destroy()
+      // It is not read any more, but still gets what waits for it.
+      if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.pause()
       return
     }
     if (this.#firstByte === -1) this.#firstByte = buffer[0]!
@@ -113,6 +114,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   /** No client reads on after that. */
   onEnd(): void {
+    this.#records?.settle() // once the transport is destroyed, it does not tell what was sent
     if (this.#isLingering) return // the transport closes once all has been sent
     if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
     this.wire.fail(NO_ERROR)
@@ -130,6 +132,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#isGone = true
     this.host.ticker.delete(this)
     this.wire.fail(NO_ERROR)
+    this.output.close()
     this.#records?.close(null)
     // An error costs a connection more than all the rest of its end.
     if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE'))

@@ -190,6 +190,11 @@ export abstract class FrameSender<T> {
     return false
   }
 
+  /** What the client's windows allow on a stream now. */
+  roomFor(stream: Http2Stream<T>): number {
+    return Math.max(0, Math.min(stream.sendWindow, this.#sendWindow))
+  }
+
   /** Hands out what is ready to be written. The memory belongs to the caller, and does not change. */
   takeOutput(): Buffer {
     return this.#output.take()

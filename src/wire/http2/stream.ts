@@ -127,7 +127,7 @@ export class Http2Stream<T> {
     return this.#state >= state.CLOSED
   }
 
-  /** Whether its DATA is no body, but the bytes of another protocol (RFC 8441). */
+  /** Whether its DATA frames contain another protocol instead of a body (RFC 8441). */
   get isTunnel(): boolean {
     return this.head.upgrade
   }
@@ -140,7 +140,7 @@ export class Http2Stream<T> {
     return isLast ? total === contentLength : total <= contentLength
   }
 
-  /** @internal @throws Error if §5.1 does not know the move */
+  /** @internal @throws Error for a move that is not in §5.1 */
   moveTo(to: number): void {
     checkStreamMove(this.#state, to)
     this.#state = to

@@ -209,7 +209,7 @@ describe('open routes', () => {
   test('know who has sent the request, and ignore invalid credentials', async () => {
     const users = auth({ schemes: [testScheme()] })
     const server = new HttpServer({ logger: null }).use(users)
-    server.mapGet('/', { use: [auth.open] }, (_, session) => users.principalIfAny(session)?.name ?? 'nobody')
+    server.mapGet('/', { use: [auth.open] }, (_, session) => users.principal(session)?.name ?? 'nobody')
     const as = async (authorization?: string) =>
       (await server.inject({ url: '/', headers: authorization === undefined ? {} : { Authorization: authorization } })).text()
     assert.equal(await as(), 'nobody')

@@ -52,11 +52,11 @@ export function serverFor(
 ): { server: HttpServer; client: () => TestClient; clock: TestClock } {
   const users = auth({ schemes: [jwt(options)], roles: ['admin'] })
   const server = new HttpServer({ logger: null, ...serverOptions }).use(users)
-  server.mapGet('/', (_, session) => users.principal(session).id)
-  server.mapGet('/all', (_, session) => users.principal(session))
+  server.mapGet('/', (_, session) => users.principal.required(session).id)
+  server.mapGet('/all', (_, session) => users.principal.required(session))
   server.mapGet('/admin', { use: [users.roles('admin')] }, () => 'done')
   server.mapGet('/write', { use: [users.scopes('read', 'write')] }, () => 'done')
-  server.mapGet('/open', { use: [users.open] }, (_, session) => users.principalIfAny(session)?.id ?? 'nobody')
+  server.mapGet('/open', { use: [users.open] }, (_, session) => users.principal(session)?.id ?? 'nobody')
   server.mapPost('/upload', { body: 'stream' }, () => 'done')
   const clock = new TestClock()
   return { server, clock, client: () => connect(server, { clock }) }

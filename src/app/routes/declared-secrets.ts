@@ -1,0 +1,51 @@
+// What routes declare as secret, for those who keep or show what clients send.
+
+import { SecretSegments } from '../../formats/masking/secret-segments.ts'
+import { SecretNames } from '../../formats/masking/secret-words.ts'
+import { Schema } from '../../schema/schema.ts'
+import { addSecretNames } from '../../schema/secret-names.ts'
+import type { RouteListing } from './route-listing.ts'
+
+/** The secrets of a server whose routes may be mapped at any time. */
+export class DeclaredSecrets {
+  readonly #host: { readonly routes: readonly RouteListing[] }
+  readonly #more: readonly string[]
+  #count = -1
+  #names = new SecretNames()
+  #segments = new SecretSegments()
+
+  /** @param more names that are secret too */
+  constructor(host: { readonly routes: readonly RouteListing[] }, more: readonly string[]) {
+    this.#host = host
+    this.#more = more
+  }
+
+  /** Looks for routes that have been mapped since. Listing them takes time: do not call it for every exchange. */
+  refresh(): void {
+    const { routes } = this.#host
+    if (routes.length === this.#count) return
+    this.#count = routes.length
+    this.#names = new SecretNames(this.#more)
+    this.#segments = new SecretSegments()
+    for (const { path, bindings, body, answers } of routes) {
+      const secret = Object.values(bindings).filter(({ schema }) => schema instanceof Schema && schema.holdsSecret)
+      this.#names.add(secret.filter(({ source }) => source !== 'path').map(({ name }) => name))
+      this.#segments.add(
+        path,
+        secret.filter(({ source }) => source === 'path').map(({ name }) => name),
+      )
+      const names = new Set<string>()
+      if (body?.schema) addSecretNames(body.schema, null, names)
+      for (const answer of Object.values(answers)) if (answer instanceof Schema) addSecretNames(answer, null, names)
+      this.#names.add(names)
+    }
+  }
+
+  get names(): SecretNames {
+    return this.#names
+  }
+
+  get segments(): SecretSegments {
+    return this.#segments
+  }
+}

@@ -1,0 +1,38 @@
+// Decides by its name whether a field, parameter or property is a secret.
+
+/** Parts of names that are always secret, without `-` and `_`. */
+const PARTS = /passw(?:or)?d|passphrase|secret|token|apikey|accesskey|privatekey|credential|authorization|cookie|session/
+/** Whole names that are. */
+const WHOLE: ReadonlySet<string> = new Set(['pwd', 'pin', 'otp', 'totp', 'cvv', 'cvc', 'auth', 'jwt', 'sid'])
+
+const MOST_KNOWN = 1_000
+const MOST_KNOWN_CHARS = 100
+
+export class SecretNames {
+  readonly #more: Set<string>
+  /** Names that have been looked at: most requests have the same ones. */
+  readonly #known = new Map<string, boolean>()
+
+  /** @param more names that are secret too, in any case */
+  constructor(more: Iterable<string> = []) {
+    this.#more = new Set([...more].map(plain))
+  }
+
+  add(names: Iterable<string>): void {
+    for (const name of names) this.#more.add(plain(name))
+    this.#known.clear()
+  }
+
+  has(name: string): boolean {
+    const known = this.#known.get(name)
+    if (known !== undefined) return known
+    const text = plain(name)
+    const isSecret = PARTS.test(text) || WHOLE.has(text) || this.#more.has(text)
+    if (this.#known.size < MOST_KNOWN && name.length <= MOST_KNOWN_CHARS) this.#known.set(name, isSecret)
+    return isSecret
+  }
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[-_]/g, '')
+}

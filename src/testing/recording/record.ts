@@ -1,0 +1,201 @@
+// Records the exchanges of a server while it serves real clients.
+
+import { Buffer } from 'node:buffer'
+
+import { checkNames, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import type { ConnectionHost } from '../../net/connections/connection-host.ts'
+import type { OpenTap } from '../../net/connections/tap.ts'
+import { type HttpServer, hostOf } from '../../server.ts'
+
+import { decodedBody } from './decoded-body.ts'
+import { ExchangeStore } from './exchange-store.ts'
+import { maskedBody } from './masked-body.ts'
+import { Masking } from './masking.ts'
+import { type RawExchange, RecordedConnection, type RecordedConnectionOwner } from './recorded-connection.ts'
+import type { RecordedExchange, RecordedResponse } from './recorded-exchange.ts'
+
+export interface RecordOptions {
+  /** Where to write: a folder, with a file for each exchange, or a file whose name ends in `.jsonl`, with a line for each. */
+  readonly to: string
+  /**
+   * Names of header fields, parameters and properties of bodies whose values are secret, in addition to those that usually are and to those
+   * that routes declare with `.secret()`. In any case; `-` and `_` are ignored. Default: none.
+   */
+  readonly mask?: readonly string[]
+  /**
+   * Which exchanges to keep: a share between 0 and 1, or a function that is called when the head of a request has arrived. Heads that are
+   * refused are always kept. Default 1: all.
+   */
+  readonly sample?: number | ((request: { readonly method: string; readonly target: string }) => boolean)
+  /** How many exchanges to keep; later ones are left out. Default 1,000. */
+  readonly max?: number
+  /** The largest request to keep, in bytes, and the largest response body of which more than a hash is kept. Default 1 MiB. */
+  readonly maxBytes?: number
+}
+
+/** What a recording has kept so far. */
+export interface RecordReport {
+  readonly exchanges: number
+  readonly skipped: {
+    /** The request was larger than `maxBytes`. */
+    readonly size: number
+    /** The request has a content coding, so that its secrets cannot be found. */
+    readonly coding: number
+    /** No response was sent. */
+    readonly incomplete: number
+    /** `max` was reached. */
+    readonly max: number
+    /** They arrived faster than they could be written, or writing has failed. */
+    readonly writing: number
+  }
+}
+
+export interface Recording extends AsyncDisposable {
+  readonly report: RecordReport
+  /** Stops recording. Resolves when everything has been written. @throws the first error of the file system */
+  stop(): Promise<RecordReport>
+}
+
+const OPTION_NAMES = namesOf<RecordOptions>()(['to', 'mask', 'sample', 'max', 'maxBytes'])
+const DEFAULT_MAX = 1_000
+const DEFAULT_MAX_BYTES = 1024 * 1024
+
+/**
+ * Records the exchanges of `server` on connections that are opened from now on and speak HTTP/1.1: from sockets, `inject` and `connect`.
+ * Secrets are masked before anything is written.
+ *
+ * @throws WEIR_OPTION_INVALID for a wrong option, and if the server is being recorded already
+ */
+export function record(server: HttpServer, options: RecordOptions): Recording {
+  return new Recorder(server, options)
+}
+
+class Recorder implements Recording, RecordedConnectionOwner {
+  readonly maxBytes: number
+  readonly #host: ConnectionHost
+  readonly #masking: Masking
+  readonly #store: ExchangeStore
+  readonly #sample: (request: { readonly method: string; readonly target: string }) => boolean
+  readonly #max: number
+  readonly #tap: OpenTap
+  readonly #open = new Set<RecordedConnection>()
+  #hasStopped = false
+  #count = 0
+  readonly #skipped = { size: 0, coding: 0, incomplete: 0, max: 0, writing: 0 }
+
+  constructor(server: HttpServer, options: RecordOptions) {
+    checkNames('record()', options, OPTION_NAMES)
+    const { to, mask = [], sample = 1, max = DEFAULT_MAX, maxBytes = DEFAULT_MAX_BYTES } = options
+    if (typeof to !== 'string' || to === '') throw invalid('record()', 'to is the path of a folder, or of a file that ends in .jsonl')
+    if (typeof sample !== 'function' && !(typeof sample === 'number' && sample >= 0 && sample <= 1))
+      throw invalid('record()', 'sample is a number between 0 and 1, or a function')
+    this.#host = hostOf(server)
+    if (this.#host.tap !== null) throw invalid('record()', 'the server is being recorded already')
+    this.#masking = new Masking(server, listOf('record()', 'mask', mask))
+    this.#sample = typeof sample === 'function' ? sample : () => Math.random() < sample
+    this.#max = wholeNumber('record()', 'max', max, 1)
+    this.maxBytes = wholeNumber('record()', 'maxBytes', maxBytes, 1)
+    this.#store = new ExchangeStore(to)
+    this.#tap = (transport, { endpointName }) => {
+      const connection = new RecordedConnection({
+        maxBytes: this.maxBytes,
+        wants: (method, target) => this.wants(method, target),
+        keep: (exchange) => this.keep(exchange, transport.isSecure, endpointName),
+        skip: (why) => this.skip(why),
+        closed: (one) => this.closed(one),
+      })
+      this.#open.add(connection)
+      return connection
+    }
+    this.#host.tap = this.#tap
+  }
+
+  get report(): RecordReport {
+    return { exchanges: this.#count, skipped: { ...this.#skipped } }
+  }
+
+  wants(method: string, target: string): boolean {
+    if (this.#hasStopped) return false
+    try {
+      return this.#sample({ method, target })
+    } catch (error) {
+      process.emitWarning(`record(): sample has thrown: ${String(error)}`)
+      return false
+    }
+  }
+
+  skip(why: 'size' | 'incomplete'): void {
+    this.#skipped[why]++
+  }
+
+  closed(connection: RecordedConnection): void {
+    this.#open.delete(connection)
+  }
+
+  keep(raw: RawExchange, isSecure = false, endpoint: string | null = null): void {
+    if (this.#hasStopped) return
+    if (this.#count >= this.#max) {
+      this.#skipped.max++
+      return
+    }
+    const exchange = maskExchange(raw, this.#masking, { isSecure, endpoint, maxBytes: this.maxBytes })
+    if (exchange === null) this.#skipped.coding++
+    else if (this.#store.add(exchange)) this.#count++
+    else this.#skipped.writing++
+  }
+
+  async stop(): Promise<RecordReport> {
+    if (!this.#hasStopped) {
+      if (this.#host.tap === this.#tap) this.#host.tap = null
+      for (const connection of this.#open) connection.closed()
+      this.#hasStopped = true
+    }
+    await this.#store.close()
+    return this.report
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+}
+
+/** @returns null if its secrets cannot be found */
+function maskExchange(
+  raw: RawExchange,
+  masking: Masking,
+  { isSecure, endpoint, maxBytes }: { isSecure: boolean; endpoint: string | null; maxBytes: number },
+): RecordedExchange | null {
+  const request = masking.request(Buffer.concat(raw.pieces.map(({ bytes }) => bytes)).toString('latin1'))
+  if (request === null) return null
+  let at = 0
+  const pieces = raw.pieces.map(({ atMs, bytes }) => ({ atMs, bytes: request.text.slice(at, (at += bytes.length)) }))
+  const { head, body, length, sha256, isWhole, firstByteMs, endMs } = raw.response
+  const fields = [...head.headers].map(([name, value]) => [name, masking.field(name, value, request.secrets)] as const)
+  const contentType = head.headers.get('content-type')
+  const decoded = body === null ? null : decodedBody(body, head.headers.get('content-encoding'), maxBytes)
+  const response: RecordedResponse = {
+    status: head.status,
+    fields,
+    body:
+      decoded === null
+        ? { length, bytes: null, sha256 }
+        : { length: decoded.length, bytes: maskedBody(decoded, contentType, masking, request.secrets), sha256: null },
+    isWhole,
+    firstByteMs,
+    endMs,
+  }
+  return {
+    recordedAt: new Date(raw.recordedAt).toISOString(),
+    method: raw.method,
+    target: raw.method === '' ? '' : targetIn(request.text),
+    isSecure,
+    endpoint,
+    pieces,
+    endedAtMs: raw.endedAtMs,
+    response,
+  }
+}
+
+function targetIn(text: string): string {
+  return /^\s*\S+ (\S*)/.exec(text)?.[1] ?? ''
+}

@@ -1,0 +1,231 @@
+// Divides what one connection receives and sends into exchanges.
+
+import { Buffer } from 'node:buffer'
+import { createHash, type Hash } from 'node:crypto'
+import type { ConnectionTap } from '../../net/connections/tap.ts'
+import { type AnswerHead, AnswerReader } from '../../net/inject/answer-reader.ts'
+import type { Head } from '../../wire/head/head.ts'
+
+/** An exchange before its secrets are masked. */
+export interface RawExchange {
+  readonly recordedAt: number
+  /** Empty if there was no valid head. */
+  readonly method: string
+  readonly target: string
+  readonly pieces: readonly { readonly atMs: number; readonly bytes: Buffer }[]
+  readonly endedAtMs: number | null
+  readonly response: {
+    readonly head: AnswerHead
+    /** As sent, without chunks; null if it was larger than is kept. */
+    readonly body: Buffer | null
+    readonly length: number
+    readonly sha256: string
+    readonly isWhole: boolean
+    readonly firstByteMs: number
+    readonly endMs: number
+  }
+}
+
+/** Where exchanges go. */
+export interface RecordedConnectionOwner {
+  /** The largest request, and the largest response body, that is kept. */
+  readonly maxBytes: number
+  /** Whether to keep an exchange. Asked when its head is complete. */
+  wants(method: string, target: string): boolean
+  keep(exchange: RawExchange): void
+  /** An exchange is left out. */
+  skip(why: 'size' | 'incomplete'): void
+  closed(connection: RecordedConnection): void
+}
+
+interface Request {
+  readonly recordedAt: number
+  readonly startedAt: number
+  method: string
+  target: string
+  isWanted: boolean
+  isTooLarge: boolean
+  /** Whether all of it has arrived. */
+  isComplete: boolean
+  pieces: { atMs: number; bytes: Buffer }[]
+  size: number
+  endedAtMs: number | null
+}
+
+interface Response {
+  readonly head: AnswerHead
+  readonly pieces: Buffer[]
+  readonly hash: Hash
+  readonly firstByteMs: number
+  length: number
+  endMs: number
+  isWhole: boolean
+}
+
+export class RecordedConnection implements ConnectionTap {
+  readonly #owner: RecordedConnectionOwner
+  readonly #reader = new AnswerReader()
+  /** Requests without a complete response, the oldest first. The last one may not be complete. */
+  readonly #requests: Request[] = []
+  /** To the oldest request. */
+  #response: Response | null = null
+  /** Whether the connection speaks another protocol, or is no longer recorded. */
+  #isOver = false
+
+  constructor(owner: RecordedConnectionOwner) {
+    this.#owner = owner
+  }
+
+  received(bytes: Buffer, length: number): void {
+    if (this.#isOver || length === 0) return
+    let request = this.#requests.at(-1)
+    if (request === undefined || request.isComplete) {
+      request = newRequest()
+      this.#requests.push(request)
+    }
+    this.#add(request, Buffer.from(bytes.subarray(0, length)), performance.now())
+  }
+
+  #add(request: Request, bytes: Buffer, now: number): void {
+    request.pieces.push({ atMs: Math.round(now - request.startedAt), bytes })
+    request.size += bytes.length
+    while (request.size > this.#owner.maxBytes) {
+      request.isTooLarge = true
+      if (request.pieces.length === 1) break
+      request.size -= request.pieces.shift()!.bytes.length
+    }
+  }
+
+  receivedEnd(): void {
+    const request = this.#requests.at(-1)
+    if (request !== undefined) request.endedAtMs = Math.round(performance.now() - request.startedAt)
+  }
+
+  requestBegun(head: Head): void {
+    const request = this.#requests.at(-1)
+    if (this.#isOver || request === undefined) return
+    request.method = head.method
+    request.target = head.target
+    request.isWanted = this.#owner.wants(head.method, head.target)
+  }
+
+  requestEnded(waiting: number): void {
+    const request = this.#requests.at(-1)
+    if (this.#isOver || request === undefined || request.isComplete) return
+    request.isComplete = true
+    const rest = takeLast(request, waiting)
+    if (rest.length > 0) {
+      const next = newRequest()
+      for (const bytes of rest) this.#add(next, bytes, next.startedAt)
+      this.#requests.push(next)
+    }
+    if (this.#response?.isWhole === true) this.#finish()
+  }
+
+  sent(bytes: Uint8Array): void {
+    if (this.#isOver) return
+    this.#reader.push(Buffer.from(bytes))
+    try {
+      while (this.#read());
+    } catch {
+      this.#isOver = true // not HTTP: something else has taken over
+    }
+  }
+
+  /** @returns whether there may be more to read */
+  #read(): boolean {
+    const request = this.#requests[0]
+    if (request === undefined) return false
+    const now = performance.now() - request.startedAt
+    if (this.#response === null) {
+      const head = this.#reader.takeHead(request.method === 'HEAD')
+      if (head === null) return false
+      if (head.status < 200 && head.status !== 101) return true
+      this.#response = { head, pieces: [], hash: createHash('sha256'), firstByteMs: now, endMs: now, length: 0, isWhole: false }
+    }
+    const response = this.#response
+    for (let piece = this.#reader.takePiece(); piece !== null; piece = this.#reader.takePiece()) {
+      response.length += piece.length
+      response.hash.update(piece)
+      if (response.length <= this.#owner.maxBytes) response.pieces.push(piece)
+    }
+    response.endMs = now
+    if (!this.#reader.isWhole) return false
+    response.isWhole = true
+    const isUpgrade = response.head.status === 101
+    if (request.isComplete || isUpgrade) this.#finish()
+    if (isUpgrade) this.#isOver = true
+    return request.isComplete && !isUpgrade
+  }
+
+  closed(): void {
+    this.#owner.closed(this)
+    if (this.#isOver) return
+    if (this.#response !== null) {
+      this.#reader.end()
+      this.#read()
+      if (this.#response !== null) this.#finish()
+    }
+    this.#isOver = true
+    for (const { isWanted, size } of this.#requests) if (isWanted && size > 0) this.#owner.skip('incomplete')
+  }
+
+  /** The oldest request and its response are over. */
+  #finish(): void {
+    const request = this.#requests.shift()!
+    const { head, pieces, hash, length, isWhole, firstByteMs, endMs } = this.#response!
+    this.#response = null
+    if (!request.isWanted) return
+    if (request.isTooLarge) {
+      this.#owner.skip('size')
+      return
+    }
+    const { recordedAt, method, target, endedAtMs } = request
+    this.#owner.keep({
+      recordedAt,
+      method,
+      target,
+      endedAtMs,
+      pieces: request.pieces,
+      response: {
+        head,
+        body: length > this.#owner.maxBytes ? null : Buffer.concat(pieces),
+        length,
+        sha256: hash.digest('hex'),
+        isWhole,
+        firstByteMs: Math.round(firstByteMs),
+        endMs: Math.round(endMs),
+      },
+    })
+  }
+}
+
+function newRequest(): Request {
+  return {
+    recordedAt: Date.now(),
+    startedAt: performance.now(),
+    method: '',
+    target: '',
+    isWanted: true, // a head that is refused is never known
+    isTooLarge: false,
+    isComplete: false,
+    pieces: [],
+    size: 0,
+    endedAtMs: null,
+  }
+}
+
+/** Takes the last `count` bytes of a request: they belong to the next one. */
+function takeLast(request: Request, count: number): Buffer[] {
+  const taken: Buffer[] = []
+  for (let rest = count; rest > 0; ) {
+    const last = request.pieces.pop()
+    if (last === undefined) break
+    const at = Math.max(0, last.bytes.length - rest)
+    if (at > 0) request.pieces.push({ atMs: last.atMs, bytes: last.bytes.subarray(0, at) })
+    taken.unshift(last.bytes.subarray(at))
+    rest -= last.bytes.length - at
+  }
+  request.size -= taken.reduce((sum, { length }) => sum + length, 0)
+  return taken
+}

@@ -1,0 +1,113 @@
+// Sends recorded exchanges to a server again, and finds out what differs.
+
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { checkNames, checkWord, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { type HttpServer, hostOf } from '../../server.ts'
+
+import { derivedHost } from '../derived-host.ts'
+import { type CompareOptions, Comparison, type Difference } from './comparison.ts'
+import { parseExchange } from './exchange-file.ts'
+import { parseHar } from './har.ts'
+import { Masking } from './masking.ts'
+import type { RecordedExchange } from './recorded-exchange.ts'
+import { replayExchange } from './replayed-exchange.ts'
+
+export interface ReplayOptions {
+  /** What must be the same. */
+  readonly compare?: CompareOptions
+  /**
+   * Values of header fields in place of those that were masked, by name: `{ authorization: 'Bearer test' }`. A field that was not recorded is
+   * not added. Default: none.
+   */
+  readonly restore?: Readonly<Record<string, string>>
+  /** More names that are secret, as for `record`. */
+  readonly mask?: readonly string[]
+  /** Which exchanges to replay. Default: all. */
+  readonly filter?: (exchange: { readonly method: string; readonly target: string; readonly status: number }) => boolean
+  /** How long to wait for a response, in milliseconds of real time. Default 5 s. */
+  readonly patienceMs?: number
+}
+
+/** An exchange whose response differs. */
+export interface ReplayDifference extends Difference {
+  /** The file, and in a file with several the number of the exchange in it. */
+  readonly file: string
+  readonly method: string
+  readonly target: string
+}
+
+export interface ReplayReport {
+  /** How many exchanges were replayed. */
+  readonly exchanges: number
+  readonly differences: readonly ReplayDifference[]
+  /** One line for each difference. */
+  toString(): string
+}
+
+interface Found {
+  readonly file: string
+  readonly exchange: RecordedExchange
+}
+
+const OPTION_NAMES = namesOf<ReplayOptions>()(['compare', 'restore', 'mask', 'filter', 'patienceMs'])
+const COMPARE_NAMES = namesOf<CompareOptions>()(['fields', 'json', 'ignore', 'body'])
+const DEFAULT_PATIENCE_MS = 5_000
+
+/**
+ * Sends what was recorded through the real parser and the whole pipeline of `server`, without a socket: the same bytes, cut as they were,
+ * each exchange on a connection of its own, one after the other. The time between the bytes passes on a test clock.
+ *
+ * @param from a folder or files that `record` has written, or HTTP Archives (`.har`)
+ * @throws WEIR_OPTION_INVALID; Error for a file that is neither; the error of the file system
+ */
+export async function replay(server: HttpServer, from: string | readonly string[], options: ReplayOptions = {}): Promise<ReplayReport> {
+  checkNames('replay()', options, OPTION_NAMES)
+  const { compare = {}, restore = {}, mask = [], filter = () => true, patienceMs = DEFAULT_PATIENCE_MS } = options
+  checkNames('replay(): compare', compare, COMPARE_NAMES)
+  checkWord('replay()', 'compare.json', compare.json, 'values', 'shape')
+  wholeNumber('replay()', 'patienceMs', patienceMs, 1)
+  const masking = new Masking(server, listOf('replay()', 'mask', mask))
+  const comparison = new Comparison(compare, masking)
+  const host = derivedHost(hostOf(server), { tap: null })
+  const differences: ReplayDifference[] = []
+  let exchanges = 0
+  for (const { file, exchange } of await readAll([from].flat())) {
+    const { method, target, response } = exchange
+    if (!filter({ method, target, status: response.status })) continue
+    exchanges++
+    const found = await replayExchange({ host, exchange, comparison, masking, restore, patienceMs })
+    differences.push(...found.map((one) => ({ file, method, target, ...one })))
+  }
+  return { exchanges, differences, toString: () => textOf(exchanges, differences) }
+}
+
+function textOf(exchanges: number, differences: readonly ReplayDifference[]): string {
+  const lines = differences.map(
+    ({ file, method, target, kind, at, recorded, replayed }) =>
+      `${file}: ${method} ${target}: ${kind}${at === '' ? '' : ` ${at}`} was ${recorded}, and is ${replayed}`,
+  )
+  return [`${exchanges} exchanges, ${differences.length} differences`, ...lines].join('\n')
+}
+
+async function readAll(paths: readonly string[]): Promise<Found[]> {
+  const found: Found[] = []
+  for (const path of paths) {
+    const isFolder = (await stat(path)).isDirectory()
+    const names = isFolder ? (await readdir(path)).filter((name) => /\.(?:json|jsonl|har)$/.test(name)).sort() : []
+    for (const file of isFolder ? names.map((name) => join(path, name)) : [path]) found.push(...(await readOne(file)))
+  }
+  return found
+}
+
+async function readOne(file: string): Promise<Found[]> {
+  const text = await readFile(file, 'utf8')
+  if (file.endsWith('.har')) return parseHar(text, file).map((exchange, i) => ({ file: `${file}:${i + 1}`, exchange }))
+  if (!file.endsWith('.jsonl')) return [{ file, exchange: parseExchange(text, file) }]
+  return text
+    .split('\n')
+    .map((line, i) => ({ line, file: `${file}:${i + 1}` }))
+    .filter(({ line }) => line !== '')
+    .map(({ line, file: where }) => ({ file: where, exchange: parseExchange(line, where) }))
+}
