@@ -272,6 +272,8 @@ export class Exchange {
   #endListeners: (() => void)[] | null = null
   /** Whether it is over, or will end without anybody being told. */
   #endsUnheard = false
+  /** The exchange that this one continues, which tells of the end of both; null for most. */
+  #first: Exchange | null = null
   /** Whether the connection speaks another protocol now. It is over when that has ended. */
   hasSwitched = false
   /** Methods that middleware answers at this path, in addition to those of its routes. */
@@ -313,6 +315,9 @@ export class Exchange {
     next.hasAskedOnError = this.hasAskedOnError
     next.failure = this.failure
     next.otherMethods = this.otherMethods
+    next.hints = this.hints
+    next.timing = this.timing?.copy() ?? null
+    next.#first = this.#first ?? this
     next.#requestId = this.requestId
     next.#client = this.#client
     const other = this.#other
@@ -381,18 +386,24 @@ export class Exchange {
   }
 
   onEnd(listener: () => void): void {
-    if (this.#endsUnheard) listener()
+    if (this.#first !== null) this.#first.onEnd(listener)
+    else if (this.#endsUnheard) listener()
     else if (this.#endListeners === null) this.#endListeners = [listener]
     else this.#endListeners.push(listener)
   }
 
   offEnd(listener: () => void): void {
+    if (this.#first !== null) {
+      this.#first.offEnd(listener)
+      return
+    }
     const others = this.#endListeners?.filter((one) => one !== listener) ?? []
     this.#endListeners = others.length === 0 ? null : others
   }
 
   /** The response is about to be sent. @returns whether anybody is told about its end */
   settleListeners(): boolean {
+    if (this.#first !== null) return this.#first.settleListeners()
     if (this.#endListeners !== null) return true
     this.#endsUnheard = true
     return false
@@ -400,6 +411,10 @@ export class Exchange {
 
   /** It is over. */
   end(): void {
+    if (this.#first !== null) {
+      this.#first.end()
+      return
+    }
     const listeners = this.#endListeners
     this.#endsUnheard = true
     this.#endListeners = null
