@@ -43,6 +43,12 @@ export interface ServerHandle {
   stop(options?: { readonly graceMs?: number; readonly readyDelayMs?: number }): Promise<unknown>
 }
 
+/** The ids of a span, as W3C Trace Context writes them: 32 and 16 hexadecimal digits, in lower case. */
+export interface TraceIds {
+  readonly traceId: string
+  readonly spanId: string
+}
+
 /** Identifies a value in a `Bag` and carries its type. Create it once with `bagKey`, in the module that owns the value. */
 export interface BagKey<T> {
   readonly name: string
@@ -272,6 +278,8 @@ export class Exchange {
   hints: HintSender | null = null
   /** The error that the response answers, for observers; null if there is none. */
   failure: unknown = null
+  /** The span that a module has created for it; null without one. */
+  trace: TraceIds | null = null
   /** What `session.time` has measured; null if it has not been called. */
   timing: ServerTiming | null = null
   /** Who is told when it is over; null if nobody has asked. Shared with the exchange that continues this one. */

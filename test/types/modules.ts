@@ -6,6 +6,7 @@ import { cors } from '../../src/modules/cors/index.ts'
 import { type CsrfRefusal, csrf } from '../../src/modules/csrf/index.ts'
 import { decompression, type RequestCoding } from '../../src/modules/decompression/index.ts'
 import { type nonceOf, type SecurityHeadersOptions, securityHeaders } from '../../src/modules/headers/index.ts'
+import { inspector } from '../../src/modules/inspector/index.ts'
 import {
   type ConcurrencyLimit,
   concurrencyLimit,
@@ -33,6 +34,7 @@ const own: readonly Module[] = [
   compression(),
   cors({ origins: 'any' }),
   staticFiles({ root: '.', precompressed: codings }),
+  inspector({ exchanges: 10, mask: ['internal'] }),
   websocket('/', {}),
 ]
 for (const module of own) server.useModule(module)
