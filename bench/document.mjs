@@ -1,4 +1,6 @@
 // docs/performance.md: the figures of a run, and how to read and repeat them.
+import { readFileSync } from 'node:fs'
+
 import { BASE, DISTURBED, summarize } from './report.mjs'
 
 /** The servers that the table of versions shows. */
@@ -32,7 +34,7 @@ ${versions(results, machine, beside)}## All figures
 
 ${sections.join('\n\n')}
 
-## Reading
+${kept('Logs, metrics and traces')}## Reading
 
 The figure that counts is the CPU time of the server process, over all its threads, divided by the requests that it
 answered. Requests/s and latencies of a closed loop depend on what else the machine does. The servers of a workload are
@@ -101,4 +103,10 @@ function overview(results, servers) {
     return `| ${[id, ...cells].join(' | ')} |`
   })
   return [`| | ${names.map((name) => servers.get(name).label).join(' | ')} |`, `|${' --- |'.repeat(names.length + 1)}`, ...rows].join('\n')
+}
+
+/** A section of the present page that other programs have measured. */
+function kept(heading) {
+  const page = readFileSync(new URL('../docs/performance.md', import.meta.url), 'utf8')
+  return new RegExp(`^## ${heading}\\n[\\s\\S]*?(?=^## )`, 'm').exec(page)?.[0] ?? ''
 }

@@ -3,8 +3,8 @@
 //
 // It answers one question at a time:
 //   { ask: 'load', target, ms }            sends the requests of `target` in a closed loop; { requests, seconds }
-//   { ask: 'stand', target, count, slow }  opens that many connections, each with one request, which stay, and closes all others. `slow`: reads
-//                                          nothing of the responses
+//   { ask: 'stand', target, count, slow }  opens that many connections, each with one request, which stay, and closes all others. `slow`: the window
+//                                          in bytes of clients that read nothing of the responses
 //   { ask: 'transfer', target }            one request of a large body, or with one, on a connection of its own; { seconds }
 //   { ask: 'close', target }
 import { once } from 'node:events'
@@ -28,7 +28,6 @@ const INITIAL_WINDOW_SIZE = 4
 /** As Chromium: what a response, and all responses together, may send without a WINDOW_UPDATE. */
 const STREAM_WINDOW = 6 * 2 ** 20
 const CONNECTION_WINDOW = 15 * 2 ** 20
-const SLOW_WINDOW = 2 ** 20
 const STATUS_200 = 0x88
 const LAST_STATIC = 61
 const AUTHORITY = 'bench.example'
@@ -121,7 +120,7 @@ class Connection {
   #done = 0
   #finish = null
 
-  static async open({ port, isSecure, exchanges }, { isSlow = false } = {}) {
+  static async open({ port, isSecure, exchanges }, slow = 0) {
     const connection = new Connection()
     for (const exchange of exchanges) if (exchange.sendsBytes > 0) exchange.sends = bodyOf(exchange.sendsBytes)
     const options = { port, host: '127.0.0.1', noDelay: true }
@@ -135,13 +134,13 @@ class Connection {
     connection.#exchanges = exchanges
     connection.#firstHeads = headsOf(first)
     connection.#heads = headsOf(blocks)
-    const window = isSlow ? SLOW_WINDOW : STREAM_WINDOW
+    const window = slow > 0 ? slow : STREAM_WINDOW
     const setting = Buffer.concat([Buffer.from([0, 2, 0, 0, 0, 0, 0, INITIAL_WINDOW_SIZE]), uint32(window)])
     socket.write(
       Buffer.concat([
         Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
         frame(SETTINGS, 0, 0, setting),
-        frame(WINDOW_UPDATE, 0, 0, uint32((isSlow ? SLOW_WINDOW : CONNECTION_WINDOW) - DEFAULT_WINDOW)),
+        frame(WINDOW_UPDATE, 0, 0, uint32((slow > 0 ? slow : CONNECTION_WINDOW) - DEFAULT_WINDOW)),
       ]),
     )
     socket.on('data', (chunk) => connection.#read(chunk))
@@ -334,11 +333,11 @@ class Connection {
 const groups = new Map()
 let standing = []
 
-async function openAll(target, count, options) {
+async function openAll(target, count, slow) {
   const all = []
   while (all.length < count) {
     const more = Math.min(100, count - all.length)
-    all.push(...(await Promise.all(Array.from({ length: more }, () => Connection.open(target, options)))))
+    all.push(...(await Promise.all(Array.from({ length: more }, () => Connection.open(target, slow)))))
   }
   return all
 }
@@ -355,11 +354,11 @@ async function load({ target, ms }) {
   return { requests: counts.reduce((sum, count) => sum + count, 0), seconds: (performance.now() - began) / 1000 }
 }
 
-async function stand({ target, count, slow = false }) {
+async function stand({ target, count, slow = 0 }) {
   for (const connection of standing) connection.close()
-  standing = target.isHttp1 ? await openHttp1(target, count) : await openAll(target, count, { isSlow: slow })
+  standing = target.isHttp1 ? await openHttp1(target, count) : await openAll(target, count, slow)
   if (target.isHttp1) return {}
-  for (const connection of standing) await (slow ? connection.stall() : connection.run(1, 0))
+  for (const connection of standing) await (slow > 0 ? connection.stall() : connection.run(1, 0))
   return {}
 }
 

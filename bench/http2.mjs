@@ -1,12 +1,12 @@
 // HTTP/2: weir compared with node:http2's stream API, and with what else is installed: nghttpd, nginx, Bun, and another build of weir.
 //
 //   npm run build && node bench/http2.mjs [--only hello,json] [--servers weir,nginx] [--rounds 8] [--ms 500] [--transport tls,cleartext]
-//     [--large 3] [--mib 1024] [--idle 2000] [--slow 1000] [--json file] [--cpu-prof folder] [--node path]
+//     [--large 3] [--mib 1024] [--idle 2000] [--slow 1000] [--window 16] [--json file] [--cpu-prof folder] [--node path]
 //
 // WEIR_DIST adds `weir-before`, the build in that folder. Each server is a process on one core, and the load generator (http2-load.mjs) another. Every
 // response is checked before the clock starts, by Node's client. In each round, every server gets `--ms`, in a rotating order; a ratio is that of
 // one round. `--large` compares so many transfers of `--mib` in each direction with HTTP/1.1 over TLS, `--idle` the memory of idle connections,
-// and `--slow` what slow readers of a file of 64 MiB cost; 0 leaves it out.
+// and `--slow` what slow readers of a file of 64 MiB cost, whose windows are `--window` MiB; 0 leaves it out.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:http2'
 import { parseArgs } from 'node:util'
@@ -29,6 +29,7 @@ const { values } = parseArgs({
     mib: { type: 'string', default: '1024' },
     idle: { type: 'string', default: '2000' },
     slow: { type: 'string', default: '1000' },
+    window: { type: 'string', default: '16' },
     json: { type: 'string' },
     'cpu-prof': { type: 'string' },
     node: { type: 'string' },
@@ -221,6 +222,15 @@ async function compareTransfers(rounds) {
   console.log()
 }
 
+/** Waits until the server has nothing to do. */
+async function quiet(child) {
+  for (let before = -1, now = 0; now - before > 0.02; ) {
+    before = now
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    now = await cpuSeconds(child)
+  }
+}
+
 async function compareIdle(count) {
   console.log(
     `### KiB of an idle connection over TLS, ${count} of them, after one request each\n\n| | RSS | heap | outside |\n| --- | --- | --- | --- |`,
@@ -244,9 +254,11 @@ async function compareIdle(count) {
   console.log()
 }
 
-/** Clients that have asked for a file of 64 MiB, and do not read on. */
+/** Clients that have asked for a file of 64 MiB, and do not read on. The system takes some MiB for each of them. */
 async function measureSlow(count) {
-  console.log(`### MiB for ${count} connections that have asked for a file of 64 MiB and do not read it, above the same connections idle\n`)
+  console.log(
+    `### MiB for ${count} connections that have asked for a file of 64 MiB and do not read it, with windows of ${values.window} MiB, above the same connections idle\n`,
+  )
   console.log('| | RSS | heap | outside |\n| --- | --- | --- | --- |')
   for (const name of ['weir', 'weir-before']) {
     const { child, port, skipped } = await start(name, 'tls', 'files')
@@ -254,8 +266,8 @@ async function measureSlow(count) {
     const target = (path, wireBytes) => ({ id: name, port, isSecure: true, exchanges: [{ method: 'GET', path, sendsBytes: 0, wireBytes }] })
     await ask({ ask: 'stand', target: target('/hello', 2), count })
     const before = await child.ask('memory')
-    await ask({ ask: 'stand', target: target('/large.bin', 64 * MIB), count, slow: true })
-    await new Promise((resolve) => setTimeout(resolve, 1000))
+    await ask({ ask: 'stand', target: target('/large.bin', 64 * MIB), count, slow: Number(values.window) * MIB })
+    await quiet(child)
     const after = await child.ask('memory')
     const all = ['rss', 'heapUsed', 'external'].map((kind) => ((after[kind] - before[kind]) / MIB).toFixed(1))
     console.log(`| ${[name, ...all].join(' | ')} |`)

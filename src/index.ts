@@ -3,6 +3,7 @@
 export { Controller, type ControllerClass } from './app/controllers/controller.ts'
 export {
   type DeclaredPathDecorator,
+  type FitsGroup,
   type MethodDecorator,
   type NoBareMethod,
   type PathDecorator,
@@ -31,7 +32,7 @@ export { Group, type RouteGroup } from './app/group.ts'
 export type { Logger } from './app/logger.ts'
 export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'
 export type { BeforeSend, Middleware, Next } from './app/policies/middleware.ts'
-export type { Gate, NothingOrResponse, Policy, Usable } from './app/policies/policy.ts'
+export type { Gate, NothingOrResponse, Policy, Usable, UsedPolicy } from './app/policies/policy.ts'
 export type { Binding } from './app/routes/binding.ts'
 export type {
   ArgsOf,
@@ -60,8 +61,10 @@ export {
   type BindingFailure,
   BodyAlreadyReadError,
   BodyNotBufferedError,
+  CharsetError,
   ContentTypeError,
   type ConversionError,
+  type ErrorHeaders,
   FileRefusedError,
   HttpError,
   InvalidBodyError,
@@ -70,6 +73,8 @@ export {
   PayloadTooLargeError,
   ProtocolError,
   RequestExpiredError,
+  RetryLaterError,
+  type UnsupportedError,
   WeirError,
 } from './base/errors.ts'
 export type { Limits, Timeouts } from './base/limits.ts'
@@ -78,12 +83,14 @@ export type { FormRecord } from './formats/form.ts'
 export type { Pairs } from './formats/pairs.ts'
 export type { ProxiedTls } from './formats/proxy-protocol.ts'
 export type { ByteSource } from './http/answer/byte-source.ts'
+export type { EarlyHintsOptions } from './http/answer/early-hints.ts'
 export type { FileOptions } from './http/answer/file-options.ts'
 export type { ResourceState } from './http/answer/precondition.ts'
 export { Problem } from './http/answer/problem.ts'
 export { HttpResponse } from './http/answer/response.ts'
 export type { FileContent, ResponseContent, TakeOver } from './http/answer/response-content.ts'
 export type { CookieOptions } from './http/answer/set-cookie.ts'
+export type { TrailerSource, TrailerValue } from './http/answer/trailers.ts'
 export {
   type BodyMapAnonymousOptions,
   type BodyMapOptions,
@@ -151,6 +158,7 @@ export type { Mismatch, PathPart } from './schema/mismatch.ts'
 export type { BigIntSchema, NumberSchema } from './schema/numbers.ts'
 export type { Keyed as KeyedRecord, RecordSchema } from './schema/records.ts'
 export { type FormTexts, type Presence, type ReadContext, type Reads as SchemaReads, Schema, type SchemaPlace } from './schema/schema.ts'
+export { SchemaError } from './schema/schema-error.ts'
 export type {
   AnySchema,
   InputOf,

@@ -88,6 +88,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     const timeouts = resolveTimeouts(settings.timeouts)
     const logger = settings.logger === undefined ? console : settings.logger
     const routes = new RouteTable()
+    routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
     super({ table: routes, limits: { ...timeouts, ...limits }, logger: moduleLogger(logger) }, routes.root)
     this.#options = settings
     this.#routes = routes
@@ -124,7 +125,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
           const { requestId, head, match } = exchange
           const route = match.route as Route | null
           const label = route === null ? '' : `, route ${route.label}`
-          const text = `weir: the response to ${head.method} ${shownUrl(head, route)} was aborted${label}`
+          const text = `weir: the response to ${head.method} ${shownUrl(head, route, routes)} was aborted${label}`
           logError(logger, text, error, { requestId, connectionId })
         }
       },
@@ -155,6 +156,11 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     return (this.endpoints[0] ?? this.#places.first).port
   }
 
+  /** How many connections are open, at all endpoints together. */
+  get connections(): number {
+    return this.#listeners?.connections.count ?? 0
+  }
+
   /** Whether new connections are accepted: true once every endpoint is bound, false from the moment the stop begins. */
   get isListening(): boolean {
     return this.#listeners !== null && this.#starting === null && !this.#host.isStopping
@@ -181,6 +187,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   /**
    * Resolves when clients can connect to every endpoint. If one of them cannot be opened, the server listens on none.
    * @throws WEIR_SERVER_STATE if it is already running; WEIR_ROUTE_DECLARATION for a route of an endpoint that does not exist;
+   * what `check` of a policy throws, such as WEIR_AUTH_SETUP;
    * WEIR_OPTION_INVALID for an inherited socket on which it cannot listen; the system's error if it cannot listen (`EADDRINUSE`, `EACCES`);
    * OpenSSL's error about a certificate
    */
@@ -196,7 +203,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   #takePlaces(): readonly ListenOptions[] {
     const places = this.#places.take()
-    this.#routes.checkEndpoints(this.#places.names!)
+    this.#routes.checkStart(this.#places.names!)
     return places
   }
 
@@ -284,7 +291,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   async #close(listeners: Listeners, graceMs: number): Promise<StopReport> {
     const aborted = await listeners.close(graceMs)
-    this.#host.observers.flush()
+    await this.#host.observers.finish()
     this.#listeners = null
     this.#host.isStopping = false
     this.#stopping = null
@@ -303,7 +310,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * Adds an observer, after the existing ones. It is told about every request whose head is completed from now on, and about every head and
    * connection that never becomes a request. An observer that throws is reported to the logger once, and is called again.
    *
-   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end` and, if it has `begin`, a function `begin`
+   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end`, or if its `begin` or `stopped` is not a function
    */
   observe(observer: ExchangeObserver): this {
     checkObserver(observer)

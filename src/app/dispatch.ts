@@ -1,7 +1,7 @@
 // From a request to its response: middleware, route, handler, reply; and from an error to its response. No error gets past this file.
 
 import type { ErrorCode } from '../base/error-codes.ts'
-import { type ContentTypeError, faultOf, WeirError } from '../base/errors.ts'
+import { ContentTypeError, faultOf, HttpError, RetryLaterError, WeirError } from '../base/errors.ts'
 import type { Limits, Timeouts } from '../base/limits.ts'
 import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
@@ -9,7 +9,7 @@ import { problemFor } from '../http/answer/problem.ts'
 import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
-import type { JsonEngine, Serialize } from '../http/json-engine.ts'
+import { type JsonEngine, refusingPromises, type Serialize } from '../http/json-engine.ts'
 import { type AcceptField, acceptFieldOf, checkContentType } from '../http/request/accepted-types.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
@@ -19,9 +19,8 @@ import { type Held, runGates } from './policies/gates.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './policies/middleware.ts'
 import type { Gate } from './policies/policy.ts'
 import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
-import type { Route } from './routes/route.ts'
+import { chainOf, type Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
-import type { Chain, NoRoute } from './routes/scope.ts'
 import { shownUrl } from './routes/shown-target.ts'
 
 /**
@@ -52,13 +51,16 @@ async function loadShowError(): Promise<void> {
 export class Dispatcher implements Application {
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
+  readonly #serializeInTests: Serialize
   /** Middleware about which a warning was logged. */
   readonly #silent = new WeakSet<Middleware>()
 
   constructor(options: DispatcherOptions) {
     this.#options = options
     const engine = options.jsonEngine
-    this.#serialize = engine === null ? JSON.stringify : (value) => engine.serialize(value)
+    const serialize: Serialize = engine === null ? JSON.stringify : (value) => engine.serialize(value)
+    this.#serializeInTests = refusingPromises(serialize)
+    this.#serialize = options.debug ? this.#serializeInTests : serialize
     const runRoute: Pipeline = (exchange) => this.#route(exchange)
     if (options.debug) loadShowError().catch(() => {}) // the first error tries again
     options.routes.composeWith((middlewares) => compose(middlewares, runRoute, options.debug ? this.#warnOfSilence : null))
@@ -78,11 +80,18 @@ export class Dispatcher implements Application {
 
   open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange {
     const request = new HttpRequest(head, body, connection, match, this.#options)
-    return new Exchange(this.#options.server, head, connection, request, match, this.#serialize)
+    return new Exchange(
+      this.#options.server,
+      head,
+      connection,
+      request,
+      match,
+      connection.isTest ? this.#serializeInTests : this.#serialize,
+    )
   }
 
   gate(exchange: Exchange, body: RequestBody | null): Held {
-    const { gates } = chainOf(exchange)
+    const { gates } = chainOf(exchange.match)
     return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates, body)
   }
 
@@ -118,7 +127,7 @@ export class Dispatcher implements Application {
     held: Promise<OutgoingResponse | null>,
     body: RequestBody | null,
   ): Promise<OutgoingResponse | null> {
-    const response = await held.catch((error: unknown) => this.#answerLateError(exchange, error))
+    const response = (await held.catch((error: unknown) => this.#answerError(exchange, error))) ?? exchange.sent
     if (response !== null) return this.#prepare(exchange, response)
     const refusal = await this.#admit(exchange)
     if (refusal === null) body?.admit()
@@ -147,7 +156,7 @@ export class Dispatcher implements Application {
 
   /** Runs the hooks just before the response is sent. For a response that is too late, another one has been sent. */
   #prepare(exchange: Exchange, made: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
-    const { hooks } = chainOf(exchange)
+    const { hooks } = chainOf(exchange.match)
     const answer = this.#options.debug ? this.#showLater(exchange, made) : made
     if (hooks.length === 0) return answer
     if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, isUpgrade(answer), 0)
@@ -208,18 +217,16 @@ export class Dispatcher implements Application {
 
   #run(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     try {
-      const answer = chainOf(exchange).pipeline(exchange)
+      const answer = chainOf(exchange.match).pipeline(exchange)
       if (answer instanceof OutgoingResponse) return answer
-      return answer.catch((error: unknown) => this.#answerLateError(exchange, error))
+      return answer.catch((error: unknown) => this.#answerError(exchange, error))
     } catch (error) {
       return this.#answerError(exchange, error)
     }
   }
 
-  /** Handles an error of a request that has already been answered because its time was over: there is no client to tell. */
-  #answerLateError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
-    const { sent } = exchange
-    if (sent === null) return this.#answerError(exchange, error)
+  /** The request has already been answered, because its time was over: there is no client to tell. */
+  #dropError(exchange: Exchange, error: unknown, sent: OutgoingResponse): OutgoingResponse {
     // Code that still tries to answer finds that an answer has been sent: that is not a second failure.
     const isTooLate = codeOf(error) === 'WEIR_RESPONSE_SENT'
     if (!isEndedBy(exchange.request, error) && !isTooLate) this.#log(exchange, error)
@@ -265,13 +272,17 @@ export class Dispatcher implements Application {
 
   #answerError(exchange: Exchange, error: unknown): OutgoingResponse | Promise<OutgoingResponse> {
     const { onError } = this.#options
+    const { sent } = exchange
+    if (sent !== null) return this.#dropError(exchange, error, sent)
     exchange.failure = failureOf(error)
     this.#log(exchange, error)
     stateAccepted(exchange, error)
+    stateRetryAfter(exchange, error)
     if (onError === null) return this.#sendProblem(exchange, error)
     try {
       exchange.hasAskedOnError = true
       exchange.answerWithOwn().clearRepresentation()
+      setHeadersOf(error, exchange.own)
       const result = onError(error, exchange.session)
       if (isLater(result)) return this.#awaitOnError(exchange, error, result)
       const answer = this.#replyToError(exchange, error, result)
@@ -295,6 +306,8 @@ export class Dispatcher implements Application {
 
   /** The error handler failed too. */
   #failTwice(exchange: Exchange, error: unknown): OutgoingResponse {
+    const { sent } = exchange
+    if (sent !== null) return this.#dropError(exchange, error, sent)
     exchange.failure = failureOf(error)
     this.#log(exchange, error)
     return this.#sendProblem(exchange, error)
@@ -304,48 +317,64 @@ export class Dispatcher implements Application {
     const own = exchange.answerWithOwn()
     own.clearRepresentation()
     try {
+      setHeadersOf(error, own)
       return own.sendProblem(problemFor(error, this.#options.debug))
-    } catch {
-      // The thrown value itself throws when it is read.
+    } catch (second) {
+      // The thrown value itself throws when it is read, or has a field that only the server may set.
+      if (codeOf(second) === 'WEIR_RESPONSE_HEADER_SYNTAX') this.#log(exchange, second)
       own.clearRepresentation()
       return own.sendProblem(problemFor(null, false))
     }
   }
 
-  /** Logs only what the host program must know: errors of clients are normal. */
+  /** Logs only what the host program must know: errors of clients are normal, and so are refusals of an overloaded server. */
   #log(exchange: Exchange, error: unknown): void {
-    if (isClients(causeOf(exchange.request, error))) return
+    if (isNormal(causeOf(exchange.request, error))) return
     const { head, requestId, match } = exchange
-    const url = shownUrl(head, match.route as Route | null)
+    const url = shownUrl(head, match.route as Route | null, this.#options.routes)
     logError(this.#options.logger, `weir: ${head.method} ${url} failed`, error, { requestId })
   }
 }
 
-/** The chain of the route that was found, or of the level to which a request without a route belongs. */
-function chainOf({ match }: Exchange): Chain {
-  return match.route === null ? (match as NoRoute).scope.chain : (match.route as Route).chain
+/** @throws WEIR_RESPONSE_HEADER_SYNTAX for a field that only the server may set */
+function setHeadersOf(error: unknown, response: OutgoingResponse): void {
+  if (!(error instanceof HttpError)) return
+  for (const [name, value] of Object.entries(error.headers)) {
+    response.removeHeader(name)
+    for (const one of [value].flat()) response.appendHeader(name, one)
+  }
 }
 
 /** Tells a client which types would have been accepted (RFC 9110 §15.5.16): in Accept, and in the field of the method. */
 function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
   const code = codeOf(error)
+  const route = match.route as Route | null
   let field: AcceptField | null = null
-  if (code === 'WEIR_CONTENT_TYPE_MISSING') field = (match.route as Route | null)?.acceptField ?? null
-  else if (code === 'WEIR_CONTENT_TYPE_UNSUPPORTED') {
-    const { accepted } = error as ContentTypeError
-    own.header('Accept', accepted.join(', '))
-    field = acceptFieldOf(head.method, accepted)
+  if (code === 'WEIR_CONTENT_TYPE_MISSING') field = route?.acceptField ?? null
+  else if (code === 'WEIR_CONTENT_TYPE_UNSUPPORTED' || code === 'WEIR_CHARSET_UNKNOWN') {
+    const types = error instanceof ContentTypeError ? error.accepted : (route?.body?.types ?? null)
+    if (types === null) return
+    own.header('Accept', types.join(', '))
+    field = acceptFieldOf(head.method, types)
   }
   if (field !== null) own.header(...field)
+}
+
+/** Tells a client when to try again (RFC 9110 §10.2.3). */
+function stateRetryAfter({ own }: Exchange, error: unknown): void {
+  const code = codeOf(error)
+  if (code !== 'WEIR_QUOTA_EXCEEDED' && code !== 'WEIR_OVERLOADED') return
+  const { retryAfterMs } = error as RetryLaterError
+  if (retryAfterMs !== null) own.header('Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1000))))
 }
 
 function isUpgrade({ content }: OutgoingResponse): boolean {
   return content.kind === 'upgrade'
 }
 
-function isClients(error: unknown): boolean {
+function isNormal(error: unknown): boolean {
   try {
-    return faultOf(error) === 'peer' || problemFor(error, false).status < 500
+    return faultOf(error) === 'peer' || error instanceof RetryLaterError || problemFor(error, false).status < 500
   } catch {
     return false // the thrown value itself throws when it is read
   }

@@ -9,6 +9,7 @@ import type { Endpoint } from '../http/session.ts'
 import { joinPaths, Template } from '../routing/template.ts'
 
 import type { Controller, ControllerClass } from './controllers/controller.ts'
+import type { FitsGroup } from './controllers/decorators.ts'
 import { checkMapOptions, classesOf, type MapOptions, routesOfController } from './controllers/mapping.ts'
 import { routesOf } from './controllers/routed.ts'
 import type { Logger } from './logger.ts'
@@ -101,9 +102,13 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
    * Maps one controller: full path = prefix of the group + `prefix` + prefix of the class + path of the method. A mapping that throws maps
    * nothing. A class whose constructor has parameters needs `options.create`.
    */
-  mapController<T extends Controller>(Class: new () => T, prefix?: string, options?: MapOptions<T>): this
-  mapController<T extends Controller>(
-    Class: ControllerClass<T>,
+  mapController<T extends Controller, C extends new () => T>(
+    Class: C & (new () => T) & NoInfer<FitsGroup<C, D>>,
+    prefix?: string,
+    options?: MapOptions<T>,
+  ): this
+  mapController<T extends Controller, C extends ControllerClass<T>>(
+    Class: C & ControllerClass<T> & NoInfer<FitsGroup<C, D>>,
     prefix: string,
     options: MapOptions<T> & Required<Pick<MapOptions<T>, 'create'>>,
   ): this
@@ -211,17 +216,22 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   useModule(module: Module): this {
     checkModule(module)
     if (this.#modules.has(module.name)) throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is already installed`)
-    const installing: unknown = module.install(this as unknown as ModuleHost)
-    if (isPromise(installing)) {
-      Promise.resolve(installing).catch(() => {})
-      throw new WeirError(
-        'WEIR_OPTION_INVALID',
-        `install of module "${module.name}" returned a promise: await what it needs before useModule`,
-      )
-    }
     this.#modules.add(module.name)
+    try {
+      checkInstalled(module, module.install(this as unknown as ModuleHost))
+    } catch (error) {
+      this.#modules.delete(module.name)
+      throw error
+    }
     return this
   }
+}
+
+/** @param result of its `install` @throws WEIR_OPTION_INVALID */
+function checkInstalled({ name }: Module, result: unknown): void {
+  if (!isPromise(result)) return
+  Promise.resolve(result).catch(() => {})
+  throw new WeirError('WEIR_OPTION_INVALID', `install of module "${name}" returned a promise: await what it needs before useModule`)
 }
 
 /** A group of routes. Created by `group` of a server or of another group. Modules can be installed on it. */
@@ -246,6 +256,10 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
 
   get port(): number {
     return this.#server.port
+  }
+
+  get connections(): number {
+    return this.#server.connections
   }
 
   get isListening(): boolean {

@@ -7,7 +7,7 @@ import type { Endpoint, HttpSession, ServerHandle } from '../http/session.ts'
 import type { Logger } from './logger.ts'
 import type { BeforeSend } from './policies/middleware.ts'
 import type { Usable } from './policies/policy.ts'
-import type { ArgsOf, Below, Declaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
+import type { ArgsOf, Below, Declaration, GroupDeclaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
 import type { ResultOf } from './routes/route-answers.ts'
 import type { RouteListing } from './routes/route-listing.ts'
 
@@ -35,8 +35,11 @@ export interface MapAny<Host, Prefix extends string = '', Outer = NoDeclaration>
   ): Host
 }
 
-/** What a module is installed on: an `HttpServer`, or a group of its routes. */
-export interface ModuleHost extends ServerHandle {
+/**
+ * What a module is installed on: an `HttpServer`, or a group of its routes. `P` is the path before their routes and `D` what their declarations
+ * bind, where they are known.
+ */
+export interface ModuleHost<P extends string = '', D = NoDeclaration> extends ServerHandle {
   /** Receives errors that the client is not told about; null: they are not reported. */
   readonly logger: Logger | null
   /** Where it listens, in the order of `listen`; empty while it does not. */
@@ -45,19 +48,26 @@ export interface ModuleHost extends ServerHandle {
   readonly prefix: string
   /** For a group: only those in it. */
   readonly routes: readonly RouteListing[]
-  readonly map: MapAny<ModuleHost>
-  readonly mapGet: MapMethod<ModuleHost>
-  readonly mapPost: MapMethod<ModuleHost>
-  readonly mapPut: MapMethod<ModuleHost>
-  readonly mapPatch: MapMethod<ModuleHost>
-  readonly mapDelete: MapMethod<ModuleHost>
-  readonly mapQuery: MapMethod<ModuleHost>
+  readonly map: MapAny<ModuleHost<P, D>, P, D>
+  readonly mapGet: MapMethod<ModuleHost<P, D>, P, D>
+  readonly mapPost: MapMethod<ModuleHost<P, D>, P, D>
+  readonly mapPut: MapMethod<ModuleHost<P, D>, P, D>
+  readonly mapPatch: MapMethod<ModuleHost<P, D>, P, D>
+  readonly mapDelete: MapMethod<ModuleHost<P, D>, P, D>
+  readonly mapQuery: MapMethod<ModuleHost<P, D>, P, D>
+  /** A group of routes below `prefix`, as `HttpServer` has it. */
+  group<const Q extends string, const E extends GroupDeclaration<E> = NoDeclaration>(
+    prefix: Q,
+    declaration?: E & GroupDeclaration<E>,
+  ): ModuleHost<Below<P, Q>, Merged<D, E>>
   /** Adds a middleware or a policy inside the existing ones. */
-  use(usable: Usable): ModuleHost
+  use(usable: Usable): ModuleHost<P, D>
   /** Adds a hook that runs on each response just before it is sent, after the existing hooks. */
-  beforeSend(hook: BeforeSend): ModuleHost
+  beforeSend(hook: BeforeSend): ModuleHost<P, D>
   /** Adds an observer, after the existing ones. On a group too, it is told about all requests of the server. */
-  observe(observer: ExchangeObserver): ModuleHost
+  observe(observer: ExchangeObserver): ModuleHost<P, D>
+  /** Installs another module, which this one consists of or needs. Names are unique for each server and each group. */
+  useModule(module: Module): ModuleHost<P, D>
 }
 
 /** A part that is added to a server with `useModule`: it maps routes, and adds middleware and hooks. */

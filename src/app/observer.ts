@@ -9,4 +9,5 @@ export function checkObserver(observer: ExchangeObserver | null | undefined): vo
   if (typeof observer !== 'object' || observer === null || typeof observer.end !== 'function')
     throw invalid('observe()', `an observer is an object with a function end(record), not ${kindOf(observer)}`)
   checkFunction('observe()', 'begin', observer.begin)
+  checkFunction('observe()', 'stopped', observer.stopped)
 }

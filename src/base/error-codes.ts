@@ -87,6 +87,10 @@ export const ERRORS = {
   WEIR_REQUEST_TIMEOUT: limit(503, CLOSES, 'the request took too long', 'RFC 9110 §15.6.4'),
   WEIR_SERVER_STOPPED: transport(503, CLOSES, 'the server stopped before the response was complete', 'docs/guide/lifecycle.md'),
 
+  // Limits of the program
+  WEIR_QUOTA_EXCEEDED: limit(429, STAYS, 'the quota is used up', 'docs/guide/limits.md'),
+  WEIR_OVERLOADED: limit(503, STAYS, 'the server has no capacity for this request now', 'docs/guide/limits.md'),
+
   // Proxies
   WEIR_PROXY_PEER: peer(403, CLOSES, 'only trusted proxies may connect here', 'docs/guide/proxies.md'),
   WEIR_PROXY_HEADER: peer(400, CLOSES, 'the connection does not begin with a valid PROXY header', 'docs/guide/proxies.md'),
@@ -106,6 +110,15 @@ export const ERRORS = {
   WEIR_ORIGIN_REFUSED: peer(403, STAYS, 'pages from this origin may not connect', 'RFC 6455 §10.2'),
   WEIR_CROSS_ORIGIN: peer(403, STAYS, 'a page of another origin may not send this request', 'docs/guide/csrf.md'),
   WEIR_INSPECTOR_REFUSED: peer(403, STAYS, 'the inspector is for programs on this machine', 'docs/guide/inspector.md'),
+  WEIR_CREDENTIALS_MISSING: peer(401, STAYS, 'the request has no credentials that are accepted here', 'RFC 9110 §15.5.2'),
+  WEIR_CREDENTIALS_INVALID: peer(401, STAYS, 'the credentials of the request are not valid', 'RFC 9110 §15.5.2'),
+  WEIR_CREDENTIALS_INSECURE: peer(403, STAYS, 'these credentials are accepted over HTTPS only', 'docs/guide/authentication.md'),
+  WEIR_ACCESS_DENIED: peer(403, STAYS, 'the principal may not do this', 'docs/guide/authentication.md'),
+  WEIR_KEYS_UNAVAILABLE: transport(503, STAYS, 'the keys that verify tokens cannot be fetched', 'docs/guide/jwt.md'),
+  WEIR_PASSWORD_TOO_LONG: limit(400, STAYS, 'the password is too long', 'docs/guide/authentication.md'),
+  WEIR_PASSWORDS_BUSY: limit(503, STAYS, 'too many passwords are being checked', 'docs/guide/authentication.md'),
+  WEIR_PASSWORD_HASH: developer(500, STAYS, 'a text is not the hash of a password', 'docs/guide/authentication.md'),
+  WEIR_AUTH_SETUP: developer(500, STAYS, 'the requirements of a route cannot be met', 'docs/guide/authentication.md'),
 
   // Bodies and requests in a handler
   WEIR_MODEL_BINDING: peer(400, STAYS, 'the body does not fit the model', 'docs/guide/body.md'),
@@ -121,6 +134,9 @@ export const ERRORS = {
   WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'a body stream can be read only once', 'docs/guide/request.md'),
   WEIR_REQUEST_EXPIRED: developer(500, STAYS, 'the request was used after its handler had settled or timed out', 'docs/guide/request.md'),
 
+  WEIR_VALUE_INVALID: developer(500, STAYS, 'a value does not fit its schema', 'docs/guide/models.md'),
+  WEIR_PRINCIPAL_MISSING: peer(401, STAYS, 'this request needs authentication', 'docs/guide/groups.md'),
+
   // Responses
   WEIR_RESPONSE_HEADER_SYNTAX: developer(500, STAYS, 'a response header cannot be sent', 'RFC 9110 §5.5'),
   WEIR_RESPONSE_STATUS: developer(500, STAYS, 'a final status must be a whole number from 200 to 599', 'RFC 9110 §15'),
@@ -131,12 +147,22 @@ export const ERRORS = {
   WEIR_HANDLER_FAILED: developer(500, STAYS, 'a handler failed', 'docs/guide/errors.md'),
   WEIR_MIDDLEWARE_NEXT_TWICE: developer(500, STAYS, 'a middleware called next() twice', 'docs/guide/middleware.md'),
 
+  // Sessions
+  WEIR_SESSION_DATA: developer(500, STAYS, 'a session cannot hold this value', 'docs/guide/sessions.md'),
+  WEIR_SESSION_TOO_LARGE: developer(500, STAYS, 'a session is too large', 'docs/guide/sessions.md'),
+  WEIR_SESSION_INSECURE: developer(500, STAYS, 'a session needs TLS, or a browser on the same machine', 'docs/guide/sessions.md'),
+  WEIR_SESSION_SENT: developer(500, STAYS, 'a session was changed after the response had begun', 'docs/guide/sessions.md'),
+  WEIR_OIDC_RESPONSE: peer(400, STAYS, 'this login cannot be completed: begin it again', 'docs/guide/oidc.md'),
+  WEIR_OIDC_DENIED: peer(403, STAYS, 'the login was refused at the identity provider', 'docs/guide/oidc.md'),
+  WEIR_OIDC_UNAVAILABLE: transport(503, STAYS, 'the identity provider does not answer', 'docs/guide/oidc.md'),
+
   // The server
   WEIR_OPTION_INVALID: developer(500, STAYS, 'an option or argument is invalid', 'docs/limits.md'),
   WEIR_SERVER_STATE: developer(500, STAYS, 'this call is not possible in the current state', 'docs/guide/lifecycle.md'),
   WEIR_TEST_WAIT: developer(500, STAYS, 'a test client gave up waiting', 'docs/guide/testing.md'),
   WEIR_CHAOS: developer(500, STAYS, 'a handler misbehaved', 'docs/guide/testing.md'),
   WEIR_PACKAGE_MISSING: developer(500, STAYS, 'a package that this module needs is not installed', 'docs/dependencies.md'),
+  WEIR_STORE_UNAVAILABLE: transport(503, STAYS, 'a store did not answer', 'docs/dependencies.md'),
 
   // Multipart forms and files
   WEIR_MULTIPART_DELIMITER: peer(400, STAYS, 'the boundary appears where it is not a delimiter', 'RFC 2046 §5.1.1'),

@@ -1,7 +1,13 @@
 // The errors that weir throws. An error has a class of its own if it carries more than a code.
 
+import { isFieldValue, isToken } from './ascii.ts'
 import { ERRORS, type ErrorCode, type Fault } from './error-codes.ts'
 import { shown } from './kind-of.ts'
+
+/** Fields of a response, by name. A list is sent as several fields. */
+export type ErrorHeaders = { readonly [name: string]: string | readonly string[] }
+
+const NO_HEADERS: ErrorHeaders = Object.freeze({})
 
 /**
  * An error that becomes the response. If a handler or middleware throws it and nothing catches it, the server responds with `status` and a
@@ -13,14 +19,30 @@ export class HttpError extends Error {
   readonly status: number
   /** A stable identifier, such as `WEIR_BODY_TOO_LARGE`. Default: `HTTP_` and the status. */
   readonly code: string
+  /** Fields of the response, such as WWW-Authenticate. They replace those that have been set. Default: none. */
+  readonly headers: ErrorHeaders
 
-  constructor(status: number, message: string, options: { readonly code?: string; readonly cause?: unknown } = {}) {
+  /** @throws RangeError for another status; WEIR_RESPONSE_HEADER_SYNTAX for a field that cannot be sent */
+  constructor(
+    status: number,
+    message: string,
+    options: { readonly code?: string; readonly cause?: unknown; readonly headers?: ErrorHeaders } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     if (!Number.isInteger(status) || status < 400 || status > 599)
       throw new RangeError(`HttpError: ${shown(status)} is not a status from 400 to 599`)
     this.status = status
     this.code = options.code ?? `HTTP_${status}`
+    this.headers = options.headers === undefined ? NO_HEADERS : checkedHeaders(options.headers)
   }
+}
+
+/** Checked where the error is made: when it is sent, nothing shows anymore where it came from. */
+function checkedHeaders(headers: ErrorHeaders): ErrorHeaders {
+  for (const [name, value] of Object.entries(headers))
+    if (!isToken(name) || ![value].flat().every((one: unknown) => typeof one === 'string' && isFieldValue(one)))
+      throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} of an HttpError`)
+  return Object.freeze({ ...headers })
 }
 
 /** An error from weir's catalogue; `code` identifies it. */
@@ -28,9 +50,9 @@ export class WeirError extends HttpError {
   override readonly name: string = 'WeirError'
   declare readonly code: ErrorCode
 
-  constructor(code: ErrorCode, detail?: string, cause?: unknown, status: number = ERRORS[code].status) {
+  constructor(code: ErrorCode, detail?: string, cause?: unknown, status: number = ERRORS[code].status, headers: ErrorHeaders = NO_HEADERS) {
     const spec = ERRORS[code]
-    super(status, detail === undefined ? spec.text : `${spec.text}: ${detail}`, { code, cause })
+    super(status, detail === undefined ? spec.text : `${spec.text}: ${detail}`, { code, cause, headers })
   }
 
   get fault(): Fault {
@@ -87,6 +109,30 @@ export class PayloadTooLargeError extends LimitError {
   }
 }
 
+/**
+ * 429 or 503: the client has used up a quota, or the server has no capacity for the request now. The response has Retry-After, and its
+ * problem document the type and the members that draft-ietf-httpapi-ratelimit-headers-11 defines.
+ */
+export class RetryLaterError extends WeirError {
+  override readonly name = 'RetryLaterError'
+  /** Names of the limits that refuse the request. */
+  readonly violatedPolicies: readonly string[]
+  /** Milliseconds after which the same request may be accepted. Retry-After has whole seconds, rounded up. Null if it never would be. */
+  readonly retryAfterMs: number | null
+
+  constructor(
+    code: 'WEIR_QUOTA_EXCEEDED' | 'WEIR_OVERLOADED',
+    violatedPolicies: readonly string[],
+    retryAfterMs: number | null,
+    detail?: string,
+    cause?: unknown,
+  ) {
+    super(code, detail, cause)
+    this.violatedPolicies = violatedPolicies
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
 /** A member that needs the whole body was used on a route that streams it. Call `await request.bufferBody()` first. */
 export class BodyNotBufferedError extends WeirError {
   override readonly name = 'BodyNotBufferedError'
@@ -116,12 +162,27 @@ export class RequestExpiredError extends WeirError {
   }
 }
 
-/** 415: a file is not of a kind that the options of `saveTo`, or of `file` in a `multipart` body, accept. */
-export class FileRefusedError extends WeirError {
+/** 415: the client has sent something of a kind that is not accepted here. */
+export abstract class UnsupportedError extends WeirError {
+  /** What would be accepted; empty if that cannot be put into words. */
+  readonly accepted: readonly string[]
+
+  /** @param received what has been received, for the message */
+  constructor(code: ErrorCode, received: string | undefined, accepted: readonly string[]) {
+    super(code, accepted.length === 0 ? received : `${received}; accepted: ${accepted.map((one) => one || 'none').join(', ')}`)
+    this.accepted = accepted
+  }
+}
+
+/**
+ * 415: a file is not of a kind that the options of `saveTo`, or of `file` in a `multipart` body, accept. `accepted` has the content types or the
+ * extensions.
+ */
+export class FileRefusedError extends UnsupportedError {
   override readonly name = 'FileRefusedError'
 
-  constructor(code: 'WEIR_FILE_EXTENSION' | 'WEIR_FILE_MAGIC' | 'WEIR_FILE_TYPE', detail?: string) {
-    super(code, detail)
+  constructor(code: 'WEIR_FILE_EXTENSION' | 'WEIR_FILE_MAGIC' | 'WEIR_FILE_TYPE', received?: string, accepted: readonly string[] = []) {
+    super(code, received, accepted)
   }
 }
 
@@ -129,7 +190,7 @@ export class FileRefusedError extends WeirError {
 export interface BindingFailure {
   /** Name of the parameter, or path of the property (`address.city`). */
   readonly name: string
-  readonly in: 'route' | 'query' | 'header' | 'cookie' | 'body'
+  readonly in: 'path' | 'query' | 'header' | 'cookie' | 'body'
   /** JSON Pointer (RFC 6901) to the property of a body: `/address/city`, empty for the whole body. Absent for parameters. */
   readonly pointer?: string
   readonly expected: string
@@ -179,17 +240,27 @@ export class InvalidBodyError extends ConversionError {
   }
 }
 
-/** 415: the content type of the request is not one that the route, or `bodyJson()`, accepts. */
-export class ContentTypeError extends WeirError {
+/**
+ * 415: the content type of the request is not one that the route, or `bodyJson()`, accepts. `accepted` has media types, or ranges such as
+ * `image/*`; `application/json` includes all `+json` types.
+ */
+export class ContentTypeError extends UnsupportedError {
   override readonly name = 'ContentTypeError'
-  /** What would be accepted: media types, or ranges such as `image/*`. `application/json` includes all `+json` types. */
-  readonly accepted: readonly string[]
 
   /** @param contentType as it was sent; null when there is none */
   constructor(contentType: string | null, accepted: readonly string[]) {
-    const came = contentType === null ? 'there is no Content-Type' : JSON.stringify(contentType.slice(0, 100))
-    super('WEIR_CONTENT_TYPE_UNSUPPORTED', `${came}; accepted: ${accepted.join(', ')}`)
-    this.accepted = accepted
+    const received = contentType === null ? 'there is no Content-Type' : JSON.stringify(contentType.slice(0, 100))
+    super('WEIR_CONTENT_TYPE_UNSUPPORTED', received, accepted)
+  }
+}
+
+/** 415: the charset of the body is not one that can be read. `accepted` has the charsets. */
+export class CharsetError extends UnsupportedError {
+  override readonly name = 'CharsetError'
+
+  /** @param charset as it was sent */
+  constructor(charset: string, accepted: readonly string[]) {
+    super('WEIR_CHARSET_UNKNOWN', JSON.stringify(charset.slice(0, 40)), accepted)
   }
 }
 

@@ -22,6 +22,21 @@ export function requireOptionalPackage<T>(name: string, install = name): T {
 }
 
 /**
+ * Checks that an optional package is there which is loaded later.
+ * @throws WEIR_PACKAGE_MISSING with the command that installs it
+ */
+export function checkOptionalPackage(name: string): void {
+  try {
+    process
+      .getBuiltinModule('node:module')
+      .createRequire(import.meta.url)
+      .resolve(name)
+  } catch (error) {
+    throw new WeirError('WEIR_PACKAGE_MISSING', `npm install ${name}`, error)
+  }
+}
+
+/**
  * Returns what `load` imports or, if the import fails, what `require` finds. Node 20 remembers a failed import forever: without this, one
  * moment without a free descriptor (`EMFILE`) would stop this process from sending files until it restarts.
  */

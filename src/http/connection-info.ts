@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts'
 import type { ProxiedTls } from '../formats/proxy-protocol.ts'
 import type { Head } from '../wire/head/head.ts'
 
@@ -54,6 +55,8 @@ export interface ConnectionInfo {
   readonly endpointName: string | null
   /** Whether the client is a test: `inject`, or one of `weir/testing`. */
   readonly isTest: boolean
+  /** The server's source of time: modules take it from here, so that a test client can move it. */
+  readonly clock: Clock
   /** Reads the fields in which the peer states who its clients are; null if it may not. */
   readonly forwarding: Forwarding | null
   describePeer(): SocketPeer

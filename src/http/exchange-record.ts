@@ -39,7 +39,10 @@ export interface ExchangeStart {
   readonly clientAddress: string
   readonly connectionId: string
   readonly requestId: string
-  /** The same object at the beginning and at the end. Members that read the body cannot be used at the end. */
+  /**
+   * The same object at the beginning and at the end. Members that read the body cannot be used at the end. If the server has answered in
+   * place of a handler, its `response` is the one that the handler was working on.
+   */
   readonly session: HttpSession
 }
 
@@ -89,4 +92,9 @@ export interface ExchangeObserver {
   begin?(start: ExchangeStart): unknown
   /** Called once after the end, in a later turn of the event loop. No response waits for it. */
   end(record: ExchangeRecord): unknown
+  /**
+   * Called when the server has stopped, after the last `end`: the place to write what is left. `stop` waits for a promise that it returns, so
+   * the promise should settle soon.
+   */
+  stopped?(): unknown
 }

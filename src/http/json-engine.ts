@@ -4,6 +4,7 @@ import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { invalid, namesOf } from '../base/options.ts'
+import { pointerOf } from '../schema/mismatch.ts'
 import type { ReadContext } from '../schema/schema.ts'
 
 /**
@@ -76,7 +77,7 @@ export function noJsonForm(what: string, instead: string): WeirError {
 export type Serialize = (value: unknown) => string | undefined
 
 /**
- * @throws WEIR_RESULT_UNSENDABLE for a value that JSON cannot represent: a symbol, a bigint, a circular object;
+ * @throws WEIR_RESULT_UNSENDABLE for a value that JSON cannot represent: a symbol, a bigint, a circular object, a promise;
  *   WEIR_OPTION_INVALID for an engine that returns a promise
  */
 export function jsonTextOf(value: unknown, serialize: Serialize): string {
@@ -89,5 +90,48 @@ export function jsonTextOf(value: unknown, serialize: Serialize): string {
   }
   checkSettled('json()', 'serialize', text)
   if (typeof text !== 'string') throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(value)} has no JSON form`)
+  if (text === '{}' && isPromise(value)) throw unawaited(value, 'the value')
   return text
+}
+
+/**
+ * The same for tests and debugging, where a promise inside a value is an error. It would be sent as `{}`. Looking for it takes about as long as
+ * serializing the value.
+ */
+export function refusingPromises(serialize: Serialize): Serialize {
+  return (value) => {
+    const found = promiseIn(value)
+    if (found !== null) throw unawaited(found.value, pointerOf(found.path) || 'the value')
+    return serialize(value)
+  }
+}
+
+/** Its rejection is swallowed: nothing else would handle it. */
+function unawaited(promise: unknown, what: string): WeirError {
+  Promise.resolve(promise).catch(() => {})
+  return new WeirError('WEIR_RESULT_UNSENDABLE', `${what} is a promise: await it`)
+}
+
+interface Part {
+  readonly value: unknown
+  readonly path: readonly string[]
+}
+
+/** The first promise in the properties that `JSON.stringify` would read. What `toJSON` returns is not looked at. */
+function promiseIn(value: unknown): Part | null {
+  const seen = new Set<unknown>()
+  const rest: Part[] = [{ value, path: [] }]
+  try {
+    for (let part = rest.pop(); part !== undefined; part = rest.pop()) {
+      const { value: one, path } = part
+      if (typeof one !== 'object' || one === null || seen.has(one)) continue
+      if (isPromise(one)) return part
+      seen.add(one)
+      if ('toJSON' in one && typeof one.toJSON === 'function') continue
+      for (const [name, inner] of Object.entries(one).reverse()) rest.push({ value: inner, path: [...path, name] })
+    }
+  } catch {
+    // A getter has failed: serializing the value shows it.
+  }
+  return null
 }

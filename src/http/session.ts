@@ -1,6 +1,7 @@
 // One exchange in two forms: the session that a handler holds, and the exchange that the engine works with.
 
 import { originOf } from '../base/authority.ts'
+import { WeirError } from '../base/errors.ts'
 import type { Head } from '../wire/head/head.ts'
 import { OutgoingResponse } from './answer/outgoing-response.ts'
 import { HttpResponse, outgoingOf } from './answer/response.ts'
@@ -8,6 +9,7 @@ import type { ClientCertificate, ConnectionInfo, ForwardedClient, SocketPeer } f
 import { noJsonForm, type Serialize } from './json-engine.ts'
 import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch, RouteMetadata } from './route-info.ts'
+import { ServerTiming } from './server-timing.ts'
 
 /** An address on which a server listens. */
 export interface Endpoint {
@@ -28,6 +30,8 @@ export interface ServerHandle {
   readonly address: string
   readonly port: number
   readonly isListening: boolean
+  /** How many connections are open, at all endpoints together. */
+  readonly connections: number
   /** The answer to a readiness check. False from the moment `stop` is called. */
   readonly isReady: boolean
   /**
@@ -88,10 +92,20 @@ let requests = 0
 /** @internal The exchange that a session belongs to. */
 export let exchangeOf: (session: HttpSession) => Exchange
 
+/**
+ * @internal Calls `listener` once, when an exchange is over: its response has been sent or aborted, or the protocol that it has switched to
+ * has ended. Immediately if it is too late for that. For gates, middleware and handlers of modules.
+ */
+export let onEnd: (session: HttpSession, listener: () => void) => void
+/** @internal Removes what `onEnd` has added. */
+export let offEnd: (session: HttpSession, listener: () => void) => void
+
 /** Everything a handler needs to know about one exchange: the request, the response, and their context. Each exchange has its own. */
 export class HttpSession {
   static {
     exchangeOf = (session) => session.#exchange
+    onEnd = (session, listener) => session.#exchange.onEnd(listener)
+    offEnd = (session, listener) => session.#exchange.offEnd(listener)
   }
 
   /** The authenticated user or client, set by your middleware. Null until it is set. */
@@ -99,9 +113,12 @@ export class HttpSession {
   readonly #exchange: Exchange
   #bag: Bag | null = null
 
-  /** @internal */
-  constructor(exchange: Exchange) {
+  /** @internal @param before the session whose place it takes: its principal and its bag are kept */
+  constructor(exchange: Exchange, before: HttpSession | null = null) {
     this.#exchange = exchange
+    if (before === null) return
+    this.principal = before.principal
+    this.#bag = before.bag
   }
 
   /** The server that received the request. */
@@ -183,6 +200,19 @@ export class HttpSession {
     return this.#bag
   }
 
+  /**
+   * Runs `work`, and states how long it took in the field Server-Timing of the response, which browsers show to developers. Returns what
+   * `work` returns; of a promise, the time until it settles counts. Times of the same name are added up. What has not ended when the
+   * response begins is not in the field, nor are names after the first 32. The client sees the names and times.
+   *
+   * @param name a token such as `db`
+   * @throws WEIR_OPTION_INVALID for another name; what `work` throws
+   */
+  time<T>(name: string, work: () => T): T {
+    this.#exchange.timing ??= new ServerTiming()
+    return this.#exchange.timing.time(name, work)
+  }
+
   /** The `metadata` of the matched route's declaration. Empty when the route has none, or when no route matched. */
   get metadata(): RouteMetadata {
     return this.#exchange.match.route?.metadata ?? NO_METADATA
@@ -204,6 +234,12 @@ export class HttpSession {
   }
 }
 
+/** Sends interim responses to a client. */
+export interface HintSender {
+  /** @param fields name, value, name, value @param overHttp1 whether also over HTTP/1.1 @returns whether they were sent */
+  sendEarlyHints(exchange: Exchange, fields: readonly string[], overHttp1: boolean): boolean
+}
+
 /**
  * One exchange, as the engine works with it. Handlers never hold it, and no entry of the package exports it, so whatever a handler shadows,
  * replaces or deletes on its session, or on the prototype, has no effect here.
@@ -217,8 +253,18 @@ export class Exchange {
   readonly session: HttpSession
   /** Whether `onError` has been called. If its response fails as well, it is not called again. */
   hasAskedOnError = false
+  /** Sends interim responses; null if nobody receives them. */
+  hints: HintSender | null = null
   /** The error that the response answers, for observers; null if there is none. */
   failure: unknown = null
+  /** What `session.time` has measured; null if it has not been called. */
+  timing: ServerTiming | null = null
+  /** Called when it is over; null without any. */
+  #endListeners: (() => void)[] | null = null
+  /** Whether it is over, or will end without anybody being told. */
+  #endsUnheard = false
+  /** Whether the connection speaks another protocol now. It is over when that has ended. */
+  hasSwitched = false
   /** Methods that middleware answers at this path, in addition to those of its routes. */
   otherMethods: readonly string[] = NO_METHODS
   readonly #serialize: Serialize
@@ -229,14 +275,46 @@ export class Exchange {
   #requestId: string | null = null
   #client: ForwardedClient | null = null
 
-  constructor(server: ServerHandle, head: Head, connection: ConnectionInfo, request: HttpRequest, match: RouteMatch, serialize: Serialize) {
+  /** @param before the exchange that it continues: see `renew` */
+  constructor(
+    server: ServerHandle,
+    head: Head,
+    connection: ConnectionInfo,
+    request: HttpRequest,
+    match: RouteMatch,
+    serialize: Serialize,
+    before: Exchange | null = null,
+  ) {
     this.server = server
     this.head = head
     this.connection = connection
     this.request = request
     this.match = match
     this.#serialize = serialize
-    this.session = new HttpSession(this)
+    this.session = before === null ? new HttpSession(this) : new HttpSession(this, before.session)
+  }
+
+  /**
+   * Continues the exchange while code of the program still works on it: with another session and response, so that nothing which that code
+   * does from now on can reach the client. Fields that have been set are kept, except those that describe a body.
+   */
+  renew(): Exchange {
+    const { server, head, connection, request, match } = this
+    const next = new Exchange(server, head, connection, request, match, this.#serialize, this)
+    next.hasAskedOnError = this.hasAskedOnError
+    next.failure = this.failure
+    next.otherMethods = this.otherMethods
+    next.#requestId = this.requestId
+    next.#client = this.#client
+    const other = this.#other
+    const own = this.answerWithOwn()
+    next.own.begin(own.fields ?? [])
+    if (own.closes) next.own.header('Connection', 'close')
+    next.own.clearRepresentation()
+    own.discard()
+    own.take()
+    if (other !== null) outgoingOf(other).take()
+    return next
   }
 
   /** The response that `session.response` builds. */
@@ -246,8 +324,14 @@ export class Exchange {
   }
 
   get response(): HttpResponse {
-    this.#response ??= new HttpResponse(this.own, this.head)
+    this.#response ??= new HttpResponse(this.own, this)
     return this.#response
+  }
+
+  /** @throws WEIR_RESPONSE_SENT */
+  sendEarlyHints(fields: readonly string[], overHttp1: boolean): boolean {
+    if (this.sent !== null) throw new WeirError('WEIR_RESPONSE_SENT')
+    return this.hints?.sendEarlyHints(this, fields, overHttp1) === true
   }
 
   /** The object through which handlers see the response that is sent. */
@@ -285,6 +369,32 @@ export class Exchange {
     const { forwarding } = this.connection
     if (forwarding !== null) this.#client ??= forwarding.clientOf(this.head, this.connection)
     return this.#client
+  }
+
+  onEnd(listener: () => void): void {
+    if (this.#endsUnheard) listener()
+    else if (this.#endListeners === null) this.#endListeners = [listener]
+    else this.#endListeners.push(listener)
+  }
+
+  offEnd(listener: () => void): void {
+    const others = this.#endListeners?.filter((one) => one !== listener) ?? []
+    this.#endListeners = others.length === 0 ? null : others
+  }
+
+  /** The response is about to be sent. @returns whether anybody is told about its end */
+  settleListeners(): boolean {
+    if (this.#endListeners !== null) return true
+    this.#endsUnheard = true
+    return false
+  }
+
+  /** It is over. */
+  end(): void {
+    const listeners = this.#endListeners
+    this.#endsUnheard = true
+    this.#endListeners = null
+    if (listeners !== null) for (const listener of listeners) listener()
   }
 
   get requestId(): string {

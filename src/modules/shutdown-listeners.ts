@@ -2,6 +2,8 @@
 
 /** An object that ends its work when its server stops. */
 export interface ShutdownListener {
+  /** What it is, if it is counted. */
+  readonly kind?: 'event stream'
   stop(): void
 }
 
@@ -26,4 +28,11 @@ export function addShutdownListener(signal: AbortSignal, listener: ShutdownListe
 
 export function removeShutdownListener(signal: AbortSignal, listener: ShutdownListener): void {
   listenersOf.get(signal)?.delete(listener)
+}
+
+/** How many event streams will be told when the signal aborts. */
+export function countEventStreams(signal: AbortSignal): number {
+  let count = 0
+  for (const { kind } of listenersOf.get(signal) ?? []) if (kind === 'event stream') count++
+  return count
 }

@@ -9,6 +9,7 @@ import { shown } from '../base/kind-of.ts'
 import { type JsonSchema, orNull } from './json-keywords.ts'
 import { JsonSchemaWriter, type Side } from './json-schema.ts'
 import { Mismatch, NOT_SHOWN, show } from './mismatch.ts'
+import { SchemaError } from './schema-error.ts'
 import type { StandardJsonProps, StandardSchema } from './standard.ts'
 
 /** How ambiguous values are read. The names are those of `JsonSettings`, which may be passed directly. */
@@ -124,6 +125,17 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   fromValue(value: unknown, context?: ReadContext): T | Mismatch {
     if (value === undefined) return this.absent()
     return (value === null ? this.readNull(context) : this.readValue(value, context)) as T | Mismatch
+  }
+
+  /**
+   * The value that `fromValue` returns, for settings, messages and whatever else is not part of a request. Bodies and parameters belong into the
+   * declaration of a route.
+   * @throws SchemaError with everything that does not fit
+   */
+  parse(value: unknown, context?: ReadContext): T {
+    const result = this.fromValue(value, context)
+    if (result instanceof Mismatch) throw new SchemaError(result)
+    return result
   }
 
   /** Allows the value to be missing: it is then `undefined`, or has no key in an object. Removes a default. */

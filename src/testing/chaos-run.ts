@@ -166,7 +166,7 @@ export class ChaosRun {
       this.#trial.counts.answers++
       this.story.push(`client ${number}: ${name} gets a ${answer.status}`)
       if (answer.headers.get('connection') === 'close') visit.mayEnd = true
-      this.#judge(request, wholeAnswer(answer, pieces))
+      this.#judge(request, wholeAnswer(answer, pieces, answer.trailers, answer.earlyHints))
     } catch (error) {
       const code = error instanceof WeirError ? error.code : null
       if (code === 'WEIR_CLIENT_GONE') this.#judgeEnd(visit, name, answer, await client.closed())

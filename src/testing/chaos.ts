@@ -51,7 +51,7 @@ export class ChaosError extends WeirError {
 }
 
 const OPTION_NAMES = namesOf<ChaosOptions>()(['requests', 'seed', 'runs', 'patienceMs', 'check'])
-const REQUEST_NAMES = namesOf<ChaosRequest>()(['method', 'url', 'headers', 'body', 'json', 'endless'])
+const REQUEST_NAMES = namesOf<ChaosRequest>()(['method', 'url', 'headers', 'body', 'json', 'trailers', 'endless'])
 const DEFAULT_RUNS = 100
 const DEFAULT_PATIENCE_MS = 2_000
 const SHOWN_EVENTS = 40

@@ -1,7 +1,7 @@
 // A response that is being received: its head is complete, and its body is read as it arrives.
 
 import type { AnswerHead } from '../net/inject/answer-reader.ts'
-import { type InjectResponse, wholeAnswer } from '../net/inject/inject.ts'
+import { EARLY_HINTS, type InjectResponse, wholeAnswer } from '../net/inject/inject.ts'
 
 import type { ClientConnection } from './client-connection.ts'
 
@@ -12,6 +12,8 @@ export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
   readonly headers: Headers
   /** Statuses of the interim responses before this one. */
   readonly interim: readonly number[]
+  /** The fields of each `103 Early Hints` before this response. */
+  readonly earlyHints: readonly Headers[]
   readonly #connection: ClientConnection
   /** The request, for errors. */
   readonly #name: string
@@ -19,13 +21,14 @@ export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
   readonly #onEnd: () => void
   /** Whether it has been read to its end: what arrives now belongs to the next response. */
   #isOver = false
+  #trailers = new Headers()
 
   /** @internal @param onEnd called when the response has been read to its end */
   constructor(
     connection: ClientConnection,
     name: string,
     head: AnswerHead,
-    interim: readonly number[],
+    interim: readonly AnswerHead[],
     signal: AbortSignal | undefined,
     onEnd: () => void,
   ) {
@@ -34,7 +37,8 @@ export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
     this.status = head.status
     this.reason = head.reason
     this.headers = head.headers
-    this.interim = interim
+    this.interim = interim.map(({ status }) => status)
+    this.earlyHints = interim.filter(({ status }) => status === EARLY_HINTS).map(({ headers }) => headers)
     this.#signal = signal
     this.#onEnd = onEnd
     if (connection.reader.isWhole) this.#end()
@@ -58,8 +62,14 @@ export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
     return piece
   }
 
+  /** The fields after the body. Empty until it has been read to its end. They are sent only if the request has `TE: trailers`. */
+  get trailers(): Headers {
+    return this.#trailers
+  }
+
   #end(): void {
     this.#isOver = true
+    if (this.#connection.reader.isWhole) this.#trailers = this.#connection.reader.trailers
     this.#onEnd()
   }
 
@@ -72,6 +82,6 @@ export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
     const pieces: Buffer[] = []
     for await (const piece of this) pieces.push(piece)
     await this.#connection.observed()
-    return wholeAnswer(this, pieces)
+    return wholeAnswer(this, pieces, this.#trailers, this.earlyHints)
   }
 }

@@ -186,13 +186,13 @@ export class TestClient implements AsyncDisposable {
     try {
       await prepared
       await connection.within(`the responses before that to ${name} to be read to their end`, before)
-      const interim: number[] = []
+      const interim: AnswerHead[] = []
       for (;;) {
         let head: AnswerHead | null = null
         await connection.until(`the response to ${name}`, () => (head = connection.reader.takeHead(isToHead)) !== null, signal)
         const { status, headers } = head!
         if (status < 200 && status !== 101) {
-          interim.push(status)
+          interim.push(head!)
           if (status === 100) goesOn(true)
         } else {
           goesOn(false)

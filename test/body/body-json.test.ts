@@ -29,7 +29,7 @@ describe('bodyJson', () => {
     const rows: [what: string, body: string | Uint8Array | undefined, type: string | null, answer: string][] = [
       ['another type', '<x/>', 'text/xml', '415 WEIR_CONTENT_TYPE_UNSUPPORTED'],
       ['no type', '1', null, '415 WEIR_CONTENT_TYPE_UNSUPPORTED'],
-      ['another charset', '1', 'application/json; charset=utf-16', '415 WEIR_CONTENT_TYPE_UNSUPPORTED'],
+      ['another charset', '1', 'application/json; charset=utf-16', '415 WEIR_CHARSET_UNKNOWN'],
       ['a form', 'a=1', 'application/x-www-form-urlencoded', '415 WEIR_CONTENT_TYPE_UNSUPPORTED'],
       ['no body', undefined, null, '400 WEIR_BODY_MISSING'],
       ['an empty body', '', JSON_TYPE, '400 WEIR_BODY_MISSING'],

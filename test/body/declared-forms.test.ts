@@ -142,7 +142,7 @@ describe('a file that its rules refuse ends the form', () => {
     ['maxBytes of the second', { maxBytes: 3, count: 2 }, [photo('123'), photo('1234')], 413, /photo\.maxBytes is 3$/],
     ['count', { count: 2 }, [photo(), photo(), photo()], 413, /photo\.count is 2$/],
     ['one and no more', {}, [photo(), photo()], 413, /photo\.count is 1$/],
-    ['types', { types: ['image/*'] }, [photo('x', 'a.png', 'text/html')], 415, /photo: "text\/html", only image\/\*$/],
+    ['types', { types: ['image/*'] }, [photo('x', 'a.png', 'text/html')], 415, /photo: "text\/html"; accepted: image\/\*$/],
     [
       'types, with none',
       { types: ['image/*'] },
@@ -151,9 +151,9 @@ describe('a file that its rules refuse ends the form', () => {
       /photo: "application\/octet-stream"/,
     ],
     ['types, malformed', { types: ['image/png'] }, [photo('x', 'a.png', 'image/png image/png')], 415, /photo: "image\/png image\/png"/],
-    ['extensions', { extensions: ['png', '.jpg'] }, [photo('x', 'a.svg')], 415, /photo: "\.svg", only \.png, \.jpg$/],
+    ['extensions', { extensions: ['png', '.jpg'] }, [photo('x', 'a.svg')], 415, /photo: "\.svg"; accepted: \.png, \.jpg$/],
     ['extensions, only the last', { extensions: ['png'] }, [photo('x', 'a.png.html')], 415, /photo: "\.html"/],
-    ['extensions, a path', { extensions: ['png'] }, [photo('x', 'a.png/b')], 415, /photo: "", only/],
+    ['extensions, a path', { extensions: ['png'] }, [photo('x', 'a.png/b')], 415, /photo: ""; accepted: \.png/],
   ]
   for (const [what, rules, parts, status, detail] of rows)
     test(what, async () => {

@@ -99,7 +99,7 @@ for (const [library, schemas] of Object.entries(libraries)) {
       assert.deepEqual(
         [...new Set(failures.map(({ name, in: place, actual }) => JSON.stringify([name, place, actual])))].map((one) => JSON.parse(one)),
         [
-          ['path', 'route', '0'],
+          ['path', 'path', '0'],
           ['query', 'query', 'x'],
           ['x-count', 'header', '-1'],
           ['crumb', 'cookie', '(not shown)'],

@@ -161,10 +161,10 @@ test('a secret parameter of a route or a query', async () => {
     title: 'Bad Request',
     status: 400,
     detail:
-      'a parameter is missing or cannot be converted: route value "token": expected a UUID, got "(not shown)"; query value "key": expected a whole number, got "(not shown)"; query value "page": expected a whole number, got "x"',
+      'a parameter is missing or cannot be converted: path value "token": expected a UUID, got "(not shown)"; query value "key": expected a whole number, got "(not shown)"; query value "page": expected a whole number, got "x"',
     code: 'WEIR_PARAMETER_INVALID',
     errors: [
-      { name: 'token', in: 'route', expected: 'a UUID', actual: '(not shown)' },
+      { name: 'token', in: 'path', expected: 'a UUID', actual: '(not shown)' },
       { name: 'key', in: 'query', expected: 'a whole number', actual: '(not shown)' },
       { name: 'page', in: 'query', expected: 'a whole number', actual: 'x' },
     ],

@@ -16,6 +16,8 @@ export interface Remains {
   readonly descriptors: number
   readonly heapBytes: number
   readonly externalBytes: number
+  /** What the system has given the process. */
+  readonly residentBytes: number
 }
 
 /** Short, so that they all pass in each visit. */
@@ -89,8 +91,8 @@ async function remains(): Promise<Remains> {
     ;(globalThis as { gc?: () => void }).gc?.()
     await pause(20)
   }
-  const { heapUsed, external } = process.memoryUsage()
-  return { port: server.port, ...counts, descriptors: descriptors(), heapBytes: heapUsed, externalBytes: external }
+  const { heapUsed, external, rss } = process.memoryUsage()
+  return { port: server.port, ...counts, descriptors: descriptors(), heapBytes: heapUsed, externalBytes: external, residentBytes: rss }
 }
 
 /** 0 where the system does not tell. */

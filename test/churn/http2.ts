@@ -22,11 +22,14 @@ const PATIENCE_MS = 2_000
 /** Connections after which the server's code and pools have grown to their size. */
 const WARM_UP = 1_000
 const MOST_GROWTH_BYTES = 8 * 1024 * 1024
+/** What is left of a server that died. */
+const NOTHING: Remains = { port: 0, begun: 0, ended: 0, running: 0, descriptors: 0, heapBytes: 0, externalBytes: 0, residentBytes: 0 }
 
 const connections = Number(process.argv[2] ?? 10_000)
 const seed = process.argv[3] ?? String(Date.now())
 const names = process.argv.length > 4 ? process.argv.slice(4) : Object.keys(VISITS)
 const random = new Random(seed)
+const startedAt = Date.now()
 const child = fork(fileURLToPath(new URL('./http2-server.js', import.meta.url)), [], { stdio: 'inherit', execArgv: ['--expose-gc'] })
 const { port } = await wordOf(child)
 
@@ -47,7 +50,8 @@ const faults = [
 const mib = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1)
 console.log(
   `seed ${seed}, Node ${process.versions.node}: ${connections} connections, ${after.begun} requests, ${after.descriptors} descriptors,`,
-  `heap ${mib(before.heapBytes)} -> ${mib(after.heapBytes)} MiB, external ${mib(before.externalBytes)} -> ${mib(after.externalBytes)} MiB:`,
+  `heap ${mib(before.heapBytes)} -> ${mib(after.heapBytes)} MiB, external ${mib(before.externalBytes)} -> ${mib(after.externalBytes)} MiB,`,
+  `resident ${mib(before.residentBytes)} -> ${mib(after.residentBytes)} MiB, ${Math.round((Date.now() - startedAt) / 1000)} s:`,
   faults.length === 0 ? 'fine' : faults.join('; '),
 )
 child.kill()
@@ -129,7 +133,7 @@ async function isServed(): Promise<boolean> {
 
 /** Stops the server, and starts it again. @returns what was left of it */
 async function ask(word: 'stop' | 'ask'): Promise<Remains> {
-  if (isDead(child)) return { port, begun: 0, ended: 0, running: 0, descriptors: 0, heapBytes: 0, externalBytes: 0 }
+  if (isDead(child)) return NOTHING
   child.send(word)
   return wordOf(child)
 }
@@ -139,9 +143,7 @@ async function wordOf(process: ChildProcess): Promise<Remains> {
   const { signal } = over
   const [word] = (await Promise.race([once(process, 'message', { signal }), once(process, 'exit', { signal })])) as unknown[]
   over.abort()
-  return typeof word === 'object' && word !== null
-    ? (word as Remains)
-    : { port, begun: 0, ended: 0, running: 0, descriptors: 0, heapBytes: 0, externalBytes: 0 }
+  return typeof word === 'object' && word !== null ? (word as Remains) : NOTHING
 }
 
 function isDead({ exitCode, signalCode }: ChildProcess): boolean {

@@ -224,8 +224,8 @@ describe('explain: arguments', () => {
 
   test('where each comes from, what it expects and what was received', async () => {
     assert.deepEqual((await server.explain('/users/7/Ada%20L?active=true&tag=a&tag=b')).arguments, [
-      { name: 'id', in: 'route', expected: 'a whole number', presence: 'required', received: '7', failures: [], isChecked: true },
-      { name: 'name', in: 'route', expected: 'a string', presence: 'required', received: 'Ada L', failures: [], isChecked: true },
+      { name: 'id', in: 'path', expected: 'a whole number', presence: 'required', received: '7', failures: [], isChecked: true },
+      { name: 'name', in: 'path', expected: 'a string', presence: 'required', received: 'Ada L', failures: [], isChecked: true },
       { name: 'active', in: 'query', expected: 'true or false', presence: 'default', received: 'true', failures: [], isChecked: true },
       {
         name: 'tag',
@@ -242,7 +242,7 @@ describe('explain: arguments', () => {
   test('what does not fit is the 400 that would be answered', async () => {
     const { response, arguments: args } = await server.explain('/users/x/y')
     assert.deepEqual([response.status, response.code], [400, 'WEIR_PARAMETER_INVALID'])
-    assert.deepEqual(args[0]!.failures, [{ name: 'id', in: 'route', expected: 'a whole number', actual: 'x' }])
+    assert.deepEqual(args[0]!.failures, [{ name: 'id', in: 'path', expected: 'a whole number', actual: 'x' }])
   })
 
   test('secret values are in no place of it', async () => {
@@ -484,7 +484,7 @@ test('an explanation is data that JSON holds, and a text', async () => {
       '  client     no address, http://localhost',
       '  route      GET /users/:id',
       '  policies   log (server): gate, middleware, beforeSend',
-      '  arguments  id from the route: a whole number; received "7"',
+      '  arguments  id from the path: a whole number; received "7"',
       '  body       none',
       '  limits     maxRequestBodySize 10485760 (server)',
       '  rejected   DELETE /users/:id: it is for DELETE, not GET',

@@ -280,12 +280,31 @@ test('a client that opens its window by single bytes pays for each (CVE-2019-951
     peers.wire.sendData(stream, Buffer.alloc(100_000), true)
   }
   peers.send(peers.open())
-  const { most } = ALLOWANCES[kinds.WINDOW_UPDATES]!
-  for (let i = 0; i < most; i++) peers.send(update(1))
+  const { most, perFrame } = ALLOWANCES[kinds.WINDOW_UPDATES]!
+  const bytes = most / (1 - perFrame / 128)
+  for (let i = 0; i < bytes - 10; i++) peers.send(update(1))
   assert.equal(peers.fault, null)
-  peers.send(update(1))
+  for (let i = 0; i < 20; i++) peers.send(update(1))
   assert.equal(peers.fault, 'FLOOD_WINDOWS')
 })
+
+for (const windowBytes of [32, 255, 1_023]) {
+  test(`a client with windows of ${windowBytes} bytes may open both whenever half of them is used`, () => {
+    const peers = new Peers()
+    const setting = Buffer.concat([Buffer.of(0, 4), uint32(windowBytes)])
+    peers.send(encodeFrame(SETTINGS, 0, 0, setting))
+    let stream: Http2Stream<null> | undefined
+    peers.onHead = (opened) => {
+      stream = opened
+      peers.wire.sendHead(opened, 200, null, null, -1, '', false)
+      peers.wire.sendData(opened, Buffer.alloc(200_000), true)
+    }
+    peers.send(peers.open())
+    const half = windowBytes >> 1
+    while (peers.fault === null && stream!.isSending) peers.send(update(0, half), update(1, half))
+    assert.equal(peers.fault, null)
+  })
+}
 
 test('a client that reads nothing of its responses makes no more of them than fit (zero windows)', () => {
   const peers = new Peers(resolveLimits({ maxConcurrentStreams: 100 }))

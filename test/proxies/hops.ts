@@ -54,10 +54,16 @@ async function haproxy(t: TestContext, configure: (port: number) => string): Pro
 export interface NginxOptions {
   /** Whether it expects PROXY headers, from every peer. */
   readonly proxyProtocol?: boolean
+  /** Whether it speaks HTTP/2 without TLS on both sides (`grpc_pass`), which is the only way in which nginx 1.22 passes trailers on. */
+  readonly grpc?: boolean
 }
 
 /** @param upstream a port, or `unix:` and a path */
-export async function nginx(t: TestContext, upstream: number | string, { proxyProtocol = false }: NginxOptions = {}): Promise<number> {
+export async function nginx(
+  t: TestContext,
+  upstream: number | string,
+  { proxyProtocol = false, grpc = false }: NginxOptions = {},
+): Promise<number> {
   const port = await freePort()
   const folder = temporaryFolder()
   const file = join(folder, 'nginx.conf')
@@ -78,10 +84,10 @@ http {
   uwsgi_temp_path ${folder}/uwsgi;
   scgi_temp_path ${folder}/scgi;
   server {
-    listen 127.0.0.1:${port}${proxyProtocol ? ' proxy_protocol' : ''};
+    listen 127.0.0.1:${port}${proxyProtocol ? ' proxy_protocol' : ''}${grpc ? ' http2' : ''};
     ${proxyProtocol ? 'set_real_ip_from 127.0.0.1; real_ip_header proxy_protocol;' : ''}
     location / {
-      proxy_pass http://${target};
+      ${grpc ? `grpc_pass grpc://${target};` : `proxy_pass http://${target};`}
       proxy_http_version 1.1;
       proxy_set_header Host $http_host;
       proxy_set_header Connection "";

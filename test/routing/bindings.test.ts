@@ -109,7 +109,7 @@ test('one problem document lists every failure, including those of the path and 
   const { errors } = answer.json() as { errors: { name: string; in: string; actual?: string }[] }
   const seen = errors.map(({ name, in: place, actual }) => [name, place, actual])
   assert.deepEqual(seen.sort(), [
-    ['id', 'route', 'x'],
+    ['id', 'path', 'x'],
     ['late', 'query', 'NO'],
     ['page', 'query', undefined],
     ['sort', 'query', 'left'],

@@ -19,7 +19,7 @@ const ROWS: readonly [argument: string, declaration: string, ending: string][] =
   ['_: object, session: HttpSession, more: number', '{ id: t.int }', 'a method gets its arguments and the session, and nothing else'],
 ]
 
-const HEAD = `import { Controller, type HttpSession, Route, routes, t } from 'weir'
+const HEAD = `import { Controller, HttpServer, type HttpSession, Route, routes, t } from 'weir'
 const NewOrder = t.object({ count: t.int, owner: t.object({ id: t.string }) })
 interface Order { count: number; owner: { id: string } }
 `
@@ -46,6 +46,16 @@ export class Tabled${i} extends Controller {
 export class Missing extends Controller {
   static routes = routes(this, { lost: ['GET', '/lost'] })
 }
+export class Undeclared extends Controller {
+  static routes = routes(this, { answers: { 200: t.int }, text: ['GET', '/text'] })
+  text() { return 'text' }
+}
+export class InGroup extends Controller {
+  static routes = routes(this, { fits: ['GET', '/fits'], text: ['GET', '/text'] })
+  fits() { return 5 }
+  text() { return 'text' }
+}
+new HttpServer().group('/', { answers: { 200: t.int } }).mapController(InGroup)
 `
 
 test('the last line of the compiler says what does not fit, in each notation', () => {
@@ -70,5 +80,10 @@ test('the last line of the compiler says what does not fit, in each notation', (
   rmSync(FOLDER, { recursive: true })
   const errors = stdout.split(/^(?=\S)/m)
   const endings = errors.map((error) => /is not assignable to type '"(.*)"'\.$/.exec(error.trimEnd())?.[1] ?? error)
-  assert.deepEqual(endings, [...ROWS.flatMap(([, , ending]) => [ending, ending, ending]), 'the class has no public method of this name'])
+  assert.deepEqual(endings, [
+    ...ROWS.flatMap(([, , ending]) => [ending, ending, ending]),
+    'the class has no public method of this name',
+    'the method returns something that \\"answers\\" does not declare',
+    `'text' returns something that \\"answers\\" of the group do not declare`,
+  ])
 })

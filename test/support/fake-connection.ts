@@ -62,7 +62,15 @@ export class FakeConnection implements Transport {
       const declaration = { ...options.declaration, ...(path.startsWith('~') ? { body: 'stream' } : {}) }
       routes.add(new Route(routes.root, method, path.replace('~', '/'), declaration, handler))
     }
-    const server = { address: '', port: 0, isListening: true, isReady: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() }
+    const server = {
+      address: '',
+      port: 0,
+      connections: 0,
+      isListening: true,
+      isReady: true,
+      stopping: AbortSignal.any([]),
+      stop: () => Promise.resolve(),
+    }
     const logger = { error: (_message: string, error: unknown) => void this.logged.push(error) }
     const onError = options.onError ?? null
     const application = new Dispatcher({

@@ -19,6 +19,8 @@ export class HpackReference {
   /** Limits since the last block. */
   #limits: number[] = []
   #rest: number[] = []
+  /** How each field of the last block was written (RFC 7541 §6). */
+  forms: ('indexed' | 'added' | 'plain' | 'never')[] = []
 
   setTableLimit(bytes: number): void {
     this.#limit = bytes
@@ -28,12 +30,14 @@ export class HpackReference {
   /** @throws Refused */
   decode(block: Uint8Array): Field[] {
     this.#rest = [...block]
+    this.forms = []
     const fields: Field[] = []
     const lowest = Math.min(...this.#limits)
     let mustShrink = lowest < this.#maxBytes
     while (this.#rest.length > 0) {
       const first = this.#rest[0]!
       const isUpdate = first >> 5 === 0b001
+      if (!isUpdate) this.forms.push(first >> 7 === 1 ? 'indexed' : first >> 6 === 1 ? 'added' : first >> 4 === 1 ? 'never' : 'plain')
       if (mustShrink && !isUpdate) throw new Refused('no size')
       if (isUpdate) {
         if (fields.length > 0) throw new Refused('size too late')

@@ -43,7 +43,7 @@ export interface Circumstances {
 const GETS = Object.keys(TEMPERS).filter((name) => TEMPERS[name]!.method === 'GET')
 const POSTS = Object.keys(TEMPERS).filter((name) => TEMPERS[name]!.method === 'POST')
 /** Handlers that read a body to its end before they respond. */
-const CAREFUL = ['echo', 'echoLater', 'echoView', 'gathering', 'reading']
+export const CAREFUL: readonly string[] = ['echo', 'echoLater', 'echoView', 'gathering', 'reading']
 const UNREADABLE = [
   'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
   'GET / HTTP/1.1\nHost: a\n\n',

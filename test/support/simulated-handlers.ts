@@ -128,6 +128,12 @@ function webStream(stage: Stage, pieces: readonly string[]): ReadableStream<Uint
   })
 }
 
+/** Rejects when the signal aborts, or has. */
+function aborted(signal: AbortSignal): Promise<never> {
+  if (signal.aborted) return Promise.reject(signal.reason as Error)
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+}
+
 async function readAll(stage: Stage, session: HttpSession): Promise<Buffer> {
   const pieces: Buffer[] = []
   for await (const piece of session.request.bodyStream()) {
@@ -212,8 +218,7 @@ export const TEMPERS: Readonly<Record<string, Temper>> = {
   untilAborted: {
     method: 'GET',
     ending: 'nothing',
-    handle: (_, __, { signal }) =>
-      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+    handle: (_, __, { signal }) => aborted(signal),
   },
   tooLate: {
     method: 'GET',
@@ -502,7 +507,7 @@ export const TEMPERS: Readonly<Record<string, Temper>> = {
     method: 'POST',
     ending: 'nothing',
     leavesBody: true,
-    gate: (_, __, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+    gate: (_, __, { signal }) => aborted(signal),
     handle: blameHandler,
   },
   gateTooLate: {

@@ -21,6 +21,8 @@ interface Pending {
   readonly bytes: Uint8Array
   /** Its content when it was written. */
   readonly copy: Buffer
+  /** Tells the server that its memory is not read any more. */
+  readonly onSent: (() => void) | null
 }
 
 export interface SocketOptions {
@@ -150,12 +152,14 @@ export class SimulatedSocket implements Transport {
     this.#unsent -= rest
     this.sentBytes += rest
     while (rest > 0) {
-      const { bytes, copy } = this.#pending[0]!
+      const { bytes, copy, onSent } = this.#pending[0]!
       const length = Math.min(rest, bytes.length)
       if (!copy.equals(bytes)) this.#options.blame('bytes changed between write and send')
       this.#received.push(copy.subarray(0, length))
-      if (length === bytes.length) this.#pending.shift()
-      else this.#pending[0] = { bytes: bytes.subarray(length), copy: copy.subarray(length) }
+      if (length === bytes.length) {
+        this.#pending.shift()
+        onSent?.()
+      } else this.#pending[0] = { bytes: bytes.subarray(length), copy: copy.subarray(length), onSent }
       rest -= length
     }
     if (this.#unsent > 0) return
@@ -220,10 +224,10 @@ export class SimulatedSocket implements Transport {
     this.writeBytes(Buffer.from(text, 'latin1'))
   }
 
-  writeBytes(bytes: Uint8Array): void {
-    if (this.#isEnding) this.#options.blame('it wrote after its end')
+  writeBytes<B extends Uint8Array>(bytes: B, onSent?: (bytes: B) => void): void {
+    if (this.#isEnding && !this.#isDestroyed) this.#options.blame('it wrote after its end')
     if (this.#isDestroyed || bytes.length === 0 || this.#failsAt('write')) return
-    this.#pending.push({ bytes, copy: Buffer.from(bytes) })
+    this.#pending.push({ bytes, copy: Buffer.from(bytes), onSent: onSent === undefined ? null : () => onSent(bytes) })
     this.#unsent += bytes.length
     if (this.#needsDrain && ++this.#writesWhileBlocked > MOST_WRITES_WHILE_BLOCKED)
       this.#options.blame('it kept writing to a client that does not read')

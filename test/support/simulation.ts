@@ -1,9 +1,5 @@
 // A whole server on simulated sockets and a simulated clock. A seed decides what happens to it, and its state is checked afterwards.
 
-import { Dispatcher } from '../../src/app/dispatch.ts'
-import { checkPolicy, type Policy, type Usable } from '../../src/app/policies/policy.ts'
-import { Route } from '../../src/app/routes/route.ts'
-import { RouteTable } from '../../src/app/routes/route-table.ts'
 import { RequestExpiredError, WeirError } from '../../src/base/errors.ts'
 import { resolveLimits, resolveTimeouts } from '../../src/base/limits.ts'
 import type { Application } from '../../src/http/application.ts'
@@ -15,11 +11,11 @@ import type { OpenConnection } from '../../src/net/connections/connections.ts'
 import { Http1Connection } from '../../src/net/http1/connection.ts'
 import { Observers } from '../../src/net/observe/observers.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
-import { HttpServer } from '../../src/server.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
 import { WireConnection } from '../../src/wire/http1/connection.ts'
+import { simulatedApplication } from './simulated-application.ts'
 import { MAX_BODY, MAX_DRAIN, SimulatedClient } from './simulated-client.ts'
 import { PLANNED, type Stage, TEMPERS } from './simulated-handlers.ts'
 import { type Operation, SimulatedSocket } from './simulated-socket.ts'
@@ -55,24 +51,6 @@ const { receive } = WireConnection.prototype
 WireConnection.prototype.receive = function (this: WireConnection, ...args) {
   wires.add(this)
   receive.apply(this, args)
-}
-
-/** With `debug`, this has loaded what shows errors: in a simulation nothing waits for files. */
-await new HttpServer({ debug: true, logger: null }).inject('/')
-
-/** The routes of one run. */
-function routesOn(stage: Stage): RouteTable {
-  const routes = new RouteTable()
-  for (const [name, { method, streams, gate, handle }] of Object.entries(TEMPERS)) {
-    const use: Policy[] = gate === undefined ? [] : [{ gate: (session) => gate(stage, numberOf(session), session) }]
-    const declaration = { use, ...(streams === true ? { body: 'stream' } : {}) }
-    routes.add(new Route(routes.root, method, `/${name}/:n`, declaration, (_, session) => handle(stage, numberOf(session), session)))
-  }
-  return routes
-}
-
-function numberOf(session: HttpSession): number {
-  return Number(session.request.path.split('/').at(-1))
 }
 
 /** @returns how many operations its sockets performed @throws if the server did anything wrong, with everything that happened */
@@ -248,28 +226,8 @@ class Simulation {
     debug: boolean,
   ): Application {
     const random = this.#random
-    const name = (session: HttpSession): void => {
-      session.response.header('X-N', session.request.path.split('/').at(-1)!)
-    }
-    const routes = routesOn(stage)
-    const dispatcher = new Dispatcher({
-      server: { address: '', port: 0, isListening: true, isReady: true, stopping: AbortSignal.any([]), stop: () => Promise.resolve() },
-      routes,
-      limits,
-      timeouts,
-      jsonEngine: null,
-      invalidBodyStatus: 400,
-      onError: (_error, session) => name(session),
-      logger: { error: (_message, error) => this.#hear(error) },
-      debug,
-    })
-    const use = (usable: Usable): boolean => routes.root.use(checkPolicy('use()', usable))
-    if (random.chance(0.3)) use(async (_, next) => void (await next()))
-    if (random.chance(0.1)) use({ gate: () => stage.pause() })
-    use({ gate: () => {}, beforeSend: (session) => name(session) })
-    routes.recompose()
+    const inner = simulatedApplication(random, stage, limits, timeouts, debug, (error) => this.#hear(error))
     const known = new Map<Exchange, Accepted>()
-    const inner = dispatcher as Application
     return {
       match: (head, endpointName) => inner.match(head, endpointName),
       open: (head, body, connection, match) => {

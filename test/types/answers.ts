@@ -228,3 +228,124 @@ server.mapGet('/', { answers: { 200: Comment } }, () => comment)
 
 export type _any = Expect<Equal<ReturnType<InlineHandler<'/', { id: typeof t.int }>>, unknown>>
 export type _problem = Expect<Equal<ReturnType<HttpResponse['notFound']>, HttpResponse<404, Problem>>>
+
+// The answers of a table are those of all its routes, merged by status.
+const Ok = t.object({ ok: t.bool })
+export class TableWithAnswers extends Controller {
+  static routes = routes(this, {
+    answers: { 200: Ok, 404: Problem },
+    fits: ['GET', '/'],
+    bare: ['/bare'],
+    missing: ['GET', '/missing', { etag: true }],
+    own: ['GET', '/own', { answers: { 200: t.int } }],
+    // @ts-expect-error neither of the class nor of the route
+    wrong: ['GET', '/wrong'],
+    // @ts-expect-error the same
+    wrongBare: ['/wrong-bare'],
+    // @ts-expect-error the route declares a number
+    wrongOwn: ['GET', '/wrong-own', { answers: { 200: t.int } }],
+  })
+
+  fits() {
+    return { ok: true }
+  }
+
+  bare() {
+    return { ok: true }
+  }
+
+  missing() {
+    return this.response.notFound()
+  }
+
+  own() {
+    return 5
+  }
+
+  wrong() {
+    return { ok: 'yes' }
+  }
+
+  wrongBare() {
+    return this.response.forbidden()
+  }
+
+  wrongOwn() {
+    return { ok: true }
+  }
+}
+
+// A group compares its answers with the tables of the controllers that are mapped in it.
+class Fitting extends Controller {
+  static routes = routes(this, {
+    show: ['GET', '/'],
+    several: [
+      ['GET', '/a'],
+      ['GET', '/b', { answers: { 404: Problem } }],
+    ],
+    own: ['GET', '/own', { answers: { 200: t.int } }],
+    bare: ['/bare'],
+  })
+
+  show() {
+    return { ok: true }
+  }
+
+  async several() {
+    return { ok: true }
+  }
+
+  own() {
+    return 5
+  }
+
+  bare() {
+    return this.response.json({ ok: true })
+  }
+
+  helper() {
+    return 'not a route'
+  }
+}
+class Misfit extends Controller {
+  static routes = routes(this, { show: ['GET', '/'], other: ['GET', '/other', { answers: { 200: t.int } }] })
+
+  show() {
+    return 'text'
+  }
+
+  other() {
+    return 5
+  }
+}
+class Greeting extends Controller {
+  static routes = routes(this, { show: ['GET', '/'] })
+  readonly greeting: string
+
+  constructor(greeting: string) {
+    super()
+    this.greeting = greeting
+  }
+
+  show() {
+    return this.greeting
+  }
+}
+@Route('/decorated-in-a-group')
+class DecoratedInGroup extends Controller {
+  @Route('GET', '/')
+  show() {
+    return 'only checked when it is sent'
+  }
+}
+const closed = server.group('/closed', { answers: { 200: Ok } })
+closed.mapController(Fitting).mapController(DecoratedInGroup)
+server.group('/open', { answers: { 401: Problem } }).mapController(Misfit)
+server.mapController(Misfit)
+// @ts-expect-error 'show' returns text
+closed.mapController(Misfit)
+// @ts-expect-error the same in an inner group
+closed.group('/inner').mapController(Misfit)
+closed.group('/inner', { answers: { 200: t.string } }).mapController(Greeting, '', { create: () => new Greeting('hello') })
+// @ts-expect-error the same with a constructor that needs an argument
+closed.mapController(Greeting, '', { create: () => new Greeting('hello') })

@@ -9,7 +9,9 @@ import {
   type BoundNames,
   type Declaration,
   type GroupOptions,
+  type Merged,
   type Method,
+  type NoDeclaration,
   STANDARD_METHODS,
   type StandardMethod,
 } from '../routes/declaration.ts'
@@ -120,15 +122,20 @@ type ArgsOfEntry<E> = E extends readonly [string, infer P extends string, infer 
       ? ArgsOf<P>
       : never
 
-/** The type that an entry must have for the method with its name: any if the method fits, otherwise a sentence. */
-type Fitting<M, E> = E extends readonly (readonly unknown[])[] ? { readonly [I in keyof E]: FittingOne<M, E[I]> } : FittingOne<M, E>
-type FittingOne<M, E> =
+/** The type that an entry must have for the method with its name: any if the method fits, otherwise a sentence. `O`: what the class declares. */
+type Fitting<M, E, O> = E extends readonly (readonly unknown[])[]
+  ? { readonly [I in keyof E]: FittingOne<M, E[I], O> }
+  : FittingOne<M, E, O>
+type FittingOne<M, E, O> =
   unknown extends MethodFit<M, ArgsOfEntry<E>>
-    ? M extends Returning<ResultOfEntry<E>>
+    ? M extends Returning<ResultOfEntry<E, O>>
       ? WellFormed<E>
       : 'the method returns something that "answers" does not declare'
     : MethodFit<M, ArgsOfEntry<E>>
-type ResultOfEntry<E> = E extends readonly [string, string, infer D] ? ResultOf<D> : unknown
+/** What a method may return whose route is `E`, within what is declared around it. */
+type ResultOfEntry<E, O> = E extends readonly [string, string, infer D] ? ResultOf<Merged<O, D>> : ResultOf<O>
+/** What the entries of `T` are within: its `answers`. */
+type AnswersOf<T> = T extends { readonly answers: infer A } ? { readonly answers: A } : NoDeclaration
 /** Entries are compared with a tuple only to report what is wrong: comparing tuples takes the compiler long. */
 type WellFormed<E> = E extends readonly [infer M, infer P, infer D]
   ? D extends Declaration<D>
@@ -145,16 +152,42 @@ export type RoutesOf<I, T> = {
     ? string
     : K extends keyof I
       ? I[K] extends (...args: never[]) => unknown
-        ? Fitting<I[K], T[K]>
+        ? Fitting<I[K], T[K], AnswersOf<T>>
         : OptionOf<K>
       : OptionOf<K>
 }
 type OptionOf<K> = K extends keyof GroupOptions ? GroupOptions[K] : 'the class has no public method of this name'
 
-/** The result of `routes`: proof that the table was read. */
-export interface RoutesDeclared {
+/**
+ * The result of `routes`: proof that the table was read. `_T` is the type of the table, which groups compare with their `answers`. No member has it,
+ * because a derived class may have another table.
+ */
+export interface RoutesDeclared<_T = unknown> {
   readonly prefix: string
 }
+
+/**
+ * `unknown` if the methods of class `C` return what the group around it, whose declaration is `D`, lets them answer. Otherwise a sentence that
+ * names one that does not. Of routes that decorators declare, the compiler knows nothing here.
+ */
+export type FitsGroup<C, D> = D extends { readonly answers: unknown }
+  ? C extends { readonly routes: RoutesDeclared<infer T>; readonly prototype: infer I }
+    ? [UndeclaredIn<I, T, AnswersOf<D>>] extends [never]
+      ? unknown
+      : UndeclaredIn<I, T, AnswersOf<D>>
+    : unknown
+  : unknown
+type UndeclaredIn<I, T, G> = {
+  [K in keyof T & keyof I & string]: I[K] extends (...args: never[]) => unknown
+    ? I[K] extends Returning<ResultsOf<T[K], Merged<G, AnswersOf<T>>>>
+      ? never
+      : `'${K}' returns something that "answers" of the group do not declare`
+    : never
+}[keyof T & keyof I & string]
+/** The results that all routes of one method allow. */
+type ResultsOf<E, O> = E extends readonly [readonly unknown[], ...(readonly unknown[])[]]
+  ? ResultOfEntry<E[number], O>
+  : ResultOfEntry<E, O>
 
 /**
  * Declares the routes of a controller without decorators, for tools that only erase types: `static routes = routes(this, { prefix: '/user',
@@ -164,7 +197,7 @@ export interface RoutesDeclared {
 export function routes<C extends ControllerType, const T extends { readonly [name: string]: unknown }>(
   controller: C,
   table: T & RoutesOf<InstanceType<C>, T>,
-): RoutesDeclared {
+): RoutesDeclared<T> {
   const declared = new Map<string, readonly DeclaredRoute[]>()
   const declaration: Record<string, unknown> = {}
   let prefix = ''

@@ -8,8 +8,7 @@ import type { Exchange } from '../../http/session.ts'
 import { NOT_SHOWN } from '../../schema/mismatch.ts'
 import type { Explanation } from '../explain/explanation.ts'
 import { type Fact, factsOf } from '../explain/explanation-text.ts'
-import type { Route } from '../routes/route.ts'
-import { isSecret, shownUrl } from '../routes/shown-target.ts'
+import type { Secrets } from '../routes/shown-target.ts'
 import { html, Markup } from './markup.ts'
 import { STYLE } from './page-style.ts'
 import { type Frame, framesOf, type SourceLines } from './source-frames.ts'
@@ -45,12 +44,13 @@ export interface ErrorPage {
   readonly exchange: Exchange
   /** Null if there is none. */
   readonly explanation: Explanation | null
+  readonly secrets: Secrets
 }
 
-export async function errorPage({ problem, error, exchange, explanation }: ErrorPage): Promise<string> {
+export async function errorPage({ problem, error, exchange, explanation, secrets }: ErrorPage): Promise<string> {
   const { status, title, code = '', detail = title } = problem
   const where = await sourceSections(error)
-  const why = [explanationSection(explanation), requestSection(exchange, explanation)].flat()
+  const why = [explanationSection(explanation), requestSection(exchange, secrets)].flat()
   // A client's mistake is understood from the routes, the program's from its source.
   const sections = [...failureSection(problem), ...(status < 500 ? [...why, ...where] : [...where, ...why])]
   return html`<!doctype html>
@@ -143,14 +143,12 @@ function sourceBlock({ first, lines }: SourceLines, line: number): Markup {
   return html`<pre>${rows}</pre>`
 }
 
-function requestSection({ head, match, requestId }: Exchange, explanation: Explanation | null): Markup {
-  const route = match.route as Route | null
+function requestSection({ head, requestId }: Exchange, secrets: Secrets): Markup {
   const facts: Fact[] = [
-    ['request', [`${head.method} ${withoutSecrets(explanation?.target ?? shownUrl(head, route))} ${head.protocol}`]],
+    ['request', [`${head.method} ${withoutSecrets(secrets.shownTarget(head))} ${head.protocol}`]],
     ['id', [requestId]],
   ]
-  const secrets = new Set(route?.steps.filter(isSecret).map(({ key }) => key))
-  const isHidden = (name: string): boolean => SECRET_NAME.test(name) || secrets.has(name.toLowerCase())
+  const isHidden = (name: string): boolean => SECRET_NAME.test(name) || secrets.fields.has(name.toLowerCase())
   const fields = [...head.entries()].map(([name, value]): Fact => [name, [isHidden(name) ? NOT_SHOWN : withoutSecrets(value)]])
   const details = html`<details><summary>${fields.length} fields</summary>${list(fields)}</details>`
   return section('request', html`Request`, html`${list(facts)}${details}`)

@@ -6,6 +6,9 @@ import { prefersHtml } from '../../http/request/prefers-html.ts'
 import type { Exchange } from '../../http/session.ts'
 import { type ExplainedServer, explain } from '../explain/explain.ts'
 import type { Explanation } from '../explain/explanation.ts'
+import { consideredRoutes } from '../routes/considered-routes.ts'
+import type { Route } from '../routes/route.ts'
+import { Secrets } from '../routes/shown-target.ts'
 import { errorPage, PAGE_FIELDS } from './error-page.ts'
 
 /** Statuses whose reason is often in the routes and their declarations. */
@@ -19,7 +22,7 @@ export function showError(
   problem: Problem,
 ): OutgoingResponse | Promise<OutgoingResponse> {
   const explanation = explanationOf(server, exchange, problem)
-  if (prefersHtml(exchange.head.get('accept'))) return showPage(exchange, response, problem, explanation)
+  if (prefersHtml(exchange.head.get('accept'))) return showPage(server, exchange, response, problem, explanation)
   response.vary('Accept')
   return EXPLAINED.has(problem.status) ? response.sendProblem({ ...problem, explanation }) : response
 }
@@ -35,12 +38,15 @@ function explanationOf(server: ExplainedServer, exchange: Exchange, { status }: 
 }
 
 async function showPage(
+  { routes }: ExplainedServer,
   exchange: Exchange,
   response: OutgoingResponse,
   problem: Problem,
   explanation: Explanation | null,
 ): Promise<OutgoingResponse> {
-  const page = await errorPage({ problem, error: exchange.failure, exchange, explanation })
+  const { head, match, failure } = exchange
+  const secrets = new Secrets(consideredRoutes(routes, head.path), match.route as Route | null)
+  const page = await errorPage({ problem, error: failure, exchange, explanation, secrets })
   if (response.isTaken) return response // the time of the request was up
   response.removeHeader('Content-Type').html(page).vary('Accept')
   for (const [name, value] of Object.entries(PAGE_FIELDS)) response.header(name, value)

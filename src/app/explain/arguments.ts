@@ -7,27 +7,39 @@ import { Schema } from '../../schema/schema.ts'
 import type { AnySchema } from '../../schema/standard.ts'
 import { failuresOf, isWithheld, readStep, type Step, textsOf } from '../routes/binder.ts'
 import type { Route } from '../routes/route.ts'
-import { isSecret } from '../routes/shown-target.ts'
+import { isSecret, type Secrets } from '../routes/shown-target.ts'
 
 import type { ExplainedArgument } from './explanation.ts'
 
-/** @param values of the template's parameters */
-export function explainArguments({ steps, body }: Route, request: HttpRequest, values: readonly string[]): ExplainedArgument[] {
-  const parameters = steps.map((step) => explainParameter(step, request, values))
+/**
+ * @param values of the template's parameters
+ * @param secrets of all routes that the client may have meant
+ */
+export function explainArguments(route: Route, request: HttpRequest, values: readonly string[], secrets: Secrets): ExplainedArgument[] {
+  const { steps, body } = route
+  const parameters = steps.map((step) => explainParameter(step, request, values, isHidden(step, route, secrets)))
   return body === null ? parameters : [...parameters, explainBodyArgument(body)]
 }
 
-function explainParameter(step: Step, request: HttpRequest, values: readonly string[]): ExplainedArgument {
+/** Whether another route that the client may have meant declares it secret. */
+function isHidden({ source, index, key }: Step, { template }: Route, secrets: Secrets): boolean {
+  if (source === 'query') return secrets.hidesQuery(key)
+  if (source !== 'path') return source === 'header' && secrets.fields.has(key)
+  const { segmentIndex, rest } = template.parameters[index]!
+  return rest ? secrets.hidesRest(segmentIndex) : secrets.hidesSegment(segmentIndex)
+}
+
+function explainParameter(step: Step, request: HttpRequest, values: readonly string[], hidden: boolean): ExplainedArgument {
   const { name, source, schema } = step
   const isChecked = schema === null || schema instanceof Schema
   const value = isChecked ? readStep(step, request, values) : undefined
   return {
     name,
-    in: source === 'path' ? 'route' : source,
+    in: source,
     expected: schema === null ? 'a string' : expectationOf(schema),
     presence: presenceOf(schema),
-    received: receivedOf(step, textsOf(step, request, values)),
-    failures: value instanceof Mismatch ? failuresOf(step, value) : [],
+    received: receivedOf(textsOf(step, request, values), hidden || isWithheld(step) || isSecret(step)),
+    failures: value instanceof Mismatch ? failuresOf(step, hidden ? value.hidden() : value) : [],
     isChecked,
   }
 }
@@ -54,7 +66,7 @@ function presenceOf(schema: AnySchema | null): ExplainedArgument['presence'] {
   return schema.hasDefault ? 'default' : schema.isOptional ? 'optional' : 'required'
 }
 
-function receivedOf(step: Step, texts: readonly string[]): string | null {
+function receivedOf(texts: readonly string[], hidden: boolean): string | null {
   if (texts.length === 0) return null
-  return isWithheld(step) || isSecret(step) ? NOT_SHOWN : shorten(texts.join(', '))
+  return hidden ? NOT_SHOWN : shorten(texts.join(', '))
 }

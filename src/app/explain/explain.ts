@@ -15,12 +15,13 @@ import { checkContentType } from '../../http/request/accepted-types.ts'
 import { HttpRequest } from '../../http/request/request.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
 import { checkUpgrade } from '../reply.ts'
+import { consideredRoutes } from '../routes/considered-routes.ts'
 import type { Route } from '../routes/route.ts'
 
 import { limitsOf } from '../routes/route-listing.ts'
 import type { RouteTable } from '../routes/route-table.ts'
 import type { NoRoute, Scope, Setting } from '../routes/scope.ts'
-import { shownTarget } from '../routes/shown-target.ts'
+import { Secrets } from '../routes/shown-target.ts'
 
 import { explainArguments } from './arguments.ts'
 import type {
@@ -68,18 +69,21 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   const route = match.route as Route | null
   const scope = route === null ? (match as NoRoute).scope : route.scope
   const request = new HttpRequest(head, null, connection, match, { limits, jsonEngine: null, invalidBodyStatus: 400 })
-  const args = route === null ? [] : explainArguments(route, request, match.values)
+  const considered = consideredRoutes(routes, head.path)
+  const secrets = new Secrets(considered, route)
+  const args = route === null ? [] : explainArguments(route, request, match.values, secrets)
   const body = explainBody(head, match, limits)
   const planned = plannedResponse(server, asked, match, args)
   return withText({
     method: head.method,
-    ...shownTarget(head, route === null ? routes.routesAt(head, endpointName) : [route]),
+    target: secrets.shownTarget(head),
+    path: secrets.shownPath(head.path),
     host: hostName(head.host),
     endpoint: endpointName,
     client: explainClient(head, connection),
     response: actual === null ? planned : actualResponse(actual, planned),
     route: route === null ? null : explainedRoute(routes, route),
-    ...otherRoutes(routes, head, endpointName, route),
+    ...otherRoutes(routes, head, endpointName, considered, secrets, route),
     policies: explainPolicies(scope, route),
     arguments: args,
     body,

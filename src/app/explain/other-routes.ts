@@ -4,11 +4,13 @@
 import { hostName } from '../../base/host-name.ts'
 import type { RequestHead } from '../../http/application.ts'
 import { Matcher } from '../../routing/matcher.ts'
-import { type Miss, missOf, segmentsOf } from '../../routing/miss.ts'
+import { type Miss, segmentsOf } from '../../routing/miss.ts'
 import { Template } from '../../routing/template.ts'
-import { shorten } from '../../schema/mismatch.ts'
+import { NOT_SHOWN, shorten } from '../../schema/mismatch.ts'
+import type { ConsideredRoute } from '../routes/considered-routes.ts'
 import type { Route } from '../routes/route.ts'
 import type { RouteTable } from '../routes/route-table.ts'
+import type { Secrets } from '../routes/shown-target.ts'
 
 import type { ExplainedRoute, RejectedRoute, Rejection } from './explanation.ts'
 
@@ -23,23 +25,28 @@ export interface OtherRoutes {
   readonly othersLeftOut: number
 }
 
-interface Candidate {
-  readonly route: Route
-  readonly miss: Miss | null
+interface Candidate extends ConsideredRoute {
   /** The less, the nearer. */
   readonly distance: number
 }
 
-/** @param chosen the route that answers; null if none does */
-export function otherRoutes(table: RouteTable, head: RequestHead, endpoint: string | null, chosen: Route | null): OtherRoutes {
-  const segments = segmentsOf(head.path)
-  const candidates: Candidate[] = []
-  for (const route of table.routesIn(table.root)) {
-    const miss = missOf(route.template, segments)
-    if (route !== chosen && isConsidered(miss)) candidates.push({ route, miss, distance: distanceOf(route, miss, segments.length) })
-  }
-  for (const route of table.fallbackRoutes)
-    if (route !== chosen && missOf(route.template, segments) === null) candidates.push({ route, miss: null, distance: 0 })
+/**
+ * @param considered with the route that answers, if one does
+ * @param secrets of these routes
+ * @param chosen the route that answers; null if none does
+ */
+export function otherRoutes(
+  table: RouteTable,
+  head: RequestHead,
+  endpoint: string | null,
+  considered: readonly ConsideredRoute[],
+  secrets: Secrets,
+  chosen: Route | null,
+): OtherRoutes {
+  const segments = segmentsOf(head.path).map((segment, i) => (segment !== '' && secrets.hidesSegment(i) ? NOT_SHOWN : segment))
+  const candidates = considered
+    .filter(({ route }) => route !== chosen)
+    .map(({ route, miss }): Candidate => ({ route, miss, distance: distanceOf(route, miss, segments.length) }))
   const nearest = candidates
     .sort((a, b) => a.distance - b.distance)
     .slice(0, MAX_COMPARED)
@@ -55,11 +62,6 @@ export function otherRoutes(table: RouteTable, head: RequestHead, endpoint: stri
 export function explainedRoute(table: RouteTable, route: Route): ExplainedRoute {
   const { method, template, host, endpoint, source } = route
   return { method, path: template.text, host, endpoint, source, isFallback: table.fallbackRoutes.includes(route) }
-}
-
-/** A template whose first segment is another text was never looked at. */
-function isConsidered(miss: Miss | null): boolean {
-  return miss === null || miss.segmentIndex > 0 || miss.edits !== null
 }
 
 function distanceOf({ template }: Route, miss: Miss | null, segmentCount: number): number {
@@ -101,7 +103,8 @@ function accepts(method: string | null, host: string | null, askedMethod: string
 function detailOf({ kind, segmentIndex }: Miss, { segments: wanted }: Template, segments: readonly string[]): string {
   const segment = wanted[segmentIndex]
   const text = segment?.kind === 'text' ? quote(segment.text) : `parameter "${segment?.name ?? ''}"`
-  const came = quote(segments[segmentIndex] ?? '')
+  const received = segments[segmentIndex] ?? ''
+  const came = received === NOT_SHOWN ? NOT_SHOWN : quote(received)
   const place = `segment ${segmentIndex + 1}`
   switch (kind) {
     case 'text':

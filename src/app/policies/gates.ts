@@ -37,12 +37,17 @@ function hasAnswered(exchange: Exchange, result: unknown): boolean {
   return result !== undefined || (exchange.own.isAnswered && exchange.sent === null)
 }
 
-/** @throws WEIR_RESULT_UNSENDABLE for an upgrade, and for what looks like a verdict or a status: as a response, it would be JSON with status 200 */
+/**
+ * @throws WEIR_RESULT_UNSENDABLE for an upgrade, and for what is hardly meant as a response: a verdict or a status, and the principal, which `return
+ * (session.principal = user)` would send to the client
+ */
 function answer(exchange: Exchange, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
   if (result === null || typeof result === 'boolean' || typeof result === 'number')
     throw new WeirError(
       'WEIR_RESULT_UNSENDABLE',
       `a gate returned ${result}: it returns nothing to let a request pass, and a response to refuse it`,
     )
+  if (result === exchange.session.principal)
+    throw new WeirError('WEIR_RESULT_UNSENDABLE', 'a gate returned session.principal: it returns nothing to let a request pass')
   return replyInPlace(exchange, result, 'a gate')
 }

@@ -43,6 +43,23 @@ export interface Policy {
   readonly beforeSend?: BeforeSend
   /** Returns what documents and `server.routes` state about it, such as the credentials that it requires. Called when they are created. */
   readonly describe?: () => unknown
+  /**
+   * Throws if it cannot work where it is used, so that `start` rejects. Called for each route that has it, and for requests without a route.
+   * For a route that is mapped later, it is called then.
+   * @param policies all policies of the route, the outermost first
+   * @param where names the route, for messages
+   */
+  readonly check?: (policies: readonly UsedPolicy[], where: string) => void
+}
+
+/** One of the policies of a route. */
+export interface UsedPolicy {
+  /** Its name, or that of its function, or `(anonymous)`. */
+  readonly name: string
+  /** How many levels are around that at which it is used: 0 for the server. */
+  readonly depth: number
+  /** What its `describe` returned; null if it has none. */
+  readonly description: unknown
 }
 
 /** The argument of `use`: a middleware function, or a policy. */
@@ -58,16 +75,17 @@ export interface CheckedPolicy {
   readonly middleware: Middleware | null
   readonly beforeSend: BeforeSend | null
   readonly describe: (() => unknown) | null
+  readonly check: ((policies: readonly UsedPolicy[], where: string) => void) | null
 }
 
-const MEMBERS = namesOf<Policy>()(['name', 'gate', 'middleware', 'beforeSend', 'describe'])
-const HOOKS = ['gate', 'middleware', 'beforeSend', 'describe'] as const
+const MEMBERS = namesOf<Policy>()(['name', 'gate', 'middleware', 'beforeSend', 'describe', 'check'])
+const HOOKS = ['gate', 'middleware', 'beforeSend', 'describe', 'check'] as const
 
 /** @param owner the function that received it, for messages: `use()` @throws WEIR_OPTION_INVALID */
 export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
   if (typeof usable === 'function') {
     const label = usable.name === '' ? '(anonymous)' : usable.name
-    return { name: null, label, gate: null, middleware: usable as Middleware, beforeSend: null, describe: null }
+    return { name: null, label, gate: null, middleware: usable as Middleware, beforeSend: null, describe: null, check: null }
   }
   if (typeof usable !== 'object' || usable === null || Array.isArray(usable))
     throw invalid(owner, `a middleware function or a policy is needed, not ${kindOf(usable)}`)
@@ -88,6 +106,7 @@ export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
     middleware: bound(policy, policy.middleware),
     beforeSend: bound(policy, policy.beforeSend),
     describe: bound(policy, policy.describe),
+    check: bound(policy, policy.check),
   }
 }
 

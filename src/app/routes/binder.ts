@@ -3,6 +3,7 @@
 import { emptyRecord } from '../../base/empty-record.ts'
 import { BindingError, type BindingFailure } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
+import { markSecretField } from '../../base/secret-fields.ts'
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import { cookieOf, type HttpRequest, headerOf, queryValuesOf, readTypedBody } from '../../http/request/request.ts'
 import { Mismatch, show } from '../../schema/mismatch.ts'
@@ -38,6 +39,8 @@ export class Binder {
   /** @param bindings those of the path first, in its order */
   constructor(bindings: Readonly<Record<string, Binding>>, body: TypedBody | null) {
     this.steps = Object.entries(bindings).map(([name, { source, name: key, schema }], index) => ({ name, source, index, key, schema }))
+    for (const { source, key, schema } of this.steps)
+      if (source === 'header' && schema instanceof Schema && schema.holdsSecret) markSecretField(key)
     this.#body = body
     this.#Record = emptyRecord()
   }
@@ -111,7 +114,7 @@ export function failuresOf(step: Step, mismatch: Mismatch): BindingFailure[] {
   const { name, source, key } = step
   switch (source) {
     case 'path':
-      return mismatch.failures(name, 'route')
+      return mismatch.failures(name, 'path')
     case 'query':
       return mismatch.failures(name, 'query')
     default:

@@ -9,7 +9,7 @@ import type { Match } from '../../routing/method-table.ts'
 
 import { EndpointMatcher } from './endpoint-matcher.ts'
 import type { Route } from './route.ts'
-import { type Composer, commonScope, Scope } from './scope.ts'
+import { type Composer, checkChain, commonScope, Scope } from './scope.ts'
 
 /** What a path answers that has no route for a method. */
 export interface Offer {
@@ -43,7 +43,11 @@ export class RouteTable {
    *   `operationId` that another route has
    */
   add(route: Route): void {
-    if (this.#endpointNames !== null) checkEndpoint(route, this.#endpointNames)
+    if (this.#endpointNames !== null) checkRoute(route, this.#endpointNames)
+    this.#insert(route)
+  }
+
+  #insert(route: Route): void {
     this.#matcher.add(route)
     this.#noteOperation(route)
     this.#routes.push(route)
@@ -72,14 +76,14 @@ export class RouteTable {
       const kept = this.#routes.splice(0).slice(0, before)
       this.#matcher = new EndpointMatcher()
       this.#operations.clear()
-      for (const route of kept) this.add(route)
+      for (const route of kept) this.#insert(route)
       throw error
     }
   }
 
   /** Adds routes for paths that no other route matches: all of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
   addFallbacks(routes: readonly Route[]): void {
-    if (this.#endpointNames !== null) for (const route of routes) checkEndpoint(route, this.#endpointNames)
+    if (this.#endpointNames !== null) for (const route of routes) checkRoute(route, this.#endpointNames)
     const matcher = new EndpointMatcher()
     for (const route of [...this.#fallbackRoutes, ...routes]) matcher.add(route)
     this.#fallbacks = matcher
@@ -92,9 +96,13 @@ export class RouteTable {
     if (route.scope.parent !== this.root) this.#hasGroups = true
   }
 
-  /** From now on, the endpoints are known. @throws WEIR_ROUTE_DECLARATION for a route of any other, which no request would ever reach */
-  checkEndpoints(names: ReadonlySet<string>): void {
-    for (const route of [...this.#routes, ...this.#fallbackRoutes]) checkEndpoint(route, names)
+  /**
+   * Checks what only a server that starts can know. From now on, the endpoints are known.
+   * @throws WEIR_ROUTE_DECLARATION for a route of any other, which no request would ever reach; what `check` of a policy throws
+   */
+  checkStart(names: ReadonlySet<string>): void {
+    checkChain(this.root.chain, 'requests without a route')
+    for (const route of [...this.#routes, ...this.#fallbackRoutes]) checkRoute(route, names)
     this.#endpointNames = names
   }
 
@@ -115,11 +123,6 @@ export class RouteTable {
     const host = this.#hasHosts ? hostName(head.host) : ''
     const match = this.#matcher.find(head.method, head.path, host, endpoint)
     return match === null ? this.#findOther(head, host, endpoint) : withWholeValues(match, head)
-  }
-
-  /** The routes that match this path at the endpoint, whatever their methods. */
-  routesAt({ path, host }: RequestHead, endpoint: string | null): Route[] {
-    return this.#matcher.routesAt(path, hostName(host), endpoint)
   }
 
   /**
@@ -163,6 +166,11 @@ export class RouteTable {
   routesIn(scope: Scope): readonly Route[] {
     return scope.parent === null ? this.#routes : this.#routes.filter((route) => route.scope.lineage.includes(scope))
   }
+}
+
+function checkRoute(route: Route, names: ReadonlySet<string>): void {
+  checkEndpoint(route, names)
+  checkChain(route.chain, `${route.label} (${route.source})`)
 }
 
 function checkEndpoint({ label, source, endpoint }: Route, names: ReadonlySet<string>): void {

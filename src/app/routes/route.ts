@@ -7,7 +7,7 @@ import type { DeclaredAnswers } from '../../http/answer/declared-answers.ts'
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import { type AcceptField, acceptFieldOf } from '../../http/request/accepted-types.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
-import type { RouteInfo, RouteMetadata } from '../../http/route-info.ts'
+import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { Template } from '../../routing/template.ts'
 
@@ -17,7 +17,7 @@ import { type Binding, bindingsOf } from './binding.ts'
 import { STANDARD_METHODS } from './declaration.ts'
 import { declaredAnswers } from './route-answers.ts'
 import { bodyModeOf, typedBodyOf } from './route-body.ts'
-import { type Chain, Scope } from './scope.ts'
+import { type Chain, type NoRoute, Scope } from './scope.ts'
 import { splitDeclaration } from './split-declaration.ts'
 import { upgradeOfHandler } from './upgrade-handler.ts'
 
@@ -133,6 +133,11 @@ export class Route implements RouteInfo {
   recompose(): void {
     this.chain = this.scope.chain
   }
+}
+
+/** The chain of the route that was found, or of the level to which a request without a route belongs. */
+export function chainOf(match: RouteMatch): Chain {
+  return match.route === null ? (match as NoRoute).scope.chain : (match.route as Route).chain
 }
 
 /** Sends when the route was, or will be, deprecated (RFC 9745 §2). */

@@ -4,10 +4,10 @@
 
 import { applyContentTag } from '../../http/answer/content-tag.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
-import type { RouteMatch, RouteMetadata } from '../../http/route-info.ts'
+import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
 import { exchangeOf } from '../../http/session.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
-import { type CheckedPolicy, type Gate, isNameTaken } from '../policies/policy.ts'
+import { type CheckedPolicy, type Gate, isNameTaken, type UsedPolicy } from '../policies/policy.ts'
 import type { GroupOptions, Parameter } from './declaration.ts'
 import type { Answers } from './route-answers.ts'
 import type { SplitDeclaration } from './split-declaration.ts'
@@ -24,6 +24,8 @@ export interface Setting<T> {
 export interface PlacedPolicy {
   readonly policy: CheckedPolicy
   readonly level: Level
+  /** How many levels are around it. */
+  readonly depth: number
   /** The levels of the policies whose place it has taken, the outermost first. */
   readonly replaces: readonly Level[]
 }
@@ -49,6 +51,21 @@ export interface Chain {
 
 /** Makes one function of a list of middleware and what runs inside it. */
 export type Composer = (middlewares: readonly Middleware[]) => Pipeline
+
+/** Returns path and query of a request without the values that routes declare secret. */
+export type ShowUrl = (head: ShownHead, route: RouteInfo | null) => string
+
+/** The parts of a head that may contain values of parameters. */
+export interface ShownHead {
+  /** As in the request line. */
+  readonly target: string
+  /** Path and query as sent. */
+  readonly url: string
+  readonly rawPath: string
+  /** Decoded. */
+  readonly path: string
+  readonly queryString: string
+}
 
 /** The match of a request that has no route. Its chain is that of a level. */
 export interface NoRoute extends RouteMatch {
@@ -80,9 +97,10 @@ export class Scope {
   readonly tags: readonly string[]
   /** The match of a request that has no route, and to which the policies of this level apply. */
   readonly noRoute: NoRoute
+  readonly #depth: number
   readonly #policies: CheckedPolicy[]
   readonly #hooks: BeforeSend[] = []
-  readonly #shared: { revision: number; compose: Composer }
+  readonly #shared: { revision: number; compose: Composer; show: ShowUrl }
   #chain: Chain | null = null
   #revision = -1
 
@@ -91,6 +109,7 @@ export class Scope {
     const { metadata = NO_METADATA, answers = NO_ANSWERS, tags = [] } = options
     this.parent = parent
     this.level = level
+    this.#depth = parent === null ? 0 : parent.#depth + 1
     this.prefix = prefix
     this.bindings = Object.freeze(Object.assign(Object.create(null), parent?.bindings, bindings) as Record<string, Parameter>)
     this.settings = settingsOf(parent, level, options)
@@ -99,7 +118,16 @@ export class Scope {
     this.tags = Object.freeze([...new Set([...(parent?.tags ?? []), ...tags])])
     this.noRoute = Object.freeze({ route: null, values: NO_VALUES, scope: this })
     this.#policies = [...policies]
-    this.#shared = parent === null ? { revision: 0, compose: refuseToCompose } : parent.#shared
+    this.#shared = parent === null ? { revision: 0, compose: refuseToCompose, show: ({ url }) => url } : parent.#shared
+  }
+
+  /** Sets how URLs are shown, for all levels. */
+  showWith(show: ShowUrl): void {
+    this.#shared.show = show
+  }
+
+  get showUrl(): ShowUrl {
+    return this.#shared.show
   }
 
   /** Sets how the chains of this level, and of all levels within it, are made. */
@@ -156,8 +184,8 @@ export class Scope {
       const at = policy.name === null ? -1 : placed.findIndex((other) => other.policy.name === policy.name)
       const outer = placed[at]
       // It takes the place of the outer one, so that an order such as authentication before rate limit is kept.
-      if (outer === undefined) placed.push({ policy, level: this.level, replaces: NO_LEVELS })
-      else placed[at] = { policy, level: this.level, replaces: [...outer.replaces, outer.level] }
+      if (outer === undefined) placed.push({ policy, level: this.level, depth: this.#depth, replaces: NO_LEVELS })
+      else placed[at] = { policy, level: this.level, depth: this.#depth, replaces: [...outer.replaces, outer.level] }
     }
     return placed
   }
@@ -172,6 +200,18 @@ export class Scope {
   get lineage(): Scope[] {
     return this.parent === null ? [this] : [...this.parent.lineage, this]
   }
+}
+
+/** The policies of a chain, as those that look at each other see them. */
+export function usedPolicies({ policies }: Chain): UsedPolicy[] {
+  return policies.map(({ policy, depth }) => ({ name: policy.label, depth, description: policy.describe?.() ?? null }))
+}
+
+/** @param where names what the chain belongs to @throws what `check` of a policy throws */
+export function checkChain(chain: Chain, where: string): void {
+  if (chain.policies.every(({ policy }) => policy.check === null)) return
+  const used = usedPolicies(chain)
+  for (const { policy } of chain.policies) policy.check?.(used, where)
 }
 
 /** The innermost level that contains all of them. @param scopes at least one */

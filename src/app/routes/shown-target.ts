@@ -1,55 +1,113 @@
-// What messages may repeat of the target of a request: all of it but the values of parameters whose schema is secret.
+// What messages may repeat of a request: all of it except the values that a route declares secret, be it the route that answers or one that
+// the client may have meant.
 
+import { segmentsOf } from '../../routing/miss.ts'
+import type { Template } from '../../routing/template.ts'
 import { NOT_SHOWN } from '../../schema/mismatch.ts'
 import { Schema } from '../../schema/schema.ts'
 import type { Step } from './binder.ts'
+import { type ConsideredRoute, consideredRoutes } from './considered-routes.ts'
 import type { Route } from './route.ts'
+import type { RouteTable } from './route-table.ts'
+import type { ShownHead } from './scope.ts'
 
-/** The parts of a head that may contain values of parameters. */
-interface Target {
-  /** As in the request line. */
-  readonly target: string
-  /** Path and query as sent. */
-  readonly url: string
-  readonly rawPath: string
-  /** Decoded. */
-  readonly path: string
-  readonly queryString: string
-}
+export { NOT_SHOWN }
 
 export function isSecret({ schema }: Step): boolean {
   return schema instanceof Schema && schema.holdsSecret
 }
 
 /** Path and query for log lines. @param route the one that answers; null if none does */
-export function shownUrl(head: Target, route: Route | null): string {
-  return route === null || !route.steps.some(isSecret) ? head.url : shownTarget(head, [route]).target
+export function shownUrl(head: ShownHead, route: Route | null, table: RouteTable): string {
+  const secrets = secretsFor(head, route, table)
+  return secrets.isEmpty ? head.url : secrets.shownTarget(head)
 }
 
-/** Target and decoded path. @param routes the one that answers, or those that the path has for other methods */
-export function shownTarget(head: Target, routes: readonly Route[]): { target: string; path: string } {
-  const secrets = routes.flatMap(({ steps }) => steps.filter(isSecret))
-  if (secrets.length === 0) return { target: head.target, path: head.path }
-  const names = new Set(secrets.filter(({ source }) => source === 'query').map(({ key }) => key))
-  const query = head.queryString
-    .split('&')
-    .map((pair) => hidePair(pair, names))
-    .join('&')
-  return { target: hideSegments(head.rawPath, routes) + (query === '' ? '' : `?${query}`), path: hideSegments(head.path, routes) }
+/**
+ * A route without a rest says what each segment of its paths is. Otherwise the client may have meant another route, and the secrets of all
+ * that come into question are hidden.
+ */
+function secretsFor({ path }: ShownHead, route: Route | null, table: RouteTable): Secrets {
+  const isSure = route !== null && !route.template.parameters.some(({ rest }) => rest)
+  return new Secrets(isSure ? [{ route, miss: null }] : consideredRoutes(table, path), route)
 }
 
-function hideSegments(path: string, routes: readonly Route[]): string {
-  const segments = path.split('/')
-  for (const { template, steps } of routes)
-    for (const { source, index } of steps.filter(isSecret)) {
-      const parameter = source === 'path' ? template.parameters[index] : undefined
-      if (parameter !== undefined) segments.splice(parameter.segmentIndex + 1, parameter.rest ? segments.length : 1, NOT_SHOWN)
+/** What must not be repeated of one request. */
+export class Secrets {
+  /** Names of fields, in lower case. */
+  readonly fields: ReadonlySet<string>
+  readonly #queryNames: ReadonlySet<string>
+  /** Indexes of segments. */
+  readonly #segments = new Set<number>()
+  /** This segment and all that follow. */
+  #from = Number.POSITIVE_INFINITY
+  /** Its texts are known from the template, and so not secret. */
+  readonly #template: Template | null
+
+  /** @param answering the route that answers; null if none does */
+  constructor(considered: readonly ConsideredRoute[], answering: Route | null) {
+    const keysIn = (source: Step['source']): string[] =>
+      considered.flatMap(({ route }) => route.steps.filter((step) => step.source === source && isSecret(step)).map(({ key }) => key))
+    this.fields = new Set(keysIn('header'))
+    this.#queryNames = new Set(keysIn('query'))
+    this.#template = answering?.template ?? null
+    for (const one of considered) this.#addSegments(one)
+  }
+
+  /**
+   * Before the place where template and path differ, each segment is the value of its parameter. From there on, the path may have segments
+   * more or fewer than the template.
+   */
+  #addSegments({ route: { template, steps }, miss }: ConsideredRoute): void {
+    const sureUntil = miss?.segmentIndex ?? template.segments.length
+    for (const step of steps) {
+      const parameter = step.source === 'path' && isSecret(step) ? template.parameters[step.index] : undefined
+      if (parameter === undefined) continue
+      const { segmentIndex, rest } = parameter
+      if (rest || segmentIndex >= sureUntil) this.#from = Math.min(this.#from, segmentIndex)
+      else this.#segments.add(segmentIndex)
     }
-  return segments.join('/')
-}
+  }
 
-/** @param pair of the query, as sent */
-function hidePair(pair: string, names: ReadonlySet<string>): string {
-  const [name] = new URLSearchParams(pair).keys()
-  return name !== undefined && names.has(name) ? `${pair.split('=', 1)[0]}=${NOT_SHOWN}` : pair
+  get isEmpty(): boolean {
+    return this.#segments.size === 0 && this.#from === Number.POSITIVE_INFINITY && this.#queryNames.size === 0
+  }
+
+  /** Whether the segment of the path with that index is hidden, counted from 0. */
+  hidesSegment(index: number): boolean {
+    return (index >= this.#from || this.#segments.has(index)) && this.#template?.segments[index]?.kind !== 'text'
+  }
+
+  /** Whether it, or a segment after it, is hidden. */
+  hidesRest(index: number): boolean {
+    return this.#from !== Number.POSITIVE_INFINITY || [...this.#segments].some((segment) => segment >= index)
+  }
+
+  shownTarget({ target, rawPath, queryString }: ShownHead): string {
+    if (this.isEmpty) return target
+    const pairs = queryString.split('&').map((pair) => (this.#hidesPair(pair) ? `${pair.split('=', 1)[0]}=${NOT_SHOWN}` : pair))
+    return this.shownPath(rawPath) + (queryString === '' ? '' : `?${pairs.join('&')}`)
+  }
+
+  /** @param path raw or decoded, which have the same segments */
+  shownPath(path: string): string {
+    if (this.isEmpty || !path.startsWith('/')) return path
+    const segments = segmentsOf(path)
+    const shown: string[] = []
+    segments.forEach((segment, i) => {
+      if (segment === '' || !this.hidesSegment(i)) shown.push(segment)
+      else if (i <= this.#from || shown.at(-1) !== NOT_SHOWN) shown.push(NOT_SHOWN)
+    })
+    return `/${shown.join('/')}`
+  }
+
+  hidesQuery(name: string): boolean {
+    return this.#queryNames.has(name)
+  }
+
+  /** @param pair of the query, as sent */
+  #hidesPair(pair: string): boolean {
+    const [name] = new URLSearchParams(pair).keys()
+    return name !== undefined && this.hidesQuery(name)
+  }
 }

@@ -1,6 +1,8 @@
 // Keys that carry a type: for the metadata of routes, and for the sender of a request. A misspelt name, or a value of another type, does
 // not compile.
 
+import { WeirError } from '../../base/errors.ts'
+import type { HttpRequest } from '../../http/request/request.ts'
 import type { RouteMetadata } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
 
@@ -27,6 +29,8 @@ export function metadataKey<T>(name: string): MetadataKey<T> {
 export interface PrincipalKey<T> {
   /** The sender of the request; null if no gate or middleware has set it, or if other code has set `session.principal`. */
   (session: HttpSession): T | null
+  /** The same where there has to be one, for handlers of routes with a gate that sets it. @throws WEIR_PRINCIPAL_MISSING (401) if there is none */
+  required(session: HttpSession): T
   /** Sets `session.principal`. */
   set(session: HttpSession, principal: T): void
 }
@@ -36,16 +40,22 @@ export interface PrincipalKey<T> {
  * handlers call `principalOf(session)`.
  */
 export function principalKey<T>(): PrincipalKey<T> {
-  const set = new WeakMap<HttpSession, T>()
+  // By request: another session takes the place of the first one when the server answers instead of the handler.
+  const set = new WeakMap<HttpRequest, T>()
   const principalOf = (session: HttpSession): T | null => {
     const { principal } = session
-    return principal !== null && set.get(session) === principal ? (principal as T) : null
+    return principal !== null && set.get(session.request) === principal ? (principal as T) : null
   }
   return Object.freeze(
     Object.assign(principalOf, {
+      required(session: HttpSession): T {
+        const principal = principalOf(session)
+        if (principal === null) throw new WeirError('WEIR_PRINCIPAL_MISSING')
+        return principal
+      },
       set(session: HttpSession, principal: T): void {
         session.principal = principal
-        set.set(session, principal)
+        set.set(session.request, principal)
       },
     }),
   )

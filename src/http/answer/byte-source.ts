@@ -13,6 +13,15 @@ export const UNREAD: ByteSource = {
   async *[Symbol.asyncIterator]() {},
 }
 
+/** A source of known bytes. @param piece null for none */
+export function onePiece(piece: Uint8Array | null): ByteSource {
+  return {
+    async *[Symbol.asyncIterator]() {
+      if (piece !== null) yield piece
+    },
+  }
+}
+
 const TYPED_ARRAY: object = Object.getPrototypeOf(Uint8Array.prototype)
 const bufferOf = getterOf('buffer')
 const offsetOf = getterOf('byteOffset')
@@ -47,9 +56,21 @@ export function lengthError(promised: number, rest: number): WeirError {
   )
 }
 
+/** A source that can choose the size of its pieces, and use their memory again. */
+export const LEND_PIECE: unique symbol = Symbol('weir.lendPiece')
+
+interface LendingSource {
+  /** Like `next` of its iterator. The piece has at most `mostBytes`, and nobody reads the pieces before it any more. */
+  [LEND_PIECE](mostBytes: number): Promise<IteratorResult<Uint8Array>>
+}
+
 /** Reads a source once. */
 export interface SourceReader {
-  next(): Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>
+  /**
+   * @param mostBytes if it is given, nobody reads the pieces before this one any more, and this one need not be larger. Not every source makes
+   * use of that
+   */
+  next(mostBytes?: number): Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>
   /** Stops reading and releases the source. May be called at any time, even while `next` is pending, and more than once. */
   close(): void
 }
@@ -83,8 +104,10 @@ export function openSource({ source, giver }: GivenSource): SourceReader {
   }
   const inItsName = <T>(act: () => T): T => (giver === null ? act() : giver.runInAsyncScope(act))
   const iterator = inItsName(() => source[Symbol.asyncIterator]())
+  const lender = LEND_PIECE in source ? (source as LendingSource) : null
   return {
-    next: async () => inItsName(() => iterator.next()),
+    next: async (mostBytes) =>
+      inItsName(() => (lender !== null && mostBytes !== undefined ? lender[LEND_PIECE](mostBytes) : iterator.next())),
     close: () => void inItsName(() => end(source, iterator)).catch(ignore),
   }
 }

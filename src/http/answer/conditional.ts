@@ -1,8 +1,7 @@
 // Evaluates the preconditions of RFC 9110 §13, in the order of §13.2.2: whether the client already has the current state, and whether it is
 // the state that the client expects.
 
-import { requirePackage } from '../../base/packages.ts'
-import { formatHttpDate, parseHttpDate } from '../../formats/http-date.ts'
+import { parseHttpDate } from '../../formats/http-date.ts'
 
 /** What distinguishes one state of a resource from another (RFC 9110 §8.8). */
 export interface Validators {
@@ -27,8 +26,6 @@ export type Verdict = 'send' | 'not modified' | 'failed'
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'QUERY'])
 /** Methods that select no representation. Conditions do not apply to them (RFC 9110 §13.2.1). */
 const UNCONDITIONAL: ReadonlySet<string> = new Set(['OPTIONS', 'TRACE', 'CONNECT'])
-
-let isFresh: typeof import('fresh') | undefined
 
 /** Whether the response to this method is the representation that the validators describe. */
 export function isReading(method: string): boolean {
@@ -55,27 +52,17 @@ export function evaluatePreconditions(request: ConditionalRequest, current: Vali
   return isReading(method) ? 'not modified' : 'failed'
 }
 
-/** Whether If-None-Match or If-Modified-Since names the current state. */
-function isUnchanged(request: ConditionalRequest, current: Validators, now: number): boolean {
+/**
+ * Whether If-None-Match or If-Modified-Since names the current state. Cache-Control of the request does not matter: RFC 9110 §13.1.2 has no
+ * exception for it.
+ */
+function isUnchanged(request: ConditionalRequest, { etag, lastModified }: Validators, now: number): boolean {
   const noneMatch = request.get('if-none-match')
-  // `fresh` splits the list at commas even inside a tag, does not skip tabs between tags, and accepts invalid tags.
-  if (noneMatch !== null && noneMatch !== '*') {
-    const { etag } = current
-    return etag !== null && tagsOf(noneMatch).some((tag) => opaque(tag) === opaque(etag))
-  }
-  // If-Modified-Since counts only without If-None-Match, for methods that read, and if it is an HTTP date. `fresh` would accept whatever
-  // Date.parse does.
-  const modifiedSince = noneMatch === null && isReading(request.method) ? readDate(request.get('if-modified-since'), now) : null
-  const asked: Record<string, string> = {}
-  if (noneMatch !== null) asked['if-none-match'] = noneMatch
-  else if (modifiedSince !== null && current.lastModified !== null) asked['if-modified-since'] = formatHttpDate(modifiedSince)
-  else return false
-  const held: Record<string, string> = {}
-  if (current.etag !== null) held['etag'] = current.etag
-  if (current.lastModified !== null) held['last-modified'] = formatHttpDate(current.lastModified)
-  isFresh ??= requirePackage<typeof import('fresh')>('fresh')
-  // Cache-Control of the request is not passed on: RFC 9110 §13.1.2 has no exception for it.
-  return isFresh(asked, held)
+  if (noneMatch === '*') return true
+  if (noneMatch !== null) return etag !== null && tagsOf(noneMatch).some((tag) => opaque(tag) === opaque(etag))
+  if (lastModified === null || !isReading(request.method)) return false
+  const modifiedSince = readDate(request.get('if-modified-since'), now)
+  return modifiedSince !== null && lastModified <= modifiedSince
 }
 
 /**

@@ -4,16 +4,18 @@
 // Handlers never hold this object: whatever they do to their `HttpResponse` (replace methods, freeze it, change its prototype) has no
 // effect here.
 
+import { Buffer } from 'node:buffer'
 import { isFieldValue, isToken, LOWER } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { jsonTextOf, type Serialize } from '../json-engine.ts'
-import { type ByteSource, closeSource, ownView, takeSource } from './byte-source.ts'
+import { type ByteSource, closeSource, onePiece, ownView, takeSource } from './byte-source.ts'
 import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES } from './field-list.ts'
 import { checkedFileOptions, type FileOptions } from './file-options.ts'
 import { PROBLEM_TYPE, type Problem } from './problem.ts'
 import { NO_CONTENT, type ResponseContent, type TakeOver } from './response-content.ts'
+import { ResponseTrailers, type TrailerSource } from './trailers.ts'
 
 const JSON_TYPE = 'application/json'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
@@ -31,6 +33,7 @@ export class OutgoingResponse {
   /** Whether the handler has set the type itself, so that a new body does not change it. */
   #isTypeSet = false
   #fields: string[] | null = null
+  #trailers: ResponseTrailers | null = null
   #content: ResponseContent = NO_CONTENT
   /** What `json` was given. */
   #json: unknown = NO_JSON
@@ -101,6 +104,13 @@ export class OutgoingResponse {
     return joinedValue(this.#fields, name)
   }
 
+  trailer(name: string, value: TrailerSource): this {
+    this.#change()
+    this.#trailers ??= new ResponseTrailers()
+    this.#trailers.set(name, value)
+    return this
+  }
+
   vary(...names: readonly string[]): this {
     const all = (this.listHeader('Vary') ?? '').split(/[ \t]*,[ \t]*/).filter((one) => one !== '')
     const added = names.filter((name) => !all.some((one) => one === '*' || one.toLowerCase() === name.toLowerCase()))
@@ -150,6 +160,7 @@ export class OutgoingResponse {
     const etag = this.getHeader('ETag')
     if (etag?.startsWith('"') === true) this.header('ETag', `W/${etag}`)
     for (const name of OF_THE_BYTES) this.removeHeader(name)
+    this.#trailers?.dropDigests()
     this.#json = NO_JSON
     this.#content = encoded instanceof Uint8Array ? { kind: 'bytes', bytes: ownView(encoded) } : { kind: 'stream', ...takeSource(encoded) }
     return this
@@ -206,7 +217,9 @@ export class OutgoingResponse {
     this.#json = NO_JSON
     if (this.#describesFile) this.#dropRepresentation()
     else if (old.kind === 'stream') this.#declaredLength = -1
-    if (old.kind === 'stream' && (content.kind !== 'stream' || content.source !== old.source)) closeSource(old)
+    if (old.kind !== 'stream') return
+    if (content.kind !== 'stream') this.#dropTrailers() // they were about the stream
+    if (content.kind !== 'stream' || content.source !== old.source) closeSource(old)
   }
 
   #setField(name: string, value: string, replaces: boolean): this {
@@ -256,6 +269,32 @@ export class OutgoingResponse {
   /** Name, value, name, value, without Content-Type. */
   get fields(): readonly string[] | null {
     return this.#fields
+  }
+
+  /** Fields that follow the body; null if there are none. */
+  get trailers(): ResponseTrailers | null {
+    return this.#trailers
+  }
+
+  /**
+   * Prepares for being sent. With trailers, every body is sent as a stream, which they follow.
+   * @param areSent whether the response has a body, and its client can receive trailers
+   */
+  settleTrailers(areSent: boolean): void {
+    const trailers = this.#trailers
+    const content = this.#content
+    if (trailers === null) return
+    if (!areSent || trailers.isEmpty || content.kind === 'upgrade' || content.kind === 'file') {
+      this.#trailers = null
+      return
+    }
+    this.#fields ??= []
+    this.#fields.push('Trailer', trailers.names)
+    if (content.kind === 'stream') return
+    // A copy, because bytes may be a view of the request's memory, which may be overwritten before they are sent.
+    const piece = content.kind === 'text' ? Buffer.from(content.text) : content.kind === 'bytes' ? Buffer.from(content.bytes) : null
+    this.#declaredLength = piece?.length ?? 0
+    this.#content = { kind: 'stream', source: onePiece(piece), giver: null }
   }
 
   /** The value of a body that was set with `json`; `NO_JSON` for other bodies. */
@@ -350,7 +389,6 @@ export class OutgoingResponse {
 
   /** Prepares for an error's response: removes the body and the fields that describe it. Others (cookies, CORS) stay. */
   clearRepresentation(): void {
-    this.#taken = false
     this.#replaceContent(NO_CONTENT)
     this.#dropRepresentation()
     this.#holdsJson = false
@@ -359,7 +397,14 @@ export class OutgoingResponse {
     this.#status = 200
   }
 
+  #dropTrailers(): void {
+    if (this.#trailers === null) return
+    this.#trailers = null
+    dropField(this.#fields, 'trailer')
+  }
+
   #dropRepresentation(): void {
+    this.#dropTrailers()
     if (this.#status === 206) this.#status = 200
     this.#describesFile = false
     this.#type = null

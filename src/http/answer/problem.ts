@@ -1,6 +1,16 @@
 // Problem documents (RFC 9457): what a client sees of an error, and never more than it may see.
 
-import { type BindingFailure, ConversionError, faultOf, HttpError, LimitError, WeirError } from '../../base/errors.ts'
+import type { ErrorCode } from '../../base/error-codes.ts'
+import {
+  type BindingFailure,
+  ConversionError,
+  faultOf,
+  HttpError,
+  LimitError,
+  RetryLaterError,
+  UnsupportedError,
+  WeirError,
+} from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { STATUS_CODES } from '../../base/status-codes.ts'
 import type { Schema } from '../../schema/schema.ts'
@@ -12,7 +22,7 @@ export const PROBLEM_TYPE = 'application/problem+json'
 export interface Problem {
   /** A URI that identifies the kind of problem. Default: `about:blank`, which means that `title` says no more than `status` does. */
   readonly type?: string
-  /** Short name of the kind of problem: the reason phrase of the status. */
+  /** Short name of the kind of problem. Without `type`, the reason phrase of the status. */
   readonly title: string
   readonly status: number
   /** What went wrong in this case. */
@@ -25,15 +35,19 @@ export interface Problem {
   readonly limit?: string
   /** What the limit allows. */
   readonly maximum?: number
+  /** With 415: the content types, charsets or extensions that are accepted. */
+  readonly accepted?: readonly string[]
   /** Every parameter or property that could not be converted. */
   readonly errors?: readonly BindingFailure[]
+  /** Names of the limits that refuse the request. */
+  readonly 'violated-policies'?: readonly string[]
   /** With `debug`: why the request was answered so, as `server.explain` returns it. */
   readonly explanation?: unknown
 }
 
 const FAILURE = t.object({
   name: t.string,
-  in: t.enum('route', 'query', 'header', 'cookie', 'body'),
+  in: t.enum('path', 'query', 'header', 'cookie', 'body'),
   pointer: t.string.optional(),
   expected: t.string,
   actual: t.string.optional(),
@@ -51,9 +65,23 @@ export const Problem: Schema<Problem, Problem> = t.named(
     code: t.string.optional(),
     limit: t.string.optional(),
     maximum: t.number.optional(),
+    accepted: t.array(t.string).optional(),
     errors: t.array(FAILURE).optional(),
+    'violated-policies': t.array(t.string).optional(),
   }),
 )
+
+/** The types of draft-ietf-httpapi-ratelimit-headers-11 §5, with their titles. */
+const RETRY_LATER_TYPES: Readonly<Partial<Record<ErrorCode, readonly [type: string, title: string]>>> = {
+  WEIR_QUOTA_EXCEEDED: [
+    'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    'Request cannot be satisfied as assigned quota has been exceeded',
+  ],
+  WEIR_OVERLOADED: [
+    'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
+    'Request cannot be satisfied due to temporary server capacity constraints',
+  ],
+}
 
 /** A problem document for responses that a handler makes. */
 export function problemOf(status: number, detail?: string): Problem {
@@ -75,6 +103,11 @@ export function problemFor(error: unknown, debug: boolean): Problem {
   if (error instanceof LimitError) {
     problem['limit'] = error.limit
     problem['maximum'] = error.maximum
+  }
+  if (error instanceof UnsupportedError && error.accepted.length > 0) problem['accepted'] = error.accepted
+  if (error instanceof RetryLaterError) {
+    const [type, title] = RETRY_LATER_TYPES[error.code]!
+    return { type, ...problem, title, 'violated-policies': error.violatedPolicies } as unknown as Problem
   }
   if (error instanceof ConversionError) problem['errors'] = error.failures
   return problem as unknown as Problem

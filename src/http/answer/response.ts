@@ -4,17 +4,26 @@ import { WeirError } from '../../base/errors.ts'
 import { noJsonForm, type Serialize } from '../json-engine.ts'
 import type { ByteSource } from './byte-source.ts'
 import type { ConditionalRequest } from './conditional.ts'
+import { checkedOverHttp1, type EarlyHintsOptions, hintFields } from './early-hints.ts'
 import type { FileOptions } from './file-options.ts'
 import { OutgoingResponse } from './outgoing-response.ts'
 import { applyPrecondition, type ResourceState } from './precondition.ts'
 import { type Problem, problemOf } from './problem.ts'
 import type { ResponseContent, TakeOver } from './response-content.ts'
 import { type CookieOptions, setCookie } from './set-cookie.ts'
+import type { TrailerSource } from './trailers.ts'
 
 /** @internal The response that the engine sends. */
 export let outgoingOf: (response: HttpResponse) => OutgoingResponse
 /** @internal Whether a value is a response. It does not depend on the prototype, which a program can change. */
 export let isResponse: (value: object) => value is HttpResponse
+
+/** @internal The request that a response answers. */
+export interface AnsweredRequest {
+  readonly head: ConditionalRequest
+  /** @param fields name, value, name, value @returns whether they were sent @throws WEIR_RESPONSE_SENT */
+  sendEarlyHints(fields: readonly string[], overHttp1: boolean): boolean
+}
 
 /**
  * The response to one request. Methods return the response, so that calls can be chained. The last body wins.
@@ -37,13 +46,13 @@ export class HttpResponse<Status = any, Body = any> {
   declare readonly '~body': BodyByStatus<Status, Body>
   readonly #outgoing: OutgoingResponse
   /** Null for a response that the program has made. */
-  readonly #request: ConditionalRequest | null
+  readonly #request: AnsweredRequest | null
 
   /** @param serialize used by `json`. Default: `JSON.stringify` */
   constructor(serialize?: Serialize)
   /** @internal Wraps the response of the engine to a request. */
-  constructor(outgoing: OutgoingResponse, request: ConditionalRequest)
-  constructor(from: Serialize | OutgoingResponse = JSON.stringify, request: ConditionalRequest | null = null) {
+  constructor(outgoing: OutgoingResponse, request: AnsweredRequest)
+  constructor(from: Serialize | OutgoingResponse = JSON.stringify, request: AnsweredRequest | null = null) {
     this.#outgoing = from instanceof OutgoingResponse ? from : new OutgoingResponse(from)
     this.#request = request
   }
@@ -101,6 +110,35 @@ export class HttpResponse<Status = any, Body = any> {
   vary(...names: readonly string[]): this {
     this.#outgoing.vary(...names)
     return this
+  }
+
+  /**
+   * Sends a field after the body, such as a checksum of it, and replaces another of the same name. A function is called when the body has
+   * been read to its end; if it returns null, the field is left out, and if it fails, the response is aborted. Trailer announces the names.
+   *
+   * Trailers may get lost on the way. They are sent over HTTP/2, and over HTTP/1.1 if the client has sent `TE: trailers`; never after HEAD
+   * or a status without a body. An error that replaces the response removes them.
+   * @throws WEIR_RESPONSE_HEADER_SYNTAX, also for fields that may not follow a body: about framing, routing, conditions, authentication,
+   *   cookies, caching and content (RFC 9110 §6.5.1)
+   */
+  trailer(name: string, value: TrailerSource): this {
+    this.#outgoing.trailer(name, value)
+    return this
+  }
+
+  /**
+   * Sends `103 Early Hints` (RFC 8297) immediately: fields, usually Link, with which the client can begin to work before it has the response.
+   * The response does not contain them, unless you set them as well. It may be called several times.
+   *
+   * Over HTTP/1.1 it does nothing unless `overHttp1` is true: browsers ignore hints there, and some proxies (nginx before 1.29) take them
+   * for the response, which is then lost.
+   *
+   * @returns whether they were sent; false also over HTTP/1.0, in `server.fetch`, and when the client has left
+   * @throws WEIR_RESPONSE_SENT once the response is being sent; WEIR_RESPONSE_HEADER_SYNTAX for a field that cannot be sent, or describes a
+   *   connection or a body; WEIR_OPTION_INVALID; WEIR_SERVER_STATE for a response that was made by `new HttpResponse()`
+   */
+  earlyHints(fields: Readonly<Record<string, string | readonly string[]>>, options: EarlyHintsOptions = {}): boolean {
+    return this.#ownRequest('earlyHints').sendEarlyHints(hintFields(fields), checkedOverHttp1(options))
   }
 
   /** Sets Content-Type. A body keeps it, unless it is set with a type of its own. @throws WEIR_RESPONSE_HEADER_SYNTAX */
@@ -214,9 +252,7 @@ export class HttpResponse<Status = any, Body = any> {
    *   a response that was made by `new HttpResponse()`, because it belongs to no request
    */
   precondition(current: ResourceState | null): boolean {
-    if (this.#request === null)
-      throw new WeirError('WEIR_SERVER_STATE', 'a response that you have made belongs to no request: use session.response.precondition()')
-    return applyPrecondition(this.#request, this.#outgoing, current)
+    return applyPrecondition(this.#ownRequest('precondition').head, this.#outgoing, current)
   }
 
   /**
@@ -263,6 +299,12 @@ export class HttpResponse<Status = any, Body = any> {
    */
   toJSON(): never {
     throw noJsonForm('a response', 'response.statusCode')
+  }
+
+  /** @throws WEIR_SERVER_STATE */
+  #ownRequest(member: string): AnsweredRequest {
+    if (this.#request !== null) return this.#request
+    throw new WeirError('WEIR_SERVER_STATE', `a response that you have made belongs to no request: use session.response.${member}()`)
   }
 
   #problem<S>(status: S & number, message: string | undefined): HttpResponse<S, Problem> {

@@ -12,6 +12,11 @@ import { type Charset, decodeText } from '../../formats/charset.ts'
 import { readFlatJson } from '../../formats/flat-json.ts'
 import { DEFAULT_MAX_FORM_PAIRS, type PairList, parseFormBytes } from '../../formats/form.ts'
 
+/** Fields in order. */
+export type FieldList = readonly (readonly [name: string, value: string])[]
+
+const NO_FIELDS: FieldList = []
+
 /** Receives the bytes of a body as they arrive. */
 export interface BodySink {
   /**
@@ -56,6 +61,7 @@ export class RequestBody {
   #text: string | null = null
   #sink: BodySink | null = null
   #ended = false
+  #trailers: FieldList = NO_FIELDS
   #error: Error | null = null
   #route = ''
   #collected: { resolve: () => void; reject: (error: Error) => void; promise: Promise<void> } | null = null
@@ -136,9 +142,10 @@ export class RequestBody {
     }
   }
 
-  /** The body is complete. */
-  finish(): void {
+  /** The body is complete. @param trailers the fields that followed it */
+  finish(trailers: FieldList = NO_FIELDS): void {
     this.#ended = true
+    this.#trailers = trailers
     if (this.#state === FLOWING) this.#tell((sink) => sink.end())
     else if (this.#state === COLLECTING) {
       this.#state = WHOLE
@@ -322,6 +329,12 @@ export class RequestBody {
     return this.#end - this.#start
   }
 
+  /** The fields that followed the body. @throws BodyNotBufferedError while its reader has not received all of it */
+  trailers(member: string): FieldList {
+    if (this.#state !== FLOWING || !this.#ended) this.#check(member, true)
+    return this.#trailers
+  }
+
   /** Gathers the whole body, so that `text`, `form` and the like can be used. A second call waits for the same body. */
   async collect(member: string): Promise<void> {
     if (this.#state === WHOLE) return
@@ -330,7 +343,7 @@ export class RequestBody {
       this.#claim(member)
       this.#state = COLLECTING
       this.#collected = promiseParts()
-      if (this.#ended) this.finish()
+      if (this.#ended) this.finish(this.#trailers)
       else this.#demand!()
     }
     await this.#collected.promise
@@ -369,13 +382,14 @@ export class RequestBody {
     if (this.#state !== WAITING) throw new BodyAlreadyReadError(member)
   }
 
-  #check(member: string): void {
+  /** @param isOpen whether a reader that takes the body as it arrives may ask too */
+  #check(member: string, isOpen = false): void {
     if (this.#state === WHOLE) return
     if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route)
     if (this.#error !== null) throw this.#error
-    if (this.#state === FLOWING) throw new BodyAlreadyReadError(member)
+    if (this.#state === FLOWING && !isOpen) throw new BodyAlreadyReadError(member)
     if (this.#state === HELD) throw new WeirError('WEIR_BODY_IN_GATE', member)
-    throw new BodyNotBufferedError(member, this.#isForm)
+    throw new BodyNotBufferedError(member, this.#isForm && !isOpen)
   }
 }
 

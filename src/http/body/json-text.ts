@@ -1,7 +1,7 @@
 // Parses the JSON text of a body: strict UTF-8, limited depth, and nothing that could pass for a prototype.
 
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET } from '../../base/ascii.ts'
-import { ContentTypeError, InvalidBodyError, WeirError } from '../../base/errors.ts'
+import { CharsetError, ContentTypeError, InvalidBodyError, WeirError } from '../../base/errors.ts'
 import { charsetOf } from '../../formats/charset.ts'
 import { isJson, type MediaType, parseMediaType } from '../../formats/media-type.ts'
 import { DEFAULT_MAX_DEPTH } from '../../model/populate.ts'
@@ -16,11 +16,19 @@ export function isJsonInUtf8({ type, parameters }: MediaType): boolean {
   return isJson(type) && charsetOf(parameters.get('charset')) === 'utf-8'
 }
 
-/** The same, after a check of the content type. @throws ContentTypeError, and what `parseJsonBody` throws */
+/** The same for a body that has to be JSON, or another type that the caller knows. @throws CharsetError */
+export function requireJsonInUtf8(type: MediaType): boolean {
+  if (!isJson(type.type)) return false
+  const charset = type.parameters.get('charset')
+  if (charsetOf(charset) !== 'utf-8') throw new CharsetError(charset!, ['utf-8'])
+  return true
+}
+
+/** The value, after a check of the content type. @throws ContentTypeError, CharsetError, and what `parseJsonBody` throws */
 export function readJson(member: string, contentType: string | null, body: RequestBody, settings: BodySettings): unknown {
   if (body.length(member) > 0) {
     const type = contentType === null ? null : parseMediaType(contentType)
-    if (type === null || !isJsonInUtf8(type)) throw new ContentTypeError(contentType, [JSON_TYPE])
+    if (type === null || !requireJsonInUtf8(type)) throw new ContentTypeError(contentType, [JSON_TYPE])
   }
   return parseJsonBody(member, body, settings)
 }

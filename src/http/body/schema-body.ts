@@ -14,7 +14,7 @@ import { Schema } from '../../schema/schema.ts'
 import { type AnySchema, isSchema, type OutputOf, runSchema } from '../../schema/standard.ts'
 import type { RequestBody } from './body.ts'
 import { requireCharset } from './body-charset.ts'
-import { isJsonInUtf8, JSON_TYPE, parseJsonBody } from './json-text.ts'
+import { JSON_TYPE, parseJsonBody, requireJsonInUtf8 } from './json-text.ts'
 import { type BodySettings, TypedBody } from './typed-body.ts'
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
@@ -56,7 +56,7 @@ export class SchemaBody<T = unknown> extends TypedBody<T> {
   }
 
   override accepts(type: MediaType): boolean {
-    if (this.#takesJson && isJsonInUtf8(type)) return true
+    if (this.#takesJson && requireJsonInUtf8(type)) return true
     if (!this.#takesForm || type.type !== FORM_TYPE) return false
     requireCharset(type)
     return true

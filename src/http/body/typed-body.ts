@@ -59,7 +59,7 @@ export abstract class TypedBody<T = unknown> {
     return null
   }
 
-  /** @throws WEIR_CHARSET_UNKNOWN for text in a charset that is not supported @internal */
+  /** @throws CharsetError for text in a charset that is not supported @internal */
   abstract accepts(type: MediaType): boolean
 
   /**

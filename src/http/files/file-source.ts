@@ -6,6 +6,7 @@
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 
+import { LEND_PIECE } from '../answer/byte-source.ts'
 import type { OpenFile } from './open-file.ts'
 
 /** A range of a file by its first and last byte, both included, as HTTP counts them (RFC 9110 §14.1.2). */
@@ -19,6 +20,11 @@ export type FilePiece = Uint8Array | ByteRange
 
 /** The most bytes to read at a time. Each read has its own memory, so that it may wait in a socket while the next one is in progress. */
 export const READ_SIZE = 64 * 1024
+/** A smaller piece has memory of its own, even if it is lent: while its reader waits, it should not take more than it needs. */
+const LEAST_LENT_BYTES = READ_SIZE / 2
+/** Memory of lent pieces that is kept while no file needs it. Fresh memory for each piece would double the cost of large files. */
+const MOST_FREE = 16
+const free: Buffer[] = []
 
 /** A body from one open file. It can be read once, and owns the file. */
 export class FileSource implements AsyncIterableIterator<Uint8Array> {
@@ -27,6 +33,8 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
   #at = 0
   /** How many bytes of the current piece have been returned. */
   #given = 0
+  /** Memory of the last piece, if it was lent. */
+  #lent: Buffer | null = null
 
   constructor(file: OpenFile, pieces: readonly FilePiece[]) {
     this.#file = file
@@ -38,7 +46,18 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
   }
 
   /** @throws WEIR_RESPONSE_LENGTH if the file has become shorter; errors of the file system */
-  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+  next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    return this.#next(READ_SIZE, false)
+  }
+
+  /** Like `next`, for a reader that does not need the last piece any more: other files may be read into its memory. */
+  [LEND_PIECE](mostBytes: number): Promise<IteratorResult<Uint8Array, undefined>> {
+    if (this.#lent !== null && free.length < MOST_FREE) free.push(this.#lent)
+    this.#lent = null
+    return this.#next(Math.min(mostBytes, READ_SIZE), true)
+  }
+
+  async #next(mostBytes: number, lends: boolean): Promise<IteratorResult<Uint8Array, undefined>> {
     const piece = this.#pieces[this.#at]
     if (piece === undefined) {
       await this.#file.close()
@@ -52,15 +71,18 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
       return { done: false, value: piece }
     }
     const position = piece.start + this.#given
-    const length = Math.min(piece.end + 1 - position, READ_SIZE)
+    const length = Math.min(piece.end + 1 - position, mostBytes)
     this.#given += length
     if (position + length > piece.end) {
       this.#at++
       this.#given = 0
     }
     const isLast = this.#at === this.#pieces.length
+    const block = lends && length >= LEAST_LENT_BYTES ? (free.pop() ?? Buffer.allocUnsafeSlow(READ_SIZE)) : null
     try {
-      return { done: false, value: await readWhole(this.#file, position, length) }
+      const value = await readWhole(this.#file, position, block?.subarray(0, length) ?? Buffer.allocUnsafeSlow(length))
+      this.#lent = block
+      return { done: false, value }
     } catch (error) {
       this.#at = 0 // so that the next call throws again, also when this was the last piece
       await this.#file.close()
@@ -75,7 +97,7 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
   async collect(): Promise<Uint8Array> {
     try {
       const parts = this.#pieces.map((piece) =>
-        piece instanceof Uint8Array ? piece : readWhole(this.#file, piece.start, piece.end + 1 - piece.start),
+        piece instanceof Uint8Array ? piece : readWhole(this.#file, piece.start, Buffer.allocUnsafeSlow(piece.end + 1 - piece.start)),
       )
       return parts.length === 1 ? await parts[0]! : Buffer.concat(await Promise.all(parts))
     } finally {
@@ -95,9 +117,9 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
-/** Reads exactly `length` bytes. @throws WEIR_RESPONSE_LENGTH if there are fewer */
-async function readWhole(file: OpenFile, position: number, length: number): Promise<Uint8Array> {
-  const bytes = Buffer.allocUnsafeSlow(length)
+/** Fills `bytes` with what is at `position`. @throws WEIR_RESPONSE_LENGTH if there is less */
+async function readWhole(file: OpenFile, position: number, bytes: Buffer): Promise<Uint8Array> {
+  const { length } = bytes
   for (let filled = 0; filled < length; ) {
     const count = await file.read(bytes, filled, length - filled, position + filled)
     if (count === 0) throw new WeirError('WEIR_RESPONSE_LENGTH', 'the file became shorter while it was being sent')

@@ -18,5 +18,5 @@ export function checkExtension(name: string, extensions: readonly string[], part
   const extension = extname(name).toLowerCase()
   if (extensions.includes(extension)) return
   const prefix = part === undefined ? '' : `${part}: `
-  throw new FileRefusedError('WEIR_FILE_EXTENSION', `${prefix}"${extension}", only ${extensions.join(', ')}`)
+  throw new FileRefusedError('WEIR_FILE_EXTENSION', `${prefix}"${extension}"`, extensions)
 }

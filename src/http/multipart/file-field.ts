@@ -82,7 +82,7 @@ export function checkFile(name: string, { types, extensions, count }: FileField,
     const type = head.contentType ?? BYTES_TYPE
     const essence = parseMediaType(type)?.type
     if (essence === undefined || !types.some((range) => isInRange(essence, range)))
-      throw new FileRefusedError('WEIR_FILE_TYPE', `${name}: ${JSON.stringify(type.slice(0, 100))}, only ${types.join(', ')}`)
+      throw new FileRefusedError('WEIR_FILE_TYPE', `${name}: ${JSON.stringify(type.slice(0, 100))}`, types)
   }
   if (extensions !== null) checkExtension(head.fileName ?? '', extensions, name)
 }

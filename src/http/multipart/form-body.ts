@@ -142,7 +142,7 @@ class DeclaredParts implements PartReceiver {
     this.#isKept = hasFile ? file !== null : this.#schema.properties.has(name)
     if (!this.#isKept) this.#refuse(name, hasFile)
     else {
-      if (file !== null && head.fileName !== '') this.#checkFile(file)
+      if (file !== null && !this.#isNameless) this.#checkFile(file)
       this.#memory.begin(head)
     }
     return true
@@ -152,7 +152,7 @@ class DeclaredParts implements PartReceiver {
     if (!this.#isKept) return true
     const file = this.#file
     if (file !== null) {
-      if (this.#size === 0 && this.#head!.fileName === '') this.#checkFile(file) // it is a file, although it has no name
+      if (this.#size === 0 && this.#isNameless) this.#checkFile(file) // it is a file, although it has no name
       this.#size += end - start
       if (this.#size > file.maxBytes) throw new PayloadTooLargeError(`${this.#name}.maxBytes`, file.maxBytes)
     }
@@ -162,7 +162,7 @@ class DeclaredParts implements PartReceiver {
   end(): boolean {
     if (!this.#isKept) return true
     if (this.#file === null) return this.#memory.end()
-    if (this.#size === 0 && this.#head!.fileName === '') return true // what browsers send when no file was chosen
+    if (this.#size === 0 && this.#isNameless) return true // what clients send when no file was chosen
     this.#memory.end()
     const name = this.#name
     const files = this.#files.get(name)
@@ -173,6 +173,11 @@ class DeclaredParts implements PartReceiver {
   }
 
   async abort(): Promise<void> {}
+
+  /** Browsers send an empty file name if no file was chosen, and Node sends none. */
+  get #isNameless(): boolean {
+    return (this.#head!.fileName ?? '') === ''
+  }
 
   #checkFile(file: FileField): void {
     checkFile(this.#name, file, this.#head!, this.#files.get(this.#name)?.length ?? 0)

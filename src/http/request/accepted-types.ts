@@ -28,7 +28,7 @@ export function acceptFieldOf(method: string | null, types: readonly string[] | 
 
 /**
  * Refuses a request by its head, before any of the body is read.
- * @throws ContentTypeError, WEIR_CHARSET_UNKNOWN; WEIR_CONTENT_TYPE_MISSING for a QUERY
+ * @throws ContentTypeError, CharsetError; WEIR_CONTENT_TYPE_MISSING for a QUERY
  */
 export function checkContentType(body: TypedBody | null, { method, contentType, contentLength }: Head): void {
   const type = contentType === null ? null : parseMediaType(contentType)

@@ -1,19 +1,25 @@
 // The fields of a request. They are looked up in the block of bytes that was received, without a map.
 
-import type { Head } from '../../wire/head/head.ts'
+/** What the fields are looked up in: a head, or trailers. */
+export interface FieldBlock {
+  /** The value of a field, or null. Repeated fields are joined. @param name in lower case */
+  get(name: string): string | null
+  /** All fields in order, with their names as sent. */
+  entries(): IterableIterator<[name: string, value: string]>
+}
 
-/** Request header fields. Read-only. Names are case-insensitive; iteration keeps the order and spelling that the client sent. */
+/** The fields of a request's head, or its trailers. Read-only. Names are case-insensitive; iteration keeps the order and spelling that the client sent. */
 export class RequestHeaders implements Iterable<[name: string, value: string]> {
-  readonly #head: Head
+  readonly #fields: FieldBlock
 
   /** @internal */
-  constructor(head: Head) {
-    this.#head = head
+  constructor(fields: FieldBlock) {
+    this.#fields = fields
   }
 
   /** The value of a field, or null when the request has none. Repeated fields are joined with `, `, cookies with `; ` (RFC 9110 §5.2). */
   get(name: string): string | null {
-    return this.#head.get(name.toLowerCase())
+    return this.#fields.get(name.toLowerCase())
   }
 
   has(name: string): boolean {
@@ -24,17 +30,17 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
   getAll(name: string): string[] {
     const wanted = name.toLowerCase()
     const values: string[] = []
-    for (const [field, value] of this.#head.entries()) if (field.toLowerCase() === wanted) values.push(value)
+    for (const [field, value] of this.#fields.entries()) if (field.toLowerCase() === wanted) values.push(value)
     return values
   }
 
   /** All fields in order, with their names as sent. */
   entries(): IterableIterator<[name: string, value: string]> {
-    return this.#head.entries()
+    return this.#fields.entries()
   }
 
   [Symbol.iterator](): IterableIterator<[name: string, value: string]> {
-    return this.#head.entries()
+    return this.#fields.entries()
   }
 
   /** A record without a prototype that maps each name, in lower case, to the value that `get` returns. */
@@ -42,7 +48,7 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
     const record: Record<string, string> = Object.create(null)
     for (const [field] of this) {
       const name = field.toLowerCase()
-      record[name] ??= this.#head.get(name)!
+      record[name] ??= this.#fields.get(name)!
     }
     return record
   }

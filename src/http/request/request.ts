@@ -3,7 +3,6 @@
 import type { Readable } from 'node:stream'
 import { abortQuietly } from '../../base/abort-quietly.ts'
 import { originOf } from '../../base/authority.ts'
-import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import { neverUnhandled } from '../../base/never-unhandled.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
@@ -30,18 +29,14 @@ import { readJson } from '../body/json-text.ts'
 import type { BodySettings, TypedBody } from '../body/typed-body.ts'
 import type { ConnectionInfo } from '../connection-info.ts'
 import { noJsonForm } from '../json-engine.ts'
-import {
-  DEFAULT_FORM_LIMITS,
-  MemoryParts,
-  type MultipartFormData,
-  type MultipartOptions,
-  memoryLimits,
-} from '../multipart/multipart-form.ts'
-import { type FormLimits, readMultipart } from '../multipart/multipart-reading.ts'
+import { MemoryForm } from '../multipart/memory-form.ts'
+import type { MultipartFormData, MultipartOptions } from '../multipart/multipart-form.ts'
+import { readMultipart } from '../multipart/multipart-reading.ts'
 import { CallbackParts, type MultipartStreamOptions, streamLimits } from '../multipart/multipart-stream.ts'
 import { labelOf, type RouteMatch } from '../route-info.ts'
 import { RequestCookies } from './cookies.ts'
 import { RequestHeaders } from './headers.ts'
+import { TrailerFields } from './trailer-fields.ts'
 import { upgradeOf } from './upgrade.ts'
 import { WebRequest } from './web-request.ts'
 
@@ -103,8 +98,8 @@ export class HttpRequest {
   readonly #settings: RequestSettings
   #headers: RequestHeaders | null = null
   #query: Pairs | null = null
-  #form: Promise<MultipartFormData | null> | null = null
-  #isFileTaken = false
+  #form: MemoryForm | null = null
+  #trailers: RequestHeaders | null = null
   #cookies: RequestCookies | null = null
   #routeValues: RouteValues | null = null
   #abort: AbortController | null = null
@@ -267,6 +262,17 @@ export class HttpRequest {
   }
 
   /**
+   * The fields that the client sent after the body (RFC 9110 §6.5), for example a checksum of it. They are never part of `headers`. Those that
+   * may not follow a body, such as Authorization, are left out. Empty without a body.
+   * @throws BodyNotBufferedError on a streaming route, until all of the body has been received by its reader
+   */
+  get trailers(): RequestHeaders {
+    const fields = this.#body.trailers('trailers')
+    this.#trailers ??= new RequestHeaders(new TrailerFields(fields))
+    return this.#trailers
+  }
+
+  /**
    * Populates `model` from a JSON body (`application/json`, `+json`) or a form (`application/x-www-form-urlencoded`). It writes only the
    * model's own properties and those declared with `@Field`. Unknown names are ignored, and absent properties keep their values. Each value
    * is converted strictly, by the property's `@Field`, otherwise to the type of the property's current value.
@@ -295,7 +301,7 @@ export class HttpRequest {
    * or to an array when the name repeats or ends in `[]`, which is removed from the key. Names are flat: they are not parsed as paths.
    *
    * The body is decoded as UTF-8, or as windows-1252 when the `charset` of its content type is windows-1252, ISO-8859-1 or US-ASCII.
-   * @throws PayloadTooLargeError for more than 1,000 pairs; WEIR_CHARSET_UNKNOWN (415) for a body in another charset
+   * @throws PayloadTooLargeError for more than 1,000 pairs; CharsetError (415) for a body in another charset
    */
   bodyForm(text?: string): FormRecord {
     return foldForm(text === undefined ? this.#body.form('bodyForm()', this.#charset, []).pairs : parseForm(text))
@@ -321,15 +327,8 @@ export class HttpRequest {
    * @throws (rejects) PayloadTooLargeError (413) when a limit is exceeded; BodyAlreadyReadError when the body was read by other means
    */
   bodyMultipart(options?: MultipartOptions): Promise<MultipartFormData | null> {
-    let limits = DEFAULT_FORM_LIMITS
-    try {
-      if (options !== undefined) limits = memoryLimits(options) // checked even when the form was read before and they have no effect
-    } catch (error) {
-      return neverUnhandled(Promise.reject(error))
-    }
-    // An expired request throws, even when the form was read before.
-    if (this.#form === null || this.#isExpired) this.#form = neverUnhandled(this.#readForm('bodyMultipart()', limits))
-    return this.#form
+    this.#form ??= new MemoryForm()
+    return neverUnhandled(this.#form.read(this.#head.contentType, this.#body, this.#isExpired, options))
   }
 
   /**
@@ -337,21 +336,8 @@ export class HttpRequest {
    * @throws (rejects) BodyAlreadyReadError for a second call; WEIR_MULTIPART_INVALID (400) when the body is not a valid form
    */
   bodyFile(): Promise<MultipartFormData> {
-    return neverUnhandled(this.#readFile())
-  }
-
-  async #readFile(): Promise<MultipartFormData> {
-    if (this.#isFileTaken) throw new BodyAlreadyReadError('bodyFile()')
-    this.#isFileTaken = true
-    const form = await this.#readForm('bodyFile()', DEFAULT_FORM_LIMITS)
-    if (form === null) throw new WeirError('WEIR_MULTIPART_INVALID')
-    return form
-  }
-
-  async #readForm(member: string, limits: FormLimits): Promise<MultipartFormData | null> {
-    const parts = new MemoryParts(limits)
-    const isValid = await readMultipart(this.#head.contentType, this.#body, member, limits, () => parts)
-    return isValid ? parts.form : null
+    this.#form ??= new MemoryForm()
+    return neverUnhandled(this.#form.takeFile(this.#head.contentType, this.#body))
   }
 
   /**

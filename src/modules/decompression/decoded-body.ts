@@ -103,7 +103,7 @@ class Decoding implements BodySink {
       return
     }
     this.#isOver = true
-    this.target.finish()
+    this.target.finish(this.#source.trailers('decompression'))
   }
 
   #malformed(why: string, cause?: Error): WeirError {

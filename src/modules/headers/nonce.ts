@@ -3,12 +3,14 @@
 import { randomBytes } from 'node:crypto'
 
 import { WeirError } from '../../base/errors.ts'
+import type { HttpRequest } from '../../http/request/request.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
 /** CSP Level 3 §7.1 recommends at least 128 bits. */
 const NONCE_BYTES = 16
 
-const nonces = new WeakMap<HttpSession, string>()
+/** By request: another session takes the place of the first one when the server answers instead of the handler. */
+const nonces = new WeakMap<HttpRequest, string>()
 
 /**
  * The nonce of this exchange, for the attribute `nonce` of `<script>` and `<style>`. The first call creates it: 128 random bits in base64url,
@@ -17,16 +19,16 @@ const nonces = new WeakMap<HttpSession, string>()
  * @throws WEIR_RESPONSE_SENT for a first call after the head of the response was sent
  */
 export function nonceOf(session: HttpSession): string {
-  let nonce = nonces.get(session)
+  let nonce = nonces.get(session.request)
   if (nonce !== undefined) return nonce
   if (exchangeOf(session).sent !== null)
     throw new WeirError('WEIR_RESPONSE_SENT', 'call nonceOf() before the response begins: its Content-Security-Policy lacks the nonce')
   nonce = randomBytes(NONCE_BYTES).toString('base64url')
-  nonces.set(session, nonce)
+  nonces.set(session.request, nonce)
   return nonce
 }
 
 /** The nonce of this exchange; undefined if nothing has called `nonceOf`. */
 export function existingNonce(session: HttpSession): string | undefined {
-  return nonces.get(session)
+  return nonces.get(session.request)
 }

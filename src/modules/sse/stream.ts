@@ -35,6 +35,7 @@ interface Waiter {
 }
 
 export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListener, ShutdownListener {
+  readonly kind = 'event stream'
   readonly #source: AsyncIterable<SourceItem> | OpenSource
   readonly #stopping: AbortSignal
   readonly #settings: StreamSettings

@@ -50,6 +50,11 @@ export class Connections {
     this.#sockets--
   }
 
+  /** How many sockets are open. */
+  get count(): number {
+    return this.#sockets
+  }
+
   /** @param maximum of open sockets; null for no limit */
   constructor(maximum: number | null, observers: Observers) {
     this.#maximum = maximum

@@ -1,5 +1,6 @@
 // What a handler sees instead of a connection, for a request that did not arrive on one.
 
+import type { Clock } from '../../base/clock.ts'
 import type { Forwarding, SocketPeer } from '../../http/connection-info.ts'
 
 import type { Arrival } from './arrival.ts'
@@ -32,6 +33,10 @@ export class NoConnection {
   get connectionId(): string {
     this.#id ??= connectionId(nextConnection())
     return this.#id
+  }
+
+  get clock(): Clock {
+    return this.host.ticker.clock
   }
 
   describePeer(): SocketPeer {

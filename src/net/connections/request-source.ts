@@ -1,5 +1,6 @@
 // What requests may know of the connection on which they arrived, in either protocol.
 
+import type { Clock } from '../../base/clock.ts'
 import type { ClientCertificate, Forwarding, SocketPeer } from '../../http/connection-info.ts'
 
 import type { Transport } from '../transport/transport.ts'
@@ -45,6 +46,10 @@ export abstract class RequestSource {
 
   get isTest(): boolean {
     return this.peer.isTest
+  }
+
+  get clock(): Clock {
+    return this.host.ticker.clock
   }
 
   describePeer(): SocketPeer {

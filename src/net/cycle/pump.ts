@@ -6,6 +6,8 @@ import { bytesOf, lengthError, type SourceReader } from '../../http/answer/byte-
 export interface PumpTarget {
   /** The client is gone, so the rest is not needed. */
   readonly isGone: boolean
+  /** How large the next piece should be at most, if the memory of those before it is not read any more. */
+  readonly mostPieceBytes?: number | undefined
   /**
    * Passes on one piece.
    * @param isLast whether it completes the promised length; always false if no length was promised
@@ -29,7 +31,7 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
   let pieces = 0
   try {
     for (;;) {
-      const { done, value } = await source.next()
+      const { done, value } = await source.next(target.mostPieceBytes)
       if (target.isGone) return
       if (done === true) break
       const piece = bytesOf(value)

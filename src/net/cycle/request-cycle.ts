@@ -11,13 +11,15 @@ import type { RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { abortRequest, causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts'
-import type { Exchange } from '../../http/session.ts'
+import type { ServerTiming } from '../../http/server-timing.ts'
+import type { Exchange, HintSender } from '../../http/session.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Peer } from '../connections/peer.ts'
 import type { Recording } from '../observe/recording.ts'
 import type { Deadlines } from '../time/deadlines.ts'
+import { mayHaveBody } from './answer-head.ts'
 import { misdirection } from './misdirection.ts'
 
 /** The connection, as every request sees it. */
@@ -38,7 +40,7 @@ export interface AnswerUnderWay {
   abandon(): void
 }
 
-export abstract class RequestCycle<C extends RequestConnection, A extends AnswerUnderWay> {
+export abstract class RequestCycle<C extends RequestConnection, A extends AnswerUnderWay> implements HintSender {
   protected readonly connection: C
   protected readonly host: ConnectionHost
   protected readonly deadlines: Deadlines
@@ -72,6 +74,10 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   /** A reader of the body needs more of it. */
   protected abstract demand(): void
   protected abstract sendContinue(): void
+  /** Whether the client can receive trailers after the response. */
+  protected abstract takesTrailers(head: Head): boolean
+  /** Sends `103 Early Hints`. @returns whether the client can receive it */
+  protected abstract sendHints(head: Head, fields: readonly string[]): boolean
   /** Stops waiting for the rest of the request. HTTP/1.1 reads nothing more after that. */
   protected abstract stopWaiting(): void
   /** Reads nothing of the body, if there is one, for now. */
@@ -104,6 +110,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.body = bodyFor(head, match, streams ? this.#demander() : null)
     const exchange = application.open(head, this.body, this.connection, match)
     this.exchange = exchange
+    exchange.hints = this
     if (observers.hears('request')) this.#begin(exchange)
     const misdirected = misdirection(head, this.connection)
     if (misdirected !== null) {
@@ -212,12 +219,25 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     if (exchange === null || error === null) return
     this.deadlines.endRequest() // checked only once: the response may take time
     this.stopWaiting()
+    const next = this.#supersede(exchange)
     this.interrupt(error)
-    this.#answerInstead(exchange, error)
+    this.#refuse(next, error)
     this.proceed()
   }
 
   #answerInstead(exchange: Exchange, error: Error): void {
+    this.#refuse(this.#supersede(exchange), error)
+  }
+
+  /** Gates, a handler or hooks may still be at work: nothing that they do from now on counts. */
+  #supersede(exchange: Exchange): Exchange {
+    if (!this.isHandling && !this.isGating) return exchange
+    const next = exchange.renew()
+    this.exchange = next
+    return next
+  }
+
+  #refuse(exchange: Exchange, error: Error): void {
     this.isGating = false
     this.isHandling = true
     this.#settle(exchange, this.host.application.refuse(exchange, error))
@@ -246,10 +266,19 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   #respond(exchange: Exchange, response: OutgoingResponse): void {
     if (exchange !== this.exchange || this.answer !== null) return // too late: another response was sent
     this.deadlines.endRequest()
+    const isAwaited = exchange.settleListeners()
     if (this.isGone) {
       discardAnswer(response)
       this.expire()
-    } else this.send(response)
+      return
+    }
+    if (response.trailers !== null) {
+      const { head } = exchange
+      response.settleTrailers(mayHaveBody(response, head.method === 'HEAD') && this.takesTrailers(head))
+    }
+    if (isAwaited && this.recording === null) this.recording = this.host.observers.beginUnheard(exchange, this.connection)
+    if (exchange.timing !== null) sendTiming(exchange.timing, response)
+    this.send(response)
   }
 
   protected sendStream(answer: A): void {
@@ -290,6 +319,11 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     if (this.isGone) this.forget()
   }
 
+  sendEarlyHints(exchange: Exchange, fields: readonly string[], overHttp1: boolean): boolean {
+    const { head } = exchange
+    return exchange === this.exchange && !this.isGone && (head.isHttp2 || overHttp1) && this.sendHints(head, fields)
+  }
+
   // What interrupts it.
 
   /** Tells the code that works on the request that its result is no longer needed. */
@@ -318,8 +352,11 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
 
   /** The exchange has ended before its response was complete. */
   protected loseRecording(error: unknown): void {
-    const { recording, answer } = this
-    if (recording === null) return
+    const { recording, answer, exchange } = this
+    if (recording === null) {
+      exchange?.end()
+      return
+    }
     recording.breakOff(error)
     this.takeRecording(answer?.bodyBytes ?? 0)
     this.host.observers.end(recording)
@@ -342,6 +379,11 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     // A handler or a gate may still be cleaning up after a client that has left.
     if (this.exchange === null || !(this.isHandling || this.isGating)) this.expire()
   }
+}
+
+/** Adds what has been measured. An empty field would not be valid. */
+function sendTiming({ field }: ServerTiming, response: OutgoingResponse): void {
+  if (field !== '') response.appendHeader('Server-Timing', field)
 }
 
 /** Closes the source of a response that will not be sent. */

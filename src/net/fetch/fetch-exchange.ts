@@ -182,6 +182,16 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
 
   protected override sendContinue(): void {}
 
+  /** A Response has no trailers. */
+  protected override takesTrailers(): boolean {
+    return false
+  }
+
+  /** Nobody can receive an interim response. */
+  protected override sendHints(): boolean {
+    return false
+  }
+
   // The response.
 
   protected override send(response: OutgoingResponse): void {

@@ -161,7 +161,9 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     this.#ownChunk = null
     this.#outbox.flushSoon()
     this.#records?.settle()
-    const hasEnough = wire.waitingBytes > MAX_WAITING_BYTES || this.#drained > this.host.limits.maxDrainSize
+    // An incomplete head has a limit of its own, and nothing else would ever complete it.
+    const isAhead = wire.reading !== state.HEAD && wire.waitingBytes > MAX_WAITING_BYTES
+    const hasEnough = isAhead || this.#drained > this.host.limits.maxDrainSize
     const pauses = hasEnough || wire.reading === state.PAUSED
     if (pauses === this.transport.isPaused) return
     if (pauses) this.transport.pause()

@@ -3,6 +3,7 @@
 // There is one object for all requests of a connection. It decides whether another request may follow, before the response states so. The
 // connection does the rest: see the diagram there.
 
+import { trimBlanks } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { TakeOver } from '../../http/answer/response-content.ts'
@@ -10,7 +11,7 @@ import { isTooLarge } from '../../http/body/body-mode.ts'
 import { abortRequest } from '../../http/request/request.ts'
 import type { Head } from '../../wire/head/head.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
-import { CONTINUE } from '../../wire/http1/encode.ts'
+import { CONTINUE, encodeEarlyHints } from '../../wire/http1/encode.ts'
 
 import type { OpenConnection } from '../connections/connections.ts'
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
@@ -89,7 +90,7 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
 
   /** All of the request has been received. */
   complete(): void {
-    this.body?.finish()
+    this.body?.finish(this.#wire.trailers)
     if (!this.isHandling && !this.isGating) this.handle()
   }
 
@@ -108,6 +109,19 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
     this.owesContinue = false
     this.#outbox.addText(CONTINUE)
     this.#outbox.flush()
+  }
+
+  /** A client of HTTP/1.1 has to say that it reads them (RFC 9110 §10.1.4). */
+  protected override takesTrailers(head: Head): boolean {
+    return head.minorVersion === 1 && listsTrailers(head.get('te'))
+  }
+
+  /** RFC 9110 §15.2: HTTP/1.0 has no interim responses. */
+  protected override sendHints(head: Head, fields: readonly string[]): boolean {
+    if (head.minorVersion === 0) return false
+    this.#outbox.addText(encodeEarlyHints(fields))
+    this.#outbox.flush()
+    return true
   }
 
   protected override stopWaiting(): void {
@@ -211,4 +225,9 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
   #checkStream(answer: StreamedAnswer, elapsedMs: number): void {
     if (answer.wait(elapsedMs) > this.host.timeouts.lingerTimeout) this.connection.abort(new WeirError('WEIR_CLIENT_GONE'))
   }
+}
+
+/** @param te the value of TE: transfer codings, which are not supported, and `trailers` */
+function listsTrailers(te: string | null): boolean {
+  return te?.split(',').some((one) => trimBlanks(one).toLowerCase() === 'trailers') === true
 }

@@ -2,9 +2,10 @@
 
 import { openSource, type SourceReader } from '../../http/answer/byte-source.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { ResponseTrailers } from '../../http/answer/trailers.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
-import { chunkHead, LAST_CHUNK, NO_LENGTH } from '../../wire/http1/encode.ts'
+import { chunkHead, LAST_CHUNK, lastChunk, NO_LENGTH } from '../../wire/http1/encode.ts'
 import * as state from '../../wire/http1/states.ts'
 
 import { DrainGate } from '../cycle/drain-gate.ts'
@@ -37,7 +38,8 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
     this.#dateLine = dateLine
     this.#recording = recording
     this.#declared = response.declaredLength
-    this.#isChunked = this.#declared === -1 && wire.head.minorVersion === 1
+    // Only chunks can be followed by trailers.
+    this.#isChunked = (this.#declared === -1 || response.trailers !== null) && wire.head.minorVersion === 1
     if (this.#declared === -1 && !this.#isChunked) wire.disableKeepAlive() // HTTP/1.0 has no chunks: the body ends with the connection
   }
 
@@ -62,9 +64,16 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
     this.#source = openSource(content)
     await pump(this.#source, this.#declared, this)
     if (this.isGone) return
-    if (!this.hasBegun) this.#outbox.addText(this.#begin(Math.max(0, this.#declared)))
+    const { trailers } = this.#response
+    if (trailers !== null) await this.#endWith(trailers)
+    else if (!this.hasBegun) this.#outbox.addText(this.#begin(Math.max(0, this.#declared)))
     else if (this.#isChunked) this.#outbox.addText(LAST_CHUNK)
-    this.#outbox.flush()
+    if (!this.isGone) this.#outbox.flush()
+  }
+
+  async #endWith(trailers: ResponseTrailers): Promise<void> {
+    const last = lastChunk(await trailers.collect())
+    if (!this.isGone) this.#outbox.addText(this.hasBegun ? last : this.#begin(CHUNKED) + last)
   }
 
   /** @returns how long the source has produced nothing, `elapsedMs` included */
@@ -77,7 +86,7 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
     this.#quietMs = 0
     this.#bodyBytes += piece.length
     let before = this.#isChunked ? chunkHead(piece.length) : ''
-    if (!this.hasBegun) before = this.#begin(this.#declared !== -1 ? this.#declared : this.#isChunked ? CHUNKED : NO_LENGTH) + before
+    if (!this.hasBegun) before = this.#begin(this.#isChunked ? CHUNKED : this.#declared !== -1 ? this.#declared : NO_LENGTH) + before
     this.#outbox.addBytes(before, piece, this.#isChunked ? LINE_END : '')
     return this.#outbox.isBlocked ? this.#gate.wait() : null
   }

@@ -24,6 +24,7 @@ import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
+import { ArrivedData } from './arrived-data.ts'
 import * as debts from './debts.ts'
 import { Debts } from './debts.ts'
 import { Http2Exchange, type Http2RequestConnection } from './exchange.ts'
@@ -49,8 +50,12 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   #records: SentRecords | null = null
   /** The chunk being read, where it is ours to keep: bytes in it need no copy. */
   #ownChunk: Buffer | null = null
+  /** What the last events were, if they were DATA. */
+  readonly #arrived = new ArrivedData<Http2Exchange>()
   /** `run` is on the stack: what it calls may call it again. */
   isRunning = false
+  /** It has been called again while the last DATA was passed on: there may be more to read. */
+  #runsAgain = false
   #sentBytes = 0
   /** When the last request ended; null before any has. */
   #lastEnd: number | null = null
@@ -96,7 +101,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#debts.hear()
     if (this.#isLingering) {
       this.#drainedBytes += length
-      if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.destroy()
+      // It is not read any more, but still gets what waits for it.
+      if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.pause()
       return
     }
     if (this.#firstByte === -1) this.#firstByte = buffer[0]!
@@ -108,8 +114,9 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   /** No client reads on after that. */
   onEnd(): void {
+    this.#records?.settle() // once the transport is destroyed, it does not tell what was sent
     if (this.#isLingering) return // the transport closes once all has been sent
-    this.#leave(new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
+    if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
     this.wire.fail(NO_ERROR)
     this.#linger()
   }
@@ -125,19 +132,23 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#isGone = true
     this.host.ticker.delete(this)
     this.wire.fail(NO_ERROR)
+    this.output.close()
     this.#records?.close(null)
-    this.#leave(new WeirError('WEIR_CLIENT_GONE'))
+    // An error costs a connection more than all the rest of its end.
+    if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE'))
     if (this.#exchanges.size === 0 || this.#isAborted) this.host.forget(this)
   }
 
   // Events.
 
   run(): void {
+    if (this.isRunning) this.#runsAgain = true
     if (this.isRunning || this.#isLingering || this.#isGone) return
     this.isRunning = true
     try {
       while (this.#step());
     } catch (error) {
+      this.#passOn()
       this.#fail(error as Error)
     }
     this.isRunning = false
@@ -148,10 +159,15 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   #step(): boolean {
     const { wire } = this
     const event = wire.next()
+    if (event === DATA) {
+      this.#gather(wire.stream.owner!)
+      return true
+    }
+    this.#passOn()
     switch (event) {
       case NEED_DATA:
       case CLOSED:
-        return false
+        return this.#runsAgain
       case PONG:
         return true
       case PAUSED:
@@ -172,7 +188,6 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     const exchange = isNew ? this.#begin(stream) : stream.owner!
     try {
       if (event === HEAD) exchange.start()
-      else if (event === DATA) this.#deliver(exchange)
       else if (event === END) exchange.complete()
       else if (event === RESET) exchange.reset(this.wire.fault)
       else exchange.refuseHead(this.wire.error!)
@@ -191,10 +206,24 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     return exchange
   }
 
-  #deliver(exchange: Http2Exchange): void {
-    const { buffer, dataStart, dataEnd, isBorrowed: isPart } = this.wire
-    const isBorrowed = isPart && buffer !== this.#ownChunk
-    if (exchange.push(buffer, dataStart, dataEnd, isBorrowed)) this.#borrowers.push(exchange)
+  /** DATA has been read. The next event may be more of the same body. */
+  #gather(exchange: Http2Exchange): void {
+    const { buffer, dataStart, dataEnd, isBorrowed } = this.wire
+    if (this.#arrived.join(exchange, buffer, dataStart, dataEnd)) return
+    this.#passOn()
+    this.#arrived.set(exchange, buffer, dataStart, dataEnd, isBorrowed && buffer !== this.#ownChunk)
+  }
+
+  #passOn(): void {
+    const { reader, buffer, start, end, isBorrowed } = this.#arrived
+    this.#runsAgain = false
+    if (reader === null) return
+    this.#arrived.clear()
+    try {
+      if (reader.push(buffer, start, end, isBorrowed)) this.#borrowers.push(reader)
+    } catch (error) {
+      reader.crash(error as Error)
+    }
   }
 
   /** Copies what was borrowed, sends what was answered, and pauses or resumes the transport. */

@@ -8,6 +8,7 @@ import { PayloadTooLargeError, ProtocolError, WeirError } from '../../base/error
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import type { ResponseContent } from '../../http/answer/response-content.ts'
+import type { Head } from '../../wire/head/head.ts'
 import type { Http2WireConnection } from '../../wire/http2/connection.ts'
 import { type FaultName, INTERNAL_ERROR, NO_ERROR } from '../../wire/http2/errors.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
@@ -131,7 +132,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     if (!this.#hasEnded) {
       this.#hasEnded = true
       if (!this.#isDone) this.deadlines.enter(phase.NONE)
-      this.body?.finish()
+      this.body?.finish(this.#stream.trailers)
       if (!this.isHandling && !this.isGating && !this.#isDone) this.handle()
     }
     this.settle()
@@ -176,6 +177,16 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     this.owesContinue = false
     this.connection.wire.sendInterim(this.#stream, 100)
     this.connection.output.flushSoon()
+  }
+
+  protected override takesTrailers(): boolean {
+    return true
+  }
+
+  protected override sendHints(_: Head, fields: readonly string[]): boolean {
+    this.connection.wire.sendInterim(this.#stream, 103, fields)
+    this.connection.output.flushSoon()
+    return true
   }
 
   /** Bytes that nobody wants: a few are discarded. For many the client is told that they are not needed (RFC 9113 §8.1). */

@@ -7,9 +7,15 @@ import { giveBack, isLent } from '../../wire/http2/output-blocks.ts'
 
 import type { Transport } from '../transport/transport.ts'
 import type { Flushable } from '../transport/write-batch.ts'
+import * as stuck from './stuck-bytes.ts'
 
-/** How much is handed to the transport with one write, roughly. */
-const WRITE_BYTES = 64 * 1024
+/** How much is handed to the transport with one write: two full frames, and their heads. More gains nothing, and waits for slow clients. */
+const WRITE_BYTES = 33 * 1024
+/** The same while many clients do not read. Twice the cost for each byte, for a quarter of the memory. */
+const TIGHT_WRITE_BYTES = 8 * 1024 + 9
+/** Only one write of this size is on its way at a time, and even less while memory is tight. */
+const LARGE_BYTES = 16 * 1024
+const TIGHT_LARGE_BYTES = 4 * 1024
 
 /** What a stream is for. */
 export interface Watched {
@@ -24,6 +30,8 @@ export interface OutputOwner {
   readonly isRunning: boolean
   /** Frames may have been written. */
   onFlushed(): void
+  /** More can be written. */
+  onDrain(): void
 }
 
 export class Output<T extends Watched> implements Flushable {
@@ -32,6 +40,11 @@ export class Output<T extends Watched> implements Flushable {
   readonly #owner: OutputOwner
   #watched: T[] = []
   #isDue = false
+  /** The large write that is on its way. */
+  #underWay: Buffer | null = null
+  /** How much of it counts as stuck. */
+  #stuckBytes = 0
+  #onSent: ((bytes: Buffer) => void) | null = null
   /** How many writes there have been. */
   writes = 0
 
@@ -88,8 +101,8 @@ export class Output<T extends Watched> implements Flushable {
   flush(): void {
     const wire = this.#wire
     const transport = this.#transport
-    while (this.isAgreed && !transport.isBlocked) {
-      wire.fill(WRITE_BYTES)
+    while (this.isAgreed && !transport.isBlocked && this.#underWay === null) {
+      wire.fill(this.isTight ? TIGHT_WRITE_BYTES : WRITE_BYTES)
       if (this.isEmpty) break
       this.write()
     }
@@ -101,13 +114,51 @@ export class Output<T extends Watched> implements Flushable {
     if (this.isEmpty) return
     this.writes++
     const bytes = this.#wire.takeOutput()
-    if (isLent(bytes)) this.#transport.writeBytes(bytes, giveBack)
+    if (bytes.length > (this.isTight ? TIGHT_LARGE_BYTES : LARGE_BYTES)) this.#writeLarge(bytes)
     else this.#transport.writeBytes(bytes)
+  }
+
+  #writeLarge(bytes: Buffer): void {
+    this.#release()
+    this.#underWay = bytes
+    this.#onSent ??= (sent) => this.#settle(sent)
+    this.#transport.writeBytes(bytes, this.#onSent)
+    if (this.#underWay === null || this.#transport.unsentBytes === 0) return
+    this.#stuckBytes = bytes.length
+    stuck.add(bytes.length)
+  }
+
+  #settle(sent: Buffer): void {
+    if (isLent(sent)) giveBack(sent)
+    if (sent !== this.#underWay) return
+    this.#release()
+    this.#owner.onDrain()
+  }
+
+  #release(): void {
+    this.#underWay = null
+    stuck.remove(this.#stuckBytes)
+    this.#stuckBytes = 0
+  }
+
+  /** Nothing more is sent. */
+  close(): void {
+    this.#release()
+  }
+
+  /** Whether so many clients do not read that memory has to be saved. */
+  get isTight(): boolean {
+    return stuck.isMuch()
+  }
+
+  /** Whether a source should not be asked for more until what has been sent is on its way. */
+  get mustWait(): boolean {
+    return this.isTight && (this.#underWay !== null || !this.isEmpty)
   }
 
   #tell(): void {
     const wire = this.#wire
-    for (let stream = wire.nextHungry(); stream !== null; stream = wire.nextHungry()) stream.owner?.onDry()
+    if (!this.mustWait) for (let stream = wire.nextHungry(); stream !== null; stream = wire.nextHungry()) stream.owner?.onDry()
     if (this.#watched.length > 0) {
       const watched = this.#watched
       this.#watched = []

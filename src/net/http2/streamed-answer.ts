@@ -2,6 +2,7 @@
 
 import { openSource, type SourceReader } from '../../http/answer/byte-source.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { ResponseTrailers } from '../../http/answer/trailers.ts'
 import type { Http2WireConnection } from '../../wire/http2/connection.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
@@ -11,6 +12,10 @@ import type { AnswerUnderWay } from '../cycle/request-cycle.ts'
 import type { Recording } from '../observe/recording.ts'
 import { sendHead } from './answer-head.ts'
 import type { Output, Watched } from './output.ts'
+
+const MOST_PIECE_BYTES = 64 * 1024
+/** Smaller pieces would cost more to read than to hold. */
+const LEAST_PIECE_BYTES = 8 * 1024
 
 export class StreamedAnswer<T extends Watched> implements AnswerUnderWay, PumpTarget {
   readonly #wire: Http2WireConnection<T>
@@ -67,12 +72,25 @@ export class StreamedAnswer<T extends Watched> implements AnswerUnderWay, PumpTa
     this.#source = openSource(content)
     await pump(this.#source, declaredLength, this)
     if (this.isGone) return
-    if (!this.hasBegun) this.#begin(Math.max(0, declaredLength), true)
+    const { trailers } = this.#response
+    if (trailers !== null) await this.#endWith(trailers)
+    else if (!this.hasBegun) this.#begin(Math.max(0, declaredLength), true)
     else if (this.#last !== null) {
       this.#bodyBytes += this.#last.length
       this.#wire.sendData(this.#stream, this.#last, true)
     } else this.#wire.sendEnd(this.#stream)
     this.#output.flushSoon()
+  }
+
+  async #endWith(trailers: ResponseTrailers): Promise<void> {
+    const fields = await trailers.collect()
+    if (this.isGone) return
+    if (!this.hasBegun) this.#begin(Math.max(0, this.#response.declaredLength), false)
+    if (this.#last !== null) {
+      this.#bodyBytes += this.#last.length
+      this.#wire.sendData(this.#stream, this.#last, false)
+    }
+    this.#wire.sendEnd(this.#stream, fields.length === 0 ? null : fields)
   }
 
   write(piece: Uint8Array, isLast: boolean): Promise<void> | null {
@@ -84,7 +102,23 @@ export class StreamedAnswer<T extends Watched> implements AnswerUnderWay, PumpTa
     }
     this.#bodyBytes += piece.length
     this.#wire.sendData(this.#stream, piece, false)
-    return this.#stream.queuedBytes > 0 ? this.#wait() : null
+    return this.#mustWait || this.#isFull ? this.#wait() : null
+  }
+
+  /** What the client would not take now would wait in memory. */
+  get mostPieceBytes(): number | undefined {
+    if (this.#stream.queuedBytes > 0 || this.#last !== null) return undefined // their memory is still needed
+    const most = this.#output.isTight ? LEAST_PIECE_BYTES : MOST_PIECE_BYTES
+    return Math.max(LEAST_PIECE_BYTES, Math.min(most, this.#wire.roomFor(this.#stream)))
+  }
+
+  get #mustWait(): boolean {
+    return this.#stream.queuedBytes > 0 || this.#output.mustWait
+  }
+
+  /** Whether the client's windows are closed. If a length was promised, more than the end of the source follows, and has to wait for them. */
+  get #isFull(): boolean {
+    return this.#response.declaredLength !== -1 && this.#wire.roomFor(this.#stream) === 0
   }
 
   #wait(): Promise<void> {
@@ -95,7 +129,7 @@ export class StreamedAnswer<T extends Watched> implements AnswerUnderWay, PumpTa
 
   /** Frames have been made. @returns whether its source waits for more frames */
   settle(): boolean {
-    if (this.#stream.queuedBytes === 0) this.#gate.open()
+    if (!this.#mustWait) this.#gate.open()
     return this.#gate.isClosed
   }
 

@@ -30,6 +30,11 @@ export class AnswerReader {
     return this.#isWhole
   }
 
+  /** The trailers of the current response, once it is complete. */
+  get trailers(): Headers {
+    return new Headers((this.#decoder?.trailers ?? []).map(([name, value]): [string, string] => [name, value]))
+  }
+
   /** Bytes that have arrived and have not been taken. */
   get waiting(): Buffer {
     return this.#waiting

@@ -9,11 +9,18 @@ import { MemoryTransport } from '../transport/memory-transport.ts'
 import { type AnswerHead, AnswerReader } from './answer-reader.ts'
 import { type InjectRequest, REQUEST_NAMES, requestBytes, requestOf } from './request-bytes.ts'
 
+/** The status of an interim response with fields for the client (RFC 8297). */
+export const EARLY_HINTS = 103
+
 export const INJECT_NAMES: readonly string[] = [...REQUEST_NAMES, ...ARRIVAL_NAMES]
 
 /** The response to an injected request. */
 export interface InjectResponse extends AnswerHead {
   readonly body: Uint8Array
+  /** The fields after the body. They are sent only if the request has `TE: trailers`. */
+  readonly trailers: Headers
+  /** The fields of each `103 Early Hints` that came before the response. */
+  readonly earlyHints: readonly Headers[]
   text(): string
   json(): unknown
 }
@@ -70,6 +77,7 @@ class WholeAnswer {
   readonly #isToHead: boolean
   readonly #reader = new AnswerReader()
   readonly #pieces: Buffer[] = []
+  readonly #earlyHints: Headers[] = []
   #head: AnswerHead | null = null
 
   constructor(isToHead: boolean) {
@@ -88,14 +96,20 @@ class WholeAnswer {
       const head = reader.takeHead(this.#isToHead)
       if (head === null) return null
       if (head.status >= 200 || head.status === 101) this.#head = head
+      else if (head.status === EARLY_HINTS) this.#earlyHints.push(head.headers)
     }
     for (let next = reader.takePiece(); next !== null; next = reader.takePiece()) this.#pieces.push(next)
-    return reader.isWhole ? wholeAnswer(this.#head, this.#pieces) : null
+    return reader.isWhole ? wholeAnswer(this.#head, this.#pieces, reader.trailers, this.#earlyHints) : null
   }
 }
 
-export function wholeAnswer({ status, reason, headers }: AnswerHead, pieces: readonly Buffer[]): InjectResponse {
+export function wholeAnswer(
+  { status, reason, headers }: AnswerHead,
+  pieces: readonly Buffer[],
+  trailers: Headers,
+  earlyHints: readonly Headers[],
+): InjectResponse {
   const body = Buffer.concat(pieces)
   const text = (): string => body.toString('utf8')
-  return { status, reason, headers, body, text, json: () => JSON.parse(text()) as unknown }
+  return { status, reason, headers, body, trailers, earlyHints, text, json: () => JSON.parse(text()) as unknown }
 }

@@ -5,6 +5,7 @@ import { isFieldValue, isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkNames, namesOf } from '../../base/options.ts'
+import { chunkHead, lastChunk } from '../../wire/http1/encode.ts'
 
 /** A request to send. */
 export interface InjectRequest {
@@ -23,11 +24,13 @@ export interface InjectRequest {
   readonly body?: string | Uint8Array | FormData | URLSearchParams
   /** A value to send as JSON, instead of `body`. */
   readonly json?: unknown
+  /** Fields to send after the body, which is then sent in chunks. */
+  readonly trailers?: InjectRequest['headers']
   /** Ends the wait for a response that does not end. The client then leaves, and the call rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
 
-export const REQUEST_NAMES = namesOf<InjectRequest>()(['method', 'url', 'headers', 'body', 'json', 'signal'])
+export const REQUEST_NAMES = namesOf<InjectRequest>()(['method', 'url', 'headers', 'body', 'json', 'trailers', 'signal'])
 
 /**
  * Turns a string into a GET of that URL.
@@ -62,7 +65,24 @@ const NOTHING = Buffer.alloc(0)
 export async function requestBytes(request: InjectRequest): Promise<RequestBytes> {
   checkRequestLine(request)
   const body = await encodeBody(request)
+  if (request.trailers !== undefined)
+    return { head: headBytes(request, { type: body?.type ?? null, length: null }), body: chunked(body?.bytes ?? NOTHING, request.trailers) }
   return { head: headBytes(request, body === null ? null : { ...body, length: body.bytes.length }), body: body?.bytes ?? NOTHING }
+}
+
+function chunked(body: Buffer, trailers: NonNullable<InjectRequest['headers']>): Buffer {
+  const end = lastChunkOf(trailers)
+  return body.length === 0 ? end : Buffer.concat([chunkOf(body), end])
+}
+
+/** A chunk with those bytes, of which there is at least one. */
+export function chunkOf(bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(chunkHead(bytes.length)), bytes, Buffer.from('\r\n')])
+}
+
+/** The end of a body that is sent in chunks. @throws WEIR_OPTION_INVALID */
+export function lastChunkOf(trailers: NonNullable<InjectRequest['headers']>): Buffer {
+  return Buffer.from(lastChunk(checkedFields(trailers).flat()), 'latin1')
 }
 
 /** What the head states about a body. */
@@ -77,6 +97,11 @@ interface BodyFacts {
 export function headBytesOf(request: InjectRequest): Buffer {
   checkRequestLine(request)
   const { json, body } = request
+  if (request.trailers !== undefined) {
+    const type =
+      json === undefined && isForm(body) ? new Response(body).headers.get('content-type') : (encodeText(json, body)?.type ?? null)
+    return headBytes(request, { type, length: null })
+  }
   if (json === undefined && isForm(body)) {
     const type = new Response(body).headers.get('content-type')
     return headBytes(request, { type, length: body instanceof FormData ? null : Buffer.byteLength(String(body)) })
@@ -91,8 +116,7 @@ function checkRequestLine({ method = 'GET', url }: InjectRequest): void {
 }
 
 function headBytes({ method = 'GET', url, headers = {} }: InjectRequest, body: BodyFacts | null): Buffer {
-  const fields = fieldsOf(headers)
-  for (const [name, value] of fields) if (!isToken(name) || !isFieldValue(value)) throw refused(`field ${JSON.stringify(name)}`)
+  const fields = checkedFields(headers)
   const has = (name: string): boolean => fields.some(([field]) => field.toLowerCase() === name)
   if (!has('host')) fields.unshift(['Host', 'localhost'])
   if (body !== null && body.type !== null && !has('content-type')) fields.push(['Content-Type', body.type])
@@ -104,6 +128,12 @@ function headBytes({ method = 'GET', url, headers = {} }: InjectRequest, body: B
 
 function refused(what: string): WeirError {
   return new WeirError('WEIR_OPTION_INVALID', `a test cannot send ${what}`)
+}
+
+function checkedFields(headers: NonNullable<InjectRequest['headers']>): [name: string, value: string][] {
+  const fields = fieldsOf(headers)
+  for (const [name, value] of fields) if (!isToken(name) || !isFieldValue(value)) throw refused(`field ${JSON.stringify(name)}`)
+  return fields
 }
 
 /** Names and values, one pair for each field line. @throws WEIR_OPTION_INVALID */

@@ -9,7 +9,7 @@ import { setImmediate } from 'node:timers'
 import { isPromise } from '../../base/is-promise.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { ExchangeObserver, ExchangeStart, RecordKind } from '../../http/exchange-record.ts'
-import type { Exchange } from '../../http/session.ts'
+import { type Exchange, exchangeOf } from '../../http/session.ts'
 import { Recording } from './recording.ts'
 
 /** How long the measured difference between the two clocks is used. */
@@ -72,9 +72,20 @@ export class Observers {
 
   /** A request has begun. Call `hears` first. */
   begin(exchange: Exchange, connection: ConnectionInfo): Recording {
+    const recording = this.#recordRequest(exchange, connection, this.#all.length)
+    this.#tellBegin(recording, REQUEST_BEGIN)
+    return recording
+  }
+
+  /** Only the listeners of the exchange itself are told when it is over. */
+  beginUnheard(exchange: Exchange, connection: ConnectionInfo): Recording {
+    return this.#recordRequest(exchange, connection, 0)
+  }
+
+  #recordRequest(exchange: Exchange, connection: ConnectionInfo, audience: number): Recording {
     const { session, head, match } = exchange
     const label = match.route?.label ?? null
-    const recording = this.#record(
+    return this.#record(
       'request',
       label,
       head.method,
@@ -83,14 +94,14 @@ export class Observers {
       connection.connectionId,
       exchange.requestId,
       session,
+      audience,
     )
-    this.#tellBegin(recording, REQUEST_BEGIN)
-    return recording
   }
 
   /** The connection of `request` speaks another protocol from now on. */
   beginUpgrade(request: Recording, protocol: string): Recording {
     const { route, method, clientAddress, connectionId, requestId, session } = request
+    if (session !== null) exchangeOf(session).hasSwitched = true
     const recording = this.#record('upgrade', route, method, protocol, clientAddress, connectionId, requestId, session)
     this.#tellBegin(recording, UPGRADE_BEGIN)
     return recording
@@ -121,10 +132,10 @@ export class Observers {
     connectionId: string | null,
     requestId: string | null,
     session: Exchange['session'] | null,
+    audience: number = this.#all.length,
   ): Recording {
     const now = this.#now()
     const startedAt = Math.round(now + this.#offsetFor(now))
-    const audience = this.#all.length
     return new Recording(
       kind,
       route,
@@ -188,6 +199,18 @@ export class Observers {
     for (let i = 0; i < ended.length; i++) this.#tellEnd(Object.freeze(ended[i]!))
   }
 
+  /** The server has stopped: reports everything that is over, then lets observers finish. */
+  async finish(): Promise<void> {
+    this.flush()
+    for (const observer of this.#all) {
+      try {
+        await observer.stopped?.()
+      } catch (error) {
+        this.#report(observer, error)
+      }
+    }
+  }
+
   #tellBegin(recording: Recording, to: Channel): void {
     let start: ExchangeStart | null = null
     for (let i = 0; i < recording.audience; i++) {
@@ -215,6 +238,7 @@ export class Observers {
     }
     const to = ENDS[recording.kind]
     if (to.hasSubscribers) to.publish(recording)
+    if (recording.session !== null) endExchange(recording.kind, exchangeOf(recording.session))
   }
 
   /** An observer may be asynchronous. It is not awaited, but its failure is reported as well. */
@@ -227,6 +251,11 @@ export class Observers {
     this.#failed.add(observer)
     this.#onError(error)
   }
+}
+
+/** A request that has switched to another protocol is over when that has ended. */
+function endExchange(kind: RecordKind, exchange: Exchange): void {
+  if (kind === 'upgrade' || !exchange.hasSwitched) exchange.end()
 }
 
 /** Keeps printable ASCII and escapes everything else, so that the result can be logged. */

@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { BlockList, isIP } from 'node:net'
 
+import { DOT, ZERO } from '../../base/ascii.ts'
 import { shown } from '../../base/kind-of.ts'
 import { invalid, listOf } from '../../base/options.ts'
 
@@ -17,14 +18,22 @@ const UNIX = 'unix'
 /** The first and the last IPv4 address, as a socket for both families states them. */
 const IPV4_ENDS = ['::ffff:0.0.0.0', '::ffff:255.255.255.255']
 
-/** How many addresses are remembered. There are usually few proxies; further addresses are looked up every time. */
+/** How many IPv6 addresses are remembered. There are usually few proxies; further addresses are looked up every time. */
 const MAX_REMEMBERED = 256
 
+/** IPv4 addresses that have the bits of `network` where `mask` has ones. */
+interface Ipv4Network {
+  readonly network: number
+  readonly mask: number
+}
+
 export class TrustedNetworks {
+  /** Decides about IPv6 addresses, of which those of IPv4 are a part (`::ffff:0:0/96`). It takes a microsecond. */
   readonly #networks = new BlockList()
-  /** By the first byte of an address: whether any network has addresses that begin with it. The list itself takes a microsecond. */
-  readonly #firstBytes = { 4: new Uint8Array(256), 6: new Uint8Array(256) }
-  /** Addresses that are known to be trusted. */
+  readonly #ipv4: Ipv4Network[] = []
+  /** By the first byte of an IPv6 address: whether any network has addresses that begin with it. */
+  readonly #firstBytes = new Uint8Array(256)
+  /** IPv6 addresses that are known to be trusted. */
   readonly #remembered = new Set<string>()
   /** Whether every process that connects to a Unix socket of the server is trusted. */
   readonly trustsUnixSockets: boolean
@@ -62,9 +71,12 @@ export class TrustedNetworks {
     if (family === 6 && isAllOfIpv4(address!, prefix))
       throw invalid(OWNER, `trust has ${shown(network)}, which contains every IPv4 address: any client could claim to be another one`)
     this.#networks.addSubnet(address!, prefix, family === 4 ? 'ipv4' : 'ipv6')
-    const first = firstByte(address!, family)
-    this.#firstBytes[family as 4 | 6].fill(1, first, first + (prefix >= 8 ? 1 : 2 ** (8 - prefix)))
-    this.#firstBytes[6][0] = 1 // IPv4 addresses in IPv6 form begin with zeros
+    if (family === 4) this.#ipv4.push({ network: bitsOf(address!), mask: -1 << (32 - prefix) })
+    else {
+      const first = firstByte(address!)
+      this.#firstBytes.fill(1, first, first + (prefix >= 8 ? 1 : 2 ** (8 - prefix)))
+    }
+    this.#firstBytes[0] = 1 // IPv4 addresses in IPv6 form begin with zeros
   }
 
   /** Classifies a text that should be an address. */
@@ -72,12 +84,19 @@ export class TrustedNetworks {
     const family = isIP(address)
     // A zone names an interface of the machine that wrote it.
     if (family === 0 || address.includes('%')) return 'none'
-    if (this.#firstBytes[family as 4 | 6][firstByte(address, family)] === 0) return 'other'
+    if (family === 4) return this.#hasIpv4(bitsOf(address)) ? 'trusted' : 'other'
+    if (this.#firstBytes[firstByte(address)] === 0) return 'other'
     if (this.#remembered.has(address)) return 'trusted'
-    if (!this.#networks.check(address, family === 4 ? 'ipv4' : 'ipv6')) return 'other'
+    if (!this.#networks.check(address, 'ipv6')) return 'other'
     // Copied, because a slice would keep the whole head of the request in memory.
     if (this.#remembered.size < MAX_REMEMBERED) this.#remembered.add(Buffer.from(address, 'latin1').toString('latin1'))
     return 'trusted'
+  }
+
+  #hasIpv4(bits: number): boolean {
+    const networks = this.#ipv4
+    for (let i = 0; i < networks.length; i++) if ((bits & networks[i]!.mask) === networks[i]!.network) return true
+    return false
   }
 
   /** Whether the other end of a socket is trusted. @param address as `remoteAddress` has it */
@@ -88,9 +107,22 @@ export class TrustedNetworks {
   }
 }
 
-/** The first byte of a valid address. */
-function firstByte(address: string, family: number): number {
-  if (family === 4) return Number.parseInt(address, 10)
+/** The 32 bits of a valid IPv4 address. */
+function bitsOf(address: string): number {
+  let bits = 0
+  let byte = 0
+  for (let i = 0; i < address.length; i++) {
+    const code = address.charCodeAt(i)
+    if (code === DOT) {
+      bits = (bits << 8) | byte
+      byte = 0
+    } else byte = byte * 10 + code - ZERO
+  }
+  return (bits << 8) | byte
+}
+
+/** The first byte of a valid IPv6 address. */
+function firstByte(address: string): number {
   const colon = address.indexOf(':')
   return colon === 0 ? 0 : Number.parseInt(address.slice(0, colon), 16) >> 8
 }

@@ -21,7 +21,7 @@ const LONGEST_IDLE_PERIOD_MS = 1000
 const MOST_PERIODS = 2
 
 export class Ticker {
-  readonly #clock: Clock
+  readonly clock: Clock
   readonly #timed = new Set<Timed>()
   readonly #idlePeriodMs: number
   #stop: (() => void) | null = null
@@ -36,7 +36,7 @@ export class Ticker {
   dateLine = ''
 
   constructor(clock: Clock, timeouts: Timeouts) {
-    this.#clock = clock
+    this.clock = clock
     const { minBodyRate: _, ...times } = timeouts
     const shortest = Math.min(...Object.values(times).filter((value): value is number => typeof value === 'number' && value > 0))
     this.periodMs = periodFor(shortest, LONGEST_PERIOD_MS)
@@ -70,7 +70,7 @@ export class Ticker {
 
   #every(periodMs: number): void {
     this.#stop?.()
-    this.#stop = this.#clock.every(periodMs, () => this.#tick())
+    this.#stop = this.clock.every(periodMs, () => this.#tick())
   }
 
   #tick(): void {
@@ -97,13 +97,13 @@ export class Ticker {
   }
 
   #advance(periodMs: number): void {
-    this.#now += Math.min(this.#clock.now() - this.#readAt, MOST_PERIODS * periodMs)
+    this.#now += Math.min(this.clock.now() - this.#readAt, MOST_PERIODS * periodMs)
     this.#read()
   }
 
   #read(): void {
-    this.#readAt = this.#clock.now()
-    const wall = this.#clock.wallTime()
+    this.#readAt = this.clock.now()
+    const wall = this.clock.wallTime()
     const second = Math.floor(wall / 1000)
     if (second === this.#second) return
     this.#second = second

@@ -145,8 +145,9 @@ export class MemoryTransport implements Transport {
     this.#write(Buffer.from(text, 'latin1'))
   }
 
-  writeBytes(bytes: Uint8Array): void {
+  writeBytes<B extends Uint8Array>(bytes: B, onSent?: (bytes: B) => void): void {
     this.#write(Buffer.from(bytes))
+    onSent?.(bytes)
   }
 
   writeShared(bytes: Uint8Array): boolean {

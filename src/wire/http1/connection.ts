@@ -29,6 +29,7 @@ export const PAUSED = 4
 export const CLOSED = 5
 
 const NOTHING = Buffer.alloc(0)
+const NO_TRAILERS: readonly (readonly [name: string, value: string])[] = []
 /** How much of a refused head is kept for reports. */
 const EXCERPT_BYTES = 64
 /** Initial size of the memory for held bytes: most incomplete heads are short. */
@@ -80,7 +81,7 @@ export class WireConnection extends ConnectionState {
 
   /** Trailer fields of a chunked request, after END. */
   get trailers(): readonly (readonly [name: string, value: string])[] {
-    return this.#chunks?.trailers ?? []
+    return this.#chunks?.trailers ?? NO_TRAILERS
   }
 
   /** Bytes of the body that are still missing; `Infinity` for a chunked body, 0 once it is complete. */

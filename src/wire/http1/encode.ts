@@ -9,6 +9,7 @@ export const NO_LENGTH = -2
 
 export const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 export const LAST_CHUNK = '0\r\n\r\n'
+const EARLY_HINTS = 'HTTP/1.1 103 Early Hints\r\n'
 
 /** Values for the Connection field of a response. */
 export const CONNECTION_DEFAULT = ''
@@ -83,6 +84,22 @@ function statusLine(status: number): string {
     STATUS_LINES.set(status, line)
   }
   return line
+}
+
+/** `103 Early Hints` (RFC 8297). @param fields name, value, name, value */
+export function encodeEarlyHints(fields: readonly string[]): string {
+  return `${EARLY_HINTS}${fieldLines(fields)}\r\n`
+}
+
+/** The last chunk, with the trailers after it (RFC 9112 §7.1.2). @param trailers name, value, name, value */
+export function lastChunk(trailers: readonly string[]): string {
+  return `0\r\n${fieldLines(trailers)}\r\n`
+}
+
+function fieldLines(fields: readonly string[]): string {
+  let lines = ''
+  for (let i = 0; i < fields.length; i += 2) lines += `${fields[i]!}: ${fields[i + 1]!}\r\n`
+  return lines
 }
 
 /** What precedes the data of a chunk. CRLF follows the data. */

@@ -29,9 +29,15 @@ interface Allowance {
   readonly perSecond: number
   /** Restored by each request that is answered completely. */
   readonly perRequest: number
-  /** Restored by each DATA frame that is sent, unless the client's windows made it small. */
+  /** Restored by each DATA frame that is sent; in part, if the client's windows left it less than `FAIR_FRAME_BYTES`. */
   readonly perFrame: number
 }
+
+/**
+ * A client that opens its windows by a few bytes at a time makes frames that are hardly worth the WINDOW_UPDATE (CVE-2019-9511). One that has
+ * small windows because it has little memory sends up to two of them for each frame: it is served down to windows of 32 bytes.
+ */
+const FAIR_FRAME_BYTES = 128
 
 /** By kind. */
 export const ALLOWANCES: readonly Allowance[] = [
@@ -74,6 +80,11 @@ export class Allowances {
   /** A frame of a response was sent. */
   earnFrame(): void {
     this.#frames++
+  }
+
+  /** A frame of a response was sent, which is smaller than it would be with larger windows. */
+  earnPart(bytes: number): void {
+    this.#frames += bytes >= FAIR_FRAME_BYTES ? 1 : bytes / FAIR_FRAME_BYTES
   }
 
   #addUp(elapsedMs: number): void {

@@ -1,7 +1,8 @@
 // How much a client may send of request bodies, and what is held of bodies that nobody reads for now (RFC 9113 §5.2, §6.9).
 //
 // The window of a stream opens again when its bytes have been taken and the body is not paused; the window of the connection opens when they
-// have been taken or discarded. WINDOW_UPDATE is sent for half a window at a time. All bodies of a connection together therefore hold at most
+// have been taken or discarded. WINDOW_UPDATE is sent for half a window at a time, and the window of a stream grows while its reader keeps up: a
+// small window makes the client wait, and each update is a write of ours. All bodies of a connection together therefore hold at most
 // CONNECTION_WINDOW_BYTES, in memory that grows by doubling: a client that sends single bytes uses no more than one that sends large frames.
 
 import { Buffer } from 'node:buffer'
@@ -11,8 +12,13 @@ import type { Http2Stream } from './stream.ts'
 
 /** How much a client may send of one body before any of it has been taken. */
 export const STREAM_WINDOW_BYTES: number = 256 * 1024
+/** The same once the reader of a large body has kept up with its client. Less than that of the connection: other bodies must not have to wait. */
+export const MOST_STREAM_WINDOW_BYTES: number = 768 * 1024
 /** The same for all bodies of a connection together. */
 export const CONNECTION_WINDOW_BYTES: number = 1024 * 1024
+
+/** An update for a stream takes one for the connection along. */
+const FAIR_CREDIT_BYTES = 64 * 1024
 
 const NO_BYTES = Buffer.alloc(0)
 const FIRST_HELD_BYTES = 1024
@@ -71,21 +77,28 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
   /** Bytes have been taken or discarded. @param stream null if its window is no longer used */
   protected credit(stream: Http2Stream<T> | null, flowBytes: number): void {
     this.#creditBytes += flowBytes
-    if (this.#creditBytes >= CONNECTION_WINDOW_BYTES / 2) {
-      this.writeWindowUpdate(0, this.#creditBytes)
-      this.#window += this.#creditBytes
-      this.#creditBytes = 0
-    }
+    if (this.#creditBytes >= CONNECTION_WINDOW_BYTES / 2) this.#giveConnectionCredit()
     if (stream === null) return
     stream.creditBytes += flowBytes
     this.#giveCredit(stream)
   }
 
+  #giveConnectionCredit(): void {
+    this.writeWindowUpdate(0, this.#creditBytes)
+    this.#window += this.#creditBytes
+    this.#creditBytes = 0
+  }
+
   #giveCredit(stream: Http2Stream<T>): void {
-    if (stream.creditBytes < STREAM_WINDOW_BYTES / 2 || stream.isPaused || !stream.isReceiving) return
-    this.writeWindowUpdate(stream.id, stream.creditBytes)
-    stream.receiveWindow += stream.creditBytes
+    const { windowBytes } = stream
+    if (stream.creditBytes < windowBytes / 2 || stream.isPaused || !stream.isReceiving) return
+    if (!stream.hasHeld) stream.windowBytes = Math.min(2 * windowBytes, MOST_STREAM_WINDOW_BYTES)
+    stream.hasHeld = false
+    const increment = stream.creditBytes + stream.windowBytes - windowBytes
+    this.writeWindowUpdate(stream.id, increment)
+    stream.receiveWindow += increment
     stream.creditBytes = 0
+    if (this.#creditBytes >= FAIR_CREDIT_BYTES) this.#giveConnectionCredit()
   }
 
   /** Keeps a copy of bytes that are not passed on for now. */
@@ -99,6 +112,7 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
     }
     buffer.copy(stream.held, stream.heldBytes, start, end)
     stream.heldBytes = needed
+    stream.hasHeld = true
     stream.heldFlowBytes += flowBytes
   }
 

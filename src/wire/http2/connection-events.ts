@@ -14,7 +14,7 @@ export const BAD_HEAD = 4
 export const DATA = 5
 /** The body on `stream` is complete, and `trailers` of the stream are known. */
 export const END = 6
-/** `stream` has been reset: by the client with `code`, or for the client's `fault`. Nothing sent on it has an effect any more. */
+/** `stream` has been reset: by the client with `code`, or for the client's `fault`. Sending on it has no effect any more. */
 export const RESET = 7
 /** The client has sent GOAWAY with `code`: it ends the connection, and may still wait for responses. */
 export const GOAWAY = 8

@@ -16,8 +16,7 @@
 // Back-pressure: the client may send what the windows allow, STREAM_WINDOW_BYTES for each body and CONNECTION_WINDOW_BYTES for all. A window opens
 // again when the owner has taken the bytes, but not while the body is paused. What arrives for a paused body is held here, within those windows.
 //
-// Its base classes, from the lowest: FrameSender (what is sent), BodyReceiver (windows, and bodies that are paused), ConnectionControl (settings,
-// and the end of the connection). This file decides what frames mean for streams.
+// Its base classes are FrameSender (sending), BodyReceiver (windows, paused bodies) and ConnectionControl (settings, end). This file: streams.
 
 import { Buffer } from 'node:buffer'
 import type { WeirError } from '../../base/errors.ts'
@@ -334,7 +333,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     const { stream: id, code } = this.#frames
     const stream = this.streams.get(id)
     if (stream === undefined) return this.#judge(id, stream, state.FRAMES_IN[this.streams.stateOf(id)]![state.IN_RST_STREAM])
-    // A client that has its response may well need the stream no longer.
+    // A client that has its response may reset the stream for good reason.
     if (stream.isSending) this.allowances.spend(allowances.RESETS)
     this.leaveReset(stream)
     return this.#tellReset(stream, code, null)
@@ -369,7 +368,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     return RESET
   }
 
-  /** A frame that breaks its stream by itself. */
+  /** A frame that is an error of its stream, whatever the state. */
   #onStreamFault(fault: FaultName): number {
     const { stream: id } = this.#frames
     const stream = this.streams.get(id)
@@ -417,6 +416,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     if (this.#fresh !== null) this.streams.add(this.#fresh)
     this.#fresh = this.#taking = null
     this.#waiting.length = 0
+    this.#frames.drop()
     for (const stream of this.streams.values()) this.leaveReset(stream)
   }
 

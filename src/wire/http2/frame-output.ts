@@ -1,4 +1,4 @@
-// Where frames gather until the owner writes them, all with one write. Between two turns it holds no memory.
+// Gathers frames until the owner writes them, all with one write. Between two turns it holds no memory.
 
 import { Buffer } from 'node:buffer'
 import { BLOCK_BYTES, giveBack, isLent, lend } from './output-blocks.ts'
@@ -10,7 +10,7 @@ const LARGEST_OWN_BYTES = 16 * 1024
 
 export class FrameOutput {
   #bytes: Buffer = NO_BYTES
-  /** A turn is likely to need as much as the one before. */
+  /** The size of the last output: a turn is likely to need as much as the one before. */
   #guess = SMALLEST_BYTES
   /** How many bytes have gathered. Frames are written from here on, into what `reserve` returned. */
   end = 0
@@ -42,8 +42,9 @@ export class FrameOutput {
 
   #grow(needed: number): void {
     const bytes = Math.max(needed, 2 * this.#bytes.length, this.#guess)
-    const larger = bytes <= LARGEST_OWN_BYTES || needed > BLOCK_BYTES ? Buffer.allocUnsafe(bytes) : lend()
+    const larger = bytes <= LARGEST_OWN_BYTES || needed > BLOCK_BYTES ? Buffer.allocUnsafe(bytes) : lend(Math.max(needed, this.#guess))
     this.#bytes.copy(larger, 0, 0, this.end)
+    if (isLent(this.#bytes)) giveBack(this.#bytes)
     this.#bytes = larger
   }
 }

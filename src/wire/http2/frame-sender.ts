@@ -38,8 +38,8 @@ import type { FieldPairs, Http2Stream } from './stream.ts'
 
 /** The largest payload of a frame: what every client accepts, and enough for streams to take turns. */
 const MOST_DATA_BYTES = DEFAULT_FRAME_BYTES
-/** A frame that is smaller because of the client's windows is not worth the WINDOW_UPDATE that made it possible. */
-const FAIR_FRAME_BYTES = 1024
+/** With less room than this in the output, no frame is begun. */
+const LEAST_ROOM_BYTES = 1024
 /** Up to this size the output takes a body without waiting for `fill`. */
 const DIRECT_OUTPUT_BYTES = 64 * 1024
 
@@ -182,12 +182,17 @@ export abstract class FrameSender<T> {
     output.reserve(bytes + FRAME_HEAD_BYTES * Math.ceil(bytes / MOST_DATA_BYTES))
     while (this.#sendWindow > 0) {
       const room = maxBytes - output.end - FRAME_HEAD_BYTES
-      if (room < FAIR_FRAME_BYTES) return !scheduler.isEmpty
+      if (room < LEAST_ROOM_BYTES) return !scheduler.isEmpty
       const stream = scheduler.next()
       if (stream === null) return false
       this.#writeFrame(stream, room)
     }
     return false
+  }
+
+  /** What the client's windows allow on a stream now. */
+  roomFor(stream: Http2Stream<T>): number {
+    return Math.max(0, Math.min(stream.sendWindow, this.#sendWindow))
   }
 
   /** Hands out what is ready to be written. The memory belongs to the caller, and does not change. */
@@ -350,8 +355,8 @@ export abstract class FrameSender<T> {
     stream.queuedBytes -= length
     this.#queuedBytes -= length
     this.#count(stream, length)
-    // A client that opens its windows by a few bytes at a time earns nothing with them (CVE-2019-9511).
-    if (length === wanted || length >= FAIR_FRAME_BYTES) this.allowances.earnFrame()
+    if (length === wanted) this.allowances.earnFrame()
+    else this.allowances.earnPart(length)
     if (isAll || stream.sendWindow <= 0) this.#scheduler.remove(stream)
     if (isEnd) this.#endSending(stream)
     else if (isAll && stream.isLast) this.#writeEnd(stream)

@@ -1,28 +1,32 @@
-// Memory for large outputs, which all connections of the thread share. An output that is a new buffer each time costs more than its copy: the
-// memory is taken from the system and given back again and again.
+// Memory for large outputs, which all connections of the thread share. A new buffer for each output would cost more than copying it, because its
+// memory is taken from the system and returned each time.
 //
-// A block is lent with `lend`, and comes back with `giveBack` once its bytes have been written. One that does not come back is garbage like
-// any other.
+// `lend` lends a block, and `giveBack` returns it once its bytes have been written. A block that is not returned is collected as garbage.
 
 import { Buffer } from 'node:buffer'
 
-/** Room for an output of 64 KiB with the heads of its frames. */
-export const BLOCK_BYTES: number = 66 * 1024
-/** Blocks that are kept while nobody needs them. */
+/** Room for two full frames with their heads, and for all that an output may have without `fill`. */
+const SIZES = [34 * 1024, 66 * 1024] as const
+/** The largest block. */
+export const BLOCK_BYTES: number = SIZES[1]
+/** Blocks of each size that are kept while nobody needs them. */
 const MOST_FREE = 16
 
-const free: Buffer[] = []
+const free: readonly Buffer[][] = SIZES.map(() => [])
 
-export function lend(): Buffer {
-  return free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
+/** @param bytes at most BLOCK_BYTES */
+export function lend(bytes: number): Buffer {
+  const size = bytes <= SIZES[0] ? 0 : 1
+  return free[size]!.pop() ?? Buffer.allocUnsafeSlow(SIZES[size]!)
 }
 
 /** Whether `bytes`, from an output, are part of a block. */
-export function isLent(bytes: Buffer): boolean {
-  return bytes.buffer.byteLength === BLOCK_BYTES
+export function isLent({ buffer }: Buffer): boolean {
+  return buffer.byteLength === SIZES[0] || buffer.byteLength === SIZES[1]
 }
 
 /** @param bytes part of a block, which nobody reads any more */
-export function giveBack(bytes: Buffer): void {
-  if (free.length < MOST_FREE) free.push(Buffer.from(bytes.buffer))
+export function giveBack({ buffer }: Buffer): void {
+  const same = free[buffer.byteLength === SIZES[0] ? 0 : 1]!
+  if (same.length < MOST_FREE) same.push(Buffer.from(buffer))
 }

@@ -1,4 +1,4 @@
-// Where an HTTP/2 connection and its streams stand, and every move that they can make (RFC 9113 §5.1, §6.8).
+// The states of an HTTP/2 connection and of its streams, and every move between them (RFC 9113 §5.1, §6.8).
 //
 // There are three tables. `STREAM_MOVES` is the diagram of §5.1 without server push. `FRAMES_IN` defines what a frame from the client means for a
 // stream in each state: it is taken, ignored, or an error of the catalogue. `LIFE_MOVES` is how a connection ends. A move that is not in the

@@ -1,7 +1,7 @@
 // The streams of one connection: those that are alive, and what is remembered of the others (RFC 9113 §5.1, §5.1.1).
 //
-// A stream enters the table late: one that is answered before the next event never does. Nothing is kept of a closed stream, except for a while
-// the number of one that we have reset: its client may continue to send on it in good faith.
+// A stream enters the table late: one that is answered before the next event never does. Nothing is kept of a closed stream, except the number of
+// one that we have reset, for a while: its client may not know that yet, and continue to send on it.
 
 import { MOST_31_BITS } from './frames/frame-types.ts'
 import * as state from './states.ts'

@@ -37,6 +37,10 @@ export class Http2Stream<T> {
 
   /** @internal What the client may still send before it must wait (RFC 9113 §6.9). */
   receiveWindow: number
+  /** @internal What that is after each WINDOW_UPDATE, as far as all has been taken. */
+  windowBytes: number
+  /** @internal Something has been held since the last WINDOW_UPDATE: the reader has not kept up. */
+  hasHeld = false
   /** @internal Bytes that were taken, and for which WINDOW_UPDATE has not been sent. */
   creditBytes = 0
   /** Bytes of the body that have been received, without padding. */
@@ -99,7 +103,7 @@ export class Http2Stream<T> {
 
   constructor(id: number, receiveWindow: number, sendWindow: number) {
     this.id = id
-    this.receiveWindow = receiveWindow
+    this.receiveWindow = this.windowBytes = receiveWindow
     this.sendWindow = sendWindow
   }
 
@@ -123,7 +127,7 @@ export class Http2Stream<T> {
     return this.#state >= state.CLOSED
   }
 
-  /** Whether its DATA is no body, but the bytes of another protocol (RFC 8441). */
+  /** Whether its DATA frames contain another protocol instead of a body (RFC 8441). */
   get isTunnel(): boolean {
     return this.head.upgrade
   }
@@ -136,7 +140,7 @@ export class Http2Stream<T> {
     return isLast ? total === contentLength : total <= contentLength
   }
 
-  /** @internal @throws Error if §5.1 does not know the move */
+  /** @internal @throws Error for a move that is not in §5.1 */
   moveTo(to: number): void {
     checkStreamMove(this.#state, to)
     this.#state = to

@@ -1,8 +1,8 @@
 // Reads the frames of a client, without a socket: bytes in, events out (RFC 9113 §3.4, §4, §6). The same bytes, however they are split, produce
 // the same events.
 //
-// What can be checked in a frame alone is checked here: its size, its padding, whether it belongs to a stream, and that nothing interrupts a field
-// block. What it means for its stream is decided by whoever reads the events.
+// What can be checked in a single frame is checked here: its size, its padding, whether it belongs to a stream, and that nothing interrupts a field
+// block. The owner, who reads the events, decides what a frame means for its stream.
 //
 // Events are pulled: after `receive`, `next` is called until it returns NEED_DATA. Not calling it is back-pressure. Bytes are borrowed until then.
 // At most one incomplete frame is kept, and only as much of it as has arrived. DATA is not gathered, but passed on as it arrives. A field block is
@@ -59,11 +59,11 @@ export class FrameReader {
   readonly #maxBlockBytes: number
   readonly #maxFrameBytes: number
 
-  // The input, as far as it has not been read.
+  // The part of the input that has not been read.
   #input: Buffer = NO_BYTES
   #at = 0
   #inputEnd = 0
-  /** What has arrived of an incomplete frame, including its head. */
+  /** The bytes of an incomplete frame, including its head. */
   #held: Buffer = NO_BYTES
   #heldBytes = 0
 
@@ -92,7 +92,7 @@ export class FrameReader {
   #blockEnds = false
   #block: Buffer = NO_BYTES
   #blockBytes = 0
-  /** `#blockBytes` and the heads of the frames, whose number is limited that way. */
+  /** `#blockBytes` plus the heads of the frames, so that their number is limited too. */
   #blockCost = 0
 
   /** The stream of the event, 0 for the connection. PRIORITY_UPDATE: the stream whose priority it is. */
@@ -103,7 +103,7 @@ export class FrameReader {
   isAck = false
   /** RST_STREAM, GOAWAY */
   code = 0
-  /** GOAWAY: our last stream on which the client may have done something. WINDOW_UPDATE: what the window grows by. */
+  /** GOAWAY: our last stream that the client may have processed. WINDOW_UPDATE: how much the window grows. */
   value = 0
   /** STREAM_FAULT */
   fault: FaultName = 'PRIORITY_LENGTH'
@@ -167,8 +167,14 @@ export class FrameReader {
     this.#inputEnd = this.#input.length
   }
 
+  /** Releases what is held: `next` is not called again. */
+  drop(): void {
+    this.#needData()
+    this.#held = this.#block = NO_BYTES
+  }
+
   /**
-   * Reads on.
+   * Continues reading.
    * @returns an event
    * @throws Http2Error when the connection must end: do not call `next` again
    */

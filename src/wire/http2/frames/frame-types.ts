@@ -1,4 +1,4 @@
-// What frames are made of (RFC 9113 §4.1, §6): types, flags, and sizes that are always the same.
+// The parts of frames (RFC 9113 §4.1, §6): types, flags, and fixed sizes.
 
 import { Buffer } from 'node:buffer'
 
@@ -34,11 +34,11 @@ export const SETTING_BYTES = 6
 /** The stream; a Priority field value follows. */
 export const PRIORITY_UPDATE_BYTES = 4
 
-/** SETTINGS_MAX_FRAME_SIZE that holds without settings, and is the least that it may be (RFC 9113 §6.5.2). */
+/** The default of SETTINGS_MAX_FRAME_SIZE, which is also its smallest value (RFC 9113 §6.5.2). */
 export const DEFAULT_FRAME_BYTES = 16_384
 export const MOST_FRAME_BYTES = 2 ** 24 - 1
 /** The highest number of a stream, and the largest window (RFC 9113 §5.1.1, §6.9.1). */
 export const MOST_31_BITS = 2 ** 31 - 1
 
-/** What a client says first (RFC 9113 §3.4). */
+/** The first bytes of every client (RFC 9113 §3.4). */
 export const PREFACE: Uint8Array = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')

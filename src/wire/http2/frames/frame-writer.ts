@@ -1,5 +1,5 @@
-// Writes frames (RFC 9113 §4.1, §6). Each function writes one at `at`, where `target` must have room for it, and returns where it ends: many go
-// into one buffer, and out with one write.
+// Writes frames (RFC 9113 §4.1, §6). Each function writes one frame at `at`, where `target` must have room for it, and returns where it ends, so
+// that one buffer, and one write, can contain many.
 
 import type { Buffer } from 'node:buffer'
 import {
@@ -32,14 +32,14 @@ export function writeFrameHead(target: Buffer, at: number, length: number, type:
   return writeUint32(target, at + 5, stream)
 }
 
-/** The head of a DATA frame: its payload follows, or is handed to the network beside it. */
+/** The head of a DATA frame. Its payload follows. */
 export function writeDataHead(target: Buffer, at: number, stream: number, length: number, isEnd: boolean): number {
   return writeFrameHead(target, at, length, DATA, isEnd ? END_STREAM : 0, stream)
 }
 
 /**
  * Completes a field block that has been written at `at + FRAME_HEAD_BYTES`: HEADERS, and CONTINUATION where the block is larger than a frame.
- * Then the rest of it moves, and `target` needs room for the heads of those frames.
+ * In that case the rest of it moves, and `target` needs room for the heads of those frames.
  * @param end where the block ends
  * @returns where the last frame ends
  */

@@ -1,4 +1,4 @@
-// SETTINGS: what an endpoint lets its peer do (RFC 9113 §6.5).
+// SETTINGS: what an endpoint allows its peer to do (RFC 9113 §6.5).
 
 import { Http2Error } from '../errors.ts'
 import { DEFAULT_FRAME_BYTES, MOST_31_BITS, MOST_FRAME_BYTES, SETTING_BYTES } from './frame-types.ts'
@@ -16,7 +16,7 @@ export const NO_RFC7540_PRIORITIES = 9
 
 export const DEFAULT_WINDOW_BYTES = 65_535
 
-/** What the settings of a peer mean for us: before it has sent any, those that apply to everyone. Others are only checked. */
+/** The settings of a peer that matter to us, at first with their default values. Others are only checked. */
 export class PeerSettings {
   /** HEADER_TABLE_SIZE: size of the table that our blocks may use. */
   headerTableBytes = 4096

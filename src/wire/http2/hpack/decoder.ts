@@ -1,8 +1,8 @@
-// Reads the field blocks of one connection (RFC 7541 §3, §6). What a block means depends on all that came before it, so each block is read to
-// its end, also where the caller wants no more of it.
+// Reads the field blocks of one connection (RFC 7541 §3, §6). The meaning of a block depends on all earlier blocks, so each one is read to its
+// end, even if the caller needs no more of it.
 //
-// Memory is bounded: by the table, by the block, which the caller has gathered and bounded, and by `maxListBytes`. An index costs one byte and
-// can stand for 4 KiB of text, but it is the text of the table, which is not copied.
+// Three things bound the memory: the table, the block, whose size the caller limits, and `maxListBytes`. An index is one byte and can refer to
+// 4 KiB of text, but that text belongs to the table and is not copied.
 
 import { Buffer } from 'node:buffer'
 import { Http2Error } from '../errors.ts'
@@ -13,10 +13,10 @@ import { MOST_FOLLOWING_BYTES, MOST_INTEGER } from './integer.ts'
 import type { LiteralCache } from './literal-cache.ts'
 import { LAST_STATIC, STATIC_TABLE } from './static-table.ts'
 
-/** SETTINGS_HEADER_TABLE_SIZE of a connection that has not said otherwise (RFC 9113 §6.5.2). */
+/** SETTINGS_HEADER_TABLE_SIZE unless the connection has set another (RFC 9113 §6.5.2). */
 export const DEFAULT_TABLE_BYTES = 4096
 
-// The first byte of a representation: its high bits say which it is, and the low ones begin an integer (RFC 7541 §6).
+// The first byte of a representation: its high bits are the kind, its low bits begin an integer (RFC 7541 §6).
 const INDEXED = 0x80
 const INDEXED_PREFIX = 0x7f
 const INCREMENTAL = 0x40
@@ -24,7 +24,7 @@ const INCREMENTAL_PREFIX = 0x3f
 const SIZE_UPDATE = 0x20
 const SIZE_UPDATE_MASK = 0xe0
 const SIZE_UPDATE_PREFIX = 0x1f
-/** Never to be indexed, by whoever sends the field on. Without it: not indexed here. */
+/** The field must never be indexed, not even by a proxy that forwards it. Without this bit, it is only not indexed here. */
 const NEVER = 0x10
 const PLAIN_PREFIX = 0x0f
 
@@ -34,33 +34,33 @@ const LENGTH_PREFIX = 0x7f
 /** The size of the table need not change. */
 const ANY_SIZE = Number.POSITIVE_INFINITY
 
-/** Where Huffman-coded text is decoded. Text is cut out of it before anything else happens, so one is enough for all. */
+/** Huffman-coded text is decoded into this buffer, and becomes a string before anything else happens: all connections can share it. */
 const scratch: Buffer = Buffer.allocUnsafeSlow(8 * 1024)
 
 export class HpackDecoder {
   readonly #table: DynamicTable
   readonly #literals: LiteralCache | null
-  /** What our settings allow, once the client has acknowledged them. */
+  /** The largest table that our settings allow, once the client has acknowledged them. */
   #limitBytes: number
-  /** The next block must begin by making the table this small, or smaller: our settings have allowed no more since the last one. */
+  /** The next block must begin with a size update to this size or less, because our settings allowed no more at some point since the last block. */
   #shrinkTo = ANY_SIZE
   #bytes: Buffer = scratch
   #at = 0
   #end = 0
 
-  /** @param literals fields that this and other connections have seen before; null to do without */
+  /** @param literals fields that this and other connections have received before; null for none */
   constructor(literals: LiteralCache | null, tableBytes: number = DEFAULT_TABLE_BYTES) {
     this.#table = new DynamicTable(tableBytes)
     this.#limitBytes = tableBytes
     this.#literals = literals
   }
 
-  /** Bytes that the dynamic table holds, for whoever adds up what a connection costs. */
+  /** Bytes in the dynamic table. */
   get tableBytes(): number {
     return this.#table.bytes
   }
 
-  /** The client has acknowledged SETTINGS_HEADER_TABLE_SIZE: from its next block on it holds. */
+  /** The client has acknowledged SETTINGS_HEADER_TABLE_SIZE, which applies from its next block on. */
   setTableLimit(bytes: number): void {
     this.#limitBytes = bytes
     if (bytes < this.#table.maxBytes) this.#shrinkTo = Math.min(this.#shrinkTo, bytes)
@@ -68,8 +68,8 @@ export class HpackDecoder {
 
   /**
    * Reads one block, `bytes[from, to)`, and adds its fields to `fields` as long as they are within `maxListBytes`.
-   * @returns the size of the whole list (RFC 9113 §6.5.2). Where it is above `maxListBytes`, fields are missing
-   * @throws Http2Error: the connection cannot go on, because what later blocks mean is not known
+   * @returns the size of the whole list (RFC 9113 §6.5.2). If it exceeds `maxListBytes`, fields are missing
+   * @throws Http2Error: the connection cannot continue, because the meaning of later blocks is not known
    */
   decode(bytes: Buffer, from: number, to: number, fields: HeaderField[], maxListBytes: number): number {
     this.#bytes = bytes
@@ -105,7 +105,7 @@ export class HpackDecoder {
     this.#table.resize(maxBytes)
   }
 
-  /** The field with this index, in the one table or the other (§2.3.3). */
+  /** The field with this index, in either table (§2.3.3). */
   #entry(index: number): HeaderField {
     if (index <= LAST_STATIC && index > 0) return STATIC_TABLE[index]!
     const age = index - LAST_STATIC - 1
@@ -113,7 +113,7 @@ export class HpackDecoder {
     return this.#table.at(age)
   }
 
-  /** @param nameIndex 0 where the name is literal too @param mayKeep whether it is no secret */
+  /** @param nameIndex 0 if the name is literal too @param mayKeep whether the client allows the field to be kept */
   #literal(nameIndex: number, mayKeep: boolean): HeaderField {
     const literals = mayKeep && nameIndex <= LAST_STATIC ? this.#literals : null
     if (literals === null) return new HeaderField(nameIndex === 0 ? this.#text() : this.#entry(nameIndex).name, this.#text())
@@ -153,7 +153,7 @@ export class HpackDecoder {
     return this.#bytes[this.#at++]!
   }
 
-  /** @returns where the next `length` bytes begin */
+  /** Skips `length` bytes. @returns where they begin */
   #take(length: number): number {
     const from = this.#at
     if (length > this.#end - from) throw new Http2Error('HPACK_TRUNCATED')

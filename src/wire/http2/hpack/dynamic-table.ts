@@ -1,6 +1,6 @@
-// The dynamic table (RFC 7541 §2.3.2, §4): the fields that one direction of a connection has sent last, newest first, within a size in bytes.
+// The dynamic table (RFC 7541 §2.3.2, §4): the last fields that were sent in one direction of a connection, newest first, up to a size in bytes.
 //
-// A ring: an entry never moves. It grows with what is in it, so that a connection which uses no table has none.
+// It is a ring, so entries never move. It grows with its content: a connection that uses no table has none.
 
 import type { HeaderField } from './header-field.ts'
 
@@ -9,12 +9,12 @@ const FIRST_PLACES = 8
 export class DynamicTable {
   /** Its length is a power of two. */
   #ring: (HeaderField | null)[] = []
-  /** How many entries were ever added. The newest stands at this number less one, modulo the places. */
+  /** How many entries were ever added. The newest is at this number minus one, modulo the number of places. */
   #added = 0
   #count = 0
   #bytes = 0
   #maxBytes: number
-  /** What `find` has found of a name without the value. */
+  /** The age of the newest entry with the name that `find` looked for; -1 for none. */
   nameAge = -1
 
   constructor(maxBytes: number) {
@@ -34,7 +34,7 @@ export class DynamicTable {
     return this.#maxBytes
   }
 
-  /** Rises with each entry that is added. Together with `count` it says whether the table is still the same. */
+  /** Rises with each entry that is added. While it and `count` are the same, so is the table. */
   get added(): number {
     return this.#added
   }
@@ -44,7 +44,7 @@ export class DynamicTable {
     return this.#ring[(this.#added - 1 - age) & (this.#ring.length - 1)]!
   }
 
-  /** @returns the age of the newest entry with this name and value, -1 without one. Then `nameAge` is that of the newest with the name, or -1 */
+  /** @returns the age of the newest entry with this name and value; -1 for none, and then `nameAge` is that of the newest one with the name */
   find(name: string, value: string): number {
     const ring = this.#ring
     const mask = ring.length - 1
@@ -72,7 +72,7 @@ export class DynamicTable {
     this.#bytes += size
   }
 
-  /** Changes the size that the table may have (§4.3). */
+  /** Changes the largest size of the table (§4.3). */
   resize(maxBytes: number): void {
     this.#maxBytes = maxBytes
     this.#evict(maxBytes)

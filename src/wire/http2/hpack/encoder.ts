@@ -1,24 +1,25 @@
 // Writes the field blocks of one connection (RFC 7541 §3, §6).
 //
-// Indexed where the client's table has the field, and otherwise literal, in the Huffman code where that is shorter. The caller chooses what
-// enters the table: a field that is sent again and again costs one byte from the second time on, one that never is only evicts others.
+// A field is an index if the client's table has it, and otherwise a literal, Huffman-coded if that is shorter. The caller chooses what enters
+// the table: a field that is sent often costs one byte from the second time on, but a field that is sent only once evicts others for nothing.
 
 import type { Buffer } from 'node:buffer'
+import { SECRET_FIELDS } from '../../../base/secret-fields.ts'
 import { DEFAULT_TABLE_BYTES } from './decoder.ts'
 import { DynamicTable } from './dynamic-table.ts'
-import { ENTRY_OVERHEAD, HeaderField, SECRET_NAMES } from './header-field.ts'
+import { ENTRY_OVERHEAD, HeaderField } from './header-field.ts'
 import { encodeHuffman, huffmanLength } from './huffman-encode.ts'
 import { writeInteger } from './integer.ts'
 import { LAST_STATIC, STATIC_NAMES, STATIC_TABLE } from './static-table.ts'
 
 /** The field enters the table. */
 export const INDEX = 0
-/** It does not, because it is not going to be sent again. */
+/** The field does not enter the table, because it will not be sent again. */
 export const PLAIN = 1
-/** It is a secret: it enters no table, here or wherever it is sent on to (RFC 7541 §7.1.3). */
+/** The field is a secret: it enters no table, neither here nor at a proxy that forwards it (RFC 7541 §7.1.3). */
 export const NEVER = 2
 
-/** Fields that say something else in each answer. */
+/** Fields that have another value in each response. */
 const CHANGING_NAMES: ReadonlySet<string> = new Set([
   'age',
   'content-disposition',
@@ -31,19 +32,19 @@ const CHANGING_NAMES: ReadonlySet<string> = new Set([
   'retry-after',
 ])
 
-/** What a field costs at most beside its text: three integers, each with a byte before it. */
+/** The most that a field takes in addition to its text: three integers, with one byte before each. */
 const FIELD_OVERHEAD_BYTES = 18
-/** Two changes of the table's size. */
+/** Two size updates. */
 export const MOST_UPDATE_BYTES = 12
 
-/** One that takes more of the table would evict most of what is there. */
+/** A field that takes a larger part of the table is not added, because it would evict most of the others. */
 const MOST_OF_TABLE = 3 / 4
 
 const NO_UPDATE = Number.POSITIVE_INFINITY
 
-/** How a field is written of which nothing else is known but its name, in lower case. */
+/** How to write a field, by its name alone, in lower case. */
 export function indexingOf(name: string): number {
-  return CHANGING_NAMES.has(name) ? PLAIN : SECRET_NAMES.has(name) ? NEVER : INDEX
+  return CHANGING_NAMES.has(name) ? PLAIN : SECRET_FIELDS.has(name) ? NEVER : INDEX
 }
 
 /** Bytes for which there must be room before a field is written. */
@@ -54,16 +55,16 @@ export function mostFieldBytes(name: string, value: string): number {
 export class HpackEncoder {
   readonly #table = new DynamicTable(DEFAULT_TABLE_BYTES)
   readonly #ownLimitBytes: number
-  /** The smallest size of the table since the last block, where the client has not been told of a change. */
+  /** The smallest size that the table has had since the last block, if the client has not been told; otherwise `NO_UPDATE`. */
   #lowestBytes = NO_UPDATE
 
-  /** @param tableBytes the largest table that we want to keep, whatever the client would allow */
+  /** @param tableBytes the largest table to keep, even if the client allows a larger one */
   constructor(tableBytes: number = DEFAULT_TABLE_BYTES) {
     this.#ownLimitBytes = tableBytes
     this.setPeerLimit(DEFAULT_TABLE_BYTES)
   }
 
-  /** Rises with each field that enters the table: a block of nothing but indexes means the same as long as this does not change. */
+  /** Rises with each field that enters the table. While it does not change, a block of indexes keeps its meaning. */
   get added(): number {
     return this.#table.added
   }
@@ -72,7 +73,7 @@ export class HpackEncoder {
     return this.#table.bytes
   }
 
-  /** The client's SETTINGS_HEADER_TABLE_SIZE. It is told in the next block which size was chosen. */
+  /** The client's SETTINGS_HEADER_TABLE_SIZE. The next block states the size that was chosen. */
   setPeerLimit(bytes: number): void {
     const size = Math.min(bytes, this.#ownLimitBytes)
     if (size === this.#table.maxBytes) return
@@ -89,14 +90,14 @@ export class HpackEncoder {
     if (lowest === NO_UPDATE) return at
     const { maxBytes } = this.#table
     this.#lowestBytes = NO_UPDATE
-    // Of several changes the smallest counts, for what it evicted, and the last (§4.2).
+    // Of several changes, the smallest size is sent, because it evicted entries, and the last one (§4.2).
     const next = lowest < maxBytes ? writeInteger(target, at, lowest, 0x1f, 0x20) : at
     return writeInteger(target, next, maxBytes, 0x1f, 0x20)
   }
 
   /**
    * Writes a field. `target` has room for `mostFieldBytes`.
-   * @param name in lower case; one byte a character, as `value`
+   * @param name in lower case. Like `value`, it has one character per byte
    * @param indexing `INDEX`, `PLAIN` or `NEVER`
    * @returns where it ends
    */
@@ -113,7 +114,7 @@ export class HpackEncoder {
     return writeText(target, next, value)
   }
 
-  /** @returns the index of the field; below zero that of its name alone, 0 where there is neither */
+  /** @returns the index of the field; if only its name is in a table, the negative index of the name; otherwise 0 */
   #find(name: string, value: string): number {
     const known = STATIC_NAMES.get(name)
     let nameIndex = 0
@@ -133,7 +134,7 @@ export class HpackEncoder {
   }
 }
 
-/** A string literal (§5.2), in the Huffman code where that is shorter. */
+/** A string literal (§5.2), Huffman-coded if that is shorter. */
 function writeText(target: Buffer, at: number, text: string): number {
   const coded = huffmanLength(text)
   if (coded < text.length) return encodeHuffman(text, target, writeInteger(target, at, coded, 0x7f, 0x80))
@@ -144,7 +145,7 @@ function writeText(target: Buffer, at: number, text: string): number {
 /** For short texts a call into Node costs more than the bytes themselves. */
 const SHORT_CHARS = 24
 
-/** Writes `text`, one byte a character. @returns where it ends */
+/** Writes `text`, one byte per character. @returns where it ends */
 export function writeLatin1(target: Buffer, at: number, text: string): number {
   const { length } = text
   if (length > SHORT_CHARS) return at + target.write(text, at, 'latin1')

@@ -1,17 +1,14 @@
 // A name and a value in the tables of HPACK.
 
-/** What an entry costs in a table beside its text, and a field in a list (RFC 7541 §4.1, RFC 9113 §6.5.2). */
+/** Bytes that an entry of a table, or a field of a list, counts as in addition to its text (RFC 7541 §4.1, RFC 9113 §6.5.2). */
 export const ENTRY_OVERHEAD = 32
 
-/** Fields whose values may be secrets: never kept beyond their connection, and never indexed where we send them (RFC 7541 §7.1.3). */
-export const SECRET_NAMES: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'set-cookie'])
-
-/** Text has one character a byte. An entry of a table is one object for as long as it lives: its strings are made once. */
+/** Text has one character per byte. An entry of a table is always the same object, so its strings are made only once. */
 export class HeaderField {
   readonly name: string
   readonly value: string
-  // What the reader of heads has computed about the field (../head.ts).
-  /** 0 until then. */
+  // Computed by the reader of heads (../head.ts).
+  /** 0 until it has been computed. */
   kind = 0
   /** Its line in HTTP/1.1; empty if it has none. */
   line = ''
@@ -21,7 +18,7 @@ export class HeaderField {
     this.value = value
   }
 
-  /** Bytes that it counts as. */
+  /** Bytes that it counts as in a table or a list. */
   get size(): number {
     return this.name.length + this.value.length + ENTRY_OVERHEAD
   }

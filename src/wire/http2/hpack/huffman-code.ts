@@ -1,9 +1,9 @@
 // The Huffman code of HPACK (RFC 7541 Appendix B).
 //
-// It is canonical (§5.2): the lengths alone say it. Codes of one length are consecutive numbers in the order of their symbols, and a longer
-// code begins where the shorter ones stopped.
+// The code is canonical (§5.2), so that the lengths define it. Codes of one length are consecutive numbers, in the order of their symbols, and
+// each length continues after the last code of the length before.
 
-/** The symbol that ends the code: never sent, but padding is the beginning of it. */
+/** The symbol for the end of a string. It is never sent, but padding consists of its first bits. */
 export const EOS = 256
 
 /** Bits of the code of each byte, and of EOS. */

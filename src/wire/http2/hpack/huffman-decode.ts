@@ -1,15 +1,16 @@
 // Reads Huffman-coded text (RFC 7541 §5.2), a byte at a time.
 //
-// A state is a place inside a code: one of the 256 inner nodes of the code's tree. A table says, for each state and each byte, which state
-// follows and which bytes of text are complete with it: never more than two, because no code is shorter than 5 bits.
-// Node 20, shared 2-core machine: 2 to 4 ns for each byte of text. The usual table of half bytes is a sixteenth of the size, 256 KiB here,
-// and takes twice the time.
+// A state is a position inside a code: one of the 256 inner nodes of the tree of codes. For each state and each byte, a table contains the next
+// state and the bytes of text that are then complete: at most two, because no code is shorter than 5 bits.
+//
+// The table takes 256 KiB. Decoding takes 2 to 4 ns for each byte of text (Node 20, shared machine with two cores). The usual table by half
+// bytes is a sixteenth of the size, and takes twice as long.
 
 import { CODE_LENGTHS, CODES, EOS } from './huffman-code.ts'
 
-/** What the table says where EOS is complete, which must not be sent. No other entry has this value. */
+/** The entry for a complete EOS, which must not be sent. No other entry has this value. */
 const REFUSED = 0xffff_ffff
-/** What decoding came to where the text is not valid. */
+/** The result for text that is not valid. */
 export const INVALID = -1
 /** Padding is shorter than a byte. */
 const MOST_PADDING_BITS = 7
@@ -20,7 +21,7 @@ const leafOf = (symbol: number): number => -1 - symbol
 
 /** For each state and byte: the bytes that are complete in bits 0 to 15, their number in 16 and 17, the next state from 18 on. */
 const TABLE = new Uint32Array(256 * 256)
-/** Whether text may end in a state: at the end of a code, or where nothing but the first bits of EOS followed. */
+/** Whether text may end in a state: at the end of a code, or after nothing but the first bits of EOS. */
 const MAY_END = new Uint8Array(256)
 
 build()

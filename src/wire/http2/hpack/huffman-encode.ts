@@ -1,23 +1,23 @@
-// Writes text in the Huffman code (RFC 7541 §5.2).
+// Writes Huffman-coded text (RFC 7541 §5.2).
 
 import { CODE_LENGTHS, CODES } from './huffman-code.ts'
 
-/** A code of up to so many bits fits beside the 7 that may wait, in a number of 32 bits. */
+/** A code of up to this many bits fits into a 32-bit number together with the 7 bits that may be waiting. */
 const MOST_BITS_AT_ONCE = 24
-/** A longer code is written in two halves, of which this is the second. */
+/** A longer code is written in two parts. The second has this many bits. */
 const SECOND_HALF_BITS = 16
 
-/** Bytes that `text`, one byte a character, takes in the code. */
+/** Bytes that `text` takes when it is coded. It has one character per byte. */
 export function huffmanLength(text: string): number {
   let bits = 0
   for (let i = 0; i < text.length; i++) bits += CODE_LENGTHS[text.charCodeAt(i) & 0xff]!
   return (bits + 7) >>> 3
 }
 
-/** Writes `text`, one byte a character, into `target`. @returns where it ends */
+/** Writes `text`, which has one character per byte, into `target`. @returns where it ends */
 export function encodeHuffman(text: string, target: Uint8Array, from: number): number {
   let at = from
-  // Bits that do not make up a byte yet. Above them stands what has been written, and is shifted out in time.
+  // The low bits are those that do not fill a byte yet. The bits above them have been written, and are shifted out later.
   let pending = 0
   let count = 0
   for (let i = 0; i < text.length; i++) {
@@ -29,7 +29,7 @@ export function encodeHuffman(text: string, target: Uint8Array, from: number): n
       pending = (pending << length) | (code >>> SECOND_HALF_BITS)
       count += length
       for (; count >= 8; count -= 8) target[at++] = pending >>> (count - 8)
-      length = SECOND_HALF_BITS // and what is above it in the code stands there in `pending`, the same bits
+      length = SECOND_HALF_BITS // the bits above it were the first part, and are in `pending` already
     }
     pending = (pending << length) | code
     count += length

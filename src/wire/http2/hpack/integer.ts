@@ -1,12 +1,12 @@
-// Writes integers as HPACK has them (RFC 7541 §5.1): in the low bits of a byte, and where these do not hold it, in bytes of 7 bits that follow.
-// Reading them is part of the decoder, which knows where the block ends.
+// Writes the integers of HPACK (RFC 7541 §5.1): in the low bits of a byte, and if these are not enough, also in further bytes of 7 bits each.
+// The decoder reads them itself, because it knows where the block ends.
 
-/** Bytes that follow the first one at most: enough for 2^32 - 1. More would be zeros, which say nothing (RFC 7541 §5.1, §7.4). */
+/** The most bytes after the first one: enough for 2^32 - 1. Further ones could only be zeros (RFC 7541 §5.1, §7.4). */
 export const MOST_FOLLOWING_BYTES = 5
 export const MOST_INTEGER = 2 ** 32 - 1
 
 /**
- * @param prefix the largest value of the low bits of the first byte that are the integer's: 2^N - 1
+ * @param prefix the largest value of the N low bits of the first byte: 2^N - 1
  * @param pattern the high bits of that byte
  * @returns where it ends
  */

@@ -1,21 +1,22 @@
-// Literal fields that the server has seen before, by the bytes that they came in: a field that many clients send is decoded once.
+// Literal fields that the server has received before, by their encoded bytes: a field that many clients send is decoded only once.
 //
-// It belongs to all connections. Each of its places holds the field that was stored there last, and so its memory is bounded, and a client that
-// sends many different fields costs others nothing but time. What may be a secret is never stored: it would outlive its connection.
+// All connections share it. Each of its places holds the field that was stored there last, so its memory is bounded, and a client that sends
+// many different fields costs other clients only time. A field that may be a secret is never stored, because it would outlive its connection.
 
 import { Buffer } from 'node:buffer'
-import { type HeaderField, SECRET_NAMES } from './header-field.ts'
+import { SECRET_FIELDS } from '../../../base/secret-fields.ts'
+import type { HeaderField } from './header-field.ts'
 
 const PLACES = 512
-/** Longer fields are seldom the same again, or are in the dynamic table of their connection. */
+/** Longer fields rarely repeat, or are in the dynamic table of their connection. */
 const MOST_BYTES = 64
 
 export class LiteralCache {
   readonly #fields: (HeaderField | null)[] = new Array(PLACES).fill(null)
-  /** The encoded bytes of each field, `MOST_BYTES` a place. */
+  /** The encoded bytes of each field, `MOST_BYTES` for each place. */
   readonly #bytes = Buffer.alloc(PLACES * MOST_BYTES)
   readonly #lengths = new Uint8Array(PLACES)
-  /** Index of the name in the static table, 0 where the name is among the bytes. */
+  /** Index of the name in the static table, 0 if the name is among the bytes. */
   readonly #names = new Uint8Array(PLACES)
   #place = 0
 
@@ -37,9 +38,9 @@ export class LiteralCache {
     return this.#fields[place]!
   }
 
-  /** Keeps what `find`, called with the same arguments just before, did not know. */
+  /** Stores a field that `find` has just returned null for. The other arguments are the same. */
   store(name: number, bytes: Buffer, from: number, to: number, field: HeaderField): void {
-    if (to - from > MOST_BYTES || SECRET_NAMES.has(field.name)) return
+    if (to - from > MOST_BYTES || SECRET_FIELDS.has(field.name)) return
     const place = this.#place
     bytes.copy(this.#bytes, place * MOST_BYTES, from, to)
     this.#lengths[place] = to - from

@@ -1,8 +1,8 @@
-// The static table (RFC 7541 Appendix A), for reading by index and for writing by name.
+// The static table (RFC 7541 Appendix A), to read by index and to write by name.
 
 import { HeaderField } from './header-field.ts'
 
-/** The entries from index 1 on: a name, a tab, a value; or a name alone. */
+/** The entries from index 1 on: a name, a tab and a value, or only a name. */
 const ENTRIES = `:authority
 :method\tGET
 :method\tPOST
@@ -71,10 +71,10 @@ export const STATIC_TABLE: readonly HeaderField[] = ['', ...ENTRIES].map((entry)
   return new HeaderField(name!, value ?? '')
 })
 
-/** The highest index of the static table. Those above it are the dynamic table's. */
+/** The highest index of the static table. Higher ones belong to the dynamic table. */
 export const LAST_STATIC = STATIC_TABLE.length - 1
 
-/** Entries of one name follow each other: the index of the first, and of the one after the last. */
+/** The entries of one name are consecutive: the index of the first one, and of the one after the last. */
 export interface StaticName {
   readonly first: number
   readonly end: number

@@ -1,0 +1,37 @@
+// The fields of an interim response `103 Early Hints` (RFC 8297).
+
+import { isFieldValue, isToken } from '../../base/ascii.ts'
+import { WeirError } from '../../base/errors.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { checkNames, flag, namesOf } from '../../base/options.ts'
+import { FRAMING } from './field-list.ts'
+
+export interface EarlyHintsOptions {
+  /** Whether to send them over HTTP/1.1 too. Set it only if you know every proxy on the way. Default false. */
+  readonly overHttp1?: boolean
+}
+
+const OPTION_NAMES = namesOf<EarlyHintsOptions>()(['overHttp1'])
+
+/** @throws WEIR_OPTION_INVALID */
+export function checkedOverHttp1(options: EarlyHintsOptions): boolean {
+  checkNames('earlyHints()', options, OPTION_NAMES)
+  return flag('earlyHints()', 'overHttp1', options.overHttp1)
+}
+
+/** A recipient that takes the interim response for the final one must not see a body in it. */
+const OF_A_BODY = /^content-(?:length|encoding|range|type)$/i
+
+/** @returns name, value, name, value @throws WEIR_RESPONSE_HEADER_SYNTAX */
+export function hintFields(fields: Readonly<Record<string, string | readonly string[]>>): string[] {
+  const list: string[] = []
+  for (const [name, values] of Object.entries(fields)) {
+    for (const value of Array.isArray(values) ? (values as readonly unknown[]) : [values]) {
+      if (typeof value !== 'string') throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} is ${kindOf(value)}`)
+      if (!isToken(name) || !isFieldValue(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', JSON.stringify(name))
+      if (FRAMING.test(name) || OF_A_BODY.test(name)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${name} in an interim response`)
+      list.push(name, value)
+    }
+  }
+  return list
+}

@@ -1,0 +1,106 @@
+// Keys that programs send in a header field. The server stores digests: whoever reads these cannot send the keys.
+
+import { Buffer } from 'node:buffer'
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+
+import { isToken } from '../../base/ascii.ts'
+import { isPromise } from '../../base/is-promise.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
+import { headerOf } from '../../http/request/request.ts'
+import type { HttpSession } from '../../http/session.ts'
+import { challengeOf, insecureCredentials } from '../authorization.ts'
+
+import { type Identity, principalFor } from './identity.ts'
+import { CredentialsError, type Principal, type Scheme } from './scheme.ts'
+
+/** The owner of a key. */
+export interface KeyOwner<Claims extends object = Readonly<Record<string, unknown>>> extends Identity<Claims> {
+  readonly id: string
+}
+
+/** Returns the owner of the key with this digest, or null. */
+export type FindKey<Claims extends object> = (
+  digest: string,
+  session: HttpSession,
+) => KeyOwner<Claims> | null | Promise<KeyOwner<Claims> | null>
+
+export interface ApiKeyOptions<N extends string = string, Claims extends object = Readonly<Record<string, unknown>>> {
+  /** A table of owners by the digests of their keys, as `apiKeyDigest` returns them; or a function that finds one. */
+  readonly keys: Readonly<Record<string, KeyOwner<Claims>>> | FindKey<Claims>
+  /** The field that holds the key. Default `X-API-Key`. */
+  readonly header?: string
+  /** Whether to accept keys that are sent without TLS, where everybody on the way can read them. Default false. */
+  readonly allowInsecure?: boolean
+  /** The name of the scheme. Default `apiKey`. */
+  readonly name?: N
+}
+
+const OPTION_NAMES = namesOf<ApiKeyOptions>()(['keys', 'header', 'allowInsecure', 'name'])
+const MOST_CHARACTERS = 1024
+
+/**
+ * Returns a scheme for keys in a header field. Keys in the query of a URL are not read: URLs are logged.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function apiKey<const N extends string = 'apiKey', Claims extends object = Readonly<Record<string, unknown>>>(
+  options: ApiKeyOptions<N, Claims>,
+): Scheme<Principal<N, Claims>> {
+  checkNames('apiKey', options, OPTION_NAMES)
+  checkText('apiKey', 'name', options.name)
+  const { keys, header = 'X-API-Key', name = 'apiKey' as N } = options
+  if (typeof header !== 'string' || !isToken(header)) throw invalid('apiKey', 'header is not the name of a field')
+  if (/^(?:authorization|cookie)$/i.test(header)) throw invalid('apiKey', `header is ${header}, which other schemes read`)
+  if (typeof keys !== 'function' && (typeof keys !== 'object' || keys === null))
+    throw invalid('apiKey', `keys is ${kindOf(keys)}, not a table or a function`)
+  const allowsInsecure = flag('apiKey', 'allowInsecure', options.allowInsecure)
+  const field = header.toLowerCase()
+  const find = typeof keys === 'function' ? keys : tableOf(keys)
+  const conclude = (owner: KeyOwner<Claims> | null): Principal<N, Claims> => {
+    if (owner === null) throw new CredentialsError('the key is not known')
+    return principalFor(name, '', owner)
+  }
+  return {
+    name,
+    authenticate(session) {
+      const key = headerOf(session.request, field)
+      if (key === null) return null
+      if (!allowsInsecure && !session.isSecure) throw insecureCredentials()
+      if (key === '' || key.length > MOST_CHARACTERS) throw new CredentialsError(`a key has 1 to ${MOST_CHARACTERS} characters`)
+      const found = find(apiKeyDigest(key), session)
+      return isPromise(found) ? found.then((owner) => conclude(owner as KeyOwner<Claims> | null)) : conclude(found)
+    },
+    challenge(session, { status }) {
+      return status === 403 || (!allowsInsecure && !session.isSecure) ? null : challengeOf('ApiKey', { header })
+    },
+    description: { type: 'apiKey', in: 'header', name: header },
+  }
+}
+
+/** The digest of a key, to be stored in its place: SHA-256 in hexadecimal. Keys are random, so nobody can guess them from their digests. */
+export function apiKeyDigest(key: string): string {
+  return hash('sha256', key, 'hex')
+}
+
+/** A new random key of 256 bits. @param prefix by which people and scanners recognize it, such as `shop_` */
+export function newApiKey(prefix = ''): string {
+  return `${prefix}${randomBytes(32).toString('base64url')}`
+}
+
+/** Digests are found by a digest of them with a random key, so that the time of a lookup says nothing about them. */
+function tableOf<C extends object>(keys: Readonly<Record<string, KeyOwner<C>>>): FindKey<C> {
+  const secret = randomBytes(32)
+  const blinded = (digest: string): string => createHmac('sha256', secret).update(digest).digest('base64')
+  const table = new Map<string, { readonly digest: Buffer; readonly owner: KeyOwner<C> }>()
+  for (const [digest, owner] of Object.entries(keys)) {
+    if (!/^[0-9a-f]{64}$/.test(digest))
+      throw invalid('apiKey', 'keys has a name that is not a digest: use apiKeyDigest(key), and do not store keys')
+    principalFor('apiKey', '', owner)
+    table.set(blinded(digest), { digest: Buffer.from(digest), owner })
+  }
+  return (digest) => {
+    const entry = table.get(blinded(digest))
+    return entry !== undefined && timingSafeEqual(entry.digest, Buffer.from(digest)) ? entry.owner : null
+  }
+}

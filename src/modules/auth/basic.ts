@@ -1,0 +1,133 @@
+// The Basic scheme (RFC 7617): a name and a password in every request.
+
+import { Buffer } from 'node:buffer'
+import { createHmac, randomBytes } from 'node:crypto'
+
+import { isPromise } from '../../base/is-promise.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
+import type { HttpSession } from '../../http/session.ts'
+import { challengeOf, credentialsOf, insecureCredentials } from '../authorization.ts'
+
+import { type Identity, principalFor } from './identity.ts'
+import { checkPasswordHash, PasswordHasher } from './password.ts'
+import { CredentialsError, type Principal, type Scheme } from './scheme.ts'
+
+/** A user in a table: the hash of the password, as `hashPassword` returns it. */
+export interface BasicUser<Claims extends object = Readonly<Record<string, unknown>>> extends Identity<Claims> {
+  readonly password: string
+}
+
+/** Returns who has this name and password, or null. It must compare in constant time, and take as long for a name that nobody has. */
+export type FindUser<Claims extends object> = (
+  name: string,
+  password: string,
+  session: HttpSession,
+) => Identity<Claims> | null | Promise<Identity<Claims> | null>
+
+export interface BasicOptions<N extends string = string, Claims extends object = Readonly<Record<string, unknown>>> {
+  /** A table of users by their names, with hashes of `hashPassword`; or a function that checks a name and a password. */
+  readonly users: Readonly<Record<string, string | BasicUser<Claims>>> | FindUser<Claims>
+  /** What browsers show when they ask for a password. Default `restricted`. */
+  readonly realm?: string
+  /** Whether to accept passwords that are sent without TLS, where everybody on the way can read them. Default false. */
+  readonly allowInsecure?: boolean
+  /** The name of the scheme. Default `basic`. */
+  readonly name?: N
+}
+
+const OPTION_NAMES = namesOf<BasicOptions>()(['users', 'realm', 'allowInsecure', 'name'])
+/** Credentials of a table that have been verified: a hash takes too long to compute it for each request. */
+const MOST_VERIFIED = 1_000
+const MALFORMED = 'Basic needs the base64 of a name, a colon and a password'
+
+/**
+ * Returns the Basic scheme (RFC 7617).
+ *
+ * @throws WEIR_OPTION_INVALID; WEIR_PASSWORD_HASH for a table with a password that is not hashed
+ */
+export function basic<const N extends string = 'basic', Claims extends object = Readonly<Record<string, unknown>>>(
+  options: BasicOptions<N, Claims>,
+): Scheme<Principal<N, Claims>> {
+  checkNames('basic', options, OPTION_NAMES)
+  checkText('basic', 'realm', options.realm)
+  checkText('basic', 'name', options.name)
+  const { users, realm = 'restricted', name: schemeName = 'basic' as N } = options
+  const allowsInsecure = flag('basic', 'allowInsecure', options.allowInsecure)
+  if (typeof users !== 'function' && (typeof users !== 'object' || users === null))
+    throw invalid('basic', `users is ${kindOf(users)}, not a table or a function`)
+  const find = typeof users === 'function' ? users : tableOf(users)
+  const conclude = (userName: string, found: Identity<Claims> | null): Principal<N, Claims> => {
+    if (found === null) throw new CredentialsError('the name or the password is wrong')
+    return principalFor(schemeName, userName, found)
+  }
+  return {
+    name: schemeName,
+    authenticate(session) {
+      const credentials = credentialsOf(session, 'Basic')
+      if (credentials === null) return null
+      if (!allowsInsecure && !session.isSecure) throw insecureCredentials()
+      const [userName, password] = decode(credentials)
+      const found = find(userName, password, session)
+      return isPromise(found) ? found.then((one) => conclude(userName, one as Identity<Claims> | null)) : conclude(userName, found)
+    },
+    challenge(session, { status }) {
+      // Without TLS, a browser would ask for a password and send it in the clear.
+      if (status === 403 || (!allowsInsecure && !session.isSecure)) return null
+      return challengeOf('Basic', { realm, charset: 'UTF-8' })
+    },
+    description: { type: 'http', scheme: 'basic' },
+  }
+}
+
+/** @throws CredentialsError */
+function decode(credentials: string): readonly [name: string, password: string] {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(credentials)) throw new CredentialsError(MALFORMED)
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(credentials, 'base64'))
+  } catch {
+    throw new CredentialsError('name and password are not UTF-8')
+  }
+  const colon = text.indexOf(':')
+  if (colon === -1 || /[\x00-\x1f\x7f]/.test(text)) throw new CredentialsError(MALFORMED)
+  return [text.slice(0, colon), text.slice(colon + 1)]
+}
+
+/**
+ * A name that nobody has costs as much as the wrong password of the first user. What has been verified is found by a keyed digest, so the
+ * time of a lookup says nothing about passwords.
+ */
+function tableOf<C extends object>(users: Readonly<Record<string, string | BasicUser<C>>>): FindUser<C> {
+  const table = new Map<string, BasicUser<C>>()
+  for (const [name, user] of Object.entries(users)) {
+    if (name.includes(':')) throw invalid('basic', 'the name of a user cannot contain a colon')
+    const { password, ...identity } = typeof user === 'string' ? { password: user } : user
+    checkPasswordHash(password)
+    principalFor('basic', name, identity as Identity<C>)
+    table.set(name, { ...identity, password } as BasicUser<C>)
+  }
+  const [first] = table.values()
+  const hasher = new PasswordHasher()
+  const key = randomBytes(32)
+  const verified = new Set<string>()
+  const running = new Map<string, Promise<boolean>>()
+  const isRight = async (user: BasicUser<C> | undefined, password: string): Promise<boolean> => {
+    const isSame = await hasher.verify(password, (user ?? first)?.password ?? null)
+    return isSame && user !== undefined
+  }
+  return async (name, password) => {
+    const user = table.get(name)
+    const digest = createHmac('sha256', key).update(`${name}:${password}`).digest('base64')
+    if (verified.has(digest)) return user ?? null
+    let checking = running.get(digest)
+    if (checking === undefined) {
+      checking = isRight(user, password).finally(() => running.delete(digest))
+      running.set(digest, checking) // requests that arrive in the meantime wait for the same hash
+    }
+    if (!(await checking) || user === undefined) return null
+    verified.add(digest)
+    if (verified.size > MOST_VERIFIED) verified.delete(verified.keys().next().value!)
+    return user
+  }
+}

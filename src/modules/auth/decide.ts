@@ -1,0 +1,129 @@
+// The decision about one request: who sent it, and whether that is enough for its route. Schemes that answer synchronously create no promise.
+
+import type { NothingOrResponse } from '../../app/policies/policy.ts'
+import { WeirError } from '../../base/errors.ts'
+import { isPromise } from '../../base/is-promise.ts'
+import type { HttpSession } from '../../http/session.ts'
+
+import type { Allows, Plan } from './plan.ts'
+import { askToLogIn, denied, type Failure, unauthenticated } from './refusals.ts'
+import { type AnyPrincipal, CredentialsError, type Principal, type Scheme } from './scheme.ts'
+
+/**
+ * Sets `session.principal`, or refuses.
+ * @param isOpen whether anybody may pass
+ * @throws WEIR_CREDENTIALS_MISSING, WEIR_CREDENTIALS_INVALID, WEIR_ACCESS_DENIED, what schemes and policies throw, and WEIR_AUTH_SETUP for a
+ *   scheme that returns something else than it must
+ */
+export function decide(session: HttpSession, plan: Plan, isOpen: boolean): NothingOrResponse {
+  session.principal = null
+  const found = authenticate(session, plan.schemes, 0, null, isOpen)
+  return isPromise(found) ? found.then((one) => conclude(session, plan, isOpen, one)) : conclude(session, plan, isOpen, found)
+}
+
+/** The first principal, or why there is none: what the first scheme found wrong that did, null for no credentials. */
+type Found = AnyPrincipal | Failure | null
+
+/**
+ * Asks one scheme after the other. Credentials that one of them refuses may be for another, such as a token of another issuer. Any other
+ * error of a scheme means that it cannot tell: that is answered, unless anybody may pass.
+ */
+function authenticate(
+  session: HttpSession,
+  schemes: readonly Scheme[],
+  from: number,
+  failure: Failure | null,
+  isOpen: boolean,
+): Found | Promise<Found> {
+  let first = failure
+  for (let i = from; i < schemes.length; i++) {
+    const scheme = schemes[i]!
+    try {
+      const result = scheme.authenticate(session)
+      if (isPromise(result)) return later(session, schemes, i, result, first, isOpen)
+      if (result !== null) return checked(scheme, result)
+    } catch (error) {
+      first ??= failureOf(scheme, error, isOpen)
+    }
+  }
+  return first
+}
+
+async function later(
+  session: HttpSession,
+  schemes: readonly Scheme[],
+  at: number,
+  running: Promise<AnyPrincipal | null>,
+  failure: Failure | null,
+  isOpen: boolean,
+): Promise<Found> {
+  let first = failure
+  try {
+    const result = await running
+    if (result !== null) return checked(schemes[at]!, result)
+  } catch (error) {
+    first ??= failureOf(schemes[at]!, error, isOpen)
+  }
+  return authenticate(session, schemes, at + 1, first, isOpen)
+}
+
+/** @throws the error, unless it is about credentials, or the route is open and the error is not a mistake of the program's */
+function failureOf(scheme: Scheme, error: unknown, isOpen: boolean): Failure | null {
+  if (error instanceof CredentialsError) return { failed: scheme, error }
+  if (isOpen && error instanceof WeirError && error.fault !== 'developer') return null
+  throw error
+}
+
+/** A text with `includes` in place of a list would find a role in a longer one. @throws WEIR_AUTH_SETUP */
+function checked(scheme: Scheme, result: AnyPrincipal): AnyPrincipal {
+  if (result?.scheme === scheme.name && Array.isArray(result.roles) && Array.isArray(result.scopes)) return result
+  throw new WeirError('WEIR_AUTH_SETUP', `scheme ${JSON.stringify(scheme.name)} returned neither a principal of its own nor null`)
+}
+
+function conclude(session: HttpSession, plan: Plan, isOpen: boolean, found: Found): NothingOrResponse {
+  if (found === null || 'failed' in found) {
+    if (isOpen) return undefined
+    const answer = found === null ? askToLogIn(session, plan.schemes) : undefined
+    if (isPromise(answer)) return refuseLater(session, plan.schemes, answer)
+    if (answer !== undefined) return answer
+    throw unauthenticated(session, plan.schemes, found)
+  }
+  session.principal = found
+  for (const roles of plan.roles) if (!roles.some((role) => found.roles.includes(role))) throw denied(session, 'a role is missing')
+  for (const scope of plan.scopes) if (!found.scopes.includes(scope)) throw denied(session, 'a scope is missing', plan, found)
+  return plan.allows.length === 0 ? undefined : ask(session, found, plan.allows, 0)
+}
+
+async function refuseLater(session: HttpSession, schemes: readonly Scheme[], running: Promise<unknown>): Promise<object> {
+  const answer = await running
+  if (answer === undefined) throw unauthenticated(session, schemes, null)
+  return answer as object
+}
+
+function ask(session: HttpSession, principal: AnyPrincipal, all: readonly Allows[], from: number): undefined | Promise<undefined> {
+  for (let i = from; i < all.length; i++) {
+    const verdict: unknown = all[i]!(principal as Principal, session)
+    if (isPromise(verdict)) return askLater(session, principal, all, verdict, i + 1)
+    judge(session, verdict)
+  }
+  return undefined
+}
+
+/** By `await`, as below: the `then` of another library may return nothing, which would let the request pass. */
+async function askLater(
+  session: HttpSession,
+  principal: AnyPrincipal,
+  all: readonly Allows[],
+  verdict: Promise<unknown>,
+  next: number,
+): Promise<undefined> {
+  judge(session, await verdict)
+  return ask(session, principal, all, next)
+}
+
+/** @throws WEIR_ACCESS_DENIED; WEIR_AUTH_SETUP for what is not a boolean, such as the nothing of a function that forgets to return */
+function judge(session: HttpSession, verdict: unknown): void {
+  if (verdict === true) return
+  if (verdict === false) throw denied(session, 'a policy does not allow it')
+  throw new WeirError('WEIR_AUTH_SETUP', 'the function of auth.policy() returned neither true nor false')
+}

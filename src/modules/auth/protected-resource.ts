@@ -1,0 +1,64 @@
+// Protected resource metadata (RFC 9728): where clients learn which authorization servers issue tokens for this server.
+
+import type { Module } from '../../app/module-host.ts'
+import { checkNames, invalid, listOf, namesOf } from '../../base/options.ts'
+
+import { requirements } from './requirements.ts'
+
+export interface ProtectedResourceOptions {
+  /** The identifier of this server, as `audience` of its tokens: an https URL without a fragment. */
+  readonly resource: string
+  /** The issuers whose tokens are accepted. */
+  readonly authorizationServers: readonly string[]
+  /** The scopes that routes require. Default: not stated. */
+  readonly scopes?: readonly string[]
+  /** Further members of the document (RFC 9728 §2), such as `resource_name` and `resource_documentation`. */
+  readonly more?: Readonly<Record<string, unknown>>
+}
+
+/** A module that serves the document. */
+export interface ProtectedResource extends Module {
+  /** Where the document is: for `resourceMetadata` of `jwt`. */
+  readonly url: string
+}
+
+const OPTION_NAMES = namesOf<ProtectedResourceOptions>()(['resource', 'authorizationServers', 'scopes', 'more'])
+const WELL_KNOWN = '/.well-known/oauth-protected-resource'
+
+/**
+ * Returns a module that serves the metadata of a protected resource (RFC 9728) to everybody. The path of the resource follows the well-known
+ * path: for `https://example.com/api`, it is `/.well-known/oauth-protected-resource/api`.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function protectedResource(options: ProtectedResourceOptions): ProtectedResource {
+  checkNames('protectedResource', options, OPTION_NAMES)
+  const { resource, authorizationServers, scopes, more = {} } = options
+  const { origin, pathname, search, hash, protocol } = urlOf('resource', resource)
+  if (protocol !== 'https:' || hash !== '' || search !== '')
+    throw invalid('protectedResource', 'resource must be an https URL without a query and a fragment')
+  const servers = listOf('protectedResource', 'authorizationServers', authorizationServers)
+  for (const server of servers) urlOf('authorizationServers', server)
+  const path = `${WELL_KNOWN}${pathname === '/' ? '' : pathname}`
+  const document = {
+    ...more,
+    resource,
+    authorization_servers: [...servers],
+    bearer_methods_supported: ['header'],
+    ...(scopes === undefined ? {} : { scopes_supported: [...listOf('protectedResource', 'scopes', scopes)] }),
+  }
+  return {
+    name: `protectedResource ${resource}`,
+    url: `${origin}${path}`,
+    install(host) {
+      if (host.prefix !== '')
+        throw invalid('protectedResource', `install it on a server, not on group ${host.prefix}: its path is well-known`)
+      host.mapGet(path, { use: [requirements.open], summary: 'Protected resource metadata' }, () => document)
+    },
+  }
+}
+
+function urlOf(option: string, text: unknown): URL {
+  if (typeof text === 'string' && URL.canParse(text)) return new URL(text)
+  throw invalid('protectedResource', `${option}: not a URL`)
+}

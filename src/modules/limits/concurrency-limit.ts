@@ -1,0 +1,170 @@
+// Limits of how many requests are in progress at once. A request holds its slot until its response has been sent or aborted, or until the
+// protocol that it has switched to has ended.
+
+import type { Policy } from '../../app/policies/policy.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { type Duration, millisecondsOf } from '../../base/duration.ts'
+import { RetryLaterError, WeirError } from '../../base/errors.ts'
+import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
+import { type HttpSession, offEnd, onEnd } from '../../http/session.ts'
+
+import { type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
+import { limitName } from './limit-name.ts'
+
+export interface ConcurrencyLimitOptions {
+  /**
+   * Its name in problem documents: letters, digits, `-`, `_` and `.`. Default `default`. Limits with different names add up on a route; of two
+   * with one name, the inner one replaces the outer one.
+   */
+  readonly name?: string
+  /** How many requests of one key may be in progress. At least 1. */
+  readonly max: number
+  /** Who shares `max`. Default `all`. */
+  readonly key?: LimitKey
+  /** How many further requests of one key may wait for a slot, in order of arrival. Their bodies are not read. Default 0. */
+  readonly maxQueue?: number
+  /** How long a request may wait. Default 5 seconds. */
+  readonly queueTimeout?: Duration
+  /** For tests: the clock of `queueTimeout`. Default: the system's clock. */
+  readonly clock?: Clock
+}
+
+const OWNER = 'concurrencyLimit'
+const OPTION_NAMES = namesOf<ConcurrencyLimitOptions>()(['name', 'max', 'key', 'maxQueue', 'queueTimeout', 'clock'])
+/** When a slot becomes free is not known. */
+const RETRY_AFTER_MS = 1_000
+
+/** A request that waits for a slot. */
+interface Waiter {
+  /** It has one. */
+  start(): void
+}
+
+/** Those who share `max`. Kept only while they hold slots, so there are never more of them than requests. */
+interface Group {
+  readonly key: string
+  held: number
+  readonly waiting: Waiter[]
+}
+
+/**
+ * Returns a policy that refuses requests while `max` others are in progress, before their body is read: with 503 if all requests share
+ * `max`, with 429 if it is that of a client.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function concurrencyLimit(options: ConcurrencyLimitOptions): ConcurrencyLimit {
+  return new ConcurrencyLimit(options)
+}
+
+/** A limit, made by `concurrencyLimit`. It is a policy; give the same one to several routes or groups to let them share the slots. */
+export class ConcurrencyLimit implements Policy {
+  readonly name: string
+  readonly #limitName: string
+  readonly #max: number
+  readonly #maxQueue: number
+  readonly #queueTimeoutMs: number
+  readonly #keyOf: KeyOf
+  /** Whether each client has slots of its own. */
+  readonly #isByClient: boolean
+  readonly #clock: Clock
+  readonly #groups = new Map<string, Group>()
+  #held = 0
+  #waiting = 0
+
+  /** @throws WEIR_OPTION_INVALID */
+  constructor(options: ConcurrencyLimitOptions) {
+    checkNames(OWNER, options, OPTION_NAMES)
+    const { name = 'default', max, key = 'all', maxQueue = 0, queueTimeout = '5s', clock = systemClock } = options
+    this.#limitName = limitName(OWNER, name)
+    this.name = `${OWNER}:${name}`
+    this.#max = wholeNumber(OWNER, 'max', max, 1)
+    this.#maxQueue = wholeNumber(OWNER, 'maxQueue', maxQueue)
+    this.#queueTimeoutMs = millisecondsOf(OWNER, 'queueTimeout', queueTimeout)
+    this.#keyOf = keyReader(OWNER, key)
+    this.#isByClient = key !== 'all'
+    this.#clock = clock
+  }
+
+  /** How many requests hold slots, over all keys. */
+  get inProgress(): number {
+    return this.#held
+  }
+
+  /** How many requests wait for slots, over all keys. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /** @internal */
+  gate(session: HttpSession): void | Promise<void> {
+    const key = this.#keyOf(session)
+    if (key === null) return
+    const group = this.#groupOf(key)
+    if (group.held < this.#max) {
+      group.held++
+      this.#hold(session, group)
+      return
+    }
+    if (group.waiting.length >= this.#maxQueue) throw this.#refusal()
+    return this.#wait(session, group)
+  }
+
+  /** @internal */
+  describe(): unknown {
+    return { max: this.#max, maxQueue: this.#maxQueue }
+  }
+
+  #groupOf(key: string): Group {
+    const known = this.#groups.get(key)
+    if (known !== undefined) return known
+    const group: Group = { key, held: 0, waiting: [] }
+    this.#groups.set(key, group)
+    return group
+  }
+
+  #hold(session: HttpSession, group: Group): void {
+    this.#held++
+    onEnd(session, () => this.#release(group))
+  }
+
+  /** The slot goes to the request that has waited longest. */
+  #release(group: Group): void {
+    this.#held--
+    const next = group.waiting.shift()
+    if (next !== undefined) next.start()
+    else if (--group.held === 0) this.#groups.delete(group.key)
+  }
+
+  #wait(session: HttpSession, group: Group): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stop = (): void => {
+        stopTimer()
+        offEnd(session, onGone)
+        this.#waiting--
+      }
+      const waiter: Waiter = {
+        start: () => {
+          stop()
+          this.#hold(session, group)
+          resolve()
+        },
+      }
+      const giveUp = (error: WeirError): void => {
+        group.waiting.splice(group.waiting.indexOf(waiter), 1)
+        stop()
+        reject(error)
+      }
+      const onGone = (): void => giveUp(new WeirError('WEIR_CLIENT_GONE'))
+      const stopTimer = this.#clock.every(this.#queueTimeoutMs, () => giveUp(this.#refusal()))
+      this.#waiting++
+      group.waiting.push(waiter)
+      onEnd(session, onGone)
+    })
+  }
+
+  #refusal(): RetryLaterError {
+    const code = this.#isByClient ? 'WEIR_QUOTA_EXCEEDED' : 'WEIR_OVERLOADED'
+    return new RetryLaterError(code, [this.#limitName], RETRY_AFTER_MS, `"${this.#limitName}" allows ${this.#max} at once`)
+  }
+}

@@ -1,0 +1,19 @@
+// Where the state of rate limits is kept: in memory, or in Redis.
+
+import type { RateRule, Taken } from './rate-rule.ts'
+
+/** The state of one limit: a level for each key. */
+export interface LimitTable {
+  /** Takes `cost` units if they are there. @throws (rejects) WEIR_STORE_UNAVAILABLE */
+  take(key: string, cost: number): Taken | Promise<Taken>
+  /** Gives back `cost` units. Never more than `burst` can be taken after that. @throws (rejects) WEIR_STORE_UNAVAILABLE */
+  refund(key: string, cost: number): void | Promise<void>
+}
+
+/** Keeps the state of limits. Made by `memoryStore` or `redisStore`. */
+export interface LimitStore {
+  /** Whether the store does not reply, so that limits do what `whenStoreFails` says. For readiness checks. */
+  readonly isDegraded: boolean
+  /** @internal The state of the limit with this name and rule. */
+  open(name: string, rule: RateRule): LimitTable
+}

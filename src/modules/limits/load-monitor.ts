@@ -1,0 +1,89 @@
+// How busy this process is: sampled by one timer, which runs only while there are requests and never keeps the process alive.
+//
+// Not by `monitorEventLoopDelay` of Node: it wakes up the process every 10 ms, busy or not, and its histogram knows no recent past.
+
+import { performance } from 'node:perf_hooks'
+
+import type { Clock } from '../../base/clock.ts'
+import type { ServerHandle } from '../../http/session.ts'
+import { addShutdownListener, type ShutdownListener } from '../shutdown-listeners.ts'
+
+/** What is measured, apart from the time. Replaced in tests. */
+export interface LoadSensors {
+  /** The part of the time since the last call in which the event loop was not idle: 0 to 1. */
+  utilization(): number
+  /** The resident set size, in bytes. */
+  rss(): number
+}
+
+const PERIOD_MS = 100
+/** Reading the size of the process takes several microseconds, and it changes slowly. */
+const TICKS_PER_RSS = 10
+/** Ticks without a request after which the timer stops. */
+const MOST_IDLE_TICKS = 20
+/** The weight of the newest sample. */
+const WEIGHT = 0.3
+
+export function nodeSensors(): LoadSensors {
+  let last = performance.eventLoopUtilization()
+  return {
+    utilization() {
+      const now = performance.eventLoopUtilization()
+      const { utilization } = performance.eventLoopUtilization(now, last)
+      last = now
+      return utilization
+    },
+    rss: () => process.memoryUsage.rss(),
+  }
+}
+
+export class LoadMonitor implements ShutdownListener {
+  readonly #clock: Clock
+  readonly #sensors: LoadSensors
+  #stopTimer: (() => void) | null = null
+  #tickedAt = 0
+  #ticks = 0
+  #idleTicks = 0
+  /** By how much timers are late, in milliseconds: a moving average. */
+  eventLoopDelayMs = 0
+  /** The part of the last sample in which the event loop was not idle: 0 to 1. */
+  utilization = 0
+  /** The resident set size, in bytes; 0 until it has been read. */
+  rss = 0
+
+  constructor(clock: Clock, sensors: LoadSensors) {
+    this.#clock = clock
+    this.#sensors = sensors
+  }
+
+  /** A request has arrived. */
+  touch(server: ServerHandle): void {
+    this.#idleTicks = 0
+    if (this.#stopTimer === null) this.#start(server)
+  }
+
+  #start(server: ServerHandle): void {
+    addShutdownListener(server.stopping, this)
+    this.#sensors.utilization()
+    this.#tickedAt = this.#clock.now()
+    this.#stopTimer = this.#clock.every(PERIOD_MS, () => this.#tick())
+  }
+
+  /** The server stops, or there are no requests. */
+  stop(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = null
+    this.eventLoopDelayMs = 0
+    this.utilization = 0
+  }
+
+  #tick(): void {
+    const now = this.#clock.now()
+    const delay = Math.max(0, now - this.#tickedAt - PERIOD_MS)
+    this.#tickedAt = now
+    this.eventLoopDelayMs += WEIGHT * (delay - this.eventLoopDelayMs)
+    this.utilization = this.#sensors.utilization()
+    if (this.#ticks++ % TICKS_PER_RSS === 0) this.rss = this.#sensors.rss()
+    if (++this.#idleTicks > MOST_IDLE_TICKS) this.stop()
+  }
+}

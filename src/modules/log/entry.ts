@@ -1,0 +1,170 @@
+// What a line of the access log is made of: one record, without what must not be logged.
+
+import type { ExchangeRecord, Outcome, RecordKind } from '../../http/exchange-record.ts'
+import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
+
+import type { Redaction } from '../redaction.ts'
+import { traceOf } from '../trace-context.ts'
+
+/**
+ * One line of the access log. In `format` functions and for loggers, texts of clients are escaped: they are printable ASCII, in which `"` and
+ * `\` follow a backslash. Null: not known, or the request has none.
+ */
+export interface AccessLogEntry {
+  readonly kind: RecordKind
+  /** Milliseconds since 1970: when the head was complete. */
+  readonly startedAt: number
+  readonly clientAddress: string
+  /** What the option `user` returns. */
+  readonly user: string | null
+  readonly method: string | null
+  /** Path and query as sent, without the values that are hidden. For a broken head, the beginning of its first line. */
+  readonly url: string | null
+  readonly protocol: string | null
+  /** Of the Host field. */
+  readonly host: string | null
+  /** Method and template of the matched route. */
+  readonly route: string | null
+  /** That of the response; 499 if the client left before the response was complete, 0 if there was none. */
+  readonly status: number
+  readonly outcome: Outcome
+  /** The code of the error, such as `WEIR_BODY_TOO_LARGE`. */
+  readonly code: string | null
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly firstByteMs: number | null
+  readonly durationMs: number
+  /** Whether `durationMs` is at least `slowMs`. */
+  readonly isSlow: boolean
+  readonly referer: string | null
+  readonly userAgent: string | null
+  /** The fields that the option `fields` lists, if the request has them. Names in lower case. */
+  readonly fields: Readonly<Record<string, string>> | null
+  readonly connectionId: string | null
+  readonly requestId: string | null
+  readonly traceId: string | null
+  readonly spanId: string | null
+}
+
+/** What the options of a log say about its entries. */
+export interface EntrySettings {
+  readonly redaction: Redaction
+  /** Names of fields, in lower case. */
+  readonly fields: readonly string[]
+  readonly user: ((session: HttpSession) => string | null | undefined) | null
+  readonly slowMs: number
+}
+
+/** Clients that left (nginx uses the same number). */
+const CLIENT_GONE = 499
+
+/** The entry of a record, with texts as clients sent them. */
+export class Entry implements AccessLogEntry {
+  readonly kind: RecordKind
+  readonly startedAt: number
+  readonly clientAddress: string
+  readonly user: string | null
+  readonly method: string | null
+  readonly url: string | null
+  readonly protocol: string | null
+  readonly host: string | null
+  readonly route: string | null
+  readonly status: number
+  readonly outcome: Outcome
+  readonly code: string | null
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly firstByteMs: number | null
+  readonly durationMs: number
+  readonly isSlow: boolean
+  readonly referer: string | null
+  readonly userAgent: string | null
+  readonly fields: Readonly<Record<string, string>> | null
+  readonly connectionId: string | null
+  readonly requestId: string | null
+  readonly traceId: string | null
+  readonly spanId: string | null
+
+  constructor(record: ExchangeRecord, settings: EntrySettings) {
+    const { session } = record
+    this.kind = record.kind
+    this.startedAt = record.startedAt
+    this.clientAddress = record.clientAddress
+    this.method = record.method
+    this.protocol = record.protocol
+    this.route = record.route
+    this.status = record.outcome === 'client-gone' && isHttp(record.kind) ? CLIENT_GONE : (record.status ?? 0)
+    this.outcome = record.outcome
+    this.code = record.code
+    this.bytesIn = record.bytesIn
+    this.bytesOut = record.bytesOut
+    this.firstByteMs = record.firstByteMs
+    this.durationMs = record.durationMs
+    this.isSlow = record.kind === 'request' && record.durationMs >= settings.slowMs
+    this.connectionId = record.connectionId
+    this.requestId = record.requestId
+    if (session === null) {
+      this.user = null
+      this.url = record.firstBytes === null ? null : settings.redaction.query(firstLineOf(record.firstBytes))
+      this.host = null
+      this.referer = null
+      this.userAgent = null
+      this.fields = null
+      this.traceId = null
+      this.spanId = null
+    } else {
+      // Not the members of the session and its request, which a handler may have replaced.
+      const exchange = exchangeOf(session)
+      const { redaction } = settings
+      const trace = traceOf(session)
+      this.user = settings.user?.(session) ?? null
+      this.url = redaction.urlOf(exchange)
+      this.host = exchange.head.host === '' ? null : exchange.head.host
+      this.referer = redaction.field(exchange, 'referer')
+      this.userAgent = redaction.field(exchange, 'user-agent')
+      this.fields = settings.fields.length === 0 ? null : fieldsOf(exchange, settings)
+      this.traceId = trace === null ? null : trace.traceId
+      this.spanId = trace === null ? null : trace.spanId
+    }
+  }
+}
+
+function isHttp(kind: RecordKind): boolean {
+  return kind === 'request' || kind === 'head'
+}
+
+/** The fields of a request may follow in the excerpt, and with them credentials. */
+function firstLineOf(excerpt: string): string {
+  return /^(?:[^\\]|\\[^rn])*/.exec(excerpt)![0]
+}
+
+function fieldsOf(exchange: Exchange, { fields, redaction }: EntrySettings): Record<string, string> {
+  const found: Record<string, string> = Object.create(null) as Record<string, string>
+  for (const name of fields) {
+    const value = redaction.field(exchange, name)
+    if (value !== null) found[name] = value
+  }
+  return found
+}
+
+/** The entry with every text of the client as `safe` writes it. */
+export function escapedEntry(entry: AccessLogEntry, safe: (text: string) => string): AccessLogEntry {
+  const safeIf = (text: string | null): string | null => (text === null ? null : safe(text))
+  return {
+    ...entry,
+    clientAddress: safe(entry.clientAddress),
+    user: safeIf(entry.user),
+    method: safeIf(entry.method),
+    // The excerpt of a broken head is already escaped, apart from quotes.
+    url: entry.kind === 'head' ? (entry.url === null ? null : quotesEscaped(entry.url)) : safeIf(entry.url),
+    protocol: safeIf(entry.protocol),
+    host: safeIf(entry.host),
+    referer: safeIf(entry.referer),
+    userAgent: safeIf(entry.userAgent),
+    fields: entry.fields === null ? null : Object.fromEntries(Object.entries(entry.fields).map(([name, value]) => [name, safe(value)])),
+  }
+}
+
+export function quotesEscaped(text: string): string {
+  return text.replaceAll('"', '\\"')
+}

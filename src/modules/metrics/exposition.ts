@@ -1,0 +1,75 @@
+// Metrics as text: the format of Prometheus (0.0.4) and OpenMetrics 1.0.
+
+import { qualityOf } from '../../formats/accept.ts'
+
+import type { MetricFamily } from '../metric-source.ts'
+
+export type TextFormat = 'prometheus' | 'openmetrics'
+
+export const CONTENT_TYPES: Readonly<Record<TextFormat, string>> = {
+  prometheus: 'text/plain; version=0.0.4; charset=utf-8',
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+}
+const OPENMETRICS = 'application/openmetrics-text'
+const TOTAL = '_total'
+/** The units that OpenMetrics states in a line of their own, if the name ends in them. */
+const UNITS: readonly string[] = ['seconds', 'bytes', 'ratio']
+
+/** OpenMetrics for clients that name it and do not prefer `text/plain`; the older format for all others. */
+export function formatFor(accept: string | null): TextFormat {
+  if (accept === null || !accept.toLowerCase().includes(OPENMETRICS)) return 'prometheus'
+  // Older versions of the format are not what is sent.
+  const known = accept
+    .split(',')
+    .filter((range) => !range.toLowerCase().includes(OPENMETRICS) || !/;\s*version=(?!"?1\.0\.0"?\s*(?:;|$))/i.test(range))
+    .join(',')
+  const quality = known.toLowerCase().includes(OPENMETRICS) ? qualityOf(known, OPENMETRICS) : 0
+  return quality > 0 && quality >= qualityOf(known, 'text/plain') ? 'openmetrics' : 'prometheus'
+}
+
+/** @param families with different names, which have been checked */
+export function exposition(families: Iterable<MetricFamily>, format: TextFormat): string {
+  let text = ''
+  for (const family of families) text += format === 'openmetrics' ? openMetrics(family) : prometheus(family)
+  return format === 'openmetrics' ? `${text}# EOF\n` : text
+}
+
+function prometheus({ name, type, help, samples }: MetricFamily): string {
+  let text = `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`
+  for (const { labels, value, suffix = '' } of samples) text += `${name}${suffix}${labelsText(labels, false)} ${numberText(value)}\n`
+  return text
+}
+
+/** The name of a counter is without `_total`, which its samples have. */
+function openMetrics({ name, type, help, samples }: MetricFamily): string {
+  const isCounter = type === 'counter'
+  const base = isCounter && name.endsWith(TOTAL) ? name.slice(0, -TOTAL.length) : name
+  const unit = UNITS.find((one) => base.endsWith(`_${one}`))
+  let text = `# TYPE ${base} ${type}\n`
+  if (unit !== undefined) text += `# UNIT ${base} ${unit}\n`
+  text += `# HELP ${base} ${escaped(help)}\n`
+  for (const { labels, value, suffix = isCounter ? TOTAL : '' } of samples)
+    text += `${base}${suffix}${labelsText(labels, true)} ${numberText(value)}\n`
+  return text
+}
+
+/** Bounds of histograms and quantiles are fractions in OpenMetrics: `1.0`. */
+function labelsText(labels: Readonly<Record<string, string>> | undefined, withFractions: boolean): string {
+  if (labels === undefined) return ''
+  let text = ''
+  for (const [name, value] of Object.entries(labels)) {
+    const isNumber = withFractions && (name === 'le' || name === 'quantile') && /^\d+$/.test(value)
+    text += `${text === '' ? '' : ','}${name}="${isNumber ? `${value}.0` : escaped(value)}"`
+  }
+  return text === '' ? '' : `{${text}}`
+}
+
+function escaped(text: string): string {
+  return /[\\"\n]/.test(text) ? text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n') : text
+}
+
+function numberText(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf'
+  if (value === Number.NEGATIVE_INFINITY) return '-Inf'
+  return String(value)
+}

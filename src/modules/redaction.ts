@@ -1,0 +1,113 @@
+// What logs and traces do not repeat: values of chosen query parameters, credentials in URLs and fields, and parameters with a secret
+// schema.
+
+import type { Route } from '../app/routes/route.ts'
+import type { NoRoute } from '../app/routes/scope.ts'
+import { isSecret, NOT_SHOWN } from '../app/routes/shown-target.ts'
+import { invalid, listOf } from '../base/options.ts'
+import type { Exchange } from '../http/session.ts'
+
+/** Query parameters whose values are hidden unless a program chooses others. */
+export const SECRET_QUERY: readonly string[] = [
+  'access_token',
+  'api_key',
+  'apikey',
+  'client_secret',
+  'code',
+  'id_token',
+  'password',
+  'refresh_token',
+  'secret',
+  'sig',
+  'signature',
+  'token',
+]
+
+/** Fields whose values are always hidden. */
+const CREDENTIALS: ReadonlySet<string> = new Set([
+  'authorization',
+  'cookie',
+  'cookie2',
+  'proxy-authorization',
+  'x-amz-security-token',
+  'x-api-key',
+  'x-auth-token',
+  'x-csrf-token',
+  'x-xsrf-token',
+])
+
+/** A parameter of a query or of a fragment, with what is before its name. */
+const PAIR = /([?&#])([^=&#]*)=([^&#]*)/g
+const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i
+
+export class Redaction {
+  readonly #names: ReadonlySet<string>
+  /** Finds the names as they are usually written. */
+  readonly #usual: RegExp
+
+  /** @param names of query parameters, in any case @throws WEIR_OPTION_INVALID */
+  constructor(owner: string, option: string, names: readonly string[] = SECRET_QUERY) {
+    for (const name of listOf<unknown>(owner, option, names))
+      if (typeof name !== 'string' || name === '') throw invalid(owner, `${option} has a name that is not a string, or empty`)
+    this.#names = new Set(names.map((name) => name.toLowerCase()))
+    this.#usual = new RegExp(`[?&#](?:${names.map((name) => name.replace(/\W/g, '\\$&')).join('|')})(?:\\[\\])?=`, 'i')
+  }
+
+  /** Path and query of a request. */
+  urlOf({ head, match }: Exchange): string {
+    const route = match.route as Route | null
+    const { showUrl } = route === null ? (match as NoRoute).scope : route.scope
+    return this.query(showUrl(head, route))
+  }
+
+  /** Hides the values of the chosen parameters in a URL or a part of one. */
+  query(url: string): string {
+    if (this.#names.size === 0 || !url.includes('=')) return url
+    // Most URLs have none of the names, nor anything that could be a name in another form.
+    if (!url.includes('%') && !url.includes('+') && !this.#usual.test(url)) return url
+    return url.replace(PAIR, (pair: string, before: string, name: string) =>
+      this.#names.has(plainName(name)) ? `${before}${name}=${NOT_SHOWN}` : pair,
+    )
+  }
+
+  /** A URL in a field, which may have a user name and a password. */
+  link(url: string): string {
+    return this.query(url.includes('@') ? url.replace(USER_INFO, `$1${NOT_SHOWN}@`) : url)
+  }
+
+  /** The value of a field of the request; null if it has none. @param name in lower case */
+  field({ head, match }: Exchange, name: string): string | null {
+    const value = head.get(name)
+    if (value === null) return null
+    if (CREDENTIALS.has(name) || secretFieldsOf(match.route as Route | null).has(name)) return NOT_SHOWN
+    return name === 'referer' ? this.link(value) : value
+  }
+}
+
+/** The name as a server decodes it, in lower case, without the brackets of a list. */
+function plainName(name: string): string {
+  const text = name.replaceAll('+', ' ')
+  return decoded(text).replace(/\[\]$/, '').toLowerCase()
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set()
+const secretFields = new WeakMap<Route, ReadonlySet<string>>()
+
+/** The fields that a route declares as parameters with a secret schema. */
+function secretFieldsOf(route: Route | null): ReadonlySet<string> {
+  if (route === null) return NONE
+  let names = secretFields.get(route)
+  if (names === undefined) {
+    names = new Set(route.steps.filter((step) => step.source === 'header' && isSecret(step)).map(({ key }) => key.toLowerCase()))
+    secretFields.set(route, names)
+  }
+  return names
+}

@@ -1,0 +1,78 @@
+// Sessions in the memory of one process, for development, for tests, and for programs that run once.
+
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
+
+import type { SessionStore } from './session-store.ts'
+
+export interface MemorySessionsOptions {
+  /** The most sessions. Default 10,000. When exceeded, the session that was written the longest time ago ends. */
+  readonly maxSessions?: number
+}
+
+const OWNER = 'memorySessions()'
+const OPTION_NAMES = namesOf<MemorySessionsOptions>()(['maxSessions'])
+const DEFAULT_MAX_SESSIONS = 10_000
+
+/**
+ * Returns a store in memory. Its sessions end with the process, and other processes do not see them.
+ * @throws WEIR_OPTION_INVALID
+ */
+export function memorySessions(options: MemorySessionsOptions = {}): SessionStore {
+  checkNames(OWNER, options, OPTION_NAMES)
+  return new MemorySessions(wholeNumber(OWNER, 'maxSessions', options.maxSessions ?? DEFAULT_MAX_SESSIONS, 1), systemClock)
+}
+
+interface Kept {
+  readonly text: string
+  /** By the clock's `now`. */
+  readonly endsAt: number
+}
+
+export class MemorySessions implements SessionStore {
+  readonly #maxSessions: number
+  readonly #clock: Clock
+  /** Those that were written last are at the end. */
+  readonly #kept = new Map<string, Kept>()
+
+  constructor(maxSessions: number, clock: Clock) {
+    this.#maxSessions = maxSessions
+    this.#clock = clock
+  }
+
+  async read(key: string): Promise<string | null> {
+    return this.#read(key)
+  }
+
+  async write(key: string, text: string, ttlMs: number): Promise<void> {
+    this.#write(key, text, ttlMs)
+  }
+
+  async replace(key: string, expected: string, text: string, ttlMs: number): Promise<boolean> {
+    if (this.#read(key) !== expected) return false
+    this.#write(key, text, ttlMs)
+    return true
+  }
+
+  async delete(key: string): Promise<void> {
+    this.#kept.delete(key)
+  }
+
+  #read(key: string): string | null {
+    const kept = this.#kept.get(key)
+    if (kept === undefined) return null
+    if (kept.endsAt > this.#clock.now()) return kept.text
+    this.#kept.delete(key)
+    return null
+  }
+
+  #write(key: string, text: string, ttlMs: number): void {
+    const now = this.#clock.now()
+    this.#kept.delete(key)
+    this.#kept.set(key, { text, endsAt: now + ttlMs })
+    for (const [oldest, { endsAt }] of this.#kept) {
+      if (endsAt > now && this.#kept.size <= this.#maxSessions) break
+      this.#kept.delete(oldest)
+    }
+  }
+}

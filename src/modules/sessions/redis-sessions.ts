@@ -1,0 +1,64 @@
+// Sessions in Redis or Valkey, through the program's own client.
+
+import { checkNames, checkText, namesOf, wholeNumber } from '../../base/options.ts'
+import { RedisAccess } from '../redis/redis-access.ts'
+import type { RedisClient } from '../redis/redis-client.ts'
+import { RedisScript } from '../redis/redis-script.ts'
+
+import type { SessionStore } from './session-store.ts'
+
+export interface RedisSessionsOptions {
+  /** The beginning of all keys. Default `weir:session:`. */
+  readonly prefix?: string
+  /** Milliseconds that Redis has for each command. Default 100. When exceeded: 503. */
+  readonly timeoutMs?: number
+}
+
+/** A store in Redis, which can tell whether it works. */
+export interface RedisSessions extends SessionStore {
+  /** Whether Redis gets no commands, because the last ones have failed: for readiness checks. */
+  readonly isDegraded: boolean
+}
+
+const OWNER = 'redisSessions()'
+const OPTION_NAMES = namesOf<RedisSessionsOptions>()(['prefix', 'timeoutMs'])
+const DEFAULT_PREFIX = 'weir:session:'
+
+/** Redis runs it in one step, so no other process can change the session in between. */
+const REPLACE = new RedisScript(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1
+`)
+
+/**
+ * Keeps sessions in Redis 6.2 or later, or Valkey: each under one key, which Redis deletes when the session ends. Works in a cluster. After 5
+ * failures in a row, Redis gets no commands for 5 seconds, and requests with a session are refused immediately.
+ * @param client of your program, of the package `redis` or `ioredis`. It is never connected or closed here
+ * @throws WEIR_OPTION_INVALID
+ */
+export function redisSessions(client: RedisClient, options: RedisSessionsOptions = {}): RedisSessions {
+  checkNames(OWNER, options, OPTION_NAMES)
+  const { prefix = DEFAULT_PREFIX, timeoutMs } = options
+  checkText(OWNER, 'prefix', prefix)
+  if (timeoutMs !== undefined) wholeNumber(OWNER, 'timeoutMs', timeoutMs, 1)
+  const redis = new RedisAccess(OWNER, client, { timeoutMs })
+  return {
+    get isDegraded() {
+      return redis.isDegraded
+    },
+    async read(key) {
+      const text = await redis.run('GET', prefix + key)
+      return text === null || text === undefined ? null : String(text)
+    },
+    async write(key, text, ttlMs) {
+      await redis.run('SET', prefix + key, text, 'PX', String(ttlMs))
+    },
+    async replace(key, expected, text, ttlMs) {
+      return Number(await redis.runScript(REPLACE, prefix + key, expected, text, String(ttlMs))) === 1
+    },
+    async delete(key) {
+      await redis.run('DEL', prefix + key)
+    },
+  }
+}

@@ -1,0 +1,31 @@
+// The clients of Redis that weir accepts, by the types of their packages. Only tsc runs this.
+
+import { Redis, Cluster as RedisCluster } from 'ioredis'
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis'
+
+import { RedisAccess } from '../../src/modules/redis/redis-access.ts'
+import type { RedisClient } from '../../src/modules/redis/redis-client.ts'
+
+const nodes = [{ url: 'redis://127.0.0.1:7000' }]
+
+// No casts are needed, whatever the options.
+export const accepted: readonly RedisClient[] = [
+  createClient(),
+  createClient({ url: 'redis://127.0.0.1', RESP: 2, scripts: {}, disableOfflineQueue: true }),
+  await createClient().connect(),
+  createClientPool(),
+  createCluster({ rootNodes: nodes }),
+  createCluster({ rootNodes: nodes, RESP: 3, useReplicas: true }),
+  new Redis(),
+  new Redis({ lazyConnect: true, keyPrefix: 'app:' }),
+  new RedisCluster([{ host: '127.0.0.1', port: 7000 }]),
+]
+
+new RedisAccess('test', createClient())
+new RedisAccess('test', new Redis(), { timeoutMs: 50 })
+// @ts-expect-error a sentinel takes other arguments
+new RedisAccess('test', createSentinel({ name: 'main', sentinelRootNodes: [{ host: '127.0.0.1', port: 26379 }] }))
+// @ts-expect-error an address is not a client
+new RedisAccess('test', 'redis://127.0.0.1')
+// @ts-expect-error nor is any other object
+new RedisAccess('test', { get: () => null })
