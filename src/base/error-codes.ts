@@ -109,7 +109,6 @@ export const ERRORS = {
   WEIR_WEBSOCKET_HANDSHAKE: peer(400, STAYS, 'this is not a valid WebSocket handshake', 'RFC 6455 §4.2.1'),
   WEIR_ORIGIN_REFUSED: peer(403, STAYS, 'pages from this origin may not connect', 'RFC 6455 §10.2'),
   WEIR_CROSS_ORIGIN: peer(403, STAYS, 'a page of another origin may not send this request', 'docs/guide/csrf.md'),
-  WEIR_INSPECTOR_REFUSED: peer(403, STAYS, 'the inspector is for programs on this machine', 'docs/guide/inspector.md'),
   WEIR_CREDENTIALS_MISSING: peer(401, STAYS, 'the request has no credentials that are accepted here', 'RFC 9110 §15.5.2'),
   WEIR_CREDENTIALS_INVALID: peer(401, STAYS, 'the credentials of the request are not valid', 'RFC 9110 §15.5.2'),
   WEIR_CREDENTIALS_INSECURE: peer(403, STAYS, 'these credentials are accepted over HTTPS only', 'docs/guide/authentication.md'),
@@ -119,6 +118,7 @@ export const ERRORS = {
   WEIR_PASSWORDS_BUSY: limit(503, STAYS, 'too many passwords are being checked', 'docs/guide/authentication.md'),
   WEIR_PASSWORD_HASH: developer(500, STAYS, 'a text is not the hash of a password', 'docs/guide/authentication.md'),
   WEIR_AUTH_SETUP: developer(500, STAYS, 'the requirements of a route cannot be met', 'docs/guide/authentication.md'),
+  WEIR_INSPECTOR_REFUSED: peer(403, STAYS, 'the inspector is for programs on this machine', 'docs/guide/inspector.md'),
 
   // Bodies and requests in a handler
   WEIR_MODEL_BINDING: peer(400, STAYS, 'the body does not fit the model', 'docs/guide/body.md'),

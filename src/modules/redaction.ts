@@ -1,9 +1,10 @@
 // What logs and traces do not repeat: values of chosen query parameters, credentials in URLs and fields, and parameters with a secret
 // schema.
 
+import { isSecret } from '../app/routes/binder.ts'
 import type { Route } from '../app/routes/route.ts'
 import type { NoRoute } from '../app/routes/scope.ts'
-import { isSecret, NOT_SHOWN } from '../app/routes/shown-target.ts'
+import { NOT_SHOWN } from '../app/routes/shown-target.ts'
 import { invalid, listOf } from '../base/options.ts'
 import type { Exchange } from '../http/session.ts'
 

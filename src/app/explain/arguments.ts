@@ -5,9 +5,9 @@ import type { HttpRequest } from '../../http/request/request.ts'
 import { Mismatch, NOT_SHOWN, PASSES_SCHEMA, shorten } from '../../schema/mismatch.ts'
 import { Schema } from '../../schema/schema.ts'
 import type { AnySchema } from '../../schema/standard.ts'
-import { failuresOf, isWithheld, readStep, type Step, textsOf } from '../routes/binder.ts'
+import { failuresOf, isSecret, isWithheld, readStep, type Step, textsOf } from '../routes/binder.ts'
 import type { Route } from '../routes/route.ts'
-import { isSecret, type Secrets } from '../routes/shown-target.ts'
+import type { Secrets } from '../routes/shown-target.ts'
 
 import type { ExplainedArgument } from './explanation.ts'
 

@@ -123,6 +123,11 @@ export function failuresOf(step: Step, mismatch: Mismatch): BindingFailure[] {
   }
 }
 
+/** Whether its schema declares the value, or a part of it, secret. */
+export function isSecret({ schema }: Step): boolean {
+  return schema instanceof Schema && schema.holdsSecret
+}
+
 /** Whether its value is never repeated, whatever its schema: scripts in a page may not be able to read what the browser sent. */
 export function isWithheld({ source, key }: Step): boolean {
   return source === 'cookie' || (source === 'header' && (key === 'cookie' || key.endsWith('authorization')))

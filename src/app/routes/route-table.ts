@@ -7,6 +7,7 @@ import type { AcceptField } from '../../http/request/accepted-types.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
 import type { Match } from '../../routing/method-table.ts'
 
+import { isSecret } from './binder.ts'
 import { EndpointMatcher } from './endpoint-matcher.ts'
 import type { Route } from './route.ts'
 import { type Composer, checkChain, commonScope, Scope } from './scope.ts'
@@ -33,6 +34,8 @@ export class RouteTable {
   /** Routes by their `operationId`. */
   readonly #operations = new Map<string, Route>()
   readonly #fallbackRoutes: Route[] = []
+  /** Those with a secret parameter, fallbacks included. */
+  #secretRoutes: Route[] = []
   /** Whether some route is bound to a host; otherwise the host of a request is not determined. */
   #hasHosts = false
   /** Whether some route is in a group; otherwise a request without a route belongs to the server. */
@@ -76,6 +79,7 @@ export class RouteTable {
       const kept = this.#routes.splice(0).slice(0, before)
       this.#matcher = new EndpointMatcher()
       this.#operations.clear()
+      this.#secretRoutes = this.#fallbackRoutes.filter(holdsSecret)
       for (const route of kept) this.#insert(route)
       throw error
     }
@@ -94,6 +98,7 @@ export class RouteTable {
   #note(route: Route): void {
     if (route.host !== null) this.#hasHosts = true
     if (route.scope.parent !== this.root) this.#hasGroups = true
+    if (holdsSecret(route)) this.#secretRoutes.push(route)
   }
 
   /**
@@ -157,6 +162,11 @@ export class RouteTable {
     return { methods: sorted, acceptFields: fields.filter((field) => field !== null) }
   }
 
+  /** Every route and fallback with a secret parameter. */
+  get secretRoutes(): readonly Route[] {
+    return this.#secretRoutes
+  }
+
   /** In the order in which they were mapped. */
   get fallbackRoutes(): readonly Route[] {
     return this.#fallbackRoutes
@@ -166,6 +176,10 @@ export class RouteTable {
   routesIn(scope: Scope): readonly Route[] {
     return scope.parent === null ? this.#routes : this.#routes.filter((route) => route.scope.lineage.includes(scope))
   }
+}
+
+function holdsSecret({ steps }: Route): boolean {
+  return steps.some(isSecret)
 }
 
 function checkRoute(route: Route, names: ReadonlySet<string>): void {
