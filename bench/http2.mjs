@@ -222,12 +222,13 @@ async function compareTransfers(rounds) {
   console.log()
 }
 
-/** Waits until the server has nothing to do. */
+/** Waits until the server has had nothing to do for three seconds. */
 async function quiet(child) {
-  for (let before = -1, now = 0; now - before > 0.02; ) {
-    before = now
+  for (let before = await cpuSeconds(child), seconds = 0; seconds < 3; seconds++) {
     await new Promise((resolve) => setTimeout(resolve, 1000))
-    now = await cpuSeconds(child)
+    const now = await cpuSeconds(child)
+    if (now - before > 0.02) seconds = -1
+    before = now
   }
 }
 

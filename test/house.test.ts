@@ -71,6 +71,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'decompression',
       'headers',
       'health',
+      'inspector',
       'jwt',
       'limits',
       'log',

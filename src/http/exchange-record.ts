@@ -68,9 +68,12 @@ export interface ExchangeRecord {
   readonly bytesIn: number
   /** Bytes of the response body that were passed to the operating system, or are waiting for it. If the client has left, some were lost. */
   readonly bytesOut: number
-  /** Milliseconds since 1970: when the head was complete, or when the failure was noticed. */
+  /**
+   * Milliseconds since 1970: when the head was complete, or when the failure was noticed. Heads that are read in the same turn of the event loop
+   * may have the same time.
+   */
   readonly startedAt: number
-  /** Milliseconds from `startedAt` to the first byte of the response. */
+  /** Milliseconds from `startedAt` to the first byte of the response: a short response counts when it is written. */
   readonly firstByteMs: number | null
   /** Milliseconds from `startedAt` to the end: the operating system has accepted the last byte, or the exchange was aborted. */
   readonly durationMs: number

@@ -94,6 +94,15 @@ export class Bag {
 const NO_METHODS: readonly string[] = Object.freeze([])
 const NO_METADATA: RouteMetadata = Object.freeze({})
 let requests = 0
+const LAST_DIGITS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).padStart(2, '0'))
+let firstDigits = ''
+
+/** The number of the next request in base 36. Converting the whole number costs as much as everything else that observers of a request need. */
+function nextNumber(): string {
+  const last = ++requests % LAST_DIGITS.length
+  if (last === 0 || firstDigits === '') firstDigits = Math.floor(requests / LAST_DIGITS.length).toString(36)
+  return firstDigits + LAST_DIGITS[last]!
+}
 
 /** @internal The exchange that a session belongs to. */
 export let exchangeOf: (session: HttpSession) => Exchange
@@ -240,6 +249,12 @@ export class HttpSession {
   }
 }
 
+/** Who is told when an exchange is over. */
+interface Ending {
+  readonly listeners: Set<() => void>
+  isOver: boolean
+}
+
 /** Sends interim responses to a client. */
 export interface HintSender {
   /** @param fields name, value, name, value @param overHttp1 whether also over HTTP/1.1 @returns whether they were sent */
@@ -267,9 +282,9 @@ export class Exchange {
   trace: TraceIds | null = null
   /** What `session.time` has measured; null if it has not been called. */
   timing: ServerTiming | null = null
-  /** Called when it is over; null without any. */
-  #endListeners: (() => void)[] | null = null
-  /** Whether it is over, or will end without anybody being told. */
+  /** Who is told when it is over; null if nobody has asked. Shared with the exchange that continues this one. */
+  #ending: Ending | null = null
+  /** Whether it is too late to ask. */
   #endsUnheard = false
   /** Whether the connection speaks another protocol now. It is over when that has ended. */
   hasSwitched = false
@@ -312,6 +327,9 @@ export class Exchange {
     next.hasAskedOnError = this.hasAskedOnError
     next.failure = this.failure
     next.otherMethods = this.otherMethods
+    next.trace = this.trace
+    next.#ending = this.#ending
+    if (this.#ending === null) this.#endsUnheard = true
     next.#requestId = this.requestId
     next.#client = this.#client
     const other = this.#other
@@ -380,33 +398,37 @@ export class Exchange {
   }
 
   onEnd(listener: () => void): void {
-    if (this.#endsUnheard) listener()
-    else if (this.#endListeners === null) this.#endListeners = [listener]
-    else this.#endListeners.push(listener)
+    if (this.#endsUnheard || this.#ending?.isOver === true) {
+      listener()
+      return
+    }
+    this.#ending ??= { listeners: new Set(), isOver: false }
+    this.#ending.listeners.add(listener)
   }
 
   offEnd(listener: () => void): void {
-    const others = this.#endListeners?.filter((one) => one !== listener) ?? []
-    this.#endListeners = others.length === 0 ? null : others
+    this.#ending?.listeners.delete(listener)
   }
 
   /** The response is about to be sent. @returns whether anybody is told about its end */
   settleListeners(): boolean {
-    if (this.#endListeners !== null) return true
+    if (this.#ending !== null && this.#ending.listeners.size > 0) return true
     this.#endsUnheard = true
     return false
   }
 
   /** It is over. */
   end(): void {
-    const listeners = this.#endListeners
     this.#endsUnheard = true
-    this.#endListeners = null
-    if (listeners !== null) for (const listener of listeners) listener()
+    if (this.#ending === null) return
+    const { listeners } = this.#ending
+    this.#ending.isOver = true
+    for (const listener of listeners) listener()
+    listeners.clear()
   }
 
   get requestId(): string {
-    this.#requestId ??= `${this.connection.connectionId}-${(++requests).toString(36)}`
+    this.#requestId ??= `${this.connection.connectionId}-${nextNumber()}`
     return this.#requestId
   }
 }

@@ -137,3 +137,24 @@ describe('secrets of routes that a request has missed', () => {
     assert.ok(!lines.join().includes(SECRET))
   })
 })
+
+test('a mapping that fails leaves the secrets of the others known', async () => {
+  const lines: string[] = []
+  const server = serverWith(
+    (it) => {
+      it.group('/keys/:key', { key: t.string.secret() }).fallback(never)
+      it.mapGet('/reset/:token', { token: t.string.secret() }, never)
+      it.use((_session, next) => {
+        next()
+        throw new Error('the middleware failed')
+      })
+    },
+    { debug: false, logger: { error: (message) => lines.push(message) } },
+  )
+  assert.throws(() => server.mapGet('/reset/:other', never), { code: 'WEIR_ROUTE_CLASH' })
+  for (const url of [`/reset/${SECRET}/x`, `/keys/${SECRET}/x`, '/other/x']) await server.inject(url)
+  assert.deepEqual(
+    lines.map((line) => line.replace(/ \(request .*/, '')),
+    ['weir: GET /reset/(not shown)/x failed', 'weir: GET /keys/(not shown)/x failed', 'weir: GET /other/x failed'],
+  )
+})

@@ -77,7 +77,7 @@ test('every decision is that of exact arithmetic, for each key by itself', () =>
   fc.assert(
     fc.property(rules, steps, ({ quota, windowMs, burst }, all) => {
       const clock = new QuickClock()
-      const table = new MemoryTable(rateRule('test', quota, windowMs, burst), 10, clock)
+      const table = new MemoryTable(rateRule('test', quota, windowMs, burst), 10)
       const references = new Map(['a', 'b', 'c'].map((key) => [key, new Reference(quota, windowMs, burst)]))
       for (const { pauseMs, key, cost, refunds } of all) {
         clock.time += pauseMs
@@ -87,7 +87,7 @@ test('every decision is that of exact arithmetic, for each key by itself', () =>
           reference.refund(clock.time, cost)
           continue
         }
-        const taken = table.take(key, cost)
+        const taken = table.take(key, cost, clock)
         assert.equal(taken.isAllowed, reference.take(clock.time, cost))
         assert.equal(taken.remaining, reference.remaining)
       }
@@ -100,11 +100,11 @@ test('in no time are more than burst + quota × t / window taken', () => {
   fc.assert(
     fc.property(rules, steps, ({ quota, windowMs, burst }, all) => {
       const clock = new QuickClock()
-      const table = new MemoryTable(rateRule('test', quota, windowMs, burst), 10, clock)
+      const table = new MemoryTable(rateRule('test', quota, windowMs, burst), 10)
       const taken: { at: number; cost: number }[] = []
       for (const { pauseMs, cost } of all) {
         clock.time += pauseMs
-        if (table.take('a', cost).isAllowed) taken.push({ at: clock.time, cost })
+        if (table.take('a', cost, clock).isAllowed) taken.push({ at: clock.time, cost })
       }
       for (let from = 0; from < taken.length; from++) {
         let sum = 0
@@ -127,19 +127,19 @@ test('retryAfterMs is exact: a millisecond before, it is too early', () => {
       const clock = new QuickClock()
       const exhausted = (): MemoryTable => {
         clock.time = 0
-        const table = new MemoryTable(rateRule('test', quota, windowMs, burst), 10, clock)
-        table.take('a', burst)
+        const table = new MemoryTable(rateRule('test', quota, windowMs, burst), 10)
+        table.take('a', burst, clock)
         clock.time = pauseMs
         return table
       }
-      const { isAllowed, retryAfterMs } = exhausted().take('a', cost)
+      const { isAllowed, retryAfterMs } = exhausted().take('a', cost, clock)
       if (isAllowed) return
       const early = exhausted()
       clock.time = pauseMs + retryAfterMs - 1
-      assert.equal(early.take('a', cost).isAllowed, false)
+      assert.equal(early.take('a', cost, clock).isAllowed, false)
       const late = exhausted()
       clock.time = pauseMs + retryAfterMs
-      assert.equal(late.take('a', cost).isAllowed, true)
+      assert.equal(late.take('a', cost, clock).isAllowed, true)
     }),
     { numRuns: 500 },
   )

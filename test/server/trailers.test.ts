@@ -283,6 +283,18 @@ describe('trailers of responses', () => {
     assert.deepEqual((await over2(t, ports[2]!, '/other')).trailers, { 'x-sum': '2' })
   })
 
+  test('digests of the body are dropped when its content coding changes', async (t) => {
+    const { ports } = await serve(t, (server) => {
+      server.use(async (session, next) => {
+        await next()
+        session.response.encodeAs('test', Buffer.from('coded'))
+      })
+      server.mapGet('/', (_, { response }) => response.trailer('Content-Digest', DIGEST).trailer('X-Status', 'fine').text(TEXT))
+    })
+    const { text, trailers, head } = await over2(t, ports[2]!, '/')
+    assert.deepEqual([text, trailers, head.trailer], ['coded', { 'x-status': 'fine' }, 'X-Status'])
+  })
+
   test('a function runs in the context in which it was set', async (t) => {
     const storage = new AsyncLocalStorage<string>()
     const { ports } = await serve(t, (server) => {

@@ -254,6 +254,25 @@ export const TEMPERS: Readonly<Record<string, Temper>> = {
     handle: (stage, n, { response }) =>
       response.header('Content-Length', streamed(n).length).stream(source(stage, piecesOf(n), 'done'), 'text/plain'),
   },
+  /** Over HTTP/1.1 its clients do not ask for trailers. */
+  trailing: {
+    method: 'GET',
+    ending: 200,
+    answers: streamed,
+    handle: (stage, n, { response }) =>
+      response.trailer('X-Sum', () => stage.pause().then(() => `sum ${n}`)).stream(source(stage, piecesOf(n), 'done')),
+  },
+  hinting: {
+    method: 'GET',
+    ending: 200,
+    answers: (n) => `hinted ${n}`,
+    async handle(stage, n, { response }) {
+      response.earlyHints({ link: `</${n}>` })
+      await stage.pause()
+      response.earlyHints({ link: '</last>' })
+      return `hinted ${n}`
+    },
+  },
   streamTooShort: {
     method: 'GET',
     ending: 'break',

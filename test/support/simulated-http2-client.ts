@@ -63,6 +63,9 @@ export class SimulatedStream {
   /** Received bytes for which no WINDOW_UPDATE was sent. */
   credit = 0
   hadContinue = false
+  /** How often 103 has come. */
+  hints = 0
+  trailers: ReadonlyMap<string, string> | null = null
   status: number | null = null
   readonly received: Buffer[] = []
   /** The server has sent END_STREAM. */
@@ -368,6 +371,15 @@ export class SimulatedHttp2Client {
     const fields = new Map(this.#decoder.decode(Buffer.concat(parts)))
     this.#mustBeOpen(stream, 'a head')
     const status = fields.get(':status')
+    if (status === '103') {
+      if (stream.name !== 'hinting' || stream.status !== null || ++stream.hints > 2) this.#blame(`unwanted hints for ${stream.title}`)
+      return
+    }
+    if (stream.status !== null && status === undefined && (flags & END_STREAM) !== 0) {
+      stream.trailers = fields
+      stream.hasEnded = true
+      return
+    }
     if (status === '100') {
       if (!stream.waitsForContinue || stream.hadContinue || stream.status !== null) this.#blame(`an unwanted 100 for ${stream.title}`)
       stream.hadContinue = true

@@ -350,6 +350,9 @@ class Simulation implements Http2SimulationCounts {
       if (!expected.subarray(0, answer.length).equals(answer) || (hasEnded && answer.length < expected.length))
         this.#blame(`${where} has ${answer.length} bytes instead of ${expected.length}`)
     }
+    const sum = stream.trailers?.get('x-sum') ?? null
+    const isTrailed = name === 'trailing' && status === 200 && hasEnded && stream.method !== 'HEAD'
+    if (sum !== (isTrailed ? `sum ${stream.n}` : null)) this.#blame(`${where} has the trailer ${sum}`)
     // It may have been disturbed: then it need not be complete.
     const isGone = client.socket.isBroken || client.socket.isGone || client.socket.hasEnded || client.hasViolated || client.hasSentGoaway
     const isRefused = client.goaway !== null && stream.id > client.goaway.last

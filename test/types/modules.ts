@@ -13,6 +13,20 @@ import { type CsrfRefusal, csrf } from '../../src/modules/csrf/index.ts'
 import { decompression, type RequestCoding } from '../../src/modules/decompression/index.ts'
 import { type nonceOf, type SecurityHeadersOptions, securityHeaders } from '../../src/modules/headers/index.ts'
 import { health } from '../../src/modules/health/index.ts'
+import { inspector } from '../../src/modules/inspector/index.ts'
+import {
+  type ConcurrencyLimit,
+  concurrencyLimit,
+  type Duration,
+  type LimitStore,
+  memoryStore,
+  priority,
+  type RateLimit,
+  rateLimit,
+  type Shed,
+  shed,
+  type Taken,
+} from '../../src/modules/limits/index.ts'
 import { type AccessLogEntry, accessLog, requestLogger } from '../../src/modules/log/index.ts'
 import { type MetricSource, metrics } from '../../src/modules/metrics/index.ts'
 import { opentelemetry, spanOf } from '../../src/modules/opentelemetry/index.ts'
@@ -30,6 +44,7 @@ const own: readonly Module[] = [
   compression(),
   cors({ origins: 'any' }),
   staticFiles({ root: '.', precompressed: codings }),
+  inspector({ exchanges: 10, mask: ['internal'] }),
   websocket('/', {}),
   accessLog(),
   health(),
@@ -49,6 +64,22 @@ function describeRefusal(refusal: CsrfRefusal, route: string | null): string {
 }
 const accepted: readonly RequestCoding[] = ['gzip', 'zstd']
 server.group('/bulk', { use: [decompression({ codings: accepted, maxRatio: 1000 })] })
+
+// Limits are policies, and state what they return.
+const window: Duration = '15m'
+const limits: readonly [RateLimit, ConcurrencyLimit, Shed] = [rateLimit({ quota: 1, window }), concurrencyLimit({ max: 1 }), shed()]
+const kept: LimitStore = memoryStore({ maxKeys: 10 })
+server.group('/limited', { use: limits, metadata: priority('high') })
+export type _taken = Expect<Equal<ReturnType<RateLimit['take']>, Taken | Promise<Taken>>>
+rateLimit({ quota: 1, window: 500, store: kept, key: ({ request }) => request.header('x-tenant') })
+// @ts-expect-error a result that may be a promise has to be awaited
+limits[0].take('key').isAllowed
+// @ts-expect-error a window without a unit
+rateLimit({ quota: 1, window: '15' })
+// @ts-expect-error a key that may be undefined would be no limit by mistake
+rateLimit({ quota: 1, window, key: ({ bag }) => bag.get({ name: 'tenant' }) as string | undefined })
+// @ts-expect-error a priority that does not exist
+priority('highest')
 // @ts-expect-error a coding that is not decoded
 decompression({ codings: ['compress'] })
 // @ts-expect-error a mode that does not exist

@@ -13,13 +13,15 @@ export interface ConsideredRoute {
 /** @param path decoded except `%2F` */
 export function consideredRoutes(table: RouteTable, path: string): ConsideredRoute[] {
   const segments = segmentsOf(path)
-  const considered: ConsideredRoute[] = []
-  for (const route of table.routesIn(table.root)) {
-    const miss = missOf(route.template, segments)
-    if (isConsidered(miss)) considered.push({ route, miss })
-  }
+  const considered = consideredAmong(table.routesIn(table.root), path)
   for (const route of table.fallbackRoutes) if (missOf(route.template, segments) === null) considered.push({ route, miss: null })
   return considered
+}
+
+/** Those of `routes` that are considered. */
+export function consideredAmong(routes: readonly Route[], path: string): ConsideredRoute[] {
+  const segments = segmentsOf(path)
+  return routes.map((route) => ({ route, miss: missOf(route.template, segments) })).filter(({ miss }) => isConsidered(miss))
 }
 
 /** A template whose first segment is another text has nothing in common with the path. */

@@ -34,9 +34,10 @@ export class RouteTable {
   /** Routes by their `operationId`. */
   readonly #operations = new Map<string, Route>()
   readonly #fallbackRoutes: Route[] = []
+  /** Those with a secret parameter, fallbacks included. */
+  #secretRoutes: Route[] = []
   /** Whether some route is bound to a host; otherwise the host of a request is not determined. */
   #hasHosts = false
-  #hasSecrets = false
   /** Whether some route is in a group; otherwise a request without a route belongs to the server. */
   #hasGroups = false
 
@@ -69,11 +70,6 @@ export class RouteTable {
     this.#operations.set(operationId, route)
   }
 
-  /** Whether a route has a parameter that messages must not repeat. */
-  get hasSecrets(): boolean {
-    return this.#hasSecrets
-  }
-
   /** Adds all of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
   addAll(routes: readonly Route[]): void {
     const before = this.#routes.length
@@ -83,6 +79,7 @@ export class RouteTable {
       const kept = this.#routes.splice(0).slice(0, before)
       this.#matcher = new EndpointMatcher()
       this.#operations.clear()
+      this.#secretRoutes = this.#fallbackRoutes.filter(holdsSecret)
       for (const route of kept) this.#insert(route)
       throw error
     }
@@ -99,9 +96,9 @@ export class RouteTable {
   }
 
   #note(route: Route): void {
-    if (route.steps.some(isSecret)) this.#hasSecrets = true
     if (route.host !== null) this.#hasHosts = true
     if (route.scope.parent !== this.root) this.#hasGroups = true
+    if (holdsSecret(route)) this.#secretRoutes.push(route)
   }
 
   /**
@@ -165,6 +162,11 @@ export class RouteTable {
     return { methods: sorted, acceptFields: fields.filter((field) => field !== null) }
   }
 
+  /** Every route and fallback with a secret parameter. */
+  get secretRoutes(): readonly Route[] {
+    return this.#secretRoutes
+  }
+
   /** In the order in which they were mapped. */
   get fallbackRoutes(): readonly Route[] {
     return this.#fallbackRoutes
@@ -174,6 +176,10 @@ export class RouteTable {
   routesIn(scope: Scope): readonly Route[] {
     return scope.parent === null ? this.#routes : this.#routes.filter((route) => route.scope.lineage.includes(scope))
   }
+}
+
+function holdsSecret({ steps }: Route): boolean {
+  return steps.some(isSecret)
 }
 
 function checkRoute(route: Route, names: ReadonlySet<string>): void {

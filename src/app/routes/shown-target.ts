@@ -5,27 +5,23 @@ import { segmentsOf } from '../../routing/miss.ts'
 import type { Template } from '../../routing/template.ts'
 import { NOT_SHOWN } from '../../schema/mismatch.ts'
 import { isSecret, type Step } from './binder.ts'
-import { type ConsideredRoute, consideredRoutes } from './considered-routes.ts'
+import { type ConsideredRoute, consideredAmong } from './considered-routes.ts'
 import type { Route } from './route.ts'
 import type { RouteTable } from './route-table.ts'
 import type { ShownHead } from './scope.ts'
 
 export { NOT_SHOWN }
 
-/** Path and query for log lines. @param route the one that answers; null if none does */
-export function shownUrl(head: ShownHead, route: Route | null, table: RouteTable): string {
-  if (!table.hasSecrets) return head.url
-  const secrets = secretsFor(head, route, table)
-  return secrets.isEmpty ? head.url : secrets.shownTarget(head)
-}
-
 /**
- * A route without a rest says what each segment of its paths is. Otherwise the client may have meant another route, and the secrets of all
- * that come into question are hidden.
+ * Path and query for log lines. A route without a rest says what each segment of its paths is. Otherwise the client may have meant another
+ * route, and the secrets of all that come into question are hidden.
+ * @param route the one that answers; null if none does
  */
-function secretsFor({ path }: ShownHead, route: Route | null, table: RouteTable): Secrets {
+export function shownUrl(head: ShownHead, route: Route | null, { secretRoutes }: RouteTable): string {
+  if (secretRoutes.length === 0) return head.url // usually: logs call it for every request
   const isSure = route !== null && !route.template.parameters.some(({ rest }) => rest)
-  return new Secrets(isSure ? [{ route, miss: null }] : consideredRoutes(table, path), route)
+  const secrets = new Secrets(isSure ? [{ route, miss: null }] : consideredAmong(secretRoutes, head.path), route)
+  return secrets.isEmpty ? head.url : secrets.shownTarget(head)
 }
 
 /** What must not be repeated of one request. */

@@ -64,13 +64,19 @@ interface LendingSource {
   [LEND_PIECE](mostBytes: number): Promise<IteratorResult<Uint8Array>>
 }
 
+/** What a source yields: a piece, or its end. */
+export interface SourceResult {
+  readonly done?: boolean | undefined
+  readonly value?: unknown
+}
+
 /** Reads a source once. */
 export interface SourceReader {
   /**
    * @param mostBytes if it is given, nobody reads the pieces before this one any more, and this one need not be larger. Not every source makes
    * use of that
    */
-  next(mostBytes?: number): Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>
+  next(mostBytes?: number): Promise<SourceResult>
   /** Stops reading and releases the source. May be called at any time, even while `next` is pending, and more than once. */
   close(): void
 }

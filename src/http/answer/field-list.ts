@@ -4,7 +4,7 @@
  * Fields that describe a body, and are removed when an error's body replaces it. Content-Security-Policy stays, because it protects any
  * response.
  */
-const REPRESENTATION = /^(?:content-(?!security-policy).*|etag|last-modified|accept-ranges|cache-control|expires)$/i
+const REPRESENTATION = /^(?:content-(?!security-policy).*|etag|last-modified|accept-ranges|cache-control|expires|trailer)$/i
 /** Fields that apply to the exact bytes of a body, and are wrong once the body has another content coding. */
 export const OF_THE_BYTES = ['Accept-Ranges', 'Content-Length', 'Content-MD5', 'Content-Digest', 'Repr-Digest', 'Digest']
 /** Fields with which the engine frames messages and manages connections. A handler that sets them could split a response in two. */

@@ -218,7 +218,7 @@ export class OutgoingResponse {
     if (this.#describesFile) this.#dropRepresentation()
     else if (old.kind === 'stream') this.#declaredLength = -1
     if (old.kind !== 'stream') return
-    if (content.kind !== 'stream') this.#dropTrailers() // they were about the stream
+    if (content.kind !== 'stream') this.#trailers = null // they were about the stream
     if (content.kind !== 'stream' || content.source !== old.source) closeSource(old)
   }
 
@@ -397,14 +397,8 @@ export class OutgoingResponse {
     this.#status = 200
   }
 
-  #dropTrailers(): void {
-    if (this.#trailers === null) return
-    this.#trailers = null
-    dropField(this.#fields, 'trailer')
-  }
-
   #dropRepresentation(): void {
-    this.#dropTrailers()
+    this.#trailers = null
     if (this.#status === 206) this.#status = 200
     this.#describesFile = false
     this.#type = null

@@ -7,6 +7,7 @@ import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 
 import { LEND_PIECE } from '../answer/byte-source.ts'
+import * as memory from './lent-memory.ts'
 import type { OpenFile } from './open-file.ts'
 
 /** A range of a file by its first and last byte, both included, as HTTP counts them (RFC 9110 §14.1.2). */
@@ -20,11 +21,6 @@ export type FilePiece = Uint8Array | ByteRange
 
 /** The most bytes to read at a time. Each read has its own memory, so that it may wait in a socket while the next one is in progress. */
 export const READ_SIZE = 64 * 1024
-/** A smaller piece has memory of its own, even if it is lent: while its reader waits, it should not take more than it needs. */
-const LEAST_LENT_BYTES = READ_SIZE / 2
-/** Memory of lent pieces that is kept while no file needs it. Fresh memory for each piece would double the cost of large files. */
-const MOST_FREE = 16
-const free: Buffer[] = []
 
 /** A body from one open file. It can be read once, and owns the file. */
 export class FileSource implements AsyncIterableIterator<Uint8Array> {
@@ -52,14 +48,15 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
 
   /** Like `next`, for a reader that does not need the last piece any more: other files may be read into its memory. */
   [LEND_PIECE](mostBytes: number): Promise<IteratorResult<Uint8Array, undefined>> {
-    if (this.#lent !== null && free.length < MOST_FREE) free.push(this.#lent)
+    if (this.#lent !== null) memory.giveBack(this.#lent)
     this.#lent = null
-    return this.#next(Math.min(mostBytes, READ_SIZE), true)
+    return this.#next(Math.min(mostBytes, memory.mostBytes()), true)
   }
 
   async #next(mostBytes: number, lends: boolean): Promise<IteratorResult<Uint8Array, undefined>> {
     const piece = this.#pieces[this.#at]
     if (piece === undefined) {
+      this.#forgetLent()
       await this.#file.close()
       return { done: true, value: undefined }
     }
@@ -67,7 +64,7 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
     if (this.#file.isClosed) throw new Error('the file was closed before all of it was read')
     if (piece instanceof Uint8Array) {
       this.#at++
-      if (this.#at === this.#pieces.length) this.destroy()
+      if (this.#at === this.#pieces.length) this.#file.close()
       return { done: false, value: piece }
     }
     const position = piece.start + this.#given
@@ -78,18 +75,18 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
       this.#given = 0
     }
     const isLast = this.#at === this.#pieces.length
-    const block = lends && length >= LEAST_LENT_BYTES ? (free.pop() ?? Buffer.allocUnsafeSlow(READ_SIZE)) : null
+    const bytes = lends ? memory.lend(length) : Buffer.allocUnsafeSlow(length)
+    if (lends) this.#lent = bytes
     try {
-      const value = await readWhole(this.#file, position, block?.subarray(0, length) ?? Buffer.allocUnsafeSlow(length))
-      this.#lent = block
-      return { done: false, value }
+      return { done: false, value: await readWhole(this.#file, position, bytes) }
     } catch (error) {
       this.#at = 0 // so that the next call throws again, also when this was the last piece
+      this.#forgetLent()
       await this.#file.close()
       throw error
     } finally {
       // A reader that knows the length may not call `next` again after the last byte.
-      if (isLast) this.destroy()
+      if (isLast) this.#file.close()
     }
   }
 
@@ -107,13 +104,21 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
 
   async return(): Promise<IteratorReturnResult<undefined>> {
     this.#at = this.#pieces.length
+    this.#forgetLent()
     await this.#file.close()
     return { done: true, value: undefined }
   }
 
   /** Closes the file, whether it was read or not. */
   destroy(): void {
+    this.#forgetLent()
     this.#file.close()
+  }
+
+  /** Its reader may still need the last piece, or the system may still be reading it: its memory is not used again. */
+  #forgetLent(): void {
+    if (this.#lent !== null) memory.forget(this.#lent)
+    this.#lent = null
   }
 }
 

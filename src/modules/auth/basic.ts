@@ -1,7 +1,7 @@
 // The Basic scheme (RFC 7617): a name and a password in every request.
 
 import { Buffer } from 'node:buffer'
-import { createHmac, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
@@ -95,7 +95,7 @@ function decode(credentials: string): readonly [name: string, password: string] 
 }
 
 /**
- * A name that nobody has costs as much as the wrong password of the first user. What has been verified is found by a keyed digest, so the
+ * A name that nobody has costs as much as the wrong password of the first user. What has been verified is found by a digest of it and a secret, so the
  * time of a lookup says nothing about passwords.
  */
 function tableOf<C extends object>(users: Readonly<Record<string, string | BasicUser<C>>>): FindUser<C> {
@@ -109,7 +109,7 @@ function tableOf<C extends object>(users: Readonly<Record<string, string | Basic
   }
   const [first] = table.values()
   const hasher = new PasswordHasher()
-  const key = randomBytes(32)
+  const secret = randomBytes(32).toString('base64')
   const verified = new Set<string>()
   const running = new Map<string, Promise<boolean>>()
   const isRight = async (user: BasicUser<C> | undefined, password: string): Promise<boolean> => {
@@ -118,7 +118,7 @@ function tableOf<C extends object>(users: Readonly<Record<string, string | Basic
   }
   return async (name, password) => {
     const user = table.get(name)
-    const digest = createHmac('sha256', key).update(`${name}:${password}`).digest('base64')
+    const digest = hash('sha256', `${secret}${name}:${password}`, 'base64')
     if (verified.has(digest)) return user ?? null
     let checking = running.get(digest)
     if (checking === undefined) {

@@ -104,6 +104,7 @@ export function healthOn(clock: Clock, options: HealthOptions): Module {
         })
       const server = new ServerHealth(host, { live: checksOf('live'), ready: checksOf('ready'), startup: checksOf('startup') })
       const declaration = {
+        metadata: { priority: 'critical' }, // `shed` of weir/limits never refuses them
         ...(endpoint === undefined ? {} : { endpoint }),
         ...(use === undefined ? {} : { use }),
       }

@@ -1,6 +1,6 @@
 // Which algorithms tokens may be signed with, and which keys these need (RFC 7518 §3, RFC 8037).
 
-import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, type KeyObject } from 'node:crypto'
 
 import { invalid, listOf } from '../../base/options.ts'
 
@@ -24,6 +24,11 @@ const LEAST_RSA_BITS = 2048
 
 /** An algorithm of signatures. `none` is not one. */
 export type JwtAlgorithm = keyof typeof KEY_OF
+
+/** A JSON Web Key (RFC 7517 §4). */
+export interface Jwk {
+  readonly kty?: string
+}
 
 /** Whether there is one key for signing and verifying. */
 function isSymmetric(algorithm: JwtAlgorithm): boolean {
@@ -55,7 +60,7 @@ export function checkSecret(secret: Uint8Array, algorithms: readonly JwtAlgorith
 }
 
 /** @throws WEIR_OPTION_INVALID for what is not a public key, or one of another kind than an algorithm needs */
-export function checkPublicKey(key: string | KeyObject | JsonWebKey, algorithms: readonly JwtAlgorithm[]): KeyObject {
+export function checkPublicKey(key: string | KeyObject | Jwk, algorithms: readonly JwtAlgorithm[]): KeyObject {
   const publicKey = publicKeyOf(key)
   const { asymmetricKeyType: type, asymmetricKeyDetails: { modulusLength = 0, namedCurve } = {} } = publicKey
   const kind = type === 'ec' ? namedCurve : type
@@ -67,11 +72,11 @@ export function checkPublicKey(key: string | KeyObject | JsonWebKey, algorithms:
 }
 
 /** The error does not show the key: it may be a private one. */
-function publicKeyOf(key: string | KeyObject | JsonWebKey): KeyObject {
+function publicKeyOf(key: string | KeyObject | Jwk): KeyObject {
   try {
     if (typeof key === 'string') return createPublicKey(key)
     if ('type' in key) return key.type === 'public' ? (key as KeyObject) : createPublicKey(key as KeyObject)
-    return createPublicKey({ key: key as JsonWebKey, format: 'jwk' })
+    return createPublicKey({ key: key as { kty: string }, format: 'jwk' })
   } catch {
     throw invalid('jwt', 'publicKey is not a public key: PEM, a KeyObject or a JWK is needed')
   }

@@ -1,7 +1,7 @@
 // `weir/jwt`: bearer tokens (RFC 6750) that are signed JSON Web Tokens (RFC 7519), verified as RFC 8725 demands. The package `jose` does the
 // cryptography.
 
-import type { JsonWebKey, KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 
 import type * as Jose from 'jose'
 
@@ -12,7 +12,7 @@ import { exchangeOf } from '../../http/session.ts'
 import { CredentialsError, type Principal, type Scheme } from '../auth/scheme.ts'
 import { challengeOf, credentialsOf } from '../authorization.ts'
 
-import { checkAlgorithms, checkPublicKey, checkSecret, type JwtAlgorithm } from './algorithms.ts'
+import { checkAlgorithms, checkPublicKey, checkSecret, type Jwk, type JwtAlgorithm } from './algorithms.ts'
 import { type ClaimMapping, type JwtClaims, type Mappings, principalOf } from './claims.ts'
 import { checkToken } from './compact-token.ts'
 import { setFetcher } from './fetch-set.ts'
@@ -29,7 +29,7 @@ export interface JwtOptions<N extends string = string> {
   /** Where the issuer publishes its keys, as an https URL; or these keys. One of `jwks`, `publicKey` and `secret` is needed. */
   readonly jwks?: string | URL | JwtKeySet
   /** A single public key: PEM, a KeyObject or a JWK. */
-  readonly publicKey?: string | KeyObject | JsonWebKey
+  readonly publicKey?: string | KeyObject | Jwk
   /** The secret for HS256, HS384 or HS512: at least 32, 48 or 64 bytes. */
   readonly secret?: Uint8Array
   /** The type that tokens must have: `at+jwt` for access tokens of RFC 9068. Default: any. */
@@ -66,7 +66,7 @@ export interface JwtOptions<N extends string = string> {
 
 /** A set of public keys (RFC 7517 §5). */
 export interface JwtKeySet {
-  readonly keys: readonly object[]
+  readonly keys: readonly Jwk[]
 }
 
 const OPTION_NAMES = namesOf<JwtOptions>()([

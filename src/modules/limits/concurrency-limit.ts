@@ -2,11 +2,11 @@
 // protocol that it has switched to has ended.
 
 import type { Policy } from '../../app/policies/policy.ts'
-import { type Clock, systemClock } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { type Duration, millisecondsOf } from '../../base/duration.ts'
 import { RetryLaterError, WeirError } from '../../base/errors.ts'
 import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
-import { type HttpSession, offEnd, onEnd } from '../../http/session.ts'
+import { exchangeOf, type HttpSession, offEnd, onEnd } from '../../http/session.ts'
 
 import { type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
 import { limitName } from './limit-name.ts'
@@ -25,7 +25,7 @@ export interface ConcurrencyLimitOptions {
   readonly maxQueue?: number
   /** How long a request may wait. Default 5 seconds. */
   readonly queueTimeout?: Duration
-  /** For tests: the clock of `queueTimeout`. Default: the system's clock. */
+  /** For tests: the clock of `queueTimeout`. Default: that of the server. */
   readonly clock?: Clock
 }
 
@@ -67,7 +67,7 @@ export class ConcurrencyLimit implements Policy {
   readonly #keyOf: KeyOf
   /** Whether each client has slots of its own. */
   readonly #isByClient: boolean
-  readonly #clock: Clock
+  readonly #clock: Clock | undefined
   readonly #groups = new Map<string, Group>()
   #held = 0
   #waiting = 0
@@ -75,7 +75,7 @@ export class ConcurrencyLimit implements Policy {
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: ConcurrencyLimitOptions) {
     checkNames(OWNER, options, OPTION_NAMES)
-    const { name = 'default', max, key = 'all', maxQueue = 0, queueTimeout = '5s', clock = systemClock } = options
+    const { name = 'default', max, key = 'all', maxQueue = 0, queueTimeout = '5s', clock } = options
     this.#limitName = limitName(OWNER, name)
     this.name = `${OWNER}:${name}`
     this.#max = wholeNumber(OWNER, 'max', max, 1)
@@ -156,7 +156,8 @@ export class ConcurrencyLimit implements Policy {
         reject(error)
       }
       const onGone = (): void => giveUp(new WeirError('WEIR_CLIENT_GONE'))
-      const stopTimer = this.#clock.every(this.#queueTimeoutMs, () => giveUp(this.#refusal()))
+      const clock = this.#clock ?? exchangeOf(session).connection.clock
+      const stopTimer = clock.every(this.#queueTimeoutMs, () => giveUp(this.#refusal()))
       this.#waiting++
       group.waiting.push(waiter)
       onEnd(session, onGone)

@@ -5,6 +5,7 @@ export type { IoredisClient, NodeRedisClient, NodeRedisCluster, RedisClient } fr
 export { type ConcurrencyLimit, type ConcurrencyLimitOptions, concurrencyLimit } from './concurrency-limit.ts'
 export type { LimitKey } from './limit-key.ts'
 export type { LimitStore } from './limit-store.ts'
+export type { LoadSensors } from './load-monitor.ts'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 export { type Priority, priority } from './priority.ts'
 export { type RateLimit, type RateLimitOptions, rateLimit } from './rate-limit.ts'

@@ -1,11 +1,17 @@
 // Where the state of rate limits is kept: in memory, or in Redis.
 
+import type { Clock } from '../../base/clock.ts'
+
 import type { RateRule, Taken } from './rate-rule.ts'
 
 /** The state of one limit: a level for each key. */
 export interface LimitTable {
-  /** Takes `cost` units if they are there. @throws (rejects) WEIR_STORE_UNAVAILABLE */
-  take(key: string, cost: number): Taken | Promise<Taken>
+  /**
+   * Takes `cost` units if they are there.
+   * @param clock of the server. A store that processes share has its own
+   * @throws (rejects) WEIR_STORE_UNAVAILABLE
+   */
+  take(key: string, cost: number, clock: Clock): Taken | Promise<Taken>
   /** Gives back `cost` units. Never more than `burst` can be taken after that. @throws (rejects) WEIR_STORE_UNAVAILABLE */
   refund(key: string, cost: number): void | Promise<void>
 }

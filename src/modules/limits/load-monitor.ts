@@ -44,10 +44,17 @@ export class LoadMonitor implements ShutdownListener {
   #tickedAt = 0
   #ticks = 0
   #idleTicks = 0
+  #arrived = 0
+  #refused = 0
   /** By how much timers are late, in milliseconds: a moving average. */
   eventLoopDelayMs = 0
   /** The part of the last sample in which the event loop was not idle: 0 to 1. */
   utilization = 0
+  /**
+   * What `utilization` would have been if no request had been refused; above 1, the process is too slow for what arrives. Refusing makes the
+   * event loop idle again, so `utilization` alone would end the refusals that keep it low.
+   */
+  demand = 0
   /** The resident set size, in bytes; 0 until it has been read. */
   rss = 0
 
@@ -59,7 +66,13 @@ export class LoadMonitor implements ShutdownListener {
   /** A request has arrived. */
   touch(server: ServerHandle): void {
     this.#idleTicks = 0
+    this.#arrived++
     if (this.#stopTimer === null) this.#start(server)
+  }
+
+  /** It is refused. */
+  countRefusal(): void {
+    this.#refused++
   }
 
   #start(server: ServerHandle): void {
@@ -75,6 +88,7 @@ export class LoadMonitor implements ShutdownListener {
     this.#stopTimer = null
     this.eventLoopDelayMs = 0
     this.utilization = 0
+    this.demand = 0
   }
 
   #tick(): void {
@@ -83,6 +97,9 @@ export class LoadMonitor implements ShutdownListener {
     this.#tickedAt = now
     this.eventLoopDelayMs += WEIGHT * (delay - this.eventLoopDelayMs)
     this.utilization = this.#sensors.utilization()
+    this.demand = this.#arrived === 0 ? this.utilization : (this.utilization * this.#arrived) / Math.max(1, this.#arrived - this.#refused)
+    this.#arrived = 0
+    this.#refused = 0
     if (this.#ticks++ % TICKS_PER_RSS === 0) this.rss = this.#sensors.rss()
     if (++this.#idleTicks > MOST_IDLE_TICKS) this.stop()
   }

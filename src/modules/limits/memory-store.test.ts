@@ -9,53 +9,52 @@ const clock = new TestClock()
 const FIVE_AN_HOUR = rateRule('test', 5, 3_600_000, 5)
 
 function exhaust(table: MemoryTable, key: string): void {
-  while (table.take(key, 1).isAllowed);
+  while (table.take(key, 1, clock).isAllowed);
 }
 
 test('keeps at most maxKeys keys, whatever clients send', () => {
-  const table = new MemoryTable(FIVE_AN_HOUR, 1_000, clock)
-  for (let i = 0; i < 50_000; i++) assert.equal(table.take(`key ${i}`, 1).isAllowed, true)
+  const table = new MemoryTable(FIVE_AN_HOUR, 1_000)
+  for (let i = 0; i < 50_000; i++) assert.equal(table.take(`key ${i}`, 1, clock).isAllowed, true)
   assert.equal(table.size, 1_000)
 })
 
 test('a client cannot reset a quota that it has used up with other keys', () => {
-  const table = new MemoryTable(FIVE_AN_HOUR, 1_000, clock)
+  const table = new MemoryTable(FIVE_AN_HOUR, 1_000)
   exhaust(table, 'admin')
-  for (let i = 0; i < 100_000; i++) table.take(`guess ${i}`, 1)
-  assert.equal(table.take('admin', 1).isAllowed, false)
+  for (let i = 0; i < 100_000; i++) table.take(`guess ${i}`, 1, clock)
+  assert.equal(table.take('admin', 1, clock).isAllowed, false)
   assert.equal(table.size, 1_000)
 })
 
 test('keys that have drained make room first, and nothing is lost with them', async () => {
-  const own = new TestClock()
-  const table = new MemoryTable(FIVE_AN_HOUR, 100, own)
+  const table = new MemoryTable(FIVE_AN_HOUR, 100)
   for (let i = 0; i < 100; i++) exhaust(table, `old ${i}`)
-  await own.advance(3_600_000)
+  await clock.advance(3_600_000)
   for (let i = 0; i < 10; i++) exhaust(table, `new ${i}`)
-  for (let i = 0; i < 10; i++) assert.equal(table.take(`new ${i}`, 1).isAllowed, false, `new ${i}`)
+  for (let i = 0; i < 10; i++) assert.equal(table.take(`new ${i}`, 1, clock).isAllowed, false, `new ${i}`)
   assert.equal(table.size, 100)
 })
 
 test('refused and free takes keep no key', () => {
-  const table = new MemoryTable(FIVE_AN_HOUR, 100, clock)
-  for (let i = 0; i < 10; i++) table.take(`free ${i}`, 0)
-  for (let i = 0; i < 10; i++) table.take(`too much ${i}`, 6)
+  const table = new MemoryTable(FIVE_AN_HOUR, 100)
+  for (let i = 0; i < 10; i++) table.take(`free ${i}`, 0, clock)
+  for (let i = 0; i < 10; i++) table.take(`too much ${i}`, 6, clock)
   table.refund('unknown', 3)
   assert.equal(table.size, 0)
 })
 
 test('any string is one key', () => {
   for (const key of ['', 'ä€😀', '\0', '\ud800', `${'x'.repeat(100)}\udfff`, '__proto__']) {
-    const table = new MemoryTable(FIVE_AN_HOUR, 100, clock)
+    const table = new MemoryTable(FIVE_AN_HOUR, 100)
     exhaust(table, key)
-    assert.equal(table.take(key, 1).isAllowed, false, JSON.stringify(key))
+    assert.equal(table.take(key, 1, clock).isAllowed, false, JSON.stringify(key))
     assert.equal(table.size, 1)
   }
 })
 
 test('limits with one name and rule share their state, and others do not', () => {
-  const store = memoryStore({ clock })
-  const take = (name: string, rule = FIVE_AN_HOUR): unknown => store.open(name, rule).take('key', 5)
+  const store = memoryStore()
+  const take = (name: string, rule = FIVE_AN_HOUR): unknown => store.open(name, rule).take('key', 5, clock)
   const isAllowed = (taken: unknown): boolean => (taken as { isAllowed: boolean }).isAllowed
   assert.equal(isAllowed(take('a')), true)
   assert.equal(isAllowed(take('a')), false)

@@ -6,20 +6,18 @@
 
 import { Buffer } from 'node:buffer'
 
-import { type Clock, systemClock } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
 
 import type { LimitStore, LimitTable } from './limit-store.ts'
 import { drained, type RateRule, type Taken, takenAt } from './rate-rule.ts'
 
 export interface MemoryStoreOptions {
-  /** Most keys of each limit. Default 100,000, which take about 20 MiB. Further ones displace those that have been used least. */
+  /** Most keys of each limit. Default 100,000, which take about 14 MiB if they are addresses. Further ones displace those that have been used least. */
   readonly maxKeys?: number
-  /** For tests. Default: the system's clock. */
-  readonly clock?: Clock
 }
 
-const OPTION_NAMES = namesOf<MemoryStoreOptions>()(['maxKeys', 'clock'])
+const OPTION_NAMES = namesOf<MemoryStoreOptions>()(['maxKeys'])
 const DEFAULT_MAX_KEYS = 100_000
 const FEWEST_SLOTS = 64
 /** How many keys are compared to choose the one that is dropped. */
@@ -34,14 +32,14 @@ const SHORTEST_SLICE = 13
  */
 export function memoryStore(options: MemoryStoreOptions = {}): LimitStore {
   checkNames('memoryStore()', options, OPTION_NAMES)
-  const { maxKeys = DEFAULT_MAX_KEYS, clock = systemClock } = options
+  const { maxKeys = DEFAULT_MAX_KEYS } = options
   wholeNumber('memoryStore()', 'maxKeys', maxKeys, 1)
   const tables = new Map<string, MemoryTable>()
   return {
     isDegraded: false,
     open(name, rule) {
       const id = `${rule.quota}/${rule.windowMs}/${rule.burst} ${name}`
-      const table = tables.get(id) ?? new MemoryTable(rule, maxKeys, clock)
+      const table = tables.get(id) ?? new MemoryTable(rule, maxKeys)
       tables.set(id, table)
       return table
     },
@@ -51,17 +49,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): LimitStore {
 export class MemoryTable implements LimitTable {
   readonly #rule: RateRule
   readonly #maxKeys: number
-  readonly #clock: Clock
   readonly #slots = new Map<string, number>()
   /** By slot. */
   readonly #keys: string[] = []
   /** Two numbers for each slot, next to each other in memory: the level, and when it was computed. */
   #levels = new Float64Array(2 * FEWEST_SLOTS)
 
-  constructor(rule: RateRule, maxKeys: number = DEFAULT_MAX_KEYS, clock: Clock = systemClock) {
+  constructor(rule: RateRule, maxKeys: number = DEFAULT_MAX_KEYS) {
     this.#rule = rule
     this.#maxKeys = maxKeys
-    this.#clock = clock
   }
 
   /** How many keys are kept. */
@@ -69,9 +65,9 @@ export class MemoryTable implements LimitTable {
     return this.#slots.size
   }
 
-  take(key: string, cost: number): Taken {
+  take(key: string, cost: number, clock: Clock): Taken {
     const rule = this.#rule
-    const now = this.#clock.now()
+    const now = clock.now()
     const slot = this.#slots.get(key)
     const level = slot === undefined ? 0 : this.#levelAt(slot, now)
     const filled = level + cost * rule.unit

@@ -1,14 +1,14 @@
 // Limits of how much a client may do in a time: requests, or whatever else a program counts.
 
 import type { Policy } from '../../app/policies/policy.ts'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
 import { type Duration, millisecondsOf } from '../../base/duration.ts'
 import { RetryLaterError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
-import { bagKey, type HttpSession } from '../../http/session.ts'
+import { bagKey, exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import { boundedKey, type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
 import { limitName } from './limit-name.ts'
@@ -42,7 +42,7 @@ export interface RateLimitOptions {
    * - `refuse`: requests are refused with 503.
    */
   readonly whenStoreFails?: 'local' | 'pass' | 'refuse'
-  /** For tests: the clock of the memory store that a limit without `store` has, and of `local`. Default: the system's clock. */
+  /** For tests: the time of what is kept in memory. Default: the clock of the server; outside of requests, the system's clock. */
   readonly clock?: Clock
 }
 
@@ -81,6 +81,7 @@ export class RateLimit implements Policy {
   readonly #limitName: string
   readonly #rule: RateRule
   readonly #keyOf: KeyOf
+  readonly #clock: Clock | undefined
   readonly #cost: number | ((session: HttpSession) => number)
   readonly #store: LimitStore
   readonly #table: LimitTable
@@ -100,6 +101,7 @@ export class RateLimit implements Policy {
     wholeNumber(OWNER, 'burst', burst, 1)
     this.#rule = rateRule(OWNER, quota, millisecondsOf(OWNER, 'window', window), burst)
     this.#keyOf = keyReader(OWNER, key)
+    this.#clock = clock
     if (typeof cost === 'number') this.#checkCost(cost)
     else checkFunction(OWNER, 'cost', cost)
     if (typeof cost === 'number' && cost > burst) throw invalid(OWNER, `cost is ${cost} and burst ${burst}: every request would be refused`)
@@ -109,9 +111,9 @@ export class RateLimit implements Policy {
     this.#whenStoreFails = whenStoreFails
     if (store !== undefined && typeof store?.open !== 'function')
       throw invalid(OWNER, `store is ${shown(store)}, not what memoryStore() or redisStore() returns`)
-    this.#store = store ?? memoryStore(clock === undefined ? {} : { clock })
+    this.#store = store ?? memoryStore()
     this.#table = this.#store.open(name, this.#rule)
-    this.#local = store === undefined || whenStoreFails !== 'local' ? null : new MemoryTable(this.#rule, undefined, clock)
+    this.#local = store === undefined || whenStoreFails !== 'local' ? null : new MemoryTable(this.#rule)
     const seconds = this.#rule.windowMs / 1000
     this.#policyItem = `"${name}";q=${quota}${Number.isInteger(seconds) ? `;w=${seconds}` : ''}`
   }
@@ -132,7 +134,7 @@ export class RateLimit implements Policy {
    * @throws (also rejects) WEIR_OVERLOADED if the store does not reply, with `whenStoreFails: 'refuse'`; WEIR_OPTION_INVALID
    */
   take(key: string, cost: number = 1): Taken | Promise<Taken> {
-    const receipt = this.#take(boundedKey(OWNER, key), this.#checkCost(cost))
+    const receipt = this.#take(boundedKey(OWNER, key), this.#checkCost(cost), this.#clock ?? systemClock)
     return isPromise(receipt) ? receipt.then(({ taken }) => taken) : receipt.taken
   }
 
@@ -165,7 +167,7 @@ export class RateLimit implements Policy {
     const key = this.#keyOf(session)
     if (key === null) return
     const cost = typeof this.#cost === 'number' ? this.#cost : this.#checkCost(this.#cost(session))
-    const receipt = this.#take(key, cost)
+    const receipt = this.#take(key, cost, this.#clock ?? exchangeOf(session).connection.clock)
     if (isPromise(receipt)) return receipt.then((later) => this.#conclude(session, later))
     this.#conclude(session, receipt)
   }
@@ -185,21 +187,21 @@ export class RateLimit implements Policy {
     return { quota, windowMs, burst }
   }
 
-  #take(key: string, cost: number): Receipt | Promise<Receipt> {
-    const taken = this.#table.take(key, cost)
+  #take(key: string, cost: number, clock: Clock): Receipt | Promise<Receipt> {
+    const taken = this.#table.take(key, cost, clock)
     if (!isPromise(taken)) return { limit: this, key, cost, taken, table: this.#table, isRefunded: false }
     return taken.then(
       (later) => ({ limit: this, key, cost, taken: later, table: this.#table, isRefunded: false }),
-      (error: unknown) => this.#takeElsewhere(key, cost, error),
+      (error: unknown) => this.#takeElsewhere(key, cost, clock, error),
     )
   }
 
   /** The store has failed. */
-  #takeElsewhere(key: string, cost: number, error: unknown): Receipt {
+  #takeElsewhere(key: string, cost: number, clock: Clock, error: unknown): Receipt {
     if (this.#whenStoreFails === 'refuse')
       throw new RetryLaterError('WEIR_OVERLOADED', [this.#limitName], STORE_PAUSE_MS, 'the store of a limit did not answer', error)
     const table = this.#local
-    if (table !== null) return { limit: this, key, cost, taken: table.take(key, cost), table, isRefunded: false }
+    if (table !== null) return { limit: this, key, cost, taken: table.take(key, cost, clock), table, isRefunded: false }
     const taken: Taken = { isAllowed: true, remaining: this.#rule.burst, retryAfterMs: 0, resetMs: 0 }
     return { limit: this, key, cost, taken, table: null, isRefunded: false }
   }

@@ -14,7 +14,7 @@ import { type RateRule, type Taken, takenAt } from './rate-rule.ts'
 export interface RedisStoreOptions {
   /** The beginning of all keys in Redis. Default `weir:limit:`. */
   readonly prefix?: string
-  /** How long a request waits for Redis at most. Default 100 ms. */
+  /** How long a request waits for Redis at most. Default 95 ms, so that it is less than 100 ms with everything else. */
   readonly timeout?: Duration
   /**
    * Called when Redis gets no more commands because five in a row have failed, and when it gets them again.
@@ -26,6 +26,7 @@ export interface RedisStoreOptions {
 }
 
 const OWNER = 'redisStore()'
+const DEFAULT_TIMEOUT_MS = 95
 const OPTION_NAMES = namesOf<RedisStoreOptions>()(['prefix', 'timeout', 'onChange', 'clock'])
 
 /**
@@ -66,7 +67,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   checkNames(OWNER, options, OPTION_NAMES)
   checkText(OWNER, 'prefix', options.prefix)
   checkFunction(OWNER, 'onChange', options.onChange)
-  const { prefix = 'weir:limit:', timeout = 100, onChange, clock } = options
+  const { prefix = 'weir:limit:', timeout = DEFAULT_TIMEOUT_MS, onChange, clock } = options
   const access = new RedisAccess(OWNER, client, { timeoutMs: millisecondsOf(OWNER, 'timeout', timeout), onChange, clock })
   return {
     get isDegraded() {

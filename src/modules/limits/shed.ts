@@ -149,8 +149,8 @@ export class Shed implements Policy {
   /** Why a request is refused; null if it is not. */
   #whyNot(priority: Exclude<Priority, 'critical'>, now: number): string | null {
     const share = SHARE[priority]
-    const { utilization, eventLoopDelayMs, rss } = this.#monitor
-    if (utilization >= this.#maxUtilization && this.#timeInTurn(now) >= TURN_BUDGET_MS[priority]) return 'the event loop has no idle time'
+    const { demand, eventLoopDelayMs, rss } = this.#monitor
+    if (demand >= this.#maxUtilization && this.#timeInTurn(now) >= TURN_BUDGET_MS[priority]) return 'the event loop has no idle time'
     if (eventLoopDelayMs > share * this.#maxDelayMs) return 'the event loop is late'
     if (rss > this.#maxRss) return 'the process is too large'
     return this.#isFull(priority) ? FULL : null
@@ -161,6 +161,7 @@ export class Shed implements Policy {
   }
 
   #refusal(why: string): RetryLaterError {
+    this.#monitor.countRefusal()
     return new RetryLaterError('WEIR_OVERLOADED', [OWNER], this.#retryAfterMs, why)
   }
 

@@ -1,7 +1,7 @@
 // Where a session is kept: in the cookie itself, sealed, or in a store, with its id in the cookie.
 
 import { Buffer } from 'node:buffer'
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 import { LimitError, WeirError } from '../../base/errors.ts'
 
@@ -32,10 +32,15 @@ export interface Keeping {
   inTurn<T>(key: string, job: () => Promise<T>): Promise<T>
 }
 
+/** With both texts, at most 8 MB. */
+const MAX_RECENT = 1_000
+
 export class SealedKeeping implements Keeping {
   readonly store = null
   readonly #ring: KeyRing
   readonly #boxes = new Map<string, SealedBox>()
+  /** What was opened lately, by the name and the value of the cookie: a browser sends the same one with many requests. */
+  readonly #recent = new Map<string, Kept>()
 
   constructor(ring: KeyRing) {
     this.#ring = ring
@@ -43,9 +48,16 @@ export class SealedKeeping implements Keeping {
 
   open({ name }: CookieForm, value: string): Kept | null {
     if (value.length > MAX_COOKIE_BYTES) return null
+    const cookie = `${name}=${value}`
+    const known = this.#recent.get(cookie)
+    if (known !== undefined) return known
     const box = this.#boxOf(name)
     const text = box.open(value)
-    return text === null ? null : { text, key: null, isOld: box.isOld(value) }
+    if (text === null) return null
+    const kept: Kept = { text, key: null, isOld: box.isOld(value) }
+    this.#recent.set(cookie, kept)
+    if (this.#recent.size > MAX_RECENT) this.#recent.delete(this.#recent.keys().next().value!)
+    return kept
   }
 
   checkSize(form: CookieForm, text: string, maxAge: number | null): void {
@@ -134,5 +146,5 @@ async function attempt<T>(call: () => Promise<T>): Promise<T> {
 
 /** Whoever reads the store does not learn ids that clients have. An id of one cookie does not work in another. */
 function keyOf(name: string, id: string): string {
-  return createHash('sha256').update(`${name} ${id}`).digest('base64url')
+  return hash('sha256', `${name} ${id}`, 'base64url')
 }

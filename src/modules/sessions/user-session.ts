@@ -47,6 +47,12 @@ interface Loaded {
   readonly kept: Kept
 }
 
+/** A session as it will be kept. */
+interface Written {
+  readonly record: SessionRecord
+  readonly text: string
+}
+
 type State = Omit<SessionRecord, 'renewedAt'>
 
 /** A session is renewed once this part of its idle time has passed, not with each request. */
@@ -62,6 +68,8 @@ export class OpenSession implements UserSession {
   #loaded: Loaded | null = null
   /** As it is now. */
   #state: State | null = null
+  /** As it is to be kept, since the last change. */
+  #written: Written | null = null
   /** It gets a new id. */
   #isReplaced = false
   /** Names of properties of the data; null for none. */
@@ -156,9 +164,12 @@ export class OpenSession implements UserSession {
   #change(next: State): void {
     const { keeping, format } = this.#settings
     const form = this.#checkChange()
-    keeping.checkSize(form, format.write({ ...next, renewedAt: this.#now }), this.#maxAgeOf(next))
+    const record = { ...next, renewedAt: this.#now }
+    const text = format.write(record)
+    keeping.checkSize(form, text, this.#maxAgeOf(next))
     if (this.#state === null) this.#isReplaced = true
     this.#state = next
+    this.#written = { record, text }
   }
 
   #checkChange(): CookieForm {
@@ -219,8 +230,8 @@ export class OpenSession implements UserSession {
       this.#setCookie = clearCookieText(form)
       return undefined
     }
-    const record = { ...state, renewedAt: this.#now }
-    const value = keeping.write(form, format.write(record), this.#ttlOf(record))
+    const { record, text } = this.#written ?? writtenBy(format, { ...state, renewedAt: this.#now })
+    const value = keeping.write(form, text, this.#ttlOf(record))
     const finish = (written: string): undefined => {
       this.#setCookie = setCookieText(form, written, this.#maxAgeOf(state))
     }
@@ -322,6 +333,10 @@ export class OpenSession implements UserSession {
   toJSON(): never {
     throw noJsonForm('the session of a user', 'its data')
   }
+}
+
+function writtenBy(format: RecordFormat, record: SessionRecord): Written {
+  return { record, text: format.write(record) }
 }
 
 function tooBusy(): WeirError {

@@ -12,6 +12,8 @@ import { clientAddressOf, clientPortOf, isProxiedTls, type Peer, socketPeerOf } 
 export abstract class RequestSource {
   readonly host: ConnectionHost
   readonly peer: Peer
+  /** Not a getter: it is read for every request. */
+  readonly isTest: boolean
   protected readonly transport: Transport
   /** A number until the text is needed. */
   #id: number | string = nextConnection()
@@ -19,6 +21,7 @@ export abstract class RequestSource {
   constructor(host: ConnectionHost, transport: Transport, peer: Peer) {
     this.host = host
     this.peer = peer
+    this.isTest = peer.isTest
     this.transport = transport
     // A socket that has been reset no longer knows its address.
     if (host.observers.hears('head')) void transport.remoteAddress
@@ -42,10 +45,6 @@ export abstract class RequestSource {
 
   get endpointName(): string | null {
     return this.peer.endpointName
-  }
-
-  get isTest(): boolean {
-    return this.peer.isTest
   }
 
   get clock(): Clock {

@@ -1,6 +1,6 @@
 // Sends a streamed body, no faster than the client reads.
 
-import { bytesOf, lengthError, type SourceReader } from '../../http/answer/byte-source.ts'
+import { bytesOf, lengthError, type SourceReader, type SourceResult } from '../../http/answer/byte-source.ts'
 
 /** Where the pieces go. */
 export interface PumpTarget {
@@ -29,17 +29,24 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
   let rest = length
   let bytes = 0
   let pieces = 0
+  let hasEnded = false
+  // Not part of the loop, because an async function keeps its variables, and so the piece, while it waits for the client.
+  const pass = ({ done, value }: SourceResult): Promise<void> | null => {
+    if (target.isGone) return null
+    if (done === true) {
+      hasEnded = true
+      return null
+    }
+    const piece = bytesOf(value)
+    if (length !== -1 && (rest -= piece.length) < 0) throw lengthError(length, rest)
+    bytes += piece.length
+    return piece.length === 0 ? null : target.write(piece, rest === 0)
+  }
   try {
     for (;;) {
-      const { done, value } = await source.next(target.mostPieceBytes)
+      await source.next(target.mostPieceBytes).then(pass)
       if (target.isGone) return
-      if (done === true) break
-      const piece = bytesOf(value)
-      if (length !== -1 && (rest -= piece.length) < 0) throw lengthError(length, rest)
-      const drained = piece.length === 0 ? null : target.write(piece, rest === 0)
-      if (drained !== null) await drained
-      if (target.isGone) return
-      bytes += piece.length
+      if (hasEnded) break
       if (++pieces < TURN_PIECES && bytes < TURN_BYTES) continue
       bytes = pieces = 0
       await turn()

@@ -146,7 +146,7 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
     const bodyBytes = sendWhole(wire, response, this.#outbox, ticker.dateLine, debug ? this.body : null)
     if (bodyBytes !== NOT_WHOLE) {
       wire.beginAnswer(true)
-      this.recording?.markFirstByte(response.statusCode)
+      if (this.recording !== null) this.recording.status = response.statusCode
       this.#end(bodyBytes)
     } else if (response.content.kind === 'upgrade') {
       const recording = this.takeRecording(0)

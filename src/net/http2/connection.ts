@@ -122,9 +122,10 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   }
 
   onDrain(): void {
+    if (this.output.isBusy) return // it calls this once its write is complete
     this.#records?.settle()
     this.output.flush()
-    this.run()
+    if (this.transport.isPaused) this.run()
   }
 
   onClose(): void {

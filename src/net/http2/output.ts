@@ -2,6 +2,7 @@
 //
 // Whoever has made some calls `flushSoon`. Responses that wait for the client are watched: they are told after each write.
 
+import type { Buffer } from 'node:buffer'
 import type { Http2WireConnection } from '../../wire/http2/connection.ts'
 import { giveBack, isLent } from '../../wire/http2/output-blocks.ts'
 
@@ -13,9 +14,8 @@ import * as stuck from './stuck-bytes.ts'
 const WRITE_BYTES = 33 * 1024
 /** The same while many clients do not read. Twice the cost for each byte, for a quarter of the memory. */
 const TIGHT_WRITE_BYTES = 8 * 1024 + 9
-/** Only one write of this size is on its way at a time, and even less while memory is tight. */
-const LARGE_BYTES = 16 * 1024
-const TIGHT_LARGE_BYTES = 4 * 1024
+/** Only one write that is larger than this is on its way at a time. */
+const SMALL_BYTES = 4 * 1024
 
 /** What a stream is for. */
 export interface Watched {
@@ -114,7 +114,7 @@ export class Output<T extends Watched> implements Flushable {
     if (this.isEmpty) return
     this.writes++
     const bytes = this.#wire.takeOutput()
-    if (bytes.length > (this.isTight ? TIGHT_LARGE_BYTES : LARGE_BYTES)) this.#writeLarge(bytes)
+    if (bytes.length > SMALL_BYTES) this.#writeLarge(bytes)
     else this.#transport.writeBytes(bytes)
   }
 
@@ -144,6 +144,11 @@ export class Output<T extends Watched> implements Flushable {
   /** Nothing more is sent. */
   close(): void {
     this.#release()
+  }
+
+  /** Whether a large write is on its way: what is sent until it is complete has to wait. */
+  get isBusy(): boolean {
+    return this.#underWay !== null
   }
 
   /** Whether so many clients do not read that memory has to be saved. */

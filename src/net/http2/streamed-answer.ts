@@ -101,7 +101,7 @@ export class StreamedAnswer<T extends Watched> implements AnswerUnderWay, PumpTa
       return null
     }
     this.#bodyBytes += piece.length
-    this.#wire.sendData(this.#stream, piece, false)
+    this.#wire.sendData(this.#stream, piece, false, this.#output.isBusy)
     return this.#mustWait || this.#isFull ? this.#wait() : null
   }
 

@@ -31,7 +31,7 @@ export class ConnectionRecords implements Unsent {
     this.#sending = sending
   }
 
-  /** All of a response has been handed over. Call `settle` after that, and whenever some of it may have been sent. */
+  /** All of a response has been handed over, and its status is known. Call `settle` after that, and whenever some of it may have been sent. */
   handOver(recording: Recording): void {
     if (this.#unsent === null) this.#unsent = recording
     else this.#later.push(recording)
@@ -42,8 +42,11 @@ export class ConnectionRecords implements Unsent {
     if (this.#sending.writesSoon) {
       this.#hasWaited = true
       this.#observers.lookLater(this)
-    } else if (!this.#sending.hasSentAll) this.#hasWaited = true
-    else {
+    } else if (!this.#sending.hasSentAll) {
+      this.#hasWaited = true
+      markBegun(this.#unsent, now)
+      for (const recording of this.#later) markBegun(recording, now)
+    } else {
       const hasWaited = this.#hasWaited
       this.#hasWaited = false
       const first = this.#unsent
@@ -57,7 +60,7 @@ export class ConnectionRecords implements Unsent {
   }
 
   #end(recording: Recording, hasWaited: boolean, now: number | undefined): void {
-    if (hasWaited) recording.markEnd(now)
+    if (!markBegun(recording, now) && hasWaited) recording.markEnd(now)
     this.#observers.end(recording)
   }
 
@@ -92,4 +95,11 @@ export class ConnectionRecords implements Unsent {
     }
     this.#upgrade?.end(error)
   }
+}
+
+/** A response that was handed over as a whole begins when it is written: in a busy server, together with others. @returns whether it begins now */
+function markBegun(recording: Recording, now: number | undefined): boolean {
+  if (recording.firstByteMs !== null) return false
+  recording.markFirstByte(recording.status, now)
+  return true
 }

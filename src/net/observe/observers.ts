@@ -44,6 +44,14 @@ export class Observers {
   readonly #failed = new WeakSet<ExchangeObserver>()
   readonly #onError: (error: unknown) => void
   readonly #now: () => number
+  /** Reads the clock, and keeps what it shows for records that begin in the same turn of the event loop. */
+  readonly #read = (): number => {
+    this.#latest = this.#now()
+    this.#schedule() // which forgets it
+    return this.#latest
+  }
+  /** What the clock last showed in this turn; -1 if it has not been read. */
+  #latest = -1
   #ended: Recording[] = []
   #unsent: Unsent[] = []
   #isScheduled = false
@@ -134,14 +142,15 @@ export class Observers {
     session: Exchange['session'] | null,
     audience: number = this.#all.length,
   ): Recording {
-    const now = this.#now()
+    // All heads that are read in one turn have been waiting since it began. Reading the clock costs as much as the rest of a record.
+    const now = this.#latest === -1 ? this.#read() : this.#latest
     const startedAt = Math.round(now + this.#offsetFor(now))
     return new Recording(
       kind,
       route,
       method,
       protocol,
-      this.#now,
+      this.#read,
       now,
       startedAt,
       clientAddress,
@@ -182,6 +191,7 @@ export class Observers {
 
   readonly #onTurn = (): void => {
     this.#isScheduled = false
+    this.#latest = -1
     const unsent = this.#unsent
     if (unsent.length > 0) {
       this.#unsent = []

@@ -85,10 +85,10 @@ export class Recording implements ExchangeRecord {
     return this.#session
   }
 
-  /** The response begins now. If it is short, this is also its end. */
-  markFirstByte(status: number): void {
+  /** The response begins now. If it is short, this is also its end. @param now by the clock of the durations, if it has been read */
+  markFirstByte(status: number | null, now: number = this.#now()): void {
     this.status = status
-    this.firstByteMs = this.#now() - this.#begunAt
+    this.firstByteMs = now - this.#begunAt
     this.durationMs = this.firstByteMs
   }
 

@@ -26,7 +26,7 @@ export class FrameOutput {
     const { end } = this
     const bytes = this.#bytes
     this.clear()
-    this.#guess = Math.min(BLOCK_BYTES, Math.max(SMALLEST_BYTES, end))
+    this.#guess = Math.min(LARGEST_OWN_BYTES, Math.max(SMALLEST_BYTES, end))
     if (end > LARGEST_OWN_BYTES || !isLent(bytes)) return bytes.subarray(0, end)
     const own = Buffer.allocUnsafe(end)
     bytes.copy(own, 0, 0, end)
@@ -42,7 +42,7 @@ export class FrameOutput {
 
   #grow(needed: number): void {
     const bytes = Math.max(needed, 2 * this.#bytes.length, this.#guess)
-    const larger = bytes <= LARGEST_OWN_BYTES || needed > BLOCK_BYTES ? Buffer.allocUnsafe(bytes) : lend(Math.max(needed, this.#guess))
+    const larger = bytes <= LARGEST_OWN_BYTES || needed > BLOCK_BYTES ? Buffer.allocUnsafe(bytes) : lend(Math.min(bytes, BLOCK_BYTES))
     this.#bytes.copy(larger, 0, 0, this.end)
     if (isLent(this.#bytes)) giveBack(this.#bytes)
     this.#bytes = larger

@@ -105,15 +105,16 @@ export abstract class FrameSender<T> {
   /**
    * Sends a piece of the body, which must not change until `queuedBytes` of the stream is 0.
    * @param isLast whether the response ends with it
+   * @param waits whether it should wait for `fill` even if the output has room for it: because nothing can be written for now
    */
-  sendData(stream: Http2Stream<T>, bytes: Uint8Array, isLast: boolean): void {
+  sendData(stream: Http2Stream<T>, bytes: Uint8Array, isLast: boolean, waits = false): void {
     if (!this.#mayQueue(stream)) return
     const { length } = bytes
     if (length === 0) {
       if (isLast) this.sendEnd(stream)
       return
     }
-    if (this.#fits(stream, length)) {
+    if (!waits && this.#fits(stream, length)) {
       const at = this.#writeDataHead(stream, length, isLast)
       this.#output.reserve(0).set(bytes, at)
       this.#output.end = at + length

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { Controller, HttpServer, type Policy, Route, type ServerOptions } from '../../../src/index.ts'
+import { Controller, HttpError, HttpServer, type Policy, Route, type ServerOptions, WeirError } from '../../../src/index.ts'
 import { type AuthOptions, auth, CredentialsError, type Scheme } from '../../../src/modules/auth/index.ts'
 import { staticFiles } from '../../../src/modules/static/index.ts'
 import { statusFor, testScheme } from './support.ts'
@@ -195,13 +195,14 @@ describe('which schemes a route accepts', () => {
   })
 
   test('a scheme that cannot tell is not the same as no credentials', async () => {
-    const { WeirError } = await import('../../../src/index.ts')
-    const away = { ...testScheme('away'), authenticate: () => Promise.reject(new WeirError('WEIR_SERVER_STOPPED')) }
-    const server = closedServer({ schemes: [away, testScheme()] })
-    server.mapGet('/', () => 'done').mapGet('/open', { use: [auth.open] }, () => 'done')
-    assert.equal(await statusFor(server, '/', 'ann'), 503)
-    assert.equal(await statusFor(server, '/open'), 200)
-    assert.equal(await statusFor(server, '/open', 'ann'), 200)
+    for (const error of [new WeirError('WEIR_SERVER_STOPPED'), new HttpError(503, 'the database is away')]) {
+      const away = { ...testScheme('away'), authenticate: () => Promise.reject(error) }
+      const server = closedServer({ schemes: [away, testScheme()] })
+      server.mapGet('/', () => 'done').mapGet('/open', { use: [auth.open] }, () => 'done')
+      assert.equal(await statusFor(server, '/', 'ann'), 503)
+      assert.equal(await statusFor(server, '/open'), 200)
+      assert.equal(await statusFor(server, '/open', 'ann'), 200)
+    }
   })
 })
 
@@ -410,7 +411,6 @@ describe('mistakes', () => {
   })
 
   test('what a policy throws becomes the response', async () => {
-    const { HttpError } = await import('../../../src/index.ts')
     const server = closedServer()
     server.mapGet('/', { use: [auth.policy(() => Promise.reject(new HttpError(404, 'not for you')))] }, () => 'done')
     assert.equal(await statusFor(server, '/', 'ann'), 404)
@@ -435,4 +435,24 @@ describe('mistakes', () => {
         assert.equal(await statusFor(server, '/open'), 500, JSON.stringify(result))
       }
   })
+})
+
+test('documents and explanations name auth and its requirements', async () => {
+  const server = closedServer()
+  server.group('/x', { use: [auth.roles('admin')] }).mapGet('/', { use: [auth.scopes('a', 'b'), auth.required('test')] }, () => 'done')
+  const [closed] = server.routes
+  assert.deepEqual(
+    closed!.policies.map(({ name, level, description }) => [name, level, description]),
+    [
+      ['auth', 'server', { anonymous: 'refused', schemes: { test: { type: 'http', scheme: 'test' } }, roles: ['admin', 'editor'] }],
+      ['auth.roles', 'group', { roles: ['admin'] }],
+      ['auth.scopes', 'route', { scopes: ['a', 'b'] }],
+      ['auth.required', 'route', { required: ['test'] }],
+    ],
+  )
+  const { policies } = await server.explain('/x')
+  assert.deepEqual(
+    policies.map(({ name }) => name),
+    ['auth', 'auth.roles', 'auth.scopes', 'auth.required'],
+  )
 })

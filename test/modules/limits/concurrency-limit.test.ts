@@ -261,6 +261,21 @@ describe('the queue', () => {
     assert.equal(clock.running, 0)
   })
 
+  test('a request whose time is over leaves the queue', async () => {
+    const limit = concurrencyLimit({ max: 1, maxQueue: 1, queueTimeout: '1h' })
+    const server = new HttpServer({ logger: null })
+    server.use(limit)
+    const release = gate()
+    server.mapGet('/', { requestTimeout: 30 }, () => assert.fail('the handler runs'))
+    server.mapGet('/slow', () => release.promise.then(() => 'done'))
+    const slow = server.inject('/slow')
+    assert.equal((await server.inject('/')).status, 503)
+    assert.equal(limit.waiting, 0)
+    release.open()
+    assert.equal((await slow).status, 200)
+    await isFree(limit)
+  })
+
   test('the body of a request that waits is not read', async (t) => {
     const limit = concurrencyLimit({ max: 1, maxQueue: 1 })
     const release = gate()

@@ -89,7 +89,7 @@ for (const [name, connect] of Object.entries({ redis: nodeRedis, ioredis })) {
         now: () => systemClock.now() + clock.ahead,
         every: (periodMs: number, tick: () => void) => {
           timers++
-          assert.equal(periodMs, 100)
+          assert.equal(periodMs, 95)
           return systemClock.every(periodMs, tick)
         },
       }

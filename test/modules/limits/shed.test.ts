@@ -1,10 +1,13 @@
 // Which requests `shed` refuses, by sensors and a clock that the test sets.
 
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { describe, type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
 
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { HttpServer } from '../../../src/index.ts'
+import { health } from '../../../src/modules/health/index.ts'
 import { type Priority, priority, type ShedOptions, shed } from '../../../src/modules/limits/index.ts'
 import { RawClient } from '../../support/raw-client.ts'
 import { eventually, gate } from '../../support/serving.ts'
@@ -251,4 +254,32 @@ test('wrong options are refused by name', () => {
     [{ max: 1 }, /there is no option "max"/],
   ] as const)
     assert.throws(() => shed(options as unknown as ShedOptions), { code: 'WEIR_OPTION_INVALID', message })
+})
+
+test('the routes of weir/health are never refused', async () => {
+  const clock = new HandClock()
+  const server = new HttpServer({ logger: null })
+  server.use(shed({ clock, maxEventLoopDelay: 10 })).useModule(health())
+  server.mapGet('/', () => 'done')
+  await server.inject('/')
+  clock.sample(1_000)
+  assert.equal((await server.inject('/')).status, 503)
+  for (const path of ['/livez', '/readyz', '/startupz']) assert.equal((await server.inject(path)).status, 200)
+})
+
+test('no timer keeps the process alive', async () => {
+  const program = `
+    import { HttpServer } from '${new URL('../../../src/index.js', import.meta.url)}'
+    import { concurrencyLimit, rateLimit, redisStore, shed } from '${new URL('../../../src/modules/limits/index.js', import.meta.url)}'
+    const store = redisStore({ sendCommand: () => new Promise(() => {}) }, { timeout: '1h' })
+    const server = new HttpServer({ logger: null })
+    server.use(shed()).use(concurrencyLimit({ max: 1, maxQueue: 1, queueTimeout: '1h' }))
+    server.mapGet('/', () => new Promise(() => {}))
+    server.mapGet('/redis', { use: [rateLimit({ quota: 1, window: '1h', store })] }, () => 'never')
+    server.inject('/')
+    server.inject('/')
+    server.inject('/redis')
+  `
+  const { stderr } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { timeout: 30_000 })
+  assert.equal(stderr, '')
 })

@@ -1,0 +1,86 @@
+// `check` of a policy: called when a server starts, for every chain that has it.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Controller, HttpServer, type Policy, routes, type UsedPolicy } from '../../src/index.ts'
+
+function recorder(name: string, seen: string[]): Policy {
+  return {
+    name,
+    describe: () => `about ${name}`,
+    check(policies: readonly UsedPolicy[], where: string): void {
+      seen.push(`${where}: ${policies.map(({ name: of, depth, description }) => `${of} ${depth} ${description}`).join(', ')}`)
+    },
+  }
+}
+
+function serverOf(): HttpServer {
+  return new HttpServer({ logger: null, address: '127.0.0.1', port: 0 })
+}
+
+test('sees all policies of each route, of fallbacks, and of requests without a route', async () => {
+  const seen: string[] = []
+  class Things extends Controller {
+    static routes = routes(this, { list: ['GET', '/', { use: [recorder('c', seen)] }] })
+    list(): string {
+      return 'done'
+    }
+  }
+  const server = serverOf().use(recorder('a', seen))
+  server.mapGet('/none', () => 'done')
+  const group = server.group('/g', { use: [recorder('b', seen), () => undefined] })
+  group.mapController(Things, '/things')
+  group.mapGet('/replaced', { use: [{ name: 'a' }, { name: 'b' }] }, () => 'done')
+  group.fallback(() => 'none')
+  await server.start()
+  await server.stop()
+  const [a, b] = ['a 0 about a', 'b 1 about b']
+  assert.deepEqual(
+    seen.filter((line) => !line.includes('fallback')),
+    [
+      `requests without a route: ${a}`,
+      `GET /none (inline): ${a}`,
+      ...[1, 2, 3].map(() => `GET /g/things (Things.list): ${a}, ${b}, (anonymous) 1 null, c 3 about c`),
+    ],
+  )
+  assert.equal(seen.filter((line) => line.includes('fallback')).length, 2 * 3)
+})
+
+test('what it throws rejects the start, and the server can be started once it is mended', async () => {
+  let isWrong = true
+  const server = serverOf()
+  const policy: Policy = {
+    check() {
+      if (isWrong) throw new Error('wrong')
+    },
+  }
+  server.mapGet('/', { use: [policy] }, () => 'done')
+  await assert.rejects(server.start(), { message: 'wrong' })
+  assert.equal(server.isListening, false)
+  isWrong = false
+  await server.start()
+  await server.stop()
+})
+
+test('a route that is mapped after the start is checked then, and refused without a trace', async (context) => {
+  const server = serverOf()
+  await server.start()
+  context.after(() => server.stop())
+  const policy: Policy = {
+    check(_, where) {
+      throw new Error(`wrong: ${where}`)
+    },
+  }
+  assert.throws(() => server.mapGet('/', { use: [policy] }, () => 'done'), { message: 'wrong: GET / (inline)' })
+  assert.equal((await server.inject('/')).status, 404)
+  server.mapGet('/', () => 'done')
+  assert.equal((await server.inject('/')).text(), 'done')
+})
+
+test('without checks, policies are not described at the start', async () => {
+  const server = serverOf().use({ name: 'a', describe: () => assert.fail('described') })
+  server.mapGet('/', () => 'done')
+  await server.start()
+  await server.stop()
+})
