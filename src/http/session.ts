@@ -326,6 +326,7 @@ export class Exchange {
     next.hints = this.hints
     next.timing = this.timing?.copy() ?? null
     next.#first = this.#first ?? this
+    next.trace = this.trace
     next.#requestId = this.requestId
     next.#client = this.#client
     const other = this.#other
