@@ -76,6 +76,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'limits',
       'log',
       'metrics',
+      'opentelemetry',
       'sse',
       'static',
       'websocket',

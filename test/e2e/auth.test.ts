@@ -56,7 +56,7 @@ async function start(context: TestContext, isSecure = true): Promise<{ origin: s
   server.mapGet('/', (_, session) => `${users.principal.required(session).scheme} ${users.principal.required(session).id}`)
   server.mapGet('/admin', { use: [users.roles('admin')] }, () => 'admin')
   server.mapGet('/write', { use: [users.scopes('write')] }, () => 'written')
-  server.mapGet('/page', { use: [users.required('basic')] }, ({}, { response }) => response.html('<!doctype html><title>in</title>'))
+  server.mapGet('/page', { use: [users.required('basic')] }, (_, { response }) => response.html('<!doctype html><title>in</title>'))
   server.mapPost('/upload', { body: 'stream' }, async (_, { request: upload }) => {
     for await (const piece of upload.bodyStream()) read += piece.length
     return String(read)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
 import { HttpServer, type ServerOptions, t as s } from '../../src/index.ts'
+import { apiKey, auth } from '../../src/modules/auth/index.ts'
 import { type Inspector, type InspectorOptions, inspector } from '../../src/modules/inspector/index.ts'
 import { connect, replay } from '../../src/testing/index.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -174,6 +175,17 @@ test('on an endpoint of its own, other machines may look, and nobody elsewhere; 
   for (const host of ['192.0.2.1:9000', 'admin.internal', 'localhost'])
     assert.equal((await server.inject({ url: '/_weir', ...there, headers: { host } })).status, 200, host)
   assert.equal((await server.inject({ url: '/_weir', ...there, headers: { host: 'evil.example' } })).status, 403)
+})
+
+test('where auth closes all routes, use opens those of the inspector', async () => {
+  const server = new HttpServer({ logger: null })
+  const access = auth({ schemes: [apiKey({ keys: {} })] })
+  server.use(access)
+  server.useModule(inspector({ use: [access.open] }))
+  server.mapGet('/closed', () => '')
+  assert.equal((await server.inject({ url: '/_weir', ...HERE })).status, 200)
+  assert.equal((await server.inject('/_weir')).status, 403)
+  assert.equal((await server.inject({ url: '/closed', ...HERE })).status, 401)
 })
 
 test('refuses to work in production, unless it is forced', (t) => {

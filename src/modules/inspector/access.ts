@@ -5,7 +5,7 @@
 
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
-import type { HttpSession } from '../../http/session.ts'
+import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
 /** Fields with which a proxy shows itself: what it forwards does not come from this machine. */
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'] as const
@@ -19,7 +19,8 @@ export function checkAccess(session: HttpSession, endpoint: string | null, hosts
     const field = FORWARDED.find((name) => request.header(name) !== null)
     if (field !== undefined) throw refused(`it was forwarded: it has the field ${field}`)
   }
-  const host = hostName(request.header('host') ?? '')
+  // In HTTP/2, a request may have no Host: its authority is here too.
+  const host = hostName(exchangeOf(session).head.host)
   if (!hosts.includes(host) && !(endpoint === null ? isLocalName(host) : isLocalName(host) || isAddress(host)))
     throw refused(`the host is ${JSON.stringify(host.slice(0, 100))}, not a name of this machine`)
   const site = request.header('sec-fetch-site')

@@ -3,7 +3,7 @@
 import { framesOf } from '../../app/debug/source-frames.ts'
 import type { Explanation } from '../../app/explain/explanation.ts'
 import type { Module, ModuleHost } from '../../app/module-host.ts'
-import type { Policy } from '../../app/policies/policy.ts'
+import type { Policy, Usable } from '../../app/policies/policy.ts'
 import { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
 import { WeirError } from '../../base/errors.ts'
 import { checkNames, checkText, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
@@ -33,6 +33,8 @@ export interface InspectorOptions {
   readonly maxBodyBytes?: number
   /** More names of fields, parameters and properties whose values are secret. Default: none. */
   readonly mask?: readonly string[]
+  /** Policies and middleware of the page's routes, such as `auth.open` where `auth` closes all routes. Default: none. */
+  readonly use?: readonly Usable[]
   /** True: works in production too, where NODE_ENV is `production`. Default false. */
   readonly force?: boolean
 }
@@ -47,7 +49,7 @@ export interface Inspector extends Module {
 /** A server can be asked to explain a request; the host of a module does not say so. */
 type Explaining = ModuleHost & { explain?(request: object): Promise<Explanation> }
 
-const OPTION_NAMES = namesOf<InspectorOptions>()(['path', 'endpoint', 'hosts', 'exchanges', 'maxBodyBytes', 'mask', 'force'])
+const OPTION_NAMES = namesOf<InspectorOptions>()(['path', 'endpoint', 'hosts', 'exchanges', 'maxBodyBytes', 'mask', 'use', 'force'])
 const DEFAULT_PATH = '/_weir'
 const DEFAULT_EXCHANGES = 200
 const DEFAULT_BODY_BYTES = 64 * 1024
@@ -72,7 +74,8 @@ const CONTENT_SECURITY_POLICY = [
  */
 export function inspector(options: InspectorOptions = {}): Inspector {
   checkNames('inspector', options, OPTION_NAMES)
-  const { path = DEFAULT_PATH, endpoint, hosts = [], exchanges = DEFAULT_EXCHANGES, maxBodyBytes = DEFAULT_BODY_BYTES, mask = [] } = options
+  const { path = DEFAULT_PATH, endpoint, hosts = [], exchanges = DEFAULT_EXCHANGES, maxBodyBytes = DEFAULT_BODY_BYTES } = options
+  const { mask = [], use = [] } = options
   checkText('inspector', 'path', path)
   checkText('inspector', 'endpoint', endpoint)
   if (!/^(?:\/[\w.~-]+)+$/.test(path)) throw invalid('inspector', `path is ${JSON.stringify(path)}, not a path such as ${DEFAULT_PATH}`)
@@ -88,6 +91,7 @@ export function inspector(options: InspectorOptions = {}): Inspector {
     exchanges,
     maxBodyBytes,
     mask: listOf('inspector', 'mask', mask),
+    use: listOf('inspector', 'use', use),
   })
 }
 
@@ -98,6 +102,7 @@ interface Settings {
   readonly exchanges: number
   readonly maxBodyBytes: number
   readonly mask: readonly string[]
+  readonly use: readonly Usable[]
 }
 
 class InspectorModule implements Inspector {
@@ -133,9 +138,9 @@ class InspectorModule implements Inspector {
   }
 
   #mapRoutes(host: Explaining): void {
-    const { path, endpoint, hosts } = this.#settings
+    const { path, endpoint, hosts, use } = this.#settings
     const access: Policy = { name: 'inspector-access', gate: (session) => checkAccess(session, endpoint, hosts) }
-    const common = { use: [access], ...(endpoint === null ? {} : { endpoint }) }
+    const common = { use: [...use, access], ...(endpoint === null ? {} : { endpoint }) }
     const send = (session: HttpSession, type: string, text: string) => secured(session).contentType(type).text(text)
     host.mapGet(path, common, (_, session) => send(session, 'text/html; charset=utf-8', PAGE.replaceAll('BASE', `${host.prefix}${path}`)))
     host.mapGet(`${path}/inspector.css`, common, (_, session) => send(session, 'text/css; charset=utf-8', STYLE))

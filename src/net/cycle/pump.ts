@@ -29,14 +29,7 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
   let rest = length
   let bytes = 0
   let pieces = 0
-  let hasEnded = false
-  // Not part of the loop, because an async function keeps its variables, and so the piece, while it waits for the client.
-  const pass = ({ done, value }: SourceResult): Promise<void> | null => {
-    if (target.isGone) return null
-    if (done === true) {
-      hasEnded = true
-      return null
-    }
+  const pass = ({ value }: SourceResult): Promise<void> | null => {
     const piece = bytesOf(value)
     if (length !== -1 && (rest -= piece.length) < 0) throw lengthError(length, rest)
     bytes += piece.length
@@ -44,9 +37,14 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
   }
   try {
     for (;;) {
-      await source.next(target.mostPieceBytes).then(pass)
+      let result: SourceResult | null = await source.next(target.mostPieceBytes)
       if (target.isGone) return
-      if (hasEnded) break
+      if (result.done === true) break
+      const drained = pass(result)
+      // While it waits for the client, an async function keeps all its variables in memory, and so the piece.
+      result = null
+      if (drained !== null) await drained
+      if (target.isGone) return
       if (++pieces < TURN_PIECES && bytes < TURN_BYTES) continue
       bytes = pieces = 0
       await turn()

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+import type { SourceReader } from '../../http/answer/byte-source.ts'
+import { pump } from './pump.ts'
+
+const PIECE_BYTES = 64 * 1024
+
+function reader(next: (mostBytes?: number) => Uint8Array | null): SourceReader {
+  return {
+    next: async (mostBytes) => {
+      const value = next(mostBytes)
+      return { done: value === null, value }
+    },
+    close() {},
+  }
+}
+
+test('while the client is waited for, the piece that was passed on does not stay in memory', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  let piece: WeakRef<ArrayBufferLike> | null = null
+  let read = (): void => {}
+  let left = 1
+  const source = reader(() => {
+    if (left-- === 0) return null
+    const bytes = Buffer.alloc(PIECE_BYTES)
+    piece = new WeakRef(bytes.buffer)
+    return bytes
+  })
+  const target = { isGone: false, write: () => new Promise<void>((resolve) => (read = resolve)) }
+  const pumped = pump(source, -1, target)
+  for (let i = 0; i < 100 && (piece as WeakRef<ArrayBufferLike> | null)?.deref() !== undefined; i++) {
+    await wait(1)
+    collect()
+  }
+  assert.ok(piece !== null)
+  assert.equal((piece as WeakRef<ArrayBufferLike>).deref(), undefined)
+  read()
+  await pumped
+})
+
+test('the source is told how much is needed, before each piece', async () => {
+  const asked: (number | undefined)[] = []
+  const source = reader((mostBytes) => {
+    asked.push(mostBytes)
+    return asked.length < 4 ? Buffer.alloc(mostBytes ?? 1) : null
+  })
+  const sizes = [10, undefined, 20, 30]
+  const target = {
+    isGone: false,
+    get mostPieceBytes() {
+      return sizes[asked.length]
+    },
+    write: () => null,
+  }
+  await pump(source, 31, target)
+  assert.deepEqual(asked, sizes)
+})
