@@ -1,6 +1,6 @@
 // What logs, metrics and traces cost for each exchange, apart from what observers cost themselves.
 //
-//   npm run build && node bench/observing.mjs [--rounds 15]
+//   npm run build && node bench/observing.mjs [--rounds 15] [--only words]
 //
 // One process, no sockets: records of real exchanges with the fields of a browser, taken from a server, are given to the observers of the
 // modules again and again, 32 in each turn of the event loop, as on a busy server. Times are the CPU time of the process, all threads
@@ -8,12 +8,17 @@
 
 import { createWriteStream } from 'node:fs'
 import os from 'node:os'
+import { context } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { pino } from 'pino'
 import { Histogram, Registry } from 'prom-client'
 
 import { HttpServer } from '../dist/index.js'
 import { accessLog } from '../dist/modules/log/index.js'
 import { metrics } from '../dist/modules/metrics/index.js'
+import { opentelemetry } from '../dist/modules/opentelemetry/index.js'
 
 import { median } from './statistics.mjs'
 
@@ -59,16 +64,39 @@ async function recorded() {
   return all
 }
 
-/** The observer that a module adds. */
+/** The observer that a module adds, and its middleware. */
 function observerOf(module) {
   let found = null
+  let middleware
   const host = new HttpServer({ logger: null })
+  host.use = (policy) => {
+    middleware = policy.middleware
+    return host
+  }
   host.observe = (observer) => {
     found = observer
     return host
   }
   host.useModule(module)
-  return found
+  if (middleware === undefined) return found
+  const next = () => undefined
+  return {
+    begin(start) {
+      found.begin(start)
+      middleware(start.session, next)
+    },
+    end: (record) => found.end(record),
+  }
+}
+
+/** The SDK of OpenTelemetry with exporters that discard everything. */
+function discardingSdk() {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  const done = (_, callback) => callback({ code: 0 })
+  const spans = new BatchSpanProcessor({ export: done, shutdown: async () => {} }, { maxQueueSize: 1e5 })
+  const exporter = { export: done, shutdown: async () => {}, forceFlush: async () => {} }
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 1000 })
+  return { tracerProvider: new BasicTracerProvider({ spanProcessors: [spans] }), meterProvider: new MeterProvider({ readers: [reader] }) }
 }
 
 const nothing = { write: () => true }
@@ -90,6 +118,8 @@ const SUBJECTS = {
     const histogram = new Histogram({ name: 'duration_seconds', help: 'by hand', labelNames, registers: [new Registry()] })
     return { end: ({ method, route, status, durationMs }) => histogram.observe({ method, route, status }, durationMs / 1000) }
   },
+  'opentelemetry, exporters that discard': () => observerOf(opentelemetry(discardingSdk())),
+  'opentelemetry without an SDK': () => observerOf(opentelemetry()),
   'by hand: JSON.stringify of ten members': () => ({
     end({ method, session, status, durationMs, bytesOut, clientAddress, requestId, startedAt, outcome, route }) {
       const { url } = session.request
@@ -116,7 +146,10 @@ async function round(observer, exchanges) {
 }
 
 const exchanges = await recorded()
-const observers = Object.entries(SUBJECTS).map(([name, create]) => ({ name, observer: create(), times: [] }))
+const only = process.argv.indexOf('--only')
+const words = only === -1 ? [''] : process.argv[only + 1].split(',')
+const chosen = Object.entries(SUBJECTS).filter(([name], i) => i === 0 || words.some((word) => name.includes(word)))
+const observers = chosen.map(([name, create]) => ({ name, observer: create(), times: [] }))
 for (let i = -3; i < ROUNDS; i++)
   for (const { observer, times } of observers) {
     const time = await round(observer, exchanges)
@@ -129,4 +162,4 @@ for (const { name, times } of observers.slice(1)) {
   const own = median(times.map((time, i) => time - floor[i]))
   console.log(`| ${name} | ${own.toFixed(2)} |`)
 }
-devNull.destroy()
+process.exit() // the SDK would export once more

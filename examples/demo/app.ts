@@ -6,6 +6,7 @@ import { join } from 'node:path'
 
 import { HttpServer, type ServerOptions, t } from 'weir'
 import { compression } from 'weir/compression'
+import { inspector } from 'weir/inspector'
 import { staticFiles } from 'weir/static'
 
 import { chat } from './chat.ts'
@@ -29,6 +30,8 @@ export interface DemoOptions extends ServerOptions {
 export function demoServer({ uploadDir = newFolder(), ...options }: DemoOptions = {}): HttpServer {
   // The browser on this machine plays the proxy: the page states who its client is.
   const server = new HttpServer({ proxies: { trust: ['loopback'], hosts: ['*.example'] }, ...options })
+  // First, so that it sees responses before they are compressed. It refuses to work in production.
+  if (process.env['NODE_ENV'] !== 'production') server.useModule(inspector())
   server.useModule(compression())
   server.useModule(staticFiles({ root: siteFolder() }))
   server.useModule(clock())

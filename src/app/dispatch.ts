@@ -272,7 +272,6 @@ export class Dispatcher implements Application {
     exchange.failure = failureOf(error)
     this.#log(exchange, error)
     stateAccepted(exchange, error)
-    stateRetryAfter(exchange, error)
     if (onError === null) return this.#sendProblem(exchange, error)
     try {
       exchange.hasAskedOnError = true
@@ -353,14 +352,6 @@ function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
     field = acceptFieldOf(head.method, types)
   }
   if (field !== null) own.header(...field)
-}
-
-/** Tells a client when to try again (RFC 9110 §10.2.3). */
-function stateRetryAfter({ own }: Exchange, error: unknown): void {
-  const code = codeOf(error)
-  if (code !== 'WEIR_QUOTA_EXCEEDED' && code !== 'WEIR_OVERLOADED') return
-  const { retryAfterMs } = error as RetryLaterError
-  if (retryAfterMs !== null) own.header('Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1000))))
 }
 
 function isUpgrade({ content }: OutgoingResponse): boolean {

@@ -127,10 +127,15 @@ export class RetryLaterError extends WeirError {
     detail?: string,
     cause?: unknown,
   ) {
-    super(code, detail, cause)
+    super(code, detail, cause, undefined, retryAfter(retryAfterMs))
     this.violatedPolicies = violatedPolicies
     this.retryAfterMs = retryAfterMs
   }
+}
+
+/** RFC 9110 §10.2.3. */
+function retryAfter(ms: number | null): ErrorHeaders {
+  return ms === null ? NO_HEADERS : { 'Retry-After': String(Math.max(1, Math.ceil(ms / 1000))) }
 }
 
 /** A member that needs the whole body was used on a route that streams it. Call `await request.bufferBody()` first. */

@@ -48,6 +48,13 @@ export class ServerTiming {
     this.#times.set(name, (before ?? 0) + performance.now() - startedAt)
   }
 
+  /** The times so far, to which nothing is added that has not ended. */
+  copy(): ServerTiming {
+    const copy = new ServerTiming()
+    for (const [name, ms] of this.#times) copy.#times.set(name, ms)
+    return copy
+  }
+
   /** The value of the field; empty if nothing has been measured to its end. */
   get field(): string {
     return [...this.#times].map(([name, ms]) => `${name};dur=${Number(ms.toFixed(2))}`).join(', ')

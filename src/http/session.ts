@@ -43,6 +43,12 @@ export interface ServerHandle {
   stop(options?: { readonly graceMs?: number; readonly readyDelayMs?: number }): Promise<unknown>
 }
 
+/** The ids of a span, as W3C Trace Context writes them: 32 and 16 hexadecimal digits, in lower case. */
+export interface TraceIds {
+  readonly traceId: string
+  readonly spanId: string
+}
+
 /** Identifies a value in a `Bag` and carries its type. Create it once with `bagKey`, in the module that owns the value. */
 export interface BagKey<T> {
   readonly name: string
@@ -243,12 +249,6 @@ export class HttpSession {
   }
 }
 
-/** Who is told when an exchange is over. */
-interface Ending {
-  readonly listeners: Set<() => void>
-  isOver: boolean
-}
-
 /** Sends interim responses to a client. */
 export interface HintSender {
   /** @param fields name, value, name, value @param overHttp1 whether also over HTTP/1.1 @returns whether they were sent */
@@ -272,12 +272,16 @@ export class Exchange {
   hints: HintSender | null = null
   /** The error that the response answers, for observers; null if there is none. */
   failure: unknown = null
+  /** The span that a module has created for it; null without one. */
+  trace: TraceIds | null = null
   /** What `session.time` has measured; null if it has not been called. */
   timing: ServerTiming | null = null
-  /** Who is told when it is over; null if nobody has asked. Shared with the exchange that continues this one. */
-  #ending: Ending | null = null
-  /** Whether it is too late to ask. */
+  /** Called when it is over; null without any. */
+  #endListeners: (() => void)[] | null = null
+  /** Whether it is over, or will end without anybody being told. */
   #endsUnheard = false
+  /** The exchange that this one continues, which tells of the end of both; null for most. */
+  #first: Exchange | null = null
   /** Whether the connection speaks another protocol now. It is over when that has ended. */
   hasSwitched = false
   /** Methods that middleware answers at this path, in addition to those of its routes. */
@@ -319,8 +323,10 @@ export class Exchange {
     next.hasAskedOnError = this.hasAskedOnError
     next.failure = this.failure
     next.otherMethods = this.otherMethods
-    next.#ending = this.#ending
-    if (this.#ending === null) this.#endsUnheard = true
+    next.hints = this.hints
+    next.timing = this.timing?.copy() ?? null
+    next.#first = this.#first ?? this
+    next.trace = this.trace
     next.#requestId = this.requestId
     next.#client = this.#client
     const other = this.#other
@@ -389,33 +395,39 @@ export class Exchange {
   }
 
   onEnd(listener: () => void): void {
-    if (this.#endsUnheard || this.#ending?.isOver === true) {
-      listener()
-      return
-    }
-    this.#ending ??= { listeners: new Set(), isOver: false }
-    this.#ending.listeners.add(listener)
+    if (this.#first !== null) this.#first.onEnd(listener)
+    else if (this.#endsUnheard) listener()
+    else if (this.#endListeners === null) this.#endListeners = [listener]
+    else this.#endListeners.push(listener)
   }
 
   offEnd(listener: () => void): void {
-    this.#ending?.listeners.delete(listener)
+    if (this.#first !== null) {
+      this.#first.offEnd(listener)
+      return
+    }
+    const others = this.#endListeners?.filter((one) => one !== listener) ?? []
+    this.#endListeners = others.length === 0 ? null : others
   }
 
   /** The response is about to be sent. @returns whether anybody is told about its end */
   settleListeners(): boolean {
-    if (this.#ending !== null && this.#ending.listeners.size > 0) return true
+    if (this.#first !== null) return this.#first.settleListeners()
+    if (this.#endListeners !== null) return true
     this.#endsUnheard = true
     return false
   }
 
   /** It is over. */
   end(): void {
+    if (this.#first !== null) {
+      this.#first.end()
+      return
+    }
+    const listeners = this.#endListeners
     this.#endsUnheard = true
-    if (this.#ending === null) return
-    const { listeners } = this.#ending
-    this.#ending.isOver = true
-    for (const listener of listeners) listener()
-    listeners.clear()
+    this.#endListeners = null
+    if (listeners !== null) for (const listener of listeners) listener()
   }
 
   get requestId(): string {

@@ -57,6 +57,7 @@ export class Redaction {
   /** Path and query of a request. */
   urlOf({ head, match }: Exchange): string {
     const route = match.route as Route | null
+    if (route !== null && factsOf(route).isPlain) return this.query(head.url)
     const { showUrl } = route === null ? (match as NoRoute).scope : route.scope
     return this.query(showUrl(head, route))
   }
@@ -80,7 +81,8 @@ export class Redaction {
   field({ head, match }: Exchange, name: string): string | null {
     const value = head.get(name)
     if (value === null) return null
-    if (CREDENTIALS.has(name) || secretFieldsOf(match.route as Route | null).has(name)) return NOT_SHOWN
+    const route = match.route as Route | null
+    if (CREDENTIALS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
     return name === 'referer' ? this.link(value) : value
   }
 }
@@ -99,16 +101,32 @@ function decoded(text: string): string {
   }
 }
 
-const NONE: ReadonlySet<string> = new Set()
-const secretFields = new WeakMap<Route, ReadonlySet<string>>()
+/** What a route declares secret. */
+interface RouteFacts {
+  /** No URL of it contains a secret. */
+  readonly isPlain: boolean
+  /** Fields that are secret parameters, in lower case. */
+  readonly secretFields: ReadonlySet<string>
+}
 
-/** The fields that a route declares as parameters with a secret schema. */
-function secretFieldsOf(route: Route | null): ReadonlySet<string> {
-  if (route === null) return NONE
-  let names = secretFields.get(route)
-  if (names === undefined) {
-    names = new Set(route.steps.filter((step) => step.source === 'header' && isSecret(step)).map(({ key }) => key.toLowerCase()))
-    secretFields.set(route, names)
+const facts = new WeakMap<Route, RouteFacts>()
+let lastRoute: Route | null = null
+let lastFacts: RouteFacts | null = null
+
+function factsOf(route: Route): RouteFacts {
+  if (route === lastRoute) return lastFacts!
+  let found = facts.get(route)
+  if (found === undefined) {
+    const secrets = route.steps.filter(isSecret)
+    found = {
+      // What a rest matches may have been meant for another route.
+      isPlain:
+        !secrets.some(({ source }) => source === 'path' || source === 'query') && !route.template.parameters.some(({ rest }) => rest),
+      secretFields: new Set(secrets.filter(({ source }) => source === 'header').map(({ key }) => key.toLowerCase())),
+    }
+    facts.set(route, found)
   }
-  return names
+  lastRoute = route
+  lastFacts = found
+  return found
 }

@@ -56,14 +56,19 @@ async function start(context: TestContext, isSecure = true): Promise<{ origin: s
   server.mapGet('/', (_, session) => `${users.principal.required(session).scheme} ${users.principal.required(session).id}`)
   server.mapGet('/admin', { use: [users.roles('admin')] }, () => 'admin')
   server.mapGet('/write', { use: [users.scopes('write')] }, () => 'written')
-  server.mapGet('/page', { use: [users.required('basic')] }, ({}, { response }) => response.html('<!doctype html><title>in</title>'))
+  server.mapGet('/page', { use: [users.required('basic')] }, (_, { response }) => response.html('<!doctype html><title>in</title>'))
   server.mapPost('/upload', { body: 'stream' }, async (_, { request: upload }) => {
     for await (const piece of upload.bodyStream()) read += piece.length
     return String(read)
   })
-  server.mapGet('/events', (_, session) => sse(session, (async function* () {
-    yield { data: 'hello' }
-  })()))
+  server.mapGet('/events', (_, session) =>
+    sse(
+      session,
+      (async function* () {
+        yield { data: 'hello' }
+      })(),
+    ),
+  )
   server.useModule(websocket('/socket', { open: (socket) => void socket.send('hello') }))
   await server.start()
   context.after(() => server.stop({ graceMs: 0 }))
@@ -86,7 +91,10 @@ describe('curl', { skip: noCurl }, () => {
       assert.equal(await ask('/admin', '--user', 'ann:grün'), '200 admin')
       assert.equal(await ask('/admin', '--user', 'bob:grün'), '403')
       assert.equal(await ask('/', '--oauth2-bearer', token), '200 jwt ann')
-      assert.match(await ask('/', '--oauth2-bearer', expired), /^401 Bearer realm="api", error="invalid_token", error_description="the token has expired", Basic/)
+      assert.match(
+        await ask('/', '--oauth2-bearer', expired),
+        /^401 Bearer realm="api", error="invalid_token", error_description="the token has expired", Basic/,
+      )
       assert.equal(await ask('/write', '--oauth2-bearer', token), '403 Bearer realm="api", error="insufficient_scope", scope="write"')
       assert.equal(await ask('/', '-H', `X-API-Key: ${API_KEY}`), '200 apiKey shop')
       assert.match(await ask('/none', '-X', 'DELETE'), /^401 /)
@@ -94,7 +102,15 @@ describe('curl', { skip: noCurl }, () => {
 
   test('an upload is refused before it is sent', async (context) => {
     const { origin, read } = await start(context)
-    const { answers } = await curl(['-k', '--http1.1', '-H', 'Expect: 100-continue', '--data-binary', '@package-lock.json', `${origin}/upload`])
+    const { answers } = await curl([
+      '-k',
+      '--http1.1',
+      '-H',
+      'Expect: 100-continue',
+      '--data-binary',
+      '@package-lock.json',
+      `${origin}/upload`,
+    ])
     assert.deepEqual(
       answers.map(({ status }) => status),
       [401],

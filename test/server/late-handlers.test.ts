@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-
+import { offEnd, onEnd } from '../../src/http/session.ts'
 import { HttpResponse, HttpServer, type HttpSession, principalKey, type ServerOptions, t } from '../../src/index.ts'
 import { fetch } from '../../src/net/fetch/fetch-exchange.ts'
 import { inject } from '../../src/net/inject/inject.ts'
@@ -197,6 +197,45 @@ describe('the response in place of a late handler', () => {
     )
     assert.deepEqual(seen, [false, true, true, true])
     assert.match(received, / ada$/)
+  })
+
+  test('what waits for the end of the exchange is told once, with observers and without', async () => {
+    for (const isObserved of [false, true]) {
+      const ends: string[] = []
+      await late(
+        (_, session) => onEnd(session, () => ends.push('onError')),
+        (server, working) => {
+          if (isObserved) server.observe({ end() {} })
+          const removed = (): void => void ends.push('removed')
+          server.gate((session) => {
+            onEnd(session, () => ends.push('gate'))
+            onEnd(session, removed)
+          })
+          server.beforeSend((session) => offEnd(session, removed))
+          server.mapGet('/', async (_, session) => {
+            await working.promise
+            onEnd(session, () => ends.push('handler'))
+          })
+        },
+      )
+      await settled()
+      await settled()
+      assert.deepEqual(ends, ['gate', 'handler', 'onError'], isObserved ? 'with an observer' : 'without observers')
+    }
+  })
+
+  test('Server-Timing has what ended in time', async () => {
+    const received = await late(
+      () => undefined,
+      (server, working) => {
+        server.mapGet('/', async (_, session) => {
+          session.time('early', () => {})
+          await session.time('late', () => working.promise)
+          session.time('later', () => {})
+        })
+      },
+    )
+    assert.match(received, /"server-timing","early;dur=[\d.]+"/)
   })
 
   test('a gate that is too late changes nothing', async () => {

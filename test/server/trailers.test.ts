@@ -49,6 +49,7 @@ function mapAnswers(server: HttpServer): void {
   server.mapGet('/text', (_, { response }) => response.trailer('X-Status', 'fine').text('whole'))
   server.mapGet('/bytes', (_, { response }) => response.trailer('X-Status', async () => 0).body(Buffer.from('whole')))
   server.mapGet('/empty', (_, { response }) => response.status(200).trailer('X-Status', 'fine'))
+  server.mapGet('/connection', (_, session) => session.connectionId)
   server.mapGet('/none', (_, { response }) => response.trailer('X-Status', () => null).text('whole'))
 }
 
@@ -353,9 +354,12 @@ describe('trailers of responses', () => {
     assert.match(run.output, /END_STREAM/)
     const client = new UndiciClient(`http://127.0.0.1:${http1}`)
     t.after(() => client.close())
+    const id = async () => (await client.request({ path: '/connection', method: 'GET' })).body.text()
+    const before = await id()
     const answer = await client.request({ path: '/digest', method: 'GET', headers: TRAILERS })
     assert.equal(await answer.body.text(), TEXT)
     assert.deepEqual({ ...answer.trailers }, { 'content-digest': DIGEST, 'x-lines': '3' })
+    assert.equal(await id(), before, 'the connection is kept after trailers')
   })
 })
 

@@ -1,11 +1,19 @@
 // What the types of modules promise. Only tsc runs this.
 
+import type { Span } from '@opentelemetry/api'
+import { MeterProvider } from '@opentelemetry/sdk-metrics'
+import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
+import { type Logger, pino } from 'pino'
+import { Registry } from 'prom-client'
+
 import { type Group, HttpServer, type HttpSession, type Module, type ModuleHost, type Policy } from '../../src/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { cors } from '../../src/modules/cors/index.ts'
 import { type CsrfRefusal, csrf } from '../../src/modules/csrf/index.ts'
 import { decompression, type RequestCoding } from '../../src/modules/decompression/index.ts'
 import { type nonceOf, type SecurityHeadersOptions, securityHeaders } from '../../src/modules/headers/index.ts'
+import { health } from '../../src/modules/health/index.ts'
+import { inspector } from '../../src/modules/inspector/index.ts'
 import {
   type ConcurrencyLimit,
   concurrencyLimit,
@@ -19,6 +27,9 @@ import {
   shed,
   type Taken,
 } from '../../src/modules/limits/index.ts'
+import { type AccessLogEntry, accessLog, requestLogger } from '../../src/modules/log/index.ts'
+import { type MetricSource, metrics } from '../../src/modules/metrics/index.ts'
+import { opentelemetry, spanOf } from '../../src/modules/opentelemetry/index.ts'
 import { type PrecompressedEncoding, staticFiles } from '../../src/modules/static/index.ts'
 import { type WebSocketRoute, websocket } from '../../src/modules/websocket/index.ts'
 
@@ -33,7 +44,12 @@ const own: readonly Module[] = [
   compression(),
   cors({ origins: 'any' }),
   staticFiles({ root: '.', precompressed: codings }),
+  inspector({ exchanges: 10, mask: ['internal'] }),
   websocket('/', {}),
+  accessLog(),
+  health(),
+  metrics(),
+  opentelemetry(),
 ]
 for (const module of own) server.useModule(module)
 export type _websocket = Expect<Equal<ReturnType<typeof websocket<'/:room'>>, WebSocketRoute<{ room: string }>>>
@@ -117,3 +133,22 @@ server.useModule(new Own())
 
 // @ts-expect-error a module has a name
 server.useModule({ install() {} })
+
+// What observes a server accepts the objects of others as they are.
+const log = accessLog({ to: pino(), format: ({ status, url }: AccessLogEntry) => `${status} ${url}` })
+const sources: readonly MetricSource[] = [log]
+metrics({ sources, registry: new Registry() })
+opentelemetry({ tracerProvider: new BasicTracerProvider(), meterProvider: new MeterProvider() })
+const loggerOf = requestLogger(pino())
+export type _requestLogger = Expect<Equal<ReturnType<typeof loggerOf>, Logger>>
+server.mapGet('/spans', (_, session) => {
+  const span: Span | undefined = spanOf(session)
+  const timed: Expect<Equal<number, ReturnType<typeof session.time<number>>>> = true
+  return { id: span?.spanContext().spanId, timed }
+})
+// @ts-expect-error a file is opened by the program
+accessLog({ to: 'access.log' })
+// @ts-expect-error a console has no children
+requestLogger(console)
+// @ts-expect-error a check has a name
+health({ ready: [() => true] })

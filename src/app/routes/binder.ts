@@ -28,6 +28,11 @@ export interface Step {
   readonly schema: AnySchema | null
 }
 
+/** Whether messages must not repeat the value. */
+export function isSecret({ schema }: Step): boolean {
+  return schema instanceof Schema && schema.holdsSecret
+}
+
 /** The steps from a request to the arguments of a route, planned once. */
 export class Binder {
   /** Those of the path first. */
@@ -121,11 +126,6 @@ export function failuresOf(step: Step, mismatch: Mismatch): BindingFailure[] {
       // The client knows it by this name.
       return (isWithheld(step) ? mismatch.hidden() : mismatch).failures(key, source)
   }
-}
-
-/** Whether its schema declares the value, or a part of it, secret. */
-export function isSecret({ schema }: Step): boolean {
-  return schema instanceof Schema && schema.holdsSecret
 }
 
 /** Whether its value is never repeated, whatever its schema: scripts in a page may not be able to read what the browser sent. */

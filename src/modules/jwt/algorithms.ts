@@ -28,6 +28,17 @@ export type JwtAlgorithm = keyof typeof KEY_OF
 /** A JSON Web Key (RFC 7517 §4). */
 export interface Jwk {
   readonly kty?: string
+  readonly kid?: string
+  readonly alg?: string
+  readonly use?: string
+  readonly key_ops?: readonly string[]
+  readonly crv?: string
+  readonly x?: string
+  readonly y?: string
+  readonly n?: string
+  readonly e?: string
+  readonly x5c?: readonly string[]
+  readonly x5t?: string
 }
 
 /** Whether there is one key for signing and verifying. */

@@ -9,6 +9,7 @@ import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
 import { exchangeOf, type HttpSession, offEnd, onEnd } from '../../http/session.ts'
 
 import { type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
+import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
 import { limitName } from './limit-name.ts'
 
 export interface ConcurrencyLimitOptions {
@@ -58,7 +59,7 @@ export function concurrencyLimit(options: ConcurrencyLimitOptions): ConcurrencyL
 }
 
 /** A limit, made by `concurrencyLimit`. It is a policy; give the same one to several routes or groups to let them share the slots. */
-export class ConcurrencyLimit implements Policy {
+export class ConcurrencyLimit implements Policy, CountedLimit {
   readonly name: string
   readonly #limitName: string
   readonly #max: number
@@ -71,6 +72,8 @@ export class ConcurrencyLimit implements Policy {
   readonly #groups = new Map<string, Group>()
   #held = 0
   #waiting = 0
+  #accepted = 0
+  #refused = 0
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: ConcurrencyLimitOptions) {
@@ -94,6 +97,11 @@ export class ConcurrencyLimit implements Policy {
   /** How many requests wait for slots, over all keys. */
   get waiting(): number {
     return this.#waiting
+  }
+
+  /** What it has accepted and refused. */
+  get counts(): LimitCounts {
+    return { accepted: this.#accepted, refused: this.#refused, inProgress: this.#held, waiting: this.#waiting, isDegraded: null }
   }
 
   /** @internal */
@@ -125,6 +133,7 @@ export class ConcurrencyLimit implements Policy {
 
   #hold(session: HttpSession, group: Group): void {
     this.#held++
+    this.#accepted++
     onEnd(session, () => this.#release(group))
   }
 
@@ -165,6 +174,7 @@ export class ConcurrencyLimit implements Policy {
   }
 
   #refusal(): RetryLaterError {
+    this.#refused++
     const code = this.#isByClient ? 'WEIR_QUOTA_EXCEEDED' : 'WEIR_OVERLOADED'
     return new RetryLaterError(code, [this.#limitName], RETRY_AFTER_MS, `"${this.#limitName}" allows ${this.#max} at once`)
   }

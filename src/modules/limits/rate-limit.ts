@@ -11,6 +11,7 @@ import type { HttpResponse } from '../../http/answer/response.ts'
 import { bagKey, exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import { boundedKey, type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
+import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
 import { limitName } from './limit-name.ts'
 import type { LimitStore, LimitTable } from './limit-store.ts'
 import { MemoryTable, memoryStore } from './memory-store.ts'
@@ -76,7 +77,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
 }
 
 /** A limit, made by `rateLimit`. It is a policy; give the same one to several routes or groups to let them share a quota. */
-export class RateLimit implements Policy {
+export class RateLimit implements Policy, CountedLimit {
   readonly name: string
   readonly #limitName: string
   readonly #rule: RateRule
@@ -90,6 +91,8 @@ export class RateLimit implements Policy {
   readonly #whenStoreFails: 'local' | 'pass' | 'refuse'
   /** The item of RateLimit-Policy. */
   readonly #policyItem: string
+  #accepted = 0
+  #refused = 0
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: RateLimitOptions) {
@@ -123,6 +126,11 @@ export class RateLimit implements Policy {
     return this.#store.isDegraded
   }
 
+  /** What it has accepted and refused. */
+  get counts(): LimitCounts {
+    return { accepted: this.#accepted, refused: this.#refused, inProgress: null, waiting: null, isDegraded: this.isDegraded }
+  }
+
   /** The key that a request belongs to; null if it is not limited. */
   keyOf(session: HttpSession): string | null {
     return this.#keyOf(session)
@@ -135,7 +143,7 @@ export class RateLimit implements Policy {
    */
   take(key: string, cost: number = 1): Taken | Promise<Taken> {
     const receipt = this.#take(boundedKey(OWNER, key), this.#checkCost(cost), this.#clock ?? systemClock)
-    return isPromise(receipt) ? receipt.then(({ taken }) => taken) : receipt.taken
+    return isPromise(receipt) ? receipt.then((later) => this.#count(later)) : this.#count(receipt)
   }
 
   /**
@@ -196,10 +204,18 @@ export class RateLimit implements Policy {
     )
   }
 
+  #count({ taken }: Receipt): Taken {
+    if (taken.isAllowed) this.#accepted++
+    else this.#refused++
+    return taken
+  }
+
   /** The store has failed. */
   #takeElsewhere(key: string, cost: number, clock: Clock, error: unknown): Receipt {
-    if (this.#whenStoreFails === 'refuse')
+    if (this.#whenStoreFails === 'refuse') {
+      this.#refused++
       throw new RetryLaterError('WEIR_OVERLOADED', [this.#limitName], STORE_PAUSE_MS, 'the store of a limit did not answer', error)
+    }
     const table = this.#local
     if (table !== null) return { limit: this, key, cost, taken: table.take(key, cost, clock), table, isRefunded: false }
     const taken: Taken = { isAllowed: true, remaining: this.#rule.burst, retryAfterMs: 0, resetMs: 0 }
@@ -210,7 +226,7 @@ export class RateLimit implements Policy {
     const receipts = bag.get(RECEIPTS)
     if (receipts === undefined) bag.set(RECEIPTS, [receipt])
     else receipts.push(receipt)
-    if (receipt.taken.isAllowed) return
+    if (this.#count(receipt).isAllowed) return
     // What outer limits have taken for a request that is refused here.
     if (receipts !== undefined) for (const outer of receipts) void outer.limit.#giveBackReceipt(outer)
     throw this.#refusal(receipt.taken)

@@ -15,6 +15,7 @@ import { bodyOf } from '../../http/request/request.ts'
 import { bagKey, type HttpSession, offEnd, onEnd } from '../../http/session.ts'
 
 import { type Flight, InFlightLimit } from './in-flight-limit.ts'
+import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
 import { LoadMonitor, type LoadSensors, nodeSensors } from './load-monitor.ts'
 import { type Priority, priorityOf } from './priority.ts'
 
@@ -78,7 +79,7 @@ export function shed(options: ShedOptions = {}): Shed {
 }
 
 /** Made by `shed`. */
-export class Shed implements Policy {
+export class Shed implements Policy, CountedLimit {
   readonly name = OWNER
   readonly #maxUtilization: number
   readonly #maxDelayMs: number
@@ -87,6 +88,8 @@ export class Shed implements Policy {
   readonly #clock: Clock
   readonly #monitor: LoadMonitor
   readonly #inFlight: InFlightLimit | null
+  #accepted = 0
+  #refused = 0
   /** When the first request of this turn of the event loop arrived; null before. */
   #turnBegan: number | null = null
   readonly #endTurn = (): void => {
@@ -116,6 +119,12 @@ export class Shed implements Policy {
     return { eventLoopDelayMs, utilization, rss, inFlight, inFlightLimit: limit }
   }
 
+  /** What it has accepted and refused, without critical requests. */
+  get counts(): LimitCounts {
+    const inProgress = this.#inFlight?.inFlight ?? null
+    return { accepted: this.#accepted, refused: this.#refused, inProgress, waiting: null, isDegraded: null }
+  }
+
   /** @internal */
   gate(session: HttpSession): void {
     const priority = priorityOf(OWNER, session)
@@ -124,6 +133,7 @@ export class Shed implements Policy {
     const now = this.#clock.now()
     const why = this.#whyNot(priority, now)
     if (why !== null) throw this.#refusal(why)
+    this.#accepted++
   }
 
   /**
@@ -133,7 +143,10 @@ export class Shed implements Policy {
     const body = bodyOf(session.request)
     const priority = priorityOf(OWNER, session)
     if (this.#inFlight === null || priority === 'critical' || body?.isWhole === false) return next()
-    if (this.#isFull(priority)) throw this.#refusal(FULL) // those whose bodies were complete earlier
+    if (this.#isFull(priority)) {
+      this.#accepted--
+      throw this.#refusal(FULL) // others had their bodies complete earlier
+    }
     this.#admit(session, this.#inFlight)
     return next()
   }
@@ -162,6 +175,7 @@ export class Shed implements Policy {
 
   #refusal(why: string): RetryLaterError {
     this.#monitor.countRefusal()
+    this.#refused++
     return new RetryLaterError('WEIR_OVERLOADED', [OWNER], this.#retryAfterMs, why)
   }
 

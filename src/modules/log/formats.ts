@@ -51,7 +51,10 @@ export function isoTime(ms: number): string {
   return `${isoText}${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}Z`
 }
 
-/** A JSON object of ASCII characters. What is null is left out, and so is `firstByteMs` if the response was sent in one piece. */
+/**
+ * A JSON object of ASCII characters. What is null is left out, and so are `firstByteMs` if the
+ * response was sent in one piece, and the id of the connection if that of the request begins with it.
+ */
 export function jsonLine(entry: AccessLogEntry): string {
   let line = `{"time":"${isoTime(entry.startedAt)}"`
   if (entry.kind !== 'request') line += `,"kind":"${entry.kind}"`
@@ -71,8 +74,8 @@ export function jsonLine(entry: AccessLogEntry): string {
   if (entry.referer !== null) line += `,"referer":${jsonString(entry.referer)}`
   if (entry.userAgent !== null) line += `,"userAgent":${jsonString(entry.userAgent)}`
   if (entry.fields !== null) line += `,"fields":${jsonAscii(entry.fields)}`
-  if (entry.connectionId !== null) line += `,"connectionId":"${entry.connectionId}"`
   if (entry.requestId !== null) line += `,"requestId":"${entry.requestId}"`
+  else if (entry.connectionId !== null) line += `,"connectionId":"${entry.connectionId}"`
   if (entry.traceId !== null) line += `,"traceId":"${entry.traceId}","spanId":"${entry.spanId}"`
   return `${line}}`
 }

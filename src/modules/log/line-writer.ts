@@ -16,6 +16,7 @@ interface StreamDetails {
   readonly writableEnded?: unknown
   readonly writableLength?: unknown
   write(text: string, encoding: 'latin1' | 'utf8', onWritten: () => void): unknown
+  flushSync?(): void
   flush?(onFlushed: (error?: unknown) => void): unknown
 }
 
@@ -51,6 +52,8 @@ export class LineWriter {
   #isScheduled = false
   /** Whether the stream has not written the last piece, or has not drained yet. */
   #isFull = false
+  /** Whether the stream has drained since the last piece, if it is a destination of pino, which drains after each one. */
+  #isDrained = true
   /** Whether the stream has been closed: it will not accept anything again. */
   #isClosed = false
   #dropped = 0
@@ -66,7 +69,11 @@ export class LineWriter {
     this.#clock = options.clock ?? systemClock
     const { to } = options
     this.#hasCallback = isNodeStream(to)
-    if (!this.#hasCallback) to.on?.('drain', () => this.#resume())
+    if (!this.#hasCallback)
+      to.on?.('drain', () => {
+        this.#isDrained = true
+        this.#resume()
+      })
     to.on?.('error', (error) => this.#fail(error ?? new Error('the stream failed')))
     to.on?.('close', () => this.#close())
   }
@@ -110,7 +117,10 @@ export class LineWriter {
     try {
       this.#isFull = this.#hasCallback
       if (this.#hasCallback) (to as StreamDetails).write(text, this.#options.isAscii ? 'latin1' : 'utf8', this.#onWritten)
-      else this.#isFull = to.write(text) === false
+      else {
+        this.#isDrained = false
+        this.#isFull = to.write(text) === false
+      }
     } catch (error) {
       this.#drop(lines)
       this.#options.onError(error as Error)
@@ -174,7 +184,13 @@ export class LineWriter {
       await new Promise<void>((resolve) => {
         this.#onReady = resolve
       })
-    if (!this.#isClosed) await passedOn(this.#options.to)
+    const { to } = this.#options
+    if (!this.#isClosed) await passedOn(to)
+    // Without a minimum length, pino's flush does not wait for what is being written.
+    if (!this.#isClosed && !this.#isDrained && isDestination(to))
+      await new Promise<void>((resolve) => {
+        this.#onReady = resolve
+      })
   }
 }
 
@@ -187,6 +203,12 @@ function isOver(to: LogStream): boolean {
 /** Whether it is a `Writable` of Node. */
 function isNodeStream(to: object): boolean {
   return typeof (to as StreamDetails).writableLength === 'number'
+}
+
+/** Whether it is a destination of pino. */
+function isDestination(to: object): boolean {
+  const { flush, flushSync } = to as StreamDetails
+  return typeof flush === 'function' && typeof flushSync === 'function'
 }
 
 /** Waits for `promise`, but not longer than `ms`. */

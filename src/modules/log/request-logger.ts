@@ -28,7 +28,7 @@ export function requestLogger<L extends ParentLogger>(logger: L): (session: Http
     if (child === undefined) {
       const trace = traceOf(session)
       const { requestId } = session
-      child = logger.child(trace === null ? { requestId } : { requestId, ...trace }) as L
+      child = logger.child(trace === null ? { requestId } : { requestId, traceId: trace.traceId, spanId: trace.spanId }) as L
       session.bag.set(key, child)
     }
     return child

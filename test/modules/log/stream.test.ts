@@ -167,7 +167,7 @@ test('a destination of pino is a stream like others', async (t) => {
   await server.start()
   for (let i = 0; i < 3; i++) await server.inject(`/${i}`)
   await server.stop()
-  await eventually(() => readFileSync(file, 'utf8').split('\n').length === 4, 'three lines')
+  assert.equal(readFileSync(file, 'utf8').split('\n').length, 4)
   to.destroy()
 })
 

@@ -1,0 +1,46 @@
+// Who may look: programs on this machine, or whoever reaches the endpoint that the inspector is bound to.
+//
+// A page of another site can make a browser on this machine send requests here, and can even give its own name an address of this machine (DNS
+// rebinding). So the Host has to be a name of this machine, and browsers must not state that another site asks.
+
+import { WeirError } from '../../base/errors.ts'
+import { hostName } from '../../base/host-name.ts'
+import { exchangeOf, type HttpSession } from '../../http/session.ts'
+
+/** Fields with which a proxy shows itself: what it forwards does not come from this machine. */
+const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'] as const
+
+/** @param endpoint name of the endpoint that may be used from anywhere; null for none @throws WEIR_INSPECTOR_REFUSED */
+export function checkAccess(session: HttpSession, endpoint: string | null, hosts: readonly string[]): void {
+  const { request, peer, clientAddress } = session
+  if (endpoint === null) {
+    if (!isLoopback(peer.address)) throw refused(`the peer is ${peer.address || 'not known'}, not this machine`)
+    if (!isLoopback(clientAddress)) throw refused(`the client is ${clientAddress}, not this machine`)
+    const field = FORWARDED.find((name) => request.header(name) !== null)
+    if (field !== undefined) throw refused(`it was forwarded: it has the field ${field}`)
+  }
+  // In HTTP/2, a request may have no Host: its authority is here too.
+  const host = hostName(exchangeOf(session).head.host)
+  if (!hosts.includes(host) && !(endpoint === null ? isLocalName(host) : isLocalName(host) || isAddress(host)))
+    throw refused(`the host is ${JSON.stringify(host.slice(0, 100))}, not a name of this machine`)
+  const site = request.header('sec-fetch-site')
+  if (site === null || site === 'same-origin' || site === 'none') return
+  throw refused('a page of another site has sent it')
+}
+
+function refused(why: string): WeirError {
+  return new WeirError('WEIR_INSPECTOR_REFUSED', why)
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || /^(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(address)
+}
+
+function isLocalName(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || isLoopback(host.replace(/^\[|\]$/g, ''))
+}
+
+/** No other site can have an address as its name. */
+function isAddress(host: string): boolean {
+  return /^\d{1,3}(?:\.\d{1,3}){3}$/.test(host) || /^\[[0-9a-f:.]+\]$/.test(host)
+}

@@ -1,0 +1,270 @@
+// Makes an entry of each exchange. While a request is answered, only references and copies of bodies are taken; everything else is done when
+// observers are told about its end, which no response waits for.
+
+import { Buffer, isUtf8 } from 'node:buffer'
+
+import type { Middleware, Next } from '../../app/policies/middleware.ts'
+import type { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
+import { bodySecrets } from '../../formats/masking/body-secrets.ts'
+import { fieldSecrets, masked, repeatable, urlSecrets, withoutRepeated } from '../../formats/masking/ranges.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
+import type { ExchangeObserver, ExchangeRecord } from '../../http/exchange-record.ts'
+import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
+
+import type { Entry, KeptBody, KeptError, Stages } from './entry.ts'
+import type { ExchangeList } from './exchange-list.ts'
+
+/** How much of a head is kept. */
+const MOST_HEAD_CHARS = 64 * 1024
+
+/** What is taken of an exchange in progress. */
+class Draft {
+  /** Milliseconds of the process: when the head was complete, the first middleware began, and it was done. */
+  readonly begunAt = performance.now()
+  enteredAt: number | null = null
+  handledAt: number | null = null
+  requestBytes: Buffer | null = null
+  response: OutgoingResponse | null = null
+  /** The part of its body that is kept, as long as it is text. */
+  responseText: string | null = null
+  responseBytes: Buffer | null = null
+  responseLength: number | null = null
+  responseKind: string = 'none'
+}
+
+export class Capture implements ExchangeObserver {
+  readonly #list: ExchangeList
+  readonly #secrets: DeclaredSecrets
+  readonly #mostBody: number
+  readonly #isOwn: (path: string) => boolean
+  /** The draft of each session. An exchange that never ends keeps nothing alive. */
+  readonly #drafts = new WeakMap<HttpSession, Draft>()
+  readonly #knownRoutes = new Set<string | null>()
+  #number = 0
+
+  /** @param isOwn whether a path belongs to the inspector itself */
+  constructor(list: ExchangeList, secrets: DeclaredSecrets, mostBody: number, isOwn: (path: string) => boolean) {
+    this.#list = list
+    this.#secrets = secrets
+    this.#mostBody = mostBody
+    this.#isOwn = isOwn
+  }
+
+  begin({ kind, session }: { readonly kind: 'request' | 'upgrade'; readonly session: HttpSession }): void {
+    if (kind === 'request' && !this.#isOwn(exchangeOf(session).head.path)) this.#drafts.set(session, new Draft())
+  }
+
+  /** Runs around the handler. */
+  readonly middleware: Middleware = (session, next) => {
+    const draft = this.#drafts.get(session)
+    if (draft === undefined) return next()
+    draft.enteredAt = performance.now()
+    const exchange = exchangeOf(session)
+    if (exchange.head.contentLength !== 0 && isBuffered(exchange)) {
+      const { bodySpan } = exchange.request
+      draft.requestBytes = Buffer.from(bodySpan.subarray(0, this.#mostBody))
+    }
+    return this.#time(draft, next)
+  }
+
+  #time(draft: Draft, next: Next): unknown {
+    const done = (): void => {
+      draft.handledAt = performance.now()
+    }
+    let result: HttpResponse | Promise<HttpResponse>
+    try {
+      result = next()
+    } catch (error) {
+      done()
+      throw error
+    }
+    if (result instanceof Promise) result.then(done, done)
+    else done()
+    return result
+  }
+
+  readonly beforeSend = (session: HttpSession, response: HttpResponse): void => {
+    const draft = this.#drafts.get(session)
+    if (draft === undefined) return
+    const outgoing = outgoingOf(response)
+    const { content } = outgoing
+    draft.response = outgoing
+    draft.responseKind = content.kind
+    draft.responseText = null
+    draft.responseBytes = null
+    if (content.kind === 'text') {
+      draft.responseText = content.text.length > this.#mostBody ? content.text.slice(0, this.#mostBody) : content.text
+      draft.responseLength = content.text.length
+    } else if (content.kind === 'bytes') {
+      draft.responseBytes = Buffer.from(content.bytes.subarray(0, this.#mostBody))
+      draft.responseLength = content.bytes.length
+    }
+  }
+
+  end(record: ExchangeRecord): void {
+    const { kind, session, route } = record
+    if (session === null) {
+      this.#list.add(this.#entryOf(record, null, null, this.#refusedHead(record.firstBytes)))
+      return
+    }
+    const draft = this.#drafts.get(session)
+    if (kind === 'request' ? draft === undefined : this.#isOwn(exchangeOf(session).head.path)) return
+    if (!this.#knownRoutes.has(route)) {
+      this.#secrets.refresh()
+      this.#knownRoutes.add(route)
+    }
+    const exchange = exchangeOf(session)
+    this.#list.add(this.#entryOf(record, kind === 'request' ? draft! : null, exchange, ''))
+  }
+
+  #refusedHead(firstBytes: string | null): string {
+    if (firstBytes === null) return ''
+    // It may be any part of a head: what follows the name of a secret field is not shown.
+    return firstBytes.replace(/((?:authorization|cookie|token|secret|key)[^:=]{0,20}[:=]).*/i, '$1 …')
+  }
+
+  #entryOf(record: ExchangeRecord, draft: Draft | null, exchange: Exchange | null, refused: string): Entry {
+    const { kind, method, route, status, outcome, code, error, startedAt, durationMs, firstByteMs, bytesIn, bytesOut } = record
+    const request = exchange === null ? null : this.#request(exchange)
+    const secrets = request?.secrets ?? []
+    const contentType = exchange?.head.contentType ?? null
+    const requestBody = exchange === null ? null : this.#requestBody(exchange, draft, contentType, secrets)
+    return {
+      number: ++this.#number,
+      kind,
+      method,
+      route,
+      status,
+      outcome,
+      code,
+      error: keptError(error, secrets),
+      startedAt,
+      durationMs,
+      firstByteMs,
+      bytesIn,
+      bytesOut,
+      url: request?.target ?? null,
+      requestId: kind === 'request' ? record.requestId : null,
+      connectionId: record.connectionId,
+      protocol: record.protocol,
+      clientAddress: record.clientAddress,
+      isSecure: record.session?.isSecure ?? false,
+      endpoint: exchange?.connection.endpointName ?? null,
+      requestHead: request?.head ?? refused,
+      requestBody,
+      responseHead: draft === null || status === null ? null : this.#responseHead(draft.response, status, secrets),
+      responseBody: draft === null || draft.response === null ? null : this.#responseBody(draft, secrets),
+      stages: stagesOf(draft, record),
+      lines: [],
+    }
+  }
+
+  #request({ head }: Exchange): { readonly head: string; readonly target: string; readonly secrets: string[] } {
+    const { names, segments } = this.#secrets
+    const targetRanges = [...urlSecrets(head.target, names), ...segments.in(head.target)]
+    const secrets = repeatable(head.target, targetRanges)
+    const target = masked(head.target, targetRanges)
+    let text = `${head.method} ${target} ${head.protocol}\r\n`
+    for (const [name, value] of head.entries()) {
+      if (text.length > MOST_HEAD_CHARS) break
+      const ranges = fieldSecrets(name, value, names)
+      if (ranges.length > 0) secrets.push(...repeatable(value, ranges))
+      text += `${name}: ${ranges.length === 0 ? value : masked(value, ranges)}\r\n`
+    }
+    return { head: withoutRepeated(text, secrets), target: withoutRepeated(target, secrets), secrets }
+  }
+
+  /** Adds the secrets of the body to `secrets`. */
+  #requestBody({ head }: Exchange, draft: Draft | null, contentType: string | null, secrets: string[]): KeptBody | null {
+    if (head.contentLength === 0 || draft === null) return null
+    const length = head.contentLength < 0 ? null : head.contentLength
+    const bytes = draft.requestBytes
+    if (bytes === null) return { text: '', isBase64: false, length, cut: 'stream' }
+    const isCoded = head.get('content-encoding') !== null
+    return this.#kept(bytes, length ?? bytes.length, isCoded ? null : contentType, secrets, true)
+  }
+
+  #responseHead(response: OutgoingResponse | null, status: number, secrets: readonly string[]): string {
+    let text = `${status}\r\n`
+    if (response === null) return text
+    if (response.type !== null) text += `Content-Type: ${response.type}\r\n`
+    const fields = response.fields ?? []
+    for (let i = 0; i < fields.length; i += 2) {
+      const value = fields[i + 1]!
+      text += `${fields[i]!}: ${masked(value, fieldSecrets(fields[i]!, value, this.#secrets.names))}\r\n`
+    }
+    return withoutRepeated(text, secrets)
+  }
+
+  #responseBody(draft: Draft, secrets: string[]): KeptBody | null {
+    const { response, responseKind, responseText, responseBytes, responseLength } = draft
+    if (responseText !== null) {
+      const ranges = bodySecrets(responseText, response!.type, this.#secrets.names)
+      const text = withoutRepeated(masked(responseText, ranges), secrets)
+      return { text, isBase64: false, length: responseLength, cut: responseLength! > responseText.length ? 'large' : null }
+    }
+    if (responseBytes !== null) return this.#kept(responseBytes, responseLength!, response!.type, secrets, false)
+    if (responseKind === 'none' || responseKind === 'upgrade') return null
+    return { text: '', isBase64: false, length: null, cut: responseKind === 'file' ? 'file' : 'stream' }
+  }
+
+  #kept(bytes: Buffer, length: number, contentType: string | null, secrets: string[], learns: boolean): KeptBody {
+    const cut = length > bytes.length ? 'large' : null
+    // The end of a body that is cut may be a part of a character.
+    const whole = cut === null ? bytes : bytes.subarray(0, lastCharacterEnd(bytes))
+    if (!isUtf8(whole)) return { text: bytes.toString('base64'), isBase64: true, length, cut }
+    const text = whole.toString('utf8')
+    const ranges = bodySecrets(text, contentType, this.#secrets.names)
+    if (learns && ranges.length > 0) secrets.push(...repeatable(text, ranges))
+    return { text: withoutRepeated(masked(text, ranges), secrets), isBase64: false, length, cut }
+  }
+}
+
+const MOST_CAUSES = 5
+const MOST_ERROR_CHARS = 4_000
+
+/** Never throws: the members of what was thrown may do so. */
+function keptError(thrown: unknown, secrets: readonly string[]): KeptError | null {
+  if (thrown === null || thrown === undefined) return null
+  const texts: string[] = []
+  try {
+    for (let one: unknown = thrown; one !== undefined && one !== null && texts.length < MOST_CAUSES; ) {
+      texts.push(withoutRepeated(String(one).slice(0, MOST_ERROR_CHARS), secrets))
+      one = one instanceof Error ? one.cause : null
+    }
+  } catch {
+    texts.push('an error that cannot be shown')
+  }
+  return { texts, thrown }
+}
+
+/** Whether the body is read before middleware runs. */
+function isBuffered({ match, head }: Exchange): boolean {
+  const mode = match.route?.bodyMode ?? 'auto'
+  if (match.route === null || mode === 'stream') return false
+  return mode === 'buffer' || !/^multipart\/form-data/i.test(head.contentType ?? '')
+}
+
+function lastCharacterEnd(bytes: Buffer): number {
+  let end = bytes.length
+  for (let i = 0; i < 4 && end > 0; i++) {
+    const byte = bytes[end - 1]!
+    if (byte < 0x80) return end
+    end--
+    if (byte >= 0xc0) return end
+  }
+  return bytes.length
+}
+
+function stagesOf(draft: Draft | null, { firstByteMs, durationMs }: ExchangeRecord): Stages {
+  if (draft === null) return { waitMs: null, handlerMs: null, sendMs: null, bodyMs: null }
+  const { begunAt, enteredAt, handledAt } = draft
+  const handled = handledAt === null ? null : handledAt - begunAt
+  return {
+    waitMs: enteredAt === null ? null : enteredAt - begunAt,
+    handlerMs: enteredAt === null || handledAt === null ? null : handledAt - enteredAt,
+    sendMs: firstByteMs === null ? null : Math.max(0, firstByteMs - (handled ?? 0)),
+    bodyMs: firstByteMs === null ? null : Math.max(0, durationMs - firstByteMs),
+  }
+}

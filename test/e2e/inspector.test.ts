@@ -1,0 +1,149 @@
+// The page of weir/inspector, in Chromium.
+
+import assert from 'node:assert/strict'
+import { after, before, type TestContext, test } from 'node:test'
+
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+
+import { HttpServer } from '../../src/index.ts'
+import { inspector } from '../../src/modules/inspector/index.ts'
+import { launchChromium, noChromium } from '../support/chromium.ts'
+import { LOOKS } from '../support/demo-page.ts'
+import { pageFaults } from '../support/page-faults.ts'
+
+const HOSTILE = `<script>document.title = 'run'</script><img src=x onerror="document.title = 'run'">'"`
+
+let browser: Browser
+
+before(async () => {
+  if (noChromium === false) browser = await launchChromium()
+})
+after(() => browser?.close())
+
+interface Shown {
+  readonly origin: string
+  readonly page: Page
+  readonly complaints: string[]
+}
+
+async function show(t: TestContext, options: BrowserContextOptions = {}): Promise<Shown> {
+  const server = new HttpServer('127.0.0.1', 0, { logger: null })
+  server.useModule(inspector())
+  server.mapGet('/hello/:name', ({ name }) => ({ name }))
+  server.mapPost('/echo', (_, { request, response }) => response.header('X-Echo', 'yes').text(request.body))
+  server.mapGet('/boom', (_, { request }) => {
+    throw new Error(`out of order ${request.header('x-name')}`)
+  })
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const origin = `http://127.0.0.1:${server.port}`
+  const context = await browser.newContext({ ...options, permissions: ['clipboard-read', 'clipboard-write'] })
+  t.after(() => context.close())
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => complaints.push(message.text()))
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  await page.goto(`${origin}/_weir`)
+  await page.locator('#state.live').waitFor()
+  return { origin, page, complaints }
+}
+
+for (const { name, look } of LOOKS) {
+  test(`is styled, fits on the screen, and has no faults: ${name}`, { skip: noChromium }, async (t) => {
+    const { origin, page, complaints } = await show(t, look)
+    await (await fetch(`${origin}/hello/${'x'.repeat(400)}?${'y'.repeat(400)}`)).text()
+    await (await fetch(`${origin}/boom`, { headers: { 'x-name': 'z'.repeat(400) } })).text()
+    await page.locator('.row').nth(1).waitFor()
+    const check = async (): Promise<void> => {
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0)
+      assert.deepEqual(await pageFaults(page), [])
+    }
+    await check()
+    await page.locator('.row').first().click()
+    await page.locator('.frame').first().waitFor()
+    await check()
+    assert.equal(await page.evaluate("getComputedStyle(document.querySelector('pre')).borderRadius"), '8px', 'its policy allows its style')
+    const ground = (await page.evaluate('getComputedStyle(document.body).backgroundColor')) as string
+    assert.equal(Number(/\d+/.exec(ground)![0]) < 128, look.colorScheme === 'dark', ground)
+    assert.deepEqual(complaints, [])
+  })
+}
+
+test('exchanges appear as they end, and the filter, pause and clear work', { skip: noChromium }, async (t) => {
+  const { origin, page, complaints } = await show(t)
+  assert.match(await page.locator('#empty').innerText(), /No requests yet/)
+  await (await fetch(`${origin}/hello/one`)).text()
+  await (await fetch(`${origin}/nowhere`)).text()
+  await page.locator('.row', { hasText: '/nowhere' }).waitFor()
+  assert.match(await page.locator('.row').last().innerText(), /200\s+GET \/hello\/one/)
+  await page.locator('#filter').fill('404')
+  assert.equal(await page.locator('.row').count(), 1)
+  await page.locator('#filter').fill('')
+  await page.locator('#pause').click()
+  await (await fetch(`${origin}/hello/two`)).text()
+  await page.locator('#pause').click()
+  await page.locator('.row', { hasText: '/hello/two' }).waitFor()
+  assert.equal(await page.locator('.row').count(), 3)
+  await page.locator('#clear').click()
+  await page.locator('#empty').waitFor()
+  assert.deepEqual(complaints, [])
+})
+
+test('whatever a client sends is shown as text, and nothing of it runs', { skip: noChromium }, async (t) => {
+  const { origin, page, complaints } = await show(t)
+  const name = encodeURIComponent(HOSTILE)
+  await (await fetch(`${origin}/hello/${name}?q=${name}`, { headers: { 'x-name': HOSTILE } })).text()
+  await (await fetch(`${origin}/echo`, { method: 'POST', body: HOSTILE, headers: { 'content-type': 'text/html' } })).text()
+  await (await fetch(`${origin}/boom`, { headers: { 'x-name': HOSTILE } })).text()
+  for (const [i, expected] of ['Error: out of order <script>', '<script>document.title', 'x-name: <script>'].entries()) {
+    await page.locator('.row').nth(i).click()
+    await page.locator('#detail pre', { hasText: expected }).first().waitFor()
+  }
+  assert.equal(await page.title(), 'weir inspector')
+  assert.equal(await page.locator('#detail script, #detail img, #rows script, #rows img').count(), 0)
+  assert.deepEqual(complaints, [])
+})
+
+test('the keyboard chooses an exchange, Escape closes it, and / goes to the filter', { skip: noChromium }, async (t) => {
+  const { origin, page } = await show(t)
+  for (const one of ['a', 'b', 'c']) await (await fetch(`${origin}/hello/${one}`)).text()
+  await page.locator('.row').nth(2).waitFor()
+  await page.locator('#rows').focus()
+  await page.keyboard.press('ArrowDown')
+  await page.locator('#detail h2', { hasText: '/hello/c' }).waitFor()
+  await page.keyboard.press('End')
+  await page.locator('#detail h2', { hasText: '/hello/a' }).waitFor()
+  assert.match((await page.locator('#rows').getAttribute('aria-activedescendant'))!, /^row-\d+$/)
+  await page.keyboard.press('Escape')
+  assert.equal(await page.locator('#detail').isVisible(), false)
+  await page.keyboard.press('/')
+  assert.equal(await page.evaluate('document.activeElement.id'), 'filter')
+})
+
+test('copies a request as curl and as inject; curl sends the same again', { skip: noChromium }, async (t) => {
+  const { origin, page } = await show(t)
+  await (
+    await fetch(`${origin}/echo?a=[1]`, { method: 'POST', body: `it's "this" $HOME \`x\``, headers: { 'content-type': 'text/plain' } })
+  ).text()
+  await page.locator('.row').first().click()
+  await page.getByText('Copy as curl').click()
+  await page.getByText('Copied').waitFor()
+  const command = (await page.evaluate('navigator.clipboard.readText()')) as string
+  const { spawnSync } = await import('node:child_process')
+  const { spawn } = await import('node:child_process')
+  if (spawnSync('curl', ['--version']).status === 0) {
+    const curl = spawn('sh', ['-c', `${command} -s`.replace(/ -- (.*) -s$/, ' -s -- $1')])
+    let out = ''
+    curl.stdout.on('data', (chunk) => (out += chunk))
+    await new Promise((resolve) => curl.on('close', resolve))
+    assert.match(out, /^HTTP\/1\.1 200/)
+    assert.ok(out.endsWith(`it's "this" $HOME \`x\``), out)
+    await page.locator('.row').nth(1).waitFor()
+  }
+  await page.getByText('Copy as inject').click()
+  const inject = (await page.evaluate('navigator.clipboard.readText()')) as string
+  assert.match(inject, /^const response = await server\.inject\(\{\n {4}method: "POST",\n {4}url: "\/echo\?a=\[1\]",/)
+  const download = page.waitForEvent('download')
+  await page.getByText('Save as test').click()
+  assert.match((await download).suggestedFilename(), /^exchange-\d+\.test\.js$/)
+})
