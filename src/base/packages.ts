@@ -23,16 +23,17 @@ export function requireOptionalPackage<T>(name: string, install = name): T {
 
 /**
  * Checks that an optional package is there which is loaded later.
+ * @param install what the command of the error installs, if `name` is a file of a package
  * @throws WEIR_PACKAGE_MISSING with the command that installs it
  */
-export function checkOptionalPackage(name: string): void {
+export function checkOptionalPackage(name: string, install = name): void {
   try {
     process
       .getBuiltinModule('node:module')
       .createRequire(import.meta.url)
       .resolve(name)
   } catch (error) {
-    throw new WeirError('WEIR_PACKAGE_MISSING', `npm install ${name}`, error)
+    throw new WeirError('WEIR_PACKAGE_MISSING', `npm install ${install}`, error)
   }
 }
 

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 
 import type { Explanation } from '../app/explain/explanation.ts'
+import { documentsOf } from '../modules/openapi/documents.ts'
 import type { InjectRequest } from '../net/inject/request-bytes.ts'
 import { type HttpServer, replaceStart } from '../server.ts'
 
@@ -55,11 +56,23 @@ async function answerAbout(server: HttpServer, question: Question): Promise<Answ
       return { routes: server.routes.map(routeFactsOf) }
     case 'limits':
       return { limits: limitsFactsOf(server) }
+    case 'openapi':
+      return { document: documentOf(server, question.module) }
     case 'explain': {
       const explanation = await explain(server, question.request)
       return { text: String(explanation), explanation: JSON.parse(JSON.stringify(explanation)) as Explanation }
     }
   }
+}
+
+/** @throws Error if the program has no such document */
+function documentOf(server: HttpServer, module: string | null): string {
+  const documents = documentsOf(server)
+  const names = [...documents.keys()]
+  if (names.length === 0) throw new Error('it installs no module of weir/openapi on its server: useModule(openapi({ info }))')
+  if (module !== null && !documents.has(module)) throw new Error(`it has no module ${JSON.stringify(module)}, only ${names.join(', ')}`)
+  if (module === null && names.length > 1) throw new Error(`it has several documents: choose one with --module, ${names.join(' or ')}`)
+  return documents.get(module ?? names[0]!)!()
 }
 
 function explain(server: HttpServer, asked: AskedRequest): Promise<Explanation> {

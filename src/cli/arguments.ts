@@ -38,6 +38,7 @@ export type ParsedCommand =
   | { readonly name: 'help'; readonly topic: string | null }
   | { readonly name: 'version' }
   | ({ readonly name: 'routes' | 'limits'; readonly asJson: boolean } & AppCommand)
+  | ({ readonly name: 'openapi'; readonly module: string | null } & AppCommand)
   | ({ readonly name: 'explain'; readonly asJson: boolean; readonly request: AskedRequest } & AppCommand)
   | DevelopCommand
 
@@ -59,6 +60,12 @@ ${COMMON}`,
 Lists every limit and timeout in force, and where each was set. The program does not listen.
 
   --json            as JSON
+${COMMON}`,
+  openapi: `Usage: weir openapi <file> [options] [-- arguments of the program]
+
+Writes the document of weir/openapi, as JSON. The program does not listen.
+
+  --module <name>   the name of the module, if the program has several documents
 ${COMMON}`,
   explain: `Usage: weir explain <file> [method] <url> [options] [-- arguments of the program]
 
@@ -88,6 +95,7 @@ const USAGE = `Usage: weir <command> <file> [options]
   weir routes app.js                  lists the routes of a program
   weir explain app.js POST /users/5   explains why a request would be answered as it is
   weir limits app.js                  lists the limits in force, and where each was set
+  weir openapi app.js                 writes the OpenAPI document of a program
   weir dev app.ts                     runs a program, and restarts it when a source file changes
 
 weir <command> --help shows the options of a command.`
@@ -126,10 +134,17 @@ export function parseCommand(given: readonly string[]): ParsedCommand {
 function parseOwn(name: string, own: string[], args: readonly string[]): ParsedCommand {
   if (name === 'dev') return parseDev(own, args)
   if (name === 'explain') return parseExplain(own, args)
+  if (name === 'openapi') return parseOpenApi(own, args)
   const { values, positionals } = parseArgs({ args: own, allowPositionals: true, options: { json: FLAG, export: TEXT, ...HELP } })
   if (values.help === true) return { name: 'help', topic: name }
   const file = onlyFile(name, positionals)
   return { name: name as 'routes' | 'limits', file, args, asJson: values.json === true, exportName: values.export ?? null }
+}
+
+function parseOpenApi(own: string[], args: readonly string[]): ParsedCommand {
+  const { values, positionals } = parseArgs({ args: own, allowPositionals: true, options: { module: TEXT, export: TEXT, ...HELP } })
+  if (values.help === true) return { name: 'help', topic: 'openapi' }
+  return { name: 'openapi', file: onlyFile('openapi', positionals), args, exportName: values.export ?? null, module: values.module ?? null }
 }
 
 function parseExplain(own: string[], args: readonly string[]): ParsedCommand {

@@ -42,6 +42,10 @@ async function runOn(command: Exclude<ParsedCommand, { readonly name: 'help' | '
       const { limits } = await askProgram(file, args, { kind: 'limits', exportName })
       return print(command.asJson ? jsonOf(limits) : limitsText(limits))
     }
+    case 'openapi': {
+      const { document } = await askProgram(file, args, { kind: 'openapi', exportName, module: command.module })
+      return print(document)
+    }
     case 'explain': {
       const { text, explanation } = await askProgram(file, args, { kind: 'explain', exportName, request: command.request })
       return print(command.asJson ? jsonOf(explanation) : text)

@@ -21,12 +21,14 @@ export interface AskedRequest {
 export type Question = { readonly exportName: string | null } & (
   | { readonly kind: 'routes' }
   | { readonly kind: 'limits' }
+  | { readonly kind: 'openapi'; readonly module: string | null }
   | { readonly kind: 'explain'; readonly request: AskedRequest }
 )
 
 export interface Answers {
   readonly routes: { readonly routes: readonly RouteFacts[] }
   readonly limits: { readonly limits: LimitsFacts }
+  readonly openapi: { readonly document: string }
   readonly explain: { readonly text: string; readonly explanation: Explanation }
 }
 

@@ -19,6 +19,8 @@ export interface JsonSchemaWriterOptions {
   readonly refs?: string
   /** The schema that is the whole document, to which its parts refer as `#`. */
   readonly root?: object
+  /** Called for a schema of another library that cannot be written, with the reason. Once for each side. */
+  readonly onFailure?: (schema: object, why: string) => void
 }
 
 interface Dialect {
@@ -49,6 +51,7 @@ export class JsonSchemaWriter {
   readonly #target: JsonSchemaTarget
   readonly #refs: string
   readonly #root: object | null
+  readonly #onFailure: ((schema: object, why: string) => void) | null
   readonly #definitions = new Map<string, JsonSchema>()
   /** The name under which each schema was defined. The two sides of a schema may differ. */
   readonly #names: Readonly<Record<Side, Map<object, string>>> = { input: new Map(), output: new Map() }
@@ -57,12 +60,13 @@ export class JsonSchemaWriter {
   #isRootWritten = false
 
   /** @throws WEIR_OPTION_INVALID for a dialect that it does not know */
-  constructor({ target = 'draft-2020-12', refs, root }: JsonSchemaWriterOptions = {}) {
+  constructor({ target = 'draft-2020-12', refs, root, onFailure }: JsonSchemaWriterOptions = {}) {
     if (!Object.hasOwn(DIALECTS, target))
       throw invalid('jsonSchema', `there is no target ${JSON.stringify(target)}, only ${Object.keys(DIALECTS).join(' and ')}`)
     this.#target = target as JsonSchemaTarget
     this.#refs = refs ?? `#/${DIALECTS[this.#target].definitions}/`
     this.#root = root ?? null
+    this.#onFailure = onFailure ?? null
   }
 
   /** The URI of the dialect, for `$schema`. */
@@ -109,7 +113,7 @@ export class JsonSchemaWriter {
   embed(schema: object, converters: Converters): JsonSchema {
     const known = this.#embedded[this.#side].get(schema)
     if (known !== undefined) return known
-    const written = this.#convert(converters[this.#side])
+    const written = this.#convert(schema, converters[this.#side])
     this.#embedded[this.#side].set(schema, written)
     return written
   }
@@ -119,16 +123,22 @@ export class JsonSchemaWriter {
     return this.#target === 'draft-07' && '$ref' in schema ? { allOf: [schema], default: value } : { ...schema, default: value }
   }
 
-  #convert(converter: unknown): JsonSchema {
-    if (typeof converter !== 'function') return {}
+  #convert(schema: object, converter: unknown): JsonSchema {
+    if (typeof converter !== 'function') return this.#fail(schema, 'its library provides no JSON Schema')
     const reserved: string[] = []
     try {
       const found: unknown = converter({ target: this.#target })
       if (typeof found === 'object' && found !== null) return moved(found as JsonSchema, (name) => this.#reserve(name, reserved))
-    } catch {
+    } catch (error) {
       // The standard allows a converter to throw if it cannot express the schema.
       for (const name of reserved) this.#definitions.delete(name)
+      return this.#fail(schema, error instanceof Error ? error.message : String(error))
     }
+    return this.#fail(schema, 'its library returned no JSON Schema')
+  }
+
+  #fail(schema: object, why: string): JsonSchema {
+    this.#onFailure?.(schema, why)
     return {}
   }
 

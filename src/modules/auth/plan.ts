@@ -92,6 +92,20 @@ export function planOf(session: HttpSession): Plan {
   return plan
 }
 
+/** What a route requires, for documents. */
+export interface Access extends Pick<Plan, 'schemes' | 'scopes' | 'isOpen'> {
+  /** Whether some principals are refused. */
+  readonly isNarrowed: boolean
+}
+
+/** @param descriptions those of the policies of a route, the outermost first @returns null without an `auth` */
+export function accessOf(descriptions: readonly unknown[]): Access | null {
+  const { auth, schemes, scopes, isOpen, roles, allows } = makePlan(
+    descriptions.map((description, depth) => ({ name: '', depth, description })),
+  )
+  return auth === null ? null : { schemes, scopes, isOpen, isNarrowed: roles.length + scopes.length + allows.length > 0 }
+}
+
 /** @throws WEIR_AUTH_SETUP */
 export function checkPlan(policies: readonly UsedPolicy[], where: string): void {
   const { mistake } = makePlan(policies)

@@ -1,0 +1,15 @@
+// The documents of each server, for `weir openapi`: also those that are not served.
+
+const DOCUMENTS = new WeakMap<object, Map<string, () => string>>()
+
+/** @param host the server, or the group, on which the module is installed @param name of the module */
+export function noteDocument(host: object, name: string, text: () => string): void {
+  const known = DOCUMENTS.get(host)
+  if (known === undefined) DOCUMENTS.set(host, new Map([[name, text]]))
+  else known.set(name, text)
+}
+
+/** What writes each document, by the names of the modules that are installed on `host`. */
+export function documentsOf(host: object): ReadonlyMap<string, () => string> {
+  return DOCUMENTS.get(host) ?? new Map()
+}
