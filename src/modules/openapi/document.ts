@@ -89,7 +89,6 @@ class PathItems {
   readonly faults: string[] = []
   readonly #is32: boolean
   readonly #items = new Map<string, PathItem>()
-  readonly #ids = new Map<string, string>()
 
   constructor(is32: boolean) {
     this.#is32 = is32
@@ -111,7 +110,7 @@ class PathItems {
 
   /** Why the route is left out; null if it is not. */
   #place(route: RouteListing, shared: Shared): string | null {
-    const { method, operationId } = route
+    const { method } = route
     if (method === null) return 'OpenAPI cannot describe a route for any method'
     const isOwn = METHODS.has(method) || (this.#is32 && method === 'QUERY')
     if (!isOwn && !this.#is32) return `OpenAPI 3.1 has no method ${method}`
@@ -120,9 +119,6 @@ class PathItems {
     const operations = isOwn ? item.operations : item.others
     const key = isOwn ? method.toLowerCase() : method
     if (operations[key] !== undefined) return `there already is an operation ${method} ${item.path.text}`
-    const holder = operationId === null ? undefined : this.#ids.get(operationId)
-    if (holder !== undefined) return `its operationId ${JSON.stringify(operationId)} is that of ${holder}`
-    if (operationId !== null) this.#ids.set(operationId, nameOf(route))
     this.#items.set(path.key, item)
     operations[key] = operationOf(route, path, item.path.names, shared)
     return null

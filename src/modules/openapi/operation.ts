@@ -68,8 +68,8 @@ function serverOf(host: string): Part {
   return { url: `//{subdomain}${host.slice(1)}`, variables: { subdomain: { default: 'www', description: 'One or more labels' } } }
 }
 
-export function nameOf({ method, path, source }: RouteListing): string {
-  return `${method ?? 'ANY'} ${path} (${source})`
+export function nameOf({ method, host, path, source }: RouteListing): string {
+  return `${method ?? 'ANY'} ${host ?? ''}${path} (${source})`
 }
 
 function parametersOf(route: RouteListing, path: DocumentPath, names: readonly string[], schemas: DocumentSchemas): Part[] {
@@ -189,7 +189,11 @@ function refusalsOf({ bindings, body, bodyMode, limits, policies }: RouteListing
     [413, readsBody && (limits.maxRequestBodySize.value !== null || body?.kind === 'multipart' || body?.kind === 'form')],
     [415, body !== null],
     [429, policies.some(({ description }) => has(description, 'quota', 'windowMs'))],
-    [503, limits.requestTimeout.value !== null || policies.some(({ description }) => has(description, 'max', 'maxQueue'))],
+    [
+      503,
+      limits.requestTimeout.value !== null ||
+        policies.some(({ name, description }) => name === 'shed' || has(description, 'max', 'maxQueue')),
+    ],
   ]
   return statuses.filter(([, mayHappen]) => mayHappen).map(([status]) => status)
 }

@@ -52,7 +52,7 @@ export function pageFiles(): ReadonlyMap<string, string> {
 
 /** @param url of the document @param base of the files, ending in a slash; both relative to the page */
 export function pageOf(title: string, url: string, base: string): string {
-  return String(html`<!doctype html>
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -68,5 +68,5 @@ export function pageOf(title: string, url: string, base: string): string {
 <script src="${base}${START_NAME}"></script>
 </body>
 </html>
-`)
+`.text
 }
