@@ -29,6 +29,7 @@ import {
 } from '../../src/modules/limits/index.ts'
 import { type AccessLogEntry, accessLog, requestLogger } from '../../src/modules/log/index.ts'
 import { type MetricSource, metrics } from '../../src/modules/metrics/index.ts'
+import { type OpenApiOptions, openapi } from '../../src/modules/openapi/index.ts'
 import { opentelemetry, spanOf } from '../../src/modules/opentelemetry/index.ts'
 import { type PrecompressedEncoding, staticFiles } from '../../src/modules/static/index.ts'
 import { type WebSocketRoute, websocket } from '../../src/modules/websocket/index.ts'
@@ -49,10 +50,17 @@ const own: readonly Module[] = [
   accessLog(),
   health(),
   metrics(),
+  openapi({ info: { title: 'API', version: '1', license: { name: 'MIT' } }, include: ({ path }) => path !== '/' }),
   opentelemetry(),
 ]
 for (const module of own) server.useModule(module)
 export type _websocket = Expect<Equal<ReturnType<typeof websocket<'/:room'>>, WebSocketRoute<{ room: string }>>>
+
+const documented: OpenApiOptions = { info: { title: 'API', version: '1' }, version: '3.2', ui: '/docs' }
+// @ts-expect-error: a document has a title and a version
+openapi({ ...documented, info: { title: 'API' } })
+// @ts-expect-error: 3.0 has another dialect of JSON Schema
+openapi({ ...documented, version: '3.0' })
 
 // Policies go where policies go.
 const secured: readonly Policy[] = [securityHeaders('page'), securityHeaders('api', { xFrameOptions: false })]
