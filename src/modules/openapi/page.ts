@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-import { html } from '../../app/debug/markup.ts'
+import { html, Markup } from '../../app/debug/markup.ts'
 import { checkOptionalPackage } from '../../base/packages.ts'
 
 const PACKAGE = 'swagger-ui-dist'
@@ -50,6 +50,9 @@ export function pageFiles(): ReadonlyMap<string, string> {
   return new Map(FILES.map((name) => [name, join(folder, name)]))
 }
 
+/** The bundler would rewrite a tagged template with the whole tag, by a function of another package. */
+const SCRIPT = new Markup('script')
+
 /** @param url of the document @param base of the files, ending in a slash; both relative to the page */
 export function pageOf(title: string, url: string, base: string): string {
   return html`<!doctype html>
@@ -64,8 +67,8 @@ export function pageOf(title: string, url: string, base: string): string {
 <body>
 <main id="swagger-ui" data-url="${url}"></main>
 <noscript><p>This page needs JavaScript. The document is at <a href="${url}">${url}</a>.</p></noscript>
-<script src="${base}swagger-ui-bundle.js"></script>
-<script src="${base}${START_NAME}"></script>
+<script src="${base}swagger-ui-bundle.js"></${SCRIPT}>
+<script src="${base}${START_NAME}"></${SCRIPT}>
 </body>
 </html>
 `.text
