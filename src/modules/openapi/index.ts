@@ -1,4 +1,4 @@
 // The public API of weir/openapi.
 
-export type { OpenApiDocument, OpenApiInfo, OpenApiServer } from './document.ts'
+export type { OpenApiInfo, OpenApiServer } from './document.ts'
 export { type OpenApiOptions, openapi } from './openapi.ts'
