@@ -27,5 +27,5 @@ function quoted(text: string): string {
 
 /** For credentials that were sent without TLS: 403. A challenge would only make the client send them again. */
 export function insecureCredentials(): WeirError {
-  return new WeirError('WEIR_CREDENTIALS_INSECURE', undefined, undefined, undefined, { 'Cache-Control': 'no-store' })
+  return new WeirError('WEIR_CREDENTIALS_INSECURE', undefined, { headers: { 'Cache-Control': 'no-store' } })
 }

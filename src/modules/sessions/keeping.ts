@@ -140,7 +140,7 @@ async function attempt<T>(call: () => Promise<T>): Promise<T> {
     return await call()
   } catch (error) {
     if (error instanceof WeirError && error.code === 'WEIR_STORE_UNAVAILABLE') throw error
-    throw new WeirError('WEIR_STORE_UNAVAILABLE', 'sessions', error)
+    throw new WeirError('WEIR_STORE_UNAVAILABLE', 'sessions', { cause: error })
   }
 }
 
