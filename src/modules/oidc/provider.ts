@@ -6,6 +6,7 @@ import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { invalid } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
+import { isSecureUrl } from '../secure-url.ts'
 
 /** The claims of an ID token. Each is as trustworthy as the provider. */
 export interface IdClaims {
@@ -58,7 +59,6 @@ export interface ProviderOptions {
 const FRESH_MS = 24 * 3_600_000
 /** For clients, while the provider is away. */
 const RETRY_AFTER_SECONDS = '5'
-const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/
 /** Errors of RFC 6749 §4.1.2.1 that the provider reports about itself. */
 const OF_THE_PROVIDER: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable'])
 /** Errors of RFC 6749 §5.2 that the client of a login can cause, such as by sending the same code twice. */
@@ -193,7 +193,7 @@ export class Provider {
 function issuerOf(owner: string, issuer: string): URL {
   if (typeof issuer !== 'string' || !URL.canParse(issuer)) throw invalid(owner, `issuer is ${JSON.stringify(issuer)}, not a URL`)
   const url = new URL(issuer)
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname)))
+  if (!isSecureUrl(url))
     throw invalid(owner, `issuer is ${JSON.stringify(issuer)}: it has to begin with https://, unless it is on this machine`)
   return url
 }

@@ -6,13 +6,11 @@ import { hostName } from '../../base/host-name.ts'
 import type { ExchangeRecord, ExchangeStart } from '../../http/exchange-record.ts'
 import { type Exchange, exchangeOf } from '../../http/session.ts'
 
+import { METHODS, OTHER, templateOf } from '../http-conventions.ts'
 import type { Redaction } from '../redaction.ts'
 
 /** The conventions that the names are from. */
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.44.0'
-/** What stands for methods that the standards do not define (RFC 9110, 5789, 10008). */
-const OTHER = '_OTHER'
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT', 'QUERY'])
 const VERSIONS: Readonly<Record<string, string>> = { 'HTTP/1.0': '1.0', 'HTTP/1.1': '1.1', 'HTTP/2.0': '2' }
 /** The form of codes, of which there are few. A program may throw errors with others. */
 const CODE = /^[A-Z][A-Z0-9_]{1,63}$/
@@ -108,9 +106,4 @@ function schemeOf(exchange: Exchange): string {
 
 function versionOf(protocol: string): string {
   return VERSIONS[protocol] ?? protocol
-}
-
-/** `GET /users/:id` without the method. */
-function templateOf(route: string): string {
-  return route.slice(route.indexOf(' ') + 1)
 }
