@@ -132,9 +132,9 @@ class OidcModule implements Oidc {
 
   constructor(options: OidcOptions) {
     checkNames(OWNER, options, OPTION_NAMES)
-    const { sessions, issuer, clientId, clientSecret, clientAuthentication, keys, path = '/auth', timeoutMs = DEFAULT_TIMEOUT_MS } = options
-    if (!((sessions as unknown) instanceof SessionsModule))
-      throw invalid(OWNER, `sessions is ${kindOf(sessions)}, not what sessions() returns`)
+    const { issuer, clientId, clientSecret, clientAuthentication, keys, path = '/auth', timeoutMs = DEFAULT_TIMEOUT_MS } = options
+    const sessions: unknown = options.sessions
+    if (!(sessions instanceof SessionsModule)) throw invalid(OWNER, `sessions is ${kindOf(sessions)}, not what sessions() returns`)
     for (const option of ['clientId', 'clientSecret', 'scope', 'path', 'origin', 'afterLogout'] as const)
       checkText(OWNER, option, options[option])
     if (typeof clientId !== 'string' || clientId === '') throw invalid(OWNER, `clientId is ${shown(clientId)}, not the id of a client`)
@@ -144,8 +144,8 @@ class OidcModule implements Oidc {
     checkParameters(options.parameters ?? {})
     if (options.use !== undefined) listOf(OWNER, 'use', options.use)
     if (!(options.scope ?? 'openid').split(' ').includes('openid')) throw invalid(OWNER, 'scope lacks "openid"')
-    this.#sessions = sessions as unknown as SessionsModule
-    const { sealing, store } = this.#sessions
+    this.#sessions = sessions
+    const { sealing, store } = sessions
     if (flag(OWNER, 'keepTokens', options.keepTokens) && store === null)
       throw invalid(OWNER, 'keepTokens needs sessions in a store: a token must not leave the server in a sealed cookie')
     if (keys === undefined && sealing === null)
