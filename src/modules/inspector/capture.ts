@@ -121,7 +121,7 @@ export class Capture implements ExchangeObserver {
   #refusedHead(firstBytes: string | null): string {
     if (firstBytes === null) return ''
     // It may be any part of a head: what follows the name of a secret field is not shown.
-    return firstBytes.replace(/((?:authorization|cookie|token|secret|key)[^:=]{0,20}[:=]).*/i, '$1 …')
+    return firstBytes.replace(/((?:authorization|cookie|token|secret|passw|session|key)[^:=]{0,20}[:=]).*/i, '$1 …')
   }
 
   #entryOf(record: ExchangeRecord, draft: Draft | null, exchange: Exchange | null, refused: string): Entry {

@@ -1,7 +1,7 @@
 // `weir/oidc`: login at an identity provider, with the authorization code flow of OpenID Connect as RFC 9700 (OAuth 2.0 Security) wants it:
 // PKCE, a state and a nonce for each login, and the issuer of each response checked (RFC 9207).
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Usable } from '../../app/policies/policy.ts'
@@ -109,7 +109,6 @@ const DEFAULT_SCOPE = 'openid profile email'
 const DEFAULT_TIMEOUT_MS = 5_000
 /** A longer address is not returned to, because it is in a cookie. */
 const MAX_RETURN_CHARACTERS = 1_000
-const RETRY_AFTER_SECONDS = 5
 
 /**
  * Returns a module that logs clients in at an identity provider: `server.useModule(oidc({ sessions: users, … }))`. The provider is asked for
@@ -133,9 +132,9 @@ class OidcModule implements Oidc {
 
   constructor(options: OidcOptions) {
     checkNames(OWNER, options, OPTION_NAMES)
-    const { sessions, issuer, clientId, clientSecret, clientAuthentication, keys, path = '/auth', timeoutMs = DEFAULT_TIMEOUT_MS } = options
-    if (!((sessions as unknown) instanceof SessionsModule))
-      throw invalid(OWNER, `sessions is ${kindOf(sessions)}, not what sessions() returns`)
+    const { issuer, clientId, clientSecret, clientAuthentication, keys, path = '/auth', timeoutMs = DEFAULT_TIMEOUT_MS } = options
+    const sessions: unknown = options.sessions
+    if (!(sessions instanceof SessionsModule)) throw invalid(OWNER, `sessions is ${kindOf(sessions)}, not what sessions() returns`)
     for (const option of ['clientId', 'clientSecret', 'scope', 'path', 'origin', 'afterLogout'] as const)
       checkText(OWNER, option, options[option])
     if (typeof clientId !== 'string' || clientId === '') throw invalid(OWNER, `clientId is ${shown(clientId)}, not the id of a client`)
@@ -145,8 +144,8 @@ class OidcModule implements Oidc {
     checkParameters(options.parameters ?? {})
     if (options.use !== undefined) listOf(OWNER, 'use', options.use)
     if (!(options.scope ?? 'openid').split(' ').includes('openid')) throw invalid(OWNER, 'scope lacks "openid"')
-    this.#sessions = sessions as unknown as SessionsModule
-    const { sealing, store } = this.#sessions
+    this.#sessions = sessions
+    const { sealing, store } = sessions
     if (flag(OWNER, 'keepTokens', options.keepTokens) && store === null)
       throw invalid(OWNER, 'keepTokens needs sessions in a store: a token must not leave the server in a sealed cookie')
     if (keys === undefined && sealing === null)
@@ -160,7 +159,7 @@ class OidcModule implements Oidc {
     })
     const ring = keys === undefined ? sealing!.ring : new KeyRing(OWNER, keys)
     const purpose = `${issuer} ${clientId} ${path}`
-    this.#transactions = new Transactions(ring, purpose, `login-${createHash('sha256').update(purpose).digest('hex').slice(0, 6)}`)
+    this.#transactions = new Transactions(ring, purpose, `login-${hash('sha256', purpose).slice(0, 6)}`)
     this.#keeper = options.keepTokens === true ? new TokenKeeper(this.#provider, issuer, timeoutMs) : null
     this.#afterLogout = returnPath(options.afterLogout ?? '/', '')
     if (this.#afterLogout === '') throw invalid(OWNER, `afterLogout is ${shown(options.afterLogout)}, not a path of this server`)
@@ -199,13 +198,11 @@ class OidcModule implements Oidc {
     const asked = returnPath(request.query.get('return'))
     const path = asked.length > MAX_RETURN_CHARACTERS ? '/' : asked
     const secrets = this.#provider.newLogin()
-    const address = await this.#asked(session, () =>
-      this.#provider.loginAddress(clockOf(session), secrets, {
-        ...this.#options.parameters,
-        redirect_uri: this.#callbackAddress(session),
-        scope: this.#options.scope ?? DEFAULT_SCOPE,
-      }),
-    )
+    const address = await this.#provider.loginAddress(clockOf(session), secrets, {
+      ...this.#options.parameters,
+      redirect_uri: this.#callbackAddress(session),
+      scope: this.#options.scope ?? DEFAULT_SCOPE,
+    })
     this.#transactions.begin(session, form, { ...secrets, path }, clockOf(session).wallTime())
     return response.header('Cache-Control', 'no-store').redirect(address, 303)
   }
@@ -218,7 +215,7 @@ class OidcModule implements Oidc {
     const transaction = states.length === 1 ? this.#transactions.take(session, this.#formFor(session), states[0]!) : null
     if (transaction === null) throw new WeirError('WEIR_OIDC_RESPONSE', 'this browser has no such login in progress, or it took too long')
     const address = new URL(`${this.#callbackAddress(session)}?${request.queryString.replace(/^\?/, '')}`)
-    const grant = await this.#asked(session, () => this.#provider.exchange(clockOf(session), address, transaction))
+    const grant = await this.#provider.exchange(clockOf(session), address, transaction)
     const principal = await this.#principalOf(grant)
     const now = clockOf(session).wallTime()
     this.#sessions.signIn(session, principal, this.#keeper === null ? undefined : keptTokens(this.#options.issuer, grant.tokens, now))
@@ -246,16 +243,6 @@ class OidcModule implements Oidc {
         })
       : null
     return response.redirect(elsewhere ?? this.#afterLogout, 303)
-  }
-
-  /** Tells the client when to try again if the provider is away. */
-  async #asked<T>(session: HttpSession, ask: () => Promise<T>): Promise<T> {
-    try {
-      return await ask()
-    } catch (error) {
-      if ((error as WeirError).code === 'WEIR_OIDC_UNAVAILABLE') session.response.header('Retry-After', RETRY_AFTER_SECONDS)
-      throw error
-    }
   }
 
   #formFor(session: HttpSession): CookieForm {
