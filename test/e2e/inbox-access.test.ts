@@ -21,7 +21,7 @@ async function nameOf(server: HttpServer, Cookie: string): Promise<string | numb
   return response.status === 200 ? (response.json() as { name: string }).name : response.status
 }
 
-test('nobody can guess a password more than five times, and the owner can after a while', async (t) => {
+test('nobody can guess the password of an account more than five times in a row', async (t) => {
   const { server } = await createInbox(t)
   const statuses: number[] = []
   for (let i = 0; i < 6; i++) statuses.push((await signInWith(server, 'ada', `wrong password ${i}`)).status)

@@ -24,6 +24,7 @@ import { opentelemetry } from '../../src/modules/opentelemetry/index.ts'
 import { memorySessions, sessions } from '../../src/modules/sessions/index.ts'
 import { sse } from '../../src/modules/sse/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
+import { type ChaosRequest, chaos } from '../../src/testing/index.ts'
 import { eventually } from '../support/serving.ts'
 import { type Ask, type Line, type Reply, TRANSPORTS, type TransportUnderTest } from '../support/transports.ts'
 
@@ -389,3 +390,16 @@ for (const transport of TRANSPORTS) {
     })
   })
 }
+
+test('a server with all of them withstands chaos', async () => {
+  const guarded = new Guarded(TRANSPORTS[0]!)
+  const rows = ROWS.filter(({ needsHttp1 }) => needsHttp1 !== true).map(({ method, path, headers, body }): ChaosRequest => {
+    const parts = { url: path, headers: { Origin: APP, 'Accept-Encoding': 'gzip', ...headers } }
+    return { ...parts, ...(method === undefined ? {} : { method }), ...(body === undefined ? {} : { body }) }
+  })
+  const { answers } = await chaos(guarded.server, { requests: rows, seed: 1, runs: 60 })
+  assert.ok(answers > 60)
+  assert.ok(guarded.lines.length >= answers)
+  const odd = guarded.logged.map(String).filter((line) => !/^Error: planned$|^LimitError/.test(line))
+  assert.deepEqual(odd, [])
+})
