@@ -105,7 +105,7 @@ export class Entry implements AccessLogEntry {
     this.requestId = record.requestId
     if (session === null) {
       this.user = null
-      this.url = record.firstBytes === null ? null : settings.redaction.query(firstLineOf(record.firstBytes))
+      this.url = record.firstBytes === null ? null : settings.redaction.excerpt(firstLineOf(record.firstBytes))
       this.host = null
       this.referer = null
       this.userAgent = null
