@@ -114,7 +114,6 @@ const DEFAULT_TIMEOUT_MS = 5_000
 const MAX_RETURN_CHARACTERS = 1_000
 /** The providers that sign people in to the same sessions. */
 const INSTALLED = new WeakMap<SessionsModule, readonly OidcOptions[]>()
-
 /**
  * Returns a module that logs clients in at an identity provider: `server.useModule(oidc({ sessions: users, … }))`. The provider is asked for
  * its configuration with the first login. While it is away, logins are answered with 503, and everything else works.
