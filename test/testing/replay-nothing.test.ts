@@ -6,6 +6,6 @@ import { replay } from '../../src/testing/index.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
 test('a folder without exchanges is an error: a test that replays nothing would pass', async (t) => {
-  const folder = await temporaryDirectory(t)
+  const folder = temporaryDirectory(t)
   await assert.rejects(replay(new HttpServer(), folder), { code: 'WEIR_OPTION_INVALID', message: /there are no exchanges in / })
 })
