@@ -13,7 +13,7 @@ import { exchangeOf, type HttpSession } from '../../http/session.ts'
 import { csrf } from '../csrf/csrf.ts'
 import { KeyRing, type SealingKey } from '../sessions/key-ring.ts'
 import { returnPath } from '../sessions/return-path.ts'
-import type { CookieForm } from '../sessions/session-cookie.ts'
+import { type CookieForm, insecureSession } from '../sessions/session-cookie.ts'
 import { type Sessions, SessionsModule, type SignIn } from '../sessions/sessions.ts'
 import type { StoredObject } from '../sessions/stored-value.ts'
 
@@ -265,7 +265,7 @@ class OidcModule implements Oidc {
 
   #formFor(session: HttpSession): CookieForm {
     const { form } = this.#sessions.of(session)
-    if (form === null) throw new WeirError('WEIR_SESSION_INSECURE')
+    if (form === null) throw insecureSession()
     return form
   }
 
