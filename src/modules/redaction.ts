@@ -11,8 +11,11 @@ import { masked, pairName } from '../formats/masking/ranges.ts'
 import { SECRET_QUERY, SecretNames, USUAL_SECRETS } from '../formats/masking/secret-words.ts'
 import type { Exchange } from '../http/session.ts'
 
-/** A parameter of a query or of a fragment, with what is before its name. */
-const PAIR = /([?&#])([^=&#]*)=([^&#]*)/g
+/**
+ * A parameter of a query or of a fragment, with what is before its name. A name contains none of the characters that one may follow: otherwise
+ * it would be searched for again at each of them, to the end of the URL.
+ */
+const PAIR = /([?&#])([^?=&#]*)=([^&#]*)/g
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i
 const USER_INFO_ANYWHERE = /([a-z][a-z0-9+.-]*:\/\/)[^/?#\s]*@/gi
 
@@ -29,7 +32,7 @@ export class Redaction {
       if (typeof name !== 'string' || name === '') throw invalid(owner, `${option} has a name that is not a string, or empty`)
     this.#names = new Set(names.map((name) => name.toLowerCase()))
     this.#bodyNames = new SecretNames(names)
-    this.#usual = new RegExp(`[?&#](?:${names.map((name) => name.replace(/\W/g, '\\$&')).join('|')})(?:\\[\\])?=|\\[[^=&#]*=`, 'i')
+    this.#usual = new RegExp(`[?&#](?:${names.map((name) => name.replace(/\W/g, '\\$&')).join('|')})(?:\\[\\])?=`, 'i')
   }
 
   /** Path and query of a request. */
@@ -44,7 +47,7 @@ export class Redaction {
   query(url: string): string {
     if (this.#names.size === 0 || !url.includes('=')) return url
     // Most URLs have none of the names, nor anything that could be a name in another form.
-    if (!url.includes('%') && !url.includes('+') && !this.#usual.test(url)) return url
+    if (!url.includes('%') && !url.includes('+') && !url.includes('[') && !this.#usual.test(url)) return url
     return url.replace(PAIR, (pair: string, before: string, name: string) =>
       plainNames(name).some((one) => this.#names.has(one)) ? `${before}${name}=${NOT_SHOWN}` : pair,
     )

@@ -139,9 +139,10 @@ function partNames(head: string): string[] {
 export function partSecrets(text: string, boundary: string, names: SecretNames): Range[] {
   const found: Range[] = []
   const delimiter = `--${boundary}`
+  let headEnd = text.indexOf('\r\n\r\n')
   for (let at = text.indexOf(delimiter); at !== -1; ) {
     const next = text.indexOf(delimiter, at + delimiter.length)
-    const headEnd = text.indexOf('\r\n\r\n', at)
+    if (headEnd !== -1 && headEnd < at) headEnd = text.indexOf('\r\n\r\n', at)
     const end = next === -1 ? text.length : Math.max(next - 2, at)
     if (headEnd !== -1 && headEnd + 4 <= end) {
       if (partNames(text.slice(at, headEnd)).some((name) => names.has(name))) found.push([headEnd + 4, end])
