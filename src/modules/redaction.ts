@@ -6,36 +6,9 @@ import type { Route } from '../app/routes/route.ts'
 import type { NoRoute } from '../app/routes/scope.ts'
 import { NOT_SHOWN } from '../app/routes/shown-target.ts'
 import { invalid, listOf } from '../base/options.ts'
+import { pairName } from '../formats/masking/ranges.ts'
+import { SECRET_QUERY, USUAL_SECRETS } from '../formats/masking/secret-words.ts'
 import type { Exchange } from '../http/session.ts'
-
-/** Query parameters whose values are hidden unless a program chooses others. */
-export const SECRET_QUERY: readonly string[] = [
-  'access_token',
-  'api_key',
-  'apikey',
-  'client_secret',
-  'code',
-  'id_token',
-  'password',
-  'refresh_token',
-  'secret',
-  'sig',
-  'signature',
-  'token',
-]
-
-/** Fields whose values are always hidden. */
-const CREDENTIALS: ReadonlySet<string> = new Set([
-  'authorization',
-  'cookie',
-  'cookie2',
-  'proxy-authorization',
-  'x-amz-security-token',
-  'x-api-key',
-  'x-auth-token',
-  'x-csrf-token',
-  'x-xsrf-token',
-])
 
 /** A parameter of a query or of a fragment, with what is before its name. */
 const PAIR = /([?&#])([^=&#]*)=([^&#]*)/g
@@ -68,7 +41,7 @@ export class Redaction {
     // Most URLs have none of the names, nor anything that could be a name in another form.
     if (!url.includes('%') && !url.includes('+') && !this.#usual.test(url)) return url
     return url.replace(PAIR, (pair: string, before: string, name: string) =>
-      this.#names.has(plainName(name)) ? `${before}${name}=${NOT_SHOWN}` : pair,
+      this.#names.has(pairName(name).toLowerCase()) ? `${before}${name}=${NOT_SHOWN}` : pair,
     )
   }
 
@@ -82,22 +55,8 @@ export class Redaction {
     const value = head.get(name)
     if (value === null) return null
     const route = match.route as Route | null
-    if (CREDENTIALS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
+    if (USUAL_SECRETS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
     return name === 'referer' ? this.link(value) : value
-  }
-}
-
-/** The name as a server decodes it, in lower case, without the brackets of a list. */
-function plainName(name: string): string {
-  const text = name.replaceAll('+', ' ')
-  return decoded(text).replace(/\[\]$/, '').toLowerCase()
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
   }
 }
 

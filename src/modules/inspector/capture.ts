@@ -10,6 +10,7 @@ import { fieldSecrets, masked, repeatable, urlSecrets, withoutRepeated } from '.
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import type { ExchangeObserver, ExchangeRecord } from '../../http/exchange-record.ts'
+import { bodyOf } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import type { Entry, KeptBody, KeptError, Stages } from './entry.ts'
@@ -25,6 +26,8 @@ class Draft {
   enteredAt: number | null = null
   handledAt: number | null = null
   requestBytes: Buffer | null = null
+  /** `requestBytes` are without the content coding that the head states. */
+  isDecoded = false
   response: OutgoingResponse | null = null
   /** The part of its body that is kept, as long as it is text. */
   responseText: string | null = null
@@ -61,9 +64,12 @@ export class Capture implements ExchangeObserver {
     if (draft === undefined) return next()
     draft.enteredAt = performance.now()
     const exchange = exchangeOf(session)
-    if (exchange.head.contentLength !== 0 && isBuffered(exchange)) {
+    const body = bodyOf(exchange.request)
+    // A body that `decompression` decodes further inside is still arriving.
+    if (exchange.head.contentLength !== 0 && isBuffered(exchange) && body?.mustStream !== true) {
       const { bodySpan } = exchange.request
       draft.requestBytes = Buffer.from(bodySpan.subarray(0, this.#mostBody))
+      draft.isDecoded = body?.isDecoded === true
     }
     return this.#time(draft, next)
   }
@@ -121,7 +127,7 @@ export class Capture implements ExchangeObserver {
   #refusedHead(firstBytes: string | null): string {
     if (firstBytes === null) return ''
     // It may be any part of a head: what follows the name of a secret field is not shown.
-    return firstBytes.replace(/((?:authorization|cookie|token|secret|key)[^:=]{0,20}[:=]).*/i, '$1 …')
+    return firstBytes.replace(/((?:authorization|cookie|token|secret|passw|session|key)[^:=]{0,20}[:=]).*/i, '$1 …')
   }
 
   #entryOf(record: ExchangeRecord, draft: Draft | null, exchange: Exchange | null, refused: string): Entry {
@@ -178,10 +184,10 @@ export class Capture implements ExchangeObserver {
   /** Adds the secrets of the body to `secrets`. */
   #requestBody({ head }: Exchange, draft: Draft | null, contentType: string | null, secrets: string[]): KeptBody | null {
     if (head.contentLength === 0 || draft === null) return null
-    const length = head.contentLength < 0 ? null : head.contentLength
-    const bytes = draft.requestBytes
+    const { requestBytes: bytes, isDecoded } = draft
+    const length = head.contentLength < 0 || isDecoded ? null : head.contentLength
     if (bytes === null) return { text: '', isBase64: false, length, cut: 'stream' }
-    const isCoded = head.get('content-encoding') !== null
+    const isCoded = head.get('content-encoding') !== null && !isDecoded
     return this.#kept(bytes, length ?? bytes.length, isCoded ? null : contentType, secrets, true)
   }
 
