@@ -125,6 +125,16 @@ function decoded(text: string): string {
   }
 }
 
+/** A parameter of a field: a quoted value may contain what looks like another one. */
+const PARAMETER = /;[ \t]*([\w*-]+)[ \t]*=[ \t]*(?:"((?:[^"\\\r\n]|\\.)*)"?|([^;\r\n]*))/g
+
+/** What may be the name of a part, by the fields of its head. */
+function partNames(head: string): string[] {
+  return [...head.matchAll(PARAMETER)].flatMap(([, parameter, quoted, token]) =>
+    parameter!.toLowerCase() === 'name' ? [quoted ?? token!] : [],
+  )
+}
+
 /** The contents of parts with secret names in a multipart form. */
 export function partSecrets(text: string, boundary: string, names: SecretNames): Range[] {
   const found: Range[] = []
@@ -134,8 +144,7 @@ export function partSecrets(text: string, boundary: string, names: SecretNames):
     const headEnd = text.indexOf('\r\n\r\n', at)
     const end = next === -1 ? text.length : Math.max(next - 2, at)
     if (headEnd !== -1 && headEnd + 4 <= end) {
-      const name = /;[ \t]*name="?([^";\r\n]*)/i.exec(text.slice(at, headEnd))?.[1]
-      if (name !== undefined && names.has(name)) found.push([headEnd + 4, end])
+      if (partNames(text.slice(at, headEnd)).some((name) => names.has(name))) found.push([headEnd + 4, end])
     }
     at = next
   }
@@ -174,18 +183,30 @@ function cookieSecrets(text: string): Range[] {
   return found
 }
 
-/** The secrets in the query and in the fragment of a URL. */
+/** Scheme, user name and password of a URL. */
+const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i
+
+/** The user name and the password of a URL, and the secrets in its query and in its fragment. */
 export function urlSecrets(url: string, names: SecretNames): Range[] {
+  const found: Range[] = []
+  const user = USER_INFO.exec(url)
+  if (user !== null) found.push(...wordsIn(url, user[1]!.length, user[1]!.length + user[2]!.length))
   const query = url.search(/[?#]/)
-  if (query === -1) return []
+  if (query === -1) return found
   const parts = url.slice(query + 1).split(/[?#]/)
   let base = query + 1
-  const found: Range[] = []
   for (const part of parts) {
     found.push(...pairsWith((name) => names.hasInQuery(name), part, base))
     base += part.length + 1
   }
   return found
+}
+
+/** Everything between two places but blanks, and bytes for which a server refuses a head: it refuses the masked one for the same reason. */
+export function wordsIn(text: string, from: number, to: number): Range[] {
+  return [...text.slice(from, to).matchAll(/[^\x00-\x20"<>\\^`{|}\x7f-\uffff]+/g)].map(
+    ({ index, 0: word }): Range => [from + index, from + index + word.length],
+  )
 }
 
 /**

@@ -66,7 +66,7 @@ export function entryOf(record: ExchangeRecord, settings: EntrySettings): Access
   const exchange = session === null ? null : exchangeOf(session)
   const trace = session === null ? null : traceOf(session)
   const host = exchange === null ? '' : exchange.head.host
-  const excerpt = firstBytes === null ? null : redaction.query(firstLineOf(firstBytes))
+  const excerpt = firstBytes === null ? null : redaction.excerpt(firstLineOf(firstBytes))
   return {
     kind,
     startedAt: record.startedAt,

@@ -13,7 +13,7 @@ import { exchangeOf, type HttpSession } from '../../http/session.ts'
 import { csrf } from '../csrf/csrf.ts'
 import { KeyRing, type SealingKey } from '../sessions/key-ring.ts'
 import { returnPath } from '../sessions/return-path.ts'
-import type { CookieForm } from '../sessions/session-cookie.ts'
+import { type CookieForm, insecureSession } from '../sessions/session-cookie.ts'
 import { type Sessions, SessionsModule, type SignIn } from '../sessions/sessions.ts'
 import type { StoredObject } from '../sessions/stored-value.ts'
 
@@ -37,7 +37,10 @@ export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   readonly path?: string
   /** Scheme and host of this server, as the provider knows them. Default `session.origin`. */
   readonly origin?: string
-  /** Who signs in, by the claims of the ID token. Default `sub` as `id`, and `name`. */
+  /**
+   * Who signs in, by the claims of the ID token. Default `sub` as `id`, and `name`. Required if another provider signs people in to the same
+   * sessions: only the program can make their ids differ.
+   */
   readonly principal?: (claims: IdClaims, more: LoginDetails) => SignIn<Claims> | Promise<SignIn<Claims>>
   /** Whether tokens are kept with the session, for `tokens`. Only for sessions in a store. Default false. */
   readonly keepTokens?: boolean
@@ -109,7 +112,8 @@ const DEFAULT_SCOPE = 'openid profile email'
 const DEFAULT_TIMEOUT_MS = 5_000
 /** A longer address is not returned to, because it is in a cookie. */
 const MAX_RETURN_CHARACTERS = 1_000
-
+/** The providers that sign people in to the same sessions. */
+const INSTALLED = new WeakMap<SessionsModule, readonly OidcOptions[]>()
 /**
  * Returns a module that logs clients in at an identity provider: `server.useModule(oidc({ sessions: users, … }))`. The provider is asked for
  * its configuration with the first login. While it is away, logins are answered with 503, and everything else works.
@@ -179,12 +183,26 @@ class OidcModule implements Oidc {
   install(host: ModuleHost): void {
     if (host.prefix.includes(':'))
       throw invalid(OWNER, `the prefix ${host.prefix} has parameters: the provider has to know the callback as one address`)
+    this.#checkOtherProviders()
     this.#prefix = host.prefix
     const use = [...(this.#options.use ?? [])]
     host.mapGet(`${this.#path}/login`, { use }, (_, session) => this.#logIn(session))
     host.mapGet(`${this.#path}/callback`, { use }, (_, session) => this.#callBack(session))
     const protects = this.#sessions.protects ? [] : [csrf()]
     host.map('POST', `${this.#path}/logout`, { use: [...protects, ...use] }, (_, session) => this.#logOut(session))
+  }
+
+  /** `sub` is unique for one issuer only (OpenID Connect Core, section 2): people of two of them could be one principal. */
+  #checkOtherProviders(): void {
+    const { issuer, principal } = this.#options
+    const others = INSTALLED.get(this.#sessions) ?? []
+    const other = others.find((one) => one.issuer !== issuer && (one.principal === undefined || principal === undefined))
+    if (other !== undefined)
+      throw invalid(
+        OWNER,
+        `${issuer} and ${other.issuer} sign people in to the same sessions, and may give the same sub to different people: set principal for both, with ids that differ`,
+      )
+    INSTALLED.set(this.#sessions, [...others, this.#options])
   }
 
   async tokens(session: HttpSession): Promise<Tokens | null> {
@@ -247,7 +265,7 @@ class OidcModule implements Oidc {
 
   #formFor(session: HttpSession): CookieForm {
     const { form } = this.#sessions.of(session)
-    if (form === null) throw new WeirError('WEIR_SESSION_INSECURE')
+    if (form === null) throw insecureSession()
     return form
   }
 

@@ -256,7 +256,7 @@ export class SessionsModule implements Sessions {
       // A date that is not valid is compared as NaN: nothing began after it.
       if (notBefore !== null && !(record.startedAt >= notBefore.getTime())) return undefined
       open.adopt(record, kept)
-      session.principal ??= record.principal
+      if (!exchangeOf(session).hasDecidedPrincipal) session.principal ??= record.principal
       return undefined
     }
     if (this.#notBefore === null) return accept(null)
