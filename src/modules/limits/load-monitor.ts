@@ -51,7 +51,7 @@ export class LoadMonitor implements ShutdownListener {
   /** The part of the last sample in which the event loop was not idle: 0 to 1. */
   utilization = 0
   /**
-   * What `utilization` would have been if no request had been refused; above 1, the process is too slow for what arrives. Refusing makes the
+   * What `utilization` would have been if no request had been refused because of it; above 1, the process is too slow for what arrives. Refusing makes the
    * event loop idle again, so `utilization` alone would end the refusals that keep it low.
    */
   demand = 0
@@ -70,7 +70,7 @@ export class LoadMonitor implements ShutdownListener {
     if (this.#stopTimer === null) this.#start(server)
   }
 
-  /** It is refused. */
+  /** It is refused because the event loop has no idle time. */
   countRefusal(): void {
     this.#refused++
   }

@@ -163,7 +163,10 @@ export class Shed implements Policy, CountedLimit {
   #whyNot(priority: Exclude<Priority, 'critical'>, now: number): string | null {
     const share = SHARE[priority]
     const { demand, eventLoopDelayMs, rss } = this.#monitor
-    if (demand >= this.#maxUtilization && this.#timeInTurn(now) >= TURN_BUDGET_MS[priority]) return 'the event loop has no idle time'
+    if (demand >= this.#maxUtilization && this.#timeInTurn(now) >= TURN_BUDGET_MS[priority]) {
+      this.#monitor.countRefusal()
+      return 'the event loop has no idle time'
+    }
     if (eventLoopDelayMs > share * this.#maxDelayMs) return 'the event loop is late'
     if (rss > this.#maxRss) return 'the process is too large'
     return this.#isFull(priority) ? FULL : null
@@ -174,7 +177,6 @@ export class Shed implements Policy, CountedLimit {
   }
 
   #refusal(why: string): RetryLaterError {
-    this.#monitor.countRefusal()
     this.#refused++
     return new RetryLaterError('WEIR_OVERLOADED', [OWNER], this.#retryAfterMs, why)
   }

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { HttpServer } from '../../../src/index.ts'
 import { health } from '../../../src/modules/health/index.ts'
-import { type Priority, priority, type ShedOptions, shed } from '../../../src/modules/limits/index.ts'
+import { type LoadSensors, type Priority, priority, type ShedOptions, shed } from '../../../src/modules/limits/index.ts'
 import { RawClient } from '../../support/raw-client.ts'
 import { eventually, gate } from '../../support/serving.ts'
 
@@ -36,7 +36,7 @@ class HandClock implements Clock {
 interface Shedding {
   readonly server: HttpServer
   readonly clock: HandClock
-  readonly sensors: { busy: number; bytes: number }
+  readonly sensors: LoadSensors & { busy: number; bytes: number }
   status(path: string): Promise<number>
 }
 
@@ -155,7 +155,8 @@ describe('requests in progress', () => {
   async function filling(options: ShedOptions = {}) {
     const made = await shedding(options)
     const release = gate()
-    const policy = shed({ clock: made.clock, ...options })
+    const { clock, sensors } = made
+    const policy = shed({ clock, sensors, ...options })
     made.server.mapGet('/wait', { use: [policy] }, () => release.promise.then(() => 'done'))
     made.server.mapGet('/wait/critical', { use: [policy], metadata: priority('critical') }, () => release.promise.then(() => 'done'))
     made.server.mapPost('/upload', { use: [policy] }, () => 'received')
@@ -175,6 +176,18 @@ describe('requests in progress', () => {
     assert.equal(statuses.filter((status) => status === 503).length, 8)
     assert.equal((await critical).status, 200)
     assert.equal(policy.load.inFlight, 0)
+  })
+
+  test('what they refuse does not count as work for the event loop', async () => {
+    const { server, release, policy, clock, sensors, status } = await filling()
+    server.mapGet('/quick', { use: [policy], metadata: priority('low') }, () => 'quick')
+    const all = Array.from({ length: 80 }, () => server.inject('/wait'))
+    await eventually(() => policy.counts.refused === 48, 'the refusals')
+    sensors.busy = 0.5
+    clock.sample()
+    release.open()
+    await Promise.all(all)
+    assert.equal(await status('/quick'), 200)
   })
 
   test('are not limited if adaptive is false', async () => {
