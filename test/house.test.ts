@@ -61,8 +61,8 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'origins.ts',
       'redaction.ts',
       'redis',
-      'secure-url.ts',
       'shutdown-listeners.ts',
+      'this-machine.ts',
       'trace-context.ts',
     ],
     [

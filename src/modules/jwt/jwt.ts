@@ -11,7 +11,7 @@ import { checkOptionalPackage } from '../../base/packages.ts'
 import { exchangeOf } from '../../http/session.ts'
 import { CredentialsError, type Principal, type Scheme } from '../auth/scheme.ts'
 import { challengeOf, credentialsOf } from '../authorization.ts'
-import { isSecureUrl } from '../secure-url.ts'
+import { isSecureUrl } from '../this-machine.ts'
 
 import { checkAlgorithms, checkPublicKey, checkSecret, type Jwk, type JwtAlgorithm } from './algorithms.ts'
 import { type ClaimMapping, type JwtClaims, type Mappings, principalOf } from './claims.ts'

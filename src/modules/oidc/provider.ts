@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { invalid } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
-import { isSecureUrl } from '../secure-url.ts'
+import { isSecureUrl } from '../this-machine.ts'
 
 /** The claims of an ID token. Each is as trustworthy as the provider. */
 export interface IdClaims {
