@@ -81,6 +81,7 @@ export interface Module {
 /** Checks callers that no compiler has checked. @throws WEIR_OPTION_INVALID */
 export function checkModule(module: Module | null | undefined): void {
   if (typeof module?.name === 'string' && typeof module.install === 'function') return
-  const hint = typeof module === 'function' ? ': call it, as in useModule(cors())' : ''
+  const isPolicy = ['gate', 'middleware', 'beforeSend'].some((hook) => hook in Object(module))
+  const hint = typeof module === 'function' ? ': call it, as in useModule(cors())' : isPolicy ? ': this is a policy, add it with use()' : ''
   throw invalid('useModule()', `a module is an object with a name and install(host), not ${kindOf(module)}${hint}`)
 }

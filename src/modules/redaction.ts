@@ -7,38 +7,9 @@ import type { NoRoute } from '../app/routes/scope.ts'
 import { NOT_SHOWN } from '../app/routes/shown-target.ts'
 import { invalid, listOf } from '../base/options.ts'
 import { bodySecrets } from '../formats/masking/body-secrets.ts'
-import { masked } from '../formats/masking/ranges.ts'
-import { SecretNames } from '../formats/masking/secret-words.ts'
+import { masked, pairName } from '../formats/masking/ranges.ts'
+import { SECRET_QUERY, SecretNames, USUAL_SECRETS } from '../formats/masking/secret-words.ts'
 import type { Exchange } from '../http/session.ts'
-
-/** Query parameters whose values are hidden unless a program chooses others. */
-export const SECRET_QUERY: readonly string[] = [
-  'access_token',
-  'api_key',
-  'apikey',
-  'client_secret',
-  'code',
-  'id_token',
-  'password',
-  'refresh_token',
-  'secret',
-  'sig',
-  'signature',
-  'token',
-]
-
-/** Fields whose values are always hidden. */
-const CREDENTIALS: ReadonlySet<string> = new Set([
-  'authorization',
-  'cookie',
-  'cookie2',
-  'proxy-authorization',
-  'x-amz-security-token',
-  'x-api-key',
-  'x-auth-token',
-  'x-csrf-token',
-  'x-xsrf-token',
-])
 
 /**
  * A parameter of a query or of a fragment, with what is before its name. A name contains none of the characters that one may follow: otherwise
@@ -98,23 +69,15 @@ export class Redaction {
     const value = head.get(name)
     if (value === null) return null
     const route = match.route as Route | null
-    if (CREDENTIALS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
+    if (USUAL_SECRETS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
     return name === 'referer' ? this.link(value) : value
   }
 }
 
 /** The name as a server decodes it, in lower case: `user[password]` as a whole, and without brackets `user` and `password`. */
 function plainNames(name: string): string[] {
-  const text = decoded(name.replaceAll('+', ' ')).toLowerCase()
+  const text = pairName(name).toLowerCase()
   return text.includes('[') ? [text, ...text.split(/[[\]]+/)] : [text]
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 /** What a route declares secret. */

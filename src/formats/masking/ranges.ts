@@ -94,23 +94,34 @@ function wordEnd(text: string, at: number): number {
   return Math.max(i, at + 1)
 }
 
-/** The values of secret names in a query or a url-encoded form. @param base index of the text, which the ranges include */
-export function pairSecrets(text: string, names: SecretNames, base = 0): Range[] {
+/** The values of secret names in a url-encoded form. */
+export function pairSecrets(text: string, names: SecretNames): Range[] {
+  return pairsWith((name) => names.has(name), text, 0)
+}
+
+/** The values of pairs whose names are secret. @param base index of the text, which the ranges include */
+function pairsWith(isSecret: (name: string) => boolean, text: string, base: number): Range[] {
   const found: Range[] = []
   let at = 0
   for (const pair of text.split('&')) {
     const equals = pair.indexOf('=')
-    if (equals !== -1 && names.has(decoded(pair.slice(0, equals)))) found.push([base + at + equals + 1, base + at + pair.length])
+    if (equals !== -1 && isSecret(pairName(pair.slice(0, equals)))) found.push([base + at + equals + 1, base + at + pair.length])
     at += pair.length + 1
   }
   return found
 }
 
-function decoded(name: string): string {
+/** The name of a pair as a server decodes it, without the brackets of a list. */
+export function pairName(sent: string): string {
+  const text = sent.replaceAll('+', ' ')
+  return decoded(text).replace(/\[\]$/, '')
+}
+
+function decoded(text: string): string {
   try {
-    return decodeURIComponent(name.replaceAll('+', ' ')).replace(/\[\]$/, '')
+    return decodeURIComponent(text)
   } catch {
-    return name
+    return text
   }
 }
 
@@ -186,7 +197,7 @@ export function urlSecrets(url: string, names: SecretNames): Range[] {
   const parts = url.slice(query + 1).split(/[?#]/)
   let base = query + 1
   for (const part of parts) {
-    found.push(...pairSecrets(part, names, base))
+    found.push(...pairsWith((name) => names.hasInQuery(name), part, base))
     base += part.length + 1
   }
   return found
@@ -199,14 +210,17 @@ export function wordsIn(text: string, from: number, to: number): Range[] {
   )
 }
 
-/** Replaces what is secret by letters and digits of the same length, so that lengths, cuts and grammars stay as they are. */
-export function masked(text: string, ranges: readonly Range[]): string {
+/**
+ * Replaces what is secret.
+ * @param mask what stands for a secret. Default: letters and digits of the same length, so that lengths, cuts and grammars stay as they are
+ */
+export function masked(text: string, ranges: readonly Range[], mask: (secret: string) => string = maskOf): string {
   let result = ''
   let at = 0
   for (const [start, end] of [...ranges].sort((a, b) => a[0] - b[0])) {
     if (end <= at) continue
     const from = Math.max(start, at)
-    result += text.slice(at, from) + maskOf(text.slice(from, end))
+    result += text.slice(at, from) + mask(text.slice(from, end))
     at = end
   }
   return result + text.slice(at)

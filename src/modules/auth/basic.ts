@@ -2,8 +2,8 @@
 
 import { Buffer } from 'node:buffer'
 import { hash, randomBytes } from 'node:crypto'
-
 import { isPromise } from '../../base/is-promise.ts'
+import { keepNewest } from '../../base/keep-newest.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -127,7 +127,7 @@ function tableOf<C extends object>(users: Readonly<Record<string, string | Basic
     }
     if (!(await checking) || user === undefined) return null
     verified.add(digest)
-    if (verified.size > MOST_VERIFIED) verified.delete(verified.keys().next().value!)
+    keepNewest(verified, MOST_VERIFIED)
     return user
   }
 }

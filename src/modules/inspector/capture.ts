@@ -11,6 +11,7 @@ import { fieldSecrets, masked, repeatable, urlSecrets, withoutRepeated } from '.
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import type { ExchangeObserver, ExchangeRecord } from '../../http/exchange-record.ts'
+import { bodyOf } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import type { Entry, KeptBody, KeptError, Stages } from './entry.ts'
@@ -26,6 +27,8 @@ class Draft {
   enteredAt: number | null = null
   handledAt: number | null = null
   requestBytes: Buffer | null = null
+  /** `requestBytes` are without the content coding that the head states. */
+  isDecoded = false
   response: OutgoingResponse | null = null
   /** The part of its body that is kept, as long as it is text. */
   responseText: string | null = null
@@ -62,9 +65,12 @@ export class Capture implements ExchangeObserver {
     if (draft === undefined) return next()
     draft.enteredAt = performance.now()
     const exchange = exchangeOf(session)
-    if (exchange.head.contentLength !== 0 && isBuffered(exchange)) {
+    const body = bodyOf(exchange.request)
+    // A body that `decompression` decodes further inside is still arriving.
+    if (exchange.head.contentLength !== 0 && isBuffered(exchange) && body?.mustStream !== true) {
       const { bodySpan } = exchange.request
       draft.requestBytes = Buffer.from(bodySpan.subarray(0, this.#mostBody))
+      draft.isDecoded = body?.isDecoded === true
     }
     return this.#time(draft, next)
   }
@@ -181,10 +187,10 @@ export class Capture implements ExchangeObserver {
   /** Adds the secrets of the body to `secrets`. */
   #requestBody({ head }: Exchange, draft: Draft | null, contentType: string | null, secrets: string[]): KeptBody | null {
     if (head.contentLength === 0 || draft === null) return null
-    const length = head.contentLength < 0 ? null : head.contentLength
-    const bytes = draft.requestBytes
+    const { requestBytes: bytes, isDecoded } = draft
+    const length = head.contentLength < 0 || isDecoded ? null : head.contentLength
     if (bytes === null) return { text: '', isBase64: false, length, cut: 'stream' }
-    const isCoded = head.get('content-encoding') !== null
+    const isCoded = head.get('content-encoding') !== null && !isDecoded
     return this.#kept(bytes, length ?? bytes.length, isCoded ? null : contentType, secrets, true)
   }
 
