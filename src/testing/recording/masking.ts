@@ -30,9 +30,10 @@ export class Masking {
       const coding = field('content-encoding')
       if (coding !== null && coding.toLowerCase() !== 'identity') return null
       const isChunked = /chunked/i.test(field('transfer-encoding') ?? '')
-      const spans = isChunked ? chunkSpans(text, head.length) : [[head.length, text.length] as const]
+      const { spans, end } = isChunked ? chunksOf(text, head.length) : { spans: [[head.length, text.length] as const], end: text.length }
       const body = spans.map(([start, end]) => text.slice(start, end)).join('')
       for (const range of bodySecrets(body, field('content-type'), this.#declared.names)) ranges.push(...spread(range, spans))
+      ranges.push(...shifted(this.#fields(text.slice(end), new Map()), end)) // trailers
     }
     const secrets = repeatable(text, ranges)
     return { text: withoutRepeated(masked(text, ranges), secrets), secrets }
@@ -63,15 +64,24 @@ export class Masking {
         const [, method = '', blank = '', target = ''] = /^(\S*)(\s+)(\S*)/.exec(line) ?? []
         const base = at + method.length + blank.length
         ranges.push(...shifted(urlSecrets(target, this.#declared.names), base), ...shifted(this.#declared.segments.in(target), base))
-      } else {
-        const [, name = '', blank = '', value = ''] = /^([^:]*):([ \t]*)(.*?)[ \t\r]*$/.exec(line) ?? []
-        const base = at + name.length + 1 + blank.length
-        ranges.push(...shifted(fieldSecrets(name.trim(), value, this.#declared.names), base))
-        fields.set(name.trim().toLowerCase(), value)
-      }
+      } else ranges.push(...shifted(this.#fields(line, fields), at))
       at += line.length + 1
     }
     return { ranges, field: (name) => fields.get(name) ?? null }
+  }
+
+  /** The secrets of field lines. @param into gets each field, by its name in lower case */
+  #fields(lines: string, into: Map<string, string>): Range[] {
+    const ranges: Range[] = []
+    let at = 0
+    for (const line of lines.split('\n')) {
+      const [, name = '', blank = '', value = ''] = /^([^:]*):([ \t]*)(.*?)[ \t\r]*$/.exec(line) ?? []
+      const base = at + name.length + 1 + blank.length
+      ranges.push(...shifted(fieldSecrets(name.trim(), value, this.#declared.names), base))
+      into.set(name.trim().toLowerCase(), value)
+      at += line.length + 1
+    }
+    return ranges
   }
 }
 
@@ -79,8 +89,14 @@ function shifted(ranges: readonly Range[], by: number): Range[] {
   return ranges.map(([start, end]): Range => [start + by, end + by])
 }
 
-/** Where the data of chunks is. */
-function chunkSpans(text: string, from: number): (readonly [start: number, end: number])[] {
+interface Chunks {
+  /** Where their data is. */
+  readonly spans: readonly (readonly [start: number, end: number])[]
+  /** From where on there may be trailers. */
+  readonly end: number
+}
+
+function chunksOf(text: string, from: number): Chunks {
   const spans: (readonly [number, number])[] = []
   const decoder = new ChunkDecoder(DEFAULT_LIMITS)
   const bytes = Buffer.from(text, 'latin1')
@@ -90,9 +106,9 @@ function chunkSpans(text: string, from: number): (readonly [start: number, end: 
       if (event === BODY_DATA) spans.push([decoder.dataStart, decoder.dataEnd])
       else break
     }
-    return spans
+    return { spans, end: spans.at(-1)?.[1] ?? from }
   } catch {
-    return spansBetweenChunkSizes(text, from)
+    return { spans: spansBetweenChunkSizes(text, from), end: from }
   }
 }
 
