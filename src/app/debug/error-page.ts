@@ -34,7 +34,7 @@ const MAX_CAUSES = 4
 const MAX_FAILURES = 100
 const MAX_SHOWN_CHARACTERS = 1_000
 /** Names of fields and query parameters whose values are usually secret. */
-const SECRET_NAME = /auth|cookie|token|secret|passw|api-?key|session|signature|credential/i
+const SECRET_NAME = /auth|cookie|token|secret|passw|api-?key|session|signature|credential|^(?:code|sig)$/i
 const NOTHING: readonly Markup[] = []
 
 export interface ErrorPage {
