@@ -184,7 +184,7 @@ export class RequestBody {
 
   #giveUp(error: unknown): void {
     this.#state = BROKEN
-    this.#error ??= new WeirError('WEIR_HANDLER_FAILED', 'the reader of the body', error)
+    this.#error ??= new WeirError('WEIR_HANDLER_FAILED', 'the reader of the body', { cause: error })
   }
 
   /** The engine is about to reuse its receive buffer: copies the bytes that are in it. */

@@ -6,6 +6,7 @@ import { Buffer, isUtf8 } from 'node:buffer'
 import type { Middleware, Next } from '../../app/policies/middleware.ts'
 import type { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
+import { fieldLineSecrets, requestLineSecrets } from '../../formats/masking/line-secrets.ts'
 import { fieldSecrets, masked, repeatable, urlSecrets, withoutRepeated } from '../../formats/masking/ranges.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
@@ -172,8 +173,10 @@ export class Capture implements ExchangeObserver {
 
   #refusedHead(firstBytes: string | null): string {
     if (firstBytes === null) return ''
-    // It may be any part of a head: what follows the name of a secret field is not shown.
-    return firstBytes.replace(/((?:authorization|cookie|token|secret|key)[^:=]{0,20}[:=]).*/i, '$1 …')
+    const { names } = this.#secrets
+    const [first, ...others] = firstBytes.split('\\r\\n') // it is escaped
+    const lines = [masked(first!, requestLineSecrets(first!, names)), ...others.map((line) => masked(line, fieldLineSecrets(line, names)))]
+    return lines.join('\\r\\n')
   }
 
   #entryOf(record: ExchangeRecord, draft: Draft | null, exchange: Exchange | null, refused: string): Entry {
@@ -270,7 +273,11 @@ export class Capture implements ExchangeObserver {
     length ??= kept.passed
     // The end of a body that is cut may be a part of a character.
     const whole = cut === null ? bytes : bytes.subarray(0, lastCharacterEnd(bytes))
-    if (!isUtf8(whole)) return { text: bytes.toString('base64'), isBase64: true, length, cut }
+    if (!isUtf8(whole)) {
+      const text = bytes.toString('latin1') // text in another encoding has the same names
+      const shown = withoutRepeated(masked(text, bodySecrets(text, contentType, this.#secrets.names)), secrets)
+      return { text: Buffer.from(shown, 'latin1').toString('base64'), isBase64: true, length, cut }
+    }
     const text = whole.toString('utf8')
     const ranges = bodySecrets(text, contentType, this.#secrets.names)
     if (learns && ranges.length > 0) secrets.push(...repeatable(text, ranges))

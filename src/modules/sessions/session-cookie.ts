@@ -1,6 +1,7 @@
 // The cookie of a session: its name, who may have it, and the text of Set-Cookie.
 
 import { isToken } from '../../base/ascii.ts'
+import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import { parseCookies } from '../../formats/cookie.ts'
@@ -68,4 +69,9 @@ export function setCookieText({ name, attributes }: CookieForm, value: string, m
 
 export function clearCookieText({ name, attributes }: CookieForm): string {
   return `${name}=${attributes}; Expires=Thu, 01 Jan 1970 00:00:00 GMT`
+}
+
+/** What a program gets that writes a session over plain HTTP. */
+export function insecureSession(): WeirError {
+  return new WeirError('WEIR_SESSION_INSECURE', 'use https; behind a proxy that terminates TLS, set proxies of the server')
 }
