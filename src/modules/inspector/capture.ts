@@ -26,15 +26,47 @@ class Draft {
   readonly begunAt = performance.now()
   enteredAt: number | null = null
   handledAt: number | null = null
-  requestBytes: Buffer | null = null
-  /** `requestBytes` are without the content coding that the head states. */
-  isDecoded = false
+  request: KeptBytes | null = null
   response: OutgoingResponse | null = null
   /** The part of its body that is kept, as long as it is text. */
   responseText: string | null = null
-  responseBytes: Buffer | null = null
+  responseBytes: KeptBytes | null = null
   responseLength: number | null = null
-  responseKind: string = 'none'
+  responseIsStream = false
+  /** Whether it had a content coding before any other module could add one. */
+  responseIsCoded = false
+}
+
+/** The beginning of a body that passes. */
+class KeptBytes {
+  readonly #most: number
+  #memory: Buffer = Buffer.alloc(0)
+  #size = 0
+  /** How many bytes have passed. */
+  passed = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** @param piece bytes, which are copied, or text; anything else fails where it is sent */
+  add(piece: unknown): void {
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece instanceof Uint8Array ? piece : null
+    if (bytes === null) return
+    this.passed += bytes.length
+    const size = Math.min(this.#size + bytes.length, this.#most)
+    if (size > this.#memory.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(size, Math.min(2 * this.#memory.length, this.#most)))
+      this.#memory.copy(larger, 0, 0, this.#size)
+      this.#memory = larger
+    }
+    this.#memory.set(bytes.subarray(0, size - this.#size), this.#size)
+    this.#size = size
+  }
+
+  bytes(): Buffer {
+    return this.#memory.subarray(0, this.#size)
+  }
 }
 
 export class Capture implements ExchangeObserver {
@@ -64,15 +96,19 @@ export class Capture implements ExchangeObserver {
     const draft = this.#drafts.get(session)
     if (draft === undefined) return next()
     draft.enteredAt = performance.now()
-    const exchange = exchangeOf(session)
-    const body = bodyOf(exchange.request)
-    // A body that `decompression` decodes further inside is still arriving.
-    if (exchange.head.contentLength !== 0 && isBuffered(exchange) && body?.mustStream !== true) {
-      const { bodySpan } = exchange.request
-      draft.requestBytes = Buffer.from(bodySpan.subarray(0, this.#mostBody))
-      draft.isDecoded = body?.isDecoded === true
-    }
+    this.#keepRequest(exchangeOf(session), draft)
     return this.#time(draft, next)
+  }
+
+  #keepRequest({ head, request }: Exchange, draft: Draft): void {
+    if (head.contentLength === 0) return
+    const body = bodyOf(request)
+    // The secrets of compressed bytes cannot be found.
+    if (body === null || (head.get('content-encoding') !== null && !body.isDecoded)) return
+    const kept = new KeptBytes(this.#mostBody)
+    draft.request = kept
+    if (body.isWhole) kept.add(request.bodySpan)
+    else body.watch((bytes) => kept.add(bytes))
   }
 
   #time(draft: Draft, next: Next): unknown {
@@ -97,15 +133,25 @@ export class Capture implements ExchangeObserver {
     const outgoing = outgoingOf(response)
     const { content } = outgoing
     draft.response = outgoing
-    draft.responseKind = content.kind
+    draft.responseIsCoded = outgoing.getHeader('content-encoding') !== null
     draft.responseText = null
     draft.responseBytes = null
+    draft.responseLength = null
+    draft.responseIsStream = false
     if (content.kind === 'text') {
       draft.responseText = content.text.length > this.#mostBody ? content.text.slice(0, this.#mostBody) : content.text
       draft.responseLength = content.text.length
     } else if (content.kind === 'bytes') {
-      draft.responseBytes = Buffer.from(content.bytes.subarray(0, this.#mostBody))
+      draft.responseBytes = new KeptBytes(this.#mostBody)
+      draft.responseBytes.add(content.bytes)
       draft.responseLength = content.bytes.length
+    } else if (content.kind === 'stream') {
+      const kept = new KeptBytes(this.#mostBody)
+      draft.responseBytes = kept
+      draft.responseIsStream = true
+      const declared = outgoing.getHeader('content-length')
+      if (declared !== null) draft.responseLength = Number(declared)
+      outgoing.watchStream((piece) => kept.add(piece))
     }
   }
 
@@ -163,7 +209,7 @@ export class Capture implements ExchangeObserver {
       requestHead: request?.head ?? refused,
       requestBody,
       responseHead: draft === null || status === null ? null : this.#responseHead(draft.response, status, secrets),
-      responseBody: draft === null || draft.response === null ? null : this.#responseBody(draft, secrets),
+      responseBody: draft === null || draft.response === null ? null : this.#responseBody(draft, record, secrets),
       stages: stagesOf(draft, record),
       lines: [],
     }
@@ -187,11 +233,11 @@ export class Capture implements ExchangeObserver {
   /** Adds the secrets of the body to `secrets`. */
   #requestBody({ head }: Exchange, draft: Draft | null, contentType: string | null, secrets: string[]): KeptBody | null {
     if (head.contentLength === 0 || draft === null) return null
-    const { requestBytes: bytes, isDecoded } = draft
-    const length = head.contentLength < 0 || isDecoded ? null : head.contentLength
-    if (bytes === null) return { text: '', isBase64: false, length, cut: 'stream' }
-    const isCoded = head.get('content-encoding') !== null && !isDecoded
-    return this.#kept(bytes, length ?? bytes.length, isCoded ? null : contentType, secrets, true)
+    const length = head.contentLength < 0 ? null : head.contentLength
+    const { request } = draft
+    if (request === null) return { text: '', isBase64: false, length, cut: head.get('content-encoding') === null ? 'stream' : 'coded' }
+    const isCoded = head.get('content-encoding') !== null
+    return this.#kept(request, isCoded ? null : length, contentType, secrets, true)
   }
 
   #responseHead(response: OutgoingResponse | null, status: number, secrets: readonly string[]): string {
@@ -206,20 +252,25 @@ export class Capture implements ExchangeObserver {
     return withoutRepeated(text, secrets)
   }
 
-  #responseBody(draft: Draft, secrets: string[]): KeptBody | null {
-    const { response, responseKind, responseText, responseBytes, responseLength } = draft
+  #responseBody(draft: Draft, { method, outcome }: ExchangeRecord, secrets: string[]): KeptBody | null {
+    const { response, responseText, responseBytes, responseLength } = draft
+    if (method === 'HEAD' || draft.response!.content.kind === 'none') return null
+    if (draft.responseIsCoded) return { text: '', isBase64: false, length: responseLength, cut: 'coded' }
     if (responseText !== null) {
       const ranges = bodySecrets(responseText, response!.type, this.#secrets.names)
       const text = withoutRepeated(masked(responseText, ranges), secrets)
       return { text, isBase64: false, length: responseLength, cut: responseLength! > responseText.length ? 'large' : null }
     }
-    if (responseBytes !== null) return this.#kept(responseBytes, responseLength!, response!.type, secrets, false)
-    if (responseKind === 'none' || responseKind === 'upgrade') return null
-    return { text: '', isBase64: false, length: null, cut: responseKind === 'file' ? 'file' : 'stream' }
+    if (responseBytes === null) return null
+    const body = this.#kept(responseBytes, responseLength, response!.type, secrets, false)
+    return draft.responseIsStream && body.cut === null && outcome !== 'completed' ? { ...body, cut: 'stream' } : body
   }
 
-  #kept(bytes: Buffer, length: number, contentType: string | null, secrets: string[], learns: boolean): KeptBody {
-    const cut = length > bytes.length ? 'large' : null
+  /** @param length null if it is that of what has passed */
+  #kept(kept: KeptBytes, length: number | null, contentType: string | null, secrets: string[], learns: boolean): KeptBody {
+    const bytes = kept.bytes()
+    const cut = kept.passed > bytes.length ? 'large' : length !== null && length > kept.passed ? 'stream' : null
+    length ??= kept.passed
     // The end of a body that is cut may be a part of a character.
     const whole = cut === null ? bytes : bytes.subarray(0, lastCharacterEnd(bytes))
     if (!isUtf8(whole)) {
@@ -250,13 +301,6 @@ function keptError(thrown: unknown, secrets: readonly string[]): KeptError | nul
     texts.push('an error that cannot be shown')
   }
   return { texts, thrown }
-}
-
-/** Whether the body is read before middleware runs. */
-function isBuffered({ match, head }: Exchange): boolean {
-  const mode = match.route?.bodyMode ?? 'auto'
-  if (match.route === null || mode === 'stream') return false
-  return mode === 'buffer' || !/^multipart\/form-data/i.test(head.contentType ?? '')
 }
 
 function lastCharacterEnd(bytes: Buffer): number {
