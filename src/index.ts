@@ -76,6 +76,7 @@ export {
   RetryLaterError,
   type UnsupportedError,
   WeirError,
+  type WeirErrorOptions,
 } from './base/errors.ts'
 export type { Limits, Timeouts } from './base/limits.ts'
 export type { UnsharedBytes } from './base/unshared-bytes.ts'

@@ -323,7 +323,6 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   /**
-  /**
    * Runs a Web Request through the whole pipeline, started or not: docs/guide/web-apis.md. Works without `this`, so it can be passed on as
    * a function. Arguments that a runtime passes to such functions are ignored, unless they have `peer` or `endpoint`.
    * @throws (rejects) the reason of `request.signal`, or the error of its body; WEIR_OPTION_INVALID

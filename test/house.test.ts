@@ -56,11 +56,13 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'auth/scheme.ts',
       'authorization.ts',
       'heartbeat-timer.ts',
+      'http-conventions.ts',
       'metric-source.ts',
       'origins.ts',
       'redaction.ts',
       'redis',
       'shutdown-listeners.ts',
+      'this-machine.ts',
       'trace-context.ts',
     ],
     [
@@ -214,14 +216,22 @@ test('lists of option names are made by namesOf: `satisfies` accepts an incomple
   assert.deepEqual(wrong, [])
 })
 
-test('what the bench loads of a build has its source: the bench runs by hand, and rooms move', () => {
+test('what the bench loads of a build exists, with the names that it uses: the bench runs by hand, and rooms move', async () => {
   const programs = readdirSync('bench', { recursive: true, encoding: 'utf8' }).filter(
     (file) => file.endsWith('.mjs') && !file.startsWith('node_modules'),
   )
-  const missing = programs.flatMap((program) => {
+  const missing: string[] = []
+  for (const program of programs) {
     const code = readFileSync(posix.join('bench', program), 'utf8')
     const modules = [...code.matchAll(/(?:\bload\('|\/(?:dist|build\/src)\/)([\w/-]+)\.js'/g)].map((match) => match[1]!)
-    return modules.filter((module) => !existsSync(`src/${module}.ts`)).map((module) => `bench/${program}: ${module}`)
-  })
+    missing.push(...modules.filter((module) => !existsSync(`src/${module}.ts`)).map((module) => `bench/${program}: ${module}`))
+    const imports = /\{([^{}]+)\} (?:from|= await (?:load|import)\()\s*'?(?:[./]*\/dist\/)?([\w/-]+)\.js'/g
+    for (const [, names, module] of code.matchAll(imports)) {
+      if (!existsSync(`src/${module}.ts`)) continue
+      const exported = Object.keys((await import(`../src/${module}.js`)) as object)
+      for (const name of names!.split(',').map((one) => one.trim().split(/[: ]/)[0]!))
+        if (name !== '' && !exported.includes(name)) missing.push(`bench/${program}: ${name} of ${module}`)
+    }
+  }
   assert.deepEqual(missing, [])
 })

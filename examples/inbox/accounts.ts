@@ -5,33 +5,36 @@ import { join } from 'node:path'
 
 import { type Module, Problem, t } from 'weir'
 
-import { COOKIE, role, senderOf } from './policies.ts'
-import { Name, SESSION_SECONDS, type Store, Text, User } from './store.ts'
+import type { Access } from './access.ts'
+import { Name, type Store, Text, User } from './store.ts'
 
 const Credentials = t.object({ name: Name, password: t.string.min(10).max(200).secret() })
-const COOKIE_OPTIONS = { path: '/', secure: true, httpOnly: true, sameSite: 'strict', maxAge: SESSION_SECONDS } as const
 
-export const accounts = (store: Store): Module => ({
+export const accounts = (store: Store, { users, auth, limits, senderOf }: Access): Module => ({
   name: 'accounts',
   install({ mapGet, mapPost, mapDelete }) {
-    const open = { metadata: role('anyone'), body: Credentials }
+    const signUp = { body: Credentials, use: [auth.open, limits.signUps], answers: { 201: User, 409: Problem, 429: Problem } }
+    mapPost('/users', signUp, ({ body }) => store.add(body.name, body.password))
 
-    mapPost('/users', { ...open, answers: { 201: User, 409: Problem } }, ({ body }) => store.add(body.name, body.password))
-
-    mapPost('/session', { ...open, answers: { 204: null, 401: Problem } }, async ({ body }, { response }) =>
-      response.cookie(COOKIE, store.signIn(await store.check(body.name, body.password)), COOKIE_OPTIONS).noContent(),
-    )
+    const signIn = { body: Credentials, use: [auth.open, limits.signIns], answers: { 204: null, 429: Problem } }
+    mapPost('/session', signIn, async ({ body }, session) => {
+      await limits.guesses.enforce(body.name)
+      const { name, role } = await store.check(body.name, body.password)
+      await Promise.all([limits.guesses.refund(name), limits.signIns.refund(session)])
+      users.signIn(session, { id: name, name, roles: [role] })
+      return session.response.noContent()
+    })
 
     mapDelete('/session', { answers: { 204: null } }, (_, session) => {
-      store.signOut(senderOf(session), session.request.cookie(COOKIE)!)
-      return session.response.deleteCookie(COOKIE, COOKIE_OPTIONS).noContent()
+      store.emit('revoked', senderOf(session))
+      users.signOut(session)
     })
 
     mapGet('/me', { answers: { 200: User } }, (_, session) => senderOf(session))
   },
 })
 
-export const administration = (store: Store, folder: string): Module => ({
+export const administration = (store: Store, folder: string, { senderOf }: Access): Module => ({
   name: 'administration',
   install({ mapGet, mapPost, mapDelete }) {
     mapGet('/users', { answers: { 200: t.array(User) } }, () => [...store.accounts.values()])

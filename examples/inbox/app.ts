@@ -1,36 +1,48 @@
 // The inbox: users send messages with attachments to each other, and see new ones immediately. `main.ts` runs it.
 
+import { constants } from 'node:fs'
+import { access as checkAccess } from 'node:fs/promises'
+
 import { HttpServer, Problem, type ServerOptions } from 'weir'
+import { securityHeaders } from 'weir/headers'
+import { health } from 'weir/health'
+import { limitMetrics } from 'weir/limits'
+import { accessLog, type LogStream } from 'weir/log'
+import { metrics } from 'weir/metrics'
+import { memorySessions, type SessionStore } from 'weir/sessions'
 import { staticFiles } from 'weir/static'
 
+import { accessTo } from './access.ts'
 import { accounts, administration } from './accounts.ts'
 import { live } from './live.ts'
 import { messages } from './messages.ts'
-import { authentication, role, sameOrigin, senderOf } from './policies.ts'
 import type { Store } from './store.ts'
 
 export interface InboxOptions extends ServerOptions {
   readonly store: Store
   readonly folder: string // of attachments; it must exist
-  readonly log: (line: object) => void
+  readonly log: LogStream
+  readonly sessionStore?: SessionStore // in memory by default; `redisSessions(client)` for several machines
 }
 
-export function inboxServer({ store, folder, log, ...options }: InboxOptions): HttpServer {
+/** Health checks and metrics are at the endpoint `internal`, which clients cannot reach. */
+export function inboxServer({ store, folder, log, sessionStore = memorySessions(), ...options }: InboxOptions): HttpServer {
+  const access = accessTo(store, sessionStore)
+  const { users, auth, limits } = access
   const server = new HttpServer({ limits: { maxRequestBodySize: 64 * 1024 }, ...options })
-  server.observe({
-    end({ kind, clientAddress, method, status, outcome, code, bytesIn, bytesOut, durationMs, session }) {
-      log({ kind, clientAddress, method, url: session?.request.url, status, outcome, code, bytesIn, bytesOut, durationMs })
-    },
-  })
-  server.beforeSend((_, response) => void response.header('X-Content-Type-Options', 'nosniff'))
-  server.useModule(staticFiles({ root: 'examples/inbox/site', headers: { 'Content-Security-Policy': "default-src 'self'" } }))
-  server.mapGet('/ready', (_, { response }) => response.status(server.isReady ? 200 : 503).text(''))
 
-  const api = server.group('/api', { use: [sameOrigin, authentication(store)], answers: { 401: Problem, 403: Problem } })
-  for (const module of [accounts(store), messages(store, folder), live(store)]) api.useModule(module)
+  const lines = accessLog({ to: log, user: (session) => auth.principal(session)?.id })
+  const internal = { endpoint: 'internal', use: [auth.open] }
+  server.useModule(lines)
+  server.useModule(metrics({ ...internal, sources: [lines, limitMetrics(...Object.values(limits))] }))
+  server.useModule(health({ ...internal, ready: { attachments: () => checkAccess(folder, constants.W_OK) } }))
+  server.use(securityHeaders('page'))
+  server.useModule(users) // and csrf
+  server.use(auth)
+  server.useModule(staticFiles({ root: 'examples/inbox/site' }))
 
-  const admin = api.group('/admin', { metadata: role('admin') })
-  admin.use({ name: 'audit', gate: (session) => void log({ administrator: senderOf(session).name, url: session.request.url }) })
-  admin.useModule(administration(store, folder))
+  const api = server.group('/api', { use: [securityHeaders('api')], answers: { 401: Problem, 403: Problem } })
+  for (const module of [accounts(store, access), messages(store, folder, access), live(store, access)]) api.useModule(module)
+  api.group('/admin', { use: [auth.roles('admin')] }).useModule(administration(store, folder, access))
   return server
 }

@@ -4,12 +4,12 @@ import { type Module, t } from 'weir'
 import { SseChannel, sse } from 'weir/sse'
 import { websocket } from 'weir/websocket'
 
-import { senderOf } from './policies.ts'
+import type { Access } from './access.ts'
 import { type Account, Name, type Store, Text } from './store.ts'
 
 const Draft = t.object({ to: Name, text: Text })
 
-export function live(store: Store): Module {
+export function live(store: Store, { auth, senderOf }: Access): Module {
   const channels = new WeakMap<Account, SseChannel>()
   const sockets = websocket('/socket', {
     maxMessageSize: 16 * 1024,
@@ -37,7 +37,7 @@ export function live(store: Store): Module {
   })
   store.on('revoked', (account) => {
     channelOf(account).endAll() // a browser with another session connects again
-    for (const socket of sockets.connections) if (senderOf(socket.session) === account) socket.close(4401, 'sign in again')
+    for (const socket of sockets.connections) if (auth.principal(socket.session)?.id === account.name) socket.close(4401, 'sign in again')
   })
 
   return {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { bytes, file, HttpError, type Module, multipart, Problem, saveTo, t } from 'weir'
 
-import { senderOf } from './policies.ts'
+import type { Access } from './access.ts'
 import { type Attachment, Message, Name, type Store, Text } from './store.ts'
 
 const MIB = 1024 ** 2
@@ -14,7 +14,7 @@ const PICTURE_STARTS = [Buffer.from('89504e47', 'hex'), Buffer.from('ffd8ff', 'h
 const answers = { 201: Message, 404: Problem }
 
 /** Attachments are files in `folder`. */
-export function messages(store: Store, folder: string): Module {
+export function messages(store: Store, folder: string, { limits, senderOf }: Access): Module {
   return {
     name: 'messages',
     install({ mapGet, mapPost }) {
@@ -23,14 +23,15 @@ export function messages(store: Store, folder: string): Module {
       )
 
       const body = multipart({ fields: { text: Text }, files: { picture: file({ types: ['image/png', 'image/jpeg'], maxBytes: MIB }) } })
-      mapPost('/users/:to/pictures', { to: Name, body, maxRequestBodySize: 2 * MIB, answers }, async ({ to, body }, session) => {
+      const upload = { to: Name, use: [limits.uploads], answers: { ...answers, 429: Problem } }
+      mapPost('/users/:to/pictures', { ...upload, body, maxRequestBodySize: 2 * MIB }, async ({ to, body }, session) => {
         const account = store.find(to)
         const { fileName, size } = await saveTo(folder, body.files.picture, body.files.picture.content, { magic: PICTURE_STARTS })
         return store.post(senderOf(session), account, body.fields.text, { fileName, size })
       })
 
       // A file of any kind is written to the disk while it arrives.
-      mapPost('/users/:to/files', { to: Name, body: 'stream', maxRequestBodySize: 1024 * MIB, answers }, async ({ to }, session) => {
+      mapPost('/users/:to/files', { ...upload, body: 'stream', maxRequestBodySize: 1024 * MIB }, async ({ to }, session) => {
         const account = store.find(to)
         const kept: Attachment[] = []
         try {

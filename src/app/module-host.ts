@@ -6,7 +6,7 @@ import type { ExchangeObserver } from '../http/exchange-record.ts'
 import type { Endpoint, HttpSession, ServerHandle } from '../http/session.ts'
 import type { Logger } from './logger.ts'
 import type { BeforeSend } from './policies/middleware.ts'
-import type { Usable } from './policies/policy.ts'
+import type { Policy, Usable } from './policies/policy.ts'
 import type { ArgsOf, Below, Declaration, GroupDeclaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
 import type { ResultOf } from './routes/route-answers.ts'
 import type { RouteListing } from './routes/route-listing.ts'
@@ -81,6 +81,11 @@ export interface Module {
 /** Checks callers that no compiler has checked. @throws WEIR_OPTION_INVALID */
 export function checkModule(module: Module | null | undefined): void {
   if (typeof module?.name === 'string' && typeof module.install === 'function') return
-  const hint = typeof module === 'function' ? ': call it, as in useModule(cors())' : ''
+  const hint = typeof module === 'function' ? ': call it, as in useModule(health()); add middleware with use()' : policyHint(module)
   throw invalid('useModule()', `a module is an object with a name and install(host), not ${kindOf(module)}${hint}`)
+}
+
+function policyHint(module: unknown): string {
+  const { gate, middleware, beforeSend } = (module ?? {}) as Policy
+  return gate === undefined && middleware === undefined && beforeSend === undefined ? '' : ': add a policy with use()'
 }

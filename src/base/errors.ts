@@ -45,14 +45,26 @@ function checkedHeaders(headers: ErrorHeaders): ErrorHeaders {
   return Object.freeze({ ...headers })
 }
 
+export interface WeirErrorOptions {
+  /** The error that led to this one. */
+  readonly cause?: unknown
+  /** Status of the response. Default: that of the catalogue. */
+  readonly status?: number | undefined
+  /** Fields of the response. They replace those that have been set. Default: none. */
+  readonly headers?: ErrorHeaders
+}
+
+const NO_OPTIONS: WeirErrorOptions = Object.freeze({})
+
 /** An error from weir's catalogue; `code` identifies it. */
 export class WeirError extends HttpError {
   override readonly name: string = 'WeirError'
   declare readonly code: ErrorCode
 
-  constructor(code: ErrorCode, detail?: string, cause?: unknown, status: number = ERRORS[code].status, headers: ErrorHeaders = NO_HEADERS) {
-    const spec = ERRORS[code]
-    super(status, detail === undefined ? spec.text : `${spec.text}: ${detail}`, { code, cause, headers })
+  /** @param detail follows the text of the catalogue in the message */
+  constructor(code: ErrorCode, detail?: string, options: WeirErrorOptions = NO_OPTIONS) {
+    const { text, status } = ERRORS[code]
+    super(options.status ?? status, detail === undefined ? text : `${text}: ${detail}`, { ...options, code })
   }
 
   get fault(): Fault {
@@ -127,7 +139,7 @@ export class RetryLaterError extends WeirError {
     detail?: string,
     cause?: unknown,
   ) {
-    super(code, detail, cause, undefined, retryAfter(retryAfterMs))
+    super(code, detail, { cause, headers: retryAfter(retryAfterMs) })
     this.violatedPolicies = violatedPolicies
     this.retryAfterMs = retryAfterMs
   }
@@ -208,7 +220,7 @@ export abstract class ConversionError extends WeirError {
   readonly failures: readonly BindingFailure[]
 
   constructor(code: ErrorCode, failures: readonly BindingFailure[], status?: number) {
-    super(code, failures.map(describeFailure).join('; '), undefined, status)
+    super(code, failures.map(describeFailure).join('; '), { status })
     this.failures = failures
   }
 }

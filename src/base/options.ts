@@ -24,7 +24,19 @@ export function namesOf<T extends object>() {
 export function checkNames(owner: string, options: object, names: readonly string[]): void {
   const given: unknown = options
   if (typeof given !== 'object' || given === null) throw invalid(owner, `options must be an object, not ${kindOf(given)}`)
-  for (const name of Object.keys(given)) if (!names.includes(name)) throw invalid(owner, `there is no option ${unknown(name, names)}`)
+  for (const name of Object.keys(given)) {
+    if (names.includes(name)) continue
+    if (isExchange(given)) throw invalid(owner, UNCALLED)
+    throw invalid(owner, `there is no option ${unknown(name, names)}`)
+  }
+}
+
+/** For an argument of a function that makes a policy. */
+export const UNCALLED = 'the function itself was added to a server or a route: call it, and add what it returns'
+
+/** A function such as `rateLimit` that was added itself is called with an exchange. */
+export function isExchange(given: unknown): boolean {
+  return kindOf(given) === 'an HttpSession'
 }
 
 function unknown(name: string, names: readonly string[]): string {

@@ -17,7 +17,7 @@ export function requireOptionalPackage<T>(name: string, install = name): T {
     return requirePackage<T>(name)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
-    throw new WeirError('WEIR_PACKAGE_MISSING', `npm install ${install}`, error)
+    throw new WeirError('WEIR_PACKAGE_MISSING', `npm install ${install}`, { cause: error })
   }
 }
 
@@ -33,7 +33,7 @@ export function checkOptionalPackage(name: string, install = name): void {
       .createRequire(import.meta.url)
       .resolve(name)
   } catch (error) {
-    throw new WeirError('WEIR_PACKAGE_MISSING', `npm install ${install}`, error)
+    throw new WeirError('WEIR_PACKAGE_MISSING', `npm install ${install}`, { cause: error })
   }
 }
 

@@ -167,6 +167,8 @@ function parseExplain(own: string[], args: readonly string[]): ParsedCommand {
   if (file === undefined) throw new UsageError('which file has the server?', 'explain')
   const [method, url] = request.length === 1 ? [null, request[0]] : request
   if (url === undefined || request.length > 2) throw new UsageError('which request? Such as POST /users/5', 'explain')
+  if (method === null && !/^(?:[/*]|https?:)/i.test(url))
+    throw new UsageError(`${JSON.stringify(url)} is not a path such as /users/5`, 'explain')
   const headers = (values.header ?? []).map(headerOf)
   const { data = null, endpoint = null, peer = null } = values
   return {

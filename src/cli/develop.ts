@@ -52,6 +52,8 @@ class Development {
       process.on('SIGINT', onSignal)
       process.on('SIGTERM', onSignal)
       process.on('SIGHUP', onSignal)
+      process.on('disconnect', onSignal) // of a process that has started the command with a channel, and has ended
+      process.channel?.unref()
     })
   }
 

@@ -56,7 +56,7 @@ const UNITS = [
 ] as const
 
 /** A value with its unit: `10 MiB`, `5 s`, `none`. */
-export function shownLimit(name: string, value: number | null): string {
+function shownLimit(name: string, value: number | null): string {
   if (value === null) return 'none'
   if (SIZES.has(name)) {
     const unit = UNITS.find(([size]) => value >= size && value % size === 0)

@@ -29,6 +29,7 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
   const servers = new Set<HttpServer>()
   const seen = new Map<string, number>()
   let hasStarted = false
+  let lacksSockets = false
 
   replaceStart(async (server, places, listen) => {
     hasStarted = true
@@ -36,6 +37,8 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
     const named = wanted.map((one) => ({ ...one, key: one.place === null ? null : placeKey(one.place, seen) }))
     const missing = holdsSockets ? named.flatMap(({ key, place }) => (key === null || passed.has(key) ? [] : [{ key, place: place! }])) : []
     if (missing.length > 0) {
+      lacksSockets = true
+      process.channel?.ref() // `stop` ends it: newer Nodes print a warning when a process ends while its program awaits something
       say({ weir: 'places', places: missing })
       return new Promise(() => {}) // the command starts this program again, with these sockets
     }
@@ -55,7 +58,10 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
   const begun = new Promise<void>((begin) => {
     process.on('message', (message: Command | null) => {
       if (message?.weir === 'begin') begin()
-      else if (message?.weir === 'stop') void stopAll(servers, message.graceMs)
+      else if (message?.weir === 'stop') {
+        if (lacksSockets) process.exit(0)
+        void stopAll(servers, message.graceMs)
+      }
     })
   })
   await begun

@@ -2,6 +2,7 @@
 
 import { isToken } from '../base/ascii.ts'
 import { parseMediaType } from './media-type.ts'
+import { quotedString } from './parameters.ts'
 
 /** `sf-token` may contain `:` and `/` too, but it must begin with a letter or `*`. */
 const SF_TOKEN = /^[a-z*]/i
@@ -25,11 +26,7 @@ function itemOf(range: string): string | null {
   let item = SF_TOKEN.test(media.type) ? media.type : `"${media.type}"`
   for (const [name, value] of media.parameters) {
     if (!SF_KEY.test(name) || !PRINTABLE.test(value)) return null
-    item += `;${name}=${isToken(value) && SF_TOKEN.test(value) ? value : quoted(value)}`
+    item += `;${name}=${isToken(value) && SF_TOKEN.test(value) ? value : quotedString(value)}`
   }
   return item
-}
-
-function quoted(value: string): string {
-  return `"${value.replace(/["\\]/g, '\\$&')}"`
 }

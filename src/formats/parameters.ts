@@ -52,3 +52,8 @@ function unquote(text: string, at: number, end: number): string {
   const inner = text.slice(at + 1, end - 1)
   return inner.includes('\\') ? inner.replace(/\\(.)/gs, '$1') : inner
 }
+
+/** The text as a quoted-string. @param text what one can contain: see `FIELD_VALUE` */
+export function quotedString(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
+}

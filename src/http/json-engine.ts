@@ -86,7 +86,7 @@ export function jsonTextOf(value: unknown, serialize: Serialize): string {
     text = serialize(value)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw new WeirError('WEIR_RESULT_UNSENDABLE', error.message, error)
+    throw new WeirError('WEIR_RESULT_UNSENDABLE', error.message, { cause: error })
   }
   checkSettled('json()', 'serialize', text)
   if (typeof text !== 'string') throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(value)} has no JSON form`)

@@ -272,6 +272,8 @@ export class Exchange {
   hints: HintSender | null = null
   /** The error that the response answers, for observers; null if there is none. */
   failure: unknown = null
+  /** Whether an `auth` has decided who has sent the request. Other modules no longer set `session.principal` themselves. */
+  hasDecidedPrincipal = false
   /** The span that a module has created for it; null without one. */
   trace: TraceIds | null = null
   /** What `session.time` has measured; null if it has not been called. */

@@ -1,6 +1,7 @@
 // The fields Authorization and WWW-Authenticate (RFC 9110 §11).
 
 import { WeirError } from '../base/errors.ts'
+import { quotedString } from '../formats/parameters.ts'
 import { headerOf } from '../http/request/request.ts'
 import type { HttpSession } from '../http/session.ts'
 
@@ -17,15 +18,15 @@ export function credentialsOf(session: HttpSession, scheme: string): string | nu
 /** A challenge with its parameters as quoted strings. Those without a value are left out. */
 export function challengeOf(scheme: string, parameters: Readonly<Record<string, string | null>>): string {
   const known = Object.entries(parameters).filter(([, value]) => value !== null)
-  return `${scheme} ${known.map(([name, value]) => `${name}=${quoted(value!)}`).join(', ')}`.trimEnd()
+  return `${scheme} ${known.map(([name, value]) => `${name}=${quotedString(ascii(value!))}`).join(', ')}`.trimEnd()
 }
 
-/** A quoted-string (RFC 9110 §5.6.4). Fields hold ASCII without controls; anything else becomes a question mark. */
-function quoted(text: string): string {
-  return `"${text.replace(/[^\t\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&')}"`
+/** Fields hold ASCII without controls; anything else becomes a question mark. */
+function ascii(text: string): string {
+  return text.replace(/[^\t\x20-\x7e]/g, '?')
 }
 
 /** For credentials that were sent without TLS: 403. A challenge would only make the client send them again. */
 export function insecureCredentials(): WeirError {
-  return new WeirError('WEIR_CREDENTIALS_INSECURE', undefined, undefined, undefined, { 'Cache-Control': 'no-store' })
+  return new WeirError('WEIR_CREDENTIALS_INSECURE', undefined, { headers: { 'Cache-Control': 'no-store' } })
 }

@@ -6,43 +6,23 @@ import type { Route } from '../app/routes/route.ts'
 import type { NoRoute } from '../app/routes/scope.ts'
 import { NOT_SHOWN } from '../app/routes/shown-target.ts'
 import { invalid, listOf } from '../base/options.ts'
+import { bodySecrets } from '../formats/masking/body-secrets.ts'
+import { masked, pairName } from '../formats/masking/ranges.ts'
+import { SECRET_QUERY, SecretNames, USUAL_SECRETS } from '../formats/masking/secret-words.ts'
 import type { Exchange } from '../http/session.ts'
 
-/** Query parameters whose values are hidden unless a program chooses others. */
-export const SECRET_QUERY: readonly string[] = [
-  'access_token',
-  'api_key',
-  'apikey',
-  'client_secret',
-  'code',
-  'id_token',
-  'password',
-  'refresh_token',
-  'secret',
-  'sig',
-  'signature',
-  'token',
-]
-
-/** Fields whose values are always hidden. */
-const CREDENTIALS: ReadonlySet<string> = new Set([
-  'authorization',
-  'cookie',
-  'cookie2',
-  'proxy-authorization',
-  'x-amz-security-token',
-  'x-api-key',
-  'x-auth-token',
-  'x-csrf-token',
-  'x-xsrf-token',
-])
-
-/** A parameter of a query or of a fragment, with what is before its name. */
-const PAIR = /([?&#])([^=&#]*)=([^&#]*)/g
+/**
+ * A parameter of a query or of a fragment, with what is before its name. A name contains none of the characters that one may follow: otherwise
+ * it would be searched for again at each of them, to the end of the URL.
+ */
+const PAIR = /([?&#])([^?=&#]*)=([^&#]*)/g
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i
+const USER_INFO_ANYWHERE = /([a-z][a-z0-9+.-]*:\/\/)[^/?#\s]*@/gi
 
 export class Redaction {
   readonly #names: ReadonlySet<string>
+  /** For the rest of a body, whose names nobody has chosen. */
+  readonly #bodyNames: SecretNames
   /** Finds the names as they are usually written. */
   readonly #usual: RegExp
 
@@ -51,6 +31,7 @@ export class Redaction {
     for (const name of listOf<unknown>(owner, option, names))
       if (typeof name !== 'string' || name === '') throw invalid(owner, `${option} has a name that is not a string, or empty`)
     this.#names = new Set(names.map((name) => name.toLowerCase()))
+    this.#bodyNames = new SecretNames(names)
     this.#usual = new RegExp(`[?&#](?:${names.map((name) => name.replace(/\W/g, '\\$&')).join('|')})(?:\\[\\])?=`, 'i')
   }
 
@@ -66,10 +47,16 @@ export class Redaction {
   query(url: string): string {
     if (this.#names.size === 0 || !url.includes('=')) return url
     // Most URLs have none of the names, nor anything that could be a name in another form.
-    if (!url.includes('%') && !url.includes('+') && !this.#usual.test(url)) return url
+    if (!url.includes('%') && !url.includes('+') && !url.includes('[') && !this.#usual.test(url)) return url
     return url.replace(PAIR, (pair: string, before: string, name: string) =>
-      this.#names.has(plainName(name)) ? `${before}${name}=${NOT_SHOWN}` : pair,
+      plainNames(name).some((one) => this.#names.has(one)) ? `${before}${name}=${NOT_SHOWN}` : pair,
     )
+  }
+
+  /** The first line of a head that was refused. It may be the rest of a body that was longer than its client had announced. */
+  excerpt(line: string): string {
+    const shown = this.query(line.replace(USER_INFO_ANYWHERE, `$1${NOT_SHOWN}@`))
+    return masked(shown, bodySecrets(shown, null, this.#bodyNames))
   }
 
   /** A URL in a field, which may have a user name and a password. */
@@ -82,23 +69,15 @@ export class Redaction {
     const value = head.get(name)
     if (value === null) return null
     const route = match.route as Route | null
-    if (CREDENTIALS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
+    if (USUAL_SECRETS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
     return name === 'referer' ? this.link(value) : value
   }
 }
 
-/** The name as a server decodes it, in lower case, without the brackets of a list. */
-function plainName(name: string): string {
-  const text = name.replaceAll('+', ' ')
-  return decoded(text).replace(/\[\]$/, '').toLowerCase()
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+/** The name as a server decodes it, in lower case: `user[password]` as a whole, and without brackets `user` and `password`. */
+function plainNames(name: string): string[] {
+  const text = pairName(name).toLowerCase()
+  return text.includes('[') ? [text, ...text.split(/[[\]]+/)] : [text]
 }
 
 /** What a route declares secret. */

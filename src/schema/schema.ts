@@ -329,6 +329,6 @@ function makerOf(value: unknown): () => unknown {
     const kept = structuredClone(value)
     return () => structuredClone(kept)
   } catch (cause) {
-    throw new WeirError('WEIR_OPTION_INVALID', 'the default value cannot be copied', cause)
+    throw new WeirError('WEIR_OPTION_INVALID', 'the default value cannot be copied', { cause })
   }
 }

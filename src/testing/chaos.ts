@@ -44,7 +44,7 @@ export class ChaosError extends WeirError {
 
   constructor(what: string, seed: number, story: readonly string[], cause: unknown) {
     const shown = story.length > SHOWN_EVENTS ? [`… ${story.length - SHOWN_EVENTS} more`, ...story.slice(-SHOWN_EVENTS)] : story
-    super('WEIR_CHAOS', `${what}\nTo repeat: chaos(server, { seed: ${seed}, runs: 1, requests })\n  ${shown.join('\n  ')}`, cause)
+    super('WEIR_CHAOS', `${what}\nTo repeat: chaos(server, { seed: ${seed}, runs: 1, requests })\n  ${shown.join('\n  ')}`, { cause })
     this.seed = seed
     this.story = story
   }

@@ -40,10 +40,7 @@ test('a user signs up, signs in and signs out', async (t) => {
   assert.equal((await client.get('/api/me')).status, 401)
 
   const signedIn = await client.post('/api/session', { json })
-  assert.match(
-    signedIn.headers.get('set-cookie')!,
-    /^__Host-session=[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
-  )
+  assert.match(signedIn.headers.get('set-cookie')!, /^__Host-session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=604800$/)
   assert.equal(((await client.get('/api/me')).json() as { name: string }).name, 'grace')
 
   assert.equal((await client.delete('/api/session')).status, 204)
@@ -52,7 +49,7 @@ test('a user signs up, signs in and signs out', async (t) => {
 
 test('a session cannot be used after signing out, even by who has kept the cookie', async (t) => {
   const { server, signIn } = await createInbox(t)
-  const headers = signIn('ada')
+  const headers = await signIn('ada')
   assert.equal((await server.inject({ url: '/api/me', headers })).status, 200)
   assert.equal((await server.inject({ method: 'DELETE', url: '/api/session', headers })).status, 204)
   assert.equal((await server.inject({ url: '/api/me', headers })).status, 401)
@@ -88,32 +85,43 @@ test('a password that does not fit is not repeated', async (t) => {
 
 test('without a session, only signing up and signing in are open; with one, not what administrators do', async (t) => {
   const { server, signIn } = await createInbox(t)
-  const ada = signIn('ada')
+  server.mapGet('/forgotten', () => 'nobody has said who may see this')
+  const ada = await signIn('ada')
   const open: string[] = []
-  const routes = server.routes.filter(({ path }) => path.startsWith('/api'))
-  assert.ok(routes.length > 10)
-  for (const { method, path } of routes) {
-    const request = { method: method!, url: path.replace(':id', '1').replace(/:\w+/, 'ada') }
+  assert.ok(server.routes.length > 14)
+  for (const { method, path, endpoint } of server.routes) {
+    const request = { method: method!, url: path.replace(':id', '1').replace(/:\w+/, 'ada'), ...(endpoint === null ? {} : { endpoint }) }
     const { status } = await server.inject(request)
-    if (status !== 401) open.push(`${method} ${path}`)
+    if (status !== 401) open.push(`${method} ${path} ${endpoint}`)
     if (path.startsWith('/api/admin')) assert.equal((await server.inject({ ...request, headers: ada })).status, 403, path)
   }
-  assert.deepEqual(open, ['POST /api/users', 'POST /api/session'])
+  const internal = ['/metrics', '/livez', '/readyz', '/startupz'].map((path) => `GET ${path} internal`)
+  assert.deepEqual(open.sort(), [...internal, 'POST /api/users null', 'POST /api/session null'].sort())
+})
+
+test('health and metrics are at an endpoint of their own', async (t) => {
+  const { server, internal } = await createInbox(t)
+  assert.equal((await internal('/readyz')).text(), 'ok\n')
+  for (const path of ['/readyz', '/metrics']) assert.equal((await server.inject(path)).status, 404)
+  await server.inject('/api/me')
+  const text = (await internal('/metrics')).text()
+  assert.match(text, /_count\{http_request_method="GET",http_route="\/api\/me",http_response_status_code="401"\} 1\n/)
+  assert.match(text, /\nweir_limits_refused_total\{limit="rateLimit:sign-ins"\} 0\n/)
 })
 
 test('pages of other origins cannot change anything, not even with the cookie', async (t) => {
   const { server, signIn } = await createInbox(t)
   const url = '/api/users/bob/messages'
   const send = async (Origin: string) => {
-    const headers = { ...signIn('ada'), Host: 'inbox.example', Origin }
-    return (await server.inject({ method: 'POST', url, headers, json: { text: 'hello' } })).status
+    const headers = { ...(await signIn('ada')), Host: 'inbox.example', Origin }
+    return (await server.inject({ method: 'POST', url, headers, json: { text: 'hello' }, peer: { isSecure: true } })).status
   }
-  assert.deepEqual([await send('http://inbox.example'), await send('http://evil.example'), await send('null')], [201, 403, 403])
+  assert.deepEqual([await send('https://inbox.example'), await send('http://inbox.example'), await send('null')], [201, 403, 403])
 })
 
 test('messages are listed in pages, the newest first', async (t) => {
   const { server, signIn } = await createInbox(t)
-  const [ada, bob] = [signIn('ada'), signIn('bob')]
+  const [ada, bob] = await Promise.all([signIn('ada'), signIn('bob')])
   for (let i = 1; i <= 5; i++) {
     const sent = await server.inject({ method: 'POST', url: '/api/users/bob/messages', headers: ada, json: { text: `no. ${i}` } })
     assert.equal(sent.status, 201)
@@ -132,7 +140,7 @@ test('messages are listed in pages, the newest first', async (t) => {
 
 test('a message needs a text and a user who exists', async (t) => {
   const { server, signIn } = await createInbox(t)
-  const headers = signIn('ada')
+  const headers = await signIn('ada')
   const post = async (to: string, json: unknown) =>
     (await server.inject({ method: 'POST', url: `/api/users/${to}/messages`, headers, json })).status
   assert.deepEqual([await post('bob', { text: '' }), await post('bob', {}), await post('nobody', { text: 'hello' })], [400, 400, 404])
@@ -140,7 +148,7 @@ test('a message needs a text and a user who exists', async (t) => {
 
 test('a picture is saved and can be downloaded, by nobody but its recipient', async (t) => {
   const { server, signIn, files } = await createInbox(t)
-  const [ada, bob] = [signIn('ada'), signIn('bob')]
+  const [ada, bob] = await Promise.all([signIn('ada'), signIn('bob')])
   const body = formWith('picture', new File([PNG], '../me.png', { type: 'image/png' }), { text: 'me' })
   const sent = await server.inject({ method: 'POST', url: '/api/users/bob/pictures', headers: ada, body })
   assert.equal(sent.status, 201)
@@ -158,7 +166,7 @@ test('a picture is saved and can be downloaded, by nobody but its recipient', as
 
 test('what is not a small picture is refused, and nothing of it stays', async (t) => {
   const { server, signIn, files } = await createInbox(t)
-  const headers = signIn('ada')
+  const headers = await signIn('ada')
   const send = async (file: File, fields: Record<string, string> = { text: 'me' }) => {
     const response = await server.inject({
       method: 'POST',
@@ -179,7 +187,7 @@ test('what is not a small picture is refused, and nothing of it stays', async (t
 
 test('a file of any kind is streamed; of a form that is cut short, or has more than a file, nothing stays', async (t) => {
   const { server, signIn, files } = await createInbox(t)
-  const headers = signIn('ada')
+  const headers = await signIn('ada')
   const url = '/api/users/bob/files'
   const send = (body: FormData | string) => server.inject({ method: 'POST', url, headers, body })
   const sent = await send(formWith('file', new File([Buffer.alloc(5 * MIB)], 'a.bin')))
@@ -199,7 +207,7 @@ test('a file of any kind is streamed; of a form that is cut short, or has more t
 
 test('an administrator lists users without their secrets, sends to all, and deletes; what is changed is logged', async (t) => {
   const { server, store, signIn, lines, files } = await createInbox(t)
-  const [ada, root] = [signIn('ada'), signIn('root')]
+  const [ada, root] = await Promise.all([signIn('ada'), signIn('root')])
   const list = await server.inject({ url: '/api/admin/users', headers: root })
   assert.equal((list.json() as object[]).length, 3)
   assert.deepEqual(Object.keys((list.json() as object[])[0]!), ['name', 'role', 'createdAt'])
@@ -217,12 +225,18 @@ test('an administrator lists users without their secrets, sends to all, and dele
   assert.equal((await server.inject({ method: 'DELETE', url: '/api/admin/users/ada', headers: root })).status, 404)
   assert.equal((await server.inject({ url: '/api/me', headers: ada })).status, 401)
   assert.deepEqual(await files(), [])
-  assert.deepEqual(lines.filter(({ administrator }) => administrator === 'root').length, 4)
+  const audited = lines.filter(({ user }) => user === 'root').map(({ method, url, status }) => `${method} ${url} ${status}`)
+  assert.deepEqual(audited, [
+    'GET /api/admin/users 200',
+    'POST /api/admin/broadcasts 204',
+    'DELETE /api/admin/users/ada 204',
+    'DELETE /api/admin/users/ada 404',
+  ])
 })
 
 test('the secrets of a user leave through none of the routes', async (t) => {
   const { server, store, signIn } = await createInbox(t)
-  const root = signIn('root')
+  const root = await signIn('root')
   for (const { method, path } of server.routes) {
     if (method !== 'GET' || path.includes('socket') || path.includes('events')) continue
     const response = await server.fetch(new Request(`http://localhost${path.replace(':id', '1')}`, { headers: root })) // as in production
@@ -232,7 +246,7 @@ test('the secrets of a user leave through none of the routes', async (t) => {
 
 test('events arrive as they are posted; a client that reconnects gets what it has missed; without a session, they end', async (t) => {
   const { server, signIn } = await createInbox(t)
-  const [ada, bob] = [signIn('ada'), signIn('bob')]
+  const [ada, bob] = await Promise.all([signIn('ada'), signIn('bob')])
   const post = (text: string) => server.inject({ method: 'POST', url: '/api/users/bob/messages', headers: ada, json: { text } })
   const first = await connect(server).stream({ url: '/api/events', headers: bob })
   assert.equal(first.headers.get('content-type'), 'text/event-stream')
@@ -253,10 +267,10 @@ test('the log has a line for every request, with the address of the client and w
   const { server, lines } = await createInbox(t, { proxies: { trust: ['loopback'] } })
   const headers = { 'X-Forwarded-For': '203.0.113.7', Cookie: '__Host-session=secret' }
   await server.inject({ url: '/api/me', headers, peer: { address: '127.0.0.1' } })
-  const { kind, clientAddress, method, url, status, outcome, code } = lines[0]!
+  const { clientAddress, method, url, status, outcome, code, user } = lines[0]!
   assert.deepEqual(
-    [kind, clientAddress, method, url, status, outcome, code],
-    ['request', '203.0.113.7', 'GET', '/api/me', 401, 'refused', 'HTTP_401'],
+    [clientAddress, method, url, status, outcome, code, user],
+    ['203.0.113.7', 'GET', '/api/me', 401, 'refused', 'WEIR_CREDENTIALS_MISSING', undefined],
   )
   assert.doesNotMatch(JSON.stringify(lines), /secret/)
 })
@@ -265,12 +279,14 @@ test('the page may run only its own scripts', async (t) => {
   const { server } = await createInbox(t)
   const page = await server.inject('/')
   assert.equal(page.status, 200)
-  assert.equal(page.headers.get('content-security-policy'), "default-src 'self'")
+  assert.match(page.headers.get('content-security-policy')!, /(?:^|;)script-src 'self'(?:;|$)/)
+  const refused = await server.inject('/api/me')
+  assert.match(refused.headers.get('content-security-policy')!, /^default-src 'none'/)
 })
 
 test('the handlers withstand whatever clients do, and leave no half files', async (t) => {
   const { server, signIn, files } = await createInbox(t, { logger: null })
-  const headers = signIn('ada')
+  const headers = await signIn('ada')
   const form = async (body: FormData) => {
     const encoded = new Response(body)
     return { headers: { ...headers, 'Content-Type': encoded.headers.get('content-type')! }, body: Buffer.from(await encoded.arrayBuffer()) }

@@ -67,7 +67,7 @@ describe('the inbox behind nginx', { skip: noNginx }, () => {
 
   test('an upload is refused while nginx would take more of it: 401 without a session, 413 if it is too large', async (t) => {
     const { signIn, connect, lines } = await startBehindNginx(t)
-    const ada = signIn('ada')
+    const ada = await signIn('ada')
     const half = Buffer.alloc(64 * 1024)
     for (const [path, fields, status] of [
       ['/api/users/bob/files', {}, 401],
@@ -88,7 +88,7 @@ describe('the inbox behind nginx', { skip: noNginx }, () => {
 
   test('an upload reaches the server as it arrives, and is saved whole', async (t) => {
     const { signIn, connect, files, folder } = await startBehindNginx(t)
-    const ada = signIn('ada')
+    const ada = await signIn('ada')
     const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.bin"\r\n\r\n'
     const end = '\r\n--x--\r\n'
     const content = Buffer.alloc(5 * MIB, 'abc')
@@ -105,7 +105,7 @@ describe('the inbox behind nginx', { skip: noNginx }, () => {
     const { signIn, connect, files, lines } = await startBehindNginx(t)
     const client = await connect()
     const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.bin"\r\n\r\n'
-    client.send(upload('/api/users/bob/files', 5 * MIB, signIn('ada'))).send(head + 'x'.repeat(100_000))
+    client.send(upload('/api/users/bob/files', 5 * MIB, await signIn('ada'))).send(head + 'x'.repeat(100_000))
     while ((await files()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
     client.destroy()
     await eventually(() => lines.length === 1, 'a line of the log')
@@ -115,7 +115,7 @@ describe('the inbox behind nginx', { skip: noNginx }, () => {
 
   test('events arrive one by one, and messages go both ways over a WebSocket', async (t) => {
     const { port, signIn } = await startBehindNginx(t)
-    const [ada, bob] = [signIn('ada'), signIn('bob')]
+    const [ada, bob] = await Promise.all([signIn('ada'), signIn('bob')])
     const leaving = new AbortController()
     const events = await fetch(`http://127.0.0.1:${port}/api/events`, { headers: bob, signal: leaving.signal })
     const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader()
@@ -131,22 +131,25 @@ describe('the inbox behind nginx', { skip: noNginx }, () => {
     leaving.abort()
   })
 
-  test('a page of another address cannot open a WebSocket, and nobody outside sees whether the server is ready', async (t) => {
+  test('a page of another address cannot open a WebSocket, and nobody outside sees health or metrics', async (t) => {
     const { port, signIn } = await startBehindNginx(t)
     const socket = new WebSocket(`ws://127.0.0.1:${port}/api/socket`, {
-      headers: { ...signIn('ada'), Origin: 'http://evil.example' },
+      headers: { ...(await signIn('ada')), Origin: 'http://evil.example' },
     })
     assert.match(((await once(socket, 'error')) as [Error])[0].message, /403/)
-    assert.equal((await fetch(`http://127.0.0.1:${port}/ready`)).status, 404)
+    for (const path of ['readyz', 'metrics']) assert.equal((await fetch(`http://127.0.0.1:${port}/${path}`)).status, 404)
   })
 
   test('a client that guesses passwords has to slow down', async (t) => {
-    const { port } = await startBehindNginx(t)
+    const { port, connect } = await startBehindNginx(t)
     const statuses = new Set<number>()
     for (let i = 0; i < 30; i++) {
       const response = await fetch(`http://127.0.0.1:${port}/api/session`, { method: 'POST', body: 'not even JSON' })
       statuses.add(response.status)
     }
     assert.deepEqual([...statuses], [415, 429])
+    const client = await connect() // from another address
+    const head = `POST /api/session HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Length: 0\r\n\r\n`
+    assert.equal((await client.send(head).message()).status, 400)
   })
 })

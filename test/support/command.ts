@@ -39,7 +39,8 @@ export class RunningWeir {
   #onPrinted: () => void = () => {}
 
   constructor(t: TestContext, folder: string, ...args: string[]) {
-    this.#process = spawn(process.execPath, [COMMAND, ...args], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+    // With a channel, it ends if this process is killed.
+    this.#process = spawn(process.execPath, [COMMAND, ...args], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
     this.#process.stderr!.on('data', (chunk) => {
       this.#err += chunk
       this.#onPrinted()

@@ -28,8 +28,6 @@ export interface DrainedLoadReport {
 
 /** Between two checks of HAProxy. */
 const CHECK_MS = 50
-/** Until it has seen that a server is back. */
-const BACK_MS = 4 * CHECK_MS
 
 export async function drainedLoad(t: Pick<TestContext, 'after'>, options: DrainedLoadOptions): Promise<DrainedLoadReport> {
   const handled = [0, 0]
@@ -47,7 +45,6 @@ export async function drainedLoad(t: Pick<TestContext, 'after'>, options: Draine
   t.after(() => Promise.all(servers.map((server) => server.stop({ graceMs: 0 }))))
   const ports = servers.map(({ port }) => port)
   const { port } = await runHaproxy(t as TestContext, (port) => configuration(port, ports))
-  await pause(BACK_MS)
 
   const agent = new Agent({ keepAlive: true, maxSockets: options.clients })
   t.after(() => agent.destroy())
@@ -55,8 +52,9 @@ export async function drainedLoad(t: Pick<TestContext, 'after'>, options: Draine
   let sent = 0
   let answered = 0
   let drains = 0
+  const isOver = (): boolean => sent >= options.requests && drains >= options.drains
   const ask = async (): Promise<void> => {
-    while (sent < options.requests || drains < options.drains) {
+    while (!isOver()) {
       sent++
       const outcome = await outcomeOf(port, agent)
       if (outcome === '200 hello') answered++
@@ -64,11 +62,12 @@ export async function drainedLoad(t: Pick<TestContext, 'after'>, options: Draine
     }
   }
   const loads = Promise.all(Array.from({ length: options.clients }, ask))
-  for (let i = 0; sent < options.requests || drains < options.drains; i = 1 - i) {
+  for (let i = 0; !isOver(); i = 1 - i) {
     await servers[i]!.stop({ readyDelayMs: options.readyDelayMs, graceMs: 5_000 })
     drains++
     servers[i] = await start(i, ports[i]!)
-    await pause(BACK_MS)
+    const before = handled[i]!
+    while (handled[i] === before && !isOver()) await pause(CHECK_MS) // until HAProxy has seen that it is back
   }
   await loads
   return { answered, failed, drains, handled }
@@ -83,6 +82,7 @@ defaults
   timeout connect 5s
   timeout server 20s
   timeout client 20s
+  timeout check 20s
   retries 0
   option httpchk GET /readyz
 frontend front

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import type { TestContext } from 'node:test'
 
-import type { HttpServer, InjectResponse, ServerOptions } from 'weir'
+import { HttpServer, type InjectResponse, type ServerOptions } from 'weir'
+import { memorySessions, type SessionStore } from 'weir/sessions'
 
+import { accessTo } from '../../examples/inbox/access.ts'
 import { inboxServer } from '../../examples/inbox/app.ts'
-import { COOKIE } from '../../examples/inbox/policies.ts'
 import { type Account, Store } from '../../examples/inbox/store.ts'
 import { temporaryFolder } from './demo.ts'
 
@@ -20,8 +21,10 @@ export interface InboxRun {
   readonly folder: string
   /** What was logged, oldest first. */
   readonly lines: LogLine[]
-  /** The fields of a request by this user: a cookie. */
-  signIn(name: string): { Cookie: string }
+  /** Signs a user in without a password. @returns the fields of their requests: a cookie */
+  signIn(name: string): Promise<{ Cookie: string }>
+  /** Requests something from the endpoint that clients cannot reach. */
+  internal(path: string): Promise<InjectResponse>
   /** The names of the files in `folder`. */
   files(): Promise<string[]>
 }
@@ -34,7 +37,7 @@ export interface LogLine {
   readonly clientAddress?: string
   readonly outcome?: string
   readonly code?: string | null
-  readonly administrator?: string
+  readonly user?: string
 }
 
 /** Hashing passwords is slow by design, so it is done once. */
@@ -47,15 +50,43 @@ export async function createInbox(t: Pick<TestContext, 'after'>, options: Server
   let server: HttpServer | null = null
   t.after(() => server?.stop({ graceMs: 0 })) // before the folder is removed
   const folder = await temporaryFolder(t)
-  const store = new Store()
+  const [store, sessionStore] = [new Store(), memorySessions()]
   for (const account of await hashed) store.accounts.set(account.name, { ...account, inbox: [] } satisfies Account)
   const lines: LogLine[] = []
   const errors: unknown[] = []
   t.after(() => assert.deepEqual(errors, [], 'what the server has logged'))
-  const logger = { error: (...told: unknown[]) => void errors.push(told) }
-  server = inboxServer({ store, folder, log: (line) => lines.push(line), logger, ...options })
-  const signIn = (name: string) => ({ Cookie: `${COOKIE}=${store.signIn(store.find(name))}` })
-  return { server, store, folder, lines, signIn, files: () => readdir(folder) }
+  server = inboxServer({
+    store,
+    folder,
+    sessionStore,
+    log: {
+      write: (text) =>
+        void lines.push(
+          ...text
+            .trim()
+            .split('\n')
+            .map((line) => JSON.parse(line) as LogLine),
+        ),
+    },
+    logger: { error: (...told: unknown[]) => void errors.push(told) },
+    listen: [{ port: 0 }, { port: 0, name: 'internal' }],
+    ...options,
+  })
+  const internal = (url: string) => server.inject({ url, endpoint: 'internal' })
+  return { server, store, folder, lines, signIn: signInTo(store, sessionStore), internal, files: () => readdir(folder) }
+}
+
+/** Checking a password is slow by design, so another server with the same sessions signs users in. */
+function signInTo(store: Store, sessionStore: SessionStore): InboxRun['signIn'] {
+  const { users } = accessTo(store, sessionStore)
+  const door = new HttpServer().useModule(users)
+  door.mapPost('/:name', ({ name }, session) => {
+    users.signIn(session, { id: name, name, roles: [store.find(name).role] })
+  })
+  return async (name) => {
+    const { headers } = await door.inject({ method: 'POST', url: `/${name}` })
+    return { Cookie: headers.get('set-cookie')!.split(';')[0]! }
+  }
 }
 
 /** The same, started on a free port. */

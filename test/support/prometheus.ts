@@ -25,6 +25,11 @@ export class Prometheus {
     this.#port = port
   }
 
+  /** One that a test has started itself. */
+  static at(port: number): Prometheus {
+    return new Prometheus(port)
+  }
+
   static async start(t: TestContext, target: number): Promise<Prometheus> {
     const folder = mkdtempSync(join(tmpdir(), 'weir-prometheus-'))
     const config = join(folder, 'prometheus.yml')

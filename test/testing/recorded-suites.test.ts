@@ -1,5 +1,5 @@
 // The suites of test/body that start servers, recorded and replayed: no differences. Those of uploads to disk are left out: their files are
-// there, or gone, the second time.
+// there, or gone, the second time. So is that of memory: its responses state how much memory was in use.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -12,7 +12,7 @@ import type { RecordReport, ReplayReport } from '../../src/testing/index.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
 const PRELOAD = new URL('../support/recorded-servers.js', import.meta.url).href
-const SUITES = ['declared-forms', 'lifetime', 'multipart-memory', 'multipart-stream', 'refused-types']
+const SUITES = ['declared-forms', 'lifetime', 'multipart-stream', 'refused-types']
 
 for (const suite of SUITES)
   test(`test/body/${suite}`, (t) => {

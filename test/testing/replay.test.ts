@@ -69,7 +69,7 @@ test('what was recorded is answered in the same way again; ids, dates and cookie
   )
   assert.match(
     String(broken),
-    /^3 exchanges, 1 differences\n.*000001-get-hello-you-200\.json: GET \/hello\/you: body \/text was "hello you"/,
+    /^3 exchanges, 1 difference\n.*000001-get-hello-you-200\.json: GET \/hello\/you: body \/text was "hello you"/,
   )
 })
 

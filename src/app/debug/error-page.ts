@@ -3,6 +3,8 @@
 
 import { createHash } from 'node:crypto'
 
+import { masked, urlSecrets } from '../../formats/masking/ranges.ts'
+import { USUAL_SECRETS } from '../../formats/masking/secret-words.ts'
 import type { Problem } from '../../http/answer/problem.ts'
 import type { Exchange } from '../../http/session.ts'
 import { NOT_SHOWN } from '../../schema/mismatch.ts'
@@ -33,8 +35,6 @@ export const PAGE_FIELDS: Readonly<Record<string, string>> = {
 const MAX_CAUSES = 4
 const MAX_FAILURES = 100
 const MAX_SHOWN_CHARACTERS = 1_000
-/** Names of fields and query parameters whose values are usually secret. */
-const SECRET_NAME = /auth|cookie|token|secret|passw|api-?key|session|signature|credential/i
 const NOTHING: readonly Markup[] = []
 
 export interface ErrorPage {
@@ -148,7 +148,7 @@ function requestSection({ head, requestId }: Exchange, secrets: Secrets): Markup
     ['request', [`${head.method} ${withoutSecrets(secrets.shownTarget(head))} ${head.protocol}`]],
     ['id', [requestId]],
   ]
-  const isHidden = (name: string): boolean => SECRET_NAME.test(name) || secrets.fields.has(name.toLowerCase())
+  const isHidden = (name: string): boolean => USUAL_SECRETS.hasInQuery(name) || secrets.fields.has(name.toLowerCase())
   const fields = [...head.entries()].map(([name, value]): Fact => [name, [isHidden(name) ? NOT_SHOWN : withoutSecrets(value)]])
   const details = html`<details><summary>${fields.length} fields</summary>${list(fields)}</details>`
   return section('request', html`Request`, html`${list(facts)}${details}`)
@@ -156,10 +156,7 @@ function requestSection({ head, requestId }: Exchange, secrets: Secrets): Markup
 
 /** The text of a URL, without the values of query parameters that are probably secret. */
 function withoutSecrets(text: string): string {
-  const queryAt = text.indexOf('?')
-  if (queryAt === -1) return text
-  const pairs = text.slice(queryAt + 1).split('&')
-  return `${text.slice(0, queryAt)}?${pairs.map((pair) => (SECRET_NAME.test(pair.split('=', 1)[0]!) ? `${pair.split('=', 1)[0]}=${NOT_SHOWN}` : pair)).join('&')}`
+  return masked(text, urlSecrets(text, USUAL_SECRETS), () => NOT_SHOWN)
 }
 
 function explanationSection(explanation: Explanation | null): readonly Markup[] {

@@ -94,37 +94,58 @@ function wordEnd(text: string, at: number): number {
   return Math.max(i, at + 1)
 }
 
-/** The values of secret names in a query or a url-encoded form. @param base index of the text, which the ranges include */
-export function pairSecrets(text: string, names: SecretNames, base = 0): Range[] {
+/** The values of secret names in a url-encoded form. */
+export function pairSecrets(text: string, names: SecretNames): Range[] {
+  return pairsWith((name) => names.has(name), text, 0)
+}
+
+/** The values of pairs whose names are secret. @param base index of the text, which the ranges include */
+function pairsWith(isSecret: (name: string) => boolean, text: string, base: number): Range[] {
   const found: Range[] = []
   let at = 0
   for (const pair of text.split('&')) {
     const equals = pair.indexOf('=')
-    if (equals !== -1 && names.has(decoded(pair.slice(0, equals)))) found.push([base + at + equals + 1, base + at + pair.length])
+    if (equals !== -1 && isSecret(pairName(pair.slice(0, equals)))) found.push([base + at + equals + 1, base + at + pair.length])
     at += pair.length + 1
   }
   return found
 }
 
-function decoded(name: string): string {
+/** The name of a pair as a server decodes it, without the brackets of a list. */
+export function pairName(sent: string): string {
+  const text = sent.replaceAll('+', ' ')
+  return decoded(text).replace(/\[\]$/, '')
+}
+
+function decoded(text: string): string {
   try {
-    return decodeURIComponent(name.replaceAll('+', ' ')).replace(/\[\]$/, '')
+    return decodeURIComponent(text)
   } catch {
-    return name
+    return text
   }
+}
+
+/** A parameter of a field: a quoted value may contain what looks like another one. */
+const PARAMETER = /;[ \t]*([\w*-]+)[ \t]*=[ \t]*(?:"((?:[^"\\\r\n]|\\.)*)"?|([^;\r\n]*))/g
+
+/** What may be the name of a part, by the fields of its head. */
+function partNames(head: string): string[] {
+  return [...head.matchAll(PARAMETER)].flatMap(([, parameter, quoted, token]) =>
+    parameter!.toLowerCase() === 'name' ? [quoted ?? token!] : [],
+  )
 }
 
 /** The contents of parts with secret names in a multipart form. */
 export function partSecrets(text: string, boundary: string, names: SecretNames): Range[] {
   const found: Range[] = []
   const delimiter = `--${boundary}`
+  let headEnd = text.indexOf('\r\n\r\n')
   for (let at = text.indexOf(delimiter); at !== -1; ) {
     const next = text.indexOf(delimiter, at + delimiter.length)
-    const headEnd = text.indexOf('\r\n\r\n', at)
+    if (headEnd !== -1 && headEnd < at) headEnd = text.indexOf('\r\n\r\n', at)
     const end = next === -1 ? text.length : Math.max(next - 2, at)
     if (headEnd !== -1 && headEnd + 4 <= end) {
-      const name = /;[ \t]*name="?([^";\r\n]*)/i.exec(text.slice(at, headEnd))?.[1]
-      if (name !== undefined && names.has(name)) found.push([headEnd + 4, end])
+      if (partNames(text.slice(at, headEnd)).some((name) => names.has(name))) found.push([headEnd + 4, end])
     }
     at = next
   }
@@ -163,28 +184,43 @@ function cookieSecrets(text: string): Range[] {
   return found
 }
 
-/** The secrets in the query and in the fragment of a URL. */
+/** Scheme, user name and password of a URL. */
+const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i
+
+/** The user name and the password of a URL, and the secrets in its query and in its fragment. */
 export function urlSecrets(url: string, names: SecretNames): Range[] {
+  const found: Range[] = []
+  const user = USER_INFO.exec(url)
+  if (user !== null) found.push(...wordsIn(url, user[1]!.length, user[1]!.length + user[2]!.length))
   const query = url.search(/[?#]/)
-  if (query === -1) return []
+  if (query === -1) return found
   const parts = url.slice(query + 1).split(/[?#]/)
   let base = query + 1
-  const found: Range[] = []
   for (const part of parts) {
-    found.push(...pairSecrets(part, names, base))
+    found.push(...pairsWith((name) => names.hasInQuery(name), part, base))
     base += part.length + 1
   }
   return found
 }
 
-/** Replaces what is secret by letters and digits of the same length, so that lengths, cuts and grammars stay as they are. */
-export function masked(text: string, ranges: readonly Range[]): string {
+/** Everything between two places but blanks, and bytes for which a server refuses a head: it refuses the masked one for the same reason. */
+export function wordsIn(text: string, from: number, to: number): Range[] {
+  return [...text.slice(from, to).matchAll(/[^\x00-\x20"<>\\^`{|}\x7f-\uffff]+/g)].map(
+    ({ index, 0: word }): Range => [from + index, from + index + word.length],
+  )
+}
+
+/**
+ * Replaces what is secret.
+ * @param mask what stands for a secret. Default: letters and digits of the same length, so that lengths, cuts and grammars stay as they are
+ */
+export function masked(text: string, ranges: readonly Range[], mask: (secret: string) => string = maskOf): string {
   let result = ''
   let at = 0
   for (const [start, end] of [...ranges].sort((a, b) => a[0] - b[0])) {
     if (end <= at) continue
     const from = Math.max(start, at)
-    result += text.slice(at, from) + maskOf(text.slice(from, end))
+    result += text.slice(at, from) + mask(text.slice(from, end))
     at = end
   }
   return result + text.slice(at)

@@ -1,10 +1,29 @@
 // Decides by its name whether a field, parameter or property is a secret.
 
 /** Parts of names that are always secret, without `-` and `_`. */
-const PARTS = /passw(?:or)?d|passphrase|secret|token|apikey|accesskey|privatekey|credential|authorization|cookie|session/
+const PARTS = /passw(?:or)?d|passphrase|secret|token|apikey|authkey|accesskey|privatekey|credential|authorization|cookie|session/
 /** Whole names that are. */
 const WHOLE: ReadonlySet<string> = new Set(['pwd', 'pin', 'otp', 'totp', 'cvv', 'cvc', 'auth', 'jwt', 'sid'])
 
+/**
+ * Parameters of queries whose values are usually secret: those of OAuth, and of URLs that are signed. Elsewhere, a `code` or a `signature`
+ * usually is not.
+ */
+export const SECRET_QUERY: readonly string[] = [
+  'access_token',
+  'api_key',
+  'apikey',
+  'client_secret',
+  'code',
+  'id_token',
+  'password',
+  'refresh_token',
+  'secret',
+  'sig',
+  'signature',
+  'token',
+]
+const IN_QUERIES: ReadonlySet<string> = new Set(SECRET_QUERY.map(plain))
 const MOST_KNOWN = 1_000
 const MOST_KNOWN_CHARS = 100
 
@@ -31,7 +50,15 @@ export class SecretNames {
     if (this.#known.size < MOST_KNOWN && name.length <= MOST_KNOWN_CHARS) this.#known.set(name, isSecret)
     return isSecret
   }
+
+  /** Whether a parameter of a query with this name is secret. */
+  hasInQuery(name: string): boolean {
+    return this.has(name) || IN_QUERIES.has(plain(name))
+  }
 }
+
+/** Those that every program has. */
+export const USUAL_SECRETS: SecretNames = new SecretNames()
 
 function plain(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, '')

@@ -89,6 +89,8 @@ export interface GivenSource {
    * of the code that passed it in. Null for streams, which keep their own context.
    */
   readonly giver: AsyncResource | null
+  /** Called with each piece that is read. It must not throw, and copies what it keeps. */
+  readonly watcher?: (piece: unknown) => void
 }
 
 /** Accepts a source, to be read later. A stream that fails before it is read, or that is never read, must not end the process. */
@@ -102,7 +104,24 @@ export function takeSource(source: ByteSource): GivenSource {
  * Starts reading.
  * @throws TypeError for a Web stream that already has a reader
  */
-export function openSource({ source, giver }: GivenSource): SourceReader {
+export function openSource(given: GivenSource): SourceReader {
+  const reader = readerOf(given)
+  const { watcher } = given
+  return watcher === undefined ? reader : watched(reader, watcher)
+}
+
+function watched(reader: SourceReader, watcher: (piece: unknown) => void): SourceReader {
+  return {
+    next: async (mostBytes) => {
+      const result = await reader.next(mostBytes)
+      if (result.done !== true) watcher(result.value)
+      return result
+    },
+    close: () => reader.close(),
+  }
+}
+
+function readerOf({ source, giver }: GivenSource): SourceReader {
   if (isWebStream(source)) {
     // The stream's own iterator can be closed only between two pieces, so a silent stream would never be cancelled.
     const reader = source.getReader()

@@ -297,6 +297,11 @@ export class OutgoingResponse {
     this.#content = { kind: 'stream', source: onePiece(piece), giver: null }
   }
 
+  /** Shows the pieces of a streamed body to `watcher` too, as they are read. */
+  watchStream(watcher: (piece: unknown) => void): void {
+    if (this.#content.kind === 'stream') this.#content = { ...this.#content, watcher }
+  }
+
   /** The value of a body that was set with `json`; `NO_JSON` for other bodies. */
   get jsonValue(): unknown {
     return this.#json

@@ -99,18 +99,21 @@ export function problemFor(error: unknown, debug: boolean): Problem {
   }
   const fault = faultOf(error)
   const mayShow = debug || (error instanceof WeirError ? fault === 'peer' || fault === 'limit' : error.status < 500)
-  const problem: Record<string, unknown> = { ...problemOf(error.status, mayShow ? error.message : undefined), code: error.code }
-  if (error instanceof LimitError) {
-    problem['limit'] = error.limit
-    problem['maximum'] = error.maximum
+  const problem: { -readonly [K in keyof Problem]: Problem[K] } = {
+    ...problemOf(error.status, mayShow ? error.message : undefined),
+    code: error.code,
   }
-  if (error instanceof UnsupportedError && error.accepted.length > 0) problem['accepted'] = error.accepted
+  if (error instanceof LimitError) {
+    problem.limit = error.limit
+    problem.maximum = error.maximum
+  }
+  if (error instanceof UnsupportedError && error.accepted.length > 0) problem.accepted = error.accepted
   if (error instanceof RetryLaterError) {
     const [type, title] = RETRY_LATER_TYPES[error.code]!
-    return { type, ...problem, title, 'violated-policies': error.violatedPolicies } as unknown as Problem
+    return { type, ...problem, title, 'violated-policies': error.violatedPolicies }
   }
-  if (error instanceof ConversionError) problem['errors'] = error.failures
-  return problem as unknown as Problem
+  if (error instanceof ConversionError) problem.errors = error.failures
+  return problem
 }
 
 function describe(error: unknown): string {

@@ -44,6 +44,8 @@ export type ResponseContent =
       readonly source: ByteSource
       /** @internal */
       readonly giver: GivenSource['giver']
+      /** @internal */
+      readonly watcher?: NonNullable<GivenSource['watcher']>
     }
   | { readonly kind: 'file'; readonly file: FileContent }
   | { readonly kind: 'upgrade'; readonly protocol: string; readonly takeOver: TakeOver }

@@ -69,6 +69,7 @@ export class RequestBody {
   #demand: (() => void) | null
   #isForm: boolean
   #mustStream = false
+  #watcher: ((bytes: Buffer) => void) | null = null
 
   /**
    * @param expectedLength from Content-Length, -1 when unknown
@@ -116,6 +117,12 @@ export class RequestBody {
     this.#state = WAITING
   }
 
+  /** Shows what has arrived, and what still arrives, to `watcher` too, which must not throw. The memory is only valid during the call. */
+  watch(watcher: (bytes: Buffer) => void): void {
+    this.#watcher = watcher
+    if (this.#end > this.#start) watcher(this.#bytes.subarray(this.#start, this.#end))
+  }
+
   /** Whether it is streamed only because the client sends a multipart form. */
   get isForm(): boolean {
     return this.#isForm
@@ -123,6 +130,7 @@ export class RequestBody {
 
   /** @returns false when the engine should stop reading until `demand` */
   push(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
+    if (this.#watcher !== null) this.#watcher(buffer.subarray(start, end))
     switch (this.#state) {
       case FLOWING:
         try {
@@ -176,7 +184,7 @@ export class RequestBody {
 
   #giveUp(error: unknown): void {
     this.#state = BROKEN
-    this.#error ??= new WeirError('WEIR_HANDLER_FAILED', 'the reader of the body', error)
+    this.#error ??= new WeirError('WEIR_HANDLER_FAILED', 'the reader of the body', { cause: error })
   }
 
   /** The engine is about to reuse its receive buffer: copies the bytes that are in it. */

@@ -1,6 +1,7 @@
 // `weir/auth`: who may do what. A policy that closes every route around which it is used, unless the route says `auth.open`.
 
 import type { Gate, Policy, UsedPolicy } from '../../app/policies/policy.ts'
+import { kindOf } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, checkWord, invalid, listOf, namesOf, tokensOf } from '../../base/options.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
@@ -131,8 +132,9 @@ export const auth: AuthFunction = Object.freeze(
 
 function checkSchemes(schemes: readonly Scheme[]): readonly Scheme[] {
   const names = new Set<string>()
-  for (const scheme of listOf<unknown>('auth', 'schemes', schemes) as readonly Scheme[]) {
-    if (typeof scheme !== 'object' || scheme === null) throw invalid('auth', 'schemes has an element that is not a scheme')
+  for (const [i, scheme] of (listOf<unknown>('auth', 'schemes', schemes) as readonly Scheme[]).entries()) {
+    const hint = typeof scheme === 'function' ? ': call it, as in basic({ users })' : ''
+    if (typeof scheme !== 'object' || scheme === null) throw invalid('auth', `schemes[${i}] is ${kindOf(scheme)}, not a scheme${hint}`)
     tokensOf('auth', 'the name of a scheme', [scheme.name])
     if (names.has(scheme.name)) throw invalid('auth', `there are two schemes ${JSON.stringify(scheme.name)}: give one of them another name`)
     names.add(scheme.name)

@@ -2,8 +2,8 @@
 
 import { Buffer } from 'node:buffer'
 import { hash, randomBytes } from 'node:crypto'
-
 import { isPromise } from '../../base/is-promise.ts'
+import { keepNewest } from '../../base/keep-newest.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -37,6 +37,7 @@ export interface BasicOptions<N extends string = string, Claims extends object =
 }
 
 const OPTION_NAMES = namesOf<BasicOptions>()(['users', 'realm', 'allowInsecure', 'name'])
+const USER_NAMES = namesOf<BasicUser>()(['password', 'id', 'name', 'roles', 'scopes', 'claims'])
 /** Credentials of a table that have been verified: a hash takes too long to compute it for each request. */
 const MOST_VERIFIED = 1_000
 const MALFORMED = 'Basic needs the base64 of a name, a colon and a password'
@@ -56,6 +57,7 @@ export function basic<const N extends string = 'basic', Claims extends object = 
   const allowsInsecure = flag('basic', 'allowInsecure', options.allowInsecure)
   if (typeof users !== 'function' && (typeof users !== 'object' || users === null))
     throw invalid('basic', `users is ${kindOf(users)}, not a table or a function`)
+  if (Array.isArray(users)) throw invalid('basic', 'users is an array, not a table from names to hashes')
   const find = typeof users === 'function' ? users : tableOf(users)
   const conclude = (userName: string, found: Identity<Claims> | null): Principal<N, Claims> => {
     if (found === null) throw new CredentialsError('the name or the password is wrong')
@@ -102,8 +104,12 @@ function tableOf<C extends object>(users: Readonly<Record<string, string | Basic
   const table = new Map<string, BasicUser<C>>()
   for (const [name, user] of Object.entries(users)) {
     if (name.includes(':')) throw invalid('basic', 'the name of a user cannot contain a colon')
-    const { password, ...identity } = typeof user === 'string' ? { password: user } : user
-    checkPasswordHash(password)
+    const isHash = typeof user === 'string' || isPromise(user) // a promise is a hash that nobody has awaited
+    const entry = isHash ? { password: user as string } : user
+    const where = `basic: user ${JSON.stringify(name)}`
+    checkNames(where, entry, USER_NAMES)
+    const { password, ...identity } = entry
+    checkPasswordHash(password, `${where}: `)
     principalFor('basic', name, identity as Identity<C>)
     table.set(name, { ...identity, password } as BasicUser<C>)
   }
@@ -127,7 +133,7 @@ function tableOf<C extends object>(users: Readonly<Record<string, string | Basic
     }
     if (!(await checking) || user === undefined) return null
     verified.add(digest)
-    if (verified.size > MOST_VERIFIED) verified.delete(verified.keys().next().value!)
+    keepNewest(verified, MOST_VERIFIED)
     return user
   }
 }

@@ -3,7 +3,7 @@
 import type { NothingOrResponse } from '../../app/policies/policy.ts'
 import { faultOf, HttpError, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import type { HttpSession } from '../../http/session.ts'
+import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import type { Allows, Plan } from './plan.ts'
 import { askToLogIn, denied, type Failure, unauthenticated } from './refusals.ts'
@@ -17,6 +17,7 @@ import { type AnyPrincipal, CredentialsError, type Principal, type Scheme } from
  */
 export function decide(session: HttpSession, plan: Plan, isOpen: boolean): NothingOrResponse {
   session.principal = null
+  exchangeOf(session).hasDecidedPrincipal = true
   const found = authenticate(session, plan.schemes, 0, null, isOpen)
   return isPromise(found) ? found.then((one) => conclude(session, plan, isOpen, one)) : conclude(session, plan, isOpen, found)
 }

@@ -5,6 +5,8 @@ import { Buffer } from 'node:buffer'
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 
 import { LimitError, WeirError } from '../../base/errors.ts'
+import { isPromise } from '../../base/is-promise.ts'
+import { kindOf } from '../../base/kind-of.ts'
 import { checkNames, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 
 /** What one hash costs. Memory is 128 × 2^`ln` × `r` bytes; time grows with all three. */
@@ -146,20 +148,27 @@ function bytesOf(password: unknown): Buffer {
   return Buffer.from(password.normalize('NFC'), 'utf8')
 }
 
-/** @throws WEIR_PASSWORD_HASH */
-export function checkPasswordHash(hash: string): void {
-  parse(hash)
+/** @param where whose hash it is, such as `basic: user "ann": ` @throws WEIR_PASSWORD_HASH */
+export function checkPasswordHash(hash: string, where: string): void {
+  parse(hash, where)
 }
 
 /** The error does not show the text: it might be a password in the wrong place. @throws WEIR_PASSWORD_HASH */
-function parse(text: string): Parsed {
+function parse(text: string, where = ''): Parsed {
   const match = typeof text === 'string' ? PHC.exec(text) : null
-  if (match === null) throw new WeirError('WEIR_PASSWORD_HASH', 'it is not $scrypt$ln=…,r=…,p=…$salt$hash')
+  if (match === null) throw new WeirError('WEIR_PASSWORD_HASH', `${where}${mistakenFor(text)}`)
   const [ln, r, p] = [Number(match[1]), Number(match[2]), Number(match[3])] as const
   const cost = { ln, r, p }
   if (COST_NAMES.some((name) => cost[name] < 1 || cost[name] > MOST[name]) || memoryOf(cost) > MOST_MEMORY)
     throw new WeirError('WEIR_PASSWORD_HASH', 'its parameters are out of range')
   return { ...cost, salt: Buffer.from(match[4]!, 'base64'), hash: Buffer.from(match[5]!, 'base64') }
+}
+
+function mistakenFor(hash: unknown): string {
+  if (isPromise(hash)) return 'it is a promise: await hashPassword(password)'
+  return typeof hash === 'string'
+    ? 'it is not $scrypt$ln=…,r=…,p=…$salt$hash, which hashPassword(password) resolves with'
+    : `it is ${kindOf(hash)}, not a string`
 }
 
 function memoryOf({ ln, r }: Required<PasswordCost>): number {

@@ -40,7 +40,7 @@ export function denied(session: HttpSession, detail: string, plan?: Plan, princi
 /** What a client may do depends on its credentials: no cache may answer another client with it. */
 function refusal(code: ErrorCode, detail: string | undefined, challenge: string | null, cause?: unknown): WeirError {
   const headers = { 'Cache-Control': 'no-store', ...(challenge === null ? {} : { 'WWW-Authenticate': challenge }) }
-  return new WeirError(code, detail, cause, undefined, headers)
+  return new WeirError(code, detail, { cause, headers })
 }
 
 /** What a scheme answers in place of 401; undefined if none does. */

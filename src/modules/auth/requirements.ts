@@ -2,7 +2,7 @@
 // there is no `auth`, its gate refuses every request, and `start` rejects.
 
 import type { Gate, Policy, UsedPolicy } from '../../app/policies/policy.ts'
-import { checkFunction, invalid } from '../../base/options.ts'
+import { checkFunction, invalid, isExchange, UNCALLED } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { type Allows, checkPlan, noteRequirement, planOf, type RequirementDescription } from './plan.ts'
@@ -52,6 +52,7 @@ export const requirements: Requirements = {
   scopes: (...allOf) => policyOf('auth.scopes', { scopes: atLeastOne('scopes', allOf) }),
   policy(allows) {
     if (allows === undefined) throw invalid('auth.policy()', 'a function is needed')
+    if (isExchange(allows)) throw invalid('auth.policy', UNCALLED)
     checkFunction('auth.policy()', 'the argument', allows)
     return policyOf('auth.policy', { policy: allows.name === '' ? '(anonymous)' : allows.name }, allows)
   },
@@ -63,6 +64,7 @@ function policyOf(label: string, description: RequirementDescription, allows: Al
 }
 
 function textsOf(owner: string, names: readonly string[]): readonly string[] {
+  if (isExchange(names[0])) throw invalid(`auth.${owner}`, UNCALLED)
   for (const name of names as readonly unknown[])
     if (typeof name !== 'string' || name === '') throw invalid(`auth.${owner}()`, 'every name must be a string that is not empty')
   return Object.freeze([...new Set(names)])

@@ -107,7 +107,7 @@ class Decoding implements BodySink {
   }
 
   #malformed(why: string, cause?: Error): WeirError {
-    return new WeirError('WEIR_BODY_MALFORMED', `${this.#coding}: ${why}`, cause)
+    return new WeirError('WEIR_BODY_MALFORMED', `${this.#coding}: ${why}`, { cause })
   }
 
   /** The rest of the source is not needed. */

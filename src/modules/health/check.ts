@@ -29,8 +29,6 @@ export interface CheckSettings {
   readonly onChange: (result: CheckResult) => void
 }
 
-/** The longest delay that Node's timers support. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 /** After this many times its timeout, a function that has not settled is called again: its promise may have been lost. */
 const PATIENCE = 10
 
@@ -84,7 +82,7 @@ export class Check {
     })
     let stopTimer = (): void => {}
     const timeUp = new Promise<string>((resolve) => {
-      stopTimer = this.#clock.every(Math.min(timeoutMs, LONGEST_TIMER_MS), () => {
+      stopTimer = this.#clock.every(timeoutMs, () => {
         resolve(`no result within ${timeoutMs} ms`)
         abortQuietly(ending, new DOMException(`the health check took more than ${timeoutMs} ms`, 'TimeoutError'))
       })

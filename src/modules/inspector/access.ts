@@ -6,6 +6,7 @@
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
+import { isLocalName, isLoopback } from '../this-machine.ts'
 
 /** Fields with which a proxy shows itself: what it forwards does not come from this machine. */
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'] as const
@@ -30,14 +31,6 @@ export function checkAccess(session: HttpSession, endpoint: string | null, hosts
 
 function refused(why: string): WeirError {
   return new WeirError('WEIR_INSPECTOR_REFUSED', why)
-}
-
-function isLoopback(address: string): boolean {
-  return address === '::1' || /^(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(address)
-}
-
-function isLocalName(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || isLoopback(host.replace(/^\[|\]$/g, ''))
 }
 
 /** No other site can have an address as its name. */

@@ -6,10 +6,12 @@ import { Buffer, isUtf8 } from 'node:buffer'
 import type { Middleware, Next } from '../../app/policies/middleware.ts'
 import type { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
+import { fieldLineSecrets, requestLineSecrets } from '../../formats/masking/line-secrets.ts'
 import { fieldSecrets, masked, repeatable, urlSecrets, withoutRepeated } from '../../formats/masking/ranges.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import type { ExchangeObserver, ExchangeRecord } from '../../http/exchange-record.ts'
+import { bodyOf } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import type { Entry, KeptBody, KeptError, Stages } from './entry.ts'
@@ -24,13 +26,47 @@ class Draft {
   readonly begunAt = performance.now()
   enteredAt: number | null = null
   handledAt: number | null = null
-  requestBytes: Buffer | null = null
+  request: KeptBytes | null = null
   response: OutgoingResponse | null = null
   /** The part of its body that is kept, as long as it is text. */
   responseText: string | null = null
-  responseBytes: Buffer | null = null
+  responseBytes: KeptBytes | null = null
   responseLength: number | null = null
-  responseKind: string = 'none'
+  responseIsStream = false
+  /** Whether it had a content coding before any other module could add one. */
+  responseIsCoded = false
+}
+
+/** The beginning of a body that passes. */
+class KeptBytes {
+  readonly #most: number
+  #memory: Buffer = Buffer.alloc(0)
+  #size = 0
+  /** How many bytes have passed. */
+  passed = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** @param piece bytes, which are copied, or text; anything else fails where it is sent */
+  add(piece: unknown): void {
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece instanceof Uint8Array ? piece : null
+    if (bytes === null) return
+    this.passed += bytes.length
+    const size = Math.min(this.#size + bytes.length, this.#most)
+    if (size > this.#memory.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(size, Math.min(2 * this.#memory.length, this.#most)))
+      this.#memory.copy(larger, 0, 0, this.#size)
+      this.#memory = larger
+    }
+    this.#memory.set(bytes.subarray(0, size - this.#size), this.#size)
+    this.#size = size
+  }
+
+  bytes(): Buffer {
+    return this.#memory.subarray(0, this.#size)
+  }
 }
 
 export class Capture implements ExchangeObserver {
@@ -60,12 +96,19 @@ export class Capture implements ExchangeObserver {
     const draft = this.#drafts.get(session)
     if (draft === undefined) return next()
     draft.enteredAt = performance.now()
-    const exchange = exchangeOf(session)
-    if (exchange.head.contentLength !== 0 && isBuffered(exchange)) {
-      const { bodySpan } = exchange.request
-      draft.requestBytes = Buffer.from(bodySpan.subarray(0, this.#mostBody))
-    }
+    this.#keepRequest(exchangeOf(session), draft)
     return this.#time(draft, next)
+  }
+
+  #keepRequest({ head, request }: Exchange, draft: Draft): void {
+    if (head.contentLength === 0) return
+    const body = bodyOf(request)
+    // The secrets of compressed bytes cannot be found.
+    if (body === null || (head.get('content-encoding') !== null && !body.isDecoded)) return
+    const kept = new KeptBytes(this.#mostBody)
+    draft.request = kept
+    if (body.isWhole) kept.add(request.bodySpan)
+    else body.watch((bytes) => kept.add(bytes))
   }
 
   #time(draft: Draft, next: Next): unknown {
@@ -90,15 +133,25 @@ export class Capture implements ExchangeObserver {
     const outgoing = outgoingOf(response)
     const { content } = outgoing
     draft.response = outgoing
-    draft.responseKind = content.kind
+    draft.responseIsCoded = outgoing.getHeader('content-encoding') !== null
     draft.responseText = null
     draft.responseBytes = null
+    draft.responseLength = null
+    draft.responseIsStream = false
     if (content.kind === 'text') {
       draft.responseText = content.text.length > this.#mostBody ? content.text.slice(0, this.#mostBody) : content.text
       draft.responseLength = content.text.length
     } else if (content.kind === 'bytes') {
-      draft.responseBytes = Buffer.from(content.bytes.subarray(0, this.#mostBody))
+      draft.responseBytes = new KeptBytes(this.#mostBody)
+      draft.responseBytes.add(content.bytes)
       draft.responseLength = content.bytes.length
+    } else if (content.kind === 'stream') {
+      const kept = new KeptBytes(this.#mostBody)
+      draft.responseBytes = kept
+      draft.responseIsStream = true
+      const declared = outgoing.getHeader('content-length')
+      if (declared !== null) draft.responseLength = Number(declared)
+      outgoing.watchStream((piece) => kept.add(piece))
     }
   }
 
@@ -120,8 +173,10 @@ export class Capture implements ExchangeObserver {
 
   #refusedHead(firstBytes: string | null): string {
     if (firstBytes === null) return ''
-    // It may be any part of a head: what follows the name of a secret field is not shown.
-    return firstBytes.replace(/((?:authorization|cookie|token|secret|key)[^:=]{0,20}[:=]).*/i, '$1 …')
+    const { names } = this.#secrets
+    const [first, ...others] = firstBytes.split('\\r\\n') // it is escaped
+    const lines = [masked(first!, requestLineSecrets(first!, names)), ...others.map((line) => masked(line, fieldLineSecrets(line, names)))]
+    return lines.join('\\r\\n')
   }
 
   #entryOf(record: ExchangeRecord, draft: Draft | null, exchange: Exchange | null, refused: string): Entry {
@@ -154,7 +209,7 @@ export class Capture implements ExchangeObserver {
       requestHead: request?.head ?? refused,
       requestBody,
       responseHead: draft === null || status === null ? null : this.#responseHead(draft.response, status, secrets),
-      responseBody: draft === null || draft.response === null ? null : this.#responseBody(draft, secrets),
+      responseBody: draft === null || draft.response === null ? null : this.#responseBody(draft, record, secrets),
       stages: stagesOf(draft, record),
       lines: [],
     }
@@ -179,10 +234,10 @@ export class Capture implements ExchangeObserver {
   #requestBody({ head }: Exchange, draft: Draft | null, contentType: string | null, secrets: string[]): KeptBody | null {
     if (head.contentLength === 0 || draft === null) return null
     const length = head.contentLength < 0 ? null : head.contentLength
-    const bytes = draft.requestBytes
-    if (bytes === null) return { text: '', isBase64: false, length, cut: 'stream' }
+    const { request } = draft
+    if (request === null) return { text: '', isBase64: false, length, cut: head.get('content-encoding') === null ? 'stream' : 'coded' }
     const isCoded = head.get('content-encoding') !== null
-    return this.#kept(bytes, length ?? bytes.length, isCoded ? null : contentType, secrets, true)
+    return this.#kept(request, isCoded ? null : length, contentType, secrets, true)
   }
 
   #responseHead(response: OutgoingResponse | null, status: number, secrets: readonly string[]): string {
@@ -197,23 +252,32 @@ export class Capture implements ExchangeObserver {
     return withoutRepeated(text, secrets)
   }
 
-  #responseBody(draft: Draft, secrets: string[]): KeptBody | null {
-    const { response, responseKind, responseText, responseBytes, responseLength } = draft
+  #responseBody(draft: Draft, { method, outcome }: ExchangeRecord, secrets: string[]): KeptBody | null {
+    const { response, responseText, responseBytes, responseLength } = draft
+    if (method === 'HEAD' || draft.response!.content.kind === 'none') return null
+    if (draft.responseIsCoded) return { text: '', isBase64: false, length: responseLength, cut: 'coded' }
     if (responseText !== null) {
       const ranges = bodySecrets(responseText, response!.type, this.#secrets.names)
       const text = withoutRepeated(masked(responseText, ranges), secrets)
       return { text, isBase64: false, length: responseLength, cut: responseLength! > responseText.length ? 'large' : null }
     }
-    if (responseBytes !== null) return this.#kept(responseBytes, responseLength!, response!.type, secrets, false)
-    if (responseKind === 'none' || responseKind === 'upgrade') return null
-    return { text: '', isBase64: false, length: null, cut: responseKind === 'file' ? 'file' : 'stream' }
+    if (responseBytes === null) return null
+    const body = this.#kept(responseBytes, responseLength, response!.type, secrets, false)
+    return draft.responseIsStream && body.cut === null && outcome !== 'completed' ? { ...body, cut: 'stream' } : body
   }
 
-  #kept(bytes: Buffer, length: number, contentType: string | null, secrets: string[], learns: boolean): KeptBody {
-    const cut = length > bytes.length ? 'large' : null
+  /** @param length null if it is that of what has passed */
+  #kept(kept: KeptBytes, length: number | null, contentType: string | null, secrets: string[], learns: boolean): KeptBody {
+    const bytes = kept.bytes()
+    const cut = kept.passed > bytes.length ? 'large' : length !== null && length > kept.passed ? 'stream' : null
+    length ??= kept.passed
     // The end of a body that is cut may be a part of a character.
     const whole = cut === null ? bytes : bytes.subarray(0, lastCharacterEnd(bytes))
-    if (!isUtf8(whole)) return { text: bytes.toString('base64'), isBase64: true, length, cut }
+    if (!isUtf8(whole)) {
+      const text = bytes.toString('latin1') // text in another encoding has the same names
+      const shown = withoutRepeated(masked(text, bodySecrets(text, contentType, this.#secrets.names)), secrets)
+      return { text: Buffer.from(shown, 'latin1').toString('base64'), isBase64: true, length, cut }
+    }
     const text = whole.toString('utf8')
     const ranges = bodySecrets(text, contentType, this.#secrets.names)
     if (learns && ranges.length > 0) secrets.push(...repeatable(text, ranges))
@@ -237,13 +301,6 @@ function keptError(thrown: unknown, secrets: readonly string[]): KeptError | nul
     texts.push('an error that cannot be shown')
   }
   return { texts, thrown }
-}
-
-/** Whether the body is read before middleware runs. */
-function isBuffered({ match, head }: Exchange): boolean {
-  const mode = match.route?.bodyMode ?? 'auto'
-  if (match.route === null || mode === 'stream') return false
-  return mode === 'buffer' || !/^multipart\/form-data/i.test(head.contentType ?? '')
 }
 
 function lastCharacterEnd(bytes: Buffer): number {

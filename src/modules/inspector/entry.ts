@@ -9,8 +9,8 @@ export interface KeptBody {
   readonly isBase64: boolean
   /** In bytes; null if it is not known. */
   readonly length: number | null
-  /** Why it is not complete: `large`, `stream` or `file`; null if it is. */
-  readonly cut: 'large' | 'stream' | 'file' | null
+  /** Why it is not complete: `large`, `stream` if it was not read to its end, or `coded`; null if it is. */
+  readonly cut: 'large' | 'stream' | 'coded' | null
 }
 
 /** Milliseconds that each stage of an exchange took; null if it was not reached. */

@@ -155,7 +155,7 @@ function messageOf(head, body) {
   if (body !== null) {
     if (body.text !== '') parts.push(element('pre', {}, body.isBase64 ? body.text : pretty(body.text)))
     const length = body.length === null ? '' : size(body.length) + '. '
-    const notes = { large: 'Only the beginning is kept.', stream: 'It was streamed, so it was not kept.', file: 'It is a file, so it was not kept.' }
+    const notes = { large: 'Only the beginning is kept.', stream: 'It was streamed, and not read to its end.', coded: 'It has a content coding, so it was not kept.' }
     const note = length + (body.isBase64 ? 'Shown as base64. ' : '') + (notes[body.cut] ?? '')
     parts.push(element('p', { className: 'note' }, note.trim()))
   }

@@ -62,7 +62,7 @@ export function checkAlgorithms(algorithms: readonly JwtAlgorithm[], hasSecret: 
 
 /** @throws WEIR_OPTION_INVALID for a secret that is shorter than the hash (RFC 7518 §3.2) */
 export function checkSecret(secret: Uint8Array, algorithms: readonly JwtAlgorithm[]): Uint8Array {
-  if (!(secret instanceof Uint8Array)) throw invalid('jwt', 'secret must be bytes: a Uint8Array or a Buffer')
+  if (!(secret instanceof Uint8Array)) throw invalid('jwt', 'secret must be bytes: a Uint8Array or a Buffer. Decode a text first')
   for (const algorithm of algorithms) {
     const least = KEY_OF[algorithm] as number
     if (secret.length < least) throw invalid('jwt', `secret has ${secret.length} bytes, and ${algorithm} needs at least ${least}`)

@@ -11,6 +11,7 @@ import { checkOptionalPackage } from '../../base/packages.ts'
 import { exchangeOf } from '../../http/session.ts'
 import { CredentialsError, type Principal, type Scheme } from '../auth/scheme.ts'
 import { challengeOf, credentialsOf } from '../authorization.ts'
+import { isSecureUrl } from '../this-machine.ts'
 
 import { checkAlgorithms, checkPublicKey, checkSecret, type Jwk, type JwtAlgorithm } from './algorithms.ts'
 import { type ClaimMapping, type JwtClaims, type Mappings, principalOf } from './claims.ts'
@@ -95,7 +96,6 @@ const OPTION_NAMES = namesOf<JwtOptions>()([
 const TEXTS = ['typ', 'realm', 'resourceMetadata', 'name'] as const
 const MAPPINGS = ['id', 'principalName', 'roles', 'scopes'] as const
 const MOST_TOLERANCE_MS = 60_000
-const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
 
 /**
  * Returns the Bearer scheme (RFC 6750) for signed JSON Web Tokens in Authorization.
@@ -219,8 +219,7 @@ function keysOf(options: JwtOptions, algorithms: readonly JwtAlgorithm[]): KeySo
 function urlOf(jwks: unknown): URL {
   if (!URL.canParse(String(jwks))) throw invalid('jwt', 'jwks is neither a URL nor a set of keys')
   const url = new URL(String(jwks))
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname)))
-    throw invalid('jwt', 'jwks must be an https URL, unless it is on this machine')
+  if (!isSecureUrl(url)) throw invalid('jwt', 'jwks must be an https URL, unless it is on this machine')
   return url
 }
 

@@ -145,5 +145,5 @@ function refuseKey(): never {
 }
 
 function unavailable(cause: unknown): WeirError {
-  return new WeirError('WEIR_KEYS_UNAVAILABLE', undefined, cause)
+  return new WeirError('WEIR_KEYS_UNAVAILABLE', undefined, { cause })
 }

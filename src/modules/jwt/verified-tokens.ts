@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto'
 
+import { keepNewest } from '../../base/keep-newest.ts'
 import type { AnyPrincipal } from '../auth/scheme.ts'
 
 interface Entry<P> {
@@ -31,9 +32,8 @@ export class VerifiedTokens<P extends AnyPrincipal> {
   }
 
   add(digest: string, principal: P, expiresAt: number, generation: number): void {
-    if (this.#most === 0) return
-    if (this.#entries.size >= this.#most) this.#entries.delete(this.#entries.keys().next().value!)
     this.#entries.set(digest, { principal, expiresAt, generation })
+    keepNewest(this.#entries, this.#most)
   }
 }
 

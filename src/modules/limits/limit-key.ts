@@ -12,7 +12,8 @@ import { networkOf } from './client-network.ts'
  * Who shares a quota:
  *
  * - `address`: all requests of a client's address; with IPv6, of its /64 network.
- * - `principal`: all requests of `session.principal`, by its `id`; without a principal, of the address.
+ * - `principal`: all requests of `session.principal`, by its `scheme` and `id`, because two issuers may give the same id to different people;
+ *   without a principal, of the address.
  * - `all`: all requests share one.
  * - a function that returns a key, or null for a request that is not limited.
  */
@@ -53,5 +54,6 @@ function principalKey(owner: string, session: HttpSession): string {
   const id: unknown = typeof principal === 'object' && 'id' in principal ? principal.id : principal
   if (typeof id !== 'string' && typeof id !== 'number')
     throw invalid(owner, `key is "principal", and session.principal is ${kindOf(principal)} without an id that is a string or a number`)
-  return boundedKey(owner, `principal ${id}`)
+  const scheme = typeof principal === 'object' && 'scheme' in principal && typeof principal.scheme === 'string' ? principal.scheme : ''
+  return boundedKey(owner, `principal ${scheme.length} ${scheme} ${id}`) // the length, because both may contain blanks
 }

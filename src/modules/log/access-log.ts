@@ -9,7 +9,7 @@ import type { HttpSession } from '../../http/session.ts'
 
 import type { MetricFamily, MetricSource } from '../metric-source.ts'
 import { Redaction } from '../redaction.ts'
-import { type AccessLogEntry, Entry, type EntrySettings, escapedEntry } from './entry.ts'
+import { type AccessLogEntry, type EntrySettings, entryOf, escapedEntry } from './entry.ts'
 import { combinedLine, isoTime, jsonLine } from './formats.ts'
 import { atMost, LineWriter, type LogStream, passedOn } from './line-writer.ts'
 import { oneLine, printable, quotable } from './printable.ts'
@@ -136,7 +136,7 @@ export function accessLogOn(clock: Clock, options: AccessLogOptions): AccessLog 
         const log = loggerOf(to, format)
         host.observe({
           end: (record) => {
-            if (isDue(record)) log(new Entry(record, settings))
+            if (isDue(record)) log(entryOf(record, settings))
           },
           stopped: () => atMost(finishMs, passedOn(to)),
         })
@@ -162,7 +162,7 @@ export function accessLogOn(clock: Clock, options: AccessLogOptions): AccessLog 
         end: (record) => {
           if (record.kind === 'upgrade' && format === 'combined') return // the request has a line, and this format cannot say what this is
           if (!isDue(record)) return
-          const line = lineOf(new Entry(record, settings))
+          const line = lineOf(entryOf(record, settings))
           if (line !== null) lines.add(line)
         },
         stopped: () => lines.finish(),

@@ -59,73 +59,39 @@ export interface EntrySettings {
 const CLIENT_GONE = 499
 
 /** The entry of a record, with texts as clients sent them. */
-export class Entry implements AccessLogEntry {
-  readonly kind: RecordKind
-  readonly startedAt: number
-  readonly clientAddress: string
-  readonly user: string | null
-  readonly method: string | null
-  readonly url: string | null
-  readonly protocol: string | null
-  readonly host: string | null
-  readonly route: string | null
-  readonly status: number
-  readonly outcome: Outcome
-  readonly code: string | null
-  readonly bytesIn: number
-  readonly bytesOut: number
-  readonly firstByteMs: number | null
-  readonly durationMs: number
-  readonly isSlow: boolean
-  readonly referer: string | null
-  readonly userAgent: string | null
-  readonly fields: Readonly<Record<string, string>> | null
-  readonly connectionId: string | null
-  readonly requestId: string | null
-  readonly traceId: string | null
-  readonly spanId: string | null
-
-  constructor(record: ExchangeRecord, settings: EntrySettings) {
-    const { session } = record
-    this.kind = record.kind
-    this.startedAt = record.startedAt
-    this.clientAddress = record.clientAddress
-    this.method = record.method
-    this.protocol = record.protocol
-    this.route = record.route
-    this.status = record.outcome === 'client-gone' && isHttp(record.kind) ? CLIENT_GONE : (record.status ?? 0)
-    this.outcome = record.outcome
-    this.code = record.code
-    this.bytesIn = record.bytesIn
-    this.bytesOut = record.bytesOut
-    this.firstByteMs = record.firstByteMs
-    this.durationMs = record.durationMs
-    this.isSlow = record.kind === 'request' && record.durationMs >= settings.slowMs
-    this.connectionId = record.connectionId
-    this.requestId = record.requestId
-    if (session === null) {
-      this.user = null
-      this.url = record.firstBytes === null ? null : settings.redaction.query(firstLineOf(record.firstBytes))
-      this.host = null
-      this.referer = null
-      this.userAgent = null
-      this.fields = null
-      this.traceId = null
-      this.spanId = null
-    } else {
-      // Not the members of the session and its request, which a handler may have replaced.
-      const exchange = exchangeOf(session)
-      const { redaction } = settings
-      const trace = traceOf(session)
-      this.user = settings.user?.(session) ?? null
-      this.url = redaction.urlOf(exchange)
-      this.host = exchange.head.host === '' ? null : exchange.head.host
-      this.referer = redaction.field(exchange, 'referer')
-      this.userAgent = redaction.field(exchange, 'user-agent')
-      this.fields = settings.fields.length === 0 ? null : fieldsOf(exchange, settings)
-      this.traceId = trace === null ? null : trace.traceId
-      this.spanId = trace === null ? null : trace.spanId
-    }
+export function entryOf(record: ExchangeRecord, settings: EntrySettings): AccessLogEntry {
+  const { session, kind, outcome, firstBytes, durationMs } = record
+  const { redaction, slowMs, user, fields } = settings
+  // Not the members of the session and its request, which a handler may have replaced.
+  const exchange = session === null ? null : exchangeOf(session)
+  const trace = session === null ? null : traceOf(session)
+  const host = exchange === null ? '' : exchange.head.host
+  const excerpt = firstBytes === null ? null : redaction.excerpt(firstLineOf(firstBytes))
+  return {
+    kind,
+    startedAt: record.startedAt,
+    clientAddress: record.clientAddress,
+    user: session === null ? null : (user?.(session) ?? null),
+    method: record.method,
+    url: exchange === null ? excerpt : redaction.urlOf(exchange),
+    protocol: record.protocol,
+    host: host === '' ? null : host,
+    route: record.route,
+    status: outcome === 'client-gone' && isHttp(kind) ? CLIENT_GONE : (record.status ?? 0),
+    outcome,
+    code: record.code,
+    bytesIn: record.bytesIn,
+    bytesOut: record.bytesOut,
+    firstByteMs: record.firstByteMs,
+    durationMs,
+    isSlow: kind === 'request' && durationMs >= slowMs,
+    referer: exchange === null ? null : redaction.field(exchange, 'referer'),
+    userAgent: exchange === null ? null : redaction.field(exchange, 'user-agent'),
+    fields: exchange === null || fields.length === 0 ? null : fieldsOf(exchange, settings),
+    connectionId: record.connectionId,
+    requestId: record.requestId,
+    traceId: trace === null ? null : trace.traceId,
+    spanId: trace === null ? null : trace.spanId,
   }
 }
 

@@ -81,7 +81,7 @@ export function jsonLine(entry: AccessLogEntry): string {
 }
 
 /** With microseconds. Writing two whole numbers is much faster than writing a fraction. */
-export function millis(ms: number): string {
+function millis(ms: number): string {
   const micros = Math.round(ms * 1000)
   const whole = Math.floor(micros / 1000)
   const rest = micros - whole * 1000

@@ -1,7 +1,7 @@
 // Lines on their way to a stream. They are written together, once per turn of the event loop, and as one piece each time: while the stream
 // is slow, the next piece grows, up to a limit. Beyond it lines are dropped and counted, so that a slow disk never fills the memory.
 
-import { type Clock, systemClock } from '../../base/clock.ts'
+import { type Clock, LONGEST_TIMER_MS } from '../../base/clock.ts'
 
 /** What lines are written to: a `Writable`, `process.stdout`, a destination of pino, or anything else of this form. */
 export interface LogStream {
@@ -34,12 +34,10 @@ export interface LineWriterOptions {
   readonly gapLine: ((lines: number) => string) | null
   /** Called with an error of the stream. */
   readonly onError: (error: Error) => void
-  readonly clock?: Clock
+  readonly clock: Clock
 }
 
 const REPORT_EVERY_MS = 10_000
-/** The longest delay that Node's timers support. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export class LineWriter {
   readonly #options: LineWriterOptions
@@ -66,7 +64,7 @@ export class LineWriter {
 
   constructor(options: LineWriterOptions) {
     this.#options = options
-    this.#clock = options.clock ?? systemClock
+    this.#clock = options.clock
     const { to } = options
     this.#hasCallback = isNodeStream(to)
     if (!this.#hasCallback)

@@ -1,13 +1,11 @@
 // What is counted of exchanges. Labels come from the program and from fixed lists, never from a client, and the number of series is limited.
 
+import { STANDARD_METHODS } from '../../app/routes/declaration.ts'
 import type { ExchangeRecord, ExchangeStart } from '../../http/exchange-record.ts'
 
+import { OTHER, templateOf } from '../http-conventions.ts'
 import type { MetricFamily, MetricSample } from '../metric-source.ts'
 
-/** What stands for everything that has no label of its own. */
-const OTHER = '_OTHER'
-/** The methods of the standards (RFC 9110, 5789, 10008), as OpenTelemetry lists them. */
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT', 'QUERY'])
 /** The form of weir's codes, and of those of Node. A program may throw errors with others. */
 const CODE = /^(?:WEIR|ERR|E)[A-Z0-9_]{1,60}$/
 const MAX_CODES = 200
@@ -105,7 +103,7 @@ export class ExchangeMetrics {
       methods = new Map()
       this.#routes.set(route, methods)
     }
-    const label = METHODS.has(method) ? method : OTHER
+    const label = STANDARD_METHODS.has(method) ? method : OTHER
     let sizes = methods.get(label)
     if (sizes === undefined) {
       if (this.#seriesCount >= this.#maxSeries) return this.#other
@@ -196,11 +194,6 @@ export class ExchangeMetrics {
     yield { labels, value: sum, suffix: '_sum' }
     yield { labels, value: count, suffix: '_count' }
   }
-}
-
-/** `GET /users/:id` without the method. */
-function templateOf(route: string): string {
-  return route.slice(route.indexOf(' ') + 1)
 }
 
 function sizesFamily(name: string, help: string, all: readonly Sizes[], bytesOf: (sizes: Sizes) => number): MetricFamily {

@@ -5,6 +5,7 @@ import type { Usable } from '../../app/policies/policy.ts'
 import { shown } from '../../base/kind-of.ts'
 import { checkNames, checkText, flag, invalid, limitOf, listOf, namesOf } from '../../base/options.ts'
 
+import { DURATION_BUCKETS } from '../http-conventions.ts'
 import type { MetricFamily, MetricSource } from '../metric-source.ts'
 import { countEventStreams } from '../shutdown-listeners.ts'
 import { ExchangeMetrics, gauge } from './exchange-metrics.ts'
@@ -55,8 +56,6 @@ const OPTION_NAMES = namesOf<MetricsOptions>()([
 ])
 const OWNER = 'metrics'
 const MAX_SERIES = 2_000
-/** Of the semantic conventions of OpenTelemetry, in seconds. */
-const BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/
 const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/
 
@@ -70,7 +69,7 @@ export function metrics(options: MetricsOptions = {}): Metrics {
   const { path = '/metrics', endpoint, use, sources = [], registry, name = OWNER } = options
   checkText(OWNER, 'name', name)
   const exchanges = new ExchangeMetrics(
-    checkedBuckets(options.buckets ?? BUCKETS),
+    checkedBuckets(options.buckets ?? DURATION_BUCKETS),
     limitOf(OWNER, 'maxSeries', options.maxSeries, MAX_SERIES),
   )
   for (const source of listOf<MetricSource>(OWNER, 'sources', sources))

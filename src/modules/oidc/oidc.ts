@@ -1,7 +1,7 @@
 // `weir/oidc`: login at an identity provider, with the authorization code flow of OpenID Connect as RFC 9700 (OAuth 2.0 Security) wants it:
 // PKCE, a state and a nonce for each login, and the issuer of each response checked (RFC 9207).
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Usable } from '../../app/policies/policy.ts'
@@ -13,7 +13,7 @@ import { exchangeOf, type HttpSession } from '../../http/session.ts'
 import { csrf } from '../csrf/csrf.ts'
 import { KeyRing, type SealingKey } from '../sessions/key-ring.ts'
 import { returnPath } from '../sessions/return-path.ts'
-import type { CookieForm } from '../sessions/session-cookie.ts'
+import { type CookieForm, insecureSession } from '../sessions/session-cookie.ts'
 import { type Sessions, SessionsModule, type SignIn } from '../sessions/sessions.ts'
 import type { StoredObject } from '../sessions/stored-value.ts'
 
@@ -37,7 +37,10 @@ export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   readonly path?: string
   /** Scheme and host of this server, as the provider knows them. Default `session.origin`. */
   readonly origin?: string
-  /** Who signs in, by the claims of the ID token. Default `sub` as `id`, and `name`. */
+  /**
+   * Who signs in, by the claims of the ID token. Default `sub` as `id`, and `name`. Required if another provider signs people in to the same
+   * sessions: only the program can make their ids differ.
+   */
   readonly principal?: (claims: IdClaims, more: LoginDetails) => SignIn<Claims> | Promise<SignIn<Claims>>
   /** Whether tokens are kept with the session, for `tokens`. Only for sessions in a store. Default false. */
   readonly keepTokens?: boolean
@@ -109,8 +112,8 @@ const DEFAULT_SCOPE = 'openid profile email'
 const DEFAULT_TIMEOUT_MS = 5_000
 /** A longer address is not returned to, because it is in a cookie. */
 const MAX_RETURN_CHARACTERS = 1_000
-const RETRY_AFTER_SECONDS = 5
-
+/** The providers that sign people in to the same sessions. */
+const INSTALLED = new WeakMap<SessionsModule, readonly OidcOptions[]>()
 /**
  * Returns a module that logs clients in at an identity provider: `server.useModule(oidc({ sessions: users, … }))`. The provider is asked for
  * its configuration with the first login. While it is away, logins are answered with 503, and everything else works.
@@ -133,9 +136,9 @@ class OidcModule implements Oidc {
 
   constructor(options: OidcOptions) {
     checkNames(OWNER, options, OPTION_NAMES)
-    const { sessions, issuer, clientId, clientSecret, clientAuthentication, keys, path = '/auth', timeoutMs = DEFAULT_TIMEOUT_MS } = options
-    if (!((sessions as unknown) instanceof SessionsModule))
-      throw invalid(OWNER, `sessions is ${kindOf(sessions)}, not what sessions() returns`)
+    const { issuer, clientId, clientSecret, clientAuthentication, keys, path = '/auth', timeoutMs = DEFAULT_TIMEOUT_MS } = options
+    const sessions: unknown = options.sessions
+    if (!(sessions instanceof SessionsModule)) throw invalid(OWNER, `sessions is ${kindOf(sessions)}, not what sessions() returns`)
     for (const option of ['clientId', 'clientSecret', 'scope', 'path', 'origin', 'afterLogout'] as const)
       checkText(OWNER, option, options[option])
     if (typeof clientId !== 'string' || clientId === '') throw invalid(OWNER, `clientId is ${shown(clientId)}, not the id of a client`)
@@ -145,8 +148,8 @@ class OidcModule implements Oidc {
     checkParameters(options.parameters ?? {})
     if (options.use !== undefined) listOf(OWNER, 'use', options.use)
     if (!(options.scope ?? 'openid').split(' ').includes('openid')) throw invalid(OWNER, 'scope lacks "openid"')
-    this.#sessions = sessions as unknown as SessionsModule
-    const { sealing, store } = this.#sessions
+    this.#sessions = sessions
+    const { sealing, store } = sessions
     if (flag(OWNER, 'keepTokens', options.keepTokens) && store === null)
       throw invalid(OWNER, 'keepTokens needs sessions in a store: a token must not leave the server in a sealed cookie')
     if (keys === undefined && sealing === null)
@@ -160,7 +163,7 @@ class OidcModule implements Oidc {
     })
     const ring = keys === undefined ? sealing!.ring : new KeyRing(OWNER, keys)
     const purpose = `${issuer} ${clientId} ${path}`
-    this.#transactions = new Transactions(ring, purpose, `login-${createHash('sha256').update(purpose).digest('hex').slice(0, 6)}`)
+    this.#transactions = new Transactions(ring, purpose, `login-${hash('sha256', purpose).slice(0, 6)}`)
     this.#keeper = options.keepTokens === true ? new TokenKeeper(this.#provider, issuer, timeoutMs) : null
     this.#afterLogout = returnPath(options.afterLogout ?? '/', '')
     if (this.#afterLogout === '') throw invalid(OWNER, `afterLogout is ${shown(options.afterLogout)}, not a path of this server`)
@@ -180,12 +183,26 @@ class OidcModule implements Oidc {
   install(host: ModuleHost): void {
     if (host.prefix.includes(':'))
       throw invalid(OWNER, `the prefix ${host.prefix} has parameters: the provider has to know the callback as one address`)
+    this.#checkOtherProviders()
     this.#prefix = host.prefix
     const use = [...(this.#options.use ?? [])]
     host.mapGet(`${this.#path}/login`, { use }, (_, session) => this.#logIn(session))
     host.mapGet(`${this.#path}/callback`, { use }, (_, session) => this.#callBack(session))
     const protects = this.#sessions.protects ? [] : [csrf()]
     host.map('POST', `${this.#path}/logout`, { use: [...protects, ...use] }, (_, session) => this.#logOut(session))
+  }
+
+  /** `sub` is unique for one issuer only (OpenID Connect Core, section 2): people of two of them could be one principal. */
+  #checkOtherProviders(): void {
+    const { issuer, principal } = this.#options
+    const others = INSTALLED.get(this.#sessions) ?? []
+    const other = others.find((one) => one.issuer !== issuer && (one.principal === undefined || principal === undefined))
+    if (other !== undefined)
+      throw invalid(
+        OWNER,
+        `${issuer} and ${other.issuer} sign people in to the same sessions, and may give the same sub to different people: set principal for both, with ids that differ`,
+      )
+    INSTALLED.set(this.#sessions, [...others, this.#options])
   }
 
   async tokens(session: HttpSession): Promise<Tokens | null> {
@@ -199,13 +216,11 @@ class OidcModule implements Oidc {
     const asked = returnPath(request.query.get('return'))
     const path = asked.length > MAX_RETURN_CHARACTERS ? '/' : asked
     const secrets = this.#provider.newLogin()
-    const address = await this.#asked(session, () =>
-      this.#provider.loginAddress(clockOf(session), secrets, {
-        ...this.#options.parameters,
-        redirect_uri: this.#callbackAddress(session),
-        scope: this.#options.scope ?? DEFAULT_SCOPE,
-      }),
-    )
+    const address = await this.#provider.loginAddress(clockOf(session), secrets, {
+      ...this.#options.parameters,
+      redirect_uri: this.#callbackAddress(session),
+      scope: this.#options.scope ?? DEFAULT_SCOPE,
+    })
     this.#transactions.begin(session, form, { ...secrets, path }, clockOf(session).wallTime())
     return response.header('Cache-Control', 'no-store').redirect(address, 303)
   }
@@ -218,7 +233,7 @@ class OidcModule implements Oidc {
     const transaction = states.length === 1 ? this.#transactions.take(session, this.#formFor(session), states[0]!) : null
     if (transaction === null) throw new WeirError('WEIR_OIDC_RESPONSE', 'this browser has no such login in progress, or it took too long')
     const address = new URL(`${this.#callbackAddress(session)}?${request.queryString.replace(/^\?/, '')}`)
-    const grant = await this.#asked(session, () => this.#provider.exchange(clockOf(session), address, transaction))
+    const grant = await this.#provider.exchange(clockOf(session), address, transaction)
     const principal = await this.#principalOf(grant)
     const now = clockOf(session).wallTime()
     this.#sessions.signIn(session, principal, this.#keeper === null ? undefined : keptTokens(this.#options.issuer, grant.tokens, now))
@@ -248,19 +263,9 @@ class OidcModule implements Oidc {
     return response.redirect(elsewhere ?? this.#afterLogout, 303)
   }
 
-  /** Tells the client when to try again if the provider is away. */
-  async #asked<T>(session: HttpSession, ask: () => Promise<T>): Promise<T> {
-    try {
-      return await ask()
-    } catch (error) {
-      if ((error as WeirError).code === 'WEIR_OIDC_UNAVAILABLE') session.response.header('Retry-After', RETRY_AFTER_SECONDS)
-      throw error
-    }
-  }
-
   #formFor(session: HttpSession): CookieForm {
     const { form } = this.#sessions.of(session)
-    if (form === null) throw new WeirError('WEIR_SESSION_INSECURE')
+    if (form === null) throw insecureSession()
     return form
   }
 

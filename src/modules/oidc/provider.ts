@@ -6,6 +6,7 @@ import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { invalid } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
+import { isSecureUrl } from '../this-machine.ts'
 
 /** The claims of an ID token. Each is as trustworthy as the provider. */
 export interface IdClaims {
@@ -56,7 +57,8 @@ export interface ProviderOptions {
 
 /** How long what a provider states about itself is used before it is asked again. */
 const FRESH_MS = 24 * 3_600_000
-const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/
+/** For clients, while the provider is away. */
+const RETRY_AFTER_SECONDS = '5'
 /** Errors of RFC 6749 §4.1.2.1 that the provider reports about itself. */
 const OF_THE_PROVIDER: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable'])
 /** Errors of RFC 6749 §5.2 that the client of a login can cause, such as by sending the same code twice. */
@@ -156,7 +158,7 @@ export class Provider {
       return configuration
     } catch (error) {
       if (this.#found !== null) return this.#found.configuration
-      throw unavailable(error)
+      throw unreachable(error)
     }
   }
 
@@ -175,15 +177,15 @@ export class Provider {
     if (error instanceof AuthorizationResponseError) {
       const { error: code } = error
       if (code === 'access_denied') return new WeirError('WEIR_OIDC_DENIED')
-      if (OF_THE_PROVIDER.has(code)) return new WeirError('WEIR_OIDC_UNAVAILABLE', code)
+      if (OF_THE_PROVIDER.has(code)) return unavailable(code)
       return new WeirError('WEIR_OIDC_RESPONSE', /^[a-z_]{1,40}$/.test(code) ? code : undefined)
     }
     if (error instanceof ResponseBodyError) {
       if (OF_THE_CODE.has(error.error)) return new WeirError('WEIR_OIDC_RESPONSE', error.error)
-      return new WeirError('WEIR_OIDC_UNAVAILABLE', `it answered ${error.status}, ${error.error}`)
+      return unavailable(`it answered ${error.status}, ${error.error}`)
     }
     if (error instanceof ClientError && OF_THE_RESPONSE.has(error.code ?? '')) return new WeirError('WEIR_OIDC_RESPONSE', error.message)
-    return unavailable(error)
+    return unreachable(error)
   }
 }
 
@@ -191,12 +193,16 @@ export class Provider {
 function issuerOf(owner: string, issuer: string): URL {
   if (typeof issuer !== 'string' || !URL.canParse(issuer)) throw invalid(owner, `issuer is ${JSON.stringify(issuer)}, not a URL`)
   const url = new URL(issuer)
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname)))
+  if (!isSecureUrl(url))
     throw invalid(owner, `issuer is ${JSON.stringify(issuer)}: it has to begin with https://, unless it is on this machine`)
   return url
 }
 
-function unavailable(error: unknown): WeirError {
+function unreachable(error: unknown): WeirError {
   const { name, message, code } = error as Error & { readonly code?: string }
-  return new WeirError('WEIR_OIDC_UNAVAILABLE', `${code ?? name}: ${message}`)
+  return unavailable(`${code ?? name}: ${message}`)
+}
+
+function unavailable(detail: string): WeirError {
+  return new WeirError('WEIR_OIDC_UNAVAILABLE', detail, { headers: { 'Retry-After': RETRY_AFTER_SECONDS } })
 }

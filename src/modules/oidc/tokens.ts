@@ -17,8 +17,8 @@ export interface Tokens {
   readonly idToken: string | null
 }
 
-/** As they are stored. */
-interface Kept {
+/** As they are stored: not an interface, which could not be a `StoredObject`. */
+type Kept = {
   readonly issuer: string
   readonly access: string
   /** Milliseconds since 1970; null if the provider has not stated it. */
@@ -35,8 +35,8 @@ const REFRESHED_BEFORE_MS = 30_000
 const WAIT_MS = 50
 
 /** @param before the tokens that are refreshed: a provider states only what changes */
-export function keptTokens(issuer: string, response: TokenResponse, now: number, before: Kept | null = null): StoredObject {
-  const kept: Kept = {
+export function keptTokens(issuer: string, response: TokenResponse, now: number, before: Kept | null = null): Kept {
+  return {
     issuer,
     access: response.access_token,
     expiresAt: response.expires_in === undefined ? null : now + response.expires_in * 1000,
@@ -45,11 +45,10 @@ export function keptTokens(issuer: string, response: TokenResponse, now: number,
     id: response.id_token ?? before?.id ?? null,
     refreshingUntil: 0,
   }
-  return { ...kept }
 }
 
 function keptIn(extra: StoredObject | null, issuer: string): Kept | null {
-  return extra?.['issuer'] === issuer && typeof extra['access'] === 'string' ? (extra as unknown as Kept) : null
+  return extra?.['issuer'] === issuer && typeof extra['access'] === 'string' ? (extra as Kept) : null
 }
 
 /** The ID token of a session, for the logout at the provider. */
@@ -94,7 +93,7 @@ export class TokenKeeper {
   }
 
   async #refresh(open: OpenSession, clock: Clock, kept: Kept): Promise<Tokens | null> {
-    let fresh: StoredObject | null
+    let fresh: Kept | null
     try {
       fresh = keptTokens(this.#issuer, await this.#provider.refresh(clock, kept.refresh!), clock.wallTime(), kept)
     } catch (error) {
@@ -107,7 +106,7 @@ export class TokenKeeper {
     }
     if (fresh === null) return isValid(kept, clock) ? tokensOf(kept) : null
     const stored = await open.changeExtra((extra) => (keptIn(extra, this.#issuer)?.access === kept.access ? fresh : undefined))
-    return stored === null ? null : tokensOf(fresh as unknown as Kept)
+    return stored === null ? null : tokensOf(fresh)
   }
 }
 

@@ -21,9 +21,9 @@ interface Sealed extends Transaction {
 }
 
 /** How long a person may take to log in. */
-export const MAX_LOGIN_MS = 10 * 60_000
+const MAX_LOGIN_MS = 10 * 60_000
 /** How many logins a browser can have in progress. The oldest one is given up for another. */
-export const MAX_LOGINS = 5
+const MAX_LOGINS = 5
 /** Of `state`, in the name of the cookie. */
 const ID_CHARACTERS = 10
 

@@ -1,32 +1,30 @@
 // What spans and the metric say about an exchange, in the names of the semantic conventions 1.44 of OpenTelemetry.
 
 import type { Attributes } from '@opentelemetry/api'
-
+import { STANDARD_METHODS } from '../../app/routes/declaration.ts'
 import { hostName } from '../../base/host-name.ts'
 import type { ExchangeRecord, ExchangeStart } from '../../http/exchange-record.ts'
 import { type Exchange, exchangeOf } from '../../http/session.ts'
 
+import { OTHER, templateOf } from '../http-conventions.ts'
 import type { Redaction } from '../redaction.ts'
 
 /** The conventions that the names are from. */
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.44.0'
-/** What stands for methods that the standards do not define (RFC 9110, 5789, 10008). */
-const OTHER = '_OTHER'
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT', 'QUERY'])
 const VERSIONS: Readonly<Record<string, string>> = { 'HTTP/1.0': '1.0', 'HTTP/1.1': '1.1', 'HTTP/2.0': '2' }
 /** The form of codes, of which there are few. A program may throw errors with others. */
 const CODE = /^[A-Z][A-Z0-9_]{1,63}$/
 
 /** `GET /users/:id`, or `GET` without a route. A method that is not known is `HTTP`. */
 export function spanName({ method, route }: ExchangeStart): string {
-  const known = METHODS.has(method) ? method : 'HTTP'
+  const known = STANDARD_METHODS.has(method) ? method : 'HTTP'
   return route === null ? known : `${known} ${templateOf(route)}`
 }
 
 /** What is known when the head is complete, so that samplers can decide by it. */
 export function startAttributes(start: ExchangeStart, redaction: Redaction): Attributes {
   const exchange = exchangeOf(start.session)
-  const isKnown = METHODS.has(start.method)
+  const isKnown = STANDARD_METHODS.has(start.method)
   const attributes: Attributes = {
     'http.request.method': isKnown ? start.method : OTHER,
     'url.scheme': schemeOf(exchange),
@@ -71,7 +69,7 @@ export function endAttributes(record: ExchangeRecord): Attributes {
 export function metricAttributes(record: ExchangeRecord): Attributes {
   const { method, route, session } = record
   const attributes = endAttributes(record)
-  attributes['http.request.method'] = method !== null && METHODS.has(method) ? method : OTHER
+  attributes['http.request.method'] = method !== null && STANDARD_METHODS.has(method) ? method : OTHER
   attributes['url.scheme'] = session === null ? 'http' : schemeOf(exchangeOf(session))
   if (route !== null) attributes['http.route'] = templateOf(route)
   if (record.protocol !== null) attributes['network.protocol.version'] = versionOf(record.protocol)
@@ -108,9 +106,4 @@ function schemeOf(exchange: Exchange): string {
 
 function versionOf(protocol: string): string {
   return VERSIONS[protocol] ?? protocol
-}
-
-/** `GET /users/:id` without the method. */
-function templateOf(route: string): string {
-  return route.slice(route.indexOf(' ') + 1)
 }

@@ -11,6 +11,7 @@ import { requireOptionalPackage } from '../../base/packages.ts'
 import type { ExchangeRecord, ExchangeStart } from '../../http/exchange-record.ts'
 import { type Exchange, exchangeOf, type HttpSession, type TraceIds } from '../../http/session.ts'
 
+import { DURATION_BUCKETS } from '../http-conventions.ts'
 import { Redaction } from '../redaction.ts'
 import type { Meters, RequestSpan, Tracers } from './api-types.ts'
 import { endAttributes, headAttributes, isFailure, metricAttributes, SCHEMA_URL, spanName, startAttributes } from './attributes.ts'
@@ -35,8 +36,6 @@ const OPTION_NAMES = namesOf<OpenTelemetryOptions>()(['tracerProvider', 'meterPr
 const OWNER = 'opentelemetry'
 const PACKAGE = '@opentelemetry/api'
 const SCOPE = 'weir'
-/** In seconds: those of the semantic conventions. */
-const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 
 /** What belongs to one request. Exchanges refer to it. */
 class Traced implements TraceIds {
@@ -178,7 +177,7 @@ class Tracing {
     return provider.getMeter(SCOPE, undefined, { schemaUrl: SCHEMA_URL }).createHistogram('http.server.request.duration', {
       description: 'Duration of HTTP server requests.',
       unit: 's',
-      advice: { explicitBucketBoundaries: BUCKETS },
+      advice: { explicitBucketBoundaries: [...DURATION_BUCKETS] },
     })
   }
 

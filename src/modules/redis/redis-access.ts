@@ -172,7 +172,7 @@ export class RedisAccess {
 }
 
 function unavailable(why: string, cause?: unknown): WeirError {
-  return new WeirError('WEIR_STORE_UNAVAILABLE', `Redis: ${why}`, cause)
+  return new WeirError('WEIR_STORE_UNAVAILABLE', `Redis: ${why}`, { cause })
 }
 
 /** A client that is closed may throw instead of rejecting. */

@@ -1,6 +1,6 @@
 // A Lua script that Redis runs in one step.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** A script that uses one key. Redis knows it by its SHA-1 once it has run it. */
 export class RedisScript {
@@ -9,6 +9,6 @@ export class RedisScript {
 
   constructor(source: string) {
     this.source = source
-    this.sha1 = createHash('sha1').update(source).digest('hex')
+    this.sha1 = hash('sha1', source)
   }
 }

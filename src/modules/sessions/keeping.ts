@@ -2,8 +2,8 @@
 
 import { Buffer } from 'node:buffer'
 import { hash, randomBytes } from 'node:crypto'
-
 import { LimitError, WeirError } from '../../base/errors.ts'
+import { keepNewest } from '../../base/keep-newest.ts'
 
 import { type KeyRing, type SealedBox, sealedLength } from './key-ring.ts'
 import { type CookieForm, MAX_COOKIE_BYTES, setCookieText } from './session-cookie.ts'
@@ -56,7 +56,7 @@ export class SealedKeeping implements Keeping {
     if (text === null) return null
     const kept: Kept = { text, key: null, isOld: box.isOld(value) }
     this.#recent.set(cookie, kept)
-    if (this.#recent.size > MAX_RECENT) this.#recent.delete(this.#recent.keys().next().value!)
+    keepNewest(this.#recent, MAX_RECENT)
     return kept
   }
 
@@ -140,7 +140,7 @@ async function attempt<T>(call: () => Promise<T>): Promise<T> {
     return await call()
   } catch (error) {
     if (error instanceof WeirError && error.code === 'WEIR_STORE_UNAVAILABLE') throw error
-    throw new WeirError('WEIR_STORE_UNAVAILABLE', 'sessions', error)
+    throw new WeirError('WEIR_STORE_UNAVAILABLE', 'sessions', { cause: error })
   }
 }
 

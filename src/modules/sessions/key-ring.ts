@@ -4,6 +4,7 @@
 import { Buffer } from 'node:buffer'
 import { hkdfSync } from 'node:crypto'
 
+import { kindOf } from '../../base/kind-of.ts'
 import { invalid, listOf } from '../../base/options.ts'
 
 import { KEY_BYTES, OVERHEAD_BYTES, Xaes } from './xaes.ts'
@@ -96,7 +97,7 @@ function bytesOf(owner: string, key: SealingKey, index: number): Buffer {
   if (bytes?.length !== KEY_BYTES)
     throw invalid(
       owner,
-      `keys[${index}] is not ${KEY_BYTES} bytes, or their text in base64 or hexadecimal: crypto.randomBytes(32).toString('base64')`,
+      `keys[${index}] is ${lengthOf(key)}, not ${KEY_BYTES} bytes or their text in base64 or hexadecimal: crypto.randomBytes(32).toString('base64')`,
     )
   if (new Set(bytes).size < LEAST_DIFFERENT_BYTES)
     throw invalid(owner, `keys[${index}] is not random: crypto.randomBytes(32) returns a key`)
@@ -106,4 +107,9 @@ function bytesOf(owner: string, key: SealingKey, index: number): Buffer {
 function decoded(text: string): Buffer | null {
   if (/^[\da-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
   return /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null
+}
+
+function lengthOf(key: unknown): string {
+  if (typeof key === 'string') return `a text of ${key.length} characters`
+  return key instanceof Uint8Array ? `${key.length} bytes` : kindOf(key)
 }

@@ -1,18 +1,19 @@
 // The cookie of a session: its name, who may have it, and the text of Set-Cookie.
 
 import { isToken } from '../../base/ascii.ts'
+import { WeirError } from '../../base/errors.ts'
+import { hostName } from '../../base/host-name.ts'
 import { shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import { parseCookies } from '../../formats/cookie.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { isLocalName, isLoopback } from '../this-machine.ts'
 
 /**
  * The most bytes of a Set-Cookie field. Browsers keep at least 4,096 bytes (RFC 6265 §6.1), which some count with the attributes, and some
  * with three bytes more.
  */
 export const MAX_COOKIE_BYTES = 4_093
-const LOOPBACK_ADDRESS = /^(?:127\.[\d.]+|::1|::ffff:127\.[\d.]+)$/
-const LOOPBACK_HOST = /^http:\/\/(?:(?:[\w-]+\.)*localhost|127\.[\d.]+|\[::1\])(?::\d+)?$/
 
 /** One name of the cookie. */
 export interface CookieForm {
@@ -49,7 +50,7 @@ export class CookieForms {
 
 /** A test without a socket has no address. */
 function isOwnMachine({ clientAddress, origin }: HttpSession): boolean {
-  return (clientAddress === '' || LOOPBACK_ADDRESS.test(clientAddress)) && LOOPBACK_HOST.test(origin)
+  return (clientAddress === '' || isLoopback(clientAddress)) && isLocalName(hostName(origin.slice('http://'.length)))
 }
 
 /** The value of a cookie; null without one, and if there are several: somebody else has set one of them. */
@@ -68,4 +69,9 @@ export function setCookieText({ name, attributes }: CookieForm, value: string, m
 
 export function clearCookieText({ name, attributes }: CookieForm): string {
   return `${name}=${attributes}; Expires=Thu, 01 Jan 1970 00:00:00 GMT`
+}
+
+/** What a program gets that writes a session over plain HTTP. */
+export function insecureSession(): WeirError {
+  return new WeirError('WEIR_SESSION_INSECURE', 'use https; behind a proxy that terminates TLS, set proxies of the server')
 }

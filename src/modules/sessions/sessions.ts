@@ -193,7 +193,7 @@ export class SessionsModule implements Sessions {
     if (exchangeOf(session).failure !== null) return new OpenSession(this.#settings, session)
     throw new WeirError(
       'WEIR_SERVER_STATE',
-      `${session.route ?? 'this level'} does not use the policy "sessions", or has not reached it yet`,
+      `${session.route ?? 'this level'} does not use the policy "sessions", or has not reached it yet: install it with useModule(), before what reads it`,
     )
   }
 
@@ -256,7 +256,7 @@ export class SessionsModule implements Sessions {
       // A date that is not valid is compared as NaN: nothing began after it.
       if (notBefore !== null && !(record.startedAt >= notBefore.getTime())) return undefined
       open.adopt(record, kept)
-      session.principal ??= record.principal
+      if (!exchangeOf(session).hasDecidedPrincipal) session.principal ??= record.principal
       return undefined
     }
     if (this.#notBefore === null) return accept(null)
@@ -292,9 +292,18 @@ function checkedPrincipal(principal: SignIn): SessionPrincipal {
   return principalOf(id, name, roles, scopes, claims as StoredObject)
 }
 
-/** Only for those who see the page: a script gets the 401. */
-function redirectToLogin({ request, response }: HttpSession, login: string): HttpResponse | undefined {
+/**
+ * Only for those who see the page: a script gets the 401.
+ * @throws WEIR_AUTH_SETUP for the login page: nobody could log in, and a browser would be redirected to it without end
+ */
+function redirectToLogin({ request, response, route }: HttpSession, login: string): HttpResponse | undefined {
   const isPage = (request.method === 'GET' || request.method === 'HEAD') && prefersHtml(headerOf(request, 'accept'))
+  if (request.path === login && (isPage || route !== null)) throw closedLogin(login, route)
   if (!isPage) return undefined
   return response.header('Cache-Control', 'no-store').redirect(`${login}?return=${encodeURIComponent(request.url)}`, 303)
+}
+
+function closedLogin(login: string, route: string | null): WeirError {
+  if (route === null) return new WeirError('WEIR_AUTH_SETUP', `no route matches the login page ${login}`)
+  return new WeirError('WEIR_AUTH_SETUP', `${route} is the login page, but requires a login: give it { use: [auth.open] }`)
 }

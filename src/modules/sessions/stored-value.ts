@@ -57,7 +57,7 @@ export class StoredValue {
     try {
       return JSON.parse(JSON.stringify(this.toJson(value)))
     } catch (error) {
-      throw new WeirError('WEIR_SESSION_DATA', `${this.#name} has no JSON form`, error)
+      throw new WeirError('WEIR_SESSION_DATA', `${this.#name} has no JSON form`, { cause: error })
     }
   }
 

@@ -6,7 +6,7 @@ import { noJsonForm } from '../../http/json-engine.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import type { Keeping, Kept } from './keeping.ts'
-import { type CookieForm, type CookieForms, clearCookieText, setCookieText } from './session-cookie.ts'
+import { type CookieForm, type CookieForms, clearCookieText, insecureSession, setCookieText } from './session-cookie.ts'
 import { NO_EXTRA, type RecordFormat, type SessionPrincipal, type SessionRecord } from './session-record.ts'
 import type { SessionStore } from './session-store.ts'
 import type { StoredObject } from './stored-value.ts'
@@ -180,7 +180,7 @@ export class OpenSession implements UserSession {
         `${this.#session.route ?? 'this level'} does not use the policy "sessions": nothing would be written`,
       )
     if (this.#isCommitted) throw new WeirError('WEIR_SESSION_SENT')
-    if (form === null) throw new WeirError('WEIR_SESSION_INSECURE')
+    if (form === null) throw insecureSession()
     return form
   }
 

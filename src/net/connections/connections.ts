@@ -1,10 +1,8 @@
 // The open connections of a server, from all listeners and for all protocols. Limits how many there are, and ends them.
 
+import { LONGEST_TIMER_MS } from '../../base/clock.ts'
 import { LimitError, WeirError } from '../../base/errors.ts'
 import type { Observers, Stranger } from '../observe/observers.ts'
-
-/** The longest delay that Node's timers support. A longer one would fire immediately. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
  * How long an idle connection stays open once the server stops, in ms, so that a request that is already on its way still gets a response.

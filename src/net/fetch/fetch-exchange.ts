@@ -261,7 +261,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
   #abort(reason: unknown): void {
     this.#reject(reason)
     this.answer?.fail(reason)
-    this.interrupt(new WeirError('WEIR_CLIENT_GONE', undefined, reason))
+    this.interrupt(new WeirError('WEIR_CLIENT_GONE', undefined, { cause: reason }))
     this.leave(reason)
   }
 

@@ -56,6 +56,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   isRunning = false
   /** It has been called again while the last DATA was passed on: there may be more to read. */
   #runsAgain = false
+  /** It is going to be called in the next turn of the event loop. */
+  #runsSoon = false
   #sentBytes = 0
   /** When the last request ended; null before any has. */
   #lastEnd: number | null = null
@@ -239,7 +241,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#enterPhase()
     if (this.#isLeft && this.wire.openStreams === 0) this.finish()
     this.output.flushTurn()
-    const pauses = this.wire.outputBytes >= FULL_OUTPUT_BYTES
+    const pauses = this.#isFull
     if (pauses === this.transport.isPaused) return
     if (pauses) this.transport.pause()
     else this.transport.resume()
@@ -256,8 +258,23 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   onFlushed(): void {
     const { wire } = this
     this.#records?.settle()
-    if (wire.mayBegin) setImmediate(() => this.run())
+    if (wire.mayBegin && !this.#isFull) this.#runSoon()
     if (wire.life === state.LAST && wire.openStreams === 0 && this.output.isEmpty) this.#linger()
+  }
+
+  /** Whether so much waits for the transport that `run` would read nothing: it is called again after a write. */
+  get #isFull(): boolean {
+    return this.wire.outputBytes >= FULL_OUTPUT_BYTES
+  }
+
+  /** Requests that have waited may begin, in a turn of their own. */
+  #runSoon(): void {
+    if (this.#runsSoon) return
+    this.#runsSoon = true
+    setImmediate(() => {
+      this.#runsSoon = false
+      this.run()
+    })
   }
 
   // The end.

@@ -1,7 +1,6 @@
 // A wait that can be shortened.
 
-/** The longest delay of a timer in Node. With a longer one, it would fire immediately. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+import { LONGEST_TIMER_MS } from '../../base/clock.ts'
 
 export class Countdown {
   readonly over: Promise<void>

@@ -5,7 +5,9 @@ import { Buffer } from 'node:buffer'
 import { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
 import { DEFAULT_LIMITS } from '../../base/limits.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
-import { fieldSecrets, masked, type Range, repeatable, urlSecrets, withoutRepeated } from '../../formats/masking/ranges.ts'
+import { fieldLineSecrets, isField, requestLineSecrets, shifted } from '../../formats/masking/line-secrets.ts'
+import { fieldSecrets, masked, type Range, repeatable, withoutRepeated } from '../../formats/masking/ranges.ts'
+import type { SecretNames } from '../../formats/masking/secret-words.ts'
 import type { HttpServer } from '../../server.ts'
 import { BODY_DATA, ChunkDecoder } from '../../wire/http1/chunked.ts'
 
@@ -25,7 +27,7 @@ export class Masking {
     this.#declared.refresh()
     const headEnd = text.indexOf('\r\n\r\n')
     const head = headEnd === -1 ? text : text.slice(0, headEnd + 4)
-    const { ranges, field } = this.#head(head)
+    const { ranges, strays, field } = this.#head(head)
     if (head.length < text.length) {
       const coding = field('content-encoding')
       if (coding !== null && coding.toLowerCase() !== 'identity') return null
@@ -33,9 +35,10 @@ export class Masking {
       const spans = isChunked ? chunkSpans(text, head.length) : [[head.length, text.length] as const]
       const body = spans.map(([start, end]) => text.slice(start, end)).join('')
       for (const range of bodySecrets(body, field('content-type'), this.#declared.names)) ranges.push(...spread(range, spans))
+      if (isChunked) ranges.push(...trailerSecrets(text, spans.at(-1)?.[1] ?? head.length, this.#declared.names))
     }
     const secrets = repeatable(text, ranges)
-    return { text: withoutRepeated(masked(text, ranges), secrets), secrets }
+    return { text: withoutRepeated(masked(text, [...ranges, ...strays]), secrets), secrets }
   }
 
   /** @param secrets of the request, which the response may repeat */
@@ -52,31 +55,47 @@ export class Masking {
     return this.#declared.names.has(name)
   }
 
-  #head(head: string): { ranges: Range[]; field: (name: string) => string | null } {
+  /** Strays are what lines contain that are not fields: it may be anything, so it is not looked for elsewhere. */
+  #head(head: string): { ranges: Range[]; strays: Range[]; field: (name: string) => string | null } {
     const ranges: Range[] = []
+    const strays: Range[] = []
     const fields = new Map<string, string>()
     let at = 0
     let isFirst = true
     for (const line of head.split('\n')) {
       if (isFirst && line.trim() !== '' && !/^[\w-]+:/.test(line)) {
         isFirst = false
-        const [, method = '', blank = '', target = ''] = /^(\S*)(\s+)(\S*)/.exec(line) ?? []
-        const base = at + method.length + blank.length
-        ranges.push(...shifted(urlSecrets(target, this.#declared.names), base), ...shifted(this.#declared.segments.in(target), base))
+        const [, before = '', target = ''] = /^(\S*\s+)(\S*)/.exec(line) ?? []
+        ranges.push(
+          ...shifted(requestLineSecrets(withoutEnd(line), this.#declared.names), at),
+          ...shifted(this.#declared.segments.in(target), at + before.length),
+        )
       } else {
-        const [, name = '', blank = '', value = ''] = /^([^:]*):([ \t]*)(.*?)[ \t\r]*$/.exec(line) ?? []
-        const base = at + name.length + 1 + blank.length
-        ranges.push(...shifted(fieldSecrets(name.trim(), value, this.#declared.names), base))
-        fields.set(name.trim().toLowerCase(), value)
+        const text = withoutEnd(line)
+        ;(isField(text) ? ranges : strays).push(...shifted(fieldLineSecrets(text, this.#declared.names), at))
+        const colon = text.indexOf(':')
+        if (colon !== -1) fields.set(text.slice(0, colon).trim().toLowerCase(), text.slice(colon + 1).trim())
       }
       at += line.length + 1
     }
-    return { ranges, field: (name) => fields.get(name) ?? null }
+    return { ranges, strays, field: (name) => fields.get(name) ?? null }
   }
 }
 
-function shifted(ranges: readonly Range[], by: number): Range[] {
-  return ranges.map(([start, end]): Range => [start + by, end + by])
+/** What ends a line, and blanks before it, are not part of a value. */
+function withoutEnd(line: string): string {
+  return line.replace(/[ \t\r]+$/, '')
+}
+
+/** Those of the fields after the last chunk. @param from where the data of that chunk ends */
+function trailerSecrets(text: string, from: number, names: SecretNames): Range[] {
+  const found: Range[] = []
+  let at = from
+  for (const line of text.slice(from).split('\n')) {
+    if (line.includes(':')) found.push(...shifted(fieldLineSecrets(withoutEnd(line), names), at))
+    at += line.length + 1
+  }
+  return found
 }
 
 /** Where the data of chunks is. */

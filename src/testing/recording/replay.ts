@@ -3,7 +3,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { checkNames, checkWord, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { checkNames, checkWord, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import { type HttpServer, hostOf } from '../../server.ts'
 
 import { derivedHost } from '../derived-host.ts'
@@ -60,7 +60,7 @@ const DEFAULT_PATIENCE_MS = 5_000
  * each exchange on a connection of its own, one after the other. The time between the bytes passes on a test clock.
  *
  * @param from a folder or files that `record` has written, or HTTP Archives (`.har`)
- * @throws WEIR_OPTION_INVALID; Error for a file that is neither; the error of the file system
+ * @throws WEIR_OPTION_INVALID, also if there are no exchanges; Error for a file that is neither; the error of the file system
  */
 export async function replay(server: HttpServer, from: string | readonly string[], options: ReplayOptions = {}): Promise<ReplayReport> {
   checkNames('replay()', options, OPTION_NAMES)
@@ -73,7 +73,10 @@ export async function replay(server: HttpServer, from: string | readonly string[
   const host = derivedHost(hostOf(server), { tap: null })
   const differences: ReplayDifference[] = []
   let exchanges = 0
-  for (const { file, exchange } of await readAll([from].flat())) {
+  const all = await readAll([from].flat())
+  // A test that replays nothing would pass.
+  if (all.length === 0) throw invalid('replay()', `there are no exchanges in ${[from].flat().join(', ')}`)
+  for (const { file, exchange } of all) {
     const { method, target, response } = exchange
     if (!filter({ method, target, status: response.status })) continue
     exchanges++
@@ -88,7 +91,11 @@ function textOf(exchanges: number, differences: readonly ReplayDifference[]): st
     ({ file, method, target, kind, at, recorded, replayed }) =>
       `${file}: ${method} ${target}: ${kind}${at === '' ? '' : ` ${at}`} was ${recorded}, and is ${replayed}`,
   )
-  return [`${exchanges} exchanges, ${differences.length} differences`, ...lines].join('\n')
+  return [`${counted(exchanges, 'exchange')}, ${counted(differences.length, 'difference')}`, ...lines].join('\n')
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 async function readAll(paths: readonly string[]): Promise<Found[]> {

@@ -74,7 +74,7 @@ function decodeOnce(rawPath: string): string {
       .join('')
     if (!path.includes('\0')) return path
   } catch (cause) {
-    throw new ProtocolError('WEIR_TARGET_ENCODING', undefined, cause)
+    throw new ProtocolError('WEIR_TARGET_ENCODING', undefined, { cause })
   }
   throw new ProtocolError('WEIR_TARGET_ENCODING', 'NUL')
 }

@@ -171,6 +171,20 @@ describe('keys', () => {
     assert.equal(await as('number', '192.0.2.1'), 429)
   })
 
+  test('the same id of two schemes is two principals', async () => {
+    const server = new HttpServer({ logger: null })
+    server.gate((session) => {
+      session.principal = JSON.parse(session.request.header('x-user')!) as object
+    })
+    server.use(rateLimit({ quota: 1, window: '1h', key: 'principal', clock: new TestClock() }))
+    server.mapGet('/', () => 'done')
+    const as = async (scheme: string, id: string): Promise<number> =>
+      (await server.inject({ url: '/', headers: { 'X-User': JSON.stringify({ scheme, id }) } })).status
+    assert.deepEqual([await as('staff', '7'), await as('staff', '7')], [200, 429])
+    assert.deepEqual([await as('customers', '7'), await as('customers', '7')], [200, 429])
+    assert.deepEqual([await as('a', 'b c'), await as('a b', 'c')], [200, 200])
+  })
+
   test('a function decides, and null means no limit', async () => {
     const { server } = serverWith({ quota: 1, window: '1h', key: ({ request }) => request.header('x-tenant') })
     const as = async (tenant: string | null): Promise<number> =>

@@ -41,8 +41,12 @@ async function serve(
 }
 
 test('a client that leaves before or in its response has 499', async (t) => {
+  let isWaiting = false
   const { server, json } = await serve(t, (server) => {
-    server.mapGet('/wait', async (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)))
+    server.mapGet('/wait', async (_, { signal }) => {
+      isWaiting = true
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    })
     server.mapGet('/stream', async function* () {
       yield 'a'
       for (;;) {
@@ -52,7 +56,7 @@ test('a client that leaves before or in its response has 499', async (t) => {
     })
   })
   const before = (await RawClient.connect(server.port)).get('/wait')
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await eventually(() => isWaiting, 'the handler runs')
   before.reset()
   const first = await json(1)
   assert.deepEqual([first.status, first.outcome, first.code], [499, 'client-gone', 'WEIR_CLIENT_GONE'])

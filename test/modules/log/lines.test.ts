@@ -69,7 +69,7 @@ test('a function makes a line of an entry whose texts cannot leave their quotes'
 })
 
 test('credentials, chosen parameters of queries and secret parameters are hidden', async () => {
-  const fields = ['authorization', 'cookie', 'x-key', 'x-open', 'x-api-key', 'referer']
+  const fields = ['authorization', 'cookie', 'x-key', 'x-open', 'x-api-key', 'x-session-id', 'referer']
   const { server, lines } = logged({ fields, secretQuery: ['token', 'PIN'] })
   const secret = t.string.secret()
   server.mapGet('/reset/:code', { code: secret, key: header('X-Key', secret), answer: secret.optional() }, () => 'done')
@@ -79,6 +79,7 @@ test('credentials, chosen parameters of queries and secret parameters are hidden
     'X-Key': 'SECRET',
     'X-Open': 'open',
     'X-API-Key': 'SECRET',
+    'X-Session-Id': 'SECRET',
     Referer: 'https://joe:SECRET@a.example/?%74oken=SECRET&b=2#token=SECRET',
   }
   await server.inject({ url: '/reset/SECRET?token=SECRET&a=1&pin[]=SECRET&answer=SECRET&%50in=SECRET;x', headers })

@@ -7,6 +7,7 @@ import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import { destination, pino } from 'pino'
 
+import { systemClock } from '../../../src/base/clock.ts'
 import { HttpServer } from '../../../src/index.ts'
 import { accessLogOn } from '../../../src/modules/log/access-log.ts'
 import { type AccessLogOptions, accessLog } from '../../../src/modules/log/index.ts'
@@ -47,6 +48,7 @@ test('the lines of one turn are written together', async () => {
     maxWaiting: 10,
     finishMs: 10,
     isAscii: true,
+    clock: systemClock,
     gapLine: null,
     onDropped() {},
     onError() {},

@@ -71,15 +71,18 @@ test('the active span is that of the request, in middleware, handlers, timers, g
 
 test('a span ends with the last byte of the response, not with the handler', async () => {
   const { server, spans } = traced()
+  const begun = gate()
   const last = gate()
   server.mapGet('/', async function* () {
     yield 'a'
+    begun.open()
     await last.promise
     yield 'b'
   })
   const client = connect(server)
   const answer = client.get('/')
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await begun.promise
+  await new Promise((resolve) => setImmediate(resolve)) // when observers would be told
   assert.equal(spans().length, 0)
   last.open()
   await answer

@@ -196,9 +196,10 @@ test('a handler that has been given up changes nothing, and the program is told'
   server.useModule(users)
   let settle = (): void => {}
   const settled = new Promise<void>((resolve) => (settle = resolve))
+  let tellAnswered = (): void => {}
+  const answered = new Promise<void>((resolve) => (tellAnswered = resolve))
   server.mapGet('/slow', async (_, session) => {
-    await new Promise((resolve) => session.signal.addEventListener('abort', resolve))
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await answered
     try {
       users.signIn(session, { id: 'ann' })
     } finally {
@@ -208,6 +209,7 @@ test('a handler that has been given up changes nothing, and the program is told'
   const response = await connect(server, { peer: SECURE_PEER }).get('/slow')
   assert.equal(response.status, 503)
   assert.deepEqual(setCookies(response), [])
+  tellAnswered()
   await settled
   await new Promise((resolve) => setImmediate(resolve))
   assert.ok(logged.some((one) => (one as { code?: string } | null)?.code === 'WEIR_SESSION_SENT'))

@@ -1,0 +1,12 @@
+// What the semantic conventions of OpenTelemetry say about labels of metrics and spans.
+
+/** What stands for everything that has no label of its own, such as methods that clients choose. */
+export const OTHER = '_OTHER'
+
+/** The bounds of histograms of durations, in seconds. */
+export const DURATION_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+
+/** The template of `GET /users/:id`, without the method. */
+export function templateOf(route: string): string {
+  return route.slice(route.indexOf(' ') + 1)
+}

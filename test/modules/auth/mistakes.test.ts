@@ -1,0 +1,123 @@
+// Mistakes of programs that add authentication and sessions: the error says what to do.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { HttpServer, type Logger } from '../../../src/index.ts'
+import { auth, basic, hashPassword } from '../../../src/modules/auth/index.ts'
+import { rateLimit } from '../../../src/modules/limits/index.ts'
+import { memorySessions, sealed, sessions } from '../../../src/modules/sessions/index.ts'
+
+const hash = await hashPassword('secret')
+
+function thrownBy(mistake: () => unknown): string {
+  try {
+    mistake()
+  } catch (error) {
+    return (error as Error).message
+  }
+  return 'nothing was thrown'
+}
+
+/** The status of a request, and what the server logged about it. */
+async function answerOf(prepare: (server: HttpServer) => unknown, url: string, accept = 'text/html') {
+  const logged: unknown[] = []
+  const log = (...parts: unknown[]): void => void logged.push(...parts)
+  const logger: Logger = { error: log, warn: log }
+  const server = new HttpServer({ logger })
+  prepare(server)
+  const { status } = await server.inject({ url, headers: { Accept: accept, Host: 'app.example.com' }, peer: { address: '10.0.0.7' } })
+  const error = logged.find((part) => part instanceof Error)
+  return { status, message: error?.message ?? '' }
+}
+
+for (const [mistake, make, expected] of [
+  [
+    'a scheme that is not called',
+    () => auth({ schemes: [basic as never] }),
+    /schemes\[0\] is a function, not a scheme: call it, as in basic\(/,
+  ],
+  [
+    'a password that is not hashed',
+    () => basic({ users: { ann: 'secret' } }),
+    /basic: user "ann": it is not \$scrypt\$.*which hashPassword\(password\)/,
+  ],
+  [
+    'a hash that is not awaited',
+    () => basic({ users: { ann: hashPassword('x') as never } }),
+    /user "ann": it is a promise: await hashPassword/,
+  ],
+  [
+    'the same in an object',
+    () => basic({ users: { ann: { password: hashPassword('x') as never } } }),
+    /it is a promise: await hashPassword/,
+  ],
+  [
+    'a misspelt property of a user',
+    () => basic({ users: { ann: { password: hash, role: ['a'] } as never } }),
+    /user "ann": there is no option "role"/,
+  ],
+  ['a list of users', () => basic({ users: [{ name: 'ann' }] as never }), /users is an array, not a table from names to hashes/],
+  [
+    'auth as a module',
+    () => new HttpServer().useModule(auth({ schemes: [basic({ users: {} })] }) as never),
+    /not an Auth: add a policy with use\(\)/,
+  ],
+  ['a key of which the variable is not set', () => sealed({ keys: [undefined as never] }), /keys\[0\] is undefined, not 32 bytes/],
+  ['a password as a key', () => sealed({ keys: ['secret'] }), /keys\[0\] is a text of 6 characters, not 32 bytes/],
+  ['half a key', () => sealed({ keys: [new Uint8Array(16)] }), /keys\[0\] is 16 bytes, not 32 bytes/],
+] as const)
+  test(mistake, () => assert.match(thrownBy(make), expected))
+
+for (const [name, use] of Object.entries({ auth, roles: auth.roles, required: auth.required, policy: auth.policy, rateLimit }))
+  test(`${name}, added without being called, refuses and names itself`, async () => {
+    const { status, message } = await answerOf((server) => server.mapGet('/', { use: [use as never] }, () => 'secret'), '/')
+    assert.equal(status, 500)
+    assert.match(message, new RegExp(`${name}: the function itself was added to a server or a route: call it`))
+  })
+
+function withLogin(server: HttpServer): HttpServer {
+  const users = sessions({ store: memorySessions() })
+  server.useModule(users)
+  return server.use(auth({ schemes: [users.scheme({ login: '/login' })] }))
+}
+
+test('a login page that is closed is an error, not a redirect to itself', async () => {
+  const { status, message } = await answerOf((server) => withLogin(server).mapGet('/login', () => 'form'), '/login')
+  assert.equal(status, 500)
+  assert.match(message, /GET \/login.* is the login page, but requires a login: give it \{ use: \[auth\.open\] \}/)
+})
+
+test('a login form that nobody may send is the same error', async () => {
+  const mapped = (server: HttpServer) =>
+    withLogin(server)
+      .mapPost('/login', () => 'welcome')
+      .mapGet('/login', { use: [auth.open] }, () => 'form')
+  assert.equal((await answerOf(mapped, '/login')).status, 200)
+  const server = new HttpServer({ logger: null })
+  mapped(server)
+  assert.equal((await server.inject({ method: 'POST', url: '/login' })).status, 500)
+})
+
+test('a login page that does not exist is an error', async () => {
+  const { status, message } = await answerOf(withLogin, '/login')
+  assert.equal(status, 500)
+  assert.match(message, /no route matches the login page \/login/)
+  assert.equal((await answerOf(withLogin, '/login', 'application/json')).status, 401)
+  assert.equal((await answerOf(withLogin, '/other')).status, 303)
+})
+
+test('a session that no module opens', async () => {
+  const users = sessions({ store: memorySessions() })
+  const { message } = await answerOf((server) => server.mapGet('/', (_, session) => users.of(session).data), '/')
+  assert.match(message, /install it with useModule\(\), before what reads it/)
+})
+
+test('a session over plain HTTP', async () => {
+  const users = sessions({ store: memorySessions() })
+  const { message } = await answerOf(
+    (server) => server.useModule(users).mapGet('/', (_, session) => users.signIn(session, { id: 'ann' })),
+    '/',
+  )
+  assert.match(message, /needs TLS, or a browser on the same machine: use https; behind a proxy that terminates TLS, set proxies/)
+})
