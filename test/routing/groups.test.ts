@@ -360,7 +360,7 @@ const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   'a hook that is not a function': [() => quiet().use({ gate: 5 } as never), /gate of a policy is 5, not a function$/],
   'a policy without a name and hooks': [() => quiet().use({}), /a policy has a name or a hook/],
   'a name that is not a string': [() => quiet().use({ name: 5 } as never), /name of a policy is 5, not a string$/],
-  'a policy as a module': [() => quiet().useModule({ name: 'a', gate: () => {} } as never), /this is a policy, add it with use\(\)$/],
+  'a policy as a module': [() => quiet().useModule({ name: 'a', gate: () => {} } as never), /not an object: add a policy with use\(\)$/],
   'a module': [() => quiet().use(cors() as never), /not a module: install it with useModule$/],
   'a gate that is not a function': [() => quiet().gate({ gate: () => {} } as never), /gate\(\): a function is needed, not an object$/],
   'use that is not a list': [
