@@ -6,6 +6,7 @@
 //   node scripts/test.mjs --one-process build/src/           all files in one process: much faster, for tests that share nothing
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 
 /** Options of the runner whose value may be the next argument. */
 const VALUED = /^--test-(?:concurrency|name-pattern|reporter|reporter-destination|shard|skip-pattern|timeout)$/
@@ -34,6 +35,9 @@ const files = ['build/src', 'build/test']
 if (files.length === 0)
   throw new Error(`no compiled test ${words.length === 0 ? 'found' : `has ${words.join(' or ')} in its path`}: run npm run compile`)
 
-const runner = inOneProcess ? [...options, 'scripts/one-process.mjs'] : ['--test', '--test-timeout=300000', ...options]
+// The runner itself would leave a core to itself, though it needs hardly any time.
+const runner = inOneProcess
+  ? [...options, 'scripts/one-process.mjs']
+  : ['--test', '--test-timeout=300000', `--test-concurrency=${availableParallelism()}`, ...options]
 const run = spawnSync(process.execPath, ['--enable-source-maps', ...runner, ...files], { stdio: 'inherit' })
 process.exitCode = run.status ?? 1
