@@ -77,6 +77,17 @@ test('keeps head, body, stages, error with its source, and explanation of each e
   assert.ok(boom!.error!.frames[0]!.isProgram && boom!.error!.frames[0]!.source!.lines.some((line) => line.includes('out of order')))
 })
 
+test('an explanation is of the same client, whatever its proxy has stated', async () => {
+  const { server, details } = inspected({}, { proxies: { trust: ['10.0.0.0/8'] } })
+  await server.inject({
+    url: '/hello/you',
+    peer: { address: '10.0.0.7' },
+    headers: { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'https' },
+  })
+  const [hello] = await details()
+  assert.match(hello!.explanation!, /client {5}192\.0\.2\.7, https:\/\/localhost, as a trusted proxy states/)
+})
+
 test('keeps no secret: fields, cookies, queries, declared ones, and what the response repeats', async () => {
   const { server, get, details, module } = inspected({ mask: ['internal'] })
   await server.inject({
