@@ -14,6 +14,10 @@ test('servers that are restarted in turn under load lose no request', { skip: no
   restartInTurn(t, (ports) => startBalancer(t, ports)),
 )
 
+test('nor do they behind an HAProxy that speaks HTTP/2 to them', { skip: noHaproxy }, (t) =>
+  restartInTurn(t, (ports) => startBalancer(t, ports, 'proto h2'), 'cleartext'),
+)
+
 /** The block of the page in that language, with ports of the test. */
 function documented(language: string, front: number, ports: readonly number[]): string {
   const page = readFileSync('docs/guide/deploy.md', 'utf8')
