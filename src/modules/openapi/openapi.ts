@@ -71,6 +71,8 @@ export function openapi(options: OpenApiOptions): Module {
   const { info, servers = [], version = 'auto', path = DEFAULT_PATH, ui = null, endpoint, use = [], name = OWNER } = options
   checkInfo(info)
   for (const server of listOf<unknown>(OWNER, 'servers', servers)) checkServer(server)
+  checkJson('info', info)
+  checkJson('servers', servers)
   if (!VERSIONS.has(version)) throw invalid(OWNER, `version is ${shown(version)}, not "auto", "3.1" or "3.2"`)
   checkPath('path', path)
   if (ui !== null) checkPath('ui', ui)
@@ -125,6 +127,14 @@ function checkInfo(info: unknown): void {
 function checkServer(server: unknown): void {
   const url = typeof server === 'object' && server !== null ? (server as OpenApiServer).url : null
   if (typeof url !== 'string' || url === '') throw invalid(OWNER, `servers has ${shown(server)}, not an object with a url`)
+}
+
+function checkJson(option: 'info' | 'servers', value: unknown): void {
+  try {
+    JSON.stringify(value)
+  } catch (error) {
+    throw invalid(OWNER, `${option} cannot be written as JSON: ${(error as Error).message.split('\n', 1)[0]}`)
+  }
 }
 
 function checkPath(option: 'path' | 'ui', path: unknown): void {
