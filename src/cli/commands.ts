@@ -10,7 +10,7 @@ import { limitsText } from './limits-facts.ts'
 import { packageFolder } from './package-folder.ts'
 import { askProgram, ProgramError } from './program.ts'
 import { routesText } from './route-facts.ts'
-import { TypesError, typesOf } from './types.ts'
+import { TypesError, typesOf } from './types-of.ts'
 
 /** A program that cannot be read, or that has failed. */
 const FAILED = 1
