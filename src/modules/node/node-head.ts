@@ -25,7 +25,7 @@ type Take = (name: string, value: FieldValue) => void
  */
 export function storeHead(own: OutgoingResponse, res: ServerResponse, headers: unknown, trailerOf: TrailerOf): number {
   const { statusCode, statusMessage } = res
-  own.status(statusCode, statusMessage === STATUS_CODES[statusCode] ? '' : statusMessage)
+  own.status(statusCode, statusMessage === STATUS_CODES[statusCode] ? '' : statusMessage, 999)
   let length = -1
   eachField(res, headers, (name, value) => {
     if (FRAMING.test(name)) storeFraming(own, name, String(value), trailerOf)
