@@ -30,6 +30,19 @@ export class WebBody implements BodySink {
     )
   }
 
+  /** Whether nobody has begun to read the stream, and the request has not expired. */
+  get isUntouched(): boolean {
+    return !this.#isTaken && !this.#isCancelled && this.#kept === null && !this.#body.isExpired && !this.stream.locked
+  }
+
+  /** Waits for all of an untouched body. Its stream can no longer be read. */
+  async gather(): Promise<RequestBody> {
+    this.#isTaken = true
+    void this.stream.getReader()
+    if (!this.#body.isWhole) await this.#body.collect('toWeb()')
+    return this.#body
+  }
+
   /** The request is about to expire. A body that is still arriving will never be complete, so its stream fails. */
   keep(): void {
     if (!this.#isTaken && !this.#isCancelled && this.#body.isWhole) this.#kept = this.#body.copy('toWeb()')
