@@ -4,6 +4,7 @@
 // or the bytes from which it was created in a property, found here by trying it out; Node 24 keeps them in a private field. And most bodies
 // are complete when they are first read, within a few microtasks: they are sent in one piece, with their length.
 
+import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 import { type ByteSource, bytesOf } from './byte-source.ts'
 import { FRAMING } from './field-list.ts'
@@ -39,7 +40,7 @@ export function copyWebResponse(response: OutgoingResponse, web: Response, isHea
     const source = sourceOf(web)
     const reader = body.getReader() // from now on, nobody else can read it, or send it again
     if (source === null) return sendBody(response, reader, declared, web)
-    return withoutType(typeof source === 'string' ? response.text(source) : response.body(source), web)
+    return withoutType(response.body(source), web)
   } catch (error) {
     if (body?.locked === false) body.cancel(error).catch(ignore)
     throw error
@@ -145,11 +146,12 @@ interface InnerState {
 let stateKey: symbol | null | undefined
 
 /** What its body was created from, if that was text or bytes; null if it is not known. */
-function sourceOf(web: Response): Uint8Array | string | null {
+function sourceOf(web: Response): Uint8Array | null {
   if (stateKey === undefined) stateKey = findStateKey(web)
   if (stateKey === null) return null
   const source = (web as unknown as Record<symbol, InnerState | undefined>)[stateKey]?.body?.source
-  return typeof source === 'string' || source instanceof Uint8Array ? source : null
+  if (typeof source === 'string') return Buffer.from(source)
+  return source instanceof Uint8Array ? source : null
 }
 
 /** Tries it with text and with bytes. A Response of another implementation is read as a stream. */

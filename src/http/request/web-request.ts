@@ -8,7 +8,7 @@ import { WeirError } from '../../base/errors.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { RequestBody } from '../body/body.ts'
-import { WebBody } from './web-body.ts'
+import { WebBody, type WholeBody } from './web-body.ts'
 
 /** The source of the signal, which is created when it is read. */
 interface Signalled {
@@ -151,21 +151,21 @@ function defineClass(): LazyClass {
 
     override async text(): Promise<string> {
       const body = await this.#gather()
-      return body === null ? super.text() : body.text('toWeb()')
+      return body === null ? super.text() : body.text()
     }
 
     override async json(): Promise<unknown> {
       const body = await this.#gather()
-      return body === null ? super.json() : JSON.parse(body.text('toWeb()'))
+      return body === null ? super.json() : JSON.parse(body.text())
     }
 
     override async arrayBuffer(): Promise<ArrayBuffer> {
       const body = await this.#gather()
-      return body === null ? super.arrayBuffer() : body.copy('toWeb()').buffer
+      return body === null ? super.arrayBuffer() : body.buffer()
     }
 
     /** @returns null if it has to be read from its stream */
-    #gather(): Promise<RequestBody> | null {
+    #gather(): Promise<WholeBody> | null {
       if (this.#isRead || this.#body?.isUntouched !== true) return null
       this.#isRead = true
       return this.#body.gather()

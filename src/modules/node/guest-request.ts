@@ -7,6 +7,7 @@
 
 import type { RequestBody } from '../../http/body/body.ts'
 import { bodyOf, webRequestOf } from '../../http/request/request.ts'
+import { type WholeBody, wholeBody } from '../../http/request/web-body.ts'
 import { checkWebMethod, webUrl } from '../../http/request/web-request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
 
@@ -28,7 +29,7 @@ export function guestRequest(session: HttpSession, prefixSegments: number): Requ
   const exchange = exchangeOf(session)
   const { url, method } = exchange.head
   const whole = webUrl(session.origin, prefixSegments === 0 ? url : withoutSegments(url, prefixSegments))
-  lightClass ??= lightRequestClass()
+  if (lightClass === undefined) lightClass = lightRequestClass()
   if (lightClass === null) return webRequestOf(exchange.request, whole)
   checkWebMethod(method)
   return new lightClass(exchange, whole) as Request
@@ -122,17 +123,17 @@ function defineLight(symbols: readonly symbol[]): LightClass {
 
     async text(): Promise<string> {
       const body = await this.#gather()
-      return body === null ? this[NATIVE]().text() : body.text('text()')
+      return body === null ? this[NATIVE]().text() : body.text()
     }
 
     async json(): Promise<unknown> {
       const body = await this.#gather()
-      return body === null ? this[NATIVE]().json() : JSON.parse(body.text('json()'))
+      return body === null ? this[NATIVE]().json() : JSON.parse(body.text())
     }
 
     async arrayBuffer(): Promise<ArrayBuffer> {
       const body = await this.#gather()
-      return body === null ? this[NATIVE]().arrayBuffer() : body.copy('arrayBuffer()').buffer
+      return body === null ? this[NATIVE]().arrayBuffer() : body.buffer()
     }
 
     clone(): Request {
@@ -140,11 +141,11 @@ function defineLight(symbols: readonly symbol[]): LightClass {
     }
 
     /** Waits for all of the body. @returns null if the native Request has to read it */
-    #gather(): Promise<RequestBody> | null {
+    #gather(): Promise<WholeBody> | null {
       const body = this.#body
       if (body === null || this.#isRead || this.#native !== null || body.isExpired) return null
       this.#isRead = true
-      return gathered(body)
+      return wholeBody(body)
     }
   }
 
@@ -158,9 +159,4 @@ function defineLight(symbols: readonly symbol[]): LightClass {
     })
   }
   return LightRequest
-}
-
-async function gathered(body: RequestBody): Promise<RequestBody> {
-  if (!body.isWhole) await body.collect('the body of a Request')
-  return body
 }
