@@ -5,6 +5,9 @@ import { Hono } from 'hono'
 const [way] = process.argv.slice(2)
 const STREAM_PIECE = new Uint8Array(8 * 1024).fill(0x61)
 
+/** So that the optimiser cannot leave it out. */
+let kept = null
+
 const app = new Hono()
 app.get('/hello', (context) => context.text('Hello, World!'))
 app.get('/json', (context) => context.json({ message: 'Hello, World!', at: 1_700_000_000, tags: ['one', 'two', 'three'] }))
@@ -55,6 +58,17 @@ const WAYS = {
     server.mapPost('/echo', (_, { request }) => request.bodyJson())
     server.mapGet('/stream', async function* stream() {
       for (let i = 0; i < 8; i++) yield STREAM_PIECE
+    })
+    await server.start()
+    return server.port
+  },
+  /** One of weir's own routes that also creates a native Response, which no guest can avoid while the globals are Node's. */
+  async 'weir-response'() {
+    const { HttpServer } = await import('../dist/index.js')
+    const server = new HttpServer('127.0.0.1', 0)
+    server.mapGet('/hello', () => {
+      kept = new Response('Hello, World!')
+      return 'Hello, World!'
     })
     await server.start()
     return server.port

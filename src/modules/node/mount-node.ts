@@ -1,13 +1,15 @@
 // `mountNode`: unmodified `(req, res, next)` code, such as an Express application, as a route below a prefix.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
-
+import type { Logger } from '../../app/logger.ts'
 import type { ModuleHost } from '../../app/module-host.ts'
 import { WeirError } from '../../base/errors.ts'
+import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, flag, invalid, namesOf } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { errorOf } from './node-error.ts'
+import { NodeExchange, type NodeUpgradeHandler } from './node-exchange.ts'
 
 /** A server, or a group of its routes. */
 export type MountHost = Pick<ModuleHost, 'prefix' | 'logger' | 'isListening'>
@@ -17,9 +19,6 @@ export type NodeNext = (error?: unknown) => void
 
 /** Code written for `node:http`, with or without `next`. What it returns is ignored, except that a rejected promise is an error. */
 export type NodeHandler = (req: IncomingMessage, res: ServerResponse, next: NodeNext) => unknown
-
-/** A listener for the event `upgrade` of `http.Server`. */
-export type NodeUpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => unknown
 
 export interface MountNodeOptions {
   /**
@@ -36,6 +35,10 @@ export interface MountNodeOptions {
   readonly upgrade?: NodeUpgradeHandler
 }
 
+/** The rest of the path, in the routes of a mount. */
+const REST = 'mountedPath'
+
+type WithoutNext = (req: IncomingMessage, res: ServerResponse) => unknown
 type MapAnyPath = (method: null, path: string, declaration: object, handler: (args: unknown, session: HttpSession) => unknown) => unknown
 
 const OPTION_NAMES = namesOf<MountNodeOptions>()(['stripPrefix', 'next', 'upgrade'])
@@ -55,9 +58,48 @@ export function mountNode(server: MountHost, path: string, handler: NodeHandler,
   flag('mountNode()', 'stripPrefix', options.stripPrefix)
   if (typeof options.next !== 'function') flag('mountNode()', 'next', options.next)
   checkFunction('mountNode()', 'upgrade', options.upgrade)
+  const { stripPrefix = true, next = true, upgrade } = options
+  const mount: Mount = { logger: server.logger, handler, next, upgrade, prefixSegments: 0 }
   const base = path.replace(/\/$/, '')
-  for (const template of base === '' ? ['/', '/*mountedPath'] : [base, `${base}/`, `${base}/*mountedPath`])
-    map.call(server, null, template, { body: 'stream' }, () => {
-      throw new WeirError('WEIR_ROUTE_NOT_FOUND')
+  if (stripPrefix) mount.prefixSegments = `${server.prefix}${base}`.split('/').length - 1
+  for (const template of base === '' ? ['/', `/**${REST}`] : [base, `${base}/`, `${base}/**${REST}`])
+    map.call(server, null, template, { body: 'stream' }, (_, session) => answer(mount, session))
+}
+
+/** What is mounted. */
+interface Mount {
+  readonly logger: Logger | null
+  readonly handler: NodeHandler
+  readonly next: NonNullable<MountNodeOptions['next']>
+  readonly upgrade: NodeUpgradeHandler | undefined
+  /** How many segments of a path are left out of `req.url`. */
+  prefixSegments: number
+}
+
+/** The handler of its routes. @returns what weir sends */
+function answer(mount: Mount, session: HttpSession): unknown {
+  const exchange = new NodeExchange(session, mount.prefixSegments)
+  const { req, res } = exchange
+  if (mount.upgrade !== undefined && session.request.upgrade !== null) return exchange.upgrade(mount.upgrade)
+  try {
+    const returned = mount.next === false ? (mount.handler as WithoutNext)(req, res) : mount.handler(req, res, nextOf(mount, exchange))
+    if (isPromise(returned)) Promise.resolve(returned).catch((error: unknown) => fail(mount, exchange, error))
+  } catch (error) {
+    fail(mount, exchange, error)
+  }
+  return exchange.result()
+}
+
+function nextOf({ next }: Mount, exchange: NodeExchange): NodeNext {
+  return (error) => {
+    exchange.passOn(() => {
+      if (error) throw errorOf(error)
+      if (typeof next !== 'function') throw new WeirError('WEIR_ROUTE_NOT_FOUND')
+      return next(exchange.session)
     })
+  }
+}
+
+function fail({ logger }: Mount, exchange: NodeExchange, error: unknown): void {
+  if (!exchange.fail(errorOf(error))) logger?.error('weir: a mounted handler failed after its response', error)
 }
