@@ -57,12 +57,7 @@ interface Mount {
  * @param path a prefix, such as `/` or `/old`. It may have parameters
  * @throws WEIR_OPTION_INVALID; WEIR_ROUTE_TEMPLATE; WEIR_ROUTE_CLASH if something is already mounted there
  */
-export function mountFetch(
-  server: MountHost,
-  path: string,
-  fetch: FetchHandler,
-  options: MountFetchOptions = {},
-): void {
+export function mountFetch(server: MountHost, path: string, fetch: FetchHandler, options: MountFetchOptions = {}): void {
   const { map } = server as { readonly map?: MapAnyPath }
   if (typeof map !== 'function') throw invalid('mountFetch()', `the first argument is ${kindOf(server)}, not a server or a group`)
   if (typeof fetch !== 'function') throw invalid('mountFetch()', `the fetch function is ${kindOf(fetch)}${hintFor(fetch)}`)
