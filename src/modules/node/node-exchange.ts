@@ -14,7 +14,7 @@ import { faultOf, WeirError } from '../../base/errors.ts'
 import { type ByteSource, UNREAD } from '../../http/answer/byte-source.ts'
 import type { BodySink } from '../../http/body/body.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
-import { bodyOf } from '../../http/request/request.ts'
+import { bodyOf, onAbort } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
 import { fieldsOfText, storeHead } from './node-head.ts'
 import {
@@ -80,9 +80,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   result(): unknown {
     if (bodyOf(this.session.request) === null) this.#completeRequest([])
     if (this.#isReady) return this.#result
-    const { signal } = this.session
-    if (signal.aborted) this.#leave(null)
-    else signal.addEventListener('abort', () => this.#leave(null), { once: true })
+    onAbort(this.session.request, () => this.#leave(null))
     return new Promise((resolve) => {
       this.#resolve = resolve
     })
@@ -311,10 +309,8 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   destroy(error: Error | null): void {
     if (this.#phase === DONE) return
     const { own } = this.#exchange
-    if (!this.#isEnded) {
-      this.#leave(error)
-      this.#exchange.carrier?.cut(this.#exchange, error ?? new WeirError('WEIR_HANDLER_FAILED', 'it has destroyed its connection'))
-    } else if (!own.isTaken) own.header('Connection', 'close') // Node would have sent the response already
+    if (!this.#isEnded) this.#leave(error, error ?? new WeirError('WEIR_HANDLER_FAILED', 'it has destroyed its connection'))
+    else if (!own.isTaken) own.header('Connection', 'close') // Node would have sent the response already
   }
 
   onTimeout(): void {
@@ -323,17 +319,21 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     if (!isHeard && this.#socket.listenerCount('timeout') === 0) this.#socket.destroy()
   }
 
-  /** The client has left, or is not served any more. */
-  #leave(error: Error | null): void {
+  /**
+   * The client has left, or is not served any more.
+   * @param error for the code; null for Node's
+   * @param reason why the exchange is cut; null if it has ended already, or is about to
+   */
+  #leave(error: Error | null, reason: Error | null = null): void {
     if (this.#phase === DONE) return
     this.#phase = DONE
     const gone = error ?? Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
     this.#socket.close(error)
     if (!this.req.destroyed) this.req.destroy(gone)
     this.#closeResponse(gone)
-    if (this.#isReady) return
     // A client that has only ended its side could still read, and must not get a response that nobody has made.
-    if (error === null) this.#exchange.carrier?.cut(this.#exchange, new WeirError('WEIR_CLIENT_GONE'))
+    const cause = reason ?? (this.#isReady ? null : new WeirError('WEIR_CLIENT_GONE'))
+    if (cause !== null) this.#exchange.carrier?.cut(this.#exchange, cause)
     this.#ready()
   }
 
