@@ -65,6 +65,8 @@ export let queryValuesOf: (request: HttpRequest, name: string) => string[]
 export let headerOf: (request: HttpRequest, name: string) => string | null
 /** @internal */
 export let cookieOf: (request: HttpRequest, name: string) => string | null
+/** @internal Whether anything has read the cookies through the request. */
+export let hasReadCookies: (request: HttpRequest) => boolean
 /** @internal The body, null without one. What decodes it passes the body that takes its place, and that expires it. */
 export let bodyOf: (request: HttpRequest, replacement?: RequestBody) => RequestBody | null
 /** @internal What the handler of a route gets of the body. */
@@ -85,6 +87,7 @@ export class HttpRequest {
     queryValuesOf = (request, name) => valuesOf(request.#readQuery(), name)
     headerOf = (request, name) => request.#head.get(name)
     cookieOf = (request, name) => request.#readCookies().first(name)
+    hasReadCookies = (request) => request.#cookies !== null
     bodyOf = (request, replacement) => (replacement === undefined ? request.#given : (request.#given = replacement))
     readTypedBody = (request, body) => body.read(request.#head.contentType, request.#given, request.#settings)
   }
