@@ -55,6 +55,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'accept-encoding.ts',
       'auth/scheme.ts',
       'authorization.ts',
+      'gathered-body.ts',
       'heartbeat-timer.ts',
       'http-conventions.ts',
       'kept-response.ts',

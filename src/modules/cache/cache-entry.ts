@@ -65,16 +65,16 @@ function assemble(
 /** Conditions count for these only (RFC 9110 §13.2.1). */
 function validatorsOf({ status, fields }: KeptResponse): Validators {
   const isRead = status === 200
-  const date = isRead ? valueOf(fields, 'last-modified') : null
+  const date = isRead ? fieldIn(fields, 'last-modified') : null
   return {
-    etag: isRead ? valueOf(fields, 'etag') : null,
+    etag: isRead ? fieldIn(fields, 'etag') : null,
     lastModified: date === null ? null : parseHttpDate(date, Date.now()),
     isSettled: false,
   }
 }
 
 /** @param name in lower case */
-export function valueOf(fields: readonly string[], name: string): string | null {
+export function fieldIn(fields: readonly string[], name: string): string | null {
   for (let i = 0; i < fields.length; i += 2) if (fields[i]!.toLowerCase() === name) return fields[i + 1]!
   return null
 }

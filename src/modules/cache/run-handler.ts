@@ -9,14 +9,13 @@ import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { hasReadCookies } from '../../http/request/request.ts'
 import type { Exchange } from '../../http/session.ts'
+import { gather } from '../gathered-body.ts'
 import { type KeptResponse, keptResponse } from '../kept-response.ts'
-
-import { type CacheEntry, newEntry, valueOf, variantOf } from './cache-entry.ts'
+import { type CacheEntry, fieldIn, newEntry, variantOf } from './cache-entry.ts'
 import type { CacheSettings } from './cache-options.ts'
 import { type CacheRequest, fieldsOf, useOf } from './cache-request.ts'
 import type { Flight } from './flight.ts'
 import { type JudgedResponse, judge, type Lifetime } from './freshness.ts'
-import { gather } from './gather.ts'
 import { MOST_VARY_NAMES } from './memory-entries.ts'
 import { sendEntry, settleConditions } from './send-entry.ts'
 
@@ -78,6 +77,8 @@ export async function runHandler(keeper: Keeper, run: Run): Promise<HttpResponse
   }
   head.show(null)
   const outgoing = outgoingOf(response)
+  // The server has answered in the meantime, because time was up, and has dropped what the handler returned.
+  if (outgoing.isTaken || exchange.sent !== null) return response
   const { statusCode } = outgoing
   if (statusCode === 304 && isForAll && stale !== null) return renew(keeper, run, outgoing, before, startedAt)
   if (FAILURES.has(statusCode)) {
@@ -98,7 +99,7 @@ function conditionsOf(stale: CacheEntry | null): ReadonlyMap<string, string | nu
   const fields = new Map<string, string | null>(HIDDEN)
   if (stale === null) return fields
   const { etag } = stale.validators
-  const date = valueOf(stale.kept.fields, 'last-modified')
+  const date = fieldIn(stale.kept.fields, 'last-modified')
   if (etag !== null) fields.set('if-none-match', etag)
   if (date !== null && stale.validators.lastModified !== null) fields.set('if-modified-since', date)
   return fields
@@ -243,7 +244,7 @@ function judgeOutgoing(keeper: Keeper, run: Run, response: OutgoingResponse): Li
 }
 
 function judgeKept(keeper: Keeper, run: Run, { status, fields }: KeptResponse): Lifetime | string {
-  return judgeFields(keeper, run, { status, field: (name) => valueOf(fields, name) })
+  return judgeFields(keeper, run, { status, field: (name) => fieldIn(fields, name) })
 }
 
 function judgeFields({ settings }: Keeper, { exchange, clock, request }: Run, response: JudgedResponse): Lifetime | string {

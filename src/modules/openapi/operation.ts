@@ -74,7 +74,7 @@ export function nameOf({ method, host, path, source }: RouteListing): string {
 
 function parametersOf(route: RouteListing, path: DocumentPath, names: readonly string[], schemas: DocumentSchemas): Part[] {
   const seen = new Set<string>()
-  return Object.values(route.bindings).flatMap((binding) => {
+  const declared = Object.values(route.bindings).flatMap((binding) => {
     const { source, name } = binding
     if (source === 'header' && IGNORED_FIELDS.has(name)) return []
     const key = `${source} ${name}`
@@ -83,6 +83,23 @@ function parametersOf(route: RouteListing, path: DocumentPath, names: readonly s
     const shown = source === 'path' ? names[path.names.indexOf(name)]! : name
     return [parameterOf(binding, shown, source === 'path' && name === path.rest, `parameter "${name}" of ${nameOf(route)}`, schemas)]
   })
+  const key = idempotencyOf(route)
+  if (key === null || seen.has(`header ${key.idempotencyHeader.toLowerCase()}`)) return declared
+  const schema = { type: 'string', minLength: 1, maxLength: 255 }
+  return [...declared, { name: key.idempotencyHeader, in: 'header', ...(key.isRequired ? { required: true } : {}), schema }]
+}
+
+interface IdempotencyDescription {
+  readonly idempotencyHeader: string
+  readonly isRequired: boolean
+  readonly methods: readonly string[]
+}
+
+/** What `weir/idempotency` states about the route; null if it is not used there. */
+function idempotencyOf({ method, policies }: RouteListing): IdempotencyDescription | null {
+  const known = policies.find(({ description }) => has(description, 'idempotencyHeader', 'isRequired', 'methods'))
+  const description = (known?.description ?? null) as IdempotencyDescription | null
+  return description === null || (method !== null && !description.methods.includes(method)) ? null : description
 }
 
 function parameterOf({ source, schema }: Binding, name: string, isRest: boolean, where: string, schemas: DocumentSchemas): Part {
@@ -180,25 +197,30 @@ export function isEventStream(answer: AnySchema | TypedBody | null): boolean {
 }
 
 /** The statuses with which weir itself may refuse a request of the route. */
-function refusalsOf({ bindings, body, bodyMode, limits, policies }: RouteListing, security: RouteSecurity | null): readonly number[] {
+function refusalsOf(route: RouteListing, security: RouteSecurity | null): readonly number[] {
+  const { bindings, body, bodyMode, limits, policies } = route
+  const hasKey = idempotencyOf(route) !== null
   const readsBody = body !== null || bodyMode !== 'auto'
   const statuses: readonly (readonly [number, boolean])[] = [
-    [400, body !== null || Object.values(bindings).some(({ schema }) => schema !== null)],
+    [400, hasKey || body !== null || Object.values(bindings).some(({ schema }) => schema !== null)],
     [401, security?.isClosed === true],
     [403, security?.isNarrowed === true],
+    [409, hasKey],
     [413, readsBody && (limits.maxRequestBodySize.value !== null || body?.kind === 'multipart' || body?.kind === 'form')],
     [415, body !== null],
+    [422, hasKey],
     [429, policies.some(({ description }) => has(description, 'quota', 'windowMs'))],
     [
       503,
-      limits.requestTimeout.value !== null ||
+      hasKey ||
+        limits.requestTimeout.value !== null ||
         policies.some(({ name, description }) => name === 'shed' || has(description, 'max', 'maxQueue')),
     ],
   ]
   return statuses.filter(([, mayHappen]) => mayHappen).map(([status]) => status)
 }
 
-/** Recognizes the descriptions of `weir/limits`. */
+/** Recognizes the descriptions of `weir/limits` and `weir/idempotency`. */
 function has(description: unknown, ...names: readonly string[]): boolean {
   return typeof description === 'object' && description !== null && names.every((name) => Object.hasOwn(description, name))
 }

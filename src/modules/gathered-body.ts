@@ -2,10 +2,10 @@
 // its time.
 
 import { Buffer } from 'node:buffer'
-import { bytesOf, lengthError, openSource, type SourceReader, type SourceResult } from '../../http/answer/byte-source.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { bytesOf, lengthError, openSource, type SourceReader, type SourceResult } from '../http/answer/byte-source.ts'
+import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 
-import { copyBody } from '../kept-response.ts'
+import { copyBody } from './kept-response.ts'
 
 /** `whole`: a copy of the body. `later`: it is sent while it is collected; null if it was not complete, or too large. Null: too large. */
 export type Gathered = { readonly whole: Uint8Array | null } | { readonly later: Promise<Uint8Array | null> } | null
