@@ -332,18 +332,20 @@ export class Cache implements Policy {
       return { key, entry: useOf(entry, request, clock.now()) === 'fresh' ? entry : null }
     }
     try {
-      const first = await look()
-      if (first.entry !== null) return first.entry
-      const claim = await shared.claim(first.key, clock)
-      if (claim === null) {
+      for (let found = await look(), last = ''; ; ) {
+        if (found.entry !== null || found.key === last) return found.entry
+        const claim = await shared.claim(found.key, clock)
+        if (claim !== null) {
+          this.#claims.set(flight, claim)
+          const again = await look() // it may have been written in between
+          if (again.entry !== null) this.#release(flight)
+          return again.entry
+        }
         if (!waits) return null
-        await shared.wait(first.key, clock, this.#settings.maxWaitMs)
-        return (await look()).entry
+        await shared.wait(found.key, clock, this.#settings.maxWaitMs)
+        last = found.key // another key: what was written is for other clients than this one
+        found = await look()
       }
-      this.#claims.set(flight, claim)
-      const again = await look() // it may have been written in between
-      if (again.entry !== null) this.#release(flight)
-      return again.entry
     } catch (error) {
       this.#noteStoreError(error, null)
       return null
