@@ -29,8 +29,23 @@ const EPOCH = Date.UTC(2024, 0, 1)
 
 const number = fc.constantFrom('0', '1', '5', '10', '60', '"10"', '-1', 'x', '', '99999999999')
 const directive = fc.oneof(
-  fc.constantFrom('no-store', 'no-cache', 'private', 'public', 'must-revalidate', 'proxy-revalidate', 'No-Store', 'private="x-a, x-b"', 'no-cache="x"', 'ext', 'ext="a, no-storage"', 'immutable'),
-  fc.tuple(fc.constantFrom('max-age', 's-maxage', 'stale-while-revalidate', 'stale-if-error', 'Max-Age'), number).map(([name, value]) => `${name}=${value}`),
+  fc.constantFrom(
+    'no-store',
+    'no-cache',
+    'private',
+    'public',
+    'must-revalidate',
+    'proxy-revalidate',
+    'No-Store',
+    'private="x-a, x-b"',
+    'no-cache="x"',
+    'ext',
+    'ext="a, no-storage"',
+    'immutable',
+  ),
+  fc
+    .tuple(fc.constantFrom('max-age', 's-maxage', 'stale-while-revalidate', 'stale-if-error', 'Max-Age'), number)
+    .map(([name, value]) => `${name}=${value}`),
   fc.constantFrom('max-age = 10', 'no-store=1', ';', 'max-age'),
 )
 const cacheControl = fc.oneof(
@@ -71,14 +86,22 @@ const step = fc.oneof(
       method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD'),
       url: fc.constantFrom('/a', '/a', '/a?q', '/b'),
       fields: fc.record(
-        { 'x-a': fc.constantFrom('1', '2'), 'x-b': fc.constantFrom('1', '2'), authorization: fc.constantFrom('Basic a', 'Basic b'), cookie: fc.constantFrom('a=1', 'a=2') },
+        {
+          'x-a': fc.constantFrom('1', '2'),
+          'x-b': fc.constantFrom('1', '2'),
+          authorization: fc.constantFrom('Basic a', 'Basic b'),
+          cookie: fc.constantFrom('a=1', 'a=2'),
+        },
         { requiredKeys: [] },
       ),
       answer,
     }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1, 999, 1_000, 4_000, 5_000, 10_000) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('post' as const), url: fc.constantFrom('/a', '/b'), status: fc.constantFrom(200, 303, 400) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('post' as const), url: fc.constantFrom('/a', '/b'), status: fc.constantFrom(200, 303, 400) }),
+  },
 )
 
 /** Every directive with its values. A part that is none means that nothing is certain. */
@@ -161,7 +184,10 @@ test('nothing is sent that RFC 9111 forbids', async () => {
           if (age !== null) response.header('Age', age)
           if (vary !== null) response.header('Vary', vary)
           if (setsCookie) response.cookie('a', 'b')
-          return response.status(status).header('X-Made', all.length - 1).text(`made ${all.length - 1}`)
+          return response
+            .status(status)
+            .header('X-Made', all.length - 1)
+            .text(`made ${all.length - 1}`)
         })
         server.mapPost(path, (_, { response }) => response.status(nextStatus).text('changed'))
       }

@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { parseHttpDate } from '../../formats/http-date.ts'
 import type { CodedForms } from '../../http/answer/coded-forms.ts'
 import type { Validators } from '../../http/answer/conditional.ts'
-import type { Head } from '../../wire/head/head.ts'
-import { type KeptResponse, packResponse, unpackResponse } from '../kept-response.ts'
+import type { RequestHead } from '../../http/application.ts'
+import { type KeptResponse, packResponse, unpackResponse } from '../kept/kept-response.ts'
 
 import type { Lifetime } from './freshness.ts'
 
@@ -38,11 +38,11 @@ export interface Variant {
 const ABSENT = '\0'
 
 /** @param names in lower case, sorted */
-export function variantOf(head: Head, names: readonly string[]): Variant {
+export function variantOf(head: RequestHead, names: readonly string[]): Variant {
   return { names, values: names.map((name) => head.get(name) ?? ABSENT).join('\n') }
 }
 
-export function isVariantOf({ names, values }: Variant, head: Head): boolean {
+export function isVariantOf({ names, values }: Variant, head: RequestHead): boolean {
   return names.length === 0 || variantOf(head, names).values === values
 }
 

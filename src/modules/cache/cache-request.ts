@@ -3,8 +3,8 @@
 import type { Route } from '../../app/routes/route.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
+import type { RequestHead } from '../../http/application.ts'
 import type { Exchange, HttpSession } from '../../http/session.ts'
-import type { Head } from '../../wire/head/head.ts'
 import { principalKey, shortKey } from '../principal-key.ts'
 import { type Directives, readCacheControl } from './cache-control.ts'
 import { ageMs, type CacheEntry } from './cache-entry.ts'
@@ -24,7 +24,7 @@ export type BypassReason = 'body' | 'upgrade' | 'condition' | 'key' | 'principal
 export interface CacheRequest {
   /** Under which responses of its URL are kept. */
   readonly primary: string
-  readonly head: Head
+  readonly head: RequestHead
   readonly hasAuthorization: boolean
   /** Of the client; null where they do not count. */
   readonly wants: Directives | null
@@ -74,7 +74,7 @@ function shortUrl(primary: string): string {
 }
 
 /** RFC 9111 §5.4: Pragma counts if there is no Cache-Control. */
-function wantsOf(head: Head): Directives | null {
+function wantsOf(head: RequestHead): Directives | null {
   const field = head.get('cache-control')
   if (field !== null) return readCacheControl(field)
   const pragma = head.get('pragma')

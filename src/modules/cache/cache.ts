@@ -12,22 +12,22 @@ import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { checkNames, invalid } from '../../base/options.ts'
+import { decodePercent } from '../../formats/percent.ts'
 import { problemOf } from '../../http/answer/problem.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
+import type { RequestHead } from '../../http/application.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
-import type { Head } from '../../wire/head/head.ts'
-import { readTarget } from '../../wire/head/target.ts'
 import { accessOf } from '../auth/plan.ts'
 
 import { ageMs, type CacheEntry, isVariantOf } from './cache-entry.ts'
 import { type CacheOptions, type CacheSettings, checkedOptions, checkedTag, OWNER } from './cache-options.ts'
 import { type CacheRequest, isSafe, readRequest, useOf } from './cache-request.ts'
 import { Flight } from './flight.ts'
-import { type Found, MemoryEntries, type VaryMark } from './memory-entries.ts'
+import { type Found, MemoryEntries } from './memory-entries.ts'
 import { REFRESH_FIELD, runAgain } from './refresh.ts'
 import { type Keeper, namedTag, pathTag, type Run, runHandler, statusMember } from './run-handler.ts'
 import { sendEntry } from './send-entry.ts'
-import { type Claim, SharedEntries } from './shared-entries.ts'
+import { SharedRuns } from './shared-runs.ts'
 
 /** What a cache has done. Frozen at the time of reading. */
 export interface CacheCounts {
@@ -83,13 +83,12 @@ export class Cache implements Policy {
   readonly name: string = OWNER
   readonly #settings: CacheSettings
   readonly #memory: MemoryEntries
-  readonly #shared: SharedEntries | null
+  readonly #sharing: SharedRuns | null
   readonly #flights = new Map<string, Flight>()
   /** All runs of handlers, also those for which nobody waits. */
   readonly #running = new Set<Flight>()
   /** Runs whose response is complete later. */
   readonly #unfinished = new Set<Flight>()
-  readonly #claims = new WeakMap<Flight, Claim>()
   readonly #refreshes = new Map<string, Refresh>()
   /** By key: until when requests do not wait for each other. */
   readonly #passes = new Map<string, number>()
@@ -100,7 +99,9 @@ export class Cache implements Policy {
   constructor(options: CacheOptions) {
     this.#settings = checkedOptions(options)
     this.#memory = new MemoryEntries(this.#settings.maxBytes)
-    this.#shared = this.#settings.store === null ? null : new SharedEntries(this.#settings.store)
+    const { store, maxWaitMs } = this.#settings
+    const noteError = (error: unknown): void => this.#noteStoreError(error)
+    this.#sharing = store === null ? null : new SharedRuns(store, this.#memory, maxWaitMs, noteError)
     this.#keeper = {
       settings: this.#settings,
       keep: (run, entry) => this.#keep(run, entry),
@@ -127,7 +128,7 @@ export class Cache implements Policy {
 
   /** Whether the store does not reply, so that this process works as without it. For readiness checks. */
   get isDegraded(): boolean {
-    return this.#shared?.isDegraded === true
+    return this.#sharing?.isDegraded === true
   }
 
   /**
@@ -180,7 +181,7 @@ export class Cache implements Policy {
     const now = this.#clockOf(exchange).now()
     const use = useOf(entry, request, now)
     if (use !== 'fresh' && use !== 'while-revalidating') return null
-    if (this.#shared !== null && now - entry.checkedAt >= this.#settings.recheckAfterMs)
+    if (this.#sharing !== null && now - entry.checkedAt >= this.#settings.recheckAfterMs)
       return this.#recheck(exchange, next, request, key, entry)
     if (use === 'fresh') this.#counts.hit++
     else {
@@ -198,12 +199,10 @@ export class Cache implements Policy {
 
   /** Asks the store whether somebody has invalidated the entry. If it does not reply, the entry is sent. */
   async #recheck(exchange: Exchange, next: Next, request: CacheRequest, key: string, entry: CacheEntry): Promise<HttpResponse> {
-    entry.checking ??= this.#shared!.check(entry)
-      .catch((error: unknown) => this.#noteStoreError(error, true))
-      .finally(() => {
-        entry.checkedAt = this.#clockOf(exchange).now()
-        entry.checking = null
-      })
+    entry.checking ??= this.#sharing!.isValid(entry).finally(() => {
+      entry.checkedAt = this.#clockOf(exchange).now()
+      entry.checking = null
+    })
     const isValid = await entry.checking
     const found = this.#memory.find(request.primary, exchange.head)
     if (!isValid && found.entry === entry) this.#memory.drop(key)
@@ -272,7 +271,7 @@ export class Cache implements Policy {
     const flight = new Flight()
     this.#flights.set(found.key, flight)
     try {
-      const shared = this.#shared === null ? null : await this.#obtain(exchange, request, flight, true)
+      const shared = this.#sharing === null ? null : await this.#sharing.obtain(request, this.#clockOf(exchange), flight, true)
       if (shared !== null) {
         const now = this.#clockOf(exchange).now()
         flight.end({ kind: 'kept', entry: shared })
@@ -312,75 +311,20 @@ export class Cache implements Policy {
       return await runHandler(this.#keeper, run)
     } finally {
       this.#running.delete(flight)
-      this.#release(flight)
+      this.#sharing?.release(flight)
     }
   }
 
-  /**
-   * Looks into the store, or reserves the right to run the handler for all processes. If another one has it, waits for its response.
-   *
-   * @returns a response that may be sent; null: run the handler
-   */
-  async #obtain(exchange: Exchange, request: CacheRequest, flight: Flight, waits: boolean): Promise<CacheEntry | null> {
-    const shared = this.#shared!
-    const clock = this.#clockOf(exchange)
-    const look = async (): Promise<{ readonly key: string; readonly entry: CacheEntry | null }> => {
-      const { key, entry, mark } = await shared.find(request.primary, exchange.head, clock)
-      if (mark !== null) this.#memory.putMark(request.primary, mark)
-      if (entry === null) return { key, entry: null }
-      this.#memory.put(request.primary, exchange.head, entry, mark)
-      return { key, entry: useOf(entry, request, clock.now()) === 'fresh' ? entry : null }
-    }
-    try {
-      for (let found = await look(), last = ''; ; ) {
-        if (found.entry !== null || found.key === last) return found.entry
-        const claim = await shared.claim(found.key, clock)
-        if (claim !== null) {
-          this.#claims.set(flight, claim)
-          const again = await look() // it may have been written in between
-          if (again.entry !== null) this.#release(flight)
-          return again.entry
-        }
-        if (!waits) return null
-        await shared.wait(found.key, clock, this.#settings.maxWaitMs)
-        last = found.key // another key: what was written is for other clients than this one
-        found = await look()
-      }
-    } catch (error) {
-      this.#noteStoreError(error, null)
-      return null
-    }
-  }
-
-  #release(flight: Flight): void {
-    const claim = this.#claims.get(flight)
-    if (claim === undefined) return
-    this.#claims.delete(flight)
-    claim.release().catch((error: unknown) => this.#noteStoreError(error, null))
-  }
-
-  #noteStoreError<T>(error: unknown, result: T): T {
+  #noteStoreError(error: unknown): void {
     this.#counts.storeErrors++
     this.#settings.onError(error)
-    return result
   }
 
   #keep({ exchange, clock, request, flight }: Run, entry: CacheEntry): void {
     this.#counts.stored++
     const { key, mark } = this.#memory.put(request.primary, exchange.head, entry)
     this.#passes.delete(key)
-    const claim = this.#claims.get(flight)
-    if (claim === undefined) return
-    this.#claims.delete(flight) // it ends when the others can find the response
-    this.#publish(clock, request, key, mark, entry, claim).catch((error: unknown) => this.#noteStoreError(error, null))
-  }
-
-  async #publish(clock: Clock, request: CacheRequest, key: string, mark: VaryMark | null, entry: CacheEntry, claim: Claim): Promise<void> {
-    try {
-      await this.#shared!.write(request.primary, key, mark, entry, claim.since, clock)
-    } finally {
-      await claim.release()
-    }
+    this.#sharing?.publish(flight, request.primary, key, mark, entry, clock)
   }
 
   /** Makes a new response in the background, after the stale one has been sent. */
@@ -396,9 +340,9 @@ export class Cache implements Policy {
   }
 
   async #renewLater(exchange: Exchange, request: CacheRequest, flight: Flight, stale: CacheEntry): Promise<void> {
-    if (this.#shared !== null) {
-      if ((await this.#obtain(exchange, request, flight, false)) !== null) return
-      if (!this.#claims.has(flight) && !this.#shared.isDegraded) return // another process does it
+    if (this.#sharing !== null) {
+      if ((await this.#sharing.obtain(request, this.#clockOf(exchange), flight, false)) !== null) return
+      if (!this.#sharing.mayRun(flight)) return // another process does it
     }
     const token = randomUUID()
     this.#refreshes.set(token, { primary: request.primary, flight, stale, clock: this.#clockOf(exchange) })
@@ -407,11 +351,11 @@ export class Cache implements Policy {
       await runAgain(exchange, token, () => flight.hasEnded && !this.#running.has(flight))
     } finally {
       this.#refreshes.delete(token)
-      this.#release(flight)
+      this.#sharing?.release(flight)
     }
   }
 
-  #refreshOf(head: Head, { primary }: CacheRequest): Refresh | null {
+  #refreshOf(head: RequestHead, { primary }: CacheRequest): Refresh | null {
     const refresh = this.#refreshes.get(head.get(REFRESH_FIELD) ?? '')
     return refresh?.primary === primary ? refresh : null
   }
@@ -440,7 +384,7 @@ export class Cache implements Policy {
     try {
       await Promise.all([...paths].map((path) => this.#invalidate(pathTag(path))))
     } catch (error) {
-      this.#noteStoreError(error, null)
+      this.#noteStoreError(error)
     }
     const member = statusMember(this.#settings, 'fwd=method')
     return member === null ? response : response.appendHeader('Cache-Status', member)
@@ -449,7 +393,7 @@ export class Cache implements Policy {
   async #invalidate(tag: string): Promise<void> {
     for (const flight of [...this.#running, ...this.#unfinished]) flight.invalidate(tag)
     this.#memory.dropTagged(tag)
-    await this.#shared?.invalidate(tag)
+    await this.#sharing?.invalidate(tag)
   }
 
   #clockOf({ connection }: Exchange): Clock {
@@ -472,7 +416,8 @@ function pathAt(reference: string | null, origin: string, url: string): string |
   if (reference === null) return null
   try {
     const target = new URL(reference, origin + url)
-    return target.origin === new URL(origin).origin ? readTarget('GET', target.pathname).path : null
+    if (target.origin !== new URL(origin).origin) return null
+    return decodePercent(target.pathname.replace(/%2f/gi, '%252F')) // %2F stays, as in `request.path`
   } catch {
     return null
   }

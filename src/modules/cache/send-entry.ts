@@ -5,10 +5,10 @@ import { rangeApplies, type Validators } from '../../http/answer/conditional.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { refuse, settlePreconditions } from '../../http/answer/precondition.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
+import type { RequestHead } from '../../http/application.ts'
 import { contentRange, selectRanges } from '../../http/files/byte-ranges.ts'
 import type { Exchange } from '../../http/session.ts'
-import type { Head } from '../../wire/head/head.ts'
-import { sendKept } from '../kept-response.ts'
+import { sendKept } from '../kept/kept-response.ts'
 
 import { ageMs, type CacheEntry } from './cache-entry.ts'
 
@@ -38,7 +38,7 @@ export function sendEntry(
 }
 
 /** @returns whether the client has the response, so that it is a 304 now */
-export function settleConditions(head: Head, response: OutgoingResponse, validators: Validators, now: number): boolean {
+export function settleConditions(head: RequestHead, response: OutgoingResponse, validators: Validators, now: number): boolean {
   if (validators.etag === null && validators.lastModified === null) return false
   if (head.get('if-none-match') === null && head.get('if-modified-since') === null) return false
   const { fields } = response

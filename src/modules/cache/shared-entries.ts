@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 
 import type { Clock } from '../../base/clock.ts'
-import type { Head } from '../../wire/head/head.ts'
+import type { RequestHead } from '../../http/application.ts'
 
 import { type CacheEntry, isVariantOf, packEntry, restMs, unpackEntry } from './cache-entry.ts'
 import type { CacheStore } from './cache-store.ts'
@@ -50,7 +50,7 @@ export class SharedEntries {
   }
 
   /** What the store has; an entry only if nobody has invalidated it. @throws (rejects) what the store does */
-  async find(primary: string, head: Head, clock: Clock): Promise<SharedFound> {
+  async find(primary: string, head: RequestHead, clock: Clock): Promise<SharedFound> {
     const first = await this.#read(primary)
     const mark = first === null ? null : markOf(first)
     const key = mark === null ? primary : variantKey(primary, mark, head)

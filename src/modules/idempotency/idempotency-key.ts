@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto'
 
 import { WeirError } from '../../base/errors.ts'
+import type { RequestHead } from '../../http/application.ts'
 import type { HttpSession } from '../../http/session.ts'
-import type { Head } from '../../wire/head/head.ts'
 
 export const LONGEST_KEY = 255
 /** Without a principal, all that protects a response from others is that nobody can guess the key. */
@@ -21,7 +21,7 @@ const PLAIN = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/
  * @param name of the field, in lower case
  * @throws WEIR_IDEMPOTENCY_KEY_INVALID
  */
-export function readKey(head: Head, name: string): string | null {
+export function readKey(head: RequestHead, name: string): string | null {
   const value = head.get(name)
   if (value === null) return null
   const key = PLAIN.test(value) ? value : QUOTED.exec(value)?.[1]?.replace(/\\(.)/g, '$1')
@@ -33,7 +33,7 @@ export function readKey(head: Head, name: string): string | null {
 }
 
 /** Two requests with the same fingerprint ask for the same. */
-export function fingerprintOf({ request, route }: HttpSession, head: Head): string {
+export function fingerprintOf({ request, route }: HttpSession, head: RequestHead): string {
   const hash = createHash('sha256')
   for (const part of [head.method, route ?? '', head.url, head.contentType ?? '', head.get('content-encoding') ?? '']) {
     hash.update(`${part.length} ${part}\n`, 'utf16le')

@@ -13,8 +13,8 @@ import { checkFunction, checkNames, checkWord, flag, invalid, namesOf, tokensOf,
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { bodyOf } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
-import { gather } from '../gathered-body.ts'
-import { type KeptResponse, keptResponse, packResponse, sendKept, unpackResponse } from '../kept-response.ts'
+import { gather } from '../kept/gathered-body.ts'
+import { type KeptResponse, keptResponse, packResponse, sendKept, unpackResponse } from '../kept/kept-response.ts'
 import { principalKey } from '../principal-key.ts'
 
 import { fingerprintOf, readKey, SHORTEST_OPEN_KEY, storeKey } from './idempotency-key.ts'

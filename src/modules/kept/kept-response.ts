@@ -2,7 +2,7 @@
 
 import { Buffer, isUtf8 } from 'node:buffer'
 
-import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 
 /** Kept for other requests. Nothing in it changes. */
 export interface KeptResponse {

@@ -2,8 +2,8 @@
 // its time.
 
 import { Buffer } from 'node:buffer'
-import { bytesOf, lengthError, openSource, type SourceReader, type SourceResult } from '../http/answer/byte-source.ts'
-import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import { bytesOf, lengthError, openSource, type SourceReader, type SourceResult } from '../../http/answer/byte-source.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 
 import { copyBody } from './kept-response.ts'
 
