@@ -74,9 +74,6 @@ const OPTION_NAMES = namesOf<IdempotencyOptions>()([
 ])
 const STORE_FUNCTIONS = ['begin', 'extend', 'finish', 'abandon'] as const
 const MARKER = 'Idempotent-Replayed'
-/** Retry-After while the first request is in progress, and while the store does not reply. */
-const SOON_SECONDS = '1'
-const STORE_PAUSE_SECONDS = '5'
 /** Of one client; a copy would be used by whoever repeats the request. */
 const NEVER_KEPT = /^(?:set-cookie|server-timing)$/i
 
@@ -189,7 +186,7 @@ export class Idempotency implements Policy {
     const token = randomUUID()
     const attempt = { fingerprint, token, leaseMs: this.#leaseMs, ttlMs: this.#ttlMs, retriesUnknown: this.#retriesUnknown }
     const begun = await this.#store.begin(id, attempt, clock).catch((cause: unknown) => {
-      throw new WeirError('WEIR_STORE_UNAVAILABLE', 'idempotency', { cause, headers: { 'Retry-After': STORE_PAUSE_SECONDS } })
+      throw new WeirError('WEIR_STORE_UNAVAILABLE', 'idempotency', { cause })
     })
     if (begun.state !== 'begun') return this.#repeat(exchange, begun, fingerprint)
     const stopSigns = clock.every(Math.floor(this.#leaseMs / 3), () => {
@@ -224,7 +221,7 @@ export class Idempotency implements Policy {
 
   #repeat(exchange: Exchange, begun: Exclude<Begun, { state: 'begun' }>, fingerprint: string): HttpResponse {
     if (begun.fingerprint !== fingerprint) throw new WeirError('WEIR_IDEMPOTENCY_MISMATCH')
-    if (begun.state === 'running') throw new WeirError('WEIR_IDEMPOTENCY_RUNNING', undefined, { headers: { 'Retry-After': SOON_SECONDS } })
+    if (begun.state === 'running') throw new WeirError('WEIR_IDEMPOTENCY_RUNNING')
     if (begun.state === 'unknown') throw new WeirError('WEIR_IDEMPOTENCY_UNKNOWN')
     const kept = readOutcome(begun.outcome)
     if (kept === null) throw new WeirError('WEIR_IDEMPOTENCY_NOT_KEPT')
