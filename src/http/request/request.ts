@@ -434,10 +434,7 @@ export class HttpRequest {
     return web.request
   }
 
-  /**
-   * Always throws: a request has no JSON form. `{}` would be useless in a response, and the whole request would reveal too much.
-   * @throws WEIR_RESULT_UNSENDABLE
-   */
+  /** Always throws: `{}` would be useless in a response, and the whole request would reveal too much. @throws WEIR_RESULT_UNSENDABLE */
   toJSON(): never {
     throw noJsonForm('a request', 'request.url or request.headers')
   }
