@@ -184,6 +184,7 @@ export class OutgoingResponse {
   deliver(body: Uint8Array | ByteSource): void {
     this.#change()
     this.#describesFile = false
+    this.#codedForms = null
     this.#content = body instanceof Uint8Array ? { kind: 'bytes', bytes: ownView(body) } : { kind: 'stream', ...takeSource(body) }
     if (body instanceof Uint8Array) this.#declaredLength = -1
   }

@@ -105,6 +105,7 @@ export class Cache implements Policy {
     this.#keeper = {
       settings: this.#settings,
       keep: (run, entry) => this.#keep(run, entry),
+      mayCollect: () => (this.#unfinished.size + 1) * this.#settings.maxEntryBytes <= this.#settings.maxBytes,
       awaitEnd: ({ flight }, end) => {
         this.#unfinished.add(flight)
         void end.finally(() => this.#unfinished.delete(flight))

@@ -40,6 +40,8 @@ export interface Keeper {
   readonly settings: CacheSettings
   /** Keeps an entry. Called once the response is complete, which may be after it has been sent. */
   keep(run: Run, entry: CacheEntry): void
+  /** Whether there is room for a body that is collected while it is sent. */
+  readonly mayCollect: () => boolean
   /** The response is sent before it is complete. @param end never rejects */
   awaitEnd(run: Run, end: Promise<unknown>): void
   /** The next requests for it do not wait for each other. */
@@ -190,7 +192,7 @@ async function finish(
   const outgoing = outgoingOf(response)
   const verdict = judgeOutgoing(keeper, run, outgoing)
   const tags = typeof verdict === 'string' ? [] : tagsOf(keeper, run, response)
-  const gathered = typeof verdict === 'string' ? null : await gather(outgoing, settings.maxEntryBytes)
+  const gathered = typeof verdict === 'string' ? null : await gather(outgoing, settings.maxEntryBytes, keeper.mayCollect)
   const tell = (what: string): HttpResponse => {
     const member = statusMember(settings, `fwd=${forward}; ${what}`)
     if (member !== null) outgoing.appendHeader('Cache-Status', member)
@@ -240,6 +242,7 @@ function judgeOutgoing(keeper: Keeper, run: Run, response: OutgoingResponse): Li
   if (why !== null) return why
   if (response.content.kind === 'upgrade') return 'upgrade'
   if (response.trailers !== null) return 'trailers'
+  if (/^text\/event-stream\b/i.test(response.type ?? '')) return 'event-stream' // for one client, who listens from now on
   return judgeFields(keeper, run, { status: response.statusCode, field: (name) => response.listHeader(name) })
 }
 

@@ -186,6 +186,7 @@ export class Idempotency implements Policy {
     const token = randomUUID()
     const attempt = { fingerprint, token, leaseMs: this.#leaseMs, ttlMs: this.#ttlMs, retriesUnknown: this.#retriesUnknown }
     const begun = await this.#store.begin(id, attempt, clock).catch((cause: unknown) => {
+      this.#store.abandon(id, token, 'forget').catch((error: unknown) => this.#tell(error)) // it may have begun without telling
       throw new WeirError('WEIR_STORE_UNAVAILABLE', 'idempotency', { cause })
     })
     if (begun.state !== 'begun') return this.#repeat(exchange, begun, fingerprint)
@@ -260,7 +261,7 @@ export class Idempotency implements Policy {
     const outgoing = outgoingOf(response)
     // The server has answered in the meantime, because time was up, and has dropped the response of the handler.
     if (outgoing.isTaken || exchange.sent !== null || outgoing.trailers !== null) return NOT_KEPT
-    const gathered = await gather(outgoing, this.#maxResponseBytes)
+    const gathered = await gather(outgoing, this.#maxResponseBytes, () => false)
     if (gathered === null || 'later' in gathered) return NOT_KEPT
     const kept = keptResponse(outgoing, before, gathered.whole)
     const fields = kept.fields.flatMap((name, i) => (i % 2 === 1 || NEVER_KEPT.test(name) ? [] : [name, kept.fields[i + 1]!]))

@@ -17,19 +17,26 @@ const PATIENCE = 16
  * A stream that states its length, such as a file, is read to its end before it is sent. So is one whose pieces are there. The response is
  * ready to be sent afterwards, whatever the result is.
  *
+ * @param mayCollect whether a stream that takes its time is collected while it is sent
  * @throws what the source throws; WEIR_RESPONSE_LENGTH
  */
-export function gather(response: OutgoingResponse, mostBytes: number): Gathered | Promise<Gathered> {
+export function gather(response: OutgoingResponse, mostBytes: number, mayCollect: () => boolean): Gathered | Promise<Gathered> {
   const { content, declaredLength } = response
   if (content.kind !== 'stream') {
     const whole = copyBody(response, mostBytes)
     return whole === undefined ? null : { whole }
   }
   if (declaredLength > mostBytes) return null
-  return read(response, openSource(content), declaredLength, mostBytes)
+  return read(response, openSource(content), declaredLength, mostBytes, mayCollect)
 }
 
-async function read(response: OutgoingResponse, reader: SourceReader, length: number, mostBytes: number): Promise<Gathered> {
+async function read(
+  response: OutgoingResponse,
+  reader: SourceReader,
+  length: number,
+  mostBytes: number,
+  mayCollect: () => boolean,
+): Promise<Gathered> {
   const pieces: Uint8Array[] = []
   let total = 0
   try {
@@ -37,7 +44,7 @@ async function read(response: OutgoingResponse, reader: SourceReader, length: nu
       const reading = reader.next()
       const result = length === -1 ? await soon(reading) : await reading
       if (result === null) {
-        const rest = new Rest(reader, pieces, reading, mostBytes - total)
+        const rest = new Rest(reader, pieces, reading, mayCollect() ? mostBytes - total : -1)
         response.deliver(rest)
         return { later: rest.whole }
       }
@@ -101,6 +108,7 @@ class Rest implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
     this.whole = new Promise((resolve) => {
       this.#keep = resolve
     })
+    if (room < 0) this.#keep(null)
   }
 
   [Symbol.asyncIterator](): this {

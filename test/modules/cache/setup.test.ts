@@ -100,7 +100,11 @@ test('its numbers are metrics', async () => {
   await server.inject('/')
   await server.inject('/')
   const text = await module.text()
-  for (const line of ['weir_cache_requests_total{cache="pages",result="hit"} 1', 'weir_cache_stored_total{cache="pages"} 1', 'weir_cache_entries{cache="pages"} 1'])
+  for (const line of [
+    'weir_cache_requests_total{cache="pages",result="hit"} 1',
+    'weir_cache_stored_total{cache="pages"} 1',
+    'weir_cache_entries{cache="pages"} 1',
+  ])
     assert.ok(text.includes(`\n${line}\n`), line)
 })
 

@@ -292,3 +292,24 @@ for (const order of ['before', 'after'] as const)
     const total = sizes.reduce((sum, one) => sum + one, 0)
     assert.ok(bytes - before > total && bytes - before < total + 4_000, `${bytes - before} counted, ${total} in bodies`)
   })
+
+test('streams that take their time are collected only as far as there is room, and event streams never', async () => {
+  const goOn = gate()
+  const { server, cached } = serverWith(
+    ({ request, response }) =>
+      response.stream(
+        (async function* () {
+          yield 'first '
+          await goOn.promise
+          yield 'last'
+        })(),
+        request.path === '/events' ? 'text/event-stream' : 'text/plain',
+      ),
+    { maxBytes: 20_000, maxEntryBytes: 10_000 },
+  )
+  const all = await Promise.all(['/events', '/a', '/b', '/c', '/d'].map((path) => server.fetch(new Request(`http://localhost${path}`))))
+  goOn.open()
+  for (const response of all) assert.equal(await response.text(), 'first last')
+  assert.equal(all[0]!.headers.get('cache-status'), 'weir; fwd=uri-miss; detail=event-stream')
+  assert.equal(cached.counts.stored, 2)
+})

@@ -99,3 +99,19 @@ test('100 equal requests to two processes run the handler once, and get its resp
   for (const process of processes) assert.deepEqual(await process.post('/orders', '{"a":1}', headers), [200, 'run 1'])
   assert.equal(redis.cli('get', 'runs orders').trim(), '1')
 })
+
+test('a reservation that Redis made too late is undone, because the handler has not run', options, async (t) => {
+  const redis = await startRedis(t)
+  const server = new HttpServer({ logger: null })
+  let runs = 0
+  server.mapPost('/', { use: [idempotency({ store: redisIdempotency(await ioredis(t, redis), { timeout: '100ms' }) })] }, () => `${++runs}`)
+  const post = (): ReturnType<HttpServer['inject']> => server.inject({ method: 'POST', url: '/', headers: { 'Idempotency-Key': KEY } })
+  assert.equal((await server.inject({ method: 'POST', url: '/', headers: { 'Idempotency-Key': `${KEY}-first` } })).status, 200)
+  redis.process.kill('SIGSTOP')
+  assert.equal((await post()).status, 503)
+  redis.process.kill('SIGCONT')
+  await eventually(() => redis.cli('dbsize').trim() === '1', 'the end of the reservation')
+  let last = await post()
+  for (let i = 0; i < 100 && last.status !== 200; i++) last = await post()
+  assert.deepEqual([last.status, runs], [200, 2])
+})
