@@ -1,10 +1,10 @@
 // Writes the JavaScript of dist: a file for each entry of package.json, two for the `weir` command (the second one runs in the programs that
-// it starts), one for what they all share, and more for what is imported later.
+// it starts), one for what they all share, one for the part of that which browsers load, and more for what is imported later.
 //
 // Node needs longer to find and link a hundred small modules than to run them (decisions/011-bundled-dist.md).
 import { readFileSync } from 'node:fs'
 
-import { build } from 'rolldown'
+import { build, rolldown } from 'rolldown'
 
 const { exports, bin } = JSON.parse(readFileSync('package.json', 'utf8'))
 const modules = Object.values(exports).flatMap((entry) => entry.default ?? [])
@@ -27,6 +27,17 @@ function generateBundle(_options, bundle) {
 
 const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
+/** The sources that an entry loads. */
+async function sourcesOf(entry) {
+  const bundle = await rolldown({ input: `src/${entry}.ts`, platform: 'neutral', external: (name) => !/^[./]/.test(name) })
+  const { output } = await bundle.generate()
+  await bundle.close()
+  return new Set(output.flatMap(({ moduleIds }) => moduleIds))
+}
+
+// In a file of its own, so that no bundler for browsers sees the rest.
+const inBrowsers = await sourcesOf('modules/client/index')
+
 await build({
   input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
   platform: 'neutral', // 'node' would import node:module for a require that is never called
@@ -41,6 +52,11 @@ await build({
     minifyInternalExports: false,
     comments: { jsdoc: false }, // they are in the declarations and in src
     plugins: [{ name: 'ascii', generateBundle }],
-    codeSplitting: { groups: [{ name: 'core', test: /[\\/]src[\\/](?!modules[\\/]|testing[\\/]|cli[\\/])/, tags: ['$initial'] }] },
+    codeSplitting: {
+      groups: [
+        { name: 'declarations', test: (id) => /[\\/]src[\\/](?!modules[\\/])/.test(id) && inBrowsers.has(id), priority: 1 },
+        { name: 'core', test: /[\\/]src[\\/](?!modules[\\/]|testing[\\/]|cli[\\/])/, tags: ['$initial'] },
+      ],
+    },
   },
 })

@@ -80,7 +80,7 @@ export function listingOf(route: Route, server: RouteLimits): RouteListing {
     host,
     endpoint,
     bindings,
-    body,
+    body: body?.declared ?? null,
     answers: scope.answers,
     ...documentation,
     metadata,

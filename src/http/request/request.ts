@@ -24,9 +24,10 @@ import {
   NO_MAP_OPTIONS,
 } from '../body/body-map.ts'
 import { bodyLimit } from '../body/body-mode.ts'
+import type { BodyReader } from '../body/body-reader.ts'
 import { streamOf } from '../body/body-stream.ts'
 import { readJson } from '../body/json-text.ts'
-import type { BodySettings, TypedBody } from '../body/typed-body.ts'
+import type { BodySettings } from '../body/typed-body.ts'
 import type { ConnectionInfo } from '../connection-info.ts'
 import { noJsonForm } from '../json-engine.ts'
 import { MemoryForm } from '../multipart/memory-form.ts'
@@ -68,7 +69,7 @@ export let cookieOf: (request: HttpRequest, name: string) => string | null
 /** @internal The body, null without one. What decodes it passes the body that takes its place, and that expires it. */
 export let bodyOf: (request: HttpRequest, replacement?: RequestBody) => RequestBody | null
 /** @internal What the handler of a route gets of the body. */
-export let readTypedBody: (request: HttpRequest, body: TypedBody) => unknown
+export let readBodyWith: (request: HttpRequest, reader: BodyReader) => unknown
 
 /**
  * A request, as the client sent it. Everything is read-only.
@@ -86,7 +87,7 @@ export class HttpRequest {
     headerOf = (request, name) => request.#head.get(name)
     cookieOf = (request, name) => request.#readCookies().first(name)
     bodyOf = (request, replacement) => (replacement === undefined ? request.#given : (request.#given = replacement))
-    readTypedBody = (request, body) => body.read(request.#head.contentType, request.#given, request.#settings)
+    readBodyWith = (request, reader) => reader.read(request.#head.contentType, request.#given, request.#settings)
   }
 
   readonly #head: Head
