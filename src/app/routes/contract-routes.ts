@@ -4,6 +4,8 @@ import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { namesOf } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { isPlainObject } from '../../schema/composite.ts'
+
 import type { Contract, Entry, EntryOptions } from './contract.ts'
 import type { ArgsOf, Below, GroupOptions, Merged, NoDeclaration } from './declaration.ts'
 import { type Handler, Route } from './route.ts'
@@ -22,6 +24,16 @@ export type ContractHandler<E extends Entry, P extends string = '', D = NoDeclar
 export type ContractHandlers<C extends Contract, P extends string = '', D = NoDeclaration> = {
   readonly [K in keyof C]: ContractHandler<C[K], P, D>
 }
+
+/**
+ * `unknown` if `H` has a handler for each entry of contract `C`, and no other. Otherwise a sentence that states which one. No object is
+ * assignable to it, so it becomes the last line of the compiler's message.
+ */
+export type HandlersFit<C extends Contract, H> = [Exclude<keyof C, keyof H>] extends [never]
+  ? [Exclude<keyof H, keyof C>] extends [never]
+    ? unknown
+    : `the contract has no entry '${Exclude<keyof H, keyof C> & string}'`
+  : `'${Exclude<keyof C, keyof H> & string}' of the contract has no handler`
 
 /** Options of a route that its clients do not have to know. */
 export type ServerSideOptions = Omit<GroupOptions, keyof EntryOptions>
@@ -66,7 +78,9 @@ export function routesOfContract(mapping: Mapping, contract: unknown, handlers: 
   const entries = recordOf('a contract', contract)
   const given = recordOf('the handlers of a contract', handlers)
   const server = recordOf('the options of a contract', options)
-  for (const name of Object.keys(given)) if (!Object.hasOwn(entries, name)) throw surplus('a handler', name, entries)
+  // A class may have other members.
+  if (isPlainObject(given))
+    for (const name of Object.keys(given)) if (!Object.hasOwn(entries, name)) throw surplus('a handler', name, entries)
   for (const name of Object.keys(server)) if (!Object.hasOwn(entries, name)) throw surplus('an option', name, entries)
   return Object.entries(entries).map(([name, entry]) => routeOf(mapping, name, entry, given, server[name] ?? {}))
 }

@@ -78,8 +78,8 @@ export function events(data?: EventData): EventsBody<EventData | null> {
   return new EventsBody('json-events')
 }
 
-/** `sse` sends data that is a string as text, and not as JSON. */
-type JsonData<E> = E extends AnySchema
+/** `unknown` unless the data of an event is a string, which `sse` sends as text, and not as JSON. */
+export type JsonData<E> = E extends AnySchema
   ? [OutputOf<E>] extends [string]
     ? 'events with text as their data need no schema: write events()'
     : unknown
