@@ -108,7 +108,10 @@ test('every entry needs a handler, and every handler an entry', () => {
   refuses([api, handlers, { usr: {} }], 'there is an option for "usr", but the contract has no such entry; its entries are user, save')
   refuses([api, undefined], 'the handlers of a contract must be an object, not undefined')
   refuses([null, handlers], 'a contract must be an object, not null')
-  refuses([{ user: '/users' }, { user: handlers.user }], '"user" of a contract is "/users", not what get(), post() or entry() returns')
+  refuses(
+    [{ user: '/users' }, { user: handlers.user }],
+    '"user" of a contract is the string "/users", not what get(), post() or entry() returns',
+  )
 })
 
 test('an option is either in the contract or passed to mapContract', () => {
