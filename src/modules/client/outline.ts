@@ -32,25 +32,26 @@ export interface OutlinedPart {
  */
 export function outlineOf<C extends Contract>(contract: C): Outline<C> {
   const outlined = Object.entries(contract).map(([name, { method, path, declaration }]) => {
-    const parts = Object.entries(declaration).map(([key, part]: [string, unknown]) => [
-      key,
-      key === 'answers' && !isSchema(part) ? outlinedAnswers(part as object) : outlinedPart(part),
-    ])
-    return [name, { method, path, declaration: Object.fromEntries(parts.filter(([, part]) => part !== undefined)) }]
+    const segments = path.split('/')
+    const parts: Record<string, unknown> = {}
+    for (const [key, part] of Object.entries(declaration as { readonly [name: string]: unknown })) {
+      const { source, name } = Object(partOf(part)) as OutlinedPart
+      if (segments.includes(`:${key}`) || segments.includes(`*${key}`)) continue
+      if (key === 'body') parts[key] = outlinedContent(part)
+      else if (source !== undefined) parts[key] = { source, name }
+      else if (key === 'answers')
+        parts[key] = Object.fromEntries(Object.entries(part as object).map(([status, answer]) => [status, outlinedContent(answer)]))
+    }
+    return [name, { method, path, declaration: parts }]
   })
   return Object.fromEntries(outlined) as Outline<C>
 }
 
-function outlinedAnswers(answers: object): object {
-  return Object.fromEntries(Object.entries(answers).map(([status, answer]: [string, unknown]) => [status, outlinedPart(answer)]))
-}
-
-/** @returns undefined for an option that does not matter to clients */
-function outlinedPart(part: unknown): unknown {
-  const known = partOf(part)
-  if (known === null || known === 'buffer' || known === 'stream') return known
-  const { source, name, kind, types, delivery } = Object(known) as OutlinedPart
-  return source === undefined && kind === undefined ? undefined : { source, name, kind, types, delivery }
+/** A body, an answer, `buffer`, `stream` or null. */
+function outlinedContent(part: unknown): unknown {
+  if (typeof part !== 'object' && typeof part !== 'function') return part
+  const known = partOf(part) as OutlinedPart | null
+  return known && { kind: known.kind, types: known.types, delivery: known.delivery }
 }
 
 /** A schema describes JSON where it is a body or an answer, and otherwise a parameter from the path or the query. */
