@@ -114,6 +114,13 @@ test('every entry needs a handler, and every handler an entry', () => {
   )
 })
 
+test('a path begins with a slash, in a group too, because the client writes it after its base', () => {
+  const users = contract({ user: get('users') })
+  const refusal = /the path "users" of "user" does not begin with a slash$/
+  assert.throws(() => new HttpServer().mapContract(users, { user: () => 1 }), refusal)
+  assert.throws(() => new HttpServer().group('/v1').mapContract(users, { user: () => 1 }), refusal)
+})
+
 test('an option is either in the contract or passed to mapContract', () => {
   const server = 'use, host, endpoint, maxRequestBodySize, requestTimeout, writeTimeout, etag, metadata'
   refuses([api, handlers, { user: { body: t.string } }], `"body" of "user" is not an option of mapContract; the options are ${server}`)

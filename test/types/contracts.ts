@@ -53,6 +53,7 @@ const api = contract({
   prices: get('/prices', { answers: { 200: events({ price: t.object({ at: t.dateTime }), halt: t.object({ why: t.string }) }) } }),
   plain: get('/plain', { answers: { 200: events() } }),
   video: get('/video', { answers: { 200: stream('video/mp4') } }),
+  any: get('/any', { answers: { 200: z.object({ any: z.any(), unknown: z.unknown(), list: z.array(z.tuple([z.date(), z.bigint()])) }) } }),
   zod: get('/zod/:id', {
     id: z.coerce.number(),
     at: z.string().transform(Number),
@@ -127,6 +128,8 @@ export async function answers(): Promise<void> {
   const errors = await shop.onlyErrors()
   if (errors.status === 404) errors.body.title
   else is<(typeof errors)['body'], unknown>(true)
+  // biome-ignore lint/suspicious/noExplicitAny: what is any stays any
+  is<Awaited<ReturnType<typeof shop.any>>['body'], { any: any; unknown: unknown; list: [string, string][] }>(true)
   const zod = await shop.zod({ id: 5, at: '' })
   if (zod.ok) is<(typeof zod)['body'], { at: string }>(true)
 }

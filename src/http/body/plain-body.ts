@@ -48,11 +48,14 @@ export class EventsBody<E = null> extends PlainBody<string, never> {
   declare readonly event?: E
   /** How a client of a contract gets it. */
   readonly delivery: 'events' | 'json-events'
+  /** The schemas of the data, for documents; null for text. */
+  readonly data: EventData | null
 
   /** @internal */
-  constructor(delivery: 'events' | 'json-events') {
+  constructor(data: EventData | null) {
     super('text', [EVENT_STREAM], null)
-    this.delivery = delivery
+    this.delivery = data === null ? 'events' : 'json-events'
+    this.data = data
   }
 }
 
@@ -71,11 +74,11 @@ export class StreamBody extends PlainBody<Uint8Array, never> {
 export function events(): EventsBody
 export function events<const E extends EventData>(data: E & JsonData<E>): EventsBody<E>
 export function events(data?: EventData): EventsBody<EventData | null> {
-  if (data === undefined) return new EventsBody('events')
+  if (data === undefined) return new EventsBody(null)
   if (typeof data !== 'function' && (typeof data !== 'object' || data === null)) throw invalid('events()', `${shown(data)} is not a schema`)
   for (const one of isSchema(data) ? [] : Object.values<unknown>(data))
     if (!isSchema(one)) throw invalid('events()', `${shown(one)} is not a schema`)
-  return new EventsBody('json-events')
+  return new EventsBody(data)
 }
 
 /** `unknown` unless the data of an event is a string, which `sse` sends as text, and not as JSON. */

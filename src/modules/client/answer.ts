@@ -4,7 +4,7 @@ import type { EventsBody, StreamBody } from '../../http/body/plain-body.ts'
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { AnySchema, OutputOf } from '../../schema/standard.ts'
 import { readEvents, type ServerEvent } from './event-stream.ts'
-import { type OutlinedPart, partOf } from './outline.ts'
+import { type OutlinedEntry, type OutlinedPart, partOf } from './outline.ts'
 
 /** An answer. `status` and `ok` tell which one it is, and so what `body` is. */
 export interface Answer<S extends number = number, B = unknown> {
@@ -48,13 +48,17 @@ type EventOf<E> = E extends null
     : { [K in keyof E & string]: ServerEvent<K, E[K] extends AnySchema ? Json<OutputOf<E[K]>> : never> }[keyof E & string]
 
 /** What arrives of a value that was sent as JSON. */
-type Json<T> = T extends string | number | boolean | null | undefined
-  ? T
-  : T extends Date | bigint
-    ? string
-    : T extends object
-      ? { [K in keyof T]: Json<T[K]> }
-      : T
+type Json<T> = 0 extends 1 & T
+  ? T // any
+  : T extends string | number | boolean | null | undefined
+    ? T
+    : T extends bigint
+      ? string
+      : T extends { toJSON(...args: never[]): infer J }
+        ? J
+        : T extends object
+          ? { [K in keyof T]: Json<T[K]> }
+          : T
 
 /** An answer that the contract does not declare: another status, or content that is not JSON where JSON is declared. */
 export class ClientError extends Error {
@@ -71,37 +75,38 @@ export class ClientError extends Error {
   }
 }
 
-/** @param answers as declared @throws ClientError @internal */
-export async function answerOf(route: string, response: Response, answers: object): Promise<Answer> {
+/** @throws ClientError @internal */
+export async function answerOf({ method, path, declaration }: OutlinedEntry, response: Response): Promise<Answer> {
   const { status, ok, headers } = response
-  const part = partOf((answers as Record<number, unknown>)[status])
+  const { answers = {} } = declaration as { readonly answers?: { readonly [status: number]: unknown } }
+  const part = partOf(answers[status])
   const [body, isDeclared] = await bodyOf(response, part)
   const answer = { status, ok, body, headers, response } as Answer
   if (part === undefined ? ok && Object.keys(answers).every((one) => one >= '4') : isDeclared) return answer
-  throw new ClientError(route, answer)
+  throw new ClientError(`${method} ${path}`, answer)
 }
 
-const JSON_TYPE = /^[^;]*[/+]json\b/i
-
 /** The body, and whether it has the declared kind. @param part null: no body is declared; undefined: nothing is */
-async function bodyOf(response: Response, part: unknown): Promise<[body: unknown, isDeclared: boolean]> {
+async function bodyOf(response: Response, part: unknown): Promise<[body: unknown, isDeclared?: boolean]> {
   const type = response.headers.get('content-type') ?? ''
   const { kind, delivery } = Object(part) as OutlinedPart
   const { body } = response
-  if (part === null) return [void body?.cancel(), true]
+  if (part === null) return [void body?.cancel().catch(() => {}), true]
   if (kind === undefined || delivery !== undefined) {
-    if (body === null) return [undefined, kind === undefined]
+    if (body === null) return [undefined]
     if (delivery === 'stream') return [body, true]
     if (/^text\/event-stream\b/i.test(type)) return [readEvents(body, delivery === 'json-events'), true]
   }
-  if (kind === 'bytes' || (kind === undefined && !/^text\//i.test(type) && !JSON_TYPE.test(type)))
-    return [new Uint8Array(await response.arrayBuffer()), true]
+  const stated = /^[^;]*[/+]json\b/i.test(type) ? 'json' : /^text\//i.test(type) ? 'text' : 'bytes'
+  const wanted = kind ?? stated
+  if (wanted === 'bytes') return [new Uint8Array(await response.arrayBuffer()), true]
   const text = await response.text()
+  if (wanted === 'text') return [text, delivery === undefined]
   // What a handler returns as a string is sent as text, whatever is declared.
-  if (kind === 'text' || !JSON_TYPE.test(type)) return [text, delivery === undefined && (kind === 'text' || /^text\/plain\b/i.test(type))]
+  if (stated !== 'json') return [text, /^text\/plain\b/i.test(type)]
   try {
     return [JSON.parse(text), true]
   } catch {
-    return [text, false]
+    return [text]
   }
 }

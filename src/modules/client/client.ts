@@ -42,14 +42,13 @@ export type Client<C extends Contract> = { readonly [K in keyof C]: Call<C[K]> }
  * @throws TypeError for a base with a query or a fragment
  */
 export function client<const C extends Contract>(contract: C | Outline<C>, base: string, options: ClientOptions = {}): Client<C> {
-  if (/[?#]/.test(base)) throw new TypeError('the base of a client has no query and no fragment')
+  if (/[?#]/.test(base)) throw new TypeError('a base has no query and no fragment')
   const { fetch: send, headers, ...common } = options
   const callOf = (entry: OutlinedEntry) => {
     return async (args: object = {}, own: CallOptions = {}): Promise<unknown> => {
       const fields = typeof headers === 'function' ? await headers() : headers
       const request = requestOf(entry, base, args as Record<string, unknown>, fields, { ...common, ...own })
-      const { answers = {} } = entry.declaration as { answers?: object }
-      return answerOf(`${entry.method} ${entry.path}`, await (send ?? fetch)(request), answers)
+      return answerOf(entry, await (send ?? fetch)(request))
     }
   }
   return Object.fromEntries(Object.entries(contract).map(([name, entry]) => [name, callOf(entry)])) as unknown as Client<C>

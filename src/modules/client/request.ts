@@ -77,7 +77,7 @@ export function requestOf(entry: OutlinedEntry, base: string, args: Args, common
     } else if (part.source === 'query') for (const text of textsOf(value)) search.append(name, text)
     else if (part.source !== undefined) {
       const [text, ...more] = textsOf(value)
-      if (more.length > 0) throw new TypeError(`"${name}" has several values, and a ${part.source} has one`)
+      if (more.length > 0) throw new TypeError(`"${name}" has several values`)
       if (text === undefined) continue
       if (part.source === 'header') headers.set(part.name!, text)
       else headers.append('cookie', `${part.name}=${encodeURIComponent(text)}`)
