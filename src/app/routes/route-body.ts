@@ -1,6 +1,7 @@
 // The `body` option of a route: how the body is read, or what its handler gets of it.
 
 import { WeirError } from '../../base/errors.ts'
+import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import type { BodyReader } from '../../http/body/body-reader.ts'
 import { BytesBodyReader, TextBodyReader } from '../../http/body/plain-body-reader.ts'
 import { SchemaBody } from '../../http/body/schema-body.ts'
@@ -37,7 +38,7 @@ function readerOf(declared: TypedBody): BodyReader {
   if (declared instanceof SchemaBody) return new SchemaBodyReader(declared)
   return declared.kind === 'text'
     ? new TextBodyReader(declared as TypedBody<string>)
-    : new BytesBodyReader(declared as TypedBody<Uint8Array<ArrayBuffer>>)
+    : new BytesBodyReader(declared as TypedBody<UnsharedBytes>)
 }
 
 export function bodyModeOf(option: BodyOption | undefined, body: BodyReader | null): 'auto' | 'buffer' | 'stream' {

@@ -2,12 +2,13 @@
 
 import { shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
+import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import { BYTES_TYPE, mediaRange } from '../../formats/media-type.ts'
 import { type AnySchema, isSchema, type OutputOf } from '../../schema/standard.ts'
 import { TypedBody } from './typed-body.ts'
 
 /** What a client may send where bytes are declared. */
-export type BytesInput = Blob | ArrayBuffer | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
+export type BytesInput = Blob | ArrayBuffer | UnsharedBytes | ReadableStream<Uint8Array>
 
 class PlainBody<T, Input> extends TypedBody<T, Input> {
   /** Without content, it is an empty string, or no bytes. */

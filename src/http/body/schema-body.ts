@@ -10,12 +10,13 @@ import { TypedBody } from './typed-body.ts'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 const JSON_TYPE = 'application/json'
 
-/** Made from a schema. @internal */
+/** Made from a schema by `json`, `form` and routes. */
 export class SchemaBody<T = unknown, Input = unknown> extends TypedBody<T, Input> {
   override readonly schema: AnySchema
-  /** The same schema as one of `t`, which reads forms too. */
+  /** The same schema as one of `t`, which reads forms too. @internal */
   readonly reader: Schema<unknown>
 
+  /** @internal */
   constructor(kind: 'schema' | 'json' | 'form', schema: AnySchema) {
     const reader = asSchema(schema)
     const takesForm = kind === 'form' || (kind === 'schema' && reader.unreadable('form') === null)
