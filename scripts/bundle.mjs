@@ -3,8 +3,9 @@
 //
 // Node needs longer to find and link a hundred small modules than to run them (decisions/011-bundled-dist.md).
 import { readFileSync } from 'node:fs'
+import { isAbsolute, resolve } from 'node:path'
 
-import { build, rolldown } from 'rolldown'
+import { build } from 'rolldown'
 
 const { exports, bin } = JSON.parse(readFileSync('package.json', 'utf8'))
 const modules = Object.values(exports).flatMap((entry) => entry.default ?? [])
@@ -27,16 +28,28 @@ function generateBundle(_options, bundle) {
 
 const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** The sources that an entry loads. */
-async function sourcesOf(entry) {
-  const bundle = await rolldown({ input: `src/${entry}.ts`, platform: 'neutral', external: (name) => !/^[./]/.test(name) })
-  const { output } = await bundle.generate()
-  await bundle.close()
-  return new Set(output.flatMap(({ moduleIds }) => moduleIds))
+/**
+ * The modules that an entry imports when it is loaded. What only the modules of `weir` or its command need stays out of the shared file, and
+ * what browsers load of it has a file of its own, so that no bundler for browsers sees the rest.
+ */
+const loaded = new Map()
+
+function loadedBy(entry, context) {
+  const known = loaded.get(entry)
+  if (known !== undefined) return known
+  const ids = new Set()
+  const waiting = [resolve(`src/${entry}.ts`)]
+  for (const id of waiting) {
+    if (ids.has(id)) continue
+    ids.add(id)
+    waiting.push(...(context.getModuleInfo(id)?.importedIds ?? []).filter((one) => isAbsolute(one)))
+  }
+  loaded.set(entry, ids)
+  return ids
 }
 
-// In a file of its own, so that no bundler for browsers sees the rest.
-const inBrowsers = await sourcesOf('modules/client/index')
+const isShared = (id, context) => loadedBy('index', context).has(id)
+const isInBrowsers = (id, context) => isShared(id, context) && loadedBy('modules/client/index', context).has(id)
 
 await build({
   input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
@@ -54,8 +67,9 @@ await build({
     plugins: [{ name: 'ascii', generateBundle }],
     codeSplitting: {
       groups: [
-        { name: 'declarations', test: (id) => /[\\/]src[\\/](?!modules[\\/])/.test(id) && inBrowsers.has(id), priority: 1 },
-        { name: 'core', test: /[\\/]src[\\/](?!modules[\\/]|testing[\\/]|cli[\\/])/, tags: ['$initial'] },
+        { debugName: 'declarations', name: (id, context) => (isInBrowsers(id, context) ? 'declarations' : null), priority: 1 },
+        { debugName: 'core', name: (id, context) => (isShared(id, context) ? 'core' : null) },
+        { name: 'masking', test: /[\\/]src[\\/]formats[\\/]masking[\\/]/ },
       ],
     },
   },

@@ -39,7 +39,7 @@ import { RequestCookies } from './cookies.ts'
 import { RequestHeaders } from './headers.ts'
 import { TrailerFields } from './trailer-fields.ts'
 import { upgradeOf } from './upgrade.ts'
-import { WebRequest } from './web-request.ts'
+import { WebRequest, webUrl } from './web-request.ts'
 
 /** Settings that all requests of a server share. */
 export interface RequestSettings extends BodySettings {
@@ -58,6 +58,8 @@ export let expireRequest: (request: HttpRequest, poison: boolean) => void
 export let abortRequest: (request: HttpRequest, reason: Error) => void
 /** @internal Whether an error only reports that `signal` has aborted: it is the abort reason, or an AbortError that Node made of it. */
 export let isEndedBy: (request: HttpRequest, error: unknown) => boolean
+/** @internal Calls `listener` when `signal` aborts, before its listeners; immediately if it has. For one module; creates no signal. */
+export let onAbort: (request: HttpRequest, listener: () => void) => void
 /** @internal The cause of an error: the abort reason when the error only reports that `signal` has aborted, otherwise the error itself. */
 export let causeOf: (request: HttpRequest, error: unknown) => unknown
 /** @internal All values of a name in the query string. */
@@ -68,6 +70,8 @@ export let headerOf: (request: HttpRequest, name: string) => string | null
 export let cookieOf: (request: HttpRequest, name: string) => string | null
 /** @internal The body, null without one. What decodes it passes the body that takes its place, and that expires it. */
 export let bodyOf: (request: HttpRequest, replacement?: RequestBody) => RequestBody | null
+/** @internal As `toWeb`, with another URL, which `webUrl` has made. */
+export let webRequestOf: (request: HttpRequest, url: string) => Request
 /** @internal What the handler of a route gets of the body. */
 export let readBodyWith: (request: HttpRequest, reader: BodyReader) => unknown
 
@@ -81,12 +85,17 @@ export class HttpRequest {
   static {
     expireRequest = (request, poison) => request.#expire(poison)
     abortRequest = (request, reason) => request.#fireAbort(reason)
+    onAbort = (request, listener) => {
+      request.#abortListener = listener
+      if (request.#abortReason !== null) listener()
+    }
     isEndedBy = (request, error) => request.#isEndedBy(error)
     causeOf = (request, error) => (request.#isEndedBy(error) ? request.#abortReason : error)
     queryValuesOf = (request, name) => valuesOf(request.#readQuery(), name)
     headerOf = (request, name) => request.#head.get(name)
     cookieOf = (request, name) => request.#readCookies().first(name)
     bodyOf = (request, replacement) => (replacement === undefined ? request.#given : (request.#given = replacement))
+    webRequestOf = (request, url) => request.#toWeb(url)
     readBodyWith = (request, reader) => reader.read(request.#head.contentType, request.#given, request.#settings)
   }
 
@@ -105,6 +114,7 @@ export class HttpRequest {
   #routeValues: RouteValues | null = null
   #abort: AbortController | null = null
   #abortReason: Error | null = null
+  #abortListener: (() => void) | null = null
   /** The requests that `toWeb` has created. */
   #webs: WebRequest[] | null = null
 
@@ -405,12 +415,17 @@ export class HttpRequest {
    * signal is created, and its body is claimed, when they are first read. Fields about the connection (Connection, Expect,
    * Transfer-Encoding and so on) are left out. In Fetch, GET and HEAD have no body: a body that the client sent is left out, together with
    * its Content-Length.
-   * @throws WEIR_HOST_SYNTAX for a host that cannot be in a URL; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
+   * @throws WEIR_HOST_SYNTAX for a host that cannot be in a URL; WEIR_TARGET_SYNTAX for a backslash in the path; WEIR_METHOD_NOT_IMPLEMENTED
+   *   for TRACE; RequestExpiredError
    */
   toWeb(): Request {
     const client = this.#connection.forwarding?.clientOf(this.#head, this.#connection)
     const origin = originOf(client?.host ?? this.#head.host, (client ?? this.#connection).isSecure)
-    const web = new WebRequest(this.#head, origin, this.#given, this)
+    return this.#toWeb(webUrl(origin, this.#head.url))
+  }
+
+  #toWeb(url: string): Request {
+    const web = new WebRequest(this.#head, url, this.#given, this)
     this.#webs ??= []
     this.#webs.push(web)
     if (this.#abortReason !== null) web.abort(this.#abortReason)
@@ -428,6 +443,7 @@ export class HttpRequest {
   #fireAbort(reason: Error): void {
     if (this.#abortReason !== null) return
     this.#abortReason = reason
+    this.#abortListener?.()
     if (this.#abort !== null) abortQuietly(this.#abort, reason)
     if (this.#webs !== null) for (const web of this.#webs) web.abort(reason)
   }
