@@ -102,6 +102,7 @@ export {
   bodyMapAnonymous,
   type Mappable,
 } from './http/body/body-map.ts'
+export type { BodySettings } from './http/body/body-reader.ts'
 export {
   type BytesInput,
   bytes,
@@ -114,7 +115,7 @@ export {
   text,
 } from './http/body/plain-body.ts'
 export { form, json } from './http/body/schema-body.ts'
-export type { BodyKind, BodySettings, TypedBody } from './http/body/typed-body.ts'
+export type { BodyKind, TypedBody } from './http/body/typed-body.ts'
 export type { CertificateName, ClientCertificate, SocketPeer } from './http/connection-info.ts'
 export type { ExchangeObserver, ExchangeRecord, ExchangeStart, Outcome, RecordKind } from './http/exchange-record.ts'
 export type { JsonEngine, JsonSettings, Serialize } from './http/json-engine.ts'

@@ -1,8 +1,17 @@
 // How the server reads a body that a route declares. One reader is made when the route is mapped.
 
 import type { MediaType } from '../../formats/media-type.ts'
+import type { JsonEngine } from '../json-engine.ts'
 import type { RequestBody } from './body.ts'
-import type { BodySettings, TypedBody } from './typed-body.ts'
+import type { TypedBody } from './typed-body.ts'
+
+/** Settings of the server for reading a body. */
+export interface BodySettings {
+  /** Parses JSON in place of `JSON.parse`; null for none. */
+  readonly jsonEngine: JsonEngine | null
+  /** Status of the response to a body that does not fit its schema. */
+  readonly invalidBodyStatus: 400 | 422
+}
 
 export abstract class BodyReader<T = unknown> {
   readonly declared: TypedBody<T>

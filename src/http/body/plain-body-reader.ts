@@ -5,8 +5,7 @@ import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import { BYTES_TYPE, isInRange, type MediaType, parseMediaType } from '../../formats/media-type.ts'
 import type { RequestBody } from './body.ts'
 import { requireCharset } from './body-charset.ts'
-import { BodyReader } from './body-reader.ts'
-import type { BodySettings } from './typed-body.ts'
+import { BodyReader, type BodySettings } from './body-reader.ts'
 
 const MEMBER = 'args.body'
 

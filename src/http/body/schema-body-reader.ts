@@ -11,10 +11,9 @@ import { Schema } from '../../schema/schema.ts'
 import { runSchema } from '../../schema/standard.ts'
 import type { RequestBody } from './body.ts'
 import { requireCharset } from './body-charset.ts'
-import { BodyReader } from './body-reader.ts'
+import { BodyReader, type BodySettings } from './body-reader.ts'
 import { JSON_TYPE, parseJsonBody, requireJsonInUtf8 } from './json-text.ts'
 import { FORM_TYPE, type SchemaBody } from './schema-body.ts'
-import type { BodySettings } from './typed-body.ts'
 
 const MEMBER = 'args.body'
 

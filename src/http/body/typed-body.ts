@@ -2,18 +2,9 @@
 // import them: what reads a body is in body-reader.ts.
 
 import type { AnySchema } from '../../schema/standard.ts'
-import type { JsonEngine } from '../json-engine.ts'
 
 /** `schema` accepts JSON and, where the schema can be read from one, url-encoded forms. Each of the others accepts one kind of content. */
 export type BodyKind = 'schema' | 'json' | 'form' | 'text' | 'bytes' | 'multipart'
-
-/** Settings of the server for reading a body. */
-export interface BodySettings {
-  /** Parses JSON in place of `JSON.parse`; null for none. */
-  readonly jsonEngine: JsonEngine | null
-  /** Status of the response to a body that does not fit its schema. */
-  readonly invalidBodyStatus: 400 | 422
-}
 
 /**
  * The body of a route, which its handler gets as `args.body` of type `T`, and a client sends as an `Input`. Made by `json`, `form`, `text`, `bytes` and `multipart`, and by the

@@ -24,10 +24,9 @@ import {
   NO_MAP_OPTIONS,
 } from '../body/body-map.ts'
 import { bodyLimit } from '../body/body-mode.ts'
-import type { BodyReader } from '../body/body-reader.ts'
+import type { BodyReader, BodySettings } from '../body/body-reader.ts'
 import { streamOf } from '../body/body-stream.ts'
 import { readJson } from '../body/json-text.ts'
-import type { BodySettings } from '../body/typed-body.ts'
 import type { ConnectionInfo } from '../connection-info.ts'
 import { noJsonForm } from '../json-engine.ts'
 import { MemoryForm } from '../multipart/memory-form.ts'
