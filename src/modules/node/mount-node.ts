@@ -8,6 +8,7 @@ import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, flag, invalid, namesOf } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { mounted } from './mounted.ts'
 import { errorOf } from './node-error.ts'
 import { NodeExchange, type NodeUpgradeHandler } from './node-exchange.ts'
 
@@ -63,7 +64,7 @@ export function mountNode(server: MountHost, path: string, handler: NodeHandler,
   const base = path.replace(/\/$/, '')
   if (stripPrefix) mount.prefixSegments = `${server.prefix}${base}`.split('/').length - 1
   for (const template of base === '' ? ['/', `/**${REST}`] : [base, `${base}/`, `${base}/**${REST}`])
-    map.call(server, null, template, { body: 'stream' }, (_, session) => answer(mount, session))
+    map.call(server, null, template, { body: 'stream', use: [mounted] }, (_, session) => answer(mount, session))
 }
 
 /** What is mounted. */
@@ -90,14 +91,16 @@ function answer(mount: Mount, session: HttpSession): unknown {
   return exchange.result()
 }
 
-function nextOf({ next }: Mount, exchange: NodeExchange): NodeNext {
+function nextOf(mount: Mount, exchange: NodeExchange): NodeNext {
   return (error) => {
-    exchange.passOn(() => {
-      if (error) throw errorOf(error)
-      if (typeof next !== 'function') throw new WeirError('WEIR_ROUTE_NOT_FOUND')
-      return next(exchange.session)
-    })
+    if (error) fail(mount, exchange, error)
+    else exchange.passOn(() => notFound(mount, exchange.session))
   }
+}
+
+function notFound({ next }: Mount, session: HttpSession): unknown {
+  if (typeof next === 'function') return next(session)
+  throw new WeirError('WEIR_ROUTE_NOT_FOUND')
 }
 
 function fail({ logger }: Mount, exchange: NodeExchange, error: unknown): void {
