@@ -139,7 +139,7 @@ export class HeadReader extends FieldReader {
     if (p === version && versionEnd <= stop && isText(buf, p, VERSION_TEXT)) {
       this.#minorVersion = 1
       p = versionEnd
-    } else for (; p < versionEnd && p < stop; p++) this.#checkVersion(buf[p]!, p - version)
+    } else for (; p < versionEnd && p < stop; p++) this.#checkVersion(buf, p, p - version)
     this.at = p - base
     if (p < versionEnd) return false
     this.#fieldsStart = this.at
@@ -148,13 +148,16 @@ export class HeadReader extends FieldReader {
     return true
   }
 
-  /** A higher minor version is read as 1.1 (RFC 9110 §2.5). Another major version is not supported. Anything else is a bad request. */
-  #checkVersion(byte: number, index: number): void {
+  /** A higher minor version is read as 1.1 (RFC 9110 §2.5). Another major version, one digit, is not supported. Anything else is a bad request. */
+  #checkVersion(buf: Buffer, p: number, index: number): void {
+    const byte = buf[p]!
+    if (index === MAJOR_AT && isDigit(byte)) return
+    if (index === MAJOR_AT + 1 && byte === VERSION_TEXT.charCodeAt(index) && buf[p - 1] !== VERSION_TEXT.charCodeAt(MAJOR_AT))
+      throw new ProtocolError('WEIR_VERSION_UNSUPPORTED')
     if (byte === VERSION_TEXT.charCodeAt(index)) {
       if (index === MINOR_AT) this.#minorVersion = 1
       return
     }
-    if (index === MAJOR_AT && isDigit(byte)) throw new ProtocolError('WEIR_VERSION_UNSUPPORTED')
     if (index !== MINOR_AT || !isDigit(byte))
       throw new ProtocolError(index > MINOR_AT && (index > CR_AT || isLineEnd(byte)) ? 'WEIR_LINE_END' : 'WEIR_VERSION_SYNTAX')
     this.#minorVersion = byte === ZERO ? 0 : 1
