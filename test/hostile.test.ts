@@ -53,7 +53,7 @@ inBothReadModes('hostile clients', (serve) => {
   // Floods of one request.
 
   const floods: [what: string, start: string, piece: string, status: number, code: string][] = [
-    ['a method without an end', '', 'A'.repeat(1_000), 414, 'WEIR_TARGET_TOO_LONG'],
+    ['a method without an end', '', 'A'.repeat(1_000), 501, 'WEIR_METHOD_TOO_LONG'],
     ['a target without an end', 'GET /', 'a'.repeat(1_000), 414, 'WEIR_TARGET_TOO_LONG'],
     ['a field without an end', 'GET / HTTP/1.1\r\nHost: h\r\nX: ', 'a'.repeat(1_000), 431, 'WEIR_HEAD_TOO_LARGE'],
     ['fields without an end', 'GET / HTTP/1.1\r\nHost: h\r\n', 'X: y\r\n'.repeat(50), 431, 'WEIR_TOO_MANY_FIELDS'],

@@ -43,6 +43,7 @@ export const ERRORS = {
   // The request line
   WEIR_FIRST_BYTE: peer(400, CLOSES, 'a request cannot begin with this byte', 'RFC 9112 §3'),
   WEIR_METHOD_SYNTAX: peer(400, CLOSES, 'the method is not a token', 'RFC 9110 §9.1'),
+  WEIR_METHOD_TOO_LONG: limit(501, CLOSES, 'the method is too long', 'RFC 9112 §3'),
   WEIR_REQUEST_LINE_SYNTAX: peer(400, CLOSES, 'the request line is not a method, a target and a version', 'RFC 9112 §3'),
   WEIR_TARGET_SYNTAX: peer(400, CLOSES, 'the request target contains a byte that is not allowed', 'RFC 9112 §3.2'),
   WEIR_TARGET_FORM: peer(400, CLOSES, 'the request target has a form that is not allowed for this method', 'RFC 9112 §3.2'),

@@ -99,7 +99,8 @@ export class HeadReader extends FieldReader {
     const maximum = limits.maxRequestHeaderSize
     const stop = end - base > maximum ? base + maximum : end
     if (this.#state !== FIELDS && !this.#readRequestLine(buf, base, stop)) {
-      if (stop < end) throw new LimitError('WEIR_TARGET_TOO_LONG', 'maxRequestHeaderSize', maximum)
+      if (stop < end)
+        throw new LimitError(this.#state === METHOD ? 'WEIR_METHOD_TOO_LONG' : 'WEIR_TARGET_TOO_LONG', 'maxRequestHeaderSize', maximum)
       return null
     }
     if (!this.readFields(buf, base, stop)) {
