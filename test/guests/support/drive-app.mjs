@@ -1,0 +1,107 @@
+// What every built application has to do, in Chromium and for a client of HTTP. They all have the same pages.
+import assert from 'node:assert/strict'
+
+import { launchChromium } from '../../support/chromium.ts'
+
+export const DRIVEN =
+  'a real build in Chromium: rendering, hydration, navigation without a reload, a form with and without JavaScript, a streamed part, an image, ' +
+  'scripts with caching, an API, 404, a client that leaves; no error in the console'
+
+/** @param cached the Cache-Control of scripts; @param without: whether its form works without JavaScript */
+export async function driveApp(client, { origin }, { cached = "public, max-age=31536000, immutable", island = false } = {}) {
+  await driveByHttp(client, cached)
+  const browser = await launchChromium()
+  try {
+    await driveInBrowser(browser, origin, { island })
+    await driveWithoutScripts(browser, origin)
+  } finally {
+    await browser.close()
+  }
+}
+
+async function driveByHttp({ get, post, send, open, note }, cached) {
+  const home = await get('/')
+  assert.equal(home.status, 200)
+  assert.match(home.text, /<h1>Home<\/h1>/)
+  assert.equal((await send('HEAD', '/')).text, '')
+
+  const script = /(?:src|href|component-url)="([^"]+\.js)(?:\?[^"]*)?"/.exec(home.text)?.[1] ?? /import\("(.+?\.js)"\)/.exec(home.text)[1]
+  const file = await get(new URL(script, 'http://a/').pathname)
+  assert.equal(file.status, 200, script)
+  assert.match(file.header('content-type'), /javascript/)
+  assert.equal(file.header('cache-control'), cached)
+  const tag = file.header('etag')
+  if (tag) assert.equal((await get(script, { headers: { 'if-none-match': tag } })).status, 304)
+  assert.equal((await get('/dot.png')).header('content-type'), 'image/png')
+  assert.equal((await get('/dot.png', { headers: { range: 'bytes=1-3' } })).text, 'PNG')
+
+  const streaming = open('GET /slow HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nUser-Agent: Chrome\r\n\r\n')
+  const shell = await streaming.read('<h1>Slow</h1>')
+  assert.doesNotMatch(shell, /It came late/, 'the page was not streamed')
+  await streaming.read('It came late')
+  streaming.leave()
+  const left = open('GET /slow HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nUser-Agent: Chrome\r\n\r\n')
+  await left.read('<h1>Slow</h1>')
+  left.leave()
+
+  const api = await get('/api/hello?name=%C3%BC')
+  assert.deepEqual([api.json().hello, api.header('x-api')], ['ü', 'yes'])
+  const posted = await post('/api/hello', 'héllo', { headers: { 'content-type': 'text/plain', origin: `http://localhost` } })
+  note('posted', posted.text)
+  const none = await get('/none/at/all', { headers: { accept: 'text/html' } })
+  assert.equal(none.status, 404)
+  assert.match(none.text, /Nothing here/)
+}
+
+async function driveInBrowser(browser, origin, { island }) {
+  const page = await browser.newPage()
+  const complaints = []
+  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()))
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  const at = (heading) => page.getByRole('heading', { name: heading }).waitFor()
+
+  await page.goto(origin, { waitUntil: 'load' })
+  await at('Home')
+  assert.match(await page.title(), / in weir$/)
+  assert.ok((await page.getByAltText('a dot').evaluate((image) => image.naturalWidth)) > 0, 'the image was loaded')
+  const counter = page.getByRole('button', { name: /Count/ })
+  await page.waitForLoadState('networkidle') // hydration has no event of its own
+  await counter.click()
+  await page.getByRole('button', { name: 'Count 1' }).waitFor()
+
+  await page.evaluate(() => {
+    window.isKept = true
+  })
+  const isKept = () => page.evaluate(() => window.isKept === true)
+  await page.getByRole('link', { name: 'Other' }).click()
+  await at('Other')
+  assert.ok(await isKept(), 'the link has loaded the page again')
+  await page.getByText('Who are you?').waitFor()
+  await page.getByLabel('Name').fill('Ada ü')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText('Hello Ada ü').waitFor()
+  assert.ok(await isKept(), 'the form has loaded the page again')
+
+  await page.getByRole('link', { name: 'Slow' }).click()
+  await at('Slow')
+  await page.getByText('It came late').waitFor()
+  if (island) await page.getByText('An island for Ada ü').waitFor()
+  await page.goBack()
+  await at('Other')
+  assert.ok(await isKept(), 'going back has loaded the page again')
+
+  await page.goto(`${origin}/slow`)
+  await page.getByText('It came late').waitFor()
+  await page.goto(`${origin}/other`)
+  await page.getByText('Hello Ada ü').waitFor()
+  assert.deepEqual(complaints, [])
+}
+
+async function driveWithoutScripts(browser, origin) {
+  const context = await browser.newContext({ javaScriptEnabled: false })
+  const page = await context.newPage()
+  await page.goto(`${origin}/other`)
+  await page.getByLabel('Name').fill('Grace')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText('Hello Grace').waitFor()
+}
