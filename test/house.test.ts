@@ -78,6 +78,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'limits',
       'log',
       'metrics',
+      'node',
       'opentelemetry',
       'sse',
       'static',

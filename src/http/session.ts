@@ -249,10 +249,16 @@ export class HttpSession {
   }
 }
 
-/** Sends interim responses to a client. */
-export interface HintSender {
+/** The engine's side of an exchange. */
+export interface ExchangeCarrier {
   /** @param fields name, value, name, value @param overHttp1 whether also over HTTP/1.1 @returns whether they were sent */
   sendEarlyHints(exchange: Exchange, fields: readonly string[], overHttp1: boolean): boolean
+  /**
+   * Ends the exchange as if the client had left: the connection, or the stream of HTTP/2, is reset. Does nothing if another exchange has
+   * taken its place.
+   * @param error for observers
+   */
+  cut(exchange: Exchange, error: Error): void
 }
 
 /**
@@ -268,8 +274,8 @@ export class Exchange {
   readonly session: HttpSession
   /** Whether `onError` has been called. If its response fails as well, it is not called again. */
   hasAskedOnError = false
-  /** Sends interim responses; null if nobody receives them. */
-  hints: HintSender | null = null
+  /** Null if there is no engine, as in tests. */
+  carrier: ExchangeCarrier | null = null
   /** The error that the response answers, for observers; null if there is none. */
   failure: unknown = null
   /** Whether an `auth` has decided who has sent the request. Other modules no longer set `session.principal` themselves. */
@@ -325,7 +331,7 @@ export class Exchange {
     next.hasAskedOnError = this.hasAskedOnError
     next.failure = this.failure
     next.otherMethods = this.otherMethods
-    next.hints = this.hints
+    next.carrier = this.carrier
     next.timing = this.timing?.copy() ?? null
     next.#first = this.#first ?? this
     next.trace = this.trace
@@ -356,7 +362,7 @@ export class Exchange {
   /** @throws WEIR_RESPONSE_SENT */
   sendEarlyHints(fields: readonly string[], overHttp1: boolean): boolean {
     if (this.sent !== null) throw new WeirError('WEIR_RESPONSE_SENT')
-    return this.hints?.sendEarlyHints(this, fields, overHttp1) === true
+    return this.carrier?.sendEarlyHints(this, fields, overHttp1) === true
   }
 
   /** The object through which handlers see the response that is sent. */

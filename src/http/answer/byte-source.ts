@@ -13,6 +13,9 @@ export const UNREAD: ByteSource = {
   async *[Symbol.asyncIterator]() {},
 }
 
+/** A piece without bytes: a source yields it to have the head of the response sent before its first bytes. */
+export const HEAD_ONLY: Uint8Array = Buffer.alloc(0)
+
 /** A source of known bytes. @param piece null for none */
 export function onePiece(piece: Uint8Array | null): ByteSource {
   return {

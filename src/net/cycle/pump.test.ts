@@ -32,7 +32,7 @@ test('while the client is waited for, the piece that was passed on does not stay
     piece = new WeakRef(bytes.buffer)
     return bytes
   })
-  const target = { isGone: false, write: () => new Promise<void>((resolve) => (read = resolve)) }
+  const target = { isGone: false, sendHead() {}, write: () => new Promise<void>((resolve) => (read = resolve)) }
   const pumped = pump(source, -1, target)
   for (let i = 0; i < 100 && (piece as WeakRef<ArrayBufferLike> | null)?.deref() !== undefined; i++) {
     await wait(1)
@@ -56,6 +56,7 @@ test('the source is told how much is needed, before each piece', async () => {
     get mostPieceBytes() {
       return sizes[asked.length]
     },
+    sendHead() {},
     write: () => null,
   }
   await pump(source, 31, target)

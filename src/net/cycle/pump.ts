@@ -1,6 +1,6 @@
 // Sends a streamed body, no faster than the client reads.
 
-import { bytesOf, lengthError, type SourceReader, type SourceResult } from '../../http/answer/byte-source.ts'
+import { bytesOf, HEAD_ONLY, lengthError, type SourceReader, type SourceResult } from '../../http/answer/byte-source.ts'
 
 /** Where the pieces go. */
 export interface PumpTarget {
@@ -8,6 +8,8 @@ export interface PumpTarget {
   readonly isGone: boolean
   /** How large the next piece should be at most, if the memory of those before it is not read any more. */
   readonly mostPieceBytes?: number | undefined
+  /** Sends the head, if it has not been sent. */
+  sendHead(): void
   /**
    * Passes on one piece.
    * @param isLast whether it completes the promised length; always false if no length was promised
@@ -30,6 +32,10 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
   let bytes = 0
   let pieces = 0
   const pass = ({ value }: SourceResult): Promise<void> | null => {
+    if (value === HEAD_ONLY) {
+      target.sendHead()
+      return null
+    }
     const piece = bytesOf(value)
     if (length !== -1 && (rest -= piece.length) < 0) throw lengthError(length, rest)
     bytes += piece.length

@@ -12,7 +12,7 @@ import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../../http/body/bod
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { abortRequest, causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts'
 import type { ServerTiming } from '../../http/server-timing.ts'
-import type { Exchange, HintSender } from '../../http/session.ts'
+import type { Exchange, ExchangeCarrier } from '../../http/session.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
@@ -40,7 +40,7 @@ export interface AnswerUnderWay {
   abandon(): void
 }
 
-export abstract class RequestCycle<C extends RequestConnection, A extends AnswerUnderWay> implements HintSender {
+export abstract class RequestCycle<C extends RequestConnection, A extends AnswerUnderWay> implements ExchangeCarrier {
   protected readonly connection: C
   protected readonly host: ConnectionHost
   protected readonly deadlines: Deadlines
@@ -110,7 +110,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     this.body = bodyFor(head, match, streams ? this.#demander() : null)
     const exchange = application.open(head, this.body, this.connection, match)
     this.exchange = exchange
-    exchange.hints = this
+    exchange.carrier = this
     if (observers.hears('request')) this.#begin(exchange)
     const misdirected = misdirection(head, this.connection)
     if (misdirected !== null) {
@@ -322,6 +322,12 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   sendEarlyHints(exchange: Exchange, fields: readonly string[], overHttp1: boolean): boolean {
     const { head } = exchange
     return exchange === this.exchange && !this.isGone && (head.isHttp2 || overHttp1) && this.sendHints(head, fields)
+  }
+
+  cut(exchange: Exchange, error: Error): void {
+    if (exchange !== this.exchange || this.isGone) return
+    this.loseRecording(error)
+    this.breakOff(error)
   }
 
   // What interrupts it.

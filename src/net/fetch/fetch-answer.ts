@@ -121,6 +121,10 @@ export class FetchAnswer implements AnswerUnderWay, PumpTarget {
     else this.#controller.close()
   }
 
+  sendHead(): void {
+    if (this.#controller === null) this.#begin()
+  }
+
   write(piece: Uint8Array): Promise<void> | null {
     const controller = this.#controller ?? this.#begin()
     this.#isWanted = false

@@ -82,11 +82,18 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
     return this.#quietMs
   }
 
+  sendHead(): void {
+    this.#quietMs = 0
+    if (this.hasBegun) return
+    this.#outbox.addText(this.#begin(this.#length))
+    this.#outbox.flush()
+  }
+
   write(piece: Uint8Array): Promise<void> | null {
     this.#quietMs = 0
     this.#bodyBytes += piece.length
     let before = this.#isChunked ? chunkHead(piece.length) : ''
-    if (!this.hasBegun) before = this.#begin(this.#isChunked ? CHUNKED : this.#declared !== -1 ? this.#declared : NO_LENGTH) + before
+    if (!this.hasBegun) before = this.#begin(this.#length) + before
     this.#outbox.addBytes(before, piece, this.#isChunked ? LINE_END : '')
     return this.#outbox.isBlocked ? this.#gate.wait() : null
   }
@@ -100,6 +107,11 @@ export class StreamedAnswer implements AnswerUnderWay, PumpTarget {
   abandon(): void {
     this.#source?.close()
     this.#gate.open()
+  }
+
+  /** What the head states of the length. */
+  get #length(): number {
+    return this.#isChunked ? CHUNKED : this.#declared !== -1 ? this.#declared : NO_LENGTH
   }
 
   /** Called for the first bytes. @returns the head */

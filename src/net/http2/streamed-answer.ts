@@ -93,6 +93,11 @@ export class StreamedAnswer<T extends Watched> implements AnswerUnderWay, PumpTa
     this.#wire.sendEnd(this.#stream, fields.length === 0 ? null : fields)
   }
 
+  sendHead(): void {
+    if (!this.hasBegun) this.#begin(this.#response.declaredLength, false)
+    this.#output.flushSoon()
+  }
+
   write(piece: Uint8Array, isLast: boolean): Promise<void> | null {
     if (!this.hasBegun) this.#begin(this.#response.declaredLength, false)
     this.#output.flushSoon()

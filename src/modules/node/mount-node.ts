@@ -1,0 +1,105 @@
+// `mountNode`: unmodified `(req, res, next)` code, such as an Express application, as a route below a prefix.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Logger } from '../../app/logger.ts'
+import type { ModuleHost } from '../../app/module-host.ts'
+import { WeirError } from '../../base/errors.ts'
+import { isPromise } from '../../base/is-promise.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { checkFunction, checkNames, flag, invalid, namesOf } from '../../base/options.ts'
+import type { HttpSession } from '../../http/session.ts'
+import { errorOf } from './node-error.ts'
+import { NodeExchange, type NodeUpgradeHandler } from './node-exchange.ts'
+
+/** A server, or a group of its routes. */
+export type MountHost = Pick<ModuleHost, 'prefix' | 'logger' | 'isListening'>
+
+/** Passes the request on: to weir, without an error, or with one. */
+export type NodeNext = (error?: unknown) => void
+
+/** Code written for `node:http`, with or without `next`. What it returns is ignored, except that a rejected promise is an error. */
+export type NodeHandler = (req: IncomingMessage, res: ServerResponse, next: NodeNext) => unknown
+
+export interface MountNodeOptions {
+  /**
+   * Whether `req.url` begins after the prefix, as in a router of Express: `req.baseUrl` is the prefix, and `req.originalUrl` the whole URL.
+   * Default true.
+   */
+  readonly stripPrefix?: boolean
+  /**
+   * What answers a request that the handler passes on with `next()`. A function is called like the handler of a route. True: the
+   * client gets 404. False: the handler is called without `next`, and answers everything itself, as it does under `node:http`. Default true.
+   */
+  readonly next?: boolean | ((session: HttpSession) => unknown)
+  /** Called for requests that ask for another protocol, such as a WebSocket. Without it, they are requests like others. */
+  readonly upgrade?: NodeUpgradeHandler
+}
+
+/** The rest of the path, in the routes of a mount. */
+const REST = 'mountedPath'
+
+type WithoutNext = (req: IncomingMessage, res: ServerResponse) => unknown
+type MapAnyPath = (method: null, path: string, declaration: object, handler: (args: unknown, session: HttpSession) => unknown) => unknown
+
+const OPTION_NAMES = namesOf<MountNodeOptions>()(['stripPrefix', 'next', 'upgrade'])
+
+/**
+ * Runs code written for `node:http` inside weir: `mountNode(server, '/', app)`. It answers every request below `path` that no route of weir
+ * matches, with any method.
+ *
+ * @param path a prefix, such as `/` or `/old`. It may have parameters
+ * @throws WEIR_OPTION_INVALID; WEIR_ROUTE_TEMPLATE; WEIR_ROUTE_CLASH if something is already mounted there
+ */
+export function mountNode(server: MountHost, path: string, handler: NodeHandler, options: MountNodeOptions = {}): void {
+  const { map } = server as { readonly map?: MapAnyPath }
+  if (typeof map !== 'function') throw invalid('mountNode()', `the first argument is ${kindOf(server)}, not a server or a group`)
+  if (typeof handler !== 'function') throw invalid('mountNode()', `the handler is ${kindOf(handler)}, not a function`)
+  checkNames('mountNode()', options, OPTION_NAMES)
+  flag('mountNode()', 'stripPrefix', options.stripPrefix)
+  if (typeof options.next !== 'function') flag('mountNode()', 'next', options.next)
+  checkFunction('mountNode()', 'upgrade', options.upgrade)
+  const { stripPrefix = true, next = true, upgrade } = options
+  const mount: Mount = { logger: server.logger, handler, next, upgrade, prefixSegments: 0 }
+  const base = path.replace(/\/$/, '')
+  if (stripPrefix) mount.prefixSegments = `${server.prefix}${base}`.split('/').length - 1
+  for (const template of base === '' ? ['/', `/*${REST}`] : [base, `${base}/`, `${base}/*${REST}`])
+    map.call(server, null, template, { body: 'stream' }, (_, session) => answer(mount, session))
+}
+
+/** What is mounted. */
+interface Mount {
+  readonly logger: Logger | null
+  readonly handler: NodeHandler
+  readonly next: NonNullable<MountNodeOptions['next']>
+  readonly upgrade: NodeUpgradeHandler | undefined
+  /** How many segments of a path are left out of `req.url`. */
+  prefixSegments: number
+}
+
+/** The handler of its routes. @returns what weir sends */
+function answer(mount: Mount, session: HttpSession): unknown {
+  const exchange = new NodeExchange(session, mount.prefixSegments)
+  const { req, res } = exchange
+  if (mount.upgrade !== undefined && session.request.upgrade !== null) return exchange.upgrade(mount.upgrade)
+  try {
+    const returned = mount.next === false ? (mount.handler as WithoutNext)(req, res) : mount.handler(req, res, nextOf(mount, exchange))
+    if (isPromise(returned)) Promise.resolve(returned).catch((error: unknown) => fail(mount, exchange, error))
+  } catch (error) {
+    fail(mount, exchange, error)
+  }
+  return exchange.result()
+}
+
+function nextOf({ next }: Mount, exchange: NodeExchange): NodeNext {
+  return (error) => {
+    exchange.passOn(() => {
+      if (error) throw errorOf(error)
+      if (typeof next !== 'function') throw new WeirError('WEIR_ROUTE_NOT_FOUND')
+      return next(exchange.session)
+    })
+  }
+}
+
+function fail({ logger }: Mount, exchange: NodeExchange, error: unknown): void {
+  if (!exchange.fail(errorOf(error))) logger?.error('weir: a mounted handler failed after its response', error)
+}

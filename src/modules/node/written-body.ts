@@ -1,0 +1,155 @@
+// The body of a response that code for Node writes, as a source of weir: the engine takes the pieces no faster than the client reads.
+
+import { Buffer } from 'node:buffer'
+import process from 'node:process'
+
+import { HEAD_ONLY } from '../../http/answer/byte-source.ts'
+import type { WriteCallback } from './node-socket.ts'
+
+/** What one `next` yields at most, unless a single piece is larger. */
+const MOST_PIECE_BYTES = 64 * 1024
+
+type Piece = string | Uint8Array
+type Result = { readonly done: false; readonly value: Piece } | { readonly done: true; readonly value: undefined }
+type Callbacks = readonly (WriteCallback | null)[]
+
+const END: Result = { done: true, value: undefined }
+const NO_CALLBACKS: Callbacks = []
+
+/** Who writes the body. */
+export interface BodyWriter {
+  /** The client has made room for all that was written. */
+  onTaken(): void
+  /** The engine has taken the end. */
+  onEnd(): void
+  /** The engine stops reading: the client has left, or the response is complete. */
+  onClose(): void
+}
+
+/** To the engine it looks like a stream of Node, which it reads outside of any context of its own. */
+export class WrittenBody implements AsyncIterator<Piece> {
+  readonly #writer: BodyWriter
+  #pieces: Piece[] = []
+  /** Of each piece. */
+  #callbacks: (WriteCallback | null)[] = []
+  /** Callbacks of what the engine is sending. */
+  #sending: Callbacks = NO_CALLBACKS
+  #sendingBytes = 0
+  /** What has been written, and for which the client has not made room yet. A character counts as a byte. */
+  waitingBytes = 0
+  #hasBegun = false
+  #isEnded = false
+  #error: Error | null = null
+  #wake: ((result: Result | Promise<Result>) => void) | null = null
+
+  constructor(writer: BodyWriter) {
+    this.#writer = writer
+  }
+
+  // Called by the writer.
+
+  /** @param piece may be empty: then the head is sent, if it has not been */
+  add(piece: Piece, callback: WriteCallback | null): void {
+    this.#pieces.push(piece)
+    this.#callbacks.push(callback)
+    this.waitingBytes += piece.length
+    this.#goOn()
+  }
+
+  /** The whole body, if none of it has been read. */
+  takeWhole(): Piece {
+    const pieces = this.#pieces
+    this.#pieces = []
+    return joined(pieces)
+  }
+
+  end(): void {
+    this.#isEnded = true
+    this.#goOn()
+  }
+
+  /** The body will never be complete: the engine aborts the response. */
+  fail(error: Error): void {
+    this.#error = error
+    this.#goOn()
+  }
+
+  /** Nothing is taken any more. Calls the callbacks that have not been called. @param error null if everything has been sent */
+  settle(error: Error | null): void {
+    const callbacks = [...this.#sending, ...this.#callbacks]
+    this.#sending = NO_CALLBACKS
+    this.#callbacks = []
+    this.#pieces = []
+    this.waitingBytes = this.#sendingBytes = 0
+    call(callbacks, error)
+    const wake = this.#wake
+    this.#wake = null
+    wake?.(END)
+  }
+
+  #goOn(): void {
+    const wake = this.#wake
+    if (wake === null) return
+    this.#wake = null
+    wake(this.#take())
+  }
+
+  #take(): Result | Promise<Result> {
+    if (this.#error !== null) return Promise.reject(this.#error)
+    if (this.#pieces.length === 0 && this.#isEnded) {
+      this.#writer.onEnd()
+      return END
+    }
+    this.#hasBegun = true
+    const value = this.#takePieces()
+    return { done: false, value: value.length === 0 ? HEAD_ONLY : value }
+  }
+
+  #takePieces(): Piece {
+    const pieces = this.#pieces
+    let bytes = 0
+    let count = 0
+    while (count < pieces.length && bytes < MOST_PIECE_BYTES) bytes += pieces[count++]!.length
+    this.#sending = this.#callbacks.splice(0, count)
+    this.#sendingBytes = bytes
+    return joined(pieces.splice(0, count))
+  }
+
+  // Called by the engine.
+
+  /** The piece before has been sent, and the client has made room. */
+  next(): Promise<Result> {
+    this.waitingBytes -= this.#sendingBytes
+    this.#sendingBytes = 0
+    const sent = this.#sending
+    this.#sending = NO_CALLBACKS
+    call(sent, null)
+    if (this.waitingBytes === 0) this.#writer.onTaken()
+    if (this.#pieces.length > 0 || this.#isEnded || this.#error !== null || !this.#hasBegun) return Promise.resolve(this.#take())
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  on(): this {
+    return this
+  }
+
+  destroy(): void {
+    this.#writer.onClose()
+  }
+}
+
+/** As Node does: not inside the code that has written, and outside of the engine. */
+function call(callbacks: Callbacks, error: Error | null): void {
+  for (const callback of callbacks) if (callback !== null) process.nextTick(callback, error)
+}
+
+function joined(pieces: readonly Piece[]): Piece {
+  if (pieces.length < 2) return pieces[0] ?? ''
+  return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)))
+}
