@@ -52,7 +52,11 @@ async function driveFile({ get, send, open }, path) {
   assert.equal((await get(path, { headers: { range: 'bytes=0-0' } })).status, 206)
 }
 
+/** weir refuses them with 400 before the guest sees them. */
+const REFUSED = ['/../../etc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '/%00']
+
 guest('serve-static', {
+  differs: 'Dot segments and NUL in a path get 400 from weir, not 404 from the guest',
   driven: 'ranges, conditions, HEAD, a client that leaves, redirects, dotfiles, bad paths, fall-through',
   app: () => {
     const serve = serveStatic(folder, { maxAge: '1d', setHeaders: (response) => response.setHeader('x-set', 'yes') })
@@ -64,7 +68,7 @@ guest('serve-static', {
     await driveFile(client, '/big.bin')
     assert.equal((await get(`/${encodeURIComponent('a b ü.txt')}`)).text, 'spaces')
     assert.equal((await get('/sub')).header('location'), '/sub/')
-    for (const path of ['/none', '/.hidden', '/../../etc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '/%00', '/sub/..%2f..%2fetc']) assert.ok((await get(path)).status >= 400, path)
+    for (const path of ['/none', '/.hidden', '/sub/..%2f..%2fetc', ...REFUSED]) assert.ok((await get(path, { hidden: REFUSED.includes(path) })).status >= 400, path)
     assert.equal((await post('/index.html', '')).status, 404)
   },
 })

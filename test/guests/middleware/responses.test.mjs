@@ -308,13 +308,15 @@ guest('apicache', {
   driven: 'a response that is kept and repeated, its fields, a streamed one',
   app: () => {
     let count = 0
-    const { middleware } = apicache.newInstance({ debug: false })
-    return express()
+    const cache = apicache.newInstance()
+    const { middleware } = cache
+    const app = express()
       .get('/', middleware('1 minute'), (_request, response) => response.set('x-own', 'kept').json({ count: ++count }))
       .get('/stream', middleware('1 minute'), (_request, response) => {
         response.write(`${++count} `)
         response.end('streamed')
       })
+    return { handler: app, close: () => cache.clear() }
   },
   mask: [[/max-age=\d+/g, 'max-age=*']],
   hide: ['expires'],

@@ -3,8 +3,11 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 
-/** Different on every run or connection, or the host's own business: how a body is framed is not what a guest decides. */
-const OWN = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding'])
+/**
+ * Different on every run or connection, or the host's own business: how a body is framed, which weir does by Content-Length where a short
+ * body is written in pieces, and which reason phrase follows a status that the guest has not given one.
+ */
+const OWN = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding', 'content-length'])
 
 export class Client {
   transcript = []
@@ -62,7 +65,9 @@ export class Client {
       informations,
       failed,
     }
-    if (!hidden) this.note(`${method} ${path}`, { ...response, headers: comparable(incoming.headersDistinct) })
+    const { reason: _, ...compared } = response
+    const length = method === 'HEAD' ? { length: incoming.headers['content-length'] } : {}
+    if (!hidden) this.note(`${method} ${path}`, { ...compared, ...length, headers: comparable(incoming.headersDistinct) })
     return {
       ...response,
       bytes,
@@ -81,12 +86,16 @@ export class Client {
     return this.#cookies.get(name)
   }
 
-  /** Sends bytes on a connection of their own, and resolves with all that arrives until it is closed. */
+  /** Sends bytes on a connection of their own, and resolves with all that arrives until it is closed or reset. */
   async raw(bytes) {
     const socket = connect(this.port, '127.0.0.1')
     socket.write(bytes)
     const pieces = []
-    for await (const piece of socket) pieces.push(piece)
+    try {
+      for await (const piece of socket) pieces.push(piece)
+    } catch (error) {
+      if (error.code !== 'ECONNRESET') throw error
+    }
     return Buffer.concat(pieces).toString('latin1')
   }
 

@@ -45,7 +45,11 @@ export function guest(name, { kind = 'middleware', driven, app, drive, mask = []
 }
 
 async function visit(host, app, drive, { mask, hide }) {
-  const served = await serveGuest(await app(), host)
+  const made = await app()
+  const served = await serveGuest(made, host).catch(async (error) => {
+    await made.close?.()
+    throw error
+  })
   const client = new Client(served)
   try {
     await drive(client, served)

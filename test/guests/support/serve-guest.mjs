@@ -59,7 +59,7 @@ async function serveByWeir({ handler, fetch, upgrade, path = '/', listening, ser
   const { HttpServer } = await import(new URL('index.js', DIST))
   const { mountFetch, mountNode } = await import(NODE_MODULE)
   const faults = []
-  const server = new HttpServer({ host: '127.0.0.1', port: 0, logger: { error: (message, detail) => faults.push({ message, detail }) }, ...options })
+  const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: { error: (message, detail) => faults.push({ message, detail }) }, ...options })
   if (handler) mountNode(server, path, handler, { next: false, ...(upgrade && { upgrade }) })
   else mountFetch(server, path, fetch)
   await server.start()
