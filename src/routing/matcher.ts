@@ -39,7 +39,9 @@ export class Matcher<R extends Sourced> {
     const name = host === null ? null : host.toLowerCase()
     const title = `${method ?? 'any method'} ${name ?? ''}${template.text} (${route.source})`
     const table = this.#routesOf(name).tableOf(template)
-    const taken = table.add(method, { route, valueCount: template.parameters.length, match: { route, values: NO_VALUES }, title })
+    const { takesSlashes, parameters } = template
+    const match = { route, values: NO_VALUES }
+    const taken = table.add(method, { route, takesSlashes, valueCount: parameters.length, match, title })
     if (taken !== null) throw new WeirError('WEIR_ROUTE_CLASH', `${taken.title} and ${title}`)
   }
 

@@ -13,6 +13,8 @@ export const NO_VALUES: readonly string[] = Object.freeze([])
 /** A route that was added, with what a match and a clash need to know about it. */
 export interface Entry<R> {
   readonly route: R
+  /** Whether the rest at the end of its template may begin with a slash. */
+  readonly takesSlashes: boolean
   /** The number of parameters in its template. */
   readonly valueCount: number
   /** The match without values, created once. */

@@ -1,8 +1,9 @@
 // Path templates such as `/users/:id` and `/files/*path`, at run time and in types.
 //
 // A template consists of segments between slashes. A segment is text, a parameter `:name` that matches one whole segment, or at the end a
-// rest `*name` that matches the rest of the path. Text is compared with the decoded path, so `/grüße` and `/gr%C3%BC%C3%9Fe` are the same
-// template. Only `%2F` is kept, as in the path of a request. Write a literal `:` or `*` as `%3A` or `%2A`.
+// rest `*name` that matches the rest of the path. A rest that begins with a slash, as in `//a`, is matched by `**name` only. Text is compared
+// with the decoded path, so `/grüße` and `/gr%C3%BC%C3%9Fe` are the same template. Only `%2F` is kept, as in the path of a request. Write a
+// literal `:` or `*` as `%3A` or `%2A`.
 
 import { WeirError } from '../base/errors.ts'
 import { kindOf } from '../base/kind-of.ts'
@@ -15,7 +16,13 @@ export type Segment =
       /** The text as it is written in a URL. */
       readonly encoded: string
     }
-  | { readonly kind: 'parameter' | 'rest'; readonly name: string }
+  | { readonly kind: 'parameter'; readonly name: string }
+  | {
+      readonly kind: 'rest'
+      readonly name: string
+      /** Whether it may begin with a slash. */
+      readonly takesSlashes: boolean
+    }
 
 export interface Parameter {
   readonly name: string
@@ -43,6 +50,12 @@ export class Template<P extends string = string> {
     this.parameters = parametersOf(text, this.segments)
   }
 
+  /** Whether it ends in a rest that may begin with a slash. */
+  get takesSlashes(): boolean {
+    const last = this.segments.at(-1)!
+    return last.kind === 'rest' && last.takesSlashes
+  }
+
   /** The only path that the template matches, decoded; null if it has parameters. */
   get exactPath(): string | null {
     return this.parameters.length === 0 ? this.segments.map((segment) => `/${segment.kind === 'text' ? segment.text : ''}`).join('') : null
@@ -63,7 +76,8 @@ function parseSegments(text: string): Segment[] {
     if (part.startsWith(':')) return { kind: 'parameter', name: nameOf(part, text) }
     if (!part.startsWith('*')) return textSegment(part, text)
     if (i < last) throw malformed(text, `"${part}" matches the rest of the path, but something follows it`)
-    return { kind: 'rest', name: nameOf(part, text) }
+    const takesSlashes = part.startsWith('**')
+    return { kind: 'rest', name: nameOf(takesSlashes ? part.slice(1) : part, text), takesSlashes }
   })
 }
 
@@ -152,4 +166,10 @@ type NamesOf<P extends string, Found = never> = string extends P
     ? NamesOf<Tail, Found | NameOf<Head>>
     : Found | NameOf<P>
 
-type NameOf<Part extends string> = string extends Part ? string : Part extends `:${infer Name}` | `*${infer Name}` ? Name : never
+type NameOf<Part extends string> = string extends Part
+  ? string
+  : Part extends `**${infer Name}`
+    ? Name
+    : Part extends `:${infer Name}` | `*${infer Name}`
+      ? Name
+      : never

@@ -121,9 +121,10 @@ export class Trie<R> {
         const entry = this.#walk(parameter, method, path, end, depth + 1)
         if (entry !== null) return entry
       }
-      if (rest === null || path.charCodeAt(at) === SLASH) return null
+      if (rest === null) return null
       this.#note(depth, at, path.length)
-      return rest.find(method)
+      const entry = rest.find(method)
+      return path.charCodeAt(at) === SLASH && entry?.takesSlashes !== true ? null : entry
     }
     return node.methods === null ? null : node.methods.find(method)
   }

@@ -60,9 +60,10 @@ export class OutgoingResponse {
     return this.#content
   }
 
-  status(code: number, reason = ''): this {
+  /** @param greatest the greatest code that is accepted. Those above 599 have no meaning (RFC 9110 §15), but other servers send them */
+  status(code: number, reason = '', greatest = 599): this {
     this.#change()
-    if (!Number.isInteger(code) || code < 200 || code > 599) throw new WeirError('WEIR_RESPONSE_STATUS', shown(code))
+    if (!Number.isInteger(code) || code < 200 || code > greatest) throw new WeirError('WEIR_RESPONSE_STATUS', shown(code))
     if (reason !== '' && (typeof reason !== 'string' || !isFieldValue(reason)))
       throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'reason phrase')
     this.#status = code

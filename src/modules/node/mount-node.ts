@@ -62,7 +62,7 @@ export function mountNode(server: MountHost, path: string, handler: NodeHandler,
   const mount: Mount = { logger: server.logger, handler, next, upgrade, prefixSegments: 0 }
   const base = path.replace(/\/$/, '')
   if (stripPrefix) mount.prefixSegments = `${server.prefix}${base}`.split('/').length - 1
-  for (const template of base === '' ? ['/', `/*${REST}`] : [base, `${base}/`, `${base}/*${REST}`])
+  for (const template of base === '' ? ['/', `/**${REST}`] : [base, `${base}/`, `${base}/**${REST}`])
     map.call(server, null, template, { body: 'stream' }, (_, session) => answer(mount, session))
 }
 

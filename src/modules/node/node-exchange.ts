@@ -76,8 +76,9 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
 
   // What the handler of the route returns.
 
-  /** @returns undefined if the response is there; otherwise a promise */
+  /** The code has returned. @returns undefined if the response is there; otherwise a promise */
   result(): unknown {
+    if (bodyOf(this.session.request) === null) this.#completeRequest([])
     if (this.#isReady) return this.#result
     const { signal } = this.session
     if (signal.aborted) this.#leave(null)
@@ -154,14 +155,17 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
         const piece = buffer.subarray(start, end)
         return req.push(borrowed ? Buffer.from(piece) : piece)
       },
-      end: () => {
-        req.complete = true
-        const fields = [...session.request.trailers].flat()
-        req._addHeaderLines(fields, fields.length)
-        if (!req.destroyed) req.push(null)
-      },
+      end: () => this.#completeRequest([...session.request.trailers].flat()),
       fail: (error) => this.#failRequest(error),
     }
+  }
+
+  /** All of the request has arrived. Without a body, Node notices that when its listener has returned. */
+  #completeRequest(trailers: readonly string[]): void {
+    const { req } = this
+    req.complete = true
+    if (trailers.length > 0) req._addHeaderLines(trailers, trailers.length)
+    if (!req.destroyed) req.push(null)
   }
 
   /** The rest of the body will not arrive: a limit was exceeded, the client has left, or the response has been sent. */

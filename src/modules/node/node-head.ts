@@ -25,14 +25,23 @@ type Take = (name: string, value: FieldValue) => void
  */
 export function storeHead(own: OutgoingResponse, res: ServerResponse, headers: unknown, trailerOf: TrailerOf): number {
   const { statusCode, statusMessage } = res
-  own.status(statusCode, statusMessage === STATUS_CODES[statusCode] ? '' : statusMessage)
+  own.status(statusCode, statusMessage === STATUS_CODES[statusCode] ? '' : statusMessage, 999)
   let length = -1
+  const isList = Array.isArray(headers)
+  const names = new Set<string>()
   eachField(res, headers, (name, value) => {
-    if (FRAMING.test(name)) storeFraming(own, name, String(value), trailerOf)
-    else if (typeof value === 'object') {
-      own.removeHeader(name)
+    if (FRAMING.test(name)) {
+      storeFraming(own, name, String(value), trailerOf)
+      return
+    }
+    // Only a list may have a name twice.
+    const isRepeated = isList && names.has(name.toLowerCase())
+    if (isList) names.add(name.toLowerCase())
+    if (typeof value === 'object') {
+      if (!isRepeated) own.removeHeader(name)
       for (const one of value) own.appendHeader(name, one)
-    } else {
+    } else if (isRepeated) own.appendHeader(name, value)
+    else {
       own.header(name, value)
       if (name.length === 14 && /^content-length$/i.test(name)) length = Number(value)
     }

@@ -88,10 +88,6 @@ export function makeRequest(
   if (prefixSegments > 0) stripPrefix(req, prefixSegments)
   const fields = fieldsOf(head, body)
   req._addHeaderLines(fields, fields.length)
-  if (body === null) {
-    req.complete = true
-    req.push(null)
-  }
   return req
 }
 

@@ -44,6 +44,8 @@ export class NodeSocket extends EventEmitter {
   readonly pending = false
   timeout = NO_TIMEOUT
   errored: Error | null = null
+  /** As in Node: true for TLS, otherwise undefined. Programs set it. */
+  encrypted: true | undefined
   _httpMessage: object | null = null
   /** Node's responses write to it. */
   readonly _writableState = { corked: 0 }
@@ -51,6 +53,7 @@ export class NodeSocket extends EventEmitter {
   constructor(owner: SocketOwner) {
     super()
     this.#owner = owner
+    this.encrypted = owner.connection.isSecure || undefined
   }
 
   get remoteAddress(): string | undefined {
@@ -72,11 +75,6 @@ export class NodeSocket extends EventEmitter {
 
   get localPort(): number | undefined {
     return this.#owner.session.server.port || undefined
-  }
-
-  /** As in Node: true for TLS, otherwise undefined. */
-  get encrypted(): true | undefined {
-    return this.#owner.connection.isSecure || undefined
   }
 
   get authorized(): boolean {

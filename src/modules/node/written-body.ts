@@ -60,6 +60,7 @@ export class WrittenBody implements AsyncIterator<Piece> {
   takeWhole(): Piece {
     const pieces = this.#pieces
     this.#pieces = []
+    this.waitingBytes = 0
     return joined(pieces)
   }
 

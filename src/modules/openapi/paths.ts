@@ -21,7 +21,7 @@ export function documentPath(template: string): DocumentPath {
     .split('/')
     .map((segment) => {
       if (!segment.startsWith(':') && !segment.startsWith('*')) return encoded(segment)
-      const name = segment.slice(1)
+      const name = segment.replace(/^(?::|\*\*?)/, '')
       names.push(name)
       if (segment.startsWith('*')) rest = name
       return `{${name}}`

@@ -7,8 +7,11 @@ import { claimInherited, type InheritedKind } from './inherited.ts'
 import { DEFAULT_ADDRESS, endpointOf, isInherited, isUnix, type ListenOptions } from './listen-options.ts'
 import { removeStale, setMode } from './unix-socket.ts'
 
-/** How many connections the system keeps waiting until they are accepted. */
-const BACKLOG = 1024
+/**
+ * How many connections the system keeps waiting until they are accepted: the default of Linux for the most that it allows
+ * (net.core.somaxconn). Clients that come back all together after an outage wait here (docs/reliability.md, "A thousand machines").
+ */
+const BACKLOG = 4096
 
 export class Listener {
   readonly #server: Server
