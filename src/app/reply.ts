@@ -5,10 +5,10 @@ import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { type ByteSource, closeSource, takeSource } from '../http/answer/byte-source.ts'
 import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
-import { FRAMING } from '../http/answer/field-list.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { isResponse, outgoingOf } from '../http/answer/response.ts'
 import type { FileContent } from '../http/answer/response-content.ts'
+import { copyWebResponse, isWebResponse } from '../http/answer/web-response.ts'
 import type { RequestHead } from '../http/application.ts'
 import { upgradeOf } from '../http/request/upgrade.ts'
 import type { Exchange } from '../http/session.ts'
@@ -67,19 +67,28 @@ function replyWithObject(
 ): OutgoingResponse | Promise<OutgoingResponse> {
   if (isResponse(result)) return settle(exchange, exchange.answerWith(result), answers)
   if (isPromise(result)) return replyLater(exchange, result, answers)
-  return settle(exchange, setBody(exchange.answerWithOwn(), result), answers)
+  const set = setBody(exchange, exchange.answerWithOwn(), result)
+  return set instanceof OutgoingResponse ? settle(exchange, set, answers) : settleCopied(exchange, set, answers)
 }
 
-function setBody(response: OutgoingResponse, result: object): OutgoingResponse {
+function setBody(exchange: Exchange, response: OutgoingResponse, result: object): OutgoingResponse | Promise<OutgoingResponse> {
   if (Symbol.asyncIterator in result) return response.stream(result as ByteSource)
   const prototype: unknown = Object.getPrototypeOf(result)
   if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return response.json(result)
   if (result instanceof Uint8Array) return response.body(result)
   if (result instanceof ArrayBuffer) return response.body(new Uint8Array(result))
   if (ArrayBuffer.isView(result)) return response.body(new Uint8Array(result.buffer, result.byteOffset, result.byteLength))
-  if (isWebResponse(result)) return copyWebResponse(response, result)
+  if (isWebResponse(result)) return copyWebResponse(response, result, exchange.head.method === 'HEAD')
   if (hasNoJson(result)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(result)} has no JSON form`)
   return response.json(result)
+}
+
+async function settleCopied(
+  exchange: Exchange,
+  copied: Promise<OutgoingResponse>,
+  answers: DeclaredAnswers | null,
+): Promise<OutgoingResponse> {
+  return settle(exchange, await copied, answers)
 }
 
 /** Uses `await`, not `then` of the result, which may return nothing, and which a program may have replaced. */
@@ -161,29 +170,4 @@ function hasNoJson(result: object): boolean {
 
 function tagOf(value: object): string {
   return Object.prototype.toString.call(value)
-}
-
-/** Checks the tag, because reading the global `Response` would load Node's whole fetch. */
-function isWebResponse(result: object): result is Response {
-  return tagOf(result) === '[object Response]' && 'headers' in result && 'body' in result
-}
-
-/**
- * It replaces the response that was set: body, status and the fields that describe them. What it does not set, such as a type, is not
- * added.
- * @throws WEIR_RESULT_UNSENDABLE if its body has already been read, because a Response can be sent only once, and for `Response.error()`
- */
-function copyWebResponse(response: OutgoingResponse, web: Response): OutgoingResponse {
-  if (web.bodyUsed || web.body?.locked === true)
-    throw new WeirError('WEIR_RESULT_UNSENDABLE', 'the body of the Response has already been read')
-  if (web.type === 'error') throw new WeirError('WEIR_RESULT_UNSENDABLE', 'Response.error() is the result of a failed fetch')
-  response.clearRepresentation()
-  response.status(web.status, web.statusText)
-  for (const [name, value] of web.headers) {
-    if (name === 'set-cookie') response.appendHeader(name, value)
-    else if (name !== 'content-length' && !FRAMING.test(name)) response.header(name, value)
-  }
-  if (web.body === null) return response
-  response.stream(web.body as unknown as ByteSource)
-  return web.headers.has('content-type') ? response : response.removeHeader('Content-Type')
 }

@@ -227,6 +227,15 @@ export class RequestBody {
     return this.#state === FLOWING && this.#sink!.keepsBytes === true
   }
 
+  get isExpired(): boolean {
+    return this.#state === EXPIRED
+  }
+
+  /** Why it will never be complete; null if it may be. */
+  get failure(): Error | null {
+    return this.#error
+  }
+
   /** Whether all of it has arrived and is in one buffer. */
   get isWhole(): boolean {
     return this.#state === WHOLE

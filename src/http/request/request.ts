@@ -38,7 +38,7 @@ import { RequestCookies } from './cookies.ts'
 import { RequestHeaders } from './headers.ts'
 import { TrailerFields } from './trailer-fields.ts'
 import { upgradeOf } from './upgrade.ts'
-import { WebRequest } from './web-request.ts'
+import { WebRequest, webUrl } from './web-request.ts'
 
 /** Settings that all requests of a server share. */
 export interface RequestSettings extends BodySettings {
@@ -67,6 +67,8 @@ export let headerOf: (request: HttpRequest, name: string) => string | null
 export let cookieOf: (request: HttpRequest, name: string) => string | null
 /** @internal The body, null without one. What decodes it passes the body that takes its place, and that expires it. */
 export let bodyOf: (request: HttpRequest, replacement?: RequestBody) => RequestBody | null
+/** @internal As `toWeb`, with another URL, which `webUrl` has made. */
+export let webRequestOf: (request: HttpRequest, url: string) => Request
 /** @internal What the handler of a route gets of the body. */
 export let readTypedBody: (request: HttpRequest, body: TypedBody) => unknown
 
@@ -86,6 +88,7 @@ export class HttpRequest {
     headerOf = (request, name) => request.#head.get(name)
     cookieOf = (request, name) => request.#readCookies().first(name)
     bodyOf = (request, replacement) => (replacement === undefined ? request.#given : (request.#given = replacement))
+    webRequestOf = (request, url) => request.#toWeb(url)
     readTypedBody = (request, body) => body.read(request.#head.contentType, request.#given, request.#settings)
   }
 
@@ -404,12 +407,17 @@ export class HttpRequest {
    * signal is created, and its body is claimed, when they are first read. Fields about the connection (Connection, Expect,
    * Transfer-Encoding and so on) are left out. In Fetch, GET and HEAD have no body: a body that the client sent is left out, together with
    * its Content-Length.
-   * @throws WEIR_HOST_SYNTAX for a host that cannot be in a URL; WEIR_METHOD_NOT_IMPLEMENTED for TRACE; RequestExpiredError
+   * @throws WEIR_HOST_SYNTAX for a host that cannot be in a URL; WEIR_TARGET_SYNTAX for a backslash in the path; WEIR_METHOD_NOT_IMPLEMENTED
+   *   for TRACE; RequestExpiredError
    */
   toWeb(): Request {
     const client = this.#connection.forwarding?.clientOf(this.#head, this.#connection)
     const origin = originOf(client?.host ?? this.#head.host, (client ?? this.#connection).isSecure)
-    const web = new WebRequest(this.#head, origin, this.#given, this)
+    return this.#toWeb(webUrl(origin, this.#head.url))
+  }
+
+  #toWeb(url: string): Request {
+    const web = new WebRequest(this.#head, url, this.#given, this)
     this.#webs ??= []
     this.#webs.push(web)
     if (this.#abortReason !== null) web.abort(this.#abortReason)

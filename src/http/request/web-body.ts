@@ -2,6 +2,9 @@
 
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import type { BodySink, RequestBody } from '../body/body.ts'
+import { GatheredBytes } from '../body/gathered-bytes.ts'
+
+const BOM = 0xfeff
 
 /** How many bytes may wait in the stream until they are read. */
 const HIGH_WATER_BYTES = 64 * 1024
@@ -28,6 +31,18 @@ export class WebBody implements BodySink {
       },
       { highWaterMark: 0, size: (piece) => piece.length },
     )
+  }
+
+  /** Whether nobody has begun to read the stream, and the request has not expired. */
+  get isUntouched(): boolean {
+    return !this.#isTaken && !this.#isCancelled && this.#kept === null && !this.#body.isExpired && !this.stream.locked
+  }
+
+  /** Reads all of an untouched body. Its stream can no longer be read. */
+  gather(): Promise<WholeBody> {
+    this.#isTaken = true
+    void this.stream.getReader()
+    return wholeBody(this.#body)
   }
 
   /** The request is about to expire. A body that is still arriving will never be complete, so its stream fails. */
@@ -69,5 +84,48 @@ export class WebBody implements BodySink {
 
   fail(error: Error): void {
     this.#controller.error(error)
+  }
+}
+
+/** Claims a body, and reads all of it without a stream. @throws (rejects) what ends it early; BodyAlreadyReadError */
+export function wholeBody(body: RequestBody): Promise<WholeBody> {
+  return new Promise((resolve, reject) => {
+    const whole = new WholeBody(resolve, reject)
+    body.take('toWeb()', whole) // what it throws rejects the promise
+  })
+}
+
+/** All bytes of a body, to be taken once. */
+export class WholeBody implements BodySink {
+  readonly #bytes = new GatheredBytes()
+  readonly #resolve: (whole: WholeBody) => void
+  readonly #reject: (error: Error) => void
+
+  constructor(resolve: (whole: WholeBody) => void, reject: (error: Error) => void) {
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  data(buffer: Buffer, start: number, end: number): boolean {
+    this.#bytes.add(buffer, start, end)
+    return true
+  }
+
+  end(): void {
+    this.#resolve(this)
+  }
+
+  fail(error: Error): void {
+    this.#reject(error)
+  }
+
+  /** As UTF-8, without a BOM. */
+  text(): string {
+    const text = this.#bytes.takeText('utf-8')
+    return text.charCodeAt(0) === BOM ? text.slice(1) : text
+  }
+
+  buffer(): ArrayBuffer {
+    return this.#bytes.takeBytes().buffer
   }
 }

@@ -1,4 +1,5 @@
 // The public API of weir/node.
 
+export { type FetchEnvironment, type FetchHandler, type FetchResult, type MountFetchOptions, mountFetch } from './mount-fetch.ts'
 export { type MountHost, type MountNodeOptions, mountNode, type NodeHandler, type NodeNext } from './mount-node.ts'
 export type { NodeUpgradeHandler } from './node-exchange.ts'

@@ -1,0 +1,171 @@
+// Sends a Web `Response`: copies its head, and reads its body in the cheapest way that Node offers.
+//
+// A native Response keeps its body as a stream, even when it was created from text. Two things make that cheaper. Node 20 and 22 keep the text
+// or the bytes from which it was created in a property, found here by trying it out; Node 24 keeps them in a private field. And most bodies
+// are complete when they are first read, within a few microtasks: they are sent in one piece, with their length.
+
+import { Buffer } from 'node:buffer'
+import { WeirError } from '../../base/errors.ts'
+import { type ByteSource, bytesOf } from './byte-source.ts'
+import { FRAMING } from './field-list.ts'
+import type { OutgoingResponse } from './outgoing-response.ts'
+
+type BodyReader = ReadableStreamDefaultReader<Uint8Array>
+type BodyResult = Awaited<ReturnType<BodyReader['read']>>
+
+/** Within so many microtasks, the stream of a body that was text or bytes has been read to its end. Node 20 to 26 need 3 to 8. */
+const MOST_TICKS = 12
+
+/** Checks the tag, because reading the global `Response` would load Node's whole fetch. */
+export function isWebResponse(result: object): result is Response {
+  return Object.prototype.toString.call(result) === '[object Response]' && 'headers' in result && 'body' in result
+}
+
+/**
+ * It replaces the response that was set: body, status and the fields that describe them. What it does not set, such as a type, is not added.
+ * @param isHead whether the request is HEAD, so that its body is not read
+ * @returns a promise only if the body has to be read to know whether it is complete
+ * @throws WEIR_RESULT_UNSENDABLE if its body has already been read, because a Response can be sent only once, and for `Response.error()`
+ */
+export function copyWebResponse(response: OutgoingResponse, web: Response, isHead: boolean): OutgoingResponse | Promise<OutgoingResponse> {
+  const { body } = web
+  if (web.bodyUsed || body?.locked === true) throw new WeirError('WEIR_RESULT_UNSENDABLE', 'the body of the Response has already been read')
+  if (web.type === 'error') throw new WeirError('WEIR_RESULT_UNSENDABLE', 'Response.error() is the result of a failed fetch')
+  try {
+    response.clearRepresentation()
+    response.status(web.status, web.statusText)
+    const declared = copyFields(response, web.headers)
+    if (body === null) return isHead && declared !== null ? response.header('Content-Length', declared) : response
+    if (isHead) return streamed(response, body as unknown as ByteSource, declared, web)
+    const source = sourceOf(web)
+    const reader = body.getReader() // from now on, nobody else can read it, or send it again
+    if (source === null) return sendBody(response, reader, declared, web)
+    return withoutType(response.body(source), web)
+  } catch (error) {
+    if (body?.locked === false) body.cancel(error).catch(ignore)
+    throw error
+  }
+}
+
+/** @returns its Content-Length, if that describes the body: a proxied body may have been decoded, and then has another length */
+function copyFields(response: OutgoingResponse, headers: Headers): string | null {
+  let declared: string | null = null
+  let isCoded = false
+  for (const [name, value] of headers) {
+    if (name === 'set-cookie') response.appendHeader(name, value)
+    else if (name === 'content-length') declared = value
+    else if (!FRAMING.test(name)) {
+      isCoded ||= name === 'content-encoding'
+      response.header(name, value)
+    }
+  }
+  return isCoded ? null : declared
+}
+
+/** weir adds a type to bytes and streams. A Response has the one that it states, or none. */
+function withoutType(response: OutgoingResponse, web: Response): OutgoingResponse {
+  return web.headers.has('content-type') ? response : response.removeHeader('Content-Type')
+}
+
+async function sendBody(response: OutgoingResponse, reader: BodyReader, declared: string | null, web: Response): Promise<OutgoingResponse> {
+  const start = new BodyStart(reader)
+  for (let ticks = 0; ticks < MOST_TICKS && !start.isKnown; ticks++) await null
+  try {
+    if (!start.isWhole) return streamed(response, start, declared, web)
+    return start.piece === null ? response : withoutType(response.body(bytesOf(start.piece)), web)
+  } catch (error) {
+    reader.cancel(error).catch(ignore) // another response has been sent, because time was over
+    throw error
+  }
+}
+
+function streamed(response: OutgoingResponse, source: ByteSource, declared: string | null, web: Response): OutgoingResponse {
+  response.stream(source)
+  if (declared !== null) response.header('Content-Length', declared)
+  return withoutType(response, web)
+}
+
+/** The first two reads of a body, and a source that continues after them. */
+class BodyStart {
+  readonly #reader: BodyReader
+  readonly #first: Promise<BodyResult>
+  #second: Promise<BodyResult> | null = null
+  #reads = 0
+  /** The first piece; null if there is none. */
+  piece: Uint8Array | null = null
+  /** Whether the first piece is all of it. */
+  isWhole = false
+  /** Whether waiting longer is of no use: it is complete, has a second piece, or has failed. */
+  isKnown = false
+
+  constructor(reader: BodyReader) {
+    this.#reader = reader
+    this.#first = reader.read()
+    this.#first.then((result) => this.#onFirst(result), this.#onFailure)
+  }
+
+  #onFirst({ done, value }: BodyResult): void {
+    if (done) this.isWhole = this.isKnown = true
+    else {
+      this.piece = value
+      this.#second = this.#reader.read()
+      this.#second.then((result) => {
+        this.isKnown = true
+        this.isWhole = result.done
+      }, this.#onFailure)
+    }
+  }
+
+  readonly #onFailure = (): void => {
+    this.isKnown = true
+  }
+
+  /** As a Web stream, which is closed while a read is pending. */
+  getReader(): Pick<BodyReader, 'read' | 'cancel'> {
+    return {
+      read: () => {
+        this.#reads++
+        return this.#reads === 1 ? this.#first : this.#reads === 2 && this.#second !== null ? this.#second : this.#reader.read()
+      },
+      cancel: (reason) => this.#reader.cancel(reason),
+    }
+  }
+
+  /** What makes it a source. It is read by `getReader`. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    const reader = this.getReader()
+    for (let result = await reader.read(); !result.done; result = await reader.read()) yield result.value
+  }
+}
+
+interface InnerState {
+  readonly body?: { readonly source?: unknown } | null
+}
+
+/** Where a Response keeps what its body was created from; null if that is out of reach. Undefined: not yet known. */
+let stateKey: symbol | null | undefined
+
+/** What its body was created from, if that was text or bytes; null if it is not known. */
+function sourceOf(web: Response): Uint8Array | null {
+  if (stateKey === undefined) stateKey = findStateKey(web)
+  if (stateKey === null) return null
+  const source = (web as unknown as Record<symbol, InnerState | undefined>)[stateKey]?.body?.source
+  if (typeof source === 'string') return Buffer.from(source)
+  return source instanceof Uint8Array ? source : null
+}
+
+/** Tries it with text and with bytes. A Response of another implementation is read as a stream. */
+function findStateKey(web: Response): symbol | null {
+  const Native = globalThis.Response
+  if (!(web instanceof Native)) return null
+  const text = 'weir'
+  const bytes = new Uint8Array([1, 2])
+  const sourceAt = (key: symbol, made: Response): unknown => (made as unknown as Record<symbol, InnerState | undefined>)[key]?.body?.source
+  const isRight = (key: symbol): boolean => {
+    const copy = sourceAt(key, new Native(bytes))
+    return sourceAt(key, new Native(text)) === text && copy instanceof Uint8Array && copy.length === 2 && copy[1] === 2
+  }
+  return Object.getOwnPropertySymbols(new Native(text)).find(isRight) ?? null
+}
+
+function ignore(): void {}
