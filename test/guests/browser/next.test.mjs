@@ -2,8 +2,9 @@
 import next from 'next'
 
 import { buildApp } from '../support/build-app.mjs'
-import { DRIVEN, driveApp } from '../support/drive-app.mjs'
+import { driveApp } from '../support/drive-app.mjs'
 import { guest } from '../support/guest.mjs'
+import { WEIR_HTTP2 } from '../support/serve-guest.mjs'
 
 let prepared
 async function prepare() {
@@ -15,8 +16,10 @@ async function prepare() {
 
 guest('Next', {
   kind: 'application',
+  more: [WEIR_HTTP2],
+  measured: '/other',
   packages: ['next'],
-  driven: DRIVEN,
+  driven: 'static and dynamic pages, a server action, Suspense, `next/image`, a route handler',
   app: () => (prepared ??= prepare()),
   drive: driveApp,
 })

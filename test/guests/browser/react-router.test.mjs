@@ -5,13 +5,16 @@ import { createRequestHandler } from '@react-router/express'
 import express from 'express'
 
 import { buildApp } from '../support/build-app.mjs'
-import { DRIVEN, driveApp } from '../support/drive-app.mjs'
+import { driveApp } from '../support/drive-app.mjs'
 import { guest } from '../support/guest.mjs'
+import { WEIR_HTTP2 } from '../support/serve-guest.mjs'
 
 guest('React Router', {
   kind: 'application',
+  more: [WEIR_HTTP2],
+  measured: '/',
   packages: ['react-router', '@react-router/express'],
-  driven: DRIVEN,
+  driven: 'loaders, an action, `Await`, a resource route',
   app: async () => {
     const folder = buildApp('react-router', ['@react-router/dev/dist/cli/index.js', 'build'], 'build/server/index.js')
     const build = await import(join(folder, 'build/server/index.js'))

@@ -9,6 +9,7 @@ import express from 'express'
 import { guest } from '../support/guest.mjs'
 
 guest('Apollo Server', {
+  measured: '/graphql?query=%7Bpeople%7D',
   kind: 'framework',
   packages: ['@apollo/server', '@as-integrations/express5'],
   driven: 'queries by POST and GET, a mutation, a batch, errors, the context, its CSRF prevention, the landing page',
@@ -32,7 +33,12 @@ guest('Apollo Server', {
     })
     await server.start()
     const app = express()
-    app.use('/graphql', cors(), express.json(), expressMiddleware(server, { context: async ({ req }) => ({ user: req.get('x-user') ?? null }) }))
+    app.use(
+      '/graphql',
+      cors(),
+      express.json(),
+      expressMiddleware(server, { context: async ({ req }) => ({ user: req.get('x-user') ?? null }) }),
+    )
     return { handler: app, close: () => server.stop() }
   },
   mask: [[/[0-9a-f]{64}/g, '*']],

@@ -8,6 +8,7 @@ import { inPieces } from '../support/client.mjs'
 import { guest } from '../support/guest.mjs'
 
 guest('fastify', {
+  measured: '/stream',
   kind: 'framework',
   driven: 'schemas, hooks, streams, a limit, 404, errors, trailers, `reply.hijack()`, `onRequestAbort`',
   app: async () => {

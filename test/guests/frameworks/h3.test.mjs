@@ -80,6 +80,7 @@ async function drive({ get, post, open }) {
 const driven = 'routes, cookies, validation, JSON, forms, a piped body, server-sent events that the client leaves, a Response, errors'
 
 guest('H3 by Fetch', {
+  measured: '/users/7',
   kind: 'framework',
   packages: ['h3'],
   driven,
@@ -91,6 +92,7 @@ guest('H3 by Fetch', {
 })
 
 guest('H3 by toNodeHandler', {
+  measured: '/users/7',
   kind: 'framework',
   packages: ['h3'],
   driven: `${driven}, the address of the client`,

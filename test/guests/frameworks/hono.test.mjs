@@ -17,10 +17,19 @@ import { stream, streamSSE, streamText } from 'hono/streaming'
 import { inPieces, multipart } from '../support/client.mjs'
 import { guest } from '../support/guest.mjs'
 
+async function pieces(out, ...texts) {
+  for (const text of texts) {
+    await out.write(text)
+    await out.sleep(5)
+  }
+}
+
 guest('Hono', {
+  measured: '/users/7',
   kind: 'framework',
   packages: ['hono'],
-  driven: 'routes, JSON, forms with files, cookies, limits, ETag, gzip, CORS, streams, server-sent events that the client leaves, `app.mount`, errors',
+  driven:
+    'routes, JSON, forms with files, cookies, limits, ETag, gzip, CORS, streams, server-sent events that the client leaves, `app.mount`, errors',
   app: () => {
     let left = 0
     const app = new Hono()
@@ -43,8 +52,8 @@ guest('Hono', {
     app.post('/pipe', (c) => c.body(c.req.raw.body))
     app.get('/tagged', etag(), (c) => c.text('tagged'))
     app.get('/zipped', compress(), (c) => c.text('zipped '.repeat(2000)))
-    app.get('/stream', (c) => stream(c, async (out) => void (await out.write('a'), await out.sleep(5), await out.write('b'))))
-    app.get('/text', (c) => streamText(c, async (out) => void (await out.writeln('one'), await out.sleep(5), await out.writeln('two'))))
+    app.get('/stream', (c) => stream(c, (out) => pieces(out, 'a', 'b')))
+    app.get('/text', (c) => streamText(c, (out) => pieces(out, 'one\n', 'two\n')))
     app.get('/events', (c) =>
       streamSSE(c, async (out) => {
         out.onAbort(() => left++)
@@ -75,7 +84,14 @@ guest('Hono', {
     assert.equal((await get('/forget', { cookies: true })).status, 204)
     assert.deepEqual((await post('/echo', { a: 'ü' })).json(), { a: 'ü' })
     assert.equal((await post('/echo', { a: 'x'.repeat(60_000) })).status, 413)
-    assert.equal((await post('/echo', inPieces(Buffer.from(JSON.stringify({ a: 'x'.repeat(60_000) }))), { headers: { 'content-type': 'application/json' } })).status, 413)
+    assert.equal(
+      (
+        await post('/echo', inPieces(Buffer.from(JSON.stringify({ a: 'x'.repeat(60_000) }))), {
+          headers: { 'content-type': 'application/json' },
+        })
+      ).status,
+      413,
+    )
     const { body, headers } = multipart([
       ['title', 'ü'],
       ['photo', Buffer.alloc(100_000, 'x'), 'a.png', 'image/png'],
@@ -105,7 +121,10 @@ guest('Hono', {
     assert.equal((await get('/back')).header('location'), '/users/1')
     assert.equal((await get('/mounted/deep')).text, '/deep')
     assert.equal((await send('HEAD', '/tagged')).text, '')
-    assert.equal((await send('OPTIONS', '/', { headers: { origin: 'http://a.example', 'access-control-request-method': 'PUT' } })).status, 204)
+    assert.equal(
+      (await send('OPTIONS', '/', { headers: { origin: 'http://a.example', 'access-control-request-method': 'PUT' } })).status,
+      204,
+    )
     assert.equal((await get('/none')).status, 404)
   },
 })

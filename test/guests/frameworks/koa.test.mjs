@@ -1,7 +1,7 @@
 // Koa: `app.callback()`.
 import assert from 'node:assert/strict'
-import { setTimeout } from 'node:timers/promises'
 import { Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 
 import { bodyParser } from '@koa/bodyparser'
 import cors from '@koa/cors'
@@ -12,16 +12,23 @@ import serve from 'koa-static'
 import { guest } from '../support/guest.mjs'
 
 guest('koa', {
+  measured: '/users/7',
   kind: 'framework',
   packages: ['koa', '@koa/router', '@koa/bodyparser', '@koa/cors', 'koa-static'],
-  driven: 'routes, JSON and forms, signed cookies, CORS, streams, a stream that fails, files with ranges, HEAD, 404, 405, errors, `ctx.respond = false`',
+  driven:
+    'routes, JSON and forms, signed cookies, CORS, streams, a stream that fails, files with ranges, HEAD, 404, 405, errors, `ctx.respond = false`',
   app: () => {
     const app = new Koa({ keys: ['a key of a test'] })
     app.silent = true
     const router = new Router()
     router.get('/users/:id', (context) => {
       context.cookies.set('seen', context.params.id, { signed: true })
-      context.body = { id: context.params.id, query: context.query, ip: context.ip, before: context.cookies.get('seen', { signed: true }) ?? null }
+      context.body = {
+        id: context.params.id,
+        query: context.query,
+        ip: context.ip,
+        before: context.cookies.get('seen', { signed: true }) ?? null,
+      }
     })
     router.post('/echo', (context) => {
       context.status = 201
@@ -76,7 +83,10 @@ guest('koa', {
     assert.deepEqual((await get('/users/7?a=1', one)).json(), { id: '7', query: { a: '1' }, ip: '127.0.0.1', before: null })
     assert.equal((await get('/users/8', one)).json().before, '7')
     assert.deepEqual((await post('/echo', { a: ['ü'] })).json(), { a: ['ü'] })
-    assert.deepEqual((await post('/echo', 'a=1&b=2', { headers: { 'content-type': 'application/x-www-form-urlencoded' } })).json(), { a: '1', b: '2' })
+    assert.deepEqual((await post('/echo', 'a=1&b=2', { headers: { 'content-type': 'application/x-www-form-urlencoded' } })).json(), {
+      a: '1',
+      b: '2',
+    })
     assert.equal((await post('/echo', '{', { headers: { 'content-type': 'application/json' } })).status, 400)
     assert.equal((await post('/echo', { long: 'x'.repeat(2_000_000) })).status, 413)
     assert.equal((await get('/stream')).text, '0 1 2 3 4 ')

@@ -41,7 +41,7 @@ const onClass = (target, types, ...decorators) => {
 }
 const onMethod = ({ prototype }, name, types, parameters, ...decorators) => {
   Reflect.defineMetadata('design:paramtypes', types, prototype, name)
-  parameters.forEach((decorate, i) => decorate(prototype, name, i))
+  for (const [i, decorate] of parameters.entries()) decorate(prototype, name, i)
   Object.defineProperty(prototype, name, Reflect.decorate(decorators, prototype, name, Object.getOwnPropertyDescriptor(prototype, name)))
 }
 
@@ -117,7 +117,14 @@ class PeopleController {
   moved() {}
 }
 onClass(PeopleController, [People], Controller('people'))
-onMethod(PeopleController, 'show', [Number, String], [Param('id', ParseIntPipe), Query('page')], Get('by/:id'), UseInterceptors(new Envelope()))
+onMethod(
+  PeopleController,
+  'show',
+  [Number, String],
+  [Param('id', ParseIntPipe), Query('page')],
+  Get('by/:id'),
+  UseInterceptors(new Envelope()),
+)
 onMethod(PeopleController, 'create', [Person], [Body()], Post(), HttpCode(201), Header('x-made', 'yes'))
 onMethod(PeopleController, 'guarded', [], [], Get('guarded'), UseGuards(TokenGuard))
 onMethod(PeopleController, 'events', [], [], Sse('events'))
@@ -134,9 +141,11 @@ class AppModule {}
 onClass(AppModule, [], Module({ controllers: [PeopleController], providers: [People, TokenGuard] }))
 
 guest('Nest', {
+  measured: '/people/by/7',
   kind: 'framework',
   packages: ['@nestjs/core', '@nestjs/platform-express'],
-  driven: 'controllers, pipes, guards, an interceptor, validation, server-sent events, a client that leaves them, an upload, a streamed file, `@Res()`, errors',
+  driven:
+    'controllers, pipes, guards, an interceptor, validation, server-sent events, a client that leaves them, an upload, a streamed file, `@Res()`, errors',
   app: async () => {
     const nest = await NestFactory.create(AppModule, new ExpressAdapter(), { logger: false })
     nest.useGlobalPipes(new ValidationPipe({ transform: true, whitelist: true }))
@@ -147,7 +156,11 @@ guest('Nest', {
   async drive({ get, post, open }) {
     assert.deepEqual((await get('/people/by/7?page=2')).json(), { data: { id: 7, name: 'Ada', page: '2' } })
     assert.match((await get('/people/by/x')).json().message, /numeric string/)
-    assert.deepEqual((await post('/people', { mail: 'a@example.com', age: 36, more: 1 })).json(), { mail: 'a@example.com', age: 36, isPerson: true })
+    assert.deepEqual((await post('/people', { mail: 'a@example.com', age: 36, more: 1 })).json(), {
+      mail: 'a@example.com',
+      age: 36,
+      isPerson: true,
+    })
     assert.equal((await post('/people', { mail: 'no', age: 200 })).json().message.length, 2)
     assert.equal((await post('/people', '{', { headers: { 'content-type': 'application/json' } })).status, 400)
     assert.equal((await get('/people/guarded', { headers: { authorization: 'yes' } })).text, 'guarded')

@@ -10,7 +10,15 @@ const REDIRECT = 'http://127.0.0.1:9/callback'
 
 function providerOf(issuer) {
   const provider = new Provider(issuer, {
-    clients: [{ client_id: 'app', client_secret: 'a secret', redirect_uris: [REDIRECT], grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] }],
+    clients: [
+      {
+        client_id: 'app',
+        client_secret: 'a secret',
+        redirect_uris: [REDIRECT],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+      },
+    ],
     cookies: { keys: ['a key of a test'] },
     claims: { openid: ['sub'], email: ['email'] },
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, email: `${id}@example.com` }) }),
@@ -28,7 +36,11 @@ async function logIn(address) {
   let form
   for (let i = 0; i < 20; i++) {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-    const response = await fetch(url, { redirect: 'manual', headers: { cookie, accept: 'text/html' }, ...(form && { method: 'POST', body: new URLSearchParams(form) }) })
+    const response = await fetch(url, {
+      redirect: 'manual',
+      headers: { cookie, accept: 'text/html' },
+      ...(form && { method: 'POST', body: new URLSearchParams(form) }),
+    })
     form = undefined
     for (const line of response.headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)
@@ -50,6 +62,7 @@ async function logIn(address) {
 }
 
 guest('oidc-provider', {
+  measured: '/.well-known/openid-configuration',
   kind: 'framework',
   driven: 'discovery, the authorization code flow with PKCE and its pages, user info, a refresh, introspection, revocation; errors',
   app: () => {
@@ -76,7 +89,11 @@ guest('oidc-provider', {
       state,
     })
     const landed = await logIn(address)
-    const tokens = await client.authorizationCodeGrant(config, landed, { pkceCodeVerifier: verifier, expectedNonce: nonce, expectedState: state })
+    const tokens = await client.authorizationCodeGrant(config, landed, {
+      pkceCodeVerifier: verifier,
+      expectedNonce: nonce,
+      expectedState: state,
+    })
     const { sub } = tokens.claims()
     assert.deepEqual(await client.fetchUserInfo(config, tokens.access_token, sub), { sub: 'ada', email: 'ada@example.com' })
     const refreshed = await client.refreshTokenGrant(config, tokens.refresh_token)
@@ -87,7 +104,11 @@ guest('oidc-provider', {
     const discovered = (await get('/.well-known/openid-configuration')).json()
     assert.equal(discovered.authorization_endpoint, `${origin}/auth`)
     assert.equal((await get('/jwks')).json().keys.length > 0, true)
-    assert.equal((await post('/token', 'grant_type=authorization_code&code=no', { headers: { 'content-type': 'application/x-www-form-urlencoded' } })).status, 400)
+    assert.equal(
+      (await post('/token', 'grant_type=authorization_code&code=no', { headers: { 'content-type': 'application/x-www-form-urlencoded' } }))
+        .status,
+      400,
+    )
     assert.equal((await get('/auth?client_id=none', { hidden: true })).status, 400)
     assert.equal((await get('/me')).status, 401)
     assert.equal((await get('/none')).status, 404)

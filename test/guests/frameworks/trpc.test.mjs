@@ -1,7 +1,15 @@
 // tRPC: its adapters for node:http, Express and Fetch, driven by its own client.
 import assert from 'node:assert/strict'
 
-import { createTRPCClient, httpBatchLink, httpBatchStreamLink, httpLink, httpSubscriptionLink, isNonJsonSerializable, splitLink } from '@trpc/client'
+import {
+  createTRPCClient,
+  httpBatchLink,
+  httpBatchStreamLink,
+  httpLink,
+  httpSubscriptionLink,
+  isNonJsonSerializable,
+  splitLink,
+} from '@trpc/client'
 import { initTRPC, TRPCError, tracked } from '@trpc/server'
 import { createExpressMiddleware } from '@trpc/server/adapters/express'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
@@ -52,7 +60,11 @@ async function drive(client, { origin }, prefix = '/trpc') {
       splitLink({
         condition: ({ type }) => type === 'subscription',
         true: httpSubscriptionLink({ url, EventSource }),
-        false: splitLink({ condition: ({ input }) => isNonJsonSerializable(input), true: httpLink({ url, headers }), false: httpBatchLink({ url, headers }) }),
+        false: splitLink({
+          condition: ({ input }) => isNonJsonSerializable(input),
+          true: httpLink({ url, headers }),
+          false: httpBatchLink({ url, headers }),
+        }),
       }),
     ],
   })
@@ -67,7 +79,10 @@ async function drive(client, { origin }, prefix = '/trpc') {
   await assert.rejects(trpc.hello.query({}), /expected string/)
   const streaming = createTRPCClient({ links: [httpBatchStreamLink({ url, headers })] })
   const order = []
-  await Promise.all([streaming.slow.query().then(() => order.push('slow')), streaming.hello.query({ name: 'C' }).then(() => order.push('fast'))])
+  await Promise.all([
+    streaming.slow.query().then(() => order.push('slow')),
+    streaming.hello.query({ name: 'C' }).then(() => order.push('fast')),
+  ])
   assert.deepEqual(order, ['fast', 'slow'])
   const streamed = []
   for await (const i of await streaming.stream.query()) streamed.push(i)
@@ -84,7 +99,12 @@ async function drive(client, { origin }, prefix = '/trpc') {
       },
     })
   })
-  assert.deepEqual(seen, [['0', 0], ['1', 1], ['2', 2], ['3', 3]])
+  assert.deepEqual(seen, [
+    ['0', 0],
+    ['1', 1],
+    ['2', 2],
+    ['3', 3],
+  ])
   for (let i = 0; (await trpc.left.query()) === 0; i++) {
     assert.ok(i < 100, 'the subscription did not end')
     await new Promise((resolve) => setTimeout(resolve, 10))
@@ -95,14 +115,21 @@ async function drive(client, { origin }, prefix = '/trpc') {
   assert.equal((await get(`${prefix}/add`)).status, 405)
 }
 
-const driven = 'a batch, a mutation, a form with a file, errors, a streamed batch, a streamed query, a subscription by server-sent events that the client ends'
+const driven =
+  'a batch, a mutation, a form with a file, errors, a streamed batch, a streamed query, a subscription by server-sent events that the client ends'
 const options = { kind: 'framework', packages: ['@trpc/server'], driven }
 const fields = { createContext: ({ req }) => ({ user: req.headers['x-user'] }), allowMethodOverride: true }
 const byFetch = (request) =>
-  fetchRequestHandler({ req: request, endpoint: '/trpc', router: fetched, createContext: ({ req }) => ({ user: req.headers.get('x-user') }) })
+  fetchRequestHandler({
+    req: request,
+    endpoint: '/trpc',
+    router: fetched,
+    createContext: ({ req }) => ({ user: req.headers.get('x-user') }),
+  })
 let fetched
 
 guest('tRPC standalone', {
+  measured: '/trpc/hello?input=%7B%22name%22%3A%22Ada%22%7D',
   ...options,
   app: () => createHTTPHandler({ router: makeRouter(), basePath: '/trpc/', ...fields }),
   drive,

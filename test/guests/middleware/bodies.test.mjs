@@ -40,7 +40,12 @@ guest('body-parser', {
   driven: 'JSON, forms, text, bytes, gzip, `Expect: 100-continue`, chunked; 400, 413, 415',
   app: () =>
     express()
-      .use(bodyParser.json({ limit: '10kb' }), bodyParser.urlencoded({ extended: true }), bodyParser.text(), bodyParser.raw({ limit: '1mb' }))
+      .use(
+        bodyParser.json({ limit: '10kb' }),
+        bodyParser.urlencoded({ extended: true }),
+        bodyParser.text(),
+        bodyParser.raw({ limit: '1mb' }),
+      )
       .post('/', (request, response) => {
         const { body } = request
         response.json(Buffer.isBuffer(body) ? { bytes: sha(body) } : { body: body ?? null })
@@ -56,7 +61,9 @@ guest('body-parser', {
     assert.deepEqual((await post('/', inPieces(FILE), { headers: binary })).json(), { bytes: HASH })
     const zipped = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
     assert.deepEqual((await post('/', gzipSync('{"zipped":true}'), { headers: zipped })).json(), { body: { zipped: true } })
-    const expects = await post('/', inPieces(Buffer.from('{"e":1}')), { headers: { 'content-type': 'application/json', expect: '100-continue' } })
+    const expects = await post('/', inPieces(Buffer.from('{"e":1}')), {
+      headers: { 'content-type': 'application/json', expect: '100-continue' },
+    })
     assert.deepEqual([expects.json(), expects.informations.map(({ status }) => status)], [{ body: { e: 1 } }, [100]])
     assert.equal((await post('/', '{"a":', { headers: { 'content-type': 'application/json' } })).status, 400)
     assert.equal((await post('/', { long: 'x'.repeat(20_000) })).status, 413)
@@ -149,16 +156,18 @@ guest('multiparty', {
 guest('connect-busboy', {
   driven: '`req.pipe(req.busboy)`, whole and in pieces',
   app: () =>
-    express().use(busboy({ limits: { fileSize: 1e6 } })).post('/', (request, response) => {
-      const seen = []
-      request.busboy.on('field', (name, value) => seen.push([name, value]))
-      request.busboy.on('file', (name, file, { filename, mimeType }) => {
-        const hash = createHash('sha256')
-        file.on('data', (piece) => hash.update(piece)).on('end', () => seen.push([name, filename, mimeType, hash.digest('hex')]))
-      })
-      request.busboy.on('close', () => response.json(seen))
-      request.pipe(request.busboy)
-    }),
+    express()
+      .use(busboy({ limits: { fileSize: 1e6 } }))
+      .post('/', (request, response) => {
+        const seen = []
+        request.busboy.on('field', (name, value) => seen.push([name, value]))
+        request.busboy.on('file', (name, file, { filename, mimeType }) => {
+          const hash = createHash('sha256')
+          file.on('data', (piece) => hash.update(piece)).on('end', () => seen.push([name, filename, mimeType, hash.digest('hex')]))
+        })
+        request.busboy.on('close', () => response.json(seen))
+        request.pipe(request.busboy)
+      }),
   async drive({ post }) {
     const { body, headers } = FORM
     const expected = [
@@ -208,7 +217,10 @@ guest('hpp', {
     return app
   },
   async drive({ get, post }) {
-    assert.deepEqual((await get('/?a=1&a=2&tags=x&tags=y')).json(), { query: { a: '2', tags: ['x', 'y'] }, queryPolluted: { a: ['1', '2'] } })
+    assert.deepEqual((await get('/?a=1&a=2&tags=x&tags=y')).json(), {
+      query: { a: '2', tags: ['x', 'y'] },
+      queryPolluted: { a: ['1', '2'] },
+    })
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     assert.deepEqual((await post('/', 'a=1&a=2', { headers })).json().body, { a: '2' })
   },
@@ -219,13 +231,23 @@ guest('express-validator', {
   app: () =>
     express()
       .use(express.json())
-      .post('/users/:id', param('id').isInt().toInt(), query('page').optional().isInt(), body('mail').isEmail().normalizeEmail(), (request, response) => {
-        const errors = validationResult(request)
-        if (!errors.isEmpty()) return response.status(422).json(errors.array())
-        response.json(matchedData(request))
-      }),
+      .post(
+        '/users/:id',
+        param('id').isInt().toInt(),
+        query('page').optional().isInt(),
+        body('mail').isEmail().normalizeEmail(),
+        (request, response) => {
+          const errors = validationResult(request)
+          if (!errors.isEmpty()) return response.status(422).json(errors.array())
+          response.json(matchedData(request))
+        },
+      ),
   async drive({ post }) {
-    assert.deepEqual((await post('/users/7?page=2', { mail: 'Ada@Example.COM', more: 1 })).json(), { id: 7, page: '2', mail: 'ada@example.com' })
+    assert.deepEqual((await post('/users/7?page=2', { mail: 'Ada@Example.COM', more: 1 })).json(), {
+      id: 7,
+      page: '2',
+      mail: 'ada@example.com',
+    })
     const refused = await post('/users/x', { mail: 'no' })
     assert.deepEqual([refused.status, refused.json().map(({ path }) => path)], [422, ['id', 'mail']])
   },
@@ -239,9 +261,15 @@ guest('method-override', {
       .use(methodOverride((request) => request.body?._method))
       .use(({ method, originalMethod }, response) => response.json({ method, originalMethod })),
   async drive({ get, post }) {
-    assert.deepEqual((await post('/', '', { headers: { 'x-http-method-override': 'DELETE' } })).json(), { method: 'DELETE', originalMethod: 'POST' })
+    assert.deepEqual((await post('/', '', { headers: { 'x-http-method-override': 'DELETE' } })).json(), {
+      method: 'DELETE',
+      originalMethod: 'POST',
+    })
     assert.equal((await post('/?_method=PUT', '')).json().method, 'PUT')
-    assert.equal((await post('/', '_method=PATCH', { headers: { 'content-type': 'application/x-www-form-urlencoded' } })).json().method, 'PATCH')
+    assert.equal(
+      (await post('/', '_method=PATCH', { headers: { 'content-type': 'application/x-www-form-urlencoded' } })).json().method,
+      'PATCH',
+    )
     assert.equal((await get('/?_method=PUT')).json().method, 'GET')
   },
 })

@@ -44,6 +44,7 @@ async function linesOf({ get }, count) {
 }
 
 guest('morgan', {
+  measured: '/',
   driven: 'the formats combined, common, dev and tiny; status, length and user of complete, streamed and aborted responses',
   app: () => {
     const { lines, stream } = collector()
@@ -57,7 +58,10 @@ guest('morgan', {
       })
       .get('/left', (_request, response) => response.write('some'))
   },
-  mask: [[/\[\d\d\/\w{3}\/\d{4}:[^\]]+\]/g, '[*]'], [/[\d.]+ ms/g, '* ms']],
+  mask: [
+    [/\[\d\d\/\w{3}\/\d{4}:[^\]]+\]/g, '[*]'],
+    [/[\d.]+ ms/g, '* ms'],
+  ],
   async drive(client) {
     const { get, open, note } = client
     await get('/', { headers: { authorization: `Basic ${btoa('ada:pw')}`, referer: 'http://here/', 'user-agent': 'guest' } })
@@ -102,9 +106,21 @@ guest('pino-http', {
     const lines = (await linesOf(client, 4)).map((line) => JSON.parse(line))
     note(
       'lines',
-      lines.map(({ level, msg, req, res, err }) => ({ level, msg, id: req.id, method: req.method, url: req.url, query: req.query, status: res?.statusCode, error: err?.message })),
+      lines.map(({ level, msg, req, res, err }) => ({
+        level,
+        msg,
+        id: req.id,
+        method: req.method,
+        url: req.url,
+        query: req.query,
+        status: res?.statusCode,
+        error: err?.message,
+      })),
     )
-    assert.deepEqual(lines.map(({ msg }) => msg), ['inside', 'request completed', 'request errored', 'request aborted'])
+    assert.deepEqual(
+      lines.map(({ msg }) => msg),
+      ['inside', 'request completed', 'request errored', 'request aborted'],
+    )
     assert.equal(lines[1].req.id, 'seven')
     assert.ok(lines[1].req.remotePort > 0)
   },
@@ -118,7 +134,13 @@ guest('express-winston', {
     const transports = [new winston.transports.Stream({ stream })]
     return express()
       .get('/lines', (_request, response) => response.json(lines))
-      .use(expressWinston.logger({ transports, responseWhitelist: ['statusCode', 'body'], msg: '{{req.method}} {{req.url}} {{res.statusCode}}' }))
+      .use(
+        expressWinston.logger({
+          transports,
+          responseWhitelist: ['statusCode', 'body'],
+          msg: '{{req.method}} {{req.url}} {{res.statusCode}}',
+        }),
+      )
       .get('/', (_request, response) => response.json({ a: 1 }))
       .get('/fails', () => {
         throw new Error('failed')
@@ -181,15 +203,24 @@ guest('express-http-context', {
       }),
   async drive({ post }) {
     const seen = await Promise.all(
-      Array.from({ length: 50 }, async (_, i) => (await post('/', 'x', { headers: { 'x-id': `${i}`, 'content-type': 'text/plain' }, hidden: true })).text),
+      Array.from(
+        { length: 50 },
+        async (_, i) => (await post('/', 'x', { headers: { 'x-id': `${i}`, 'content-type': 'text/plain' }, hidden: true })).text,
+      ),
     )
-    assert.deepEqual(seen, Array.from({ length: 50 }, (_, i) => `${i}`))
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 50 }, (_, i) => `${i}`),
+    )
   },
 })
 
 guest('express-request-id', {
   driven: 'an id that is made, and one that the client sends',
-  app: () => express().use(requestId()).get('/', ({ id }, response) => response.send(id)),
+  app: () =>
+    express()
+      .use(requestId())
+      .get('/', ({ id }, response) => response.send(id)),
   mask: [[/[0-9a-f]{8}-[0-9a-f-]{27}/g, '*']],
   hide: ['etag'],
   async drive({ get }) {
@@ -201,7 +232,10 @@ guest('express-request-id', {
 
 guest('express-useragent', {
   driven: 'browser, platform and bot of a User-Agent',
-  app: () => express().use(useragent.express()).get('/', ({ useragent: { browser, os, isBot } }, response) => response.json({ browser, os, isBot })),
+  app: () =>
+    express()
+      .use(useragent.express())
+      .get('/', ({ useragent: { browser, os, isBot } }, response) => response.json({ browser, os, isBot })),
   async drive({ get }) {
     const agent = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
     assert.equal((await get('/', { headers: { 'user-agent': agent } })).json().browser, 'Chrome')
@@ -217,7 +251,14 @@ guest('http-proxy-middleware', {
           response.set('x-length', request.get('content-length') ?? 'none')
           request.pipe(response)
         })
-        .get('/here', (request, response) => response.json({ url: request.originalUrl, host: request.get('host') !== undefined, proto: request.get('x-forwarded-proto'), added: request.get('x-added') }))
+        .get('/here', (request, response) =>
+          response.json({
+            url: request.originalUrl,
+            host: request.get('host') !== undefined,
+            proto: request.get('x-forwarded-proto'),
+            added: request.get('x-added'),
+          }),
+        )
         .get('/move', (_request, response) => response.redirect('/there'))
         .get('/events', (_request, response) => {
           response.set('content-type', 'text/event-stream').flushHeaders()
@@ -272,6 +313,7 @@ guest('vhost', {
 })
 
 guest('connect', {
+  measured: '/inner/deep/x',
   driven: 'middleware below a path, errors, `originalUrl`, a server inside a server',
   app: () => {
     const inner = connect().use('/deep', ({ url, originalUrl }, response) => response.end(`${originalUrl} ${url}`))
@@ -298,8 +340,12 @@ guest('i18next-http-middleware', {
   app: async () => {
     const translations = i18next.createInstance()
     const resources = { en: { translation: { hello: 'Hello' } }, de: { translation: { hello: 'Hallo' } } }
-    await translations.use(i18nMiddleware.LanguageDetector).init({ fallbackLng: 'en', preload: ['en', 'de'], resources, showSupportNotice: false })
-    return express().use(i18nMiddleware.handle(translations)).get('/', ({ t, language }, response) => response.json([language, t('hello')]))
+    await translations
+      .use(i18nMiddleware.LanguageDetector)
+      .init({ fallbackLng: 'en', preload: ['en', 'de'], resources, showSupportNotice: false })
+    return express()
+      .use(i18nMiddleware.handle(translations))
+      .get('/', ({ t, language }, response) => response.json([language, t('hello')]))
   },
   async drive({ get }) {
     assert.deepEqual((await get('/', { headers: { 'accept-language': 'de-AT, en;q=0.5' } })).json()[1], 'Hallo')

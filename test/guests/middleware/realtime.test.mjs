@@ -56,17 +56,21 @@ guest('better-sse', {
 })
 
 guest('ws', {
-  driven: 'a WebSocket on the option `upgrade`: text, 200 kB of bytes, a subprotocol, compression, pings, closing by both sides; a refused origin',
+  driven:
+    'a WebSocket on the option `upgrade`: text, 200 kB of bytes, a subprotocol, compression, pings, closing by both sides; a refused origin',
   app: () => {
     const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true, handleProtocols: (given) => [...given][0] })
     sockets.on('connection', (socket, request) => {
       socket.send(`hello ${request.url}`)
-      socket.on('message', (data, isBinary) => (data.toString() === 'close' ? socket.close(4000, 'as asked') : socket.send(data, { binary: isBinary })))
+      socket.on('message', (data, isBinary) =>
+        data.toString() === 'close' ? socket.close(4000, 'as asked') : socket.send(data, { binary: isBinary }),
+      )
     })
     return {
       handler: (_request, response) => response.end('no upgrade'),
       upgrade: (request, socket, head) => {
-        if (request.headers.origin === 'http://evil.example') return socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+        if (request.headers.origin === 'http://evil.example')
+          return socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
         sockets.handleUpgrade(request, socket, head, (accepted) => sockets.emit('connection', accepted, request))
       },
       close: () => sockets.close(),
@@ -80,7 +84,10 @@ guest('ws', {
       socket.send('ü')
       socket.send(Buffer.alloc(200_000, 'x'))
     })
-    assert.deepEqual([seen, socket.protocol, socket.extensions.startsWith('permessage-deflate')], [['hello /chat?a=1', 'ü', 200_000], 'one', true])
+    assert.deepEqual(
+      [seen, socket.protocol, socket.extensions.startsWith('permessage-deflate')],
+      [['hello /chat?a=1', 'ü', 200_000], 'one', true],
+    )
     socket.ping('ping')
     const [pong] = await once(socket, 'pong')
     assert.equal(pong.toString(), 'ping')

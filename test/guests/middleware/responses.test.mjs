@@ -27,6 +27,7 @@ import { guest } from '../support/guest.mjs'
 const TEXT = 'weir runs code that others wrote. '.repeat(3000)
 
 guest('compression', {
+  measured: '/text',
   driven: 'gzip, br, small and streamed bodies, `flush()`, HEAD, 304, no-transform',
   app: () =>
     express()
@@ -64,7 +65,10 @@ guest('cors', {
       .use(cors({ origin: [/\.example\.com$/], credentials: true, exposedHeaders: ['x-total'], maxAge: 600 }))
       .use((_request, response) => response.json(true)),
   async drive({ get, send }) {
-    assert.equal((await get('/', { headers: { origin: 'https://a.example.com' } })).header('access-control-allow-origin'), 'https://a.example.com')
+    assert.equal(
+      (await get('/', { headers: { origin: 'https://a.example.com' } })).header('access-control-allow-origin'),
+      'https://a.example.com',
+    )
     assert.equal((await get('/', { headers: { origin: 'https://evil.example' } })).header('access-control-allow-origin'), undefined)
     const headers = { origin: 'https://a.example.com', 'access-control-request-method': 'PUT', 'access-control-request-headers': 'x-one' }
     const preflight = await send('OPTIONS', '/', { headers })
@@ -73,6 +77,7 @@ guest('cors', {
 })
 
 guest('helmet', {
+  measured: '/',
   driven: 'every field of its default, a policy with a nonce, x-powered-by removed',
   app: () =>
     express()
@@ -80,7 +85,11 @@ guest('helmet', {
         response.locals.nonce = 'abc'
         next()
       })
-      .use(helmet({ contentSecurityPolicy: { directives: { scriptSrc: ["'self'", (_request, response) => `'nonce-${response.locals.nonce}'`] } } }))
+      .use(
+        helmet({
+          contentSecurityPolicy: { directives: { scriptSrc: ["'self'", (_request, response) => `'nonce-${response.locals.nonce}'`] } },
+        }),
+      )
       .get('/', (_request, response) => response.send('<p>safe')),
   async drive({ get }) {
     const { headers } = await get('/')
@@ -92,7 +101,10 @@ guest('helmet', {
 
 guest('nocache', {
   driven: 'its four fields',
-  app: () => express().use(nocache()).get('/', (_request, response) => response.send('fresh')),
+  app: () =>
+    express()
+      .use(nocache())
+      .get('/', (_request, response) => response.send('fresh')),
   async drive({ get }) {
     assert.equal((await get('/')).header('surrogate-control'), 'no-store')
   },
@@ -173,7 +185,12 @@ guest('on-headers', {
     response.end('done')
   },
   async drive({ get }) {
-    for (const [path, status] of [['/', 200], ['/write-head', 201], ['/array', 202], ['/flush', 200]]) {
+    for (const [path, status] of [
+      ['/', 200],
+      ['/write-head', 201],
+      ['/array', 202],
+      ['/flush', 200],
+    ]) {
       const { headers } = await get(path)
       assert.deepEqual([headers['x-last'], headers['x-removed']], [`${status}`, undefined], path)
     }
@@ -187,7 +204,9 @@ guest('on-finished', {
     return (request, response) => {
       if (request.url === '/seen') return response.end(JSON.stringify(seen.splice(0)))
       onFinished(request, (error) => seen.push(`request ${error ? 'failed' : 'ended'}`))
-      onFinished(response, (error, { statusCode }) => seen.push(`response ${error ? 'failed' : 'ended'} ${statusCode} ${onFinished.isFinished(response)}`))
+      onFinished(response, (error, { statusCode }) =>
+        seen.push(`response ${error ? 'failed' : 'ended'} ${statusCode} ${onFinished.isFinished(response)}`),
+      )
       if (request.url === '/left') return response.write('some')
       request.resume().on('end', () => response.end('done'))
     }
@@ -243,8 +262,14 @@ guest('express-async-handler', {
   driven: 'an asynchronous handler that responds, and one that rejects',
   app: () =>
     express()
-      .get('/', asyncHandler(async (_request, response) => response.send('later')))
-      .get('/fails', asyncHandler(async () => Promise.reject(new Error('rejected'))))
+      .get(
+        '/',
+        asyncHandler(async (_request, response) => response.send('later')),
+      )
+      .get(
+        '/fails',
+        asyncHandler(async () => Promise.reject(new Error('rejected'))),
+      )
       .use((error, _request, response, _next) => response.status(500).send(error.message)),
   async drive({ get }) {
     assert.equal((await get('/')).text, 'later')
@@ -256,7 +281,8 @@ guest('finalhandler', {
   driven: '404, an error with a status and fields, an error after the head, a body that nobody read',
   app: () => (request, response) => {
     const done = finalhandler(request, response, { onerror: () => {} })
-    if (request.url === '/error') return done(Object.assign(new Error('no'), { status: 409, headers: { 'x-why': 'taken' }, stack: 'stack' }))
+    if (request.url === '/error')
+      return done(Object.assign(new Error('no'), { status: 409, headers: { 'x-why': 'taken' }, stack: 'stack' }))
     if (request.url === '/late') {
       response.write('begun')
       return setTimeout(() => done(new Error('late')), 20)
@@ -279,7 +305,8 @@ guest('etag', {
   app: () => (request, response) => {
     response.setHeader('etag', etag('content', { weak: request.url === '/weak' }))
     response.setHeader('last-modified', 'Wed, 21 Oct 2015 07:28:00 GMT')
-    if (fresh(request.headers, { etag: response.getHeader('etag'), 'last-modified': response.getHeader('last-modified') })) response.statusCode = 304
+    if (fresh(request.headers, { etag: response.getHeader('etag'), 'last-modified': response.getHeader('last-modified') }))
+      response.statusCode = 304
     response.end(response.statusCode === 304 ? undefined : 'content')
   },
   async drive({ get }) {

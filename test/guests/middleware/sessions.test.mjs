@@ -65,6 +65,7 @@ guest('cookie-session', {
 })
 
 guest('express-session', {
+  measured: '/',
   driven: 'a counter, a new id, destroying, 50 visits at a time, a streamed response',
   app: () =>
     express()
@@ -112,7 +113,13 @@ guest('passport', {
     const check = (name, password, done) => done(null, password === 'right' ? { name } : false)
     users.use(new LocalStrategy(check))
     users.use(new BasicStrategy({ realm: 'guests' }, check))
-    users.use(new DigestStrategy({ qop: 'auth' }, (name, done) => done(null, { name }, 'right'), (_, done) => done(null, true)))
+    users.use(
+      new DigestStrategy(
+        { qop: 'auth' },
+        (name, done) => done(null, { name }, 'right'),
+        (_, done) => done(null, true),
+      ),
+    )
     const app = express().use(session(options), express.urlencoded({ extended: false }), users.initialize(), users.session())
     app.post('/login', users.authenticate('local', { successRedirect: '/me', failureRedirect: '/login' }))
     app.get('/me', ({ user }, response) => (user ? response.json(user) : response.sendStatus(401)))
@@ -156,7 +163,14 @@ guest('express-basic-auth', {
   driven: 'the challenge, a right and a wrong password',
   app: () =>
     express()
-      .use(basicAuth({ users: { ada: 'right' }, challenge: true, realm: 'guests', unauthorizedResponse: ({ auth }) => ({ refused: auth?.user ?? null }) }))
+      .use(
+        basicAuth({
+          users: { ada: 'right' },
+          challenge: true,
+          realm: 'guests',
+          unauthorizedResponse: ({ auth }) => ({ refused: auth?.user ?? null }),
+        }),
+      )
       .get('/', ({ auth }, response) => response.json(auth.user)),
   async drive({ get }) {
     assert.equal((await get('/')).header('www-authenticate'), 'Basic realm="guests"')
@@ -197,10 +211,22 @@ guest('lusca', {
   app: () =>
     express()
       .use(session(options), express.json())
-      .use(lusca({ csrf: true, csp: { policy: { 'default-src': "'self'" } }, xframe: 'SAMEORIGIN', p3p: 'ABCDEF', hsts: { maxAge: 31_536_000 }, xssProtection: true, nosniff: true }))
+      .use(
+        lusca({
+          csrf: true,
+          csp: { policy: { 'default-src': "'self'" } },
+          xframe: 'SAMEORIGIN',
+          p3p: 'ABCDEF',
+          hsts: { maxAge: 31_536_000 },
+          xssProtection: true,
+          nosniff: true,
+        }),
+      )
       .get('/', (_request, response) => response.json({ token: response.locals._csrf }))
       .post('/', (_request, response) => response.send('accepted'))
-      .use((error, _request, response, _next) => response.status(response.statusCode < 400 ? 500 : response.statusCode).send(error.message)),
+      .use((error, _request, response, _next) =>
+        response.status(response.statusCode < 400 ? 500 : response.statusCode).send(error.message),
+      ),
   hide: ['etag'],
   mask: [...COOKIES, [/token\\":\\"[^"]+\\"/g, 'token=*']],
   async drive({ get, post }) {

@@ -1,26 +1,25 @@
-// Serves a guest, code written for node:http or for Fetch, on one of the two hosts: node:http itself, or weir.
+// Serves a guest, code written for node:http or for Fetch, on node:http itself or inside weir.
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 const DIST = new URL('../../../dist/', import.meta.url)
-const NODE_MODULE = new URL('modules/node/index.js', DIST)
 
 export const NODE_HTTP = 'node:http'
 export const WEIR = 'weir'
-export const HOSTS = existsSync(NODE_MODULE) ? [NODE_HTTP, WEIR] : [NODE_HTTP]
+/** Over TLS, as browsers need it. */
+export const WEIR_HTTP2 = 'weir over HTTP/2'
 
 /**
  * @param guest a handler `(request, response)`, or `{ handler?, fetch?, upgrade?, path?, listening?, server?, close? }`: `upgrade` is the
  *   listener of `upgrade` on node:http, `listening(origin)` runs before the first request, `server` has options of HttpServer, and `close`
  *   runs after the server has stopped
- * @returns {Promise<{ origin: string, port: number, close: () => Promise<void> }>}
+ * @returns {Promise<{ origin: string, port: number, faults?: object[], close: () => Promise<void> }>}
  */
 export async function serveGuest(guest, host) {
   const parts = typeof guest === 'function' ? { handler: guest } : guest
-  return host === WEIR ? serveByWeir(parts) : serveByNode(parts)
+  return host === NODE_HTTP ? serveByNode(parts) : serveByWeir(parts, host === WEIR_HTTP2)
 }
 
 async function serveByNode({ handler, fetch, upgrade, path = '/', listening, close }) {
@@ -55,16 +54,17 @@ async function serveByNode({ handler, fetch, upgrade, path = '/', listening, clo
   }
 }
 
-async function serveByWeir({ handler, fetch, upgrade, path = '/', listening, server: options, close }) {
+async function serveByWeir({ handler, fetch, upgrade, path = '/', listening, server: options, close }, isHttp2) {
   const { HttpServer } = await import(new URL('index.js', DIST))
-  const { mountFetch, mountNode } = await import(NODE_MODULE)
+  const { mountFetch, mountNode } = await import(new URL('modules/node/index.js', DIST))
   const faults = []
-  const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: { error: (message, detail) => faults.push({ message, detail }) }, ...options })
+  const logger = { error: (message, detail) => faults.push({ message, detail }) }
+  const server = new HttpServer({ address: '127.0.0.1', port: 0, logger, ...(isHttp2 && (await overTls())), ...options })
   if (handler) mountNode(server, path, handler, { next: false, ...(upgrade && { upgrade }) })
   else mountFetch(server, path, fetch)
   await server.start()
   const { port } = server
-  const origin = `http://127.0.0.1:${port}`
+  const origin = `${isHttp2 ? 'https' : 'http'}://127.0.0.1:${port}`
   await listening?.(origin)
   return {
     port,
@@ -75,6 +75,11 @@ async function serveByWeir({ handler, fetch, upgrade, path = '/', listening, ser
       await close?.()
     },
   }
+}
+
+async function overTls() {
+  const { cert, key } = await import('../../support/certificate.ts')
+  return { http2: true, tls: { cert, key } }
 }
 
 /** The smallest adapter that streams both ways. */

@@ -1,5 +1,5 @@
-import { Suspense } from 'react'
 import { connection } from 'next/server'
+import { Suspense } from 'react'
 
 async function Late() {
   await connection()

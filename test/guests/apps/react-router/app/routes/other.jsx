@@ -1,4 +1,4 @@
-import { createCookie, data, Form } from 'react-router'
+import { createCookie, Form, redirect } from 'react-router'
 
 const kept = createCookie('name')
 
@@ -8,7 +8,7 @@ export async function loader({ request }) {
 
 export async function action({ request }) {
   const form = await request.formData()
-  return data({ sent: true }, { headers: { 'set-cookie': await kept.serialize(form.get('name')) } })
+  return redirect('/other', { headers: { 'set-cookie': await kept.serialize(form.get('name')) } })
 }
 
 export default function Other({ loaderData: { name } }) {
