@@ -311,10 +311,8 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   destroy(error: Error | null): void {
     if (this.#phase === DONE) return
     const { own } = this.#exchange
-    if (!this.#isEnded) {
-      this.#leave(error)
-      this.#exchange.carrier?.cut(this.#exchange, error ?? new WeirError('WEIR_HANDLER_FAILED', 'it has destroyed its connection'))
-    } else if (!own.isTaken) own.header('Connection', 'close') // Node would have sent the response already
+    if (!this.#isEnded) this.#leave(error, error ?? new WeirError('WEIR_HANDLER_FAILED', 'it has destroyed its connection'))
+    else if (!own.isTaken) own.header('Connection', 'close') // Node would have sent the response already
   }
 
   onTimeout(): void {
@@ -323,17 +321,21 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     if (!isHeard && this.#socket.listenerCount('timeout') === 0) this.#socket.destroy()
   }
 
-  /** The client has left, or is not served any more. */
-  #leave(error: Error | null): void {
+  /**
+   * The client has left, or is not served any more.
+   * @param error for the code; null for Node's
+   * @param reason why the exchange is cut; null if it has ended already, or is about to
+   */
+  #leave(error: Error | null, reason: Error | null = null): void {
     if (this.#phase === DONE) return
     this.#phase = DONE
     const gone = error ?? Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
     this.#socket.close(error)
     if (!this.req.destroyed) this.req.destroy(gone)
     this.#closeResponse(gone)
-    if (this.#isReady) return
     // A client that has only ended its side could still read, and must not get a response that nobody has made.
-    if (error === null) this.#exchange.carrier?.cut(this.#exchange, new WeirError('WEIR_CLIENT_GONE'))
+    const cause = reason ?? (this.#isReady ? null : new WeirError('WEIR_CLIENT_GONE'))
+    if (cause !== null) this.#exchange.carrier?.cut(this.#exchange, cause)
     this.#ready()
   }
 
