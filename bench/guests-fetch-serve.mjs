@@ -59,6 +59,17 @@ const WAYS = {
     await server.start()
     return server.port
   },
+  /** One of weir's own routes that also creates a native Response, which no guest can avoid while the globals are Node's. */
+  async 'weir-response'() {
+    const { HttpServer } = await import('../dist/index.js')
+    const server = new HttpServer('127.0.0.1', 0)
+    server.mapGet('/hello', () => {
+      globalThis.kept = new Response('Hello, World!') // so that the optimiser cannot leave it out
+      return 'Hello, World!'
+    })
+    await server.start()
+    return server.port
+  },
 }
 
 process.on('message', () => process.send(process.cpuUsage()))

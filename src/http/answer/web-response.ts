@@ -6,7 +6,7 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
-import { type ByteSource, bytesOf } from './byte-source.ts'
+import { type ByteSource, bytesOf, HEAD_ONLY } from './byte-source.ts'
 import { FRAMING } from './field-list.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 
@@ -68,7 +68,7 @@ function withoutType(response: OutgoingResponse, web: Response): OutgoingRespons
 }
 
 async function sendBody(response: OutgoingResponse, reader: BodyReader, declared: string | null, web: Response): Promise<OutgoingResponse> {
-  const start = new BodyStart(reader)
+  const start = new BodyStart(reader, isEventStream(web))
   for (let ticks = 0; ticks < MOST_TICKS && !start.isKnown; ticks++) await null
   try {
     if (!start.isWhole) return streamed(response, start, declared, web)
@@ -85,9 +85,18 @@ function streamed(response: OutgoingResponse, source: ByteSource, declared: stri
   return withoutType(response, web)
 }
 
+/** A client is told that an event stream is open before its first event, as browsers tell their programs. */
+function isEventStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') === true
+}
+
+const HEAD_FIRST: Promise<BodyResult> = Promise.resolve({ done: false, value: HEAD_ONLY as Uint8Array<ArrayBuffer> })
+
 /** The first two reads of a body, and a source that continues after them. */
 class BodyStart {
   readonly #reader: BodyReader
+  /** Whether the head is sent before the first piece has been read. */
+  readonly #sendsHead: boolean
   readonly #first: Promise<BodyResult>
   #second: Promise<BodyResult> | null = null
   #reads = 0
@@ -98,8 +107,9 @@ class BodyStart {
   /** Whether waiting longer is of no use: it is complete, has a second piece, or has failed. */
   isKnown = false
 
-  constructor(reader: BodyReader) {
+  constructor(reader: BodyReader, sendsHead: boolean) {
     this.#reader = reader
+    this.#sendsHead = sendsHead
     this.#first = reader.read()
     this.#first.then((result) => this.#onFirst(result), this.#onFailure)
   }
@@ -122,8 +132,13 @@ class BodyStart {
 
   /** As a Web stream, which is closed while a read is pending. */
   getReader(): Pick<BodyReader, 'read' | 'cancel'> {
+    let isFirst = this.#sendsHead && this.piece === null
     return {
       read: () => {
+        if (isFirst) {
+          isFirst = false
+          return HEAD_FIRST
+        }
         this.#reads++
         return this.#reads === 1 ? this.#first : this.#reads === 2 && this.#second !== null ? this.#second : this.#reader.read()
       },

@@ -49,10 +49,6 @@ function defineLight(): LightClass {
     #knows(name: unknown): boolean {
       return this.#native === null && typeof name === 'string' && /^[\w-]+$/.test(name)
     }
-
-    [Symbol.iterator](): unknown {
-      return this[NATIVE]().entries()
-    }
   }
   completeLight(LightHeaders.prototype, Headers)
   return LightHeaders
@@ -60,10 +56,9 @@ function defineLight(): LightClass {
 
 /** Makes a prototype inherit from that of a native class, whose other members it passes on to the native object. */
 export function completeLight(prototype: { [NATIVE](): object }, Native: { readonly name: string; readonly prototype: object }): void {
-  const own = new Set<PropertyKey>(Object.getOwnPropertyNames(prototype))
-  const members = Object.getOwnPropertyDescriptors(Native.prototype) as Record<string, PropertyDescriptor>
-  for (const [name, { get, value }] of Object.entries(members)) {
-    if (own.has(name)) continue
+  for (const name of Reflect.ownKeys(Native.prototype)) {
+    if (Object.hasOwn(prototype, name)) continue
+    const { get, value } = Object.getOwnPropertyDescriptor(Native.prototype, name)!
     if (get !== undefined) {
       Object.defineProperty(prototype, name, {
         get(this: typeof prototype) {

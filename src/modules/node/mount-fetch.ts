@@ -1,6 +1,5 @@
 // `mountFetch`: unmodified fetch functions, such as those of Hono, H3, SvelteKit and React Router, as a route below a prefix.
 
-import type { ModuleHost } from '../../app/module-host.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
@@ -10,6 +9,7 @@ import { bodyOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { guestRequest } from './guest-request.ts'
+import type { MountHost } from './mount-node.ts'
 
 /** What a mounted fetch function receives after the request: for Hono, `context.env`. */
 export interface FetchEnvironment {
@@ -57,12 +57,7 @@ interface Mount {
  * @param path a prefix, such as `/` or `/old`. It may have parameters
  * @throws WEIR_OPTION_INVALID; WEIR_ROUTE_TEMPLATE; WEIR_ROUTE_CLASH if something is already mounted there
  */
-export function mountFetch(
-  server: Pick<ModuleHost, 'prefix' | 'logger' | 'isListening'>,
-  path: string,
-  fetch: FetchHandler,
-  options: MountFetchOptions = {},
-): void {
+export function mountFetch(server: MountHost, path: string, fetch: FetchHandler, options: MountFetchOptions = {}): void {
   const { map } = server as { readonly map?: MapAnyPath }
   if (typeof map !== 'function') throw invalid('mountFetch()', `the first argument is ${kindOf(server)}, not a server or a group`)
   if (typeof fetch !== 'function') throw invalid('mountFetch()', `the fetch function is ${kindOf(fetch)}${hintFor(fetch)}`)
