@@ -24,7 +24,8 @@ export class Client {
   post = (path, body, options) => this.send('POST', path, { body, ...options })
 
   /** `body`: text, bytes, an async iterable of pieces, or an object, which is sent as JSON. `hidden`: without an entry in the transcript. */
-  async send(method, path, { headers = {}, body, cookies = false, hidden = false, trailers, onInformation } = {}) {
+  async send(method, path, options = {}) {
+    const { headers = {}, body, cookies = false, hidden = false, trailers, isRepeated = false } = options
     const sent = { ...headers }
     let content = body
     if (isPlain(body)) {
@@ -37,7 +38,6 @@ export class Client {
     const outgoing = request({ host: '127.0.0.1', port, method, path, headers: sent, agent: this.#agent, setDefaultHeaders: true })
     const informations = []
     outgoing.on('information', ({ statusCode, headers }) => informations.push({ status: statusCode, headers }))
-    if (onInformation) outgoing.on('information', onInformation)
     const answered = once(outgoing, 'response')
     answered.catch(() => {})
     if (content?.[Symbol.asyncIterator]) {
@@ -46,7 +46,12 @@ export class Client {
       if (trailers) outgoing.addTrailers(trailers)
       outgoing.end()
     } else outgoing.end(content)
-    const [incoming] = await answered
+    const [incoming] = await answered.catch((error) => {
+      if (error.code === 'ECONNRESET' && outgoing.reusedSocket && !isRepeated) return []
+      throw error
+    })
+    // The host closed the connection while it was idle: a browser would send the request again, too.
+    if (incoming === undefined) return this.send(method, path, { ...options, isRepeated: true })
     const pieces = []
     let failed = null
     try {

@@ -27,7 +27,7 @@ async function serveByNode({ handler, fetch, upgrade, path = '/', listening, clo
   const prefix = path.replace(/\/$/, '')
   const server = createServer((request, response) => {
     if (prefix !== '') {
-      if (!`${request.url}/`.startsWith(`${prefix}/`)) {
+      if (!request.url.startsWith(prefix) || !['', '/', '?'].includes(request.url.slice(prefix.length, prefix.length + 1))) {
         response.statusCode = 404
         return response.end()
       }
@@ -98,7 +98,7 @@ async function answerByFetch(fetch, request, response) {
     for (const [name, value] of answer.headers) set[name] = name in set ? [set[name], value].flat() : value
     response.writeHead(answer.status, set)
     if (answer.body === null || method === 'HEAD') response.end()
-    else await pipeline(Readable.fromWeb(answer.body), response)
+    else await pipeline(answer.body, response) // not Readable.fromWeb(), which knows only the streams of this Node
   } catch {
     response.destroy()
   }
