@@ -57,6 +57,8 @@ export let expireRequest: (request: HttpRequest, poison: boolean) => void
 export let abortRequest: (request: HttpRequest, reason: Error) => void
 /** @internal Whether an error only reports that `signal` has aborted: it is the abort reason, or an AbortError that Node made of it. */
 export let isEndedBy: (request: HttpRequest, error: unknown) => boolean
+/** @internal Calls `listener` when `signal` aborts, before its listeners; immediately if it has. For one module; creates no signal. */
+export let onAbort: (request: HttpRequest, listener: () => void) => void
 /** @internal The cause of an error: the abort reason when the error only reports that `signal` has aborted, otherwise the error itself. */
 export let causeOf: (request: HttpRequest, error: unknown) => unknown
 /** @internal All values of a name in the query string. */
@@ -82,6 +84,10 @@ export class HttpRequest {
   static {
     expireRequest = (request, poison) => request.#expire(poison)
     abortRequest = (request, reason) => request.#fireAbort(reason)
+    onAbort = (request, listener) => {
+      request.#abortListener = listener
+      if (request.#abortReason !== null) listener()
+    }
     isEndedBy = (request, error) => request.#isEndedBy(error)
     causeOf = (request, error) => (request.#isEndedBy(error) ? request.#abortReason : error)
     queryValuesOf = (request, name) => valuesOf(request.#readQuery(), name)
@@ -107,6 +113,7 @@ export class HttpRequest {
   #routeValues: RouteValues | null = null
   #abort: AbortController | null = null
   #abortReason: Error | null = null
+  #abortListener: (() => void) | null = null
   /** The requests that `toWeb` has created. */
   #webs: WebRequest[] | null = null
 
@@ -435,6 +442,7 @@ export class HttpRequest {
   #fireAbort(reason: Error): void {
     if (this.#abortReason !== null) return
     this.#abortReason = reason
+    this.#abortListener?.()
     if (this.#abort !== null) abortQuietly(this.#abort, reason)
     if (this.#webs !== null) for (const web of this.#webs) web.abort(reason)
   }

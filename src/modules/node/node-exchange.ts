@@ -14,7 +14,7 @@ import { faultOf, WeirError } from '../../base/errors.ts'
 import { type ByteSource, UNREAD } from '../../http/answer/byte-source.ts'
 import type { BodySink } from '../../http/body/body.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
-import { bodyOf } from '../../http/request/request.ts'
+import { bodyOf, onAbort } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
 import { fieldsOfText, storeHead } from './node-head.ts'
 import {
@@ -80,9 +80,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   result(): unknown {
     if (bodyOf(this.session.request) === null) this.#completeRequest([])
     if (this.#isReady) return this.#result
-    const { signal } = this.session
-    if (signal.aborted) this.#leave(null)
-    else signal.addEventListener('abort', () => this.#leave(null), { once: true })
+    onAbort(this.session.request, () => this.#leave(null))
     return new Promise((resolve) => {
       this.#resolve = resolve
     })

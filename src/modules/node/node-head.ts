@@ -27,16 +27,15 @@ export function storeHead(own: OutgoingResponse, res: ServerResponse, headers: u
   const { statusCode, statusMessage } = res
   own.status(statusCode, statusMessage === STATUS_CODES[statusCode] ? '' : statusMessage, 999)
   let length = -1
-  const isList = Array.isArray(headers)
-  const names = new Set<string>()
+  // Only a list may have a name twice.
+  const names = Array.isArray(headers) ? new Set<string>() : null
   eachField(res, headers, (name, value) => {
     if (FRAMING.test(name)) {
       storeFraming(own, name, String(value), trailerOf)
       return
     }
-    // Only a list may have a name twice.
-    const isRepeated = isList && names.has(name.toLowerCase())
-    if (isList) names.add(name.toLowerCase())
+    const isRepeated = names?.has(name.toLowerCase()) === true
+    names?.add(name.toLowerCase())
     if (typeof value === 'object') {
       if (!isRepeated) own.removeHeader(name)
       for (const one of value) own.appendHeader(name, one)
