@@ -52,7 +52,8 @@ function makeRouter() {
   return router
 }
 
-async function drive(client, { origin }, prefix = '/trpc') {
+async function drive(client, { origin }) {
+  const prefix = '/trpc'
   const url = `${origin}${prefix}`
   const headers = { 'x-user': 'ada' }
   const trpc = createTRPCClient({

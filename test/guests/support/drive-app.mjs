@@ -58,7 +58,10 @@ async function driveByHttp({ get, post, send, open, note }) {
 async function driveInBrowser(browser, origin, { island }) {
   const page = await browser.newPage(UNVERIFIED)
   const complaints = []
-  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()))
+  page.on(
+    'console',
+    (message) => ['error', 'warning'].includes(message.type()) && complaints.push(`${message.text()} ${message.location().url}`),
+  )
   page.on('pageerror', (error) => complaints.push(String(error)))
   const at = (heading) => page.getByRole('heading', { name: heading }).waitFor()
 

@@ -98,7 +98,7 @@ async function answerByFetch(fetch, request, response) {
     for (const [name, value] of answer.headers) set[name] = name in set ? [set[name], value].flat() : value
     response.writeHead(answer.status, set)
     if (answer.body === null || method === 'HEAD') response.end()
-    else await pipeline(answer.body, response) // not Readable.fromWeb(), which knows only the streams of this Node
+    else await pipeline(answer.body instanceof ReadableStream ? Readable.fromWeb(answer.body) : Readable.from(answer.body), response)
   } catch {
     response.destroy()
   }

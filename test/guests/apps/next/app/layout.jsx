@@ -1,6 +1,6 @@
 import Link from 'next/link'
 
-export const metadata = { title: 'Next in weir', icons: { icon: '/dot.png' } }
+export const metadata = { title: 'Next in weir' }
 
 export default function Layout({ children }) {
   return (
