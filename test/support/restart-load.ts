@@ -9,6 +9,8 @@ export interface LoadOptions {
   readonly clients: number
   /** The longest random pause between two requests of a client, in milliseconds. Default: no pause. */
   readonly pauseMs?: number
+  /** How long a client waits for a response, in milliseconds. Default: for ever. */
+  readonly timeoutMs?: number
 }
 
 export interface LoadReport {
@@ -25,6 +27,7 @@ export interface LoadReport {
 }
 
 const NOTHING = 'no response'
+const SILENCE = 'silence'
 const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
 const LAST_REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 
@@ -44,7 +47,7 @@ export async function load(options: LoadOptions, isOver: (answered: number) => b
       try {
         isUsed = socket !== null
         socket ??= await open(options.port)
-        const { text, closes } = await exchange(socket, options.keepsAlive ? REQUEST : LAST_REQUEST)
+        const { text, closes } = await exchange(socket, options.keepsAlive ? REQUEST : LAST_REQUEST, options.timeoutMs)
         servers.add(text)
         answered++
         if (closes) socket = null
@@ -75,10 +78,11 @@ function open(port: number): Promise<Socket> {
   })
 }
 
-function exchange(socket: Socket, request: string): Promise<{ text: string; closes: boolean }> {
+function exchange(socket: Socket, request: string, timeoutMs?: number): Promise<{ text: string; closes: boolean }> {
   return new Promise((resolve, reject) => {
     let received = ''
     const settle = (error: Error | null): void => {
+      clearTimeout(timer)
       socket.off('data', onData).off('close', onEnd).off('end', onEnd)
       if (error !== null) reject(error)
     }
@@ -94,6 +98,7 @@ function exchange(socket: Socket, request: string): Promise<{ text: string; clos
       resolve({ text, closes })
     }
     const onEnd = (): void => settle(new Error(received === '' ? NOTHING : `a part of a response: ${received.slice(0, 60)}`))
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => settle(new Error(SILENCE)), timeoutMs)
     socket.on('data', onData).on('close', onEnd).on('end', onEnd)
     socket.write(request)
   })

@@ -80,9 +80,9 @@ export async function within<T>(promise: Promise<T>, what: string, ms = 8_000): 
 }
 
 /** Waits until `condition` returns true. */
-export async function eventually(condition: () => boolean, what: string, ms = 8_000): Promise<void> {
+export async function eventually(condition: () => boolean | Promise<boolean>, what: string, ms = 8_000): Promise<void> {
   const end = performance.now() + ms
-  while (!condition()) {
+  while (!(await condition())) {
     if (performance.now() > end) throw new Error(`${what} did not happen within ${ms} ms`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
