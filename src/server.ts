@@ -19,6 +19,7 @@ import { noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
 import type { ArrivalOptions } from './net/connections/arrival.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
+import { Connections } from './net/connections/connections.ts'
 import { fetch } from './net/fetch/fetch-exchange.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
@@ -34,6 +35,9 @@ import { checkOptions, type ServerOptions, settingsOf } from './server-options.t
 
 /** @internal What opening a connection to a server needs: `weir/testing` uses it to connect clients without a socket. */
 export let hostOf: (server: HttpServer) => ConnectionHost
+
+/** @internal The requests that servers of the program pass to this one (`toNodeListener`). */
+export let hostedOf: (server: HttpServer) => Connections
 
 /**
  * @internal Replaces the start of every server: the `weir` command looks at a server that does not listen, and passes sockets to one that
@@ -65,12 +69,14 @@ export interface FetchFunction {
 export class HttpServer extends RouteGroup<''> implements ModuleHost {
   static {
     hostOf = (server) => server.#host
+    hostedOf = (server) => server.#hosted
   }
 
   readonly #options: ServerOptions
   readonly #routes: RouteTable
   readonly #host: ConnectionHost & { isStopping: boolean }
   readonly #places: Places
+  #hosted: Connections
   #listeners: Listeners | null = null
   /** Null unless a start is in progress. */
   #starting: Promise<void> | null = null
@@ -133,6 +139,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       endpointNames: () => this.#places.names,
       forget: (connection) => this.#listeners?.connections.forget(connection),
     }
+    this.#hosted = new Connections(null, this.#host.observers)
   }
 
   /** Where it listens, in the order of `listen`; empty while it does not. */
@@ -273,11 +280,14 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     checkStopOptions(options)
     if (this.#stopping !== null) {
       const graceMs = this.#stopping.hasten(options)
-      if (graceMs !== undefined) this.#listeners?.connections.shortenGrace(graceMs)
+      if (graceMs !== undefined) {
+        this.#listeners?.connections.shortenGrace(graceMs)
+        this.#hosted.shortenGrace(graceMs)
+      }
       return this.#stopping.report
     }
     const listeners = this.#listeners
-    if (listeners === null) return { aborted: 0 }
+    if (listeners === null && this.#hosted.isEmpty) return { aborted: 0 }
     this.#stopping = new Stopping(options)
     const { report } = this.#stopping
     void this.#stopping.run((graceMs) => {
@@ -289,9 +299,10 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     return report
   }
 
-  async #close(listeners: Listeners, graceMs: number): Promise<StopReport> {
-    const aborted = await listeners.close(graceMs)
+  async #close(listeners: Listeners | null, graceMs: number): Promise<StopReport> {
+    const [ownAborted, hostedAborted] = await Promise.all([listeners?.close(graceMs) ?? 0, this.#hosted.drain(graceMs)])
     await this.#host.observers.finish()
+    this.#hosted = new Connections(null, this.#host.observers)
     this.#listeners = null
     this.#host.isStopping = false
     this.#stopping = null
@@ -299,7 +310,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     const waiting = this.#onStopped
     this.#onStopped = []
     for (const resolve of waiting) resolve()
-    return { aborted }
+    return { aborted: ownAborted + hostedAborted }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

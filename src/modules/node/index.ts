@@ -3,3 +3,4 @@
 export { type FetchEnvironment, type FetchHandler, type FetchResult, type MountFetchOptions, mountFetch } from './mount-fetch.ts'
 export { type MountHost, type MountNodeOptions, mountNode, type NodeHandler, type NodeNext } from './mount-node.ts'
 export type { NodeUpgradeHandler } from './node-exchange.ts'
+export { type NodeListener, toNodeListener } from './node-listener.ts'

@@ -53,6 +53,10 @@ export class Connections {
     return this.#sockets
   }
 
+  get isEmpty(): boolean {
+    return this.#open.size === 0
+  }
+
   /** @param maximum of open sockets; null for no limit */
   constructor(maximum: number | null, observers: Observers) {
     this.#maximum = maximum
