@@ -255,3 +255,22 @@ test('names of Object.prototype as method, host or path find no route', () => {
     assert.equal(found(matcher, 'GET', name, name), undefined)
   }
 })
+
+test('a rest may begin with a slash if it is written with two asterisks', () => {
+  const matcher = matcherOf('ANY /**all', 'GET /a/*one', 'GET /b/**more')
+  for (const [path, source] of [
+    ['//a', 'ANY /**all'],
+    ['//', 'ANY /**all'],
+    ['/x//y', 'ANY /**all'],
+    ['/a//b', 'ANY /**all'],
+    ['/a/b//c', 'GET /a/*one'],
+    ['/b//c', 'GET /b/**more'],
+    ['/b/c', 'GET /b/**more'],
+    ['/', undefined],
+    ['/b/', 'ANY /**all'],
+  ] as const) {
+    assert.equal(found(matcher, 'GET', path), source, path)
+  }
+  assert.deepEqual(matcher.find('GET', '/b//c/d', '')?.values, ['/c/d'])
+  assert.throws(() => add(matcher, 'GET /b/*more', 'second'), { code: 'WEIR_ROUTE_CLASH' })
+})

@@ -1,6 +1,7 @@
 // Code for `node:http` inside weir: what weir's routes, policies, limits, timeouts and observers do with it.
 
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { test } from 'node:test'
@@ -150,6 +151,43 @@ test('a promise that rejects after the first bytes aborts the response', async (
   assert.match(await client.rest(), /\r\n4\r\nhalf\r\n$/)
   const { outcome, status, error } = await observed.record()
   assert.deepEqual([outcome, status, (error as Error).message], ['failed', 200, 'broken'])
+})
+
+test('next(error) after the first bytes aborts the response, and next() does nothing', async (t) => {
+  const server = await mount(t, async (req, res, next) => {
+    res.write('half')
+    await wait(5)
+    next(req.url === '/error' ? new Error('broken') : undefined)
+    await wait(5)
+    res.end(' done')
+  })
+  const client = await RawClient.connect(server.port)
+  client.get('/error')
+  assert.match(await client.rest(), /\r\n4\r\nhalf\r\n$/)
+  assert.equal((await exchange(server.port, GET('/'))).text, 'half done')
+})
+
+test('callbacks and events run in the asynchronous context of the code', async (t) => {
+  const store = new AsyncLocalStorage<string>()
+  const seen: unknown[] = []
+  const server = await mount(t, (req, res) =>
+    store.run(req.url!, async () => {
+      const see = (what: string): void => void seen.push(`${what} ${store.getStore()}`)
+      res.on('finish', () => see('finish')).on('close', () => see('close'))
+      if (req.url === '/whole') res.end('x', () => see('end'))
+      else {
+        res.write('x'.repeat(200_000), () => see('write'))
+        await once(res, 'drain')
+        see('drain')
+        res.end(() => see('end'))
+      }
+    }),
+  )
+  await exchange(server.port, GET('/whole'))
+  await exchange(server.port, GET('/stream'))
+  await eventually(() => seen.filter((one) => String(one).startsWith('close')).length === 2, 'both ends')
+  for (const one of seen) assert.match(String(one), one === seen[0] || String(one).includes('whole') ? /\/whole$/ : /\/stream$/)
+  assert.equal(seen.length, 8)
 })
 
 test('observers are told once, with the route of the mount', async (t) => {

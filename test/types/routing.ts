@@ -16,6 +16,7 @@ export type _params = [
   Expect<Equal<ParamsOf<'/users/:id'>, { id: string }>>,
   Expect<Equal<ParamsOf<'/:a/:b/'>, { a: string; b: string }>>,
   Expect<Equal<ParamsOf<'/*rest'>, { rest: string }>>,
+  Expect<Equal<ParamsOf<'/a/**rest'>, { rest: string }>>,
   Expect<Equal<ParamsOf<'/'>, None>>,
   Expect<Equal<ParamsOf<'/users'>, None>>,
   Expect<Equal<ParamsOf<''>, None>>,

@@ -90,14 +90,16 @@ function answer(mount: Mount, session: HttpSession): unknown {
   return exchange.result()
 }
 
-function nextOf({ next }: Mount, exchange: NodeExchange): NodeNext {
+function nextOf(mount: Mount, exchange: NodeExchange): NodeNext {
   return (error) => {
-    exchange.passOn(() => {
-      if (error) throw errorOf(error)
-      if (typeof next !== 'function') throw new WeirError('WEIR_ROUTE_NOT_FOUND')
-      return next(exchange.session)
-    })
+    if (error) fail(mount, exchange, error)
+    else exchange.passOn(() => notFound(mount, exchange.session))
   }
+}
+
+function notFound({ next }: Mount, session: HttpSession): unknown {
+  if (typeof next === 'function') return next(session)
+  throw new WeirError('WEIR_ROUTE_NOT_FOUND')
 }
 
 function fail({ logger }: Mount, exchange: NodeExchange, error: unknown): void {

@@ -26,7 +26,7 @@ export interface BodyWriter {
   onClose(): void
 }
 
-/** To the engine it looks like a stream of Node, which it reads outside of any context of its own. */
+/** The engine reads it in the asynchronous context of the code that writes, so callbacks and events of the response run in that context. */
 export class WrittenBody implements AsyncIterator<Piece> {
   readonly #writer: BodyWriter
   #pieces: Piece[] = []
@@ -133,10 +133,6 @@ export class WrittenBody implements AsyncIterator<Piece> {
   }
 
   [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  on(): this {
     return this
   }
 
