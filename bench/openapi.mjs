@@ -1,47 +1,60 @@
-// How long weir/openapi takes to make a document of 200 routes, the first one of a process and later ones.
-//
-//   node bench/openapi.mjs [--routes 200] [--rounds 20]       needs npm run build
-import { parseArgs } from 'node:util'
+// What CPU time it takes to make an OpenAPI document, first in a process and again, and to declare it with `weir types`:
+// node bench/openapi.mjs (after npm run build and npm run compile).
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 
-import { HttpServer, header, Problem, t } from '../dist/index.js'
+import { declarationsOf } from '../build/src/cli/types/declarations.js'
+import { HttpServer, Problem, t } from '../dist/index.js'
+import { rateLimit } from '../dist/modules/limits/index.js'
 import { openapi } from '../dist/modules/openapi/index.js'
-import { describeMachine } from './machine.mjs'
-import { median } from './statistics.mjs'
 
-const { values } = parseArgs({ options: { routes: { type: 'string', default: '200' }, rounds: { type: 'string', default: '20' } } })
+const RUNS = 11
 
-const server = new HttpServer({ logger: null })
-server.useModule(openapi({ info: { title: 'Bench', version: '1' } }))
-
-function mapRoute(i) {
-  const Thing = t.named(`Thing${i}`, t.object({ id: t.int, name: t.string.max(50), tags: t.array(t.string), at: t.date.nullable() }))
-  const declaration = {
-    id: t.int.min(1),
-    page: t.int.default(1),
-    tenant: header('x-tenant', t.uuid),
-    body: Thing,
-    answers: { 200: Thing, 404: Problem },
-    operationId: `save${i}`,
-    tags: [`tag${i % 10}`],
+/** Half of the routes have a body of their own, all of them parameters, two answers and a limit. */
+function serverWith(routes) {
+  const server = new HttpServer({ logger: null }).useModule(openapi({ info: { title: 'x', version: '1' } }))
+  const use = [rateLimit({ quota: 10, window: '1m' })]
+  const User = t.named('User', t.object({ id: t.int, name: t.string.max(50), mail: t.string.optional(), tags: t.array(t.string) }))
+  for (let i = 0; i < routes; i++) {
+    const declared = { id: t.int, page: t.int.default(1), use, answers: { 200: t.array(User), 404: Problem }, summary: 'x', tags: ['a'] }
+    const body = t.named(`New${i}`, t.object({ a: t.string.min(1), b: t.int, c: t.enum('x', 'y').optional(), user: User }))
+    if (i % 2 === 0) server.mapGet(`/r${i}/:id`, declared, () => [])
+    else server.mapPost(`/r${i}/:id`, { ...declared, body }, () => [])
   }
-  server.mapPut(`/things${i}/:id`, declaration, ({ body }) => body)
+  return server
 }
 
-async function timed() {
-  const start = performance.now()
-  const { status, text } = await server.inject('/openapi.json')
-  if (status !== 200) throw new Error(text())
-  return performance.now() - start
+/** Milliseconds of CPU time, of all threads: other programs on the machine do not count. */
+async function cpuOf(work) {
+  const begin = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(begin)
+  return (user + system) / 1_000
 }
 
-for (let i = 0; i < Number(values.routes); i++) mapRoute(i)
-const first = await timed()
-const later = []
-for (let round = 0; round < Number(values.rounds); round++) {
-  mapRoute(Number(values.routes) + round) // the document is made again
-  later.push(await timed())
+/** Until the first response with the document. */
+function timeOf(server) {
+  return cpuOf(async () => {
+    const { status } = await server.inject('/openapi.json')
+    if (status !== 200) throw new Error(String(status))
+  })
 }
-console.log(describeMachine())
-console.log(
-  `${values.routes} routes: ${first.toFixed(1)} ms for the first document, ${median(later).toFixed(1)} ms (median) for later ones`,
-)
+
+const medianOf = (times) => times.sort((a, b) => a - b)[times.length >> 1]
+
+async function compare(routes) {
+  const self = fileURLToPath(import.meta.url)
+  const first = Array.from({ length: RUNS }, () => Number(spawnSync(process.execPath, [self, String(routes)], { encoding: 'utf8' }).stdout))
+  const again = []
+  for (let i = 0; i < RUNS; i++) again.push(await timeOf(serverWith(routes)))
+  const text = (await serverWith(routes).inject('/openapi.json')).text()
+  const types = []
+  for (let i = 0; i < RUNS; i++) types.push(await cpuOf(() => declarationsOf(text)))
+  const figures = { first: medianOf(first), longest: Math.max(...first), again: medianOf(again), types: medianOf(types) }
+  const shown = Object.entries(figures).map(([name, ms]) => `${name} ${ms.toFixed(1)} ms`)
+  console.log(`${routes} routes, ${(text.length / 1024).toFixed(0)} KiB: ${shown.join(', ')}`)
+}
+
+const [routes] = process.argv.slice(2)
+if (routes !== undefined) console.log(await timeOf(serverWith(Number(routes))))
+else for (const count of [200, 1_000]) await compare(count)

@@ -3,6 +3,7 @@
 //
 // Node needs longer to find and link a hundred small modules than to run them (decisions/011-bundled-dist.md).
 import { readFileSync } from 'node:fs'
+import { isAbsolute, resolve } from 'node:path'
 
 import { build } from 'rolldown'
 
@@ -27,6 +28,21 @@ function generateBundle(_options, bundle) {
 
 const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
+/** The modules that `weir` itself imports when it is loaded. What only its modules or its command need stays out of the shared file. */
+let core = null
+
+function coreIds(context) {
+  if (core !== null) return core
+  core = new Set()
+  const waiting = [resolve('src/index.ts')]
+  for (const id of waiting) {
+    if (core.has(id)) continue
+    core.add(id)
+    waiting.push(...(context.getModuleInfo(id)?.importedIds ?? []).filter((one) => isAbsolute(one)))
+  }
+  return core
+}
+
 await build({
   input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
   platform: 'neutral', // 'node' would import node:module for a require that is never called
@@ -41,6 +57,11 @@ await build({
     minifyInternalExports: false,
     comments: { jsdoc: false }, // they are in the declarations and in src
     plugins: [{ name: 'ascii', generateBundle }],
-    codeSplitting: { groups: [{ name: 'core', test: /[\\/]src[\\/](?!modules[\\/]|testing[\\/]|cli[\\/])/, tags: ['$initial'] }] },
+    codeSplitting: {
+      groups: [
+        { debugName: 'core', name: (id, context) => (coreIds(context).has(id) ? 'core' : null) },
+        { name: 'masking', test: /[\\/]src[\\/]formats[\\/]masking[\\/]/ },
+      ],
+    },
   },
 })

@@ -95,7 +95,8 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     const logger = settings.logger === undefined ? console : settings.logger
     const routes = new RouteTable()
     routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
-    super({ table: routes, limits: { ...timeouts, ...limits }, logger: moduleLogger(logger) }, routes.root)
+    const invalidBodyStatus = settings.invalidBodyStatus ?? 400
+    super({ table: routes, limits: { ...timeouts, ...limits }, invalidBodyStatus, logger: moduleLogger(logger) }, routes.root)
     this.#options = settings
     this.#routes = routes
     const proxies = settings.proxies === undefined ? null : new Proxies(settings.proxies)
@@ -106,7 +107,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       limits,
       timeouts,
       jsonEngine: settings.jsonEngine ?? null,
-      invalidBodyStatus: settings.invalidBodyStatus ?? 400,
+      invalidBodyStatus,
       onError: settings.onError ?? null,
       logger,
       debug: settings.debug === true,

@@ -4,9 +4,10 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { HttpServer, type ServerOptions, t } from 'weir'
+import { HttpServer, type RouteListing, type ServerOptions, t } from 'weir'
 import { compression } from 'weir/compression'
 import { inspector } from 'weir/inspector'
+import { openapi } from 'weir/openapi'
 import { staticFiles } from 'weir/static'
 
 import { chat } from './chat.ts'
@@ -26,6 +27,9 @@ export interface DemoOptions extends ServerOptions {
   readonly uploadDir?: string
 }
 
+const BoundUser = t.object({ id: t.int, active: t.bool })
+const INFO = { title: 'weir demo', version: '1.0.0', description: 'Every route of the demo. Press *Try it out* to send a request.' }
+
 /** All routes of the demo, on a server that has not been started. */
 export function demoServer({ uploadDir = newFolder(), ...options }: DemoOptions = {}): HttpServer {
   // The browser on this machine plays the proxy: the page states who its client is.
@@ -33,11 +37,13 @@ export function demoServer({ uploadDir = newFolder(), ...options }: DemoOptions 
   // First, so that it sees responses before they are compressed. It refuses to work in production.
   if (process.env['NODE_ENV'] !== 'production') server.useModule(inspector())
   server.useModule(compression())
+  server.useModule(openapi({ info: INFO, ui: '/docs', include: isOwn }))
   server.useModule(staticFiles({ root: siteFolder() }))
   server.useModule(clock())
   server.useModule(chat())
   server.useModule(records())
-  server.mapGet('/users/:id', { id: t.int, active: t.bool.default(false) }, ({ id, active }) => ({ id, active }))
+  const user = { id: t.int, active: t.bool.default(false), summary: 'Binds two values by name', answers: { 200: BoundUser } }
+  server.mapGet('/users/:id', user, ({ id, active }) => ({ id, active }))
   server.mapController(UserController, '/api')
   server.mapController(MemoryUploadController, '/api', { create: () => new MemoryUploadController(uploadDir) })
   server.mapController(StreamUploadController, '/api', { create: () => new StreamUploadController(uploadDir) })
@@ -45,8 +51,15 @@ export function demoServer({ uploadDir = newFolder(), ...options }: DemoOptions 
   mapGauge(server)
   mapSearch(server)
   mapInside(server)
-  server.mapGet('/whoami', (_, { clientAddress, isSecure, origin, peer }) => ({ clientAddress, isSecure, origin, peer: peer.address }))
+  server.mapGet('/whoami', { summary: 'Who the server thinks the client is' }, (_, { clientAddress, isSecure, origin, peer }) => {
+    return { clientAddress, isSecure, origin, peer: peer.address }
+  })
   return server
+}
+
+/** Not one of a development tool. */
+function isOwn({ path }: RouteListing): boolean {
+  return !path.startsWith('/_weir')
 }
 
 function newFolder(): string {

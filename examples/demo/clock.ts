@@ -1,6 +1,6 @@
 // A clock over server-sent events: one tick a second, the same for all listeners.
 
-import type { Module } from 'weir'
+import { type Module, text } from 'weir'
 import { SseChannel, sse } from 'weir/sse'
 
 const TICK_MS = 1000
@@ -30,11 +30,12 @@ export function clock(): Module {
   return {
     name: 'clock',
     install(server) {
-      server.mapGet('/clock', (_, session) => {
+      const stream = { summary: 'One event a second', answers: { 200: text('text/event-stream') } }
+      server.mapGet('/clock', stream, (_, session) => {
         begin(server.stopping)
         return sse(session, channel, { retry: RETRY_MS })
       })
-      server.mapPost('/clock/end', () => channel.endAll())
+      server.mapPost('/clock/end', { summary: 'Ends the stream for all listeners' }, () => channel.endAll())
     },
   }
 }

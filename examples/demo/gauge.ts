@@ -26,22 +26,29 @@ const Keeper = t.object({ id: t.int, name: t.string, station })
 export function mapGauge(server: HttpServer): void {
   const gauge = server.group('/gauge')
   let lastId = 0
-  gauge.mapPost('/readings', { body: Reading, answers: { 201: StoredReading } }, ({ body }) => ({ ...body, id: ++lastId }))
-  gauge.mapPost('/photos', { body: Photo, maxRequestBodySize: 2 * MAX_PHOTO_BYTES }, ({ body: { fields, files } }) => {
+  gauge.mapPost('/readings', { summary: 'Stores a reading', body: Reading, answers: { 201: StoredReading } }, ({ body }) => ({
+    ...body,
+    id: ++lastId,
+  }))
+  const photo = { summary: 'Checks a form with a picture', body: Photo, maxRequestBodySize: 2 * MAX_PHOTO_BYTES }
+  gauge.mapPost('/photos', photo, ({ body: { fields, files } }) => {
     return { title: fields.title, type: files.photo.contentType, bytes: files.photo.content.length }
   })
-  gauge.mapPost('/outline', (_, { request }) => ({ outline: outlineOf(request.bodyJson()) }))
+  gauge.mapPost('/outline', { summary: 'Shows the types in any JSON', body: 'buffer' }, (_, { request }) => ({
+    outline: outlineOf(request.bodyJson()),
+  }))
 
   const place = { station: cookie('station', station.default('bridge')), unit: header('X-Unit', t.enum('cm', 'ft').default('cm')) }
-  gauge.mapGet('/level', place, ({ station, unit }) => {
+  gauge.mapGet('/level', { ...place, summary: 'Shows the level at one place' }, ({ station, unit }) => {
     return { station, unit, level: unit === 'cm' ? LEVELS[station] : Math.round(LEVELS[station] / 3.048) / 10 }
   })
-  gauge.mapGet('/levels', { etag: true }, () => LEVELS)
-  gauge.mapGet('/all-levels', { deprecated: REPLACED_ON }, (_, { response }) => {
+  gauge.mapGet('/levels', { summary: 'Shows all levels, with a tag', etag: true }, () => LEVELS)
+  gauge.mapGet('/all-levels', { summary: 'Shows all levels', deprecated: REPLACED_ON }, (_, { response }) => {
     return response.header('Link', '</gauge/levels>; rel="successor-version"').json(LEVELS)
   })
 
-  gauge.mapGet('/keepers/:id', { id: t.int, answers: { 200: Keeper, 404: Problem } }, ({ id }, { response }) => {
+  const shown = { id: t.int, summary: 'Shows a keeper, without secrets', answers: { 200: Keeper, 404: Problem } }
+  gauge.mapGet('/keepers/:id', shown, ({ id }, { response }) => {
     return KEEPERS.find((keeper) => keeper.id === id) ?? response.notFound(`There is no keeper ${id}.`)
   })
   mapSluice(server)
@@ -51,8 +58,11 @@ export function mapGauge(server: HttpServer): void {
 function mapSluice(server: HttpServer): void {
   const sluice = { version: 1, open: 30 }
   const tag = (): string => `v${sluice.version}`
-  server.mapGet('/gauge/sluice', (_, { response }) => (response.precondition({ etag: tag() }) ? response : sluice))
-  server.mapPut('/gauge/sluice', { body: t.object({ open: t.int.min(0).max(100) }) }, ({ body: { open } }, { request, response }) => {
+  server.mapGet('/gauge/sluice', { summary: 'Shows the sluice, with a tag' }, (_, { response }) =>
+    response.precondition({ etag: tag() }) ? response : sluice,
+  )
+  const move = { summary: 'Moves the sluice, if nobody else did', body: t.object({ open: t.int.min(0).max(100) }) }
+  server.mapPut('/gauge/sluice', move, ({ body: { open } }, { request, response }) => {
     if (request.header('If-Match') === null) throw new HttpError(428, 'Send the tag that you have seen, in If-Match.')
     if (response.precondition({ etag: tag() })) return response
     sluice.version++

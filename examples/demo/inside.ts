@@ -7,11 +7,12 @@ const target = t.string.pattern(/^\/[^\s#]*$/).max(500)
 const OWN = /^\/(?:explain|inside)\b/
 
 export function mapInside(server: HttpServer): void {
-  server.mapGet('/explain', { method: t.enum('GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS', 'QUERY'), target }, async ({ method, target }) => {
+  const asked = { method: t.enum('GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS', 'QUERY'), target, summary: 'Explains a request' }
+  server.mapGet('/explain', asked, async ({ method, target }) => {
     return String(await server.explain({ method, url: encoded(target) }))
   })
 
-  server.mapGet('/inside', { target }, async ({ target }) => {
+  server.mapGet('/inside', { target, summary: 'Sends a request to itself' }, async ({ target }) => {
     if (OWN.test(target)) throw new HttpError(400, 'The server does not ask itself to ask itself.')
     const response = await server.fetch(new Request(`http://inside.example${encoded(target)}`), { peer: { address: '192.0.2.1' } })
     const { status, headers } = response

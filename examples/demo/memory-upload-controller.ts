@@ -16,7 +16,7 @@ export class MemoryUploadController extends Controller {
     this.#folder = folder
   }
 
-  @Route('POST', '/upload')
+  @Route('POST', '/upload', { summary: 'Saves small files, all or none' })
   async upload() {
     const { request, response } = this
     const form = await request.bodyMultipart()

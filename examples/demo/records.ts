@@ -1,6 +1,6 @@
 // What an observer is told, as server-sent events: one record about every request, whatever became of it.
 
-import type { ExchangeRecord, Module } from 'weir'
+import { type ExchangeRecord, type Module, text } from 'weir'
 import { SseChannel, sse } from 'weir/sse'
 
 const RETRY_MS = 3000
@@ -12,7 +12,8 @@ export function records(): Module {
     name: 'records',
     install(server) {
       server.observe({ end: (record) => record.route !== 'GET /records' && channel.send({ data: shown(record) }) })
-      server.mapGet('/records', (_, session) => sse(session, channel, { retry: RETRY_MS }))
+      const stream = { summary: 'One event for each request', answers: { 200: text('text/event-stream') } }
+      server.mapGet('/records', stream, (_, session) => sse(session, channel, { retry: RETRY_MS }))
     },
   }
 }

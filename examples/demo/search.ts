@@ -5,7 +5,7 @@ import { type HttpServer, json, t } from 'weir'
 const Search = t.object({ words: t.string.min(1).max(100), methods: t.array(t.string).optional() })
 
 export function mapSearch(server: HttpServer): void {
-  server.mapQuery('/routes', { body: json(Search) }, ({ body: { words, methods } }) => {
+  server.mapQuery('/routes', { summary: 'Searches the routes of this server', body: json(Search) }, ({ body: { words, methods } }) => {
     const wanted = words.toLowerCase().split(/\s+/)
     return server.routes
       .filter(({ method }) => methods === undefined || methods.includes(method ?? 'any'))

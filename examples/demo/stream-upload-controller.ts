@@ -24,7 +24,7 @@ export class StreamUploadController extends Controller {
     this.#folder = folder
   }
 
-  @Route('POST', '/upload-stream', { maxRequestBodySize: 1024 ** 3 })
+  @Route('POST', '/upload-stream', { summary: 'Saves large files as they arrive', maxRequestBodySize: 1024 ** 3 })
   async upload() {
     const { request, response } = this
     const files: Upload[] = []

@@ -32,6 +32,7 @@ const signIn: Policy = {
     personOf.set(session, person)
     return undefined // the request may pass
   },
+  describe: () => ({ refuses: [401, 403] }), // for the OpenAPI document
 }
 
 /** How long the handler took, for the developer tools of a browser. */
@@ -47,11 +48,20 @@ const stopwatch: Policy = {
 /** Everything below `/teams/:team`. */
 export function mapTeams(server: HttpServer): void {
   const teams = server.group('/teams/:team', { team: t.string.pattern(/^[a-z]+$/), use: [signIn, stopwatch] })
-  teams.mapGet('/', ({ team }, session) => ({ team, you: personOf(session) }))
-  teams.mapDelete('/', { metadata: requiredRole('captain') }, ({ team }) => `You may delete ${team}. It is still here.`)
+  teams.mapGet('/', { summary: 'Shows a team to its members' }, ({ team }, session) => ({ team, you: personOf(session) }))
+  teams.mapDelete(
+    '/',
+    { summary: 'Only for captains', metadata: requiredRole('captain') },
+    ({ team }) => `You may delete ${team}. It is still here.`,
+  )
   // A policy with only a name takes the place of the outer one: this route is open.
-  teams.mapGet('/rules', { use: [{ name: 'sign-in' }] }, ({ team }) => `The rules of ${team} are open to everybody.`)
-  teams.mapPost('/pictures', { body: 'stream', maxRequestBodySize: MAX_PICTURE_BYTES }, async ({ team }, { request }) => {
+  teams.mapGet(
+    '/rules',
+    { summary: 'Open to everybody', use: [{ name: 'sign-in' }] },
+    ({ team }) => `The rules of ${team} are open to everybody.`,
+  )
+  const upload = { summary: 'Counts the bytes of a picture', body: 'stream', maxRequestBodySize: MAX_PICTURE_BYTES } as const
+  teams.mapPost('/pictures', upload, async ({ team }, { request }) => {
     let bytes = 0
     for await (const piece of request.bodyStream()) bytes += (piece as Buffer).length
     return { team, bytes }

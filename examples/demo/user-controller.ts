@@ -5,7 +5,7 @@ import { User } from './user.ts'
 @Route('/user')
 export class UserController extends Controller {
   /** Accepts a user as JSON or as a url-encoded form, and responds with the model. Any other text is returned unchanged. */
-  @Route('POST', '/save')
+  @Route('POST', '/save', { body: 'buffer', summary: 'Populates a model from the body' })
   save() {
     const { request, response } = this
     const user = new User()

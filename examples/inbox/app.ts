@@ -3,12 +3,13 @@
 import { constants } from 'node:fs'
 import { access as checkAccess } from 'node:fs/promises'
 
-import { HttpServer, Problem, type ServerOptions } from 'weir'
+import { HttpServer, type ServerOptions } from 'weir'
 import { securityHeaders } from 'weir/headers'
 import { health } from 'weir/health'
 import { limitMetrics } from 'weir/limits'
 import { accessLog, type LogStream } from 'weir/log'
 import { metrics } from 'weir/metrics'
+import { openapi } from 'weir/openapi'
 import { memorySessions, type SessionStore } from 'weir/sessions'
 import { staticFiles } from 'weir/static'
 
@@ -41,8 +42,10 @@ export function inboxServer({ store, folder, log, sessionStore = memorySessions(
   server.use(auth)
   server.useModule(staticFiles({ root: 'examples/inbox/site' }))
 
-  const api = server.group('/api', { use: [securityHeaders('api')], answers: { 401: Problem, 403: Problem } })
+  server.useModule(openapi({ info: { title: 'Inbox', version: '1.0.0' }, ui: '/docs', use: [auth.open] }))
+
+  const api = server.group('/api', { use: [securityHeaders('api')] })
   for (const module of [accounts(store, access), messages(store, folder, access), live(store, access)]) api.useModule(module)
-  api.group('/admin', { use: [auth.roles('admin')] }).useModule(administration(store, folder, access))
+  api.group('/admin', { use: [auth.roles('admin')], tags: ['administration'] }).useModule(administration(store, folder, access))
   return server
 }

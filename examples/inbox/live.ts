@@ -1,6 +1,6 @@
 // Messages as they are posted: server-sent events, and a WebSocket that also posts them.
 
-import { type Module, t } from 'weir'
+import { type Module, t, text } from 'weir'
 import { SseChannel, sse } from 'weir/sse'
 import { websocket } from 'weir/websocket'
 
@@ -44,7 +44,8 @@ export function live(store: Store, { auth, senderOf }: Access): Module {
     name: 'live',
     install(host) {
       sockets.install(host)
-      host.mapGet('/events', (_, session) => sse(session, channelOf(senderOf(session))))
+      const stream = { summary: 'Sends new messages as events', answers: { 200: text('text/event-stream') } }
+      host.mapGet('/events', stream, (_, session) => sse(session, channelOf(senderOf(session))))
     },
   }
 }

@@ -9,7 +9,7 @@ import type { Access } from './access.ts'
 import { type Attachment, Message, Name, type Store, Text } from './store.ts'
 
 const MIB = 1024 ** 2
-const List = t.object({ messages: t.array(Message), next: t.int.nullable() })
+const Page = t.named('Page', t.object({ messages: t.array(Message), next: t.int.nullable() }))
 const PICTURE_STARTS = [Buffer.from('89504e47', 'hex'), Buffer.from('ffd8ff', 'hex')]
 const answers = { 201: Message, 404: Problem }
 
@@ -18,20 +18,22 @@ export function messages(store: Store, folder: string, { limits, senderOf }: Acc
   return {
     name: 'messages',
     install({ mapGet, mapPost }) {
-      mapPost('/users/:to/messages', { to: Name, body: t.object({ text: Text }), answers }, ({ to, body }, session) =>
-        store.post(senderOf(session), store.find(to), body.text),
-      )
+      const draft = { summary: 'Sends a message', to: Name, body: t.object({ text: Text }), answers }
+      mapPost('/users/:to/messages', draft, ({ to, body }, session) => store.post(senderOf(session), store.find(to), body.text))
 
       const body = multipart({ fields: { text: Text }, files: { picture: file({ types: ['image/png', 'image/jpeg'], maxBytes: MIB }) } })
-      const upload = { to: Name, use: [limits.uploads], answers: { ...answers, 429: Problem } }
-      mapPost('/users/:to/pictures', { ...upload, body, maxRequestBodySize: 2 * MIB }, async ({ to, body }, session) => {
+      const upload = { to: Name, use: [limits.uploads], answers }
+      const picture = { ...upload, summary: 'Sends a message with a picture', body, maxRequestBodySize: 2 * MIB }
+      mapPost('/users/:to/pictures', picture, async ({ to, body }, session) => {
         const account = store.find(to)
         const { fileName, size } = await saveTo(folder, body.files.picture, body.files.picture.content, { magic: PICTURE_STARTS })
         return store.post(senderOf(session), account, body.fields.text, { fileName, size })
       })
 
       // A file of any kind is written to the disk while it arrives.
-      mapPost('/users/:to/files', { ...upload, body: 'stream', maxRequestBodySize: 1024 * MIB }, async ({ to }, session) => {
+      const summary = 'Sends a form with one file of any kind'
+      const anyFile = { ...upload, summary, body: 'stream', maxRequestBodySize: 1024 * MIB } as const
+      mapPost('/users/:to/files', anyFile, async ({ to }, session) => {
         const account = store.find(to)
         const kept: Attachment[] = []
         try {
@@ -51,14 +53,15 @@ export function messages(store: Store, folder: string, { limits, senderOf }: Acc
         }
       })
 
-      const page = { before: t.int.default(Number.MAX_SAFE_INTEGER), limit: t.int.min(1).max(100).default(20) }
-      mapGet('/messages', { ...page, answers: { 200: List } }, ({ before, limit }, session) => {
+      const page = { before: t.int.optional(), limit: t.int.min(1).max(100).default(20), answers: { 200: Page } }
+      mapGet('/messages', { ...page, summary: 'Lists messages, the newest first' }, ({ before = Infinity, limit }, session) => {
         const older = senderOf(session).inbox.filter(({ id }) => id < before)
         const messages = older.slice(-limit).reverse()
         return { messages, next: older.length > limit ? messages.at(-1)!.id : null }
       })
 
-      mapGet('/messages/:id/attachment', { id: t.int, answers: { 200: bytes(), 404: Problem } }, ({ id }, session) => {
+      const sent = { summary: 'Sends the file of a message', id: t.int, answers: { 200: bytes(), 404: Problem } }
+      mapGet('/messages/:id/attachment', sent, ({ id }, session) => {
         const attachment = senderOf(session).inbox.find((message) => message.id === id)?.attachment
         if (!attachment) throw new HttpError(404, 'There is no such attachment.')
         return session.response.file(join(folder, attachment.fileName), { download: true })

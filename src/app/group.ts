@@ -19,16 +19,21 @@ import { checkPolicy, type Gate, type Usable } from './policies/policy.ts'
 import type { Below, Declaration, GroupDeclaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
 import { warnOfLiteralParameters } from './routes/literal-parameters.ts'
 import { type Handler, Route } from './routes/route.ts'
-import { listingOf, type RouteLimits, type RouteListing } from './routes/route-listing.ts'
+import { type ListingSettings, listingOf, type RouteListing } from './routes/route-listing.ts'
 import type { RouteTable } from './routes/route-table.ts'
 import { Scope } from './routes/scope.ts'
 import { splitDeclaration } from './routes/split-declaration.ts'
 
 /** What a server and its groups share. */
-export interface Home {
+export interface Home extends ListingSettings {
   readonly table: RouteTable
-  readonly limits: RouteLimits
   readonly logger: Logger | null
+}
+
+/** What `routes` has returned, and the revision of the table that it was made of. */
+interface Listed {
+  readonly revision: number
+  readonly routes: readonly RouteListing[]
 }
 
 /** The rest of a path, in the routes of `fallback`. */
@@ -39,6 +44,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   readonly #home: Home
   readonly #scope: Scope
   readonly #modules = new Set<string>()
+  #listed: Listed | null = null
 
   /** @internal */
   constructor(home: Home, scope: Scope) {
@@ -51,10 +57,18 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     return this.#scope.prefix
   }
 
-  /** Every route, in the order of mapping; for a group, only those in it. */
+  /**
+   * Every route, in the order of mapping; for a group, only those in it. It is the same list until a route, a policy or a hook is added, so
+   * what is made of it can be kept as long.
+   */
   get routes(): readonly RouteListing[] {
-    const { table, limits } = this.#home
-    return table.routesIn(this.#scope).map((route) => listingOf(route, limits))
+    const { table } = this.#home
+    const { revision } = table
+    if (this.#listed?.revision !== revision) {
+      const routes = Object.freeze(table.routesIn(this.#scope).map((route) => listingOf(route, this.#home)))
+      this.#listed = { revision, routes }
+    }
+    return this.#listed.routes
   }
 
   /**

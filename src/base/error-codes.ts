@@ -15,6 +15,8 @@ export interface ErrorSpec {
   readonly text: string
   /** The source of the rule: a section of an RFC, or a page of the docs. */
   readonly see: string
+  /** Retry-After of the response, in seconds, if the same request may soon succeed and the error itself does not know when. */
+  readonly retryAfter: number | null
 }
 
 /** The connection closes after the response. */
@@ -24,7 +26,14 @@ const STAYS = false
 
 const specOf =
   (fault: Fault) =>
-  (status: number, closes: boolean, text: string, see: string): ErrorSpec => ({ fault, status, closes, text, see })
+  (status: number, closes: boolean, text: string, see: string, retryAfter: number | null = null): ErrorSpec => ({
+    fault,
+    status,
+    closes,
+    text,
+    see,
+    retryAfter,
+  })
 const peer = specOf('peer')
 const limit = specOf('limit')
 const developer = specOf('developer')
@@ -113,9 +122,9 @@ export const ERRORS = {
   WEIR_CREDENTIALS_INVALID: peer(401, STAYS, 'the credentials of the request are not valid', 'RFC 9110 §15.5.2'),
   WEIR_CREDENTIALS_INSECURE: peer(403, STAYS, 'these credentials are accepted over HTTPS only', 'docs/guide/authentication.md'),
   WEIR_ACCESS_DENIED: peer(403, STAYS, 'the principal may not do this', 'docs/guide/authentication.md'),
-  WEIR_KEYS_UNAVAILABLE: transport(503, STAYS, 'the keys that verify tokens cannot be fetched', 'docs/guide/jwt.md'),
+  WEIR_KEYS_UNAVAILABLE: transport(503, STAYS, 'the keys that verify tokens cannot be fetched', 'docs/guide/jwt.md', 5),
   WEIR_PASSWORD_TOO_LONG: limit(400, STAYS, 'the password is too long', 'docs/guide/authentication.md'),
-  WEIR_PASSWORDS_BUSY: limit(503, STAYS, 'too many passwords are being checked', 'docs/guide/authentication.md'),
+  WEIR_PASSWORDS_BUSY: limit(503, STAYS, 'too many passwords are being checked', 'docs/guide/authentication.md', 1),
   WEIR_PASSWORD_HASH: developer(500, STAYS, 'a text is not the hash of a password', 'docs/guide/authentication.md'),
   WEIR_AUTH_SETUP: developer(500, STAYS, 'the requirements of a route cannot be met', 'docs/guide/authentication.md'),
   WEIR_OPENAPI_INCOMPLETE: developer(500, STAYS, 'the OpenAPI document cannot describe all routes', 'docs/guide/openapi.md'),
@@ -155,7 +164,7 @@ export const ERRORS = {
   WEIR_SESSION_SENT: developer(500, STAYS, 'a session was changed after the response had begun', 'docs/guide/sessions.md'),
   WEIR_OIDC_RESPONSE: peer(400, STAYS, 'this login cannot be completed: begin it again', 'docs/guide/oidc.md'),
   WEIR_OIDC_DENIED: peer(403, STAYS, 'the login was refused at the identity provider', 'docs/guide/oidc.md'),
-  WEIR_OIDC_UNAVAILABLE: transport(503, STAYS, 'the identity provider does not answer', 'docs/guide/oidc.md'),
+  WEIR_OIDC_UNAVAILABLE: transport(503, STAYS, 'the identity provider does not answer', 'docs/guide/oidc.md', 5),
 
   // The server
   WEIR_OPTION_INVALID: developer(500, STAYS, 'an option or argument is invalid', 'docs/limits.md'),
@@ -163,7 +172,7 @@ export const ERRORS = {
   WEIR_TEST_WAIT: developer(500, STAYS, 'a test client gave up waiting', 'docs/guide/testing.md'),
   WEIR_CHAOS: developer(500, STAYS, 'a handler misbehaved', 'docs/guide/testing.md'),
   WEIR_PACKAGE_MISSING: developer(500, STAYS, 'a package that this module needs is not installed', 'docs/dependencies.md'),
-  WEIR_STORE_UNAVAILABLE: transport(503, STAYS, 'a store did not answer', 'docs/dependencies.md'),
+  WEIR_STORE_UNAVAILABLE: transport(503, STAYS, 'a store did not answer', 'docs/dependencies.md', 5),
 
   // Multipart forms and files
   WEIR_MULTIPART_DELIMITER: peer(400, STAYS, 'the boundary appears where it is not a delimiter', 'RFC 2046 §5.1.1'),

@@ -63,8 +63,9 @@ export class WeirError extends HttpError {
 
   /** @param detail follows the text of the catalogue in the message */
   constructor(code: ErrorCode, detail?: string, options: WeirErrorOptions = NO_OPTIONS) {
-    const { text, status } = ERRORS[code]
-    super(options.status ?? status, detail === undefined ? text : `${text}: ${detail}`, { ...options, code })
+    const { text, status, retryAfter } = ERRORS[code]
+    const headers = retryAfter === null ? options.headers : { 'Retry-After': String(retryAfter), ...options.headers }
+    super(options.status ?? status, detail === undefined ? text : `${text}: ${detail}`, { ...options, ...(headers && { headers }), code })
   }
 
   get fault(): Fault {

@@ -34,12 +34,21 @@ export interface DevelopCommand extends AppCommand {
   readonly graceMs: number
 }
 
+export interface TypesCommand {
+  readonly name: 'types'
+  /** The document; null: stdin. */
+  readonly file: string | null
+  /** Where the declarations are written; null: stdout. */
+  readonly out: string | null
+}
+
 export type ParsedCommand =
   | { readonly name: 'help'; readonly topic: string | null }
   | { readonly name: 'version' }
   | ({ readonly name: 'routes' | 'limits'; readonly asJson: boolean } & AppCommand)
   | ({ readonly name: 'openapi'; readonly module: string | null } & AppCommand)
   | ({ readonly name: 'explain'; readonly asJson: boolean; readonly request: AskedRequest } & AppCommand)
+  | TypesCommand
   | DevelopCommand
 
 const GRACE_MS = 2_000
@@ -67,6 +76,12 @@ Writes the document of weir/openapi, as JSON. The program does not listen.
 
   --module <name>   the name of the module, if the program has several documents
 ${COMMON}`,
+  types: `Usage: weir types [file] [options]
+
+Writes TypeScript declarations for the clients of an API, from its OpenAPI document (3.0 to 3.2, as JSON). Without a file, it reads stdin.
+
+  -o, --output <file>   where to write them. Default: stdout
+  -h, --help            this text`,
   explain: `Usage: weir explain <file> [method] <url> [options] [-- arguments of the program]
 
 Explains why a request would be answered as it is. Nothing of the program handles it.
@@ -96,6 +111,7 @@ const USAGE = `Usage: weir <command> <file> [options]
   weir explain app.js POST /users/5   explains why a request would be answered as it is
   weir limits app.js                  lists the limits in force, and where each was set
   weir openapi app.js                 writes the OpenAPI document of a program
+  weir types openapi.json             writes TypeScript declarations for clients of an OpenAPI document
   weir dev app.ts                     runs a program, and restarts it when a source file changes
 
 weir <command> --help shows the options of a command.`
@@ -135,6 +151,7 @@ function parseOwn(name: string, own: string[], args: readonly string[]): ParsedC
   if (name === 'dev') return parseDev(own, args)
   if (name === 'explain') return parseExplain(own, args)
   if (name === 'openapi') return parseOpenApi(own, args)
+  if (name === 'types') return parseTypes(own, args)
   const { values, positionals } = parseArgs({ args: own, allowPositionals: true, options: { json: FLAG, export: TEXT, ...HELP } })
   if (values.help === true) return { name: 'help', topic: name }
   const file = onlyFile(name, positionals)
@@ -145,6 +162,14 @@ function parseOpenApi(own: string[], args: readonly string[]): ParsedCommand {
   const { values, positionals } = parseArgs({ args: own, allowPositionals: true, options: { module: TEXT, export: TEXT, ...HELP } })
   if (values.help === true) return { name: 'help', topic: 'openapi' }
   return { name: 'openapi', file: onlyFile('openapi', positionals), args, exportName: values.export ?? null, module: values.module ?? null }
+}
+
+function parseTypes(own: string[], args: readonly string[]): ParsedCommand {
+  const { values, positionals } = parseArgs({ args: own, allowPositionals: true, options: { output: { ...TEXT, short: 'o' }, ...HELP } })
+  if (values.help === true) return { name: 'help', topic: 'types' }
+  const [file = null, ...more] = [...positionals, ...args]
+  if (more.length > 0) throw new UsageError(`one document, not also ${more.join(' ')}`, 'types')
+  return { name: 'types', file: file === '-' ? null : file, out: values.output ?? null }
 }
 
 function parseExplain(own: string[], args: readonly string[]): ParsedCommand {

@@ -4,12 +4,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { AppFileError, appFileOf } from './app-file.ts'
-import { type ParsedCommand, parseCommand, UsageError, usageOf } from './arguments.ts'
+import { type ParsedCommand, parseCommand, type TypesCommand, UsageError, usageOf } from './arguments.ts'
 import { develop } from './develop.ts'
 import { limitsText } from './limits-facts.ts'
 import { packageFolder } from './package-folder.ts'
 import { askProgram, ProgramError } from './program.ts'
 import { routesText } from './route-facts.ts'
+import { TypesError, typesOf } from './types-of.ts'
 
 /** A program that cannot be read, or that has failed. */
 const FAILED = 1
@@ -22,15 +23,17 @@ export async function runCommand(given: readonly string[]): Promise<number> {
     const command = parseCommand(given)
     if (command.name === 'help') return print(usageOf(command.topic))
     if (command.name === 'version') return print(versionOf())
+    if (command.name === 'types') return writeTypes(command)
     return await runOn(command)
   } catch (error) {
     if (error instanceof UsageError) return complain(`${error.message}\n\n${usageOf(error.topic)}`, MISUSED)
-    if (error instanceof AppFileError || error instanceof ProgramError) return complain(error.message, FAILED)
+    if (error instanceof AppFileError || error instanceof ProgramError || error instanceof TypesError)
+      return complain(error.message, FAILED)
     throw error
   }
 }
 
-async function runOn(command: Exclude<ParsedCommand, { readonly name: 'help' | 'version' }>): Promise<number> {
+async function runOn(command: Exclude<ParsedCommand, { readonly name: 'help' | 'version' | 'types' }>): Promise<number> {
   const file = appFileOf(command.file)
   const { exportName, args } = command
   switch (command.name) {
@@ -53,6 +56,12 @@ async function runOn(command: Exclude<ParsedCommand, { readonly name: 'help' | '
     case 'dev':
       return develop({ ...command, file })
   }
+}
+
+function writeTypes(command: TypesCommand): number {
+  const declarations = typesOf(command)
+  if (declarations !== null) process.stdout.write(declarations)
+  return 0
 }
 
 function jsonOf(value: unknown): string {

@@ -1,13 +1,13 @@
 // `weir dev`: runs a program, and runs it again when a source file has changed. The listening sockets stay open in this process, so clients
 // that connect in the meantime wait.
 
-import { existsSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 
 import type { DevelopCommand } from './arguments.ts'
 import { HeldSockets } from './held-sockets.ts'
 import type { News } from './messages.ts'
 import { Run } from './run.ts'
+import { compileCacheIn, sourceFolder } from './source-folder.ts'
 import { SourceWatch } from './source-watch.ts'
 
 /** @returns the exit code */
@@ -26,6 +26,7 @@ class Development {
   readonly #command: DevelopCommand
   readonly #sockets = new HeldSockets()
   readonly #watch: SourceWatch
+  readonly #compiled: string | null
   readonly #signal: Promise<Event>
   #signals = 0
   #run: Run | null = null
@@ -39,6 +40,7 @@ class Development {
   constructor(command: DevelopCommand) {
     this.#command = command
     const root = sourceFolder(command.file)
+    this.#compiled = compileCacheIn(root)
     this.#watch = new SourceWatch(
       root,
       command.watch.map((path) => resolve(path)),
@@ -112,7 +114,7 @@ class Development {
 
   #newRun(): Run {
     const { file, args, exportName } = this.#command
-    return new Run({ file, args, exportName, sockets: this.#sockets })
+    return new Run({ file, args, exportName, sockets: this.#sockets, compileCache: this.#compiled })
   }
 
   #dropNext(): void {
@@ -150,12 +152,4 @@ class Development {
 
 function tell(text: string): void {
   process.stderr.write(`weir: ${text}\n`)
-}
-
-/** The folder of the nearest package.json around the file; without one, the folder of the file. */
-function sourceFolder(file: string): string {
-  for (let folder = dirname(file); ; folder = dirname(folder)) {
-    if (existsSync(join(folder, 'package.json'))) return folder
-    if (folder === dirname(folder)) return dirname(file)
-  }
 }

@@ -1,8 +1,8 @@
 // What `weir limits` shows: every limit and timeout of a server, and the routes that have their own.
 
+import { limitText, setBy } from '../app/explain/limit-text.ts'
 import type { RouteLimits } from '../app/routes/route-listing.ts'
 import type { Level } from '../app/routes/scope.ts'
-import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../base/limits.ts'
 import { type HttpServer, hostOf } from '../server.ts'
 
 import { routeLabel } from './route-facts.ts'
@@ -12,8 +12,8 @@ export interface ServerLimit {
   readonly name: string
   /** Null: no limit. */
   readonly value: number | null
-  /** `default`: it has the default value. */
-  readonly setBy: 'default' | 'server'
+  /** Who has set it. `default`: it has the default value. */
+  readonly level: Level | 'default'
 }
 
 export interface RouteLimit {
@@ -21,7 +21,7 @@ export interface RouteLimit {
   readonly routes: readonly string[]
   readonly name: string
   readonly value: number | null
-  readonly setBy: Level
+  readonly level: Level
 }
 
 export interface LimitsFacts {
@@ -32,9 +32,8 @@ export interface LimitsFacts {
 
 export function limitsFactsOf(server: HttpServer): LimitsFacts {
   const { limits, timeouts } = hostOf(server)
-  const defaults: Readonly<Record<string, number | null>> = { ...DEFAULT_LIMITS, ...DEFAULT_TIMEOUTS }
   const all = Object.entries({ ...limits, ...timeouts }).map(
-    ([name, value]): ServerLimit => ({ name, value, setBy: value === defaults[name] ? 'default' : 'server' }),
+    ([name, value]): ServerLimit => ({ name, value, level: setBy(name, value, 'server') }),
   )
   const own = new Map<string, RouteLimit & { readonly routes: string[] }>()
   for (const route of server.routes)
@@ -42,39 +41,20 @@ export function limitsFactsOf(server: HttpServer): LimitsFacts {
       if (level === 'server') continue
       const key = `${name} ${value} ${level}`
       const known = own.get(key)
-      if (known === undefined) own.set(key, { routes: [routeLabel(route)], name, value, setBy: level })
+      if (known === undefined) own.set(key, { routes: [routeLabel(route)], name, value, level })
       else known.routes.push(routeLabel(route))
     }
   return { server: all, routes: [...own.values()] }
 }
 
-const SIZES: ReadonlySet<string> = new Set(['maxRequestHeaderSize', 'maxRequestBodySize', 'maxChunkExtensionSize', 'maxDrainSize'])
-const UNITS = [
-  [1024 * 1024 * 1024, 'GiB'],
-  [1024 * 1024, 'MiB'],
-  [1024, 'KiB'],
-] as const
-
-/** A value with its unit: `10 MiB`, `5 s`, `none`. */
-function shownLimit(name: string, value: number | null): string {
-  if (value === null) return 'none'
-  if (SIZES.has(name)) {
-    const unit = UNITS.find(([size]) => value >= size && value % size === 0)
-    return unit === undefined ? `${value} B` : `${value / unit[0]} ${unit[1]}`
-  }
-  if (name === 'minBodyRate') return `${value} B/s`
-  if (!/(?:Timeout|Period)$/.test(name)) return String(value)
-  return value >= 1000 && value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`
-}
-
 export function limitsText({ server, routes }: LimitsFacts): string {
   const text = tableOf(
     ['LIMIT', 'VALUE', 'SET BY'],
-    server.map(({ name, value, setBy }) => [name, shownLimit(name, value), setBy]),
+    server.map(({ name, value, level }) => [name, limitText(name, value), level]),
   )
   if (routes.length === 0) return text
-  const rows = routes.flatMap(({ routes: labels, name, value, setBy }) =>
-    labels.map((label) => [label, name, shownLimit(name, value), setBy]),
+  const rows = routes.flatMap(({ routes: labels, name, value, level }) =>
+    labels.map((label) => [label, name, limitText(name, value), level]),
   )
   return `${text}\n\n${tableOf(['ROUTE', 'LIMIT', 'VALUE', 'SET BY'], rows)}`
 }

@@ -56,6 +56,8 @@ export type Order =
       readonly inherited: number
       /** Whether sockets can be passed at all. */
       readonly holdsSockets: boolean
+      /** A folder for compiled code; null for none. */
+      readonly compileCache: string | null
     }
 
 /** The environment variable with the order, as JSON. */

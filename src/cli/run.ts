@@ -14,6 +14,7 @@ export interface RunOptions {
   readonly args: readonly string[]
   readonly exportName: string | null
   readonly sockets: HeldSockets
+  readonly compileCache: string | null
 }
 
 export class Run {
@@ -25,10 +26,11 @@ export class Run {
   onNews: (news: News) => void = () => {}
 
   /** Starts the process. The program waits for `begin`. */
-  constructor({ file, args, exportName, sockets: held }: RunOptions) {
+  constructor({ file, args, exportName, sockets: held, compileCache }: RunOptions) {
     const { sockets, descriptors } = held.passed()
     const { inherited } = held
-    this.#process = startProgram(args, { task: 'serve', file, exportName, sockets, inherited, holdsSockets: HeldSockets.isPossible }, [
+    const holdsSockets = HeldSockets.isPossible
+    this.#process = startProgram(args, { task: 'serve', file, exportName, sockets, inherited, holdsSockets, compileCache }, [
       'inherit',
       'inherit',
       'inherit',

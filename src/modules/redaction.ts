@@ -67,8 +67,20 @@ export class Redaction {
   /** The value of a field of the request; null if it has none. @param name in lower case */
   field({ head, match }: Exchange, name: string): string | null {
     const value = head.get(name)
-    if (value === null) return null
-    const route = match.route as Route | null
+    return value === null ? null : this.#shown(name, value, match.route as Route | null)
+  }
+
+  /** The values of several fields, in the order of `names`. @param names in lower case */
+  fields({ head, match }: Exchange, names: readonly string[]): (string | null)[] {
+    const values = head.pick(names)
+    for (let i = 0; i < names.length; i++) {
+      const value = values[i]!
+      if (value !== null) values[i] = this.#shown(names[i]!, value, match.route as Route | null)
+    }
+    return values
+  }
+
+  #shown(name: string, value: string, route: Route | null): string {
     if (USUAL_SECRETS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
     return name === 'referer' ? this.link(value) : value
   }

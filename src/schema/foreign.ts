@@ -95,8 +95,7 @@ export class ForeignSchema<T, Input = unknown> extends Schema<T, Input> {
   }
 
   protected override keywords(writer: JsonSchemaWriter): JsonSchema {
-    const { jsonSchema } = this.#schema['~standard'] as { readonly jsonSchema?: Converters | null }
-    return writer.embed(this.#schema, jsonSchema ?? {})
+    return writer.embed(this.#schema, () => (this.#schema['~standard'] as { readonly jsonSchema?: Converters | null }).jsonSchema)
   }
 
   /** Found by running the schema once. */

@@ -25,6 +25,7 @@ export function orNull(schema: JsonSchema): JsonSchema {
 /** Deeper than any hand-written schema. A converter may also return an object that contains itself. */
 const MAX_LEVELS = 200
 const DEFINITIONS = /^#\/(?:\$defs|definitions)\/([^/]+)(.*)$/s
+const ABSOLUTE = /^[a-z][a-z0-9+.-]*:/i
 /** Keywords whose values are data, not schemas. */
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples'])
 /** Keywords whose values map names to schemas. Such a name may look like a keyword. */
@@ -34,7 +35,7 @@ const BY_NAME: ReadonlySet<string> = new Set(['properties', 'patternProperties',
  * Turns a document into a part of another one. Its definitions move to the slots that `reserve` returns, and every `$ref` to them, or to the
  * document itself, is changed accordingly.
  *
- * @throws RangeError if it is nested too deeply
+ * @throws RangeError if it is nested too deeply; Error for a `$ref` to what is neither in it nor an absolute URI
  */
 export function moved(document: JsonSchema, reserve: (name: string) => Slot): JsonSchema {
   const { $schema: _, $defs, definitions, ...root } = document
@@ -46,7 +47,9 @@ export function moved(document: JsonSchema, reserve: (name: string) => Slot): Js
     const [, name, rest = ''] = DEFINITIONS.exec(ref) ?? []
     const slot = name === undefined ? undefined : slots.get(unescaped(name))
     if (slot !== undefined) return slot.ref + rest
-    if (ref !== '#' && !ref.startsWith('#/')) return ref
+    if (ABSOLUTE.test(ref)) return ref
+    if (name !== undefined || (ref !== '#' && !ref.startsWith('#/')))
+      throw new Error(`the JSON Schema refers to ${JSON.stringify(ref)}, which is not a part of it`)
     whole.slot ??= reserve('Recursive')
     return whole.slot.ref + ref.slice(1)
   }
@@ -56,7 +59,7 @@ export function moved(document: JsonSchema, reserve: (name: string) => Slot): Js
     if (Array.isArray(schema)) return schema.map((part) => copy(part, level + 1, false))
     const parts = Object.entries(schema).map(([key, part]): [string, unknown] => {
       if (isNames) return [key, copy(part, level + 1, false)]
-      if (key === '$ref' && typeof part === 'string') return [key, refOf(part)]
+      if (key === '$ref') return [key, refOf(String(part))]
       return [key, DATA.has(key) ? part : copy(part, level + 1, BY_NAME.has(key))]
     })
     return Object.fromEntries(parts)

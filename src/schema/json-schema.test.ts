@@ -208,9 +208,16 @@ test('a schema that another library cannot express accepts any value, and leaves
   const throwing = () => {
     throw new Error('not expressible')
   }
-  for (const said of [throwing, null, 'x', holdsItself])
+  const dangling = { $ref: '#/$defs/A' }
+  const noJson = { const: 1n }
+  for (const said of [throwing, null, 'x', holdsItself, [1], Promise.resolve({}), dangling, { $ref: 7 }, { $ref: 'other.json' }, noJson])
     assert.deepEqual(t.array(speaking(said)).jsonSchema(), { type: 'array', items: {} }, String(said))
-  for (const jsonSchema of [null, 5, {}, { input: 5 }])
+  const hidden = {
+    get input(): never {
+      throw new Error('not readable')
+    },
+  }
+  for (const jsonSchema of [null, 5, {}, { input: 5 }, hidden])
     assert.deepEqual(
       t
         .array({ '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }), jsonSchema } } as AnySchema)

@@ -2,6 +2,7 @@
 //
 // One writer makes one document, which may contain many schemas: an OpenAPI document uses one writer for all of its routes.
 
+import { isPromise } from '../base/is-promise.ts'
 import { invalid } from '../base/options.ts'
 
 import { type JsonSchema, moved, type Slot } from './json-keywords.ts'
@@ -109,11 +110,14 @@ export class JsonSchemaWriter {
     return schema.name === null ? this.define(NAMELESS, schema, () => schema.writeTo(this)) : schema.writeTo(this)
   }
 
-  /** Returns the JSON Schema of another library's schema, or `{}`, which accepts any value, if the library does not provide one. */
-  embed(schema: object, converters: Converters): JsonSchema {
+  /**
+   * Returns the JSON Schema of another library's schema, or `{}`, which accepts any value, if the library does not provide one.
+   * @param converters of the schema; reading them may throw
+   */
+  embed(schema: object, converters: () => Converters | null | undefined): JsonSchema {
     const known = this.#embedded[this.#side].get(schema)
     if (known !== undefined) return known
-    const written = this.#convert(schema, converters[this.#side])
+    const written = this.#convert(schema, converters)
     this.#embedded[this.#side].set(schema, written)
     return written
   }
@@ -123,18 +127,19 @@ export class JsonSchemaWriter {
     return this.#target === 'draft-07' && '$ref' in schema ? { allOf: [schema], default: value } : { ...schema, default: value }
   }
 
-  #convert(schema: object, converter: unknown): JsonSchema {
-    if (typeof converter !== 'function') return this.#fail(schema, 'its library provides no JSON Schema')
+  #convert(schema: object, converters: () => Converters | null | undefined): JsonSchema {
     const reserved: string[] = []
     try {
+      const converter = converters()?.[this.#side]
+      if (typeof converter !== 'function') return this.#fail(schema, 'its library provides no JSON Schema')
       const found: unknown = converter({ target: this.#target })
-      if (typeof found === 'object' && found !== null) return moved(found as JsonSchema, (name) => this.#reserve(name, reserved))
+      if (!isRecord(found)) return this.#fail(schema, 'its library returned no JSON Schema')
+      return moved(plainOf(found), (name) => this.#reserve(name, reserved))
     } catch (error) {
       // The standard allows a converter to throw if it cannot express the schema.
       for (const name of reserved) this.#definitions.delete(name)
-      return this.#fail(schema, error instanceof Error ? error.message : String(error))
+      return this.#fail(schema, firstLine(error instanceof Error ? error.message : String(error)))
     }
-    return this.#fail(schema, 'its library returned no JSON Schema')
   }
 
   #fail(schema: object, why: string): JsonSchema {
@@ -173,4 +178,18 @@ export class JsonSchemaWriter {
     if (name !== NAMELESS) yield name + (this.#side === 'input' ? 'Input' : 'Output')
     for (let number = 2; ; number++) yield `${name}${number}`
   }
+}
+
+/** Node draws the circle in which an object contains itself. */
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0]!
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isPromise(value)
+}
+
+/** As it will be in a document. @throws TypeError for what JSON cannot express, such as an object that contains itself */
+function plainOf(found: object): JsonSchema {
+  return JSON.parse(JSON.stringify(found)) as JsonSchema
 }

@@ -5,7 +5,7 @@
 // Not part of `npm test`: times depend on the machine. test/cli/dev.test.ts is the short version.
 
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), 'weir-dev-'))
 const setVersion = (version: number): void => writeFileSync(join(folder, 'version.js'), `export const version = '${version}'`)
 const library = new URL('../../src/index.js', import.meta.url).href
 writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+mkdirSync(join(folder, 'node_modules')) // for compiled code
 writeFileSync(
   join(folder, 'app.js'),
   `import { HttpServer } from '${library}'

@@ -1,12 +1,15 @@
 // `weir dev`: restarts, and the connections that arrive meanwhile.
 
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import * as nodeModule from 'node:module'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { programFolder, RunningWeir, write } from '../support/command.ts'
 
+const noCompileCache = !('enableCompileCache' in nodeModule) && 'this Node has no compile cache'
 const skip = process.platform === 'win32' && 'sockets cannot be passed on here'
 
 const APP = `import { HttpServer } from 'weir'
@@ -139,4 +142,21 @@ test('a port that another program has is a clear message', { skip }, async (t) =
   })
   const weir = new RunningWeir(t, folder, 'dev', 'app.js')
   await weir.prints(/cannot listen on 127\.0\.0\.1:\d+: EADDRINUSE/)
+})
+
+test('compiled code is kept beside the packages of the program, and nothing without them', { skip: skip || noCompileCache }, async (t) => {
+  const folder = programFolder(t, { 'app.js': APP, ...nameIs('v0'), 'node_modules/x/index.js': '' })
+  const weir = new RunningWeir(t, folder, 'dev', 'app.js')
+  await weir.prints(URL_PRINTED)
+  write(folder, nameIs('v1'))
+  const [, port] = await weir.prints(URL_PRINTED, 2)
+  assert.equal(await ask(Number(port)), 'v1')
+  assert.ok(readdirSync(join(folder, 'node_modules', '.cache', 'weir')).length > 0, 'the first run has left what it has compiled')
+  assert.equal(weir.printed.match(/has changed/g)?.length, 1, 'the cache is not a change')
+
+  const bare = programFolder(t, { 'app.js': APP, ...nameIs('v0') })
+  const other = new RunningWeir(t, bare, 'dev', 'app.js')
+  await other.prints(URL_PRINTED)
+  assert.equal(await other.end('SIGINT'), 0)
+  assert.deepEqual(readdirSync(bare).sort(), ['app.js', 'name.js', 'package.json'])
 })

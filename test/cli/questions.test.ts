@@ -81,8 +81,12 @@ test('lists limits with who has set them', (t) => {
   assert.match(out, /^maxRequestHeaderSize {6}64 KiB {3}default$/m)
   assert.match(out, /^maxRequestHeaders {9}50 {7}server$/m)
   assert.match(out, /^POST {4}\/users {2}maxRequestBodySize {2}5000000 B {2}route$/m)
-  const facts = JSON.parse(runWeir(folder, 'limits', 'app.js', '--json').out) as { server: { name: string }[] }
-  assert.ok(facts.server.some(({ name }) => name === 'keepAliveTimeout'))
+  const facts = JSON.parse(runWeir(folder, 'limits', 'app.js', '--json').out) as { server: { name: string; level: string }[] }
+  assert.equal(facts.server.find(({ name }) => name === 'keepAliveTimeout')!.level, 'default')
+  // An explanation says the same in the same words.
+  const explained = runWeir(folder, 'explain', 'app.js', 'POST', '/users').out
+  assert.match(explained, /^ {2}limits {5}maxRequestHeaders 50 \(server\)$/m)
+  assert.match(explained, /^ +maxRequestBodySize 5000000 B \(route\)$/m)
 })
 
 test('a program with inherited sockets needs none', (t) => {

@@ -120,6 +120,29 @@ test('the keyboard chooses an exchange, Escape closes it, and / goes to the filt
   assert.equal(await page.evaluate('document.activeElement.id'), 'filter')
 })
 
+test('on a narrow screen, the arrows stay in the list, and Enter opens an exchange', { skip: noChromium }, async (t) => {
+  const { origin, page } = await show(t, { viewport: { width: 360, height: 740 } })
+  for (const one of ['a', 'b']) await (await fetch(`${origin}/hello/${one}`)).text()
+  await page.locator('.row').nth(1).waitFor()
+  await page.locator('#rows').focus()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  assert.equal(
+    await page
+      .locator('.row[aria-selected=true]')
+      .innerText()
+      .then((text) => text.includes('/hello/a')),
+    true,
+  )
+  assert.equal(await page.evaluate('document.activeElement.id'), 'rows')
+  await page.keyboard.press('Enter')
+  await page.locator('#detail h2', { hasText: '/hello/a' }).waitFor()
+  await page.waitForFunction("document.activeElement.id === 'back'")
+  await page.keyboard.press('Enter')
+  assert.equal(await page.locator('#detail').isVisible(), false)
+  assert.equal(await page.evaluate('document.activeElement.id'), 'rows')
+})
+
 test('copies a request as curl and as inject; curl sends the same again', { skip: noChromium }, async (t) => {
   const { origin, page } = await show(t)
   await (

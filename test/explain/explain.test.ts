@@ -486,7 +486,7 @@ test('an explanation is data that JSON holds, and a text', async () => {
       '  policies   log (server): gate, middleware, beforeSend',
       '  arguments  id from the path: a whole number; received "7"',
       '  body       none',
-      '  limits     maxRequestBodySize 10485760 (server)',
+      '  limits     maxRequestBodySize 10 MiB (default)',
       '  rejected   DELETE /users/:id: it is for DELETE, not GET',
     ].join('\n'),
   )

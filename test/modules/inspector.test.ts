@@ -77,6 +77,17 @@ test('keeps head, body, stages, error with its source, and explanation of each e
   assert.ok(boom!.error!.frames[0]!.isProgram && boom!.error!.frames[0]!.source!.lines.some((line) => line.includes('out of order')))
 })
 
+test('an explanation is of the same client, whatever its proxy has stated', async () => {
+  const { server, details } = inspected({}, { proxies: { trust: ['10.0.0.0/8'] } })
+  await server.inject({
+    url: '/hello/you',
+    peer: { address: '10.0.0.7' },
+    headers: { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'https' },
+  })
+  const [hello] = await details()
+  assert.match(hello!.explanation!, /client {5}192\.0\.2\.7, https:\/\/localhost, as a trusted proxy states/)
+})
+
 test('keeps no secret: fields, cookies, queries, declared ones, and what the response repeats', async () => {
   const { server, get, details, module } = inspected({ mask: ['internal'] })
   await server.inject({
@@ -147,6 +158,12 @@ const REFUSED: readonly (readonly [what: string, request: object])[] = [
   ['a name that leads here by DNS rebinding', { ...HERE, headers: { host: 'evil.example' } }],
   ['a name that begins like an address', { ...HERE, headers: { host: '127.0.0.1.evil.example' } }],
   ['a page of another site', { ...HERE, headers: { host: 'localhost', 'sec-fetch-site': 'cross-site' } }],
+  [
+    'a page of another site, in a browser that only states its origin',
+    { ...HERE, headers: { host: 'localhost', origin: 'http://evil.example' } },
+  ],
+  ['a page without an origin', { ...HERE, headers: { host: 'localhost', origin: 'null' } }],
+  ['a page of another port, by its origin', { ...HERE, headers: { host: 'localhost:1', origin: 'http://localhost:2' } }],
   ['a page of another port', { ...HERE, headers: { host: 'localhost', 'sec-fetch-site': 'same-site' } }],
 ]
 
@@ -173,6 +190,11 @@ test('on an endpoint of its own, other machines may look, and nobody elsewhere; 
   for (const host of ['192.0.2.1:9000', 'admin.internal', 'localhost'])
     assert.equal((await server.inject({ url: '/_weir', ...there, headers: { host } })).status, 200, host)
   assert.equal((await server.inject({ url: '/_weir', ...there, headers: { host: 'evil.example' } })).status, 403)
+  // A browser sends no Sec-Fetch-Site to an address without TLS.
+  const clear = (origin: string) =>
+    server.inject({ method: 'POST', url: '/_weir/clear', ...there, headers: { host: '192.0.2.1:9000', origin } })
+  assert.equal((await clear('http://evil.example')).status, 403)
+  assert.equal((await clear('http://192.0.2.1:9000')).status, 204)
 })
 
 test('where auth closes all routes, use opens those of the inspector', async () => {

@@ -311,9 +311,10 @@ inBothReadModes('observers over HTTP/1.1', (serve) => {
     for (const [i, bytes] of broken.entries()) {
       const client = await connect()
       client.send(bytes)
-      await client.message()
-      const { kind, session, method, requestId, protocol } = await observed.record(i + 1)
+      const { text } = await client.message()
+      const { kind, session, method, requestId, protocol, bytesOut } = await observed.record(i + 1)
       assert.deepEqual([kind, session, method, requestId, protocol], ['head', null, null, null, 'HTTP/1.1'])
+      assert.equal(bytesOut, text.length, 'the problem document')
     }
     const left = await connect()
     left.send('GET /half HT').end()

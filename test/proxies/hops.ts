@@ -54,15 +54,18 @@ async function haproxy(t: TestContext, configure: (port: number) => string): Pro
 export interface NginxOptions {
   /** Whether it expects PROXY headers, from every peer. */
   readonly proxyProtocol?: boolean
-  /** Whether it speaks HTTP/2 without TLS on both sides (`grpc_pass`), which is the only way in which nginx 1.22 passes trailers on. */
-  readonly grpc?: boolean
+  /**
+   * Where it speaks HTTP/2 without TLS. nginx 1.22 does that to a server with `grpc_pass` alone, which is also its only way to pass trailers on.
+   * By default nowhere.
+   */
+  readonly http2?: 'upstream' | 'both'
 }
 
 /** @param upstream a port, or `unix:` and a path */
 export async function nginx(
   t: TestContext,
   upstream: number | string,
-  { proxyProtocol = false, grpc = false }: NginxOptions = {},
+  { proxyProtocol = false, http2 }: NginxOptions = {},
 ): Promise<number> {
   const port = await freePort()
   const folder = temporaryFolder()
@@ -78,16 +81,17 @@ error_log ${folder}/error.log;
 events { worker_connections 64; }
 http {
   access_log off;
+  client_max_body_size 0;
   client_body_temp_path ${folder}/body;
   proxy_temp_path ${folder}/proxy;
   fastcgi_temp_path ${folder}/fastcgi;
   uwsgi_temp_path ${folder}/uwsgi;
   scgi_temp_path ${folder}/scgi;
   server {
-    listen 127.0.0.1:${port}${proxyProtocol ? ' proxy_protocol' : ''}${grpc ? ' http2' : ''};
+    listen 127.0.0.1:${port}${proxyProtocol ? ' proxy_protocol' : ''}${http2 === 'both' ? ' http2' : ''};
     ${proxyProtocol ? 'set_real_ip_from 127.0.0.1; real_ip_header proxy_protocol;' : ''}
     location / {
-      ${grpc ? `grpc_pass grpc://${target};` : `proxy_pass http://${target};`}
+      ${http2 === undefined ? `proxy_pass http://${target};` : `grpc_pass grpc://${target};`}
       proxy_http_version 1.1;
       proxy_set_header Host $http_host;
       proxy_set_header Connection "";
@@ -103,8 +107,8 @@ http {
   return port
 }
 
-/** Sets X-Forwarded-For, -Proto and -Host by default, and ignores received ones. */
-export async function caddy(t: TestContext, upstream: number): Promise<number> {
+/** Sets X-Forwarded-For, -Proto and -Host by default, and ignores received ones. @param scheme `h2c` for HTTP/2 without TLS */
+export async function caddy(t: TestContext, upstream: number, scheme: 'http' | 'h2c' = 'http'): Promise<number> {
   const port = await freePort()
   const folder = temporaryFolder()
   const file = join(folder, 'Caddyfile')
@@ -118,7 +122,7 @@ export async function caddy(t: TestContext, upstream: number): Promise<number> {
 }
 http://:${port} {
   bind 127.0.0.1
-  reverse_proxy 127.0.0.1:${upstream}
+  reverse_proxy ${scheme}://127.0.0.1:${upstream}
 }
 `,
   )

@@ -140,9 +140,9 @@ backend behind
 
 /**
  * HAProxy in front of several servers, configured for restarting them in turn: it skips a server that accepts no connection, and gives a
- * request that met a closing connection to another server. It stops with the test.
+ * request that met a closing connection to another server. It stops with the test. `settings` are those of each server, such as `proto h2`.
  */
-export async function startBalancer(t: TestContext, upstreams: readonly number[]): Promise<number> {
+export async function startBalancer(t: TestContext, upstreams: readonly number[], settings = ''): Promise<number> {
   const { port } = await runHaproxy(
     t,
     (port) => `
@@ -162,7 +162,7 @@ frontend front
   default_backend behind
 backend behind
   balance roundrobin
-${upstreams.map((upstream, i) => `  server weir${i} 127.0.0.1:${upstream}`).join('\n')}
+${upstreams.map((upstream, i) => `  server weir${i} 127.0.0.1:${upstream} ${settings}`).join('\n')}
 `,
   )
   return port

@@ -9,11 +9,18 @@ import { RawClient } from '../support/raw-client.ts'
 const CLIENTS = 8
 const RESTARTS = 12
 
-/** @param balance starts the proxy in front of servers on these ports, and returns its own port */
-export async function restartInTurn(t: TestContext, balance: (ports: readonly number[]) => Promise<number>): Promise<void> {
+/**
+ * @param balance starts the proxy in front of servers on these ports, and returns its own port
+ * @param http2 whether it speaks HTTP/2 to them, without TLS
+ */
+export async function restartInTurn(
+  t: TestContext,
+  balance: (ports: readonly number[]) => Promise<number>,
+  http2: 'cleartext' | false = false,
+): Promise<void> {
   const handled: number[] = [0, 0]
   const start = async (i: number, port: number): Promise<HttpServer> => {
-    const server = new HttpServer('127.0.0.1', port, { logger: null })
+    const server = new HttpServer('127.0.0.1', port, { logger: null, http2 })
     server.mapGet('/slow/:n', async ({ n }) => {
       handled[i]!++
       await new Promise((resolve) => setTimeout(resolve, Number(n) % 7))

@@ -15,6 +15,10 @@ test('servers that are restarted in turn under load lose no request', { skip: no
   restartInTurn(t, (ports) => startBalancer(t, ports)),
 )
 
+test('nor do they behind an HAProxy that speaks HTTP/2 to them', { skip: noHaproxy }, (t) =>
+  restartInTurn(t, (ports) => startBalancer(t, ports, 'proto h2'), 'cleartext'),
+)
+
 for (const { name, missing, start } of DOCUMENTED)
   test(`with the ${name} of the documentation`, { skip: missing }, (t) => restartInTurn(t, (ports) => start(t, ports)))
 

@@ -64,7 +64,7 @@ const ECHO = [
 
 test('nginx passes trailers on over HTTP/2', { skip: noNginx }, async (t) => {
   const [, cleartext] = await serve(t)
-  const { text, trailers } = await echo2(t, await nginx(t, cleartext!, { grpc: true }), false) // it refuses trailers of requests
+  const { text, trailers } = await echo2(t, await nginx(t, cleartext!, { http2: 'both' }), false) // it refuses trailers of requests
   assert.deepEqual([text, trailers], ['text', { 'x-status': 'fine' }])
 })
 

@@ -201,6 +201,8 @@ test('metadata, tags, host and limits are inherited, and the inner ones take pre
         { name: 'auth', level: 'group', description: { scheme: 'bearer' } },
         { name: '(anonymous)', level: 'route', description: null },
       ],
+      invalidBodyStatus: 400,
+      upgradesTo: null,
       bodyMode: 'auto',
       limits: {
         maxRequestBodySize: { value: null, level: 'route' },

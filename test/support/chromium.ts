@@ -30,8 +30,9 @@ export function findChromium(): string | null {
 export const noChromium: string | false =
   findChromium() === null ? 'no Chromium on the PATH: install it, or set CHROMIUM_PATH, to run these tests' : false
 
-export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: findChromium()!, args: ARGS })
+/** @param more arguments */
+export function launchChromium(...more: string[]): Promise<Browser> {
+  return chromium.launch({ executablePath: findChromium()!, args: [...ARGS, ...more] })
 }
 
 function isExecutable(path: string): boolean {

@@ -1,9 +1,9 @@
 // An explanation as text, for people: one fact a line, what matters first.
 
-import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../../base/limits.ts'
 import { visible } from '../../base/visible.ts'
 
 import type { ExplainedAnswer, ExplainedArgument, ExplainedBody, ExplainedPolicy, ExplainedRoute, Explanation } from './explanation.ts'
+import { limitText, setBy } from './limit-text.ts'
 
 const TITLE_WIDTH = 11
 
@@ -70,11 +70,10 @@ function answerText({ status, body }: ExplainedAnswer): string {
   return `${status} ${body === null ? 'without a body' : `with ${body === 'json' ? 'JSON' : body}`}`
 }
 
-const DEFAULTS: Readonly<Record<string, number | null>> = { ...DEFAULT_LIMITS, ...DEFAULT_TIMEOUTS }
-
 /** The limits that differ from their defaults, and that of the body, which people look for most. */
 function limitTexts(limits: Explanation['limits']): string[] {
   return Object.entries(limits)
-    .filter(([name, { value, level }]) => name === 'maxRequestBodySize' || level !== 'server' || value !== DEFAULTS[name])
-    .map(([name, { value, level }]) => `${name} ${value ?? 'none'} (${level})`)
+    .map(([name, { value, level }]) => ({ name, value, by: setBy(name, value, level) }))
+    .filter(({ name, by }) => name === 'maxRequestBodySize' || by !== 'default')
+    .map(({ name, value, by }) => `${name} ${limitText(name, value)} (${by})`)
 }

@@ -41,7 +41,11 @@ export interface Policy {
   readonly gate?: Gate
   readonly middleware?: Middleware
   readonly beforeSend?: BeforeSend
-  /** Returns what documents and `server.routes` state about it, such as the credentials that it requires. Called when they are created. */
+  /**
+   * Returns what documents and `server.routes` state about it, such as the credentials that it requires. Called when they are created. If it
+   * returns an object, its member `refuses` may list the statuses with which the policy refuses requests: `weir/openapi` describes these
+   * responses.
+   */
   readonly describe?: () => unknown
   /**
    * Throws if it cannot work where it is used, so that `start` rejects. Called for each route that has it, and for requests without a route.

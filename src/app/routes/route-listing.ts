@@ -53,6 +53,10 @@ export interface RouteListing {
   readonly tags: readonly string[]
   /** Policies and middleware, the outermost first. */
   readonly policies: readonly PolicyListing[]
+  /** The status of the response to a body that does not fit its schema. */
+  readonly invalidBodyStatus: 400 | 422
+  /** The protocol that its handler always switches to, such as `websocket`; null for an ordinary one. */
+  readonly upgradesTo: string | null
   /** `auto`: `stream` for multipart/form-data, otherwise `buffer`. */
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
   /** Each limit in force (`null` for none), and the level that has set it. */
@@ -71,9 +75,14 @@ export function limitsOf({ scope }: Route, server: RouteLimits): RouteListing['l
   }
 }
 
-/** @param server the limits of the server */
-export function listingOf(route: Route, server: RouteLimits): RouteListing {
-  const { method, template, host, endpoint, bindings, body, documentation, metadata, bodyMode, scope, source, chain } = route
+/** What a listing states of the server. */
+export interface ListingSettings {
+  readonly limits: RouteLimits
+  readonly invalidBodyStatus: 400 | 422
+}
+
+export function listingOf(route: Route, { limits, invalidBodyStatus }: ListingSettings): RouteListing {
+  const { method, template, host, endpoint, bindings, body, documentation, metadata, bodyMode, upgradesTo, scope, source, chain } = route
   return {
     method,
     path: template.text,
@@ -86,8 +95,10 @@ export function listingOf(route: Route, server: RouteLimits): RouteListing {
     metadata,
     tags: scope.tags,
     policies: chain.policies.map(policyListing),
+    invalidBodyStatus,
+    upgradesTo,
     bodyMode,
-    limits: limitsOf(route, server),
+    limits: limitsOf(route, limits),
     source,
   }
 }

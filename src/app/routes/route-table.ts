@@ -40,6 +40,7 @@ export class RouteTable {
   #hasHosts = false
   /** Whether some route is in a group; otherwise a request without a route belongs to the server. */
   #hasGroups = false
+  #revision = 0
 
   /**
    * @throws WEIR_ROUTE_CLASH if another route claims the same requests; WEIR_ROUTE_DECLARATION for an endpoint that does not exist, and for an
@@ -54,6 +55,7 @@ export class RouteTable {
     this.#matcher.add(route)
     this.#noteOperation(route)
     this.#routes.push(route)
+    this.#revision++
     this.#note(route)
   }
 
@@ -119,8 +121,14 @@ export class RouteTable {
 
   /** A level has a new policy or hook, which applies to all of its routes. */
   recompose(): void {
+    this.#revision++
     for (const route of this.#routes) route.recompose()
     for (const route of this.#fallbackRoutes) route.recompose()
+  }
+
+  /** Changes with each route, and each policy or hook, that is added at any level. */
+  get revision(): number {
+    return this.#revision
   }
 
   /** Routes of the endpoint itself come first, then those of all endpoints. @param endpoint its name; null if it has none */

@@ -1,8 +1,10 @@
 // `weir/auth`: who may do what. A policy that closes every route around which it is used, unless the route says `auth.open`.
 
+import type { BeforeSend } from '../../app/policies/middleware.ts'
 import type { Gate, Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, checkWord, invalid, listOf, namesOf, tokensOf } from '../../base/options.ts'
+import { outgoingOf } from '../../http/answer/response.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import { decide } from './decide.ts'
@@ -30,6 +32,8 @@ const OPTION_NAMES = namesOf<AuthOptions>()(['schemes', 'roles', 'anonymous', 'u
 /** An `auth`. Use it on a server or a group. Its requirements are those of `auth`, with the names of its own roles and schemes as types. */
 export class Auth<P extends AnyPrincipal = Principal, Role extends string = string> implements Policy, Requirements<P, Role> {
   readonly gate: Gate
+  /** Keeps responses that depend on keys in fields out of shared caches. */
+  readonly beforeSend?: BeforeSend
   readonly open: Policy = requirements.open
   /** Reads `session.principal` with its type. */
   readonly principal: PrincipalReader<P>
@@ -59,6 +63,8 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
       const isUnrouted = exchangeOf(session).match.route === null
       return decide(session, plan, plan.isOpen || (isUnrouted && plan.isOpenUnrouted))
     }
+    const hints = keyHints(settings.schemes)
+    if (hints !== null) this.beforeSend = hints
     this.gate = auth // lists of policies call it by the name of its gate
     this.principal = principalReader(settings.schemes)
   }
@@ -85,6 +91,26 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
 
   policy(allows: Allows<P>): Policy {
     return requirements.policy(allows as Allows)
+  }
+}
+
+/**
+ * Shared caches know Authorization, and keep no response to a request with it (RFC 9111 §3.5). They do not know the fields of keys.
+ * @returns null if no scheme reads a key from a field
+ */
+function keyHints(schemes: readonly Scheme[]): BeforeSend | null {
+  const fields = new Map<string, string>()
+  for (const { name, description } of schemes)
+    if (description?.type === 'apiKey' && description['in'] === 'header') fields.set(name, String(description['name']))
+  if (fields.size === 0) return null
+  return (session, response) => {
+    const outgoing = outgoingOf(response)
+    if (outgoing.content.kind === 'upgrade') return
+    const { scheme } = (session.principal ?? {}) as { readonly scheme?: string }
+    const isOwn = scheme !== undefined && fields.has(scheme)
+    const isUndecided = outgoing.getHeader('Cache-Control') === null
+    if (isOwn || (isUndecided && session.principal === null)) for (const field of fields.values()) outgoing.vary(field)
+    if (isOwn && isUndecided) outgoing.header('Cache-Control', 'private, no-cache')
   }
 }
 

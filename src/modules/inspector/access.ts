@@ -1,7 +1,8 @@
 // Who may look: programs on this machine, or whoever reaches the endpoint that the inspector is bound to.
 //
 // A page of another site can make a browser on this machine send requests here, and can even give its own name an address of this machine (DNS
-// rebinding). So the Host has to be a name of this machine, and browsers must not state that another site asks.
+// rebinding). So the Host has to be a name of this machine, and browsers must not state that another site asks: in Sec-Fetch-Site, which they
+// leave out where HTTP is not secure, or in Origin.
 
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
@@ -21,12 +22,16 @@ export function checkAccess(session: HttpSession, endpoint: string | null, hosts
     if (field !== undefined) throw refused(`it was forwarded: it has the field ${field}`)
   }
   // In HTTP/2, a request may have no Host: its authority is here too.
-  const host = hostName(exchangeOf(session).head.host)
+  const authority = exchangeOf(session).head.host
+  const host = hostName(authority)
   if (!hosts.includes(host) && !(endpoint === null ? isLocalName(host) : isLocalName(host) || isAddress(host)))
     throw refused(`the host is ${JSON.stringify(host.slice(0, 100))}, not a name of this machine`)
   const site = request.header('sec-fetch-site')
-  if (site === null || site === 'same-origin' || site === 'none') return
-  throw refused('a page of another site has sent it')
+  if (site !== null && site !== 'same-origin' && site !== 'none') throw refused('a page of another site has sent it')
+  const origin = request.header('origin')
+  // Without its scheme: a proxy may have decrypted the request.
+  if (origin !== null && origin.replace(/^https?:\/\//, '') !== authority.toLowerCase())
+    throw refused(`a page of ${JSON.stringify(origin.slice(0, 100))} has sent it`)
 }
 
 function refused(why: string): WeirError {

@@ -205,6 +205,7 @@ export class Capture implements ExchangeObserver {
       protocol: record.protocol,
       clientAddress: record.clientAddress,
       isSecure: record.session?.isSecure ?? false,
+      peer: exchange === null ? null : peerOf(exchange),
       endpoint: exchange?.connection.endpointName ?? null,
       requestHead: request?.head ?? refused,
       requestBody,
@@ -324,4 +325,9 @@ function stagesOf(draft: Draft | null, { firstByteMs, durationMs }: ExchangeReco
     sendMs: firstByteMs === null ? null : Math.max(0, firstByteMs - (handled ?? 0)),
     bodyMs: firstByteMs === null ? null : Math.max(0, durationMs - firstByteMs),
   }
+}
+
+function peerOf({ connection }: Exchange): NonNullable<Entry['peer']> {
+  const { address, isSecure } = connection.describePeer()
+  return { address, isSecure }
 }

@@ -55,6 +55,8 @@ export interface Entry extends Summary {
   readonly protocol: string | null
   readonly clientAddress: string
   readonly isSecure: boolean
+  /** The other end of the socket, which may be a proxy; null if there was no request. */
+  readonly peer: { readonly address: string; readonly isSecure: boolean } | null
   readonly endpoint: string | null
   /** As sent, but for secrets; of a refused head, its first bytes. */
   readonly requestHead: string

@@ -202,14 +202,15 @@ async function detailOf(entry: Entry, host: Explaining): Promise<object> {
 }
 
 /** The request has been masked, so what depends on a secret may be explained wrongly. */
-async function explained({ kind, method, url, requestHead, endpoint, isSecure }: Entry, host: Explaining): Promise<string | null> {
-  if (kind !== 'request' || host.explain === undefined || url === null) return null
+async function explained({ kind, method, url, requestHead, endpoint, peer }: Entry, host: Explaining): Promise<string | null> {
+  if (kind !== 'request' || host.explain === undefined || url === null || peer === null) return null
   const headers = requestHead
     .split('\r\n')
     .slice(1, -1)
     .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)] as const)
   try {
-    return String(await host.explain({ method, url, headers, peer: { isSecure }, ...(endpoint === null ? {} : { endpoint }) }))
+    const from = { isSecure: peer.isSecure, ...(peer.address === '' ? {} : { address: peer.address }) }
+    return String(await host.explain({ method, url, headers, peer: from, ...(endpoint === null ? {} : { endpoint }) }))
   } catch {
     return null
   }

@@ -53,7 +53,7 @@ function rowOf(one) {
     element('span', { className: 'time' }, milliseconds(one.durationMs)),
     element('span', { className: 'when' },
       element('span', {}, one.route ?? (one.kind === 'request' ? 'no route' : one.kind)),
-      element('span', {}, (one.outcome === 'completed' ? '' : one.outcome + ' ') + new Date(one.startedAt).toLocaleTimeString())))
+      element('span', {}, (one.outcome === 'completed' ? '' : one.outcome + ' · ') + new Date(one.startedAt).toLocaleTimeString())))
   row.addEventListener('click', () => select(one.number, true))
   return row
 }
@@ -93,10 +93,13 @@ function add(one) {
   $('empty').hidden = true
 }
 
+const isNarrow = () => matchMedia('(max-width: 52rem)').matches
+
 async function select(number, opens) {
   selected = number
   mark()
   $('row-' + number)?.scrollIntoView({ block: 'nearest' })
+  if (!opens && isNarrow()) return // the details would take the place of the list
   const response = await fetch(base + '/exchanges/' + number)
   if (selected !== number) return
   const one = response.ok ? await response.json() : null
@@ -106,7 +109,7 @@ async function select(number, opens) {
   document.body.classList.add('open')
   detail.replaceChildren(...(one === null ? [element('p', {}, 'This exchange is no longer kept.')] : detailOf(one)))
   detail.scrollTop = 0
-  if (opens && matchMedia('(max-width: 52rem)').matches) $('back').focus()
+  if (opens && isNarrow()) $('back').focus()
 }
 
 function close() {
@@ -147,17 +150,16 @@ function stagesOf({ stages, durationMs }) {
     element('meter', { max: Math.max(durationMs, 0.001), value: ms, ariaLabel: name }),
     element('span', { className: 'time' }, milliseconds(ms)),
   ])
-  return element('div', { className: 'stages' }, ...parts, element('span', {}, 'together'), element('span', {}), element('span', { className: 'time' }, milliseconds(durationMs)))
+  return element('div', { className: 'stages' }, ...parts, element('span', {}, 'total'), element('span', {}), element('span', { className: 'time' }, milliseconds(durationMs)))
 }
 
 function messageOf(head, body) {
   const parts = [element('pre', {}, head.split(CRLF).join(LF).trimEnd())]
   if (body !== null) {
     if (body.text !== '') parts.push(element('pre', {}, body.isBase64 ? body.text : pretty(body.text)))
-    const length = body.length === null ? '' : size(body.length) + '. '
-    const notes = { large: 'Only the beginning is kept.', stream: 'It was streamed, and not read to its end.', coded: 'It has a content coding, so it was not kept.' }
-    const note = length + (body.isBase64 ? 'Shown as base64. ' : '') + (notes[body.cut] ?? '')
-    parts.push(element('p', { className: 'note' }, note.trim()))
+    const notes = { large: 'only the beginning is kept', stream: 'streamed, and not read to its end', coded: 'not kept, because it has a content coding' }
+    const facts = [body.length === null ? null : size(body.length), body.isBase64 ? 'shown as base64' : null, notes[body.cut] ?? null]
+    parts.push(element('p', { className: 'note' }, facts.filter((fact) => fact !== null).join(' · ')))
   }
   return element('div', {}, ...parts)
 }
@@ -277,6 +279,7 @@ $('pause').addEventListener('click', async () => {
 $('rows').addEventListener('keydown', (event) => {
   const some = shown()
   const at = some.findIndex((one) => one.number === selected)
+  if (event.key === 'Enter' && at !== -1) void select(selected, true)
   const next = { ArrowDown: at + 1, ArrowUp: at === -1 ? 0 : at - 1, Home: 0, End: some.length - 1 }[event.key]
   if (next === undefined || some.length === 0) return
   event.preventDefault()

@@ -34,7 +34,7 @@ h1 svg { width: 1.5rem; height: 1.5rem; color: var(--accent); }
 .search { flex: 1 1 12rem; max-width: 26rem; }
 input { width: 100%; font: inherit; color: inherit; background: var(--well); border: 1px solid var(--edge); border-radius: 6px; padding: 0.3rem 0.6rem; }
 input::placeholder { color: var(--soft); opacity: 1; }
-button, .button { font: inherit; font-weight: 600; font-size: 0.8125rem; color: var(--accent); background: var(--paper); border: 1px solid var(--edge); border-radius: 6px; padding: 0.3rem 0.7rem; cursor: pointer; text-decoration: none; line-height: 1.5; display: inline-block; }
+button, .button { font: inherit; font-weight: 600; font-size: 0.8125rem; color: var(--accent); background: var(--paper); border: 1px solid var(--edge); border-radius: 6px; padding: 0.3rem 0.7rem; cursor: pointer; text-decoration: none; line-height: 1.5; display: inline-flex; align-items: center; }
 button:hover, .button:hover { background: var(--well); }
 button[aria-pressed="true"] { background: var(--accent); color: var(--on-accent); border-color: var(--accent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
@@ -68,15 +68,17 @@ meter { width: 100%; height: 0.6rem; border: 0; border-radius: 3px; background: 
 meter::-webkit-meter-bar { background: var(--line); border: 0; border-radius: 3px; height: 0.6rem; }
 meter::-webkit-meter-optimum-value { background: var(--accent); border-radius: 3px; }
 meter::-moz-meter-bar { background: var(--accent); border-radius: 3px; }
-.frame { margin-top: 0.5rem; }
-.frame .line { display: block; padding-inline: 0.4rem; }
+.frame { margin-top: 0.75rem; }
+.frame .note { margin: 0 0 0.3rem; overflow-wrap: anywhere; }
+.frame pre { white-space: pre; overflow-wrap: normal; }
+.frame .line { display: block; min-width: max-content; padding-inline: 0.4rem; }
 .frame .here { background: color-mix(in srgb, var(--bad) 16%, transparent); }
 #back { display: none; margin-bottom: 0.75rem; }
 @media (max-width: 52rem) {
   main { grid-template-columns: minmax(0, 1fr); }
   #list { border-right: 0; }
   .open #list { display: none; }
-  #back { display: inline-block; }
+  #back { display: inline-flex; }
   .search { flex-basis: 100%; max-width: none; }
   .tools { justify-content: flex-start; }
 }

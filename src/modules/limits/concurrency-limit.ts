@@ -120,7 +120,7 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
 
   /** @internal */
   describe(): unknown {
-    return { max: this.#max, maxQueue: this.#maxQueue }
+    return { max: this.#max, maxQueue: this.#maxQueue, refuses: [this.#isByClient ? 429 : 503] }
   }
 
   #groupOf(key: string): Group {

@@ -192,7 +192,7 @@ export class RateLimit implements Policy, CountedLimit {
   /** @internal */
   describe(): unknown {
     const { quota, windowMs, burst } = this.#rule
-    return { quota, windowMs, burst }
+    return { quota, windowMs, burst, refuses: this.#whenStoreFails === 'refuse' ? [429, 503] : [429] }
   }
 
   #take(key: string, cost: number, clock: Clock): Receipt | Promise<Receipt> {

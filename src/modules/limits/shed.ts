@@ -159,6 +159,11 @@ export class Shed implements Policy, CountedLimit {
     this.#leave(admission, true)
   }
 
+  /** @internal */
+  describe(): unknown {
+    return { refuses: [503] }
+  }
+
   /** Why a request is refused; null if it is not. */
   #whyNot(priority: Exclude<Priority, 'critical'>, now: number): string | null {
     const share = SHARE[priority]

@@ -9,7 +9,7 @@ import type { HttpSession } from '../../http/session.ts'
 
 import type { MetricFamily, MetricSource } from '../metric-source.ts'
 import { Redaction } from '../redaction.ts'
-import { type AccessLogEntry, type EntrySettings, entryOf, escapedEntry } from './entry.ts'
+import { type AccessLogEntry, type EntrySettings, entryOf, escapedEntry, SHOWN_FIELDS } from './entry.ts'
 import { combinedLine, isoTime, jsonLine } from './formats.ts'
 import { atMost, LineWriter, type LogStream, passedOn } from './line-writer.ts'
 import { oneLine, printable, quotable } from './printable.ts'
@@ -83,8 +83,8 @@ const FIRST_ERROR = 400
 const FIRST_FAILURE = 500
 
 /**
- * Returns a module that logs every exchange: requests, refused heads, failed handshakes and refused connections. Lines of a stream are
- * written once per turn of the event loop, and `stop` waits for the last ones.
+ * Returns a module that logs every exchange: requests, refused heads, failed handshakes and refused connections. Lines of a
+ * stream are written together, those of one turn of the event loop or, under load, of up to eight; `stop` waits for the last ones.
  *
  * @throws WEIR_OPTION_INVALID
  */
@@ -104,7 +104,7 @@ export function accessLogOn(clock: Clock, options: AccessLogOptions): AccessLog 
   checkText(OWNER, 'name', name)
   const settings: EntrySettings = {
     redaction: new Redaction(OWNER, 'secretQuery', options.secretQuery),
-    fields: tokensOf(OWNER, 'fields', options.fields ?? []).map((field) => field.toLowerCase()),
+    fields: [...SHOWN_FIELDS, ...tokensOf(OWNER, 'fields', options.fields ?? []).map((field) => field.toLowerCase())],
     user: options.user ?? null,
     slowMs: limitOf(OWNER, 'slowMs', options.slowMs, Number.POSITIVE_INFINITY),
   }

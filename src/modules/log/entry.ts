@@ -1,7 +1,7 @@
 // What a line of the access log is made of: one record, without what must not be logged.
 
 import type { ExchangeRecord, Outcome, RecordKind } from '../../http/exchange-record.ts'
-import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
+import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import type { Redaction } from '../redaction.ts'
 import { traceOf } from '../trace-context.ts'
@@ -49,11 +49,14 @@ export interface AccessLogEntry {
 /** What the options of a log say about its entries. */
 export interface EntrySettings {
   readonly redaction: Redaction
-  /** Names of fields, in lower case. */
+  /** Names of fields, in lower case: first those of every entry, `SHOWN_FIELDS`, then those of the option. */
   readonly fields: readonly string[]
   readonly user: ((session: HttpSession) => string | null | undefined) | null
   readonly slowMs: number
 }
+
+/** The fields that have members of their own in every entry. */
+export const SHOWN_FIELDS = ['referer', 'user-agent'] as const
 
 /** Clients that left (nginx uses the same number). */
 const CLIENT_GONE = 499
@@ -66,6 +69,7 @@ export function entryOf(record: ExchangeRecord, settings: EntrySettings): Access
   const exchange = session === null ? null : exchangeOf(session)
   const trace = session === null ? null : traceOf(session)
   const host = exchange === null ? '' : exchange.head.host
+  const values = exchange === null ? null : redaction.fields(exchange, fields)
   const excerpt = firstBytes === null ? null : redaction.excerpt(firstLineOf(firstBytes))
   return {
     kind,
@@ -85,9 +89,9 @@ export function entryOf(record: ExchangeRecord, settings: EntrySettings): Access
     firstByteMs: record.firstByteMs,
     durationMs,
     isSlow: kind === 'request' && durationMs >= slowMs,
-    referer: exchange === null ? null : redaction.field(exchange, 'referer'),
-    userAgent: exchange === null ? null : redaction.field(exchange, 'user-agent'),
-    fields: exchange === null || fields.length === 0 ? null : fieldsOf(exchange, settings),
+    referer: values === null ? null : values[0]!,
+    userAgent: values === null ? null : values[1]!,
+    fields: values === null || fields.length === SHOWN_FIELDS.length ? null : fieldsOf(fields, values),
     connectionId: record.connectionId,
     requestId: record.requestId,
     traceId: trace === null ? null : trace.traceId,
@@ -104,11 +108,12 @@ function firstLineOf(excerpt: string): string {
   return /^(?:[^\\]|\\[^rn])*/.exec(excerpt)![0]
 }
 
-function fieldsOf(exchange: Exchange, { fields, redaction }: EntrySettings): Record<string, string> {
+/** Those that the option `fields` lists. */
+function fieldsOf(names: readonly string[], values: readonly (string | null)[]): Record<string, string> {
   const found: Record<string, string> = Object.create(null) as Record<string, string>
-  for (const name of fields) {
-    const value = redaction.field(exchange, name)
-    if (value !== null) found[name] = value
+  for (let i = SHOWN_FIELDS.length; i < names.length; i++) {
+    const value = values[i]!
+    if (value !== null) found[names[i]!] = value
   }
   return found
 }

@@ -1,18 +1,25 @@
 // The two formats of lines: the combined format of Apache and nginx, and JSON.
 
+import type { Outcome } from '../../http/exchange-record.ts'
+
 import { type AccessLogEntry, quotesEscaped } from './entry.ts'
-import { jsonAscii, jsonString, quotable, wordOf } from './printable.ts'
+import { jsonAscii, jsonMember, quotable, wordOf } from './printable.ts'
+import { remembered } from './remembered.ts'
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 /** `addr - user [date] "request" status bytes "referer" "agent"`. */
 export function combinedLine(entry: AccessLogEntry): string {
   const { clientAddress, user, referer, userAgent, status, bytesOut } = entry
-  const address = clientAddress === '' ? '-' : wordOf(clientAddress)
+  const address = clientAddress === '' ? '-' : addressWord(clientAddress)
   const name = user === null || user === '' ? '-' : wordOf(user)
   const code = status === 0 ? '000' : status
-  return `${address} - ${name} [${combinedDate(entry.startedAt)}] "${requestLine(entry)}" ${code} ${bytesOut} "${quoted(referer)}" "${quoted(userAgent)}"`
+  return `${address} - ${name} [${combinedDate(entry.startedAt)}] "${requestLine(entry)}" ${code} ${bytesOut} "${quoted(referer)}" ${userAgent === null ? NO_AGENT : quotedAgent(userAgent)}`
 }
+
+const addressWord = remembered(wordOf)
+const quotedAgent = remembered((text) => `"${quotable(text)}"`)
+const NO_AGENT = '"-"'
 
 function requestLine({ kind, method, url, protocol }: AccessLogEntry): string {
   if (kind === 'head') return url === null ? '-' : quotesEscaped(url)
@@ -51,28 +58,59 @@ export function isoTime(ms: number): string {
   return `${isoText}${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}Z`
 }
 
+const NO_BYTES_IN = ',"bytesIn":0,"bytesOut":'
+
+let memberMs = -1
+let memberText = ''
+
+/** The beginning of a line. Made once a millisecond. */
+function timeMember(ms: number): string {
+  if (ms !== memberMs) {
+    memberMs = ms
+    memberText = `{"time":"${isoTime(ms)}"`
+  }
+  return memberText
+}
+
+const results = new Map<Outcome, string[]>()
+
+/** The status and the outcome. There are few of both. */
+function resultMembers(status: number, outcome: Outcome): string {
+  let texts = results.get(outcome)
+  if (texts === undefined) results.set(outcome, (texts = []))
+  return (texts[status] ??= `,"status":${status},"outcome":"${outcome}"`)
+}
+
+const hostMember = remembered((text) => jsonMember(',"host":', text))
+const routeMember = remembered((text) => jsonMember(',"route":', text))
+const addressMember = remembered((text) => jsonMember(',"clientAddress":', text))
+const agentMember = remembered((text) => jsonMember(',"userAgent":', text))
+const protocolMember = remembered((text) => jsonMember(',"protocol":', text))
+const methodMember = remembered((text) => jsonMember(',"method":', text))
+
 /**
  * A JSON object of ASCII characters. What is null is left out, and so are `firstByteMs` if the
  * response was sent in one piece, and the id of the connection if that of the request begins with it.
  */
 export function jsonLine(entry: AccessLogEntry): string {
-  let line = `{"time":"${isoTime(entry.startedAt)}"`
+  let line = timeMember(entry.startedAt)
   if (entry.kind !== 'request') line += `,"kind":"${entry.kind}"`
-  line += `,"status":${entry.status},"outcome":"${entry.outcome}"`
-  if (entry.method !== null) line += `,"method":${jsonString(entry.method)}`
-  if (entry.url !== null) line += `,"url":${jsonString(entry.url)}`
-  if (entry.protocol !== null) line += `,"protocol":${jsonString(entry.protocol)}`
-  if (entry.host !== null) line += `,"host":${jsonString(entry.host)}`
-  if (entry.route !== null) line += `,"route":${jsonString(entry.route)}`
-  if (entry.code !== null) line += `,"code":${jsonString(entry.code)}`
+  line += resultMembers(entry.status, entry.outcome)
+  if (entry.method !== null) line += methodMember(entry.method)
+  if (entry.url !== null) line += jsonMember(',"url":', entry.url)
+  if (entry.protocol !== null) line += protocolMember(entry.protocol)
+  if (entry.host !== null) line += hostMember(entry.host)
+  if (entry.route !== null) line += routeMember(entry.route)
+  if (entry.code !== null) line += jsonMember(',"code":', entry.code)
   line += `,"durationMs":${millis(entry.durationMs)}`
   if (entry.firstByteMs !== null && entry.firstByteMs !== entry.durationMs) line += `,"firstByteMs":${millis(entry.firstByteMs)}`
   if (entry.isSlow) line += ',"slow":true'
-  line += `,"bytesIn":${entry.bytesIn},"bytesOut":${entry.bytesOut}`
-  if (entry.clientAddress !== '') line += `,"clientAddress":${jsonString(entry.clientAddress)}`
-  if (entry.user !== null) line += `,"user":${jsonString(entry.user)}`
-  if (entry.referer !== null) line += `,"referer":${jsonString(entry.referer)}`
-  if (entry.userAgent !== null) line += `,"userAgent":${jsonString(entry.userAgent)}`
+  line += entry.bytesIn === 0 ? NO_BYTES_IN : `,"bytesIn":${entry.bytesIn},"bytesOut":`
+  line += entry.bytesOut
+  if (entry.clientAddress !== '') line += addressMember(entry.clientAddress)
+  if (entry.user !== null) line += jsonMember(',"user":', entry.user)
+  if (entry.referer !== null) line += jsonMember(',"referer":', entry.referer)
+  if (entry.userAgent !== null) line += agentMember(entry.userAgent)
   if (entry.fields !== null) line += `,"fields":${jsonAscii(entry.fields)}`
   if (entry.requestId !== null) line += `,"requestId":"${entry.requestId}"`
   else if (entry.connectionId !== null) line += `,"connectionId":"${entry.connectionId}"`
@@ -80,10 +118,12 @@ export function jsonLine(entry: AccessLogEntry): string {
   return `${line}}`
 }
 
-/** With microseconds. Writing two whole numbers is much faster than writing a fraction. */
+/** What follows the whole milliseconds, for each number of microseconds. */
+const FRACTIONS = Array.from({ length: 1000 }, (_, micros) => (micros === 0 ? '' : `.${String(micros).padStart(3, '0')}`))
+
+/** With microseconds. Writing a whole number is much faster than writing a fraction. */
 function millis(ms: number): string {
   const micros = Math.round(ms * 1000)
   const whole = Math.floor(micros / 1000)
-  const rest = micros - whole * 1000
-  return rest === 0 ? `${whole}` : `${whole}.${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}`
+  return whole + FRACTIONS[micros - whole * 1000]!
 }

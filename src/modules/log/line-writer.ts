@@ -1,5 +1,5 @@
-// Lines on their way to a stream. They are written together, once per turn of the event loop, and as one piece each time: while the stream
-// is slow, the next piece grows, up to a limit. Beyond it lines are dropped and counted, so that a slow disk never fills the memory.
+// Lines on their way to a stream. Those of one turn of the event loop are written together, and under load those of several turns. While the
+// stream is slow, the next piece grows, up to a limit. Lines above it are dropped and counted, so that a slow disk never fills the memory.
 
 import { type Clock, LONGEST_TIMER_MS } from '../../base/clock.ts'
 
@@ -37,6 +37,12 @@ export interface LineWriterOptions {
   readonly clock: Clock
 }
 
+/** After this many lines in one turn of the event loop, more are likely in the next ones. A write costs as much CPU time as ten lines. */
+const MANY = 8
+/** A piece of this length is written without waiting for more lines. */
+const ENOUGH = 64 * 1024
+/** How many turns of the event loop, in which lines are added, a piece may wait. */
+const MOST_TURNS = 8
 const REPORT_EVERY_MS = 10_000
 
 export class LineWriter {
@@ -48,6 +54,9 @@ export class LineWriter {
   #waiting = ''
   #waitingLines = 0
   #isScheduled = false
+  /** In how many turns of the event loop the waiting lines have been added so far, and how many there were at the end of the last one. */
+  #turns = 0
+  #seenLines = 0
   /** Whether the stream has not written the last piece, or has not drained yet. */
   #isFull = false
   /** Whether the stream has drained since the last piece, if it is a destination of pino, which drains after each one. */
@@ -94,8 +103,17 @@ export class LineWriter {
     queueMicrotask(this.#onTurn)
   }
 
+  /** Writes, or waits for the next turn if this one has added many lines. */
   readonly #onTurn = (): void => {
+    const added = this.#waitingLines - this.#seenLines
+    if (added >= MANY && !this.#isFull && this.#waiting.length < ENOUGH && ++this.#turns < MOST_TURNS) {
+      this.#seenLines = this.#waitingLines
+      setImmediate(this.#onTurn)
+      return
+    }
     this.#isScheduled = false
+    this.#turns = 0
+    this.#seenLines = 0
     this.#write()
   }
 

@@ -19,9 +19,9 @@ export function wordOf(text: string): string {
   return quotable(text).replaceAll(' ', '\\x20')
 }
 
-/** A JSON string of ASCII characters only. */
-export function jsonString(text: string): string {
-  return NOT_QUOTABLE.test(text) ? jsonAscii(text) : `"${text}"`
+/** A member of a JSON object, of ASCII characters only. @param name in JSON, with what is around it: `,"url":` */
+export function jsonMember(name: string, text: string): string {
+  return NOT_QUOTABLE.test(text) ? name + jsonAscii(text) : `${name}"${text}"`
 }
 
 /** JSON of ASCII characters only. JSON itself allows U+2028 and C1 controls in strings, but some readers end a line there. */

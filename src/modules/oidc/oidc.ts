@@ -27,8 +27,11 @@ export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   /** The issuer identifier of the provider. It begins with `https://`, unless it is on the same machine. */
   readonly issuer: string
   readonly clientId: string
-  /** Sent as RFC 6749 §2.3.1 says, by Basic authentication. Without it and `clientAuthentication`, the client is public. */
-  readonly clientSecret?: string
+  /**
+   * Sent as RFC 6749 §2.3.1 says, by Basic authentication. Null for a public client, which has none. Required without
+   * `clientAuthentication`: a secret that is missing from the environment does not make a client public.
+   */
+  readonly clientSecret?: string | null
   /** Another way to authenticate, of `openid-client`: `PrivateKeyJwt(key)`. */
   readonly clientAuthentication?: ClientAuthentication
   /** Default `openid profile email`. */
@@ -139,9 +142,11 @@ class OidcModule implements Oidc {
     const { issuer, clientId, clientSecret, clientAuthentication, keys, path = '/auth', timeoutMs = DEFAULT_TIMEOUT_MS } = options
     const sessions: unknown = options.sessions
     if (!(sessions instanceof SessionsModule)) throw invalid(OWNER, `sessions is ${kindOf(sessions)}, not what sessions() returns`)
-    for (const option of ['clientId', 'clientSecret', 'scope', 'path', 'origin', 'afterLogout'] as const)
-      checkText(OWNER, option, options[option])
+    for (const option of ['clientId', 'scope', 'path', 'origin', 'afterLogout'] as const) checkText(OWNER, option, options[option])
     if (typeof clientId !== 'string' || clientId === '') throw invalid(OWNER, `clientId is ${shown(clientId)}, not the id of a client`)
+    if (clientSecret !== null) checkText(OWNER, 'clientSecret', clientSecret)
+    if (clientSecret === '' || (clientSecret === undefined && clientAuthentication === undefined))
+      throw invalid(OWNER, `clientSecret is ${clientSecret === '' ? 'empty' : 'missing'}: a public client has { clientSecret: null }`)
     for (const option of ['clientAuthentication', 'principal'] as const) checkFunction(OWNER, option, options[option])
     if (!/^(?:\/[\w.~-]+)+$/.test(path)) throw invalid(OWNER, `path is ${shown(path)}, not a path such as "/auth"`)
     checkOrigin(options.origin)

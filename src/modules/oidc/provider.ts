@@ -57,8 +57,6 @@ export interface ProviderOptions {
 
 /** How long what a provider states about itself is used before it is asked again. */
 const FRESH_MS = 24 * 3_600_000
-/** For clients, while the provider is away. */
-const RETRY_AFTER_SECONDS = '5'
 /** Errors of RFC 6749 §4.1.2.1 that the provider reports about itself. */
 const OF_THE_PROVIDER: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable'])
 /** Errors of RFC 6749 §5.2 that the client of a login can cause, such as by sending the same code twice. */
@@ -204,5 +202,5 @@ function unreachable(error: unknown): WeirError {
 }
 
 function unavailable(detail: string): WeirError {
-  return new WeirError('WEIR_OIDC_UNAVAILABLE', detail, { headers: { 'Retry-After': RETRY_AFTER_SECONDS } })
+  return new WeirError('WEIR_OIDC_UNAVAILABLE', detail)
 }

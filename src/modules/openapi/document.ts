@@ -2,8 +2,9 @@
 
 import type { RouteListing } from '../../app/routes/route-listing.ts'
 
-import { isEventStream, nameOf, operationOf, type Part, problemResponse, type Shared } from './operation.ts'
+import { nameOf, operationOf, type Shared } from './operation.ts'
 import { type DocumentPath, documentPath } from './paths.ts'
+import { DocumentResponses, isEventStream, type Part } from './responses.ts'
 import { DocumentSchemas } from './schemas.ts'
 import { SecuritySchemes } from './security.ts'
 
@@ -45,19 +46,24 @@ export interface BuiltDocument {
 const METHODS: ReadonlySet<string> = new Set(['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH', 'TRACE'])
 const VERSIONS = { '3.1': '3.1.1', '3.2': '3.2.0' } as const
 
-export function buildDocument(routes: readonly RouteListing[], settings: DocumentSettings): BuiltDocument {
+/** Routes that switch to another protocol are left out: OpenAPI describes HTTP. */
+export function buildDocument(listed: readonly RouteListing[], settings: DocumentSettings): BuiltDocument {
+  const routes = listed.filter(({ upgradesTo }) => upgradesTo === null)
   const version = settings.version === 'auto' ? (routes.some(needs32) ? '3.2' : '3.1') : settings.version
-  const shared: Shared = { schemas: new DocumentSchemas(), security: new SecuritySchemes(), hasItemSchema: version === '3.2' }
+  const schemas = new DocumentSchemas()
+  const shared: Shared = { schemas, security: new SecuritySchemes(), responses: new DocumentResponses(schemas, version === '3.2') }
   const items = new PathItems(version === '3.2')
   for (const route of routes) items.add(route, shared)
   const tags = [...new Set(routes.flatMap((route) => route.tags))]
   const { servers } = settings
+  const components = componentsOf(shared)
   const document: OpenApiDocument = {
     openapi: VERSIONS[version],
     info: settings.info,
-    ...(servers.length === 0 ? {} : { servers }),
+    servers: servers.length === 0 ? [{ url: '/' }] : servers,
+    security: [],
     paths: items.all,
-    components: componentsOf(shared),
+    ...(Object.keys(components).length === 0 ? {} : { components }),
     ...(tags.length === 0 ? {} : { tags: tags.map((name) => ({ name })) }),
   }
   return { document, faults: [...items.faults, ...shared.schemas.faults] }
@@ -68,11 +74,11 @@ function needs32({ method, answers }: RouteListing): boolean {
   return method === 'QUERY' || Object.values(answers).some(isEventStream)
 }
 
-function componentsOf({ schemas, security }: Shared): Part {
-  const Problem = problemResponse(schemas) // it adds a schema
+function componentsOf({ schemas, security, responses }: Shared): Part {
+  const others = responses.components // it may add a schema
   return {
-    schemas: schemas.all,
-    responses: { Problem },
+    ...(Object.keys(schemas.all).length === 0 ? {} : { schemas: schemas.all }),
+    ...others,
     ...(Object.keys(security.all).length === 0 ? {} : { securitySchemes: security.all }),
   }
 }

@@ -3,15 +3,15 @@
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Policy, Usable } from '../../app/policies/policy.ts'
 import type { RouteListing } from '../../app/routes/route-listing.ts'
-import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, checkText, flag, invalid, listOf, namesOf } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import { buildDocument, type DocumentSettings, type OpenApiInfo, type OpenApiServer } from './document.ts'
+import type { DocumentSettings, OpenApiInfo, OpenApiServer } from './document.ts'
 import { noteDocument } from './documents.ts'
 import { PAGE_POLICY, pageFiles, pageOf, START_NAME, START_SCRIPT } from './page.ts'
 import { relativePath } from './paths.ts'
+import { ServedDocument } from './served-document.ts'
 
 export interface OpenApiOptions {
   /** `title` and `version` of the API, and whatever else OpenAPI allows there. */
@@ -28,7 +28,10 @@ export interface OpenApiOptions {
   readonly strict?: boolean
   /** Whether document and page are served if NODE_ENV is `production`. Default false: neither has a route. */
   readonly expose?: boolean
-  /** Which routes the document describes. Default: all but those of this module. */
+  /**
+   * Which routes the document describes. Default: those that clients can reach where the document is served. Routes of another `endpoint` are
+   * not among them. Never the routes of this module, and never WebSockets.
+   */
   readonly include?: (route: RouteListing) => boolean
   /** Document and page are served only at endpoints with this name in `listen`. Default: at every endpoint. */
   readonly endpoint?: string
@@ -54,8 +57,6 @@ const OPTION_NAMES = namesOf<OpenApiOptions>()([
 const OWNER = 'openapi'
 const DEFAULT_PATH = '/openapi.json'
 const VERSIONS: ReadonlySet<unknown> = new Set(['auto', '3.1', '3.2'])
-/** What `describe` of the policy on its own routes returns. */
-const OWN_ROUTE = Object.freeze({ isDocumentation: true })
 
 /**
  * Returns a module that serves a document of OpenAPI from the declarations of all routes, with an ETag, and a page that shows it. In
@@ -70,6 +71,8 @@ export function openapi(options: OpenApiOptions): Module {
   const { info, servers = [], version = 'auto', path = DEFAULT_PATH, ui = null, endpoint, use = [], name = OWNER } = options
   checkInfo(info)
   for (const server of listOf<unknown>(OWNER, 'servers', servers)) checkServer(server)
+  checkJson('info', info)
+  checkJson('servers', servers)
   if (!VERSIONS.has(version)) throw invalid(OWNER, `version is ${shown(version)}, not "auto", "3.1" or "3.2"`)
   checkPath('path', path)
   if (ui !== null) checkPath('ui', ui)
@@ -85,10 +88,10 @@ export function openapi(options: OpenApiOptions): Module {
   return {
     name,
     install(host: ModuleHost): void {
-      const served = new ServedDocument(host, settings, options.include ?? (() => true), isStrict)
+      const served = new ServedDocument(host, { ...settings, endpoint: endpoint ?? null, include: options.include ?? null, isStrict })
       noteDocument(host, name, () => served.text)
       if (!isServed) return
-      const own: Policy = { name: `${OWNER} route`, describe: () => OWN_ROUTE, check: () => void served.text }
+      const own: Policy = { name: `${OWNER} route`, describe: () => served.ownRoute, check: () => void served.text }
       const declaration = { use: [own, ...use], ...(endpoint === undefined ? {} : { endpoint }) }
       host.mapGet(path, { ...declaration, etag: true }, (_, { response }) =>
         response.header('Cache-Control', 'no-cache').contentType('application/json').text(served.text),
@@ -113,55 +116,6 @@ function secured({ response }: HttpSession): HttpSession['response'] {
     .header('Referrer-Policy', 'no-referrer')
 }
 
-/** The document of one server or group, made again when its routes have changed. */
-class ServedDocument {
-  readonly #host: ModuleHost
-  readonly #settings: DocumentSettings
-  readonly #include: (route: RouteListing) => boolean
-  readonly #isStrict: boolean
-  readonly #reported = new Set<string>()
-  #shape = ''
-  #text = ''
-
-  constructor(host: ModuleHost, settings: DocumentSettings, include: (route: RouteListing) => boolean, isStrict: boolean) {
-    this.#host = host
-    this.#settings = settings
-    this.#include = include
-    this.#isStrict = isStrict
-  }
-
-  /** As JSON. @throws WEIR_OPENAPI_INCOMPLETE with `strict` */
-  get text(): string {
-    const { routes } = this.#host
-    const shape = shapeOf(routes)
-    if (shape === this.#shape) return this.#text
-    const described = routes.filter((route) => !isOwn(route) && this.#include(route))
-    const { document, faults } = buildDocument(described, this.#settings)
-    if (this.#isStrict && faults.length > 0) throw new WeirError('WEIR_OPENAPI_INCOMPLETE', faults.join('; '))
-    for (const fault of faults) this.#report(fault)
-    this.#text = JSON.stringify(document, null, 2)
-    this.#shape = shape
-    return this.#text
-  }
-
-  #report(fault: string): void {
-    if (this.#reported.has(fault)) return
-    this.#reported.add(fault)
-    this.#host.logger?.warn?.(`weir: openapi: ${fault}`)
-  }
-}
-
-/** Changes when routes are added, or policies to them. */
-function shapeOf(routes: readonly RouteListing[]): string {
-  let policies = 0
-  for (const route of routes) policies += route.policies.length
-  return `${routes.length} ${policies}`
-}
-
-function isOwn({ policies }: RouteListing): boolean {
-  return policies.some(({ description }) => description === OWN_ROUTE)
-}
-
 function checkInfo(info: unknown): void {
   if (typeof info !== 'object' || info === null) throw invalid(OWNER, `info is ${shown(info)}, not an object with title and version`)
   for (const name of ['title', 'version'] as const) {
@@ -173,6 +127,14 @@ function checkInfo(info: unknown): void {
 function checkServer(server: unknown): void {
   const url = typeof server === 'object' && server !== null ? (server as OpenApiServer).url : null
   if (typeof url !== 'string' || url === '') throw invalid(OWNER, `servers has ${shown(server)}, not an object with a url`)
+}
+
+function checkJson(option: 'info' | 'servers', value: unknown): void {
+  try {
+    JSON.stringify(value)
+  } catch (error) {
+    throw invalid(OWNER, `${option} cannot be written as JSON: ${(error as Error).message.split('\n', 1)[0]}`)
+  }
 }
 
 function checkPath(option: 'path' | 'ui', path: unknown): void {

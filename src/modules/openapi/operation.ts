@@ -2,44 +2,21 @@
 
 import type { Binding } from '../../app/routes/binding.ts'
 import type { RouteListing } from '../../app/routes/route-listing.ts'
-import { STATUS_CODES } from '../../base/status-codes.ts'
-import { PROBLEM_TYPE, Problem } from '../../http/answer/problem.ts'
-import { TypedBody } from '../../http/body/typed-body.ts'
 import { MultipartBody } from '../../http/multipart/form-body.ts'
-import type { JsonSchema } from '../../schema/json-keywords.ts'
-import type { AnySchema } from '../../schema/standard.ts'
 
 import type { DocumentPath } from './paths.ts'
+import { contentOf, type DocumentResponses, type Part } from './responses.ts'
 import { type DocumentSchemas, isOptional } from './schemas.ts'
-import type { RouteSecurity, SecuritySchemes } from './security.ts'
+import type { SecuritySchemes } from './security.ts'
 
-/** An object of a document. */
-export type Part = { readonly [member: string]: unknown }
-
-const JSON_TYPE = 'application/json'
-export const EVENT_STREAM = 'text/event-stream'
 /** OpenAPI ignores parameters with these names: other parts of an operation describe them. */
 const IGNORED_FIELDS: ReadonlySet<string> = new Set(['accept', 'content-type', 'authorization'])
-/** The reference to a problem document. */
-const PROBLEM: Part = { $ref: '#/components/responses/Problem' }
-/** What a client reads of an event stream (https://html.spec.whatwg.org/#event-stream-interpretation). */
-const EVENT: JsonSchema = {
-  type: 'object',
-  properties: {
-    event: { type: 'string' },
-    data: { type: 'string' },
-    id: { type: 'string' },
-    retry: { type: 'integer', minimum: 0 },
-  },
-  required: ['data'],
-}
 
 /** What operations of one document share. */
 export interface Shared {
   readonly schemas: DocumentSchemas
   readonly security: SecuritySchemes
-  /** Whether the document is one of OpenAPI 3.2. */
-  readonly hasItemSchema: boolean
+  readonly responses: DocumentResponses
 }
 
 /** @param names of the path's parameters in the document: those of the first route with the same path */
@@ -55,7 +32,7 @@ export function operationOf(route: RouteListing, path: DocumentPath, names: read
     ...(operationId === null ? {} : { operationId }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === null ? {} : { requestBody: body }),
-    responses: responsesOf(route, security, shared),
+    responses: shared.responses.of(route, nameOf(route), security),
     ...(deprecated === false ? {} : { deprecated: true }),
     ...(security === null || security.requirements.length === 0 ? {} : { security: security.requirements }),
     ...(host === null ? {} : { servers: [serverOf(host)] }),
@@ -106,12 +83,6 @@ function requestBodyOf(route: RouteListing, schemas: DocumentSchemas): Part | nu
   return { ...required, content: contentOf(body.types, schema) }
 }
 
-/** Bytes have no schema. */
-function contentOf(types: readonly string[], schema: JsonSchema): Part {
-  const media = Object.keys(schema).length === 0 ? {} : { schema }
-  return Object.fromEntries(types.map((type) => [type, media]))
-}
-
 function formOf(body: MultipartBody, schemas: DocumentSchemas, where: string): Part {
   const fields = schemas.ofBody(body, 'input', where)
   const properties: Record<string, unknown> = { ...(fields['properties'] as object) }
@@ -133,72 +104,4 @@ function formOf(body: MultipartBody, schemas: DocumentSchemas, where: string): P
     },
     ...(Object.keys(encoding).length === 0 ? {} : { encoding }),
   }
-}
-
-function responsesOf(route: RouteListing, security: RouteSecurity | null, shared: Shared): Part {
-  const responses: Record<string, Part> = {}
-  for (const [status, answer] of Object.entries(route.answers)) {
-    const where = `answer ${status} of ${nameOf(route)}`
-    responses[status] = { description: phraseOf(status), ...(answer === null ? {} : { content: answerOf(answer, where, shared) }) }
-  }
-  const isClosed = Object.keys(responses).some((status) => Number(status) < 400)
-  for (const status of refusalsOf(route, security)) responses[status] = withProblem(status, responses[status], shared)
-  if (!isClosed) responses['default'] = { description: 'Any other response' }
-  return responses
-}
-
-function withProblem(status: number, declared: Part | undefined, { schemas }: Shared): Part {
-  if (declared === undefined) return { ...PROBLEM, description: phraseOf(status) }
-  const content = declared['content'] as Part | undefined
-  if (content === undefined || PROBLEM_TYPE in content) return declared
-  return { ...declared, content: { ...content, ...problemContent(schemas) } }
-}
-
-function problemContent(schemas: DocumentSchemas): Part {
-  return { [PROBLEM_TYPE]: { schema: schemas.write(Problem, 'output', 'Problem') } }
-}
-
-/** The component to which the responses of operations refer. */
-export function problemResponse(schemas: DocumentSchemas): Part {
-  return { description: 'The request was refused', content: problemContent(schemas) }
-}
-
-function phraseOf(status: string | number): string {
-  return STATUS_CODES[Number(status)] ?? `Status ${status}`
-}
-
-function answerOf(answer: AnySchema | TypedBody, where: string, { schemas, hasItemSchema }: Shared): Part {
-  if (!(answer instanceof TypedBody)) {
-    return { [answer === Problem ? PROBLEM_TYPE : JSON_TYPE]: { schema: schemas.write(answer, 'output', where) } }
-  }
-  if (!isEventStream(answer)) return contentOf(answer.types, schemas.ofBody(answer, 'output', where))
-  return { [EVENT_STREAM]: hasItemSchema ? { itemSchema: EVENT } : { schema: { type: 'string' } } }
-}
-
-export function isEventStream(answer: AnySchema | TypedBody | null): boolean {
-  return answer instanceof TypedBody && answer.kind === 'text' && answer.types.length === 1 && answer.types[0] === EVENT_STREAM
-}
-
-/** The statuses with which weir itself may refuse a request of the route. */
-function refusalsOf({ bindings, body, bodyMode, limits, policies }: RouteListing, security: RouteSecurity | null): readonly number[] {
-  const readsBody = body !== null || bodyMode !== 'auto'
-  const statuses: readonly (readonly [number, boolean])[] = [
-    [400, body !== null || Object.values(bindings).some(({ schema }) => schema !== null)],
-    [401, security?.isClosed === true],
-    [403, security?.isNarrowed === true],
-    [413, readsBody && (limits.maxRequestBodySize.value !== null || body?.kind === 'multipart' || body?.kind === 'form')],
-    [415, body !== null],
-    [429, policies.some(({ description }) => has(description, 'quota', 'windowMs'))],
-    [
-      503,
-      limits.requestTimeout.value !== null ||
-        policies.some(({ name, description }) => name === 'shed' || has(description, 'max', 'maxQueue')),
-    ],
-  ]
-  return statuses.filter(([, mayHappen]) => mayHappen).map(([status]) => status)
-}
-
-/** Recognizes the descriptions of `weir/limits`. */
-function has(description: unknown, ...names: readonly string[]): boolean {
-  return typeof description === 'object' && description !== null && names.every((name) => Object.hasOwn(description, name))
 }

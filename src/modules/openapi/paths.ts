@@ -31,9 +31,9 @@ export function documentPath(template: string): DocumentPath {
   return { text, key: text.replace(/\{[^}]*\}/g, '{}'), names, rest }
 }
 
-/** As in a URL. Braces are encoded too, so that they do not look like parameters. */
+/** As in a URL. Braces are encoded too, so that they do not look like parameters; a backslash, so that it does not separate segments. */
 function encoded(segment: string): string {
-  return new URL(`http://host/${segment}`).pathname.slice(1)
+  return new URL(`http://host/${segment.replaceAll('\\', '%5C')}`).pathname.slice(1)
 }
 
 /** The address of `to` for a page at `from`, both absolute paths of one server. It stays right behind a proxy that adds a prefix. */

@@ -28,7 +28,7 @@ import { drainSoon } from '../connections/connections.ts'
 import { type Peer, STRANGER } from '../connections/peer.ts'
 import { RequestSource } from '../connections/request-source.ts'
 import type { ConnectionTap } from '../connections/tap.ts'
-import { ConnectionRecords, type Sending } from '../observe/connection-records.ts'
+import { ConnectionRecords, type Sending, type SentRefusal } from '../observe/connection-records.ts'
 import type { Recording } from '../observe/recording.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
@@ -303,9 +303,9 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
 
   #respondWithoutRequest(error: WeirError): void {
     const response = new OutgoingResponse().sendProblem(problemFor(error, this.host.debug))
-    sendWhole(this.#wire, response, this.#outbox, this.host.ticker.dateLine, null)
+    const bodyBytes = sendWhole(this.#wire, response, this.#outbox, this.host.ticker.dateLine, null)
     this.#wire.beginAnswer(true)
-    this.#recordHead(error, error.status, this.#wire.takeHeadExcerpt())
+    this.#recordHead(error, { status: error.status, bodyBytes }, this.#wire.takeHeadExcerpt())
   }
 
   /** The connection is ending, and may be in the middle of a head. @param error null if the client has left */
@@ -314,8 +314,8 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     if (excerpt !== null) this.#recordHead(error ?? new WeirError('WEIR_CLIENT_GONE'), null, excerpt)
   }
 
-  #recordHead(error: Error, status: number | null, excerpt: Buffer | null): void {
-    if (this.host.observers.hears('head')) this.records.refuseHead(error, status, excerpt, this)
+  #recordHead(error: Error, sent: SentRefusal | null, excerpt: Buffer | null): void {
+    if (this.host.observers.hears('head')) this.records.refuseHead(error, sent, excerpt, this)
   }
 
   /**

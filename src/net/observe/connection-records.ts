@@ -15,6 +15,12 @@ export interface Sending {
   readonly writesSoon: boolean
 }
 
+/** The response to a head that was refused. */
+export interface SentRefusal {
+  readonly status: number
+  readonly bodyBytes: number
+}
+
 export class ConnectionRecords implements Unsent {
   readonly #observers: Observers
   readonly #sending: Sending
@@ -65,16 +71,18 @@ export class ConnectionRecords implements Unsent {
   }
 
   /**
-   * A head was refused with a response of `status`; null: the connection ended in the middle of it.
+   * A head was refused.
    *
+   * @param sent the response; null if the connection ended in the middle of the head
    * @param excerpt its first bytes
    */
-  refuseHead(error: Error, status: number | null, excerpt: Uint8Array | null, connection: ConnectionInfo): void {
+  refuseHead(error: Error, sent: SentRefusal | null, excerpt: Uint8Array | null, connection: ConnectionInfo): void {
     const recording = this.#observers.head(error, connection, 'HTTP/1.1')
     if (excerpt !== null) recording.firstBytes = escapedBytes(excerpt)
-    if (status === null) this.#observers.end(recording)
+    if (sent === null) this.#observers.end(recording)
     else {
-      recording.markFirstByte(status)
+      recording.markFirstByte(sent.status)
+      recording.bytesOut = sent.bodyBytes
       this.handOver(recording)
     }
   }

@@ -16,16 +16,16 @@ export interface CompareOptions {
    * same kinds. Default `values`.
    */
   readonly json?: 'values' | 'shape'
-  /** More names of properties whose values may differ as long as they are of the same kind. Default: none. */
+  /** More names of properties whose values may differ as long as they are of the same kind, and of trailers. Default: none. */
   readonly ignore?: readonly string[]
-  /** Whether to compare bodies. Default true. */
+  /** Whether to compare bodies and trailers. Default true. */
   readonly body?: boolean
 }
 
 /** One thing that differs. */
 export interface Difference {
-  readonly kind: 'status' | 'field' | 'body' | 'response'
-  /** Name of the field, or JSON pointer of the property; empty for the whole. */
+  readonly kind: 'status' | 'field' | 'body' | 'trailer' | 'response'
+  /** Name of the field or trailer, or JSON pointer of the property; empty for the whole. */
   readonly at: string
   readonly recorded: string
   readonly replayed: string
@@ -35,6 +35,7 @@ export interface Difference {
 export interface ReplayedResponse {
   readonly status: number
   readonly headers: Headers
+  readonly trailers: Headers
   /** As received. */
   readonly raw: Buffer
   /** Without content coding; null if it could not be decoded. */
@@ -56,6 +57,8 @@ const FIELDS = [
   'vary',
   'www-authenticate',
 ] as const
+/** Trailers that state when, or how long. */
+const VARYING: ReadonlySet<string> = new Set(['date', 'server-timing'])
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?$/
 /** How fast a body has arrived, in the problem document of a timeout. */
@@ -93,8 +96,23 @@ export class Comparison {
       if (plainField(before.get(name)) === plainField(now)) continue
       found.push({ kind: 'field', at: name.toLowerCase(), recorded: before.get(name) ?? 'none', replayed: now ?? 'none' })
     }
-    if (this.#hasBody && recorded.isWhole) this.#compareBodies(recorded, replayed, before.get('content-type'), secrets, found)
+    if (this.#hasBody && recorded.isWhole) {
+      this.#compareBodies(recorded, replayed, before.get('content-type'), secrets, found)
+      this.#compareTrailers(recorded, replayed, secrets, found)
+    }
     return found
+  }
+
+  /** All of them: the program has chosen each. */
+  #compareTrailers(recorded: RecordedResponse, replayed: ReplayedResponse, secrets: readonly string[], found: Difference[]): void {
+    const before = new Map(recorded.trailers)
+    const now = new Map([...replayed.trailers].map(([name, value]) => [name, this.#masking.field(name, value, secrets)]))
+    for (const name of new Set([...before.keys(), ...now.keys()])) {
+      const one = before.get(name)
+      const other = now.get(name)
+      if (one === other || (one !== undefined && other !== undefined && (VARYING.has(name) || this.#mayDiffer(name, one, other)))) continue
+      found.push({ kind: 'trailer', at: name, recorded: one ?? 'none', replayed: other ?? 'none' })
+    }
   }
 
   #compareBodies(

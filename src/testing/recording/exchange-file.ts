@@ -24,7 +24,7 @@ export function exchangeText({ pieces, response, ...rest }: RecordedExchange, in
     format: FORMAT,
     ...rest,
     pieces: pieces.map(({ atMs, bytes }) => ({ atMs, bytes: fileBytes(bytes) })),
-    response: { ...response, body: fileBody(response.body) },
+    response: { ...response, body: fileBody(response.body), trailers: response.trailers.length === 0 ? undefined : response.trailers },
   }
   return JSON.stringify(value, null, indent ? 2 : undefined).replace(/[\u007f-\uffff]/g, escaped)
 }
@@ -67,12 +67,19 @@ export function parseExchange(text: string, where: string): RecordedExchange {
   } = value as Omit<RecordedExchange, 'pieces' | 'response'> & {
     readonly format: string
     readonly pieces: readonly { readonly atMs: number; readonly bytes: FileBytes }[]
-    readonly response: Omit<RecordedExchange['response'], 'body'> & { readonly body: FileBody }
+    readonly response: Omit<RecordedExchange['response'], 'body' | 'trailers'> & {
+      readonly body: FileBody
+      readonly trailers?: RecordedExchange['response']['trailers']
+    }
   }
   const { length, bytes, sha256 = null } = response.body
   return {
     ...rest,
     pieces: pieces.map((piece) => ({ atMs: piece.atMs, bytes: bytesOf(piece.bytes) })),
-    response: { ...response, body: { length, bytes: bytes === undefined ? null : bytesOf(bytes), sha256 } },
+    response: {
+      ...response,
+      trailers: response.trailers ?? [],
+      body: { length, bytes: bytes === undefined ? null : bytesOf(bytes), sha256 },
+    },
   }
 }

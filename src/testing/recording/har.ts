@@ -81,6 +81,7 @@ function exchangeOf({ startedDateTime, time = 0, request, response }: HarEntry):
         .filter(({ name }) => !name.startsWith(':'))
         .map(({ name, value }) => [name.toLowerCase(), latin1(value)] as const),
       body: contentOf(response),
+      trailers: [],
       isWhole: true,
       firstByteMs: Math.max(0, Math.round(time)),
       endMs: Math.max(0, Math.round(time)),

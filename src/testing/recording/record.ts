@@ -169,13 +169,14 @@ function maskExchange(
   if (request === null) return null
   let at = 0
   const pieces = raw.pieces.map(({ atMs, bytes }) => ({ atMs, bytes: request.text.slice(at, (at += bytes.length)) }))
-  const { head, body, length, sha256, isWhole, firstByteMs, endMs } = raw.response
-  const fields = [...head.headers].map(([name, value]) => [name, masking.field(name, value, request.secrets)] as const)
+  const { head, body, length, trailers, sha256, isWhole, firstByteMs, endMs } = raw.response
+  const maskedFields = (fields: Headers) => [...fields].map(([name, value]) => [name, masking.field(name, value, request.secrets)] as const)
   const contentType = head.headers.get('content-type')
   const decoded = body === null ? null : decodedBody(body, head.headers.get('content-encoding'), maxBytes)
   const response: RecordedResponse = {
     status: head.status,
-    fields,
+    fields: maskedFields(head.headers),
+    trailers: maskedFields(trailers),
     body:
       decoded === null
         ? { length, bytes: null, sha256 }

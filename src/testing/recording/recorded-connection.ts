@@ -19,6 +19,7 @@ export interface RawExchange {
     /** As sent, without chunks; null if it was larger than is kept. */
     readonly body: Buffer | null
     readonly length: number
+    readonly trailers: Headers
     readonly sha256: string
     readonly isWhole: boolean
     readonly firstByteMs: number
@@ -191,6 +192,7 @@ export class RecordedConnection implements ConnectionTap {
         head,
         body: length > this.#owner.maxBytes ? null : Buffer.concat(pieces),
         length,
+        trailers: this.#reader.trailers,
         sha256: hash.digest('hex'),
         isWhole,
         firstByteMs: Math.round(firstByteMs),

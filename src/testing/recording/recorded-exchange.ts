@@ -22,6 +22,8 @@ export interface RecordedResponse {
   /** Names in lower case. */
   readonly fields: readonly (readonly [name: string, value: string])[]
   readonly body: RecordedBody
+  /** The fields after the body. Names in lower case. */
+  readonly trailers: readonly (readonly [name: string, value: string])[]
   /** Whether it was sent to its end: a stream of events is not. */
   readonly isWhole: boolean
   /** Milliseconds after the first piece of the request. */

@@ -68,7 +68,7 @@ export async function replayExchange(options: ReplayedExchange): Promise<Differe
     const { status, headers } = head
     const raw = answer.body
     const body = decodedBody(raw, headers.get('content-encoding'), MOST_BODY_BYTES)
-    return comparison.differences(response, { status, headers, raw, body }, secrets)
+    return comparison.differences(response, { status, headers, trailers: client.reader.trailers, raw, body }, secrets)
   } catch (error) {
     return [{ kind: 'response', at: '', recorded: String(response.status), replayed: (error as Error).message }]
   } finally {

@@ -93,3 +93,18 @@ test('only a reader can write to a head', () => {
   const write = (): void => void (head.keepAlive = false)
   assert.equal(typeof write, 'function')
 })
+
+test('pick() returns what get() does for each name, from one search', () => {
+  const name = fc.constantFrom('Referer', 'referer', 'User-Agent', 'USER-AGENT', 'User-Agents', 'User', 'X', 'Cookie')
+  const value = fc.constantFrom('', ' ', ' a', 'a: b', '\ta ', ' user-agent: x')
+  const wanted = fc.subarray(['referer', 'user-agent', 'x', 'cookie', 'user', 'none', 'referer'])
+  fc.assert(
+    fc.property(fc.array(fc.tuple(name, value), { maxLength: 6 }), wanted, (fields, names) => {
+      const head = read(new HeadReader(), fields.map(([name, value]) => `${name}:${value}\r\n`).join(''))
+      assert.deepEqual(
+        head.pick(names),
+        names.map((one) => head.get(one)),
+      )
+    }),
+  )
+})

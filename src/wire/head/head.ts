@@ -112,6 +112,27 @@ export class MutableHead {
     return value
   }
 
+  /**
+   * The values of several fields, each as `get` returns it, in the order of `names`. The head is searched once. The names must be in lower
+   * case, without colons.
+   */
+  pick(names: readonly string[]): (string | null)[] {
+    const block = this.#block
+    const values: (string | null)[] = []
+    for (let i = 0; i < names.length; i++) values.push(null)
+    for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; line = block.indexOf('\n', line) + 1) {
+      const first = block.charCodeAt(line) | LOWER
+      for (let i = 0; i < names.length; i++) {
+        const name = names[i]!
+        const colon = line + name.length
+        if (name.charCodeAt(0) !== first || block.charCodeAt(colon) !== COLON || !isNamed(block, line, name)) continue
+        // A field that is repeated is rare here, and has rules of its own.
+        values[i] = values[i] === null ? trimBlanks(block, colon + 1, block.indexOf('\r', colon)) : this.get(name)
+      }
+    }
+    return values
+  }
+
   /** The fields in order: names as sent, values without surrounding blanks. */
   *entries(): IterableIterator<[name: string, value: string]> {
     const block = this.#block

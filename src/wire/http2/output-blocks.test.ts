@@ -32,6 +32,27 @@ test('memory that is not a block is not lent', () => {
   for (const bytes of [0, 100, 16 * 1024, 64 * 1024, BLOCK_BYTES + 1]) assert.equal(isLent(Buffer.alloc(bytes)), false)
 })
 
+test('memory of the size of a block is not lent, nor is the pool of Node, whose size a program may set', () => {
+  for (const bytes of [34 * 1024, BLOCK_BYTES]) {
+    assert.equal(isLent(Buffer.alloc(bytes)), false)
+    const { poolSize } = Buffer
+    Buffer.poolSize = bytes
+    try {
+      const pooled = Array.from({ length: 20 }, () => Buffer.allocUnsafe(10 * 1024)) // enough for a new pool
+      assert.equal(pooled.at(-1)!.buffer.byteLength, bytes)
+      assert.equal(pooled.some(isLent), false)
+      const output = new FrameOutput()
+      for (let i = 0; i < 20; i++) {
+        output.reserve(8 * 1024).fill(1, 0, 8 * 1024)
+        output.end = 8 * 1024
+        assert.equal(isLent(output.take()), false)
+      }
+    } finally {
+      Buffer.poolSize = poolSize
+    }
+  }
+})
+
 test('no more blocks are kept than 16 of each size', () => {
   const blocks = Array.from({ length: 20 }, () => lend(BLOCK_BYTES))
   for (const block of blocks) giveBack(block)

@@ -13,16 +13,24 @@ export const BLOCK_BYTES: number = SIZES[1]
 const MOST_FREE = 16
 
 const free: readonly Buffer[][] = SIZES.map(() => [])
+/** All blocks. Their size alone does not identify them: `Buffer.poolSize`, which a program may set, can be the same. */
+const blocks = new WeakSet<ArrayBufferLike>()
 
 /** @param bytes at most BLOCK_BYTES */
 export function lend(bytes: number): Buffer {
   const size = bytes <= SIZES[0] ? 0 : 1
-  return free[size]!.pop() ?? Buffer.allocUnsafeSlow(SIZES[size]!)
+  return free[size]!.pop() ?? newBlock(SIZES[size]!)
 }
 
-/** Whether `bytes`, from an output, are part of a block. */
+function newBlock(bytes: number): Buffer {
+  const block = Buffer.allocUnsafeSlow(bytes)
+  blocks.add(block.buffer)
+  return block
+}
+
+/** Whether `bytes`, from an output, are part of a block. The comparison of sizes is there for speed. */
 export function isLent({ buffer }: Buffer): boolean {
-  return buffer.byteLength === SIZES[0] || buffer.byteLength === SIZES[1]
+  return (buffer.byteLength === SIZES[0] || buffer.byteLength === SIZES[1]) && blocks.has(buffer)
 }
 
 /** @param bytes part of a block, which nobody reads any more */

@@ -41,21 +41,47 @@ class SlowStream extends Writable {
   }
 }
 
-test('the lines of one turn are written together', async () => {
+function collecting(): { readonly writer: LineWriter; readonly pieces: string[] } {
   const pieces: string[] = []
-  const writer = new LineWriter({
-    to: { write: (piece) => pieces.push(piece) },
-    maxWaiting: 10,
-    finishMs: 10,
-    isAscii: true,
-    clock: systemClock,
-    gapLine: null,
-    onDropped() {},
-    onError() {},
-  })
+  const options = { maxWaiting: 10, finishMs: 10, isAscii: true, clock: systemClock, gapLine: null, onDropped() {}, onError() {} }
+  return { writer: new LineWriter({ to: { write: (piece) => pieces.push(piece) }, ...options }), pieces }
+}
+
+test('the lines of one turn are written together', async () => {
+  const { writer, pieces } = collecting()
   for (const line of ['a', 'b', 'c']) writer.add(line)
   await Promise.resolve()
   assert.deepEqual(pieces, ['a\nb\nc\n'])
+})
+
+test('under load, lines of up to eight turns are written together', async () => {
+  const { writer, pieces } = collecting()
+  const addMany = (): void => {
+    for (let i = 0; i < 10; i++) writer.add('x')
+  }
+  for (let turn = 0; turn < 3; turn++) {
+    addMany()
+    await new Promise(setImmediate)
+  }
+  assert.deepEqual(pieces, [], 'more may follow')
+  await new Promise(setImmediate)
+  assert.deepEqual(pieces, ['x\n'.repeat(30)], 'a turn without lines')
+  for (let turn = 0; turn < 20; turn++) {
+    addMany()
+    await new Promise(setImmediate)
+  }
+  await writer.finish()
+  assert.deepEqual(
+    pieces.slice(1).map(({ length }) => length / 20),
+    [8, 8, 4],
+  )
+})
+
+test('a large piece does not wait for more lines', async () => {
+  const { writer, pieces } = collecting()
+  for (let i = 0; i < 100; i++) writer.add('x'.repeat(1_000))
+  await Promise.resolve()
+  assert.equal(pieces.length, 1)
 })
 
 test('a slow stream gets larger pieces, and lines beyond the limit are dropped, counted and reported', async () => {

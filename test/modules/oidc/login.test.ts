@@ -327,13 +327,17 @@ test('the principal is what the program makes of the claims, and of those of the
 test('wrong options are refused', async () => {
   const users = sessions({ store: sealed({ keys: [keyOf('one')] }) })
   const kept = sessions({ store: memorySessions() })
-  const right = { sessions: users, issuer: 'https://id.example.com', clientId: 'app' }
+  const right = { sessions: users, issuer: 'https://id.example.com', clientId: 'app', clientSecret: 'secret' }
   oidc(right)
+  oidc({ ...right, clientSecret: null }) // a public client
   const wrong: readonly [object, RegExp][] = [
     [{ sessions: {} }, /sessions is an object, not what sessions\(\) returns/],
     [{ issuer: 'id.example.com' }, /issuer/],
     [{ issuer: 'http://id.example.com' }, /has to begin with https/],
     [{ clientId: '' }, /clientId/],
+    [{ clientSecret: undefined }, /clientSecret is missing: a public client has \{ clientSecret: null \}/],
+    [{ clientSecret: '' }, /clientSecret is empty/],
+    [{ clientSecret: 7 }, /clientSecret is 7, not a string/],
     [{ keepTokens: true }, /keepTokens needs sessions in a store/],
     [{ sessions: kept }, /keys is missing/],
     [{ sessions: kept, keys: ['short'] }, /keys\[0\]/],

@@ -77,6 +77,13 @@ describe('the document', () => {
   })
 })
 
+test('paths are written as in URLs', async () => {
+  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  for (const path of ['/a\\b', '/ü x', '/{a}/:a', '/__proto__', '/a%2Fb', '/x"<>']) server.mapGet(path, () => 'x')
+  const { paths } = await documentOf(server)
+  assert.deepEqual(Object.keys(paths), ['/a%5Cb', '/%C3%BC%20x', '/%7Ba%7D/{a}', '/__proto__', '/a%2Fb', '/x%22%3C%3E'])
+})
+
 describe('what cannot be described', () => {
   const Dated = z.object({ at: z.date() })
 
@@ -155,6 +162,8 @@ test('wrong options are refused', () => {
     [{}, /info is undefined/],
     [{ info: { title: 'x' } }, /info\.version is undefined/],
     [{ info: { title: '', version: '1' } }, /info\.title is the string ""/],
+    [{ info: { ...INFO, 'x-big': 1n } }, /info cannot be written as JSON/],
+    [{ info: INFO, servers: [{ url: '/', 'x-big': 1n }] }, /servers cannot be written as JSON/],
     [{ info: INFO, version: '3.0' }, /version is the string "3\.0"/],
     [{ info: INFO, path: 'x' }, /path is the string "x", not a path/],
     [{ info: INFO, ui: '/:x' }, /ui is/],

@@ -1,0 +1,30 @@
+// A limit as people read it: with its unit, and with who has set it. For explanations and for `weir limits`.
+
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../../base/limits.ts'
+
+import type { Level } from '../routes/scope.ts'
+
+const DEFAULTS: Readonly<Record<string, number | null>> = { ...DEFAULT_LIMITS, ...DEFAULT_TIMEOUTS }
+const SIZES: ReadonlySet<string> = new Set(['maxRequestHeaderSize', 'maxRequestBodySize', 'maxChunkExtensionSize', 'maxDrainSize'])
+const UNITS = [
+  [1024 * 1024 * 1024, 'GiB'],
+  [1024 * 1024, 'MiB'],
+  [1024, 'KiB'],
+] as const
+
+/** A value with its unit: `10 MiB`, `5 s`, `none`. */
+export function limitText(name: string, value: number | null): string {
+  if (value === null) return 'none'
+  if (SIZES.has(name)) {
+    const unit = UNITS.find(([size]) => value >= size && value % size === 0)
+    return unit === undefined ? `${value} B` : `${value / unit[0]} ${unit[1]}`
+  }
+  if (name === 'minBodyRate') return `${value} B/s`
+  if (!/(?:Timeout|Period)$/.test(name)) return String(value)
+  return value >= 1000 && value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`
+}
+
+/** Who has set a limit. A server that has the default value has not, as far as can be seen. */
+export function setBy(name: string, value: number | null, level: Level): Level | 'default' {
+  return level === 'server' && value === DEFAULTS[name] ? 'default' : level
+}
