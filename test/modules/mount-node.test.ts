@@ -153,6 +153,18 @@ test('a promise that rejects after the first bytes aborts the response', async (
   assert.deepEqual([outcome, status, (error as Error).message], ['failed', 200, 'broken'])
 })
 
+test('code that fails after the head of a response without a body', async (t) => {
+  const log: string[] = []
+  const server = await mount(t, async (_req, res) => {
+    res.on('close', () => log.push('close'))
+    res.writeHead(204).flushHeaders()
+    await wait(5)
+    throw new Error('broken')
+  })
+  assert.equal((await exchange(server.port, GET('/'))).status, 204)
+  await eventually(() => log.length === 1, 'close')
+})
+
 test('next(error) after the first bytes aborts the response, and next() does nothing', async (t) => {
   const server = await mount(t, async (req, res, next) => {
     res.write('half')

@@ -101,9 +101,13 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
       })
       return true
     }
-    if (this.#phase !== STREAMING || this.#isEnded || !this.res._hasBody) return false
-    this.#body.fail(error as Error)
-    return true
+    if (this.#phase !== STREAMING || this.#isEnded) return false
+    if (this.res._hasBody) {
+      this.#body.fail(error as Error)
+      return true
+    }
+    this.#leave(null) // the client has the whole response, and nobody will call `end`
+    return false
   }
 
   /** The code passes the request on. @param answer makes the result */
