@@ -80,7 +80,6 @@ async function drive({ get, post, open }) {
 const driven = 'routes, cookies, validation, JSON, forms, a piped body, server-sent events that the client leaves, a Response, errors'
 
 guest('H3 by Fetch', {
-  measured: '/users/7',
   kind: 'framework',
   packages: ['h3'],
   driven,

@@ -25,7 +25,6 @@ async function pieces(out, ...texts) {
 }
 
 guest('Hono', {
-  measured: '/users/7',
   kind: 'framework',
   packages: ['hono'],
   driven:

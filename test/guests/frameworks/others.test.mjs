@@ -189,7 +189,6 @@ guest('Elysia', {
   kind: 'framework',
   packages: ['elysia'],
   driven: 'by `mountFetch`: schemas, cookies, a form with a file, a generator as a stream, errors',
-  measured: '/users/7',
   app: () => {
     const app = new Elysia({ aot: false })
       .get('/users/:id', ({ params, cookie: { seen } }) => {
