@@ -23,6 +23,8 @@ const END_HEADERS = 4
 const ACK = 1
 const HEAD_BYTES = 9
 const FRAME_BYTES = 16384
+/** From here on, frames of a body are written as they were made once: to join them each time would cost more than the server's part. */
+const MANY_FRAMES = 8
 const DEFAULT_WINDOW = 65535
 const INITIAL_WINDOW_SIZE = 4
 /** As Chromium: what a response, and all responses together, may send without a WINDOW_UPDATE. */
@@ -35,10 +37,21 @@ const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, l
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** A body of any length, without the memory for it. */
+/** A body of any length, without the memory for it. `frames` makes whole DATA frames of it, which are the same each time. */
 function bodyOf(length) {
   const chunk = Buffer.alloc(Math.min(length, FRAME_BYTES), 'echo ')
-  return { length, subarray: (from, to) => chunk.subarray(0, to - from) }
+  let all = NO_BYTES
+  let stream = 0
+  return {
+    length,
+    subarray: (from, to) => chunk.subarray(0, to - from),
+    frames(count, id) {
+      if (all.length < count * (HEAD_BYTES + FRAME_BYTES) || stream !== id)
+        all = Buffer.concat(Array.from({ length: count }, () => frame(DATA, 0, id, chunk)))
+      stream = id
+      return all.subarray(0, count * (HEAD_BYTES + FRAME_BYTES))
+    },
+  }
 }
 
 function frame(type, flags, stream, payload = NO_BYTES) {
@@ -196,6 +209,12 @@ class Connection {
   /** As much of a body as the windows allow. @returns whether that was all */
   #send(stream) {
     const { sends, id } = stream
+    const whole = Math.floor(Math.min(sends.length - stream.at - 1, stream.window, this.#window) / FRAME_BYTES)
+    if (whole >= MANY_FRAMES) {
+      this.#flush()
+      this.#socket.write(sends.frames(whole, id))
+      this.#advance(stream, whole * FRAME_BYTES)
+    }
     while (stream.at < sends.length) {
       const length = Math.min(FRAME_BYTES, sends.length - stream.at, stream.window, this.#window)
       if (length <= 0) return false
@@ -206,11 +225,15 @@ class Connection {
       head[4] = end === sends.length ? END_STREAM : 0
       head.writeUInt32BE(id, 5)
       this.#parts.push(head, sends.subarray(stream.at, end))
-      stream.at = end
-      stream.window -= length
-      this.#window -= length
+      this.#advance(stream, length)
     }
     return true
+  }
+
+  #advance(stream, length) {
+    stream.at += length
+    stream.window -= length
+    this.#window -= length
   }
 
   #flush() {

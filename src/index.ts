@@ -32,7 +32,7 @@ export { Group, type RouteGroup } from './app/group.ts'
 export type { Logger } from './app/logger.ts'
 export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app/module-host.ts'
 export type { BeforeSend, Middleware, Next } from './app/policies/middleware.ts'
-export type { Gate, NothingOrResponse, Policy, Usable, UsedPolicy } from './app/policies/policy.ts'
+export type { Check, CheckedRoute, Gate, NothingOrResponse, Policy, Usable, UsedPolicy } from './app/policies/policy.ts'
 export type { Binding } from './app/routes/binding.ts'
 export type {
   ArgsOf,

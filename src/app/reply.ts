@@ -67,18 +67,23 @@ function replyWithObject(
 ): OutgoingResponse | Promise<OutgoingResponse> {
   if (isResponse(result)) return settle(exchange, exchange.answerWith(result), answers)
   if (isPromise(result)) return replyLater(exchange, result, answers)
-  const set = setBody(exchange, exchange.answerWithOwn(), result)
+  const set = setBody(exchange, exchange.answerWithOwn(), result, answers)
   return set instanceof OutgoingResponse ? settle(exchange, set, answers) : settleCopied(exchange, set, answers)
 }
 
-function setBody(exchange: Exchange, response: OutgoingResponse, result: object): OutgoingResponse | Promise<OutgoingResponse> {
+function setBody(
+  exchange: Exchange,
+  response: OutgoingResponse,
+  result: object,
+  answers: DeclaredAnswers | null,
+): OutgoingResponse | Promise<OutgoingResponse> {
   if (Symbol.asyncIterator in result) return response.stream(result as ByteSource)
   const prototype: unknown = Object.getPrototypeOf(result)
   if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return response.json(result)
   if (result instanceof Uint8Array) return response.body(result)
   if (result instanceof ArrayBuffer) return response.body(new Uint8Array(result))
   if (ArrayBuffer.isView(result)) return response.body(new Uint8Array(result.buffer, result.byteOffset, result.byteLength))
-  if (isWebResponse(result)) return copyWebResponse(response, result, exchange.head.method === 'HEAD')
+  if (isWebResponse(result)) return copyWebResponse(response, result, exchange.head.method === 'HEAD', answers === null)
   if (hasNoJson(result)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(result)} has no JSON form`)
   return response.json(result)
 }

@@ -166,6 +166,24 @@ export const ERRORS = {
   WEIR_OIDC_DENIED: peer(403, STAYS, 'the login was refused at the identity provider', 'docs/guide/oidc.md'),
   WEIR_OIDC_UNAVAILABLE: transport(503, STAYS, 'the identity provider does not answer', 'docs/guide/oidc.md', 5),
 
+  // Idempotency
+  WEIR_IDEMPOTENCY_KEY_MISSING: peer(400, STAYS, 'this request needs an idempotency key', 'docs/guide/idempotency.md'),
+  WEIR_IDEMPOTENCY_KEY_INVALID: peer(400, STAYS, 'the idempotency key is not valid', 'docs/guide/idempotency.md'),
+  WEIR_IDEMPOTENCY_RUNNING: peer(409, STAYS, 'a request with this idempotency key is still in progress', 'docs/guide/idempotency.md', 1),
+  WEIR_IDEMPOTENCY_UNKNOWN: peer(
+    409,
+    STAYS,
+    'whether the first request with this idempotency key had its effect is not known',
+    'docs/guide/idempotency.md',
+  ),
+  WEIR_IDEMPOTENCY_NOT_KEPT: peer(
+    409,
+    STAYS,
+    'the first request with this idempotency key is complete, but its response was not kept',
+    'docs/guide/idempotency.md',
+  ),
+  WEIR_IDEMPOTENCY_MISMATCH: peer(422, STAYS, 'this idempotency key was used for another request', 'docs/guide/idempotency.md'),
+
   // The server
   WEIR_OPTION_INVALID: developer(500, STAYS, 'an option or argument is invalid', 'docs/limits.md'),
   WEIR_SERVER_STATE: developer(500, STAYS, 'this call is not possible in the current state', 'docs/guide/lifecycle.md'),

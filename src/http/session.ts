@@ -280,6 +280,8 @@ export class Exchange {
   failure: unknown = null
   /** Whether an `auth` has decided who has sent the request. Other modules no longer set `session.principal` themselves. */
   hasDecidedPrincipal = false
+  /** What made the response one for this client alone, such as `a nonce`, so that no cache may keep it; null if nothing is known of that. */
+  personal: string | null = null
   /** The span that a module has created for it; null without one. */
   trace: TraceIds | null = null
   /** What `session.time` has measured; null if it has not been called. */
@@ -330,6 +332,7 @@ export class Exchange {
     const next = new Exchange(server, head, connection, request, match, this.#serialize, this)
     next.hasAskedOnError = this.hasAskedOnError
     next.failure = this.failure
+    next.personal = this.personal
     next.otherMethods = this.otherMethods
     next.carrier = this.carrier
     next.timing = this.timing?.copy() ?? null

@@ -12,6 +12,7 @@ test('toWeb has the path that was routed, and refuses what fetch cannot express'
   server.map(null, '/*p', (_, { request }) => new URL(request.toWeb().url).pathname)
   assert.equal((await server.inject('/public/a%5Cb')).text(), '/public/a%5Cb')
   assert.equal((await server.inject('/public/..\\..\\admin')).status, 400)
+  assert.equal((await server.inject('/public\\admin')).status, 400)
   assert.equal((await server.inject('/public/%5C..%5Cadmin')).status, 400)
   assert.equal((await server.inject({ url: '/x', headers: { Host: 'h:99999' } })).status, 400)
   assert.equal((await server.inject({ url: '/x', method: 'TRACE' })).status, 501)

@@ -1,25 +1,22 @@
 // A whole server that speaks HTTP/2 on simulated sockets and a simulated clock. A seed decides what happens to it, and its state is checked
 // afterwards: what clients received, that each request that began has ended once, and that no stream is left.
 
-import { RequestExpiredError, WeirError } from '../../src/base/errors.ts'
+import { WeirError } from '../../src/base/errors.ts'
 import { resolveLimits, resolveTimeouts } from '../../src/base/limits.ts'
 import type { Application } from '../../src/http/application.ts'
-import type { ExchangeRecord } from '../../src/http/exchange-record.ts'
-import type { HttpRequest } from '../../src/http/request/request.ts'
-import type { HttpSession } from '../../src/http/session.ts'
 import type { ConnectionHost } from '../../src/net/connections/connection-host.ts'
 import type { OpenConnection } from '../../src/net/connections/connections.ts'
 import { Http2Connection } from '../../src/net/http2/connection.ts'
-import { Observers } from '../../src/net/observe/observers.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
 
 import { simulatedApplication } from './simulated-application.ts'
 import { MAX_BODY, MAX_DRAIN } from './simulated-client.ts'
-import { PLANNED, type Stage, TEMPERS } from './simulated-handlers.ts'
+import { type Stage, TEMPERS } from './simulated-handlers.ts'
 import { SimulatedHttp2Client, type SimulatedStream } from './simulated-http2-client.ts'
 import { type Operation, SimulatedSocket } from './simulated-socket.ts'
+import { type AcceptedRequest, isEndless, SimulationNotes } from './simulation-notes.ts'
 
 /** How a run differs from what its seed alone decides. Each of these is a number, counted from 1. */
 export interface Http2SimulationOptions {
@@ -44,11 +41,8 @@ const AMOUNTS = [1, 5, 30, 200, 2_000, Number.POSITIVE_INFINITY]
 const DURATIONS_MS = [10, 300, 1_500, 6_000]
 const MOST_STREAMS = 4
 
-/** One request that the application received. */
-interface Accepted {
+interface Accepted extends AcceptedRequest {
   readonly connection: unknown
-  readonly path: string
-  readonly request: HttpRequest
 }
 
 /** @throws if the server did anything wrong, with everything that happened */
@@ -66,23 +60,18 @@ class Simulation implements Http2SimulationCounts {
   readonly #hasFaults: boolean
   readonly #hasStop: boolean
   readonly #isPatient: boolean
-  readonly #wrongs: string[] = []
+  readonly #notes: SimulationNotes
   readonly #connections = new Map<SimulatedHttp2Client, Http2Connection>()
   readonly #accepted: Accepted[] = []
-  /** What observers were told of each request. */
-  readonly #ends = new Map<HttpSession, ExchangeRecord[]>()
-  #observers: Observers | null = null
   readonly #forgotten = new Set<OpenConnection>()
-  readonly #sources: { readonly name: string; isClosed: boolean }[] = []
-  #gates: (() => void)[] = []
   #isStopping = false
-  #timePassed = false
   operations = 0
   frames = 0
 
   constructor(seed: number, options: Http2SimulationOptions) {
     this.#random = new SeededRandom(seed)
     this.#options = options
+    this.#notes = new SimulationNotes(this.#random, this.#clock, (event) => options.trace?.(event), ['request', 'head', 'connection'])
     const isFree = options.failAt === undefined && options.resetAt === undefined && options.cutAt === undefined
     this.#hasTime = this.#random.chance(0.3) && isFree
     this.#hasFaults = this.#random.chance(0.3) && isFree
@@ -94,16 +83,7 @@ class Simulation implements Http2SimulationCounts {
     const random = this.#random
     let release = (): void => {}
     const afterAll = new Promise<void>((resolve) => (release = resolve))
-    this.#open({
-      afterAll,
-      pause: () => (random.chance(0.5) ? Promise.resolve() : new Promise((resolve) => this.#gates.push(resolve))),
-      opened: (name) => {
-        const source = { name, isClosed: false }
-        this.#sources.push(source)
-        return { closed: () => void (source.isClosed = true) }
-      },
-      blame: (what) => this.#blame(what),
-    })
+    this.#open(this.#notes.stage(afterAll))
     const steps = random.pick(SOME_STEPS)
     for (let step = 0; step < steps; step++) {
       await this.#step()
@@ -114,15 +94,15 @@ class Simulation implements Http2SimulationCounts {
     await this.#end()
     this.#lookAround()
     this.#countEnds()
-    this.#trace('late data arrives')
+    this.#notes.trace('late data arrives')
     release()
     for (let turn = 0; turn < 4; turn++) {
-      this.#openGates()
+      this.#notes.openGates()
       await settled()
     }
     this.#lookBack()
     this.#countEnds()
-    if (this.#wrongs.length > 0) throw new Error(this.#wrongs.join('\n'))
+    this.#notes.settle()
   }
 
   // The server.
@@ -143,8 +123,8 @@ class Simulation implements Http2SimulationCounts {
       limits,
       timeouts,
       ticker: new Ticker(this.#clock, timeouts),
-      application: this.#watched(simulatedApplication(random, stage, limits, timeouts, debug, (error) => this.#hear(error))),
-      observers: this.#observed(),
+      application: this.#watched(simulatedApplication(random, stage, limits, timeouts, debug, (error) => this.#notes.hear(error))),
+      observers: this.#notes.observers,
       debug,
       proxies: null,
       tap: null,
@@ -152,8 +132,8 @@ class Simulation implements Http2SimulationCounts {
       get isStopping() {
         return simulation.#isStopping
       },
-      report: (error) => this.#hear(error),
-      reportAccept: (error) => this.#hear(error),
+      report: (error) => this.#notes.hear(error),
+      reportAccept: (error) => this.#notes.hear(error),
       forget: (connection) => void this.#forgotten.add(connection),
     }
     const shared = random.chance(0.6) ? Buffer.alloc(random.pick([50, 5_000, 64 * 1024])) : null
@@ -163,12 +143,12 @@ class Simulation implements Http2SimulationCounts {
         highWaterMark: random.pick([1, 1_000, 64 * 1024]),
         shared,
         fails: (operation) => this.#fails(i, operation),
-        blame: (what) => this.#blame(`connection ${i}: ${what}`),
+        blame: (what) => this.#notes.blame(`connection ${i}: ${what}`),
       })
       const client = new SimulatedHttp2Client(
         random,
         socket,
-        (what) => this.#blame(`connection ${i}: ${what}`),
+        (what) => this.#notes.blame(`connection ${i}: ${what}`),
         (client, stream) => this.#countFrame(client, stream),
       )
       const connection = new Http2Connection(host, socket)
@@ -183,7 +163,7 @@ class Simulation implements Http2SimulationCounts {
       open: (head, body, connection, match) => {
         const exchange = inner.open(head, body, connection, match)
         this.#accepted.push({ connection, path: exchange.request.path, request: exchange.request })
-        this.#trace(`accepted ${exchange.request.path}`)
+        this.#notes.trace(`accepted ${exchange.request.path}`)
         return exchange
       },
       gate: (exchange, body) => inner.gate(exchange, body),
@@ -192,35 +172,11 @@ class Simulation implements Http2SimulationCounts {
     }
   }
 
-  /** Observes every request: each begin must have one end. */
-  #observed(): Observers {
-    const observers = new Observers(
-      (error) => this.#blame(`an observer failed: ${error}`),
-      () => this.#clock.now(),
-    )
-    observers.add({
-      begin: ({ session }) => {
-        if (this.#ends.has(session)) this.#blame('an exchange began twice')
-        this.#ends.set(session, [])
-      },
-      end: (record) => {
-        const { kind, session, status, outcome, error, firstByteMs, durationMs } = record
-        this.#trace(`observed ${kind} ${session?.request.path}: ${outcome} ${status}`)
-        if (kind === 'request') this.#ends.get(session!)?.push(record)
-        if ((error === null) !== (outcome === 'completed')) this.#blame(`${outcome} with ${error}`)
-        if (outcome === 'completed' && status === null) this.#blame('a response without a status was completed')
-        if (!(durationMs >= (firstByteMs ?? 0))) this.#blame(`the first byte came after ${firstByteMs} ms, the last after ${durationMs}`)
-      },
-    })
-    this.#observers = observers
-    return observers
-  }
-
   // Events.
 
   #fails(connection: number, operation: Operation): boolean {
     this.operations++
-    this.#trace(`${this.operations}: ${operation} on ${connection}`)
+    this.#notes.trace(`${this.operations}: ${operation} on ${connection}`)
     return this.operations === this.#options.failAt || (this.#hasFaults && this.#random.chance(0.003))
   }
 
@@ -239,7 +195,7 @@ class Simulation implements Http2SimulationCounts {
     else if (dice < 56) {
       socket.take(random.pick(AMOUNTS))
       client.read()
-    } else if (dice < 68) this.#gates.splice(random.below(this.#gates.length), 1)[0]?.()
+    } else if (dice < 68) this.#notes.openGate()
     else if (dice < 94) client.proceed(this.#isPatient)
     else if (dice < 97 && this.#hasTime) await this.#pass(random.pick(DURATIONS_MS))
     else if (dice === 98 && this.#hasFaults && random.chance(0.3)) socket.break()
@@ -247,30 +203,24 @@ class Simulation implements Http2SimulationCounts {
   }
 
   async #pass(ms: number): Promise<void> {
-    this.#trace(`${ms} ms pass`)
-    this.#timePassed = true
+    this.#notes.trace(`${ms} ms pass`)
+    this.#notes.timePassed = true
     await this.#clock.advance(ms)
   }
 
   #stop(): void {
     if (this.#isStopping) return
-    this.#trace('the server is told to stop')
+    this.#notes.trace('the server is told to stop')
     this.#isStopping = true
     for (const connection of this.#connections.values()) connection.drain()
   }
 
-  #openGates(): void {
-    const gates = this.#gates
-    this.#gates = []
-    for (const open of gates) open()
-  }
-
   /** Moves everything that can move without time. */
   async #rest(): Promise<void> {
-    this.#trace('everything moves')
+    this.#notes.trace('everything moves')
     for (let round = 0, still = 0; still < 3; round++) {
       if (round === 2_000) throw new Error('it never became quiet')
-      let moved = this.#gates.length > 0
+      let moved = this.#notes.gates.length > 0
       for (const client of this.#connections.keys()) {
         const { socket } = client
         for (let acts = 0; acts < 50 && client.proceed(true); acts++) moved = true
@@ -280,7 +230,7 @@ class Simulation implements Http2SimulationCounts {
         client.read()
         if (socket.hasEnded && !socket.isGone) socket.sendEnd()
       }
-      this.#openGates()
+      this.#notes.openGates()
       await settled()
       still = moved ? 0 : still + 1
     }
@@ -289,7 +239,7 @@ class Simulation implements Http2SimulationCounts {
   /** Ends the run in one of the ways in which a server may end. */
   async #end(): Promise<void> {
     const way = this.#random.below(4)
-    this.#trace(`end number ${way}`)
+    this.#notes.trace(`end number ${way}`)
     if (way === 0) for (const { socket } of this.#connections.keys()) socket.break()
     if (way === 1) for (const { socket } of this.#connections.keys()) socket.sendEnd()
     if (way === 2) await this.#pass(20_000)
@@ -301,42 +251,24 @@ class Simulation implements Http2SimulationCounts {
       if (socket.isGone) continue
       connection.abort(new WeirError('WEIR_SERVER_STOPPED'))
       await settled()
-      if (!socket.isGone) this.#blame('the connection still existed after its abort')
+      if (!socket.isGone) this.#notes.blame('the connection still existed after its abort')
     }
     await settled()
   }
 
   // What must hold.
 
-  #trace(event: string): void {
-    this.#options.trace?.(event)
-  }
-
-  #blame(what: string): void {
-    this.#trace(`WRONG: ${what}`)
-    this.#wrongs.push(what)
-  }
-
-  /** Errors that the server reports to its host program: those of handlers, and those that happen to every server. */
-  #hear(error: unknown): void {
-    if (error instanceof WeirError && (error.fault !== 'developer' || /RESPONSE_LENGTH|RESULT_UNSENDABLE/.test(error.code))) return
-    if (error instanceof Error && error.message === PLANNED) return
-    // A handler that continues after its request has been answered for it.
-    if (error instanceof WeirError && error.code === 'WEIR_REQUEST_EXPIRED' && this.#timePassed) return
-    this.#blame(`it reported ${error instanceof Error ? error.stack : String(error)}`)
-  }
-
   /** Nothing moves any more: whatever was not answered has been forgotten, unless its handler never settles. */
   #judge(): void {
     for (const [client, connection] of this.#connections) {
       const { socket, streams, hasViolated } = client
-      if (client.incompleteBytes > 0 && !socket.isBroken) this.#blame('the server sent an incomplete frame')
+      if (client.incompleteBytes > 0 && !socket.isBroken) this.#notes.blame('the server sent an incomplete frame')
       for (const stream of streams) this.#judgeStream(client, stream)
       if (socket.isGone || socket.hasEnded) continue
-      if (hasViolated) this.#blame('a connection lives on after a violation')
+      if (hasViolated) this.#notes.blame('a connection lives on after a violation')
       const open = streams.filter(({ isOver }) => !isOver).length
-      if (connection.wire.openStreams > open) this.#blame(`${open} streams are open, the server has ${connection.wire.openStreams}`)
-      if (connection.wire.queuedBytes > 0) this.#blame(`${connection.wire.queuedBytes} bytes wait for windows that are open`)
+      if (connection.wire.openStreams > open) this.#notes.blame(`${open} streams are open, the server has ${connection.wire.openStreams}`)
+      if (connection.wire.queuedBytes > 0) this.#notes.blame(`${connection.wire.queuedBytes} bytes wait for windows that are open`)
     }
   }
 
@@ -348,79 +280,57 @@ class Simulation implements Http2SimulationCounts {
       const expected = Buffer.from(answers(stream.n, stream.body))
       const { answer } = stream
       if (!expected.subarray(0, answer.length).equals(answer) || (hasEnded && answer.length < expected.length))
-        this.#blame(`${where} has ${answer.length} bytes instead of ${expected.length}`)
+        this.#notes.blame(`${where} has ${answer.length} bytes instead of ${expected.length}`)
     }
     const sum = stream.trailers?.get('x-sum') ?? null
     const isTrailed = name === 'trailing' && status === 200 && hasEnded && stream.method !== 'HEAD'
-    if (sum !== (isTrailed ? `sum ${stream.n}` : null)) this.#blame(`${where} has the trailer ${sum}`)
+    if (sum !== (isTrailed ? `sum ${stream.n}` : null)) this.#notes.blame(`${where} has the trailer ${sum}`)
     // It may have been disturbed: then it need not be complete.
     const isGone = client.socket.isBroken || client.socket.isGone || client.socket.hasEnded || client.hasViolated || client.hasSentGoaway
     const isRefused = client.goaway !== null && stream.id > client.goaway.last
-    if (isCancelled || isGone || isRefused || this.#timePassed || resetCode === 7) return
+    if (isCancelled || isGone || isRefused || this.#notes.timePassed || resetCode === 7) return
     if (ending === 'nothing') {
-      if (hasEnded || resetCode !== null) this.#blame(`${where} should not have come`)
+      if (hasEnded || resetCode !== null) this.#notes.blame(`${where} should not have come`)
     } else if (ending === 'break') {
       const isEndless = name === 'streamNever'
       const isEarly = name === 'readableFails' && status === 500 && hasEnded
-      if (hasEnded && !isEarly) this.#blame(`${where} ended as if it were complete`)
-      if (!hasEnded && resetCode === null && !isEndless) this.#blame(`${where} was never reset`)
-    } else if (!hasEnded) this.#blame(`${where} never ended`)
-    else if (status !== ending) this.#blame(`${where} should be ${ending}`)
+      if (hasEnded && !isEarly) this.#notes.blame(`${where} ended as if it were complete`)
+      if (!hasEnded && resetCode === null && !isEndless) this.#notes.blame(`${where} was never reset`)
+    } else if (!hasEnded) this.#notes.blame(`${where} never ended`)
+    else if (status !== ending) this.#notes.blame(`${where} should be ${ending}`)
   }
 
   #countEnds(): void {
-    this.#observers?.flush()
-    if (this.#ends.size !== this.#accepted.length)
-      this.#blame(`${this.#accepted.length} requests, but ${this.#ends.size} began for observers`)
-    for (const [session, ends] of this.#ends) {
-      if (ends.length !== 1) this.#blame(`${session.request.path} began once, and ended ${ends.length} times for observers`)
-    }
+    this.#notes.countEnds(this.#accepted)
     for (const [client, connection] of this.#connections) {
       for (const { request } of this.#accepted.filter((one) => one.connection === connection)) {
         const stream = client.streams[Number(request.path.split('/').at(-1))]!
-        const record = [...this.#ends].find(([session]) => session.request === request)?.[1][0]
+        const record = this.#notes.endOf(request)
         if (stream.status !== null && record?.status !== stream.status)
-          this.#blame(`${stream.title}: the client received ${stream.status}, observers ${record?.status}`)
+          this.#notes.blame(`${stream.title}: the client received ${stream.status}, observers ${record?.status}`)
         if (stream.hasEnded && record?.outcome === 'client-gone' && !stream.isCancelled && !client.socket.isBroken)
-          this.#blame(`${stream.title} is complete, but observers heard that its client has left`)
+          this.#notes.blame(`${stream.title} is complete, but observers heard that its client has left`)
       }
     }
   }
 
   /** All connections are gone. */
   #lookAround(): void {
-    if (this.#clock.running > 0) this.#blame('the clock is still running')
+    if (this.#clock.running > 0) this.#notes.blame('the clock is still running')
     for (const { wire } of this.#connections.values()) {
-      if (wire.openStreams > 0) this.#blame(`${wire.openStreams} streams of a closed connection are open`)
-      if (wire.heldBytes > 0) this.#blame('a closed connection still holds bytes')
+      if (wire.openStreams > 0) this.#notes.blame(`${wire.openStreams} streams of a closed connection are open`)
+      if (wire.heldBytes > 0) this.#notes.blame('a closed connection still holds bytes')
     }
   }
 
   /** All handlers have settled, except those that never do. */
   #lookBack(): void {
-    for (const { name, isClosed } of this.#sources) if (!isClosed) this.#blame(`a ${name} was left open`)
-    for (const { path, request } of this.#accepted) {
-      if (!isEndless(path) && !isExpired(request)) this.#blame(`the body of ${path} has not expired`)
-    }
+    this.#notes.lookBack(this.#accepted)
     for (const connection of this.#connections.values()) {
       const endless = this.#accepted.filter((one) => one.connection === connection && isEndless(one.path)).length
       const { unreleased } = connection.wire
-      if (unreleased > endless) this.#blame(`${unreleased} requests were not released, ${endless} never settle`)
-      if (!this.#forgotten.has(connection) && endless === 0) this.#blame('a connection was not forgotten')
+      if (unreleased > endless) this.#notes.blame(`${unreleased} requests were not released, ${endless} never settle`)
+      if (!this.#forgotten.has(connection) && endless === 0) this.#notes.blame('a connection was not forgotten')
     }
-  }
-}
-
-/** Its handler or its gate never settles. */
-function isEndless(path: string): boolean {
-  return /^\/(?:never|gateNever)\//.test(path)
-}
-
-function isExpired(request: HttpRequest): boolean {
-  try {
-    void request.bodyLength
-    return false
-  } catch (error) {
-    return error instanceof RequestExpiredError
   }
 }

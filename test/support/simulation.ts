@@ -1,15 +1,12 @@
 // A whole server on simulated sockets and a simulated clock. A seed decides what happens to it, and its state is checked afterwards.
 
-import { RequestExpiredError, WeirError } from '../../src/base/errors.ts'
+import { WeirError } from '../../src/base/errors.ts'
 import { resolveLimits, resolveTimeouts } from '../../src/base/limits.ts'
 import type { Application } from '../../src/http/application.ts'
-import type { ExchangeRecord } from '../../src/http/exchange-record.ts'
-import type { HttpRequest } from '../../src/http/request/request.ts'
-import type { Exchange, HttpSession } from '../../src/http/session.ts'
+import type { Exchange } from '../../src/http/session.ts'
 import type { ConnectionHost } from '../../src/net/connections/connection-host.ts'
 import type { OpenConnection } from '../../src/net/connections/connections.ts'
 import { Http1Connection } from '../../src/net/http1/connection.ts'
-import { Observers } from '../../src/net/observe/observers.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 
@@ -17,14 +14,12 @@ import { settled, TestClock } from '../../src/testing/test-clock.ts'
 import { WireConnection } from '../../src/wire/http1/connection.ts'
 import { simulatedApplication } from './simulated-application.ts'
 import { MAX_BODY, MAX_DRAIN, SimulatedClient } from './simulated-client.ts'
-import { PLANNED, type Stage, TEMPERS } from './simulated-handlers.ts'
+import { type Stage, TEMPERS } from './simulated-handlers.ts'
 import { type Operation, SimulatedSocket } from './simulated-socket.ts'
+import { type AcceptedRequest, isEndless, SimulationNotes } from './simulation-notes.ts'
 
-/** One request that the application received. */
-interface Accepted {
+interface Accepted extends AcceptedRequest {
   readonly connection: Http1Connection
-  readonly path: string
-  readonly request: HttpRequest
   isListening: boolean
   /** How often its signal has fired. */
   fired: number
@@ -63,29 +58,22 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
 class Simulation {
   readonly #random: SeededRandom
   readonly #clock = new TestClock()
-  readonly #trace: (event: string) => void
   readonly #failAt: number
   readonly #hasTime: boolean
   readonly #hasFaults: boolean
   readonly #hasStop: boolean
-  readonly #wrongs: string[] = []
+  readonly #notes: SimulationNotes
   readonly #clients: SimulatedClient[] = []
   readonly #connections = new Map<SimulatedClient, Http1Connection>()
   readonly #accepted: Accepted[] = []
-  /** What observers were told of each request. */
-  readonly #ends = new Map<HttpSession, ExchangeRecord[]>()
-  #observers: Observers | null = null
   readonly #forgotten = new Set<OpenConnection>()
-  readonly #sources: { readonly name: string; isClosed: boolean }[] = []
-  #gates: (() => void)[] = []
   #isStopping = false
   #isAborted = false
-  #timePassed = false
   operations = 0
 
   constructor(seed: number, { failAt = 0, trace = () => {} }: SimulationOptions) {
     this.#random = new SeededRandom(seed)
-    this.#trace = trace
+    this.#notes = new SimulationNotes(this.#random, this.#clock, trace, ['request', 'head'])
     this.#failAt = failAt
     const mayFail = failAt === 0
     this.#hasTime = this.#random.chance(0.35) && mayFail
@@ -98,7 +86,7 @@ class Simulation {
     const random = this.#random
     let release = (): void => {}
     const afterAll = new Promise<void>((resolve) => (release = resolve))
-    this.#open(this.#stage(afterAll))
+    this.#open(this.#notes.stage(afterAll))
     const steps = random.pick(SOME_STEPS)
     for (let step = 0; step < steps; step++) {
       await this.#step()
@@ -110,15 +98,15 @@ class Simulation {
     this.#judge(false)
     this.#lookAround()
     this.#countEnds()
-    this.#trace('late data arrives')
+    this.#notes.trace('late data arrives')
     release()
     for (let turn = 0; turn < 4; turn++) {
-      this.#openGates()
+      this.#notes.openGates()
       await settled()
     }
     this.#lookBack()
     this.#countEnds()
-    if (this.#wrongs.length > 0) throw new Error(this.#wrongs.join('\n'))
+    this.#notes.settle()
   }
 
   // The server.
@@ -141,7 +129,7 @@ class Simulation {
       timeouts,
       ticker: new Ticker(this.#clock, timeouts),
       application,
-      observers: this.#observed(),
+      observers: this.#notes.observers,
       tap: null,
       debug,
       proxies: null,
@@ -149,8 +137,8 @@ class Simulation {
       get isStopping() {
         return simulation.#isStopping
       },
-      report: (error) => this.#hear(error),
-      reportAccept: (error) => this.#hear(error),
+      report: (error) => this.#notes.hear(error),
+      reportAccept: (error) => this.#notes.hear(error),
       forget: (connection) => void this.#forgotten.add(connection),
     }
     const shared = random.chance(0.6) ? Buffer.alloc(random.pick([50, 5_000, 64 * 1024])) : null
@@ -160,7 +148,7 @@ class Simulation {
         highWaterMark: random.pick([1, 1_000, 64 * 1024]),
         shared,
         fails: (operation) => this.#fails(i, operation),
-        blame: (what) => this.#blame(`connection ${i}: ${what}`),
+        blame: (what) => this.#notes.blame(`connection ${i}: ${what}`),
       })
       const client = new SimulatedClient(random, socket)
       const connection = new Http1Connection(host, socket)
@@ -168,52 +156,23 @@ class Simulation {
       socket.onClosed = () => this.#noteClose(connection)
       this.#clients.push(client)
       this.#connections.set(client, connection)
-      this.#trace(`connection ${i}: ${client.plans.map(({ title }) => title).join(', ')}`)
+      this.#notes.trace(`connection ${i}: ${client.plans.map(({ title }) => title).join(', ')}`)
     }
-  }
-
-  /** Observes every request: each begin must have one end. */
-  #observed(): Observers {
-    const observers = new Observers(
-      (error) => this.#blame(`an observer failed: ${error}`),
-      () => this.#clock.now(),
-    )
-    observers.add({
-      begin: ({ session }) => {
-        if (this.#ends.has(session)) this.#blame('an exchange began twice')
-        this.#ends.set(session, [])
-      },
-      end: (record) => {
-        const { kind, session, status, outcome, error, firstByteMs, durationMs } = record
-        this.#trace(`observed ${kind} ${session?.request.path}: ${outcome} ${status}`)
-        if (kind === 'request') this.#ends.get(session!)?.push(record)
-        else if (kind !== 'head') this.#blame(`there is a record of ${kind}`)
-        if ((error === null) !== (outcome === 'completed')) this.#blame(`${outcome} with ${error}`)
-        if (outcome === 'completed' && status === null) this.#blame('a response without a status was completed')
-        if (!(durationMs >= (firstByteMs ?? 0))) this.#blame(`the first byte came after ${firstByteMs} ms, the last after ${durationMs}`)
-      },
-    })
-    this.#observers = observers
-    return observers
   }
 
   #countEnds(): void {
-    this.#observers?.flush()
-    if (this.#ends.size !== this.#accepted.length)
-      this.#blame(`${this.#accepted.length} requests, but ${this.#ends.size} began for observers`)
-    for (const [session, ends] of this.#ends) {
-      if (ends.length !== 1) this.#blame(`${session.request.path} began once, and ended ${ends.length} times for observers`)
-    }
+    this.#notes.countEnds(this.#accepted)
     for (const [client, connection] of this.#connections) {
       const accepted = this.#accepted.filter((one) => one.connection === connection)
       for (const [n, { request }] of accepted.entries()) {
-        const record = [...this.#ends].find(([session]) => session.request === request)?.[1][0]
+        const record = this.#notes.endOf(request)
         const received = client.statuses[n] ?? null
-        if (received !== null && record?.status !== received) this.#blame(`the client received ${received}, observers ${record?.status}`)
+        if (received !== null && record?.status !== received)
+          this.#notes.blame(`the client received ${received}, observers ${record?.status}`)
         // A body that ends with the connection is not complete for a client that does not see that end.
         const mayEndLater = client.plans[n]!.title.includes('HTTP/1.0')
         if (received === null && record?.outcome === 'completed' && !mayEndLater)
-          this.#blame(`${request.path} was completed, but not received`)
+          this.#notes.blame(`${request.path} was completed, but not received`)
       }
     }
   }
@@ -226,7 +185,7 @@ class Simulation {
     debug: boolean,
   ): Application {
     const random = this.#random
-    const inner = simulatedApplication(random, stage, limits, timeouts, debug, (error) => this.#hear(error))
+    const inner = simulatedApplication(random, stage, limits, timeouts, debug, (error) => this.#notes.hear(error))
     const known = new Map<Exchange, Accepted>()
     return {
       match: (head, endpointName) => inner.match(head, endpointName),
@@ -261,29 +220,16 @@ class Simulation {
       const { socket } = [...this.#connections].find(([, connection]) => connection === accepted.connection)![0]
       // The server aborts a streamed response that fails, which also counts as an end.
       const breaks = TEMPERS[accepted.path.split('/')[1]!]?.ending === 'break'
-      const isDue = socket.isGone || socket.hasToldEnd || this.#timePassed || this.#isAborted || breaks
-      if (!isDue) this.#blame(`the signal of ${accepted.path} fired without need`)
+      const isDue = socket.isGone || socket.hasToldEnd || this.#notes.timePassed || this.#isAborted || breaks
+      if (!isDue) this.#notes.blame(`the signal of ${accepted.path} fired without need`)
     })
-  }
-
-  #stage(afterAll: Promise<void>): Stage {
-    return {
-      afterAll,
-      pause: () => (this.#random.chance(0.5) ? Promise.resolve() : new Promise((resolve) => this.#gates.push(resolve))),
-      opened: (name) => {
-        const source = { name, isClosed: false }
-        this.#sources.push(source)
-        return { closed: () => void (source.isClosed = true) }
-      },
-      blame: (what) => this.#blame(what),
-    }
   }
 
   // Events.
 
   #fails(connection: number, operation: Operation): boolean {
     this.operations++
-    this.#trace(`${this.operations}: ${operation} on ${connection}`)
+    this.#notes.trace(`${this.operations}: ${operation} on ${connection}`)
     return this.operations === this.#failAt || (this.#hasFaults && this.#random.chance(0.004))
   }
 
@@ -294,7 +240,7 @@ class Simulation {
     const dice = random.below(100)
     if (dice < 36) socket.deliver(random.pick(AMOUNTS))
     else if (dice < 64) socket.take(random.pick(AMOUNTS))
-    else if (dice < 78) this.#gates.splice(random.below(this.#gates.length), 1)[0]?.()
+    else if (dice < 78) this.#notes.openGate()
     else if (dice < 92) client.proceed(false)
     else if (dice < 96 && this.#hasTime) await this.#pass(random.pick(DURATIONS_MS))
     else if (dice === 98 && this.#hasFaults && random.chance(0.5)) socket.break()
@@ -302,36 +248,30 @@ class Simulation {
   }
 
   async #pass(ms: number): Promise<void> {
-    this.#trace(`${ms} ms pass`)
-    this.#timePassed = true
+    this.#notes.trace(`${ms} ms pass`)
+    this.#notes.timePassed = true
     await this.#clock.advance(ms)
   }
 
   #stop(): void {
     if (this.#isStopping) return
-    this.#trace('the server is told to stop')
+    this.#notes.trace('the server is told to stop')
     this.#isStopping = true
     for (const connection of this.#connections.values()) connection.drain()
   }
 
-  #openGates(): void {
-    const gates = this.#gates
-    this.#gates = []
-    for (const open of gates) open()
-  }
-
   /** Moves everything that can move without time. */
   async #rest(): Promise<void> {
-    this.#trace('everything moves')
+    this.#notes.trace('everything moves')
     for (let round = 0, still = 0; still < 3; round++) {
-      if (round === 2_000) return this.#blame('it never became quiet')
-      let moved = this.#gates.length > 0
+      if (round === 2_000) return this.#notes.blame('it never became quiet')
+      let moved = this.#notes.gates.length > 0
       for (const client of this.#clients) {
         moved = client.proceed(true) || client.socket.deliverable > 0 || client.socket.takeable > 0 || moved
         client.socket.deliver(Number.POSITIVE_INFINITY)
         client.socket.take(Number.POSITIVE_INFINITY)
       }
-      this.#openGates()
+      this.#notes.openGates()
       await settled()
       still = moved ? 0 : still + 1
     }
@@ -340,7 +280,7 @@ class Simulation {
   /** Ends the run in one of the ways in which a server may end. */
   async #end(): Promise<void> {
     const way = this.#random.below(4)
-    this.#trace(`end number ${way}`)
+    this.#notes.trace(`end number ${way}`)
     if (way === 0) for (const { socket } of this.#clients) socket.break()
     if (way === 1) for (const { socket } of this.#clients) socket.sendEnd()
     if (way === 2) await this.#pass(20_000)
@@ -358,7 +298,7 @@ class Simulation {
     const [, connection] = [...this.#connections].find(([client]) => client.socket === socket)!
     connection.abort(new WeirError('WEIR_SERVER_STOPPED'))
     await settled()
-    if (!socket.isGone) this.#blame('the connection still existed after its abort')
+    if (!socket.isGone) this.#notes.blame('the connection still existed after its abort')
   }
 
   #noteClose(connection: Http1Connection): void {
@@ -369,67 +309,37 @@ class Simulation {
 
   // What must hold.
 
-  #blame(what: string): void {
-    this.#trace(`WRONG: ${what}`)
-    this.#wrongs.push(what)
-  }
-
-  /** Errors that the server reports to its host program: those of handlers, and those that happen to every server. */
-  #hear(error: unknown): void {
-    if (error instanceof WeirError && (error.fault !== 'developer' || /RESPONSE_LENGTH|RESULT_UNSENDABLE/.test(error.code))) return
-    if (error instanceof Error && error.message === PLANNED) return
-    // A handler that continues after its request has been answered for it.
-    if (error instanceof WeirError && error.code === 'WEIR_REQUEST_EXPIRED' && this.#timePassed) return
-    this.#blame(`it reported ${error instanceof Error ? error.stack : String(error)}`)
-  }
-
   #judge(isQuiet: boolean): void {
     for (const [i, client] of this.#clients.entries()) {
       const connection = this.#connections.get(client)
       const accepted = this.#accepted.filter((one) => one.connection === connection)
       const isInOrder = accepted.every(({ path }, n) => path.endsWith(`/${n}`))
-      if (!isInOrder) this.#blame(`connection ${i}: requests were handled in the order ${accepted.map(({ path }) => path).join(', ')}`)
-      const circumstances = { timePassed: this.#timePassed, stopped: this.#isStopping, isQuiet, accepted: accepted.length }
+      if (!isInOrder)
+        this.#notes.blame(`connection ${i}: requests were handled in the order ${accepted.map(({ path }) => path).join(', ')}`)
+      const circumstances = { timePassed: this.#notes.timePassed, stopped: this.#isStopping, isQuiet, accepted: accepted.length }
       const wrong = client.judge(circumstances)
-      if (wrong !== null) this.#blame(`connection ${i}: ${wrong}`)
+      if (wrong !== null) this.#notes.blame(`connection ${i}: ${wrong}`)
     }
   }
 
   /** All connections are gone. */
   #lookAround(): void {
-    if (this.#clock.running > 0) this.#blame('the clock is still running')
+    if (this.#clock.running > 0) this.#notes.blame('the clock is still running')
     for (const wire of wires) {
-      if (wire.heldBytes + wire.waitingBytes + wire.buffer.length > 0) this.#blame('a closed connection still holds bytes')
+      if (wire.heldBytes + wire.waitingBytes + wire.buffer.length > 0) this.#notes.blame('a closed connection still holds bytes')
     }
     for (const { isListening, fired, path, wasPendingAtClose } of this.#accepted) {
-      if (fired > 1) this.#blame(`the signal of ${path} fired ${fired} times`)
-      if (isListening && wasPendingAtClose && fired === 0) this.#blame(`the signal of ${path} did not fire`)
+      if (fired > 1) this.#notes.blame(`the signal of ${path} fired ${fired} times`)
+      if (isListening && wasPendingAtClose && fired === 0) this.#notes.blame(`the signal of ${path} did not fire`)
     }
   }
 
   /** All handlers have settled, except those that never do. */
   #lookBack(): void {
-    for (const { name, isClosed } of this.#sources) if (!isClosed) this.#blame(`a ${name} was left open`)
-    for (const { path, request } of this.#accepted) {
-      if (!isEndless(path) && !isExpired(request)) this.#blame(`the body of ${path} has not expired`)
-    }
+    this.#notes.lookBack(this.#accepted)
     for (const connection of this.#connections.values()) {
       const last = this.#accepted.filter((one) => one.connection === connection).at(-1)
-      if (!this.#forgotten.has(connection) && !isEndless(last?.path ?? '')) this.#blame('a connection was not forgotten')
+      if (!this.#forgotten.has(connection) && !isEndless(last?.path ?? '')) this.#notes.blame('a connection was not forgotten')
     }
-  }
-}
-
-/** Its handler or its gate never settles. */
-function isEndless(path: string): boolean {
-  return /^\/(?:never|gateNever)\//.test(path)
-}
-
-function isExpired(request: HttpRequest): boolean {
-  try {
-    void request.bodyLength
-    return false
-  } catch (error) {
-    return error instanceof RequestExpiredError
   }
 }

@@ -3,10 +3,11 @@
 import type { Span } from '@opentelemetry/api'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
+import express from 'express'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 
-import { type Group, HttpServer, type HttpSession, type Module, type ModuleHost, type Policy } from '../../src/index.ts'
+import { type Group, HttpServer, type HttpSession, type Module, type ModuleHost, type Policy, t } from '../../src/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { cors } from '../../src/modules/cors/index.ts'
 import { type CsrfRefusal, csrf } from '../../src/modules/csrf/index.ts'
@@ -29,6 +30,7 @@ import {
 } from '../../src/modules/limits/index.ts'
 import { type AccessLogEntry, accessLog, requestLogger } from '../../src/modules/log/index.ts'
 import { type MetricSource, metrics } from '../../src/modules/metrics/index.ts'
+import { mountNode } from '../../src/modules/node/index.ts'
 import { type OpenApiOptions, openapi } from '../../src/modules/openapi/index.ts'
 import { opentelemetry, spanOf } from '../../src/modules/opentelemetry/index.ts'
 import { type PrecompressedEncoding, staticFiles } from '../../src/modules/static/index.ts'
@@ -61,6 +63,12 @@ const documented: OpenApiOptions = { info: { title: 'API', version: '1' }, versi
 openapi({ ...documented, info: { title: 'API' } })
 // @ts-expect-error: 3.0 has another dialect of JSON Schema
 openapi({ ...documented, version: '3.0' })
+
+// Code for node:http is mounted on a server or on a group, whatever the group binds.
+mountNode(server, '/', express())
+mountNode(server.group('/:tenant', { tenant: t.int }), '/old', (req, res, next) => (req.url === '/' ? res.end() : next()), { next: false })
+// @ts-expect-error: the listener for upgrades is a function
+mountNode(server, '/', express(), { upgrade: true })
 
 // Policies go where policies go.
 const secured: readonly Policy[] = [securityHeaders('page'), securityHeaders('api', { xFrameOptions: false })]

@@ -43,8 +43,8 @@ export interface Policy {
   readonly beforeSend?: BeforeSend
   /**
    * Returns what documents and `server.routes` state about it, such as the credentials that it requires. Called when they are created. If it
-   * returns an object, its member `refuses` may list the statuses with which the policy refuses requests: `weir/openapi` describes these
-   * responses.
+   * returns an object, `weir/openapi` reads two of its members: `refuses`, the statuses with which the policy refuses requests, and
+   * `isDocumented`, which is false if documents leave out the routes of the policy.
    */
   readonly describe?: () => unknown
   /**
@@ -52,8 +52,20 @@ export interface Policy {
    * For a route that is mapped later, it is called then.
    * @param policies all policies of the route, the outermost first
    * @param where names the route, for messages
+   * @param route null for requests without a route
    */
-  readonly check?: (policies: readonly UsedPolicy[], where: string) => void
+  readonly check?: Check
+}
+
+/** `check` of a policy. */
+export type Check = (policies: readonly UsedPolicy[], where: string, route: CheckedRoute | null) => void
+
+/** What policies may know of a route that they are used on. */
+export interface CheckedRoute {
+  /** Null: any method. */
+  readonly method: string | null
+  /** `stream`: the handler starts before the body has arrived. `auto`: so for multipart/form-data. */
+  readonly bodyMode: 'auto' | 'buffer' | 'stream'
 }
 
 /** One of the policies of a route. */
@@ -79,7 +91,7 @@ export interface CheckedPolicy {
   readonly middleware: Middleware | null
   readonly beforeSend: BeforeSend | null
   readonly describe: (() => unknown) | null
-  readonly check: ((policies: readonly UsedPolicy[], where: string) => void) | null
+  readonly check: Check | null
 }
 
 const MEMBERS = namesOf<Policy>()(['name', 'gate', 'middleware', 'beforeSend', 'describe', 'check'])

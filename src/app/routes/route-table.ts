@@ -108,7 +108,7 @@ export class RouteTable {
    * @throws WEIR_ROUTE_DECLARATION for a route of any other, which no request would ever reach; what `check` of a policy throws
    */
   checkStart(names: ReadonlySet<string>): void {
-    checkChain(this.root.chain, 'requests without a route')
+    checkChain(this.root.chain, 'requests without a route', null)
     for (const route of [...this.#routes, ...this.#fallbackRoutes]) checkRoute(route, names)
     this.#endpointNames = names
   }
@@ -192,7 +192,7 @@ function holdsSecret({ steps }: Route): boolean {
 
 function checkRoute(route: Route, names: ReadonlySet<string>): void {
   checkEndpoint(route, names)
-  checkChain(route.chain, `${route.label} (${route.source})`)
+  checkChain(route.chain, `${route.label} (${route.source})`, route)
 }
 
 function checkEndpoint({ label, source, endpoint }: Route, names: ReadonlySet<string>): void {

@@ -7,7 +7,7 @@ import { outgoingOf } from '../../http/answer/response.ts'
 import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
 import { exchangeOf } from '../../http/session.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
-import { type CheckedPolicy, type Gate, isNameTaken, type UsedPolicy } from '../policies/policy.ts'
+import { type CheckedPolicy, type CheckedRoute, type Gate, isNameTaken, type UsedPolicy } from '../policies/policy.ts'
 import type { GroupOptions, Parameter } from './declaration.ts'
 import type { Answers } from './route-answers.ts'
 import type { SplitDeclaration } from './split-declaration.ts'
@@ -208,10 +208,10 @@ export function usedPolicies({ policies }: Chain): UsedPolicy[] {
 }
 
 /** @param where names what the chain belongs to @throws what `check` of a policy throws */
-export function checkChain(chain: Chain, where: string): void {
+export function checkChain(chain: Chain, where: string, route: CheckedRoute | null): void {
   if (chain.policies.every(({ policy }) => policy.check === null)) return
   const used = usedPolicies(chain)
-  for (const { policy } of chain.policies) policy.check?.(used, where)
+  for (const { policy } of chain.policies) policy.check?.(used, where, route)
 }
 
 /** The innermost level that contains all of them. @param scopes at least one */

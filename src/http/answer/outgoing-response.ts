@@ -11,6 +11,7 @@ import { kindOf, shown } from '../../base/kind-of.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { jsonTextOf, type Serialize } from '../json-engine.ts'
 import { type ByteSource, closeSource, onePiece, ownView, takeSource } from './byte-source.ts'
+import type { CodedForms } from './coded-forms.ts'
 import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES } from './field-list.ts'
 import { checkedFileOptions, type FileOptions } from './file-options.ts'
 import { PROBLEM_TYPE, type Problem } from './problem.ts'
@@ -35,6 +36,7 @@ export class OutgoingResponse {
   #fields: string[] | null = null
   #trailers: ResponseTrailers | null = null
   #content: ResponseContent = NO_CONTENT
+  #codedForms: CodedForms | null = null
   /** What `json` was given. */
   #json: unknown = NO_JSON
   /** What `json` is given becomes the body later. */
@@ -163,8 +165,28 @@ export class OutgoingResponse {
     for (const name of OF_THE_BYTES) this.removeHeader(name)
     this.#trailers?.dropDigests()
     this.#json = NO_JSON
+    this.#codedForms = null
     this.#content = encoded instanceof Uint8Array ? { kind: 'bytes', bytes: ownView(encoded) } : { kind: 'stream', ...takeSource(encoded) }
     return this
+  }
+
+  /** The content in other codings, as far as somebody keeps them; null if nobody does. Dropped with the content. */
+  get codedForms(): CodedForms | null {
+    return this.#codedForms
+  }
+
+  /** @param forms of the content that is set now */
+  keepCodedForms(forms: CodedForms): void {
+    this.#codedForms = forms
+  }
+
+  /** Passes the same content on in another way: a stream that has been read, or is read by `body`. What describes it stays. */
+  deliver(body: Uint8Array | ByteSource): void {
+    this.#change()
+    this.#describesFile = false
+    this.#codedForms = null
+    this.#content = body instanceof Uint8Array ? { kind: 'bytes', bytes: ownView(body) } : { kind: 'stream', ...takeSource(body) }
+    if (body instanceof Uint8Array) this.#declaredLength = -1
   }
 
   redirect(url: string, status = 302): this {
@@ -215,6 +237,7 @@ export class OutgoingResponse {
   #replaceContent(content: ResponseContent): void {
     const old = this.#content
     this.#content = content
+    this.#codedForms = null
     this.#json = NO_JSON
     if (this.#describesFile) this.#dropRepresentation()
     else if (old.kind === 'stream') this.#declaredLength = -1

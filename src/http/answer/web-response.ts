@@ -13,8 +13,8 @@ import type { OutgoingResponse } from './outgoing-response.ts'
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>
 type BodyResult = Awaited<ReturnType<BodyReader['read']>>
 
-/** Within so many microtasks, the stream of a body that was text or bytes has been read to its end. Node 20 to 26 need 3 to 8. */
-const MOST_TICKS = 12
+/** Within so many microtasks, the stream of a body that was text or bytes has been read to its end. Node 20 to 26 need 2 or 3. */
+const MOST_TICKS = 6
 
 /** Statuses whose response has no content, to no method. */
 const NEVER_WITH_CONTENT: ReadonlySet<number> = new Set([204, 205, 304])
@@ -27,10 +27,16 @@ export function isWebResponse(result: object): result is Response {
 /**
  * It replaces the response that was set: body, status and the fields that describe them. What it does not set, such as a type, is not added.
  * @param isHead whether the request is HEAD, so that its body is not read
+ * @param mayBeText whether text may be sent as text, and not as bytes, of which no part could be left out
  * @returns a promise only if the body has to be read to know whether it is complete
  * @throws WEIR_RESULT_UNSENDABLE if its body has already been read, because a Response can be sent only once, and for `Response.error()`
  */
-export function copyWebResponse(response: OutgoingResponse, web: Response, isHead: boolean): OutgoingResponse | Promise<OutgoingResponse> {
+export function copyWebResponse(
+  response: OutgoingResponse,
+  web: Response,
+  isHead: boolean,
+  mayBeText: boolean,
+): OutgoingResponse | Promise<OutgoingResponse> {
   const { body } = web
   if (web.bodyUsed || body?.locked === true) throw new WeirError('WEIR_RESULT_UNSENDABLE', 'the body of the Response has already been read')
   if (web.type === 'error') throw new WeirError('WEIR_RESULT_UNSENDABLE', 'Response.error() is the result of a failed fetch')
@@ -38,13 +44,15 @@ export function copyWebResponse(response: OutgoingResponse, web: Response, isHea
     response.clearRepresentation()
     response.status(web.status, web.statusText)
     const declared = copyFields(response, web.headers)
+    const hasType = response.type !== null
     // A response to HEAD has no body, which does not mean that the one to GET is empty.
-    if (body === null) return isHead && !NEVER_WITH_CONTENT.has(web.status) ? streamed(response, UNREAD, declared, web) : response
-    if (isHead) return streamed(response, body as unknown as ByteSource, declared, web)
+    if (body === null) return isHead && !NEVER_WITH_CONTENT.has(web.status) ? streamed(response, UNREAD, declared, hasType) : response
+    if (isHead) return streamed(response, body as unknown as ByteSource, declared, hasType)
     const source = sourceOf(web)
     const reader = body.getReader() // from now on, nobody else can read it, or send it again
-    if (source === null) return sendBody(response, reader, declared, web)
-    return withoutType(response.body(source), web)
+    if (source === null) return sendBody(response, reader, declared, hasType)
+    if (typeof source !== 'string') return typed(response.body(source), hasType)
+    return typed(mayBeText ? response.text(source) : response.body(Buffer.from(source)), hasType)
   } catch (error) {
     if (body?.locked === false) body.cancel(error).catch(ignore)
     throw error
@@ -67,31 +75,36 @@ function copyFields(response: OutgoingResponse, headers: Headers): string | null
 }
 
 /** weir adds a type to bytes and streams. A Response has the one that it states, or none. */
-function withoutType(response: OutgoingResponse, web: Response): OutgoingResponse {
-  return web.headers.has('content-type') ? response : response.removeHeader('Content-Type')
+function typed(response: OutgoingResponse, hasType: boolean): OutgoingResponse {
+  return hasType ? response : response.removeHeader('Content-Type')
 }
 
-async function sendBody(response: OutgoingResponse, reader: BodyReader, declared: string | null, web: Response): Promise<OutgoingResponse> {
-  const start = new BodyStart(reader, isEventStream(web))
+async function sendBody(
+  response: OutgoingResponse,
+  reader: BodyReader,
+  declared: string | null,
+  hasType: boolean,
+): Promise<OutgoingResponse> {
+  const start = new BodyStart(reader, isEventStream(response))
   for (let ticks = 0; ticks < MOST_TICKS && !start.isKnown; ticks++) await null
   try {
-    if (!start.isWhole) return streamed(response, start, declared, web)
-    return start.piece === null ? response : withoutType(response.body(bytesOf(start.piece)), web)
+    if (!start.isWhole) return streamed(response, start, declared, hasType)
+    return start.piece === null ? response : typed(response.body(bytesOf(start.piece)), hasType)
   } catch (error) {
     reader.cancel(error).catch(ignore) // another response has been sent, because time was over
     throw error
   }
 }
 
-function streamed(response: OutgoingResponse, source: ByteSource, declared: string | null, web: Response): OutgoingResponse {
+function streamed(response: OutgoingResponse, source: ByteSource, declared: string | null, hasType: boolean): OutgoingResponse {
   response.stream(source)
   if (declared !== null) response.header('Content-Length', declared)
-  return withoutType(response, web)
+  return typed(response, hasType)
 }
 
 /** A client is told that an event stream is open before its first event, as browsers tell their programs. */
-function isEventStream({ headers }: Response): boolean {
-  return headers.get('content-type')?.startsWith('text/event-stream') === true
+function isEventStream({ type }: OutgoingResponse): boolean {
+  return type?.startsWith('text/event-stream') === true
 }
 
 const HEAD_FIRST: Promise<BodyResult> = Promise.resolve({ done: false, value: HEAD_ONLY as Uint8Array<ArrayBuffer> })
@@ -165,12 +178,11 @@ interface InnerState {
 let stateKey: symbol | null | undefined
 
 /** What its body was created from, if that was text or bytes; null if it is not known. */
-function sourceOf(web: Response): Uint8Array | null {
+function sourceOf(web: Response): Uint8Array | string | null {
   if (stateKey === undefined) stateKey = findStateKey(web)
   if (stateKey === null) return null
   const source = (web as unknown as Record<symbol, InnerState | undefined>)[stateKey]?.body?.source
-  if (typeof source === 'string') return Buffer.from(source)
-  return source instanceof Uint8Array ? source : null
+  return typeof source === 'string' || source instanceof Uint8Array ? source : null
 }
 
 /** Tries it with text and with bytes. A Response of another implementation is read as a stream. */

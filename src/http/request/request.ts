@@ -67,6 +67,8 @@ export let queryValuesOf: (request: HttpRequest, name: string) => string[]
 export let headerOf: (request: HttpRequest, name: string) => string | null
 /** @internal */
 export let cookieOf: (request: HttpRequest, name: string) => string | null
+/** @internal Whether anything has read the cookies through the request. */
+export let hasReadCookies: (request: HttpRequest) => boolean
 /** @internal The body, null without one. What decodes it passes the body that takes its place, and that expires it. */
 export let bodyOf: (request: HttpRequest, replacement?: RequestBody) => RequestBody | null
 /** @internal As `toWeb`, with another URL, which `webUrl` has made. */
@@ -93,6 +95,7 @@ export class HttpRequest {
     queryValuesOf = (request, name) => valuesOf(request.#readQuery(), name)
     headerOf = (request, name) => request.#head.get(name)
     cookieOf = (request, name) => request.#readCookies().first(name)
+    hasReadCookies = (request) => request.#cookies !== null
     bodyOf = (request, replacement) => (replacement === undefined ? request.#given : (request.#given = replacement))
     webRequestOf = (request, url) => request.#toWeb(url)
     readTypedBody = (request, body) => body.read(request.#head.contentType, request.#given, request.#settings)
@@ -431,10 +434,7 @@ export class HttpRequest {
     return web.request
   }
 
-  /**
-   * Always throws: a request has no JSON form. `{}` would be useless in a response, and the whole request would reveal too much.
-   * @throws WEIR_RESULT_UNSENDABLE
-   */
+  /** Always throws: `{}` would be useless in a response, and the whole request would reveal too much. @throws WEIR_RESULT_UNSENDABLE */
   toJSON(): never {
     throw noJsonForm('a request', 'request.url or request.headers')
   }

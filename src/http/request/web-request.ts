@@ -32,7 +32,7 @@ interface Native {
   clone(): Request
 }
 
-type LazyClass = new (url: string, init: RequestInit, source: Signalled, body: WebBody | null) => Native
+type LazyClass = new (url: string, init: RequestInit | undefined, source: Signalled, body: WebBody | null) => Native
 
 /** Defined for the first request, because reading the global `Request` loads all of Node's fetch. */
 let lazyClass: LazyClass | null = null
@@ -53,9 +53,9 @@ export class WebRequest {
     if (mayHaveBody) body?.checkAlive('toWeb()')
     this.#body = body === null || contentLength === 0 || !mayHaveBody ? null : new WebBody(body)
     lazyClass ??= defineClass()
-    // `duplex` is in the Fetch standard and in Node, but not in the types.
-    const init = this.#body === null ? { method } : { method, body: this.#body.stream, duplex: 'half' }
-    this.#lazy = new lazyClass(url, init as RequestInit, source, this.#body)
+    // `duplex` is in the Fetch standard and in Node, but not in the types. Reading an init costs as much as the rest of a GET.
+    const init = this.#body !== null ? { method, body: this.#body.stream, duplex: 'half' } : method === 'GET' ? undefined : { method }
+    this.#lazy = new lazyClass(url, init as RequestInit | undefined, source, this.#body)
     const { headers } = this.#lazy
     for (const [name, value] of head.entries()) if (!isLeftOut(name, head, body)) headers.append(name, value)
   }
@@ -125,7 +125,7 @@ function isPlainOrigin(origin: string): boolean {
 }
 
 function defineClass(): LazyClass {
-  const NativeRequest = globalThis.Request as unknown as new (url: string, init: RequestInit) => Native
+  const NativeRequest = globalThis.Request as unknown as new (url: string, init: RequestInit | undefined) => Native
   // It has the name of its parent class, because logs show that name.
   return class Request extends NativeRequest {
     readonly #source: Signalled
@@ -133,7 +133,7 @@ function defineClass(): LazyClass {
     /** Whether the body has been read without its stream. */
     #isRead = false
 
-    constructor(url: string, init: RequestInit, source: Signalled, body: WebBody | null) {
+    constructor(url: string, init: RequestInit | undefined, source: Signalled, body: WebBody | null) {
       super(url, init)
       this.#source = source
       this.#body = body

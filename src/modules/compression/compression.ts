@@ -159,13 +159,21 @@ class Compressing {
       return
     }
     if (content.kind !== 'text' && content.kind !== 'bytes') return
+    const { codedForms } = response
+    const known = codedForms?.get(coding.name)
     const bytes = content.kind === 'text' ? Buffer.from(content.text) : content.bytes
-    if (bytes.length <= MAX_BYTES_AT_ONCE) return encode(response, coding, bytes, coding.compressNow(bytes), takesIdentity)
+    if (known instanceof Uint8Array) return encode(response, coding, bytes, known, takesIdentity)
+    if (known !== undefined) return encodeLater(session, response, coding, bytes, known, takesIdentity)
+    if (bytes.length <= MAX_BYTES_AT_ONCE) {
+      const encoded = coding.compressNow(bytes)
+      codedForms?.set(coding.name, encoded)
+      return encode(response, coding, bytes, encoded, takesIdentity)
+    }
     if (this.#running < this.#maxConcurrent) return this.#compressLater(session, response, coding, bytes, takesIdentity)
   }
 
   async #compressLater(
-    { signal }: HttpSession,
+    session: HttpSession,
     response: OutgoingResponse,
     coding: Coding,
     bytes: Uint8Array,
@@ -173,13 +181,26 @@ class Compressing {
   ): Promise<void> {
     this.#running++
     try {
-      const encoded = await coding.compress(bytes)
-      // The client may have left in the meantime, or the request may have timed out.
-      if (!signal.aborted) encode(response, coding, bytes, encoded, takesIdentity)
+      const encoding = coding.compress(bytes)
+      response.codedForms?.set(coding.name, encoding)
+      await encodeLater(session, response, coding, bytes, encoding, takesIdentity)
     } finally {
       this.#running--
     }
   }
+}
+
+async function encodeLater(
+  { signal }: HttpSession,
+  response: OutgoingResponse,
+  coding: Coding,
+  bytes: Uint8Array,
+  encoding: Promise<Uint8Array>,
+  takesIdentity: boolean,
+): Promise<void> {
+  const encoded = await encoding
+  // The client may have left in the meantime, or the request may have timed out.
+  if (!signal.aborted) encode(response, coding, bytes, encoded, takesIdentity)
 }
 
 /** A body that became larger is sent uncompressed, unless the client does not accept that. */

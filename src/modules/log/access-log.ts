@@ -10,7 +10,7 @@ import type { HttpSession } from '../../http/session.ts'
 import type { MetricFamily, MetricSource } from '../metric-source.ts'
 import { Redaction } from '../redaction.ts'
 import { type AccessLogEntry, type EntrySettings, entryOf, escapedEntry, SHOWN_FIELDS } from './entry.ts'
-import { combinedLine, isoTime, jsonLine } from './formats.ts'
+import { combinedLine, jsonLine, timeMember } from './formats.ts'
 import { atMost, LineWriter, type LogStream, passedOn } from './line-writer.ts'
 import { oneLine, printable, quotable } from './printable.ts'
 
@@ -153,7 +153,7 @@ export function accessLogOn(clock: Clock, options: AccessLogOptions): AccessLog 
           const why = `"to" is closed, or does not keep up and maxWaitingBytes is ${maxWaiting}`
           logger?.warn?.(`weir: ${name} has dropped ${count} ${count === 1 ? 'line' : 'lines'}: ${why}`)
         },
-        gapLine: format === 'json' ? (count) => `{"time":"${isoTime(clock.wallTime())}","kind":"dropped","lines":${count}}` : null,
+        gapLine: format === 'json' ? (count) => `${timeMember(clock.wallTime())},"kind":"dropped","lines":${count}}` : null,
         onError: (error) => logger?.error(`weir: ${name} could not write`, error),
       })
       writer = lines

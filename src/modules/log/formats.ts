@@ -4,7 +4,7 @@ import type { Outcome } from '../../http/exchange-record.ts'
 
 import { type AccessLogEntry, quotesEscaped } from './entry.ts'
 import { jsonAscii, jsonMember, quotable, wordOf } from './printable.ts'
-import { remembered } from './remembered.ts'
+import { flat, remembered } from './remembered.ts'
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
@@ -44,33 +44,21 @@ function combinedDate(ms: number): string {
   return dateText
 }
 
-let isoSecond = -1
-let isoText = ''
+let timeSecond = -1
+let timeText = ''
+const MILLISECONDS = Array.from({ length: 1000 }, (_, ms) => `${String(ms).padStart(3, '0')}Z"`)
 
-/** ISO 8601 in UTC with milliseconds. Everything but the milliseconds is made once a second. */
-export function isoTime(ms: number): string {
+/** The beginning of a line: `{"time":"2026-11-23T00:17:56.123Z"`. Everything but the milliseconds is made once a second. */
+export function timeMember(ms: number): string {
   const second = Math.floor(ms / 1000)
-  if (second !== isoSecond) {
-    isoSecond = second
-    isoText = new Date(second * 1000).toISOString().slice(0, 20)
+  if (second !== timeSecond) {
+    timeSecond = second
+    timeText = flat(`{"time":"${new Date(second * 1000).toISOString().slice(0, 20)}`)
   }
-  const rest = ms - second * 1000
-  return `${isoText}${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}Z`
+  return timeText + MILLISECONDS[Math.floor(ms) - second * 1000]!
 }
 
 const NO_BYTES_IN = ',"bytesIn":0,"bytesOut":'
-
-let memberMs = -1
-let memberText = ''
-
-/** The beginning of a line. Made once a millisecond. */
-function timeMember(ms: number): string {
-  if (ms !== memberMs) {
-    memberMs = ms
-    memberText = `{"time":"${isoTime(ms)}"`
-  }
-  return memberText
-}
 
 const results = new Map<Outcome, string[]>()
 
@@ -78,7 +66,7 @@ const results = new Map<Outcome, string[]>()
 function resultMembers(status: number, outcome: Outcome): string {
   let texts = results.get(outcome)
   if (texts === undefined) results.set(outcome, (texts = []))
-  return (texts[status] ??= `,"status":${status},"outcome":"${outcome}"`)
+  return (texts[status] ??= flat(`,"status":${status},"outcome":"${outcome}"`))
 }
 
 const hostMember = remembered((text) => jsonMember(',"host":', text))

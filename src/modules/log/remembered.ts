@@ -18,14 +18,17 @@ export function remembered(write: (text: string) => string): (text: string) => s
     const place =
       (length * 31 + text.charCodeAt(length - 1) * 7 + text.charCodeAt(length >> 1) * 3 + text.charCodeAt(length >> 2)) & (SLOTS - 1)
     if (texts[place] !== text) {
-      lines[place] = copyOf(write(text))
-      texts[place] = copyOf(text)
+      lines[place] = flat(write(text))
+      texts[place] = flat(text)
     }
     return lines[place]!
   }
 }
 
-/** In one piece, and without the head that it is a part of. */
-function copyOf(text: string): string {
+/**
+ * The text in one piece: what is concatenated is only linked, and would be walked through each time. And without the head that it may be a
+ * part of.
+ */
+export function flat(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le')
 }

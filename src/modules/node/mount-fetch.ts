@@ -10,6 +10,7 @@ import type { HttpSession } from '../../http/session.ts'
 
 import { guestRequest } from './guest-request.ts'
 import type { MountHost } from './mount-node.ts'
+import { mounted } from './mounted.ts'
 
 /** What a mounted fetch function receives after the request: for Hono, `context.env`. */
 export interface FetchEnvironment {
@@ -70,7 +71,7 @@ export function mountFetch(server: MountHost, path: string, fetch: FetchHandler,
   const prefixSegments = stripsPrefix ? `${server.prefix}${base}`.split('/').length - 1 : 0
   const mount: Mount = { fetch, next, passesOn404, prefixSegments }
   for (const template of base === '' ? ['/', `/*${REST}`] : [base, `${base}/`, `${base}/*${REST}`])
-    map.call(server, null, template, { body: 'stream' }, (_, session) => answer(mount, session))
+    map.call(server, null, template, { body: 'stream', use: [mounted] }, (_, session) => answer(mount, session))
 }
 
 function hintFor(given: unknown): string {

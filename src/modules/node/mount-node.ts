@@ -8,6 +8,7 @@ import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, flag, invalid, namesOf } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { mounted } from './mounted.ts'
 import { errorOf } from './node-error.ts'
 import { NodeExchange, type NodeUpgradeHandler } from './node-exchange.ts'
 
@@ -63,7 +64,7 @@ export function mountNode(server: MountHost, path: string, handler: NodeHandler,
   const base = path.replace(/\/$/, '')
   if (stripPrefix) mount.prefixSegments = `${server.prefix}${base}`.split('/').length - 1
   for (const template of base === '' ? ['/', `/**${REST}`] : [base, `${base}/`, `${base}/**${REST}`])
-    map.call(server, null, template, { body: 'stream' }, (_, session) => answer(mount, session))
+    map.call(server, null, template, { body: 'stream', use: [mounted] }, (_, session) => answer(mount, session))
 }
 
 /** What is mounted. */

@@ -4,6 +4,7 @@ import type { Binding } from '../../app/routes/binding.ts'
 import type { RouteListing } from '../../app/routes/route-listing.ts'
 import { MultipartBody } from '../../http/multipart/form-body.ts'
 
+import { idempotencyOf } from './idempotency-key.ts'
 import type { DocumentPath } from './paths.ts'
 import { contentOf, type DocumentResponses, type Part } from './responses.ts'
 import { type DocumentSchemas, isOptional } from './schemas.ts'
@@ -51,7 +52,7 @@ export function nameOf({ method, host, path, source }: RouteListing): string {
 
 function parametersOf(route: RouteListing, path: DocumentPath, names: readonly string[], schemas: DocumentSchemas): Part[] {
   const seen = new Set<string>()
-  return Object.values(route.bindings).flatMap((binding) => {
+  const declared = Object.values(route.bindings).flatMap((binding) => {
     const { source, name } = binding
     if (source === 'header' && IGNORED_FIELDS.has(name)) return []
     const key = `${source} ${name}`
@@ -60,6 +61,10 @@ function parametersOf(route: RouteListing, path: DocumentPath, names: readonly s
     const shown = source === 'path' ? names[path.names.indexOf(name)]! : name
     return [parameterOf(binding, shown, source === 'path' && name === path.rest, `parameter "${name}" of ${nameOf(route)}`, schemas)]
   })
+  const key = idempotencyOf(route)
+  if (key === null || seen.has(`header ${key.idempotencyHeader.toLowerCase()}`)) return declared
+  const schema = { type: 'string', minLength: 1, maxLength: 255 }
+  return [...declared, { name: key.idempotencyHeader, in: 'header', ...(key.isRequired ? { required: true } : {}), schema }]
 }
 
 function parameterOf({ source, schema }: Binding, name: string, isRest: boolean, where: string, schemas: DocumentSchemas): Part {

@@ -2,6 +2,7 @@
 
 import type { PolicyListing, RouteListing } from '../../app/routes/route-listing.ts'
 
+import { idempotencyOf } from './idempotency-key.ts'
 import type { RouteSecurity } from './security.ts'
 
 /** Methods that csrf lets pass. */
@@ -44,10 +45,11 @@ function securityStatuses(security: RouteSecurity | null): number[] {
   return [...(security.isClosed ? [401] : []), ...(security.isNarrowed ? [403] : [])]
 }
 
-/** By what a policy states about itself. What csrf and decompression refuse depends on the route, too. */
+/** By what a policy states about itself. What csrf, decompression and idempotency refuse depends on the route, too. */
 function statusesOf({ name, description }: PolicyListing, route: RouteListing): readonly number[] {
   if (name === 'csrf') return description === 'refuse' && !SAFE.has(route.method) ? [403] : []
   if (name === 'decompression') return has(description, 'codings') && readsBody(route) ? [400, 415] : []
+  if (name === 'idempotency') return idempotencyOf(route) === null ? [] : [400, 409, 422, 503]
   if (!has(description, 'refuses')) return []
   const { refuses } = description as { readonly refuses: unknown }
   return Array.isArray(refuses) ? refuses.filter((status) => Number.isInteger(status) && status >= 400 && status <= 599) : []

@@ -15,12 +15,9 @@ export interface ServedSettings extends DocumentSettings {
   readonly isStrict: boolean
 }
 
-/** What `describe` of the policies on the routes of all documents returns. */
-const OWN_ROUTES = new WeakSet<object>()
-
 export class ServedDocument {
-  /** For `describe` of a policy on the routes that serve this document: no document describes these. */
-  readonly ownRoute: object = Object.freeze({ isDocumentation: true })
+  /** For `describe` of a policy on the routes that serve this document. */
+  readonly ownRoute: object = Object.freeze({ isDocumented: false })
   readonly #host: ModuleHost
   readonly #settings: ServedSettings
   readonly #reported = new Set<string>()
@@ -31,7 +28,6 @@ export class ServedDocument {
   constructor(host: ModuleHost, settings: ServedSettings) {
     this.#host = host
     this.#settings = settings
-    OWN_ROUTES.add(this.ownRoute)
   }
 
   /** As JSON. @throws WEIR_OPENAPI_INCOMPLETE if it has to be complete, and is not */
@@ -47,7 +43,7 @@ export class ServedDocument {
   }
 
   #described(routes: readonly RouteListing[]): RouteListing[] {
-    const others = routes.filter(({ policies }) => policies.every(({ description }) => !isOwn(description)))
+    const others = routes.filter(({ policies }) => policies.every(({ description }) => !isHidden(description)))
     const { include } = this.#settings
     if (include !== null) return others.filter((route) => include(route))
     const place = this.#endpointIn(routes)
@@ -70,6 +66,7 @@ export class ServedDocument {
   }
 }
 
-function isOwn(description: unknown): boolean {
-  return typeof description === 'object' && description !== null && OWN_ROUTES.has(description)
+/** A policy may state that documents leave out its routes. */
+function isHidden(description: unknown): boolean {
+  return typeof description === 'object' && description !== null && 'isDocumented' in description && description.isDocumented === false
 }

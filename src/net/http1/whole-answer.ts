@@ -11,6 +11,9 @@ import { mayHaveBody } from '../cycle/answer-head.ts'
 import type { Outbox } from '../transport/outbox.ts'
 import { answerHead } from './answer-head.ts'
 
+/** So few bytes are sent as text: they leave together with other responses, which is cheaper than a write of their own. */
+const SMALL_BYTES = 2 * 1024
+
 /** The response cannot be sent in one piece. */
 export const NOT_WHOLE = -1
 
@@ -39,7 +42,8 @@ export function sendWhole(
     case 'bytes': {
       const { bytes } = content
       const start = answerHead(wire, response, bytes.length, dateLine)
-      if (hasBody) outbox.addBytes(start, overwritten?.holds(bytes) === true ? new Uint8Array(bytes) : bytes)
+      if (hasBody && bytes.length <= SMALL_BYTES) outbox.addText(start + latin1Of(bytes))
+      else if (hasBody) outbox.addBytes(start, overwritten?.holds(bytes) === true ? new Uint8Array(bytes) : bytes)
       else outbox.addText(start)
       return hasBody ? bytes.length : 0
     }
@@ -55,4 +59,8 @@ export function sendWhole(
       outbox.addText(answerHead(wire, response, hasBody ? 0 : Math.max(0, response.declaredLength), dateLine))
       return 0
   }
+}
+
+function latin1Of({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, length).toString('latin1')
 }

@@ -32,6 +32,8 @@ export class MutableHead {
   isHttp2 = false
   /** Length of the body in bytes; 0 without a body, -1 (`CHUNKED`) when it is known only at its end. */
   contentLength = 0
+  /** What takes the place of fields, by names in lower case; null for all fields as they were received. */
+  #standIns: StandIns | null = null
 
   constructor(
     block: string,
@@ -97,6 +99,10 @@ export class MutableHead {
    * (RFC 9110 §5.2), cookies with `; ` (RFC 6265 §5.4).
    */
   get(name: string): string | null {
+    if (this.#standIns !== null) {
+      const other = this.#standIns.get(name)
+      if (other !== undefined) return other
+    }
     if (name.includes(':')) return null // no field has such a name, but it could match a name and part of a value
     const block = this.#block
     const first = name.charCodeAt(0) | LOWER
@@ -136,14 +142,28 @@ export class MutableHead {
   /** The fields in order: names as sent, values without surrounding blanks. */
   *entries(): IterableIterator<[name: string, value: string]> {
     const block = this.#block
+    const standIns = this.#standIns
     for (let line = this.#fieldsStart; block.charCodeAt(line) !== CR; ) {
       const colon = block.indexOf(':', line)
       const end = block.indexOf('\r', colon)
-      yield [block.slice(line, colon), trimBlanks(block, colon + 1, end)]
+      const name = block.slice(line, colon)
+      if (standIns?.has(name.toLowerCase()) !== true) yield [name, trimBlanks(block, colon + 1, end)]
       line = end + 2
     }
+    if (standIns !== null) for (const [name, value] of standIns) if (value !== null) yield [name, value]
+  }
+
+  /**
+   * Shows other values of some fields from now on, or with null the received ones again. A cache that needs a complete response hides the
+   * client's conditions from the handler.
+   */
+  show(standIns: StandIns | null): void {
+    this.#standIns = standIns
   }
 }
+
+/** Values of fields by their names in lower case; null hides a field. */
+export type StandIns = ReadonlyMap<string, string | null>
 
 /** Whether the field that begins at `line` is named `name`, which is in lower case. The lengths are known to be equal. */
 function isNamed(block: string, line: number, name: string): boolean {

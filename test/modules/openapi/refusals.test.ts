@@ -7,6 +7,7 @@ import { form, HttpServer, type InjectRequest, multipart, type Policy, Problem, 
 import { csrf } from '../../../src/modules/csrf/index.ts'
 import { decompression } from '../../../src/modules/decompression/index.ts'
 import { concurrencyLimit, rateLimit, shed } from '../../../src/modules/limits/index.ts'
+import { mountFetch, mountNode } from '../../../src/modules/node/index.ts'
 import { openapi } from '../../../src/modules/openapi/index.ts'
 import { websocket } from '../../../src/modules/websocket/index.ts'
 import { validated } from '../../support/openapi-validator.ts'
@@ -164,6 +165,21 @@ describe('what a document describes follows the server', () => {
     await server.start()
     t.after(() => server.stop({ graceMs: 0 }))
     assert.deepEqual(await pathsOf(server), ['/x'])
+  })
+
+  test('mounted code, and routes that a policy hides, are left out without a warning', async (t) => {
+    const server = new HttpServer('127.0.0.1', 0, { logger: null }).useModule(openapi({ info: INFO, strict: true }))
+    mountNode(server, '/old', (_, response) => response.end('old'))
+    mountFetch(server, '/', () => new Response('older'))
+    const hidden: Policy = { name: 'hidden', describe: () => ({ isDocumented: false }) }
+    server
+      .mapGet('/x', { use: [hidden] }, () => 'x')
+      .mapGet('/y', () => 'y')
+      .mapGet('/z/**rest', () => 'z')
+    await server.start()
+    t.after(() => server.stop({ graceMs: 0 }))
+    assert.deepEqual(await pathsOf(server), ['/y', '/z/{rest}'])
+    assert.equal((await server.inject('/old/a')).text(), 'old')
   })
 
   test('routes of another endpoint are left out, unless include decides', async () => {

@@ -1,0 +1,122 @@
+// A request as the cache sees it: whether it may be answered from the cache, under which key, and what its client accepts.
+
+import type { Route } from '../../app/routes/route.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
+import type { RequestHead } from '../../http/application.ts'
+import type { Exchange, HttpSession } from '../../http/session.ts'
+import { principalKey, shortKey } from '../principal-key.ts'
+import { type Directives, readCacheControl } from './cache-control.ts'
+import { ageMs, type CacheEntry } from './cache-entry.ts'
+import { type CacheSettings, OWNER } from './cache-options.ts'
+
+/** Methods that change nothing (RFC 9110 §9.2.1, and those of WebDAV and QUERY that are registered as safe). */
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'QUERY', 'PROPFIND', 'REPORT', 'SEARCH'])
+
+export function isSafe(method: string): boolean {
+  return SAFE.has(method)
+}
+
+/** Why a request bypasses the cache, in the form of `detail` of Cache-Status. */
+export type BypassReason = 'body' | 'upgrade' | 'condition' | 'key' | 'principal' | 'session' | 'nonce' | 'no-store'
+
+/** A request that the cache may answer. */
+export interface CacheRequest {
+  /** Under which responses of its URL are kept. */
+  readonly primary: string
+  readonly head: RequestHead
+  readonly hasAuthorization: boolean
+  /** Of the client; null where they do not count. */
+  readonly wants: Directives | null
+}
+
+/** What the routes of a request depend on, apart from the URL: found out once for each route. */
+const FIELDS = new WeakMap<object, readonly string[]>()
+const NO_NAMES: readonly string[] = Object.freeze([])
+
+/** @throws what the `key` of the program throws */
+export function readRequest(exchange: Exchange, settings: CacheSettings): CacheRequest | BypassReason {
+  const { head, session } = exchange
+  // Handlers may read what a GET carries, although it means nothing, and a key does not contain it.
+  if (head.contentLength !== 0) return 'body'
+  if (head.upgrade) return 'upgrade'
+  // Only the handler may evaluate them (RFC 9111 §4.3.2).
+  if (head.get('if-match') !== null || head.get('if-unmodified-since') !== null) return 'condition'
+  const { personal } = exchange
+  if (personal === 'a nonce') return 'nonce'
+  if (personal !== null && settings.key === null) return 'session'
+  const key = keyOf(session, settings)
+  if (key === null) return settings.key === null ? 'principal' : 'key'
+  const wants = settings.heedsClients ? wantsOf(head) : null
+  if (wants?.has('no-store') === true) return 'no-store'
+  const endpoint = exchange.connection.endpointName
+  // What a client can write into its head that is not in the key has no influence on the origin: only trusted proxies state that.
+  const primary = `${session.origin}${head.url}\n${endpoint ?? ''}\n${key}`
+  return { primary: shortUrl(primary), head, hasAuthorization: head.get('authorization') !== null, wants }
+}
+
+/** Null: the request bypasses the cache. */
+function keyOf(session: HttpSession, { key }: CacheSettings): string | null {
+  if (key === null) return session.principal === null ? '' : null
+  if (key === 'all') return ''
+  if (key === 'principal') return principalKey(OWNER, session) ?? ''
+  const own = key(session)
+  if (own !== null && typeof own !== 'string')
+    throw invalid(OWNER, `a key is ${kindOf(own)}, not a string: return null to bypass the cache`)
+  return own === null ? null : `key ${shortKey(own)}`
+}
+
+/** Long URLs are rare, and their keys would be long as well. */
+const LONGEST_PLAIN = 2_048
+
+function shortUrl(primary: string): string {
+  return primary.length <= LONGEST_PLAIN ? primary : shortKey(primary)
+}
+
+/** RFC 9111 §5.4: Pragma counts if there is no Cache-Control. */
+function wantsOf(head: RequestHead): Directives | null {
+  const field = head.get('cache-control')
+  if (field !== null) return readCacheControl(field)
+  const pragma = head.get('pragma')
+  return pragma === null ? null : readCacheControl(pragma)
+}
+
+/** The request fields that handlers get as parameters. What they return depends on these, whether they say so or not. */
+export function fieldsOf({ match }: Exchange): readonly string[] {
+  const route = match.route as Route | null
+  if (route === null) return NO_NAMES
+  let names = FIELDS.get(route)
+  if (names === undefined) {
+    names = Object.values(route.bindings).flatMap(({ source, name }) => (source === 'header' ? [name] : []))
+    FIELDS.set(route, names)
+  }
+  return names
+}
+
+/** Whether a request may get an entry: when it is fresh, while a new one is made, if no new one can be made, or not at all. */
+export type Use = 'fresh' | 'while-revalidating' | 'if-error' | 'no'
+
+export function useOf(entry: CacheEntry, { hasAuthorization, wants }: CacheRequest, now: number): Use {
+  const { lifetime } = entry
+  if (hasAuthorization && !lifetime.isForAuthorized) return 'no'
+  const age = ageMs(entry, now)
+  const { freshMs, staleWhileRevalidateMs, staleIfErrorMs, maySendStale } = lifetime
+  if (wants !== null && !accepts(wants, age, freshMs)) return age < freshMs + staleIfErrorMs ? 'if-error' : 'no'
+  if (age < freshMs) return 'fresh'
+  if (wants !== null && maySendStale && acceptsStale(wants, age - freshMs)) return 'fresh'
+  if (age < freshMs + staleWhileRevalidateMs) return 'while-revalidating'
+  return age < freshMs + staleIfErrorMs ? 'if-error' : 'no'
+}
+
+function accepts(wants: Directives, age: number, freshMs: number): boolean {
+  if (wants.isMalformed || wants.has('no-cache')) return false
+  const maxAge = wants.seconds('max-age')
+  if (maxAge !== null && age >= maxAge * 1_000) return false
+  const minFresh = wants.seconds('min-fresh')
+  return minFresh === null || freshMs - age >= minFresh * 1_000
+}
+
+/** RFC 9111 §5.2.1.2. Without a value, any age is accepted. */
+function acceptsStale(wants: Directives, staleMs: number): boolean {
+  return wants.has('max-stale') && (wants.isWithoutValue('max-stale') || staleMs <= wants.seconds('max-stale')! * 1_000)
+}

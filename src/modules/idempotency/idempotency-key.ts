@@ -1,0 +1,49 @@
+// The field in which a client sends its key (draft-ietf-httpapi-idempotency-key-header-07 §2.1), and the fingerprint of its request.
+
+import { createHash } from 'node:crypto'
+
+import { WeirError } from '../../base/errors.ts'
+import type { RequestHead } from '../../http/application.ts'
+import type { HttpSession } from '../../http/session.ts'
+
+export const LONGEST_KEY = 255
+/** Without a principal, all that protects a response from others is that nobody can guess the key. */
+export const SHORTEST_OPEN_KEY = 16
+
+/** An sf-string (RFC 9651 §3.3.3). */
+const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
+/** What clients send that do not know of structured fields: `8e03978e-40d5-43dd-bc93-6894a57f9324`. */
+const PLAIN = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/
+
+/**
+ * The key, without quotes; null if there is none.
+ *
+ * @param name of the field, in lower case
+ * @throws WEIR_IDEMPOTENCY_KEY_INVALID
+ */
+export function readKey(head: RequestHead, name: string): string | null {
+  const value = head.get(name)
+  if (value === null) return null
+  const key = PLAIN.test(value) ? value : QUOTED.exec(value)?.[1]?.replace(/\\(.)/g, '$1')
+  if (key === undefined) throw new WeirError('WEIR_IDEMPOTENCY_KEY_INVALID', 'it is not one text in quotes')
+  if (key === '') throw new WeirError('WEIR_IDEMPOTENCY_KEY_INVALID', 'it is empty')
+  if (key.length > LONGEST_KEY)
+    throw new WeirError('WEIR_IDEMPOTENCY_KEY_INVALID', `it has ${key.length} characters, more than ${LONGEST_KEY}`)
+  return key
+}
+
+/** Two requests with the same fingerprint ask for the same. */
+export function fingerprintOf({ request, route }: HttpSession, head: RequestHead): string {
+  const hash = createHash('sha256')
+  for (const part of [head.method, route ?? '', head.url, head.contentType ?? '', head.get('content-encoding') ?? '']) {
+    hash.update(`${part.length} ${part}\n`, 'utf16le')
+  }
+  return hash.update(request.bodySpan).digest('base64url')
+}
+
+/** The key in the store. It does not show what it is made of. @param scope who may use it */
+export function storeKey(scope: string, origin: string, key: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([scope, origin, key]), 'utf16le')
+    .digest('base64url')
+}

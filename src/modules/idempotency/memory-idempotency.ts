@@ -1,0 +1,114 @@
+// The outcomes of requests in the memory of one process, with a fixed bound.
+//
+// Nothing is dropped to make room: a client whose key is forgotten would have its request made twice. When the memory is full, new keys are
+// refused.
+
+import type { Clock } from '../../base/clock.ts'
+import { WeirError } from '../../base/errors.ts'
+import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
+
+import type { Attempt, Begun, IdempotencyStore } from './idempotency-store.ts'
+
+export interface MemoryIdempotencyOptions {
+  /** Most keys. Default 100,000. When exceeded: 503. */
+  readonly maxKeys?: number
+  /** Most bytes of outcomes, together. Default 64 MiB. When exceeded: requests are made once, but their responses are not kept. */
+  readonly maxBytes?: number
+}
+
+const OWNER = 'memoryIdempotency()'
+const OPTION_NAMES = namesOf<MemoryIdempotencyOptions>()(['maxKeys', 'maxBytes'])
+
+interface Kept {
+  readonly fingerprint: string
+  /** Null: the outcome is not known, or there is one. */
+  token: string | null
+  outcome: string | null
+  /** By the clock of the server. */
+  expiresAt: number
+}
+
+/**
+ * Keeps outcomes in this process. Each process has its own, and a restart forgets them: with several processes, use `redisIdempotency`.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): IdempotencyStore {
+  checkNames(OWNER, options, OPTION_NAMES)
+  return new MemoryIdempotency(
+    wholeNumber(OWNER, 'maxKeys', options.maxKeys ?? 100_000, 1),
+    wholeNumber(OWNER, 'maxBytes', options.maxBytes ?? 64 * 1024 * 1024),
+  )
+}
+
+/** Is kept in place of an outcome for which there is no room. */
+export const NOT_KEPT = 'null'
+
+class MemoryIdempotency implements IdempotencyStore {
+  readonly isDegraded = false
+  readonly #maxKeys: number
+  readonly #maxBytes: number
+  /** In the order in which they expire, as far as all have the same `ttl`. */
+  readonly #kept = new Map<string, Kept>()
+  #bytes = 0
+
+  constructor(maxKeys: number, maxBytes: number) {
+    this.#maxKeys = maxKeys
+    this.#maxBytes = maxBytes
+  }
+
+  async begin(key: string, { fingerprint, token, ttlMs, retriesUnknown }: Attempt, clock: Clock): Promise<Begun> {
+    const now = clock.now()
+    this.#dropExpired(now)
+    let kept = this.#kept.get(key)
+    if (kept !== undefined && kept.token === null && kept.expiresAt <= now) {
+      this.#delete(key, kept)
+      kept = undefined
+    }
+    if (kept === undefined) {
+      if (this.#kept.size >= this.#maxKeys) throw new WeirError('WEIR_STORE_UNAVAILABLE', `maxKeys is ${this.#maxKeys}`)
+      this.#kept.set(key, { fingerprint, token, outcome: null, expiresAt: now + ttlMs })
+      return { state: 'begun' }
+    }
+    if (kept.outcome !== null) return { state: 'done', fingerprint: kept.fingerprint, outcome: kept.outcome }
+    if (kept.token !== null) return { state: 'running', fingerprint: kept.fingerprint }
+    if (!retriesUnknown || kept.fingerprint !== fingerprint) return { state: 'unknown', fingerprint: kept.fingerprint }
+    kept.token = token
+    return { state: 'begun' }
+  }
+
+  /** A reservation holds as long as the process lives. */
+  async extend(): Promise<void> {}
+
+  async finish(key: string, token: string, outcome: string, ttlMs: number, clock: Clock): Promise<void> {
+    const kept = this.#kept.get(key)
+    if (kept === undefined || kept.token !== token) return
+    const fits = this.#bytes + outcome.length <= this.#maxBytes
+    kept.token = null
+    kept.outcome = fits ? outcome : NOT_KEPT
+    kept.expiresAt = clock.now() + ttlMs
+    this.#bytes += kept.outcome.length
+    this.#kept.delete(key)
+    this.#kept.set(key, kept)
+  }
+
+  async abandon(key: string, token: string, as: 'forget' | 'unknown'): Promise<void> {
+    const kept = this.#kept.get(key)
+    if (kept === undefined || kept.token !== token) return
+    if (as === 'forget') this.#delete(key, kept)
+    else kept.token = null
+  }
+
+  #dropExpired(now: number): void {
+    for (const [key, kept] of this.#kept) {
+      if (kept.token !== null) continue // in progress
+      if (kept.expiresAt > now) return
+      this.#delete(key, kept)
+    }
+  }
+
+  #delete(key: string, kept: Kept): void {
+    this.#bytes -= kept.outcome?.length ?? 0
+    this.#kept.delete(key)
+  }
+}

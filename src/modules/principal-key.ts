@@ -1,0 +1,29 @@
+// A text that stands for the principal of a request: what is kept under it reaches no other principal.
+
+import { createHash } from 'node:crypto'
+
+import { kindOf } from '../base/kind-of.ts'
+import { invalid } from '../base/options.ts'
+import type { HttpSession } from '../http/session.ts'
+
+/** Longer keys are hashed, so that a bound on keys is one on memory. */
+const LONGEST = 256
+
+/**
+ * By `scheme` and `id` of `session.principal`, because two issuers may give the same id to different people; null without a principal.
+ *
+ * @throws WEIR_OPTION_INVALID for a principal without an id
+ */
+export function principalKey(owner: string, { principal }: HttpSession): string | null {
+  if (principal === null) return null
+  const id: unknown = typeof principal === 'object' && 'id' in principal ? principal.id : principal
+  if (typeof id !== 'string' && typeof id !== 'number')
+    throw invalid(owner, `session.principal is ${kindOf(principal)} without an id that is a string or a number`)
+  const scheme = typeof principal === 'object' && 'scheme' in principal && typeof principal.scheme === 'string' ? principal.scheme : ''
+  return shortKey(`principal ${scheme.length} ${scheme} ${typeof id} ${id}`) // the length, because both may contain blanks
+}
+
+/** The key, or a hash of it if it is long. */
+export function shortKey(key: string): string {
+  return key.length <= LONGEST ? key : `sha256 ${createHash('sha256').update(key, 'utf16le').digest('base64url')}`
+}
