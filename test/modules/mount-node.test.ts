@@ -5,7 +5,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 
 import { HttpServer } from '../../src/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
@@ -285,6 +285,31 @@ test('a body over the limit is a 413: of the code if it hears of it, otherwise o
   assert.deepEqual([unheard.status, (unheard.json() as { code: string }).code], [413, 'WEIR_BODY_TOO_LARGE'])
   const declared = await exchange(server.port, 'POST /heard HTTP/1.1\r\nHost: localhost\r\nContent-Length: 11\r\n\r\nabcdefghijk')
   assert.deepEqual([declared.status, (declared.json() as { code: string }).code], [413, 'WEIR_BODY_TOO_LARGE'])
+})
+
+test('a body over the limit whose first chunk is too large is a 413 too, whenever the code begins to read', async (t) => {
+  const server = await mount(
+    t,
+    async (req, res) => {
+      if (req.url === '/later') await turn()
+      if (req.url === '/unheard') req.resume()
+      else
+        try {
+          for await (const _ of req);
+        } catch (error) {
+          res.writeHead((error as { status?: number }).status!).end('of the code')
+        }
+    },
+    { server: { limits: { maxRequestBodySize: 10 } } },
+  )
+  const chunked = (path: string): string =>
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nb\r\nabcdefghijk\r\n0\r\n\r\n`
+  for (const path of ['/now', '/later']) {
+    const { status, text } = await exchange(server.port, chunked(path))
+    assert.deepEqual([path, status, text], [path, 413, 'of the code'])
+  }
+  const unheard = await exchange(server.port, chunked('/unheard'))
+  assert.deepEqual([unheard.status, (unheard.json() as { code: string }).code], [413, 'WEIR_BODY_TOO_LARGE'])
 })
 
 test('code that never answers is ended by requestTimeout, and its late response is discarded', async () => {

@@ -140,11 +140,13 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   read(): void {
     const body = bodyOf(this.session.request)
     if (body === null || this.#phase === DONE) return
-    if (this.#isReading) body.demand()
-    else {
-      this.#isReading = true
-      body.take('the body of a mounted handler', this.#sink())
+    if (this.#isReading) {
+      body.demand()
+      return
     }
+    this.#isReading = true
+    if (body.failure === null) body.take('the body of a mounted handler', this.#sink())
+    else this.#failRequest(body.failure) // refused before the code has read any of it
   }
 
   #sink(): BodySink {

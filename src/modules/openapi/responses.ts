@@ -3,9 +3,10 @@
 import type { RouteListing } from '../../app/routes/route-listing.ts'
 import { STATUS_CODES } from '../../base/status-codes.ts'
 import { PROBLEM_TYPE, Problem } from '../../http/answer/problem.ts'
+import { EventsBody } from '../../http/body/plain-body.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
 import type { JsonSchema } from '../../schema/json-keywords.ts'
-import type { AnySchema } from '../../schema/standard.ts'
+import { type AnySchema, isSchema } from '../../schema/standard.ts'
 
 import { refusalsOf } from './refusals.ts'
 import type { DocumentSchemas } from './schemas.ts'
@@ -17,16 +18,13 @@ export type Part = { readonly [member: string]: unknown }
 const JSON_TYPE = 'application/json'
 const EVENT_STREAM = 'text/event-stream'
 /** What a client reads of an event stream (https://html.spec.whatwg.org/#event-stream-interpretation). */
-const EVENT: JsonSchema = {
-  type: 'object',
-  properties: {
-    event: { type: 'string' },
-    data: { type: 'string' },
-    id: { type: 'string' },
-    retry: { type: 'integer', minimum: 0 },
-  },
-  required: ['data'],
-}
+const EVENT_FIELDS = {
+  event: { type: 'string' },
+  data: { type: 'string' },
+  id: { type: 'string' },
+  retry: { type: 'integer', minimum: 0 },
+} as const
+const EVENT: JsonSchema = { type: 'object', properties: EVENT_FIELDS, required: ['data'] }
 
 const HEADERS = {
   'Retry-After': { description: 'Seconds after which the request may be accepted', schema: { type: 'integer', minimum: 1 } },
@@ -119,7 +117,23 @@ export class DocumentResponses {
   #contentOf(answer: AnySchema | TypedBody, where: string): Part {
     if (!(answer instanceof TypedBody)) return { [JSON_TYPE]: { schema: this.#schemas.write(answer, 'output', where) } }
     if (!isEventStream(answer)) return contentOf(answer.types, this.#schemas.ofBody(answer, 'output', where))
-    return { [EVENT_STREAM]: this.#hasItemSchema ? { itemSchema: EVENT } : { schema: { type: 'string' } } }
+    return { [EVENT_STREAM]: this.#hasItemSchema ? { itemSchema: this.#eventOf(answer, where) } : { schema: { type: 'string' } } }
+  }
+
+  /** An event, with its data as JSON if its schema is declared, and one choice for each name that has a schema. */
+  #eventOf(answer: TypedBody, where: string): JsonSchema {
+    const schemas = answer instanceof EventsBody ? answer.data : null
+    if (schemas === null) return EVENT
+    if (isSchema(schemas)) return { ...EVENT, properties: { ...EVENT_FIELDS, data: this.#dataOf(schemas, where) } }
+    const choices = Object.entries(schemas).map(([name, schema]) => ({
+      properties: { event: { const: name }, data: this.#dataOf(schema, where) },
+      required: ['event'],
+    }))
+    return { ...EVENT, oneOf: choices }
+  }
+
+  #dataOf(schema: AnySchema, where: string): JsonSchema {
+    return { type: 'string', contentMediaType: JSON_TYPE, contentSchema: this.#schemas.write(schema, 'output', where) }
   }
 }
 
