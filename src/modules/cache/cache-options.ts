@@ -6,6 +6,8 @@ import { shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, flag, invalid, listOf, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { errorListener } from '../error-listener.ts'
+import { checkStore } from '../store-option.ts'
 
 import type { CacheStore } from './cache-store.ts'
 import type { CacheTimes } from './freshness.ts'
@@ -103,13 +105,9 @@ const LONGEST_TAG = 256
 /** @throws WEIR_OPTION_INVALID */
 export function checkedOptions(options: CacheOptions): CacheSettings {
   checkNames(OWNER, options, OPTION_NAMES)
-  const { maxAge, staleWhileRevalidate, staleIfError, tags, key, store, cacheStatus = 'weir', onError } = options
-  checkFunction(OWNER, 'onError', onError)
+  const { maxAge, staleWhileRevalidate, staleIfError, tags, key, store, cacheStatus = 'weir' } = options
   if (key !== undefined && key !== 'all' && key !== 'principal') checkFunction(OWNER, 'key', key)
-  if (store !== undefined)
-    for (const name of STORE_FUNCTIONS)
-      if (typeof store !== 'object' || store === null || typeof store[name] !== 'function')
-        throw invalid(OWNER, `store has no function ${name}(): for a client of Redis, write redisCache(client)`)
+  if (store !== undefined) checkStore(OWNER, store, STORE_FUNCTIONS, 'redisCache')
   if (cacheStatus !== false && (typeof cacheStatus !== 'string' || !/^[A-Za-z*][\w:/!#$%&'*+.^`|~-]*$/.test(cacheStatus)))
     throw invalid(OWNER, `cacheStatus is ${shown(cacheStatus)}, not false or a token such as "weir"`)
   const maxBytes = wholeNumber(OWNER, 'maxBytes', options.maxBytes ?? 64 * 1024 * 1024, 1)
@@ -134,7 +132,7 @@ export function checkedOptions(options: CacheOptions): CacheSettings {
     maxWaitMs: millisecondsOf(OWNER, 'maxWait', options.maxWait ?? '10s'),
     statusName: cacheStatus === false ? null : cacheStatus,
     clock: options.clock ?? null,
-    onError: onError === undefined ? () => {} : (error) => tell(onError, error),
+    onError: errorListener(OWNER, options.onError),
   }
 }
 
@@ -154,13 +152,4 @@ function checkedTags(tags: readonly string[]): readonly string[] {
 export function checkedTag(option: string, tag: unknown): string {
   if (typeof tag === 'string' && tag !== '' && tag.length <= LONGEST_TAG) return tag
   throw invalid(OWNER, `${option}: ${shown(tag)} is not a text of 1 to ${LONGEST_TAG} characters`)
-}
-
-/** It must not end the process, nor the request that happens to be here. */
-function tell(onError: (error: unknown) => void, error: unknown): void {
-  try {
-    onError(error)
-  } catch (failure) {
-    process.emitWarning(failure as Error)
-  }
 }

@@ -30,7 +30,7 @@ export interface CacheRequest {
   readonly wants: Directives | null
 }
 
-/** What the routes of a request depend on, apart from the URL: found out once for each route. */
+/** By route: what `boundFieldsOf` has found. */
 const FIELDS = new WeakMap<object, readonly string[]>()
 const NO_NAMES: readonly string[] = Object.freeze([])
 
@@ -82,7 +82,7 @@ function wantsOf(head: RequestHead): Directives | null {
 }
 
 /** The request fields that handlers get as parameters. What they return depends on these, whether they say so or not. */
-export function fieldsOf({ match }: Exchange): readonly string[] {
+export function boundFieldsOf({ match }: Exchange): readonly string[] {
   const route = match.route as Route | null
   if (route === null) return NO_NAMES
   let names = FIELDS.get(route)

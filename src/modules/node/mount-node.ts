@@ -10,6 +10,7 @@ import type { HttpSession } from '../../http/session.ts'
 import { checkMountHost, countPrefixSegments, type MountHost, mapBelow } from './mounted.ts'
 import { errorOf } from './node-error.ts'
 import { NodeExchange, type NodeUpgradeHandler } from './node-exchange.ts'
+import { checkNode } from './node-message.ts'
 
 /** Passes the request on: to weir, without an error, or with one. */
 export type NodeNext = (error?: unknown) => void
@@ -41,9 +42,11 @@ const OPTION_NAMES = namesOf<MountNodeOptions>()(['stripPrefix', 'next', 'upgrad
  * matches, with any method.
  *
  * @param path a prefix, such as `/` or `/old`. It may have parameters
- * @throws WEIR_OPTION_INVALID; WEIR_ROUTE_TEMPLATE; WEIR_ROUTE_CLASH if something is already mounted there
+ * @throws WEIR_OPTION_INVALID; WEIR_ROUTE_TEMPLATE; WEIR_ROUTE_CLASH if something is already mounted there; WEIR_SERVER_STATE on a
+ *   version of Node that it does not know
  */
 export function mountNode(server: MountHost, path: string, handler: NodeHandler, options: MountNodeOptions = {}): void {
+  checkNode()
   checkMountHost('mountNode()', server)
   if (typeof handler !== 'function') throw invalid('mountNode()', `the handler is ${kindOf(handler)}, not a function`)
   checkNames('mountNode()', options, OPTION_NAMES)
