@@ -43,8 +43,7 @@ export function readRequest(exchange: Exchange, settings: CacheSettings): CacheR
   // Only the handler may evaluate them (RFC 9111 §4.3.2).
   if (head.get('if-match') !== null || head.get('if-unmodified-since') !== null) return 'condition'
   const { personal } = exchange
-  if (personal === 'a nonce') return 'nonce'
-  if (personal !== null && settings.key === null) return 'session'
+  if (personal === 'nonce' || (personal === 'session' && settings.key === null)) return personal
   const key = keyOf(session, settings)
   if (key === null) return settings.key === null ? 'principal' : 'key'
   const wants = settings.heedsClients ? wantsOf(head) : null

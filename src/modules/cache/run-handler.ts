@@ -276,8 +276,7 @@ function judgeFields({ settings }: Keeper, { exchange, clock, request }: Run, re
 
 /** Why the response is for its client alone; null if nothing is known of that. */
 function whyPersonal({ personal, session }: Exchange, { key }: CacheSettings): string | null {
-  if (personal === 'a nonce') return 'nonce'
-  if (personal === 'a session' && (key === null || key === 'all')) return 'session'
+  if (personal === 'nonce' || (personal === 'session' && (key === null || key === 'all'))) return personal
   // Set by middleware inside the cache.
   return session.principal !== null && key === null ? 'principal' : null
 }

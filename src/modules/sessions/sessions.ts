@@ -188,7 +188,7 @@ export class SessionsModule implements Sessions {
   }
 
   of(session: HttpSession): OpenSession {
-    exchangeOf(session).personal ??= 'a session'
+    exchangeOf(session).personal ??= 'session'
     const open = this.#open.get(session.request)
     if (open !== undefined) return open
     // A request that was refused before any gate has none, as far as `onError` can tell.
