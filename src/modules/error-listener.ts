@@ -1,4 +1,4 @@
-// The option `onError` of modules that tell a program about errors that no client is told.
+// The option `onError` of modules: a program's listener for errors that clients do not learn of.
 
 import { checkFunction } from '../base/options.ts'
 

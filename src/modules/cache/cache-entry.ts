@@ -19,7 +19,7 @@ export interface CacheEntry {
   readonly vary: Variant
   readonly tags: readonly string[]
   readonly validators: Validators
-  /** The body in content codings. Set by whoever keeps the entry. */
+  /** The body in content codings. Set when the entry is kept in memory. */
   forms: CodedForms | null
   /** When nobody had invalidated it in the shared store. */
   checkedAt: number

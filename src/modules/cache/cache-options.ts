@@ -15,7 +15,7 @@ import type { CacheTimes } from './freshness.ts'
 /**
  * For whom a response is:
  *
- * - `all`: for everybody who sends the same request, whoever they are.
+ * - `all`: for everybody who sends the same request.
  * - `principal`: for one principal, by the `scheme` and `id` of `session.principal`. Requests without a principal share one.
  * - a function that returns a text: for all requests with the same text; null for a request that bypasses the cache.
  */
@@ -42,9 +42,9 @@ export interface CacheOptions {
   readonly key?: CacheKey
   /** Whether Cache-Control of requests counts: `no-cache`, `no-store`, `max-age`, `max-stale`, `min-fresh`, `only-if-cached`. Default false. */
   readonly clientDirectives?: boolean
-  /** Most bytes in memory, with everything that belongs to a response. Default 64 MiB. When exceeded, those go that were not used for longest. */
+  /** Most bytes in memory, with everything that belongs to a response. Default 64 MiB. When exceeded, the least recently used are dropped. */
   readonly maxBytes?: number
-  /** Largest body that is kept, in bytes. Default 1 MiB. Larger ones are sent as without a cache. */
+  /** Largest body that is kept, in bytes. Default 1 MiB, or `maxBytes` if that is less. Larger ones are sent as without a cache. */
   readonly maxEntryBytes?: number
   /** Where processes share responses: `redisCache(client)`. Default: each process has its own. */
   readonly store?: CacheStore

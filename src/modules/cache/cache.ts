@@ -39,8 +39,9 @@ export interface CacheCounts {
   readonly collapsed: number
   /** Requests for which the handler ran. */
   readonly miss: number
-  /** Requests that the cache has nothing to do with. */
+  /** Requests that were passed on without a look into the cache, such as a POST. */
   readonly bypass: number
+  /** Responses that were put into the cache. */
   readonly stored: number
   /** Responses that were dropped to make room. */
   readonly evicted: number
@@ -48,8 +49,9 @@ export interface CacheCounts {
   readonly refreshes: number
   /** Commands to the store that have failed. */
   readonly storeErrors: number
-  /** What is in memory now, marks for Vary included. */
+  /** Entries in memory now. A URL whose responses depend on request fields has one more. */
   readonly entries: number
+  /** Bytes that they take, as `maxBytes` counts them. */
   readonly bytes: number
 }
 

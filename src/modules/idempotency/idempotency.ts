@@ -76,7 +76,7 @@ const OPTION_NAMES = namesOf<IdempotencyOptions>()([
 ])
 const STORE_FUNCTIONS = ['begin', 'extend', 'finish', 'abandon'] as const
 const MARKER = 'Idempotent-Replayed'
-/** Of one client; a copy would be used by whoever repeats the request. */
+/** They belong to one exchange, and must not be sent again. */
 const NEVER_KEPT = /^(?:set-cookie|server-timing)$/i
 
 /**
