@@ -280,8 +280,8 @@ export class Exchange {
   failure: unknown = null
   /** Whether an `auth` has decided who has sent the request. Other modules no longer set `session.principal` themselves. */
   hasDecidedPrincipal = false
-  /** What made the response one for this client alone, such as `a nonce`, so that no cache may keep it; null if nothing is known of that. */
-  personal: string | null = null
+  /** What has made the response personal; null if nothing is known. `nonce` replaces `session`, because no cache at all may keep a nonce. */
+  personal: 'nonce' | 'session' | null = null
   /** The span that a module has created for it; null without one. */
   trace: TraceIds | null = null
   /** What `session.time` has measured; null if it has not been called. */

@@ -337,7 +337,7 @@ describe('where it is mounted', () => {
     for (const [path, route] of [
       ['/api/7/old', 'ANY /api/:org/old'],
       ['/api/7/old/', 'ANY /api/:org/old/'],
-      ['/api/7/old/a/b', 'ANY /api/:org/old/*mountedPath'],
+      ['/api/7/old/a/b', 'ANY /api/:org/old/**mountedPath'],
     ]) {
       const answer = await server.inject({ url: path!, headers })
       assert.deepEqual([answer.json(), answer.headers.get('x-sent')], [[path, '7', route], 'yes'])
@@ -356,6 +356,18 @@ describe('where it is mounted', () => {
     assert.equal(await of('/t/x%2Fy/old/a/b?c=/d'), 'http://localhost/a/b?c=/d')
     assert.equal(await of('/t/x/old?c'), 'http://localhost/?c')
     assert.equal(await of('/t/x/old/'), 'http://localhost/')
+    assert.equal(await of('/t/x/old?to=/a/b'), 'http://localhost/?to=/a/b')
+    assert.equal(await of('/t/x/old?to=/a'), 'http://localhost/?to=/a')
+  })
+
+  test('paths with empty segments belong to it as well', async () => {
+    const server = new HttpServer(quiet)
+    const paths = (request: Request): Response => new Response(request.url)
+    mountFetch(server, '/old', paths, { stripPrefix: true })
+    mountFetch(server, '/', paths)
+    const of = async (url: string): Promise<string> => (await server.inject(url)).text()
+    assert.equal(await of('//a'), 'http://localhost//a')
+    assert.equal(await of('/old//a'), 'http://localhost//a')
   })
 
   test('what is not its own goes to next, or is 404', async () => {

@@ -335,9 +335,10 @@ test('code that never answers is ended by requestTimeout, and its late response 
 
 test('stop() waits for it, and aborts what is left', async (t) => {
   const begun = gate()
+  const stopping = gate()
   const closed = gate()
   const server = await mount(t, (req, res) => {
-    if (req.url === '/slow') setTimeout(() => res.end('done'), 20)
+    if (req.url === '/slow') void stopping.promise.then(() => res.end('done'))
     else res.write('begun')
     res.on('close', () => req.url !== '/slow' && closed.open())
     begun.open()
@@ -347,9 +348,11 @@ test('stop() waits for it, and aborts what is left', async (t) => {
   const endless = await RawClient.connect(server.port)
   endless.get('/endless')
   await endless.until('begun')
-  await server.stop({ graceMs: 200 })
+  const stopped = server.stop({ graceMs: 200 })
+  stopping.open()
   const message = await slow
   assert.deepEqual([message.text, message.header('connection')], ['done', 'close'])
+  await stopped
   await closed.promise
 })
 

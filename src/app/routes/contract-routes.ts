@@ -89,7 +89,7 @@ function routeOf(mapping: Mapping, name: string, entry: unknown, handlers: Recor
   const { method, path, declaration } = Object(entry) as Entry
   if (typeof method !== 'string' || typeof path !== 'string' || typeof declaration !== 'object' || declaration === null)
     throw wrong(`"${name}" of a contract is ${shown(entry)}, not what get(), post() or entry() returns`)
-  // A client writes the path after its base, as it is.
+  // A client appends the path to its base unchanged.
   if (!path.startsWith('/')) throw wrong(`the path ${JSON.stringify(path)} of "${name}" does not begin with a slash`)
   const handler = handlers[name]
   if (typeof handler !== 'function') throw wrong(`"${name}" of a contract (${method} ${path}) has no handler`)

@@ -6,7 +6,7 @@ import { arrayOf, intersection, literal, type Member, objectType, union } from '
 
 const MAX_LEVELS = 100
 const MAX_TYPES = 2_000_000
-/** Of those that references into schemas repeat: each of them may contain others. */
+/** Limit on the types that are written again for references to places inside schemas: each of them may contain others. */
 const MAX_REPEATED = 100_000
 /** Keywords that can say something next to a `$ref`. */
 const SHAPING = [

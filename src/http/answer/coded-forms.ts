@@ -1,4 +1,4 @@
-// The content of a response in several content codings, kept by whoever sends the same content again.
+// The content of a response in several content codings, kept by code that sends the same content again, such as a cache.
 
 /** A form, or the promise of one that is being made. */
 export type CodedForm = Uint8Array | Promise<Uint8Array>

@@ -13,7 +13,7 @@ import type { OutgoingResponse } from './outgoing-response.ts'
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>
 type BodyResult = Awaited<ReturnType<BodyReader['read']>>
 
-/** Within so many microtasks, the stream of a body that was text or bytes has been read to its end. Node 20 to 26 need 2 or 3. */
+/** A stream that was created from text or bytes has been read to its end within this number of microtasks. Node 20 to 26 need 2 or 3. */
 const MOST_TICKS = 6
 
 /** Statuses whose response has no content, to no method. */
@@ -102,7 +102,7 @@ function streamed(response: OutgoingResponse, source: ByteSource, declared: stri
   return typed(response, hasType)
 }
 
-/** A client is told that an event stream is open before its first event, as browsers tell their programs. */
+/** The head of an event stream is sent before its first event, so that browsers report it as open. */
 function isEventStream({ type }: OutgoingResponse): boolean {
   return type?.startsWith('text/event-stream') === true
 }

@@ -19,7 +19,7 @@ export interface CacheEntry {
   readonly vary: Variant
   readonly tags: readonly string[]
   readonly validators: Validators
-  /** The body in content codings. Set by whoever keeps the entry. */
+  /** The body in content codings. Set when the entry is kept in memory. */
   forms: CodedForms | null
   /** When nobody had invalidated it in the shared store. */
   checkedAt: number
@@ -59,18 +59,17 @@ function assemble(
   tags: readonly string[],
   checkedAt: number,
 ): CacheEntry {
-  return { id, kept, lifetime, bornAt, vary, tags, validators: validatorsOf(kept), forms: null, checkedAt, checking: null }
+  const validators = kept.status === 200 ? validatorsOf((name) => fieldIn(kept.fields, name)) : NO_VALIDATORS
+  return { id, kept, lifetime, bornAt, vary, tags, validators, forms: null, checkedAt, checking: null }
 }
 
-/** Conditions count for these only (RFC 9110 §13.2.1). */
-function validatorsOf({ status, fields }: KeptResponse): Validators {
-  const isRead = status === 200
-  const date = isRead ? fieldIn(fields, 'last-modified') : null
-  return {
-    etag: isRead ? fieldIn(fields, 'etag') : null,
-    lastModified: date === null ? null : parseHttpDate(date, Date.now()),
-    isSettled: false,
-  }
+/** Conditions do not count for other responses than those with status 200 (RFC 9110 §13.2.1). */
+const NO_VALIDATORS: Validators = { etag: null, lastModified: null, isSettled: false }
+
+/** Of a response with status 200. @param field returns the value of a field, by its name in lower case */
+export function validatorsOf(field: (name: string) => string | null): Validators {
+  const date = field('last-modified')
+  return { etag: field('etag'), lastModified: date === null ? null : parseHttpDate(date, Date.now()), isSettled: false }
 }
 
 /** @param name in lower case */

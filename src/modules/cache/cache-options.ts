@@ -6,6 +6,8 @@ import { shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, flag, invalid, listOf, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { errorListener } from '../error-listener.ts'
+import { checkStore } from '../store-option.ts'
 
 import type { CacheStore } from './cache-store.ts'
 import type { CacheTimes } from './freshness.ts'
@@ -13,7 +15,7 @@ import type { CacheTimes } from './freshness.ts'
 /**
  * For whom a response is:
  *
- * - `all`: for everybody who sends the same request, whoever they are.
+ * - `all`: for everybody who sends the same request.
  * - `principal`: for one principal, by the `scheme` and `id` of `session.principal`. Requests without a principal share one.
  * - a function that returns a text: for all requests with the same text; null for a request that bypasses the cache.
  */
@@ -40,9 +42,9 @@ export interface CacheOptions {
   readonly key?: CacheKey
   /** Whether Cache-Control of requests counts: `no-cache`, `no-store`, `max-age`, `max-stale`, `min-fresh`, `only-if-cached`. Default false. */
   readonly clientDirectives?: boolean
-  /** Most bytes in memory, with everything that belongs to a response. Default 64 MiB. When exceeded, those go that were not used for longest. */
+  /** Most bytes in memory, with everything that belongs to a response. Default 64 MiB. When exceeded, the least recently used are dropped. */
   readonly maxBytes?: number
-  /** Largest body that is kept, in bytes. Default 1 MiB. Larger ones are sent as without a cache. */
+  /** Largest body that is kept, in bytes. Default 1 MiB, or `maxBytes` if that is less. Larger ones are sent as without a cache. */
   readonly maxEntryBytes?: number
   /** Where processes share responses: `redisCache(client)`. Default: each process has its own. */
   readonly store?: CacheStore
@@ -103,13 +105,9 @@ const LONGEST_TAG = 256
 /** @throws WEIR_OPTION_INVALID */
 export function checkedOptions(options: CacheOptions): CacheSettings {
   checkNames(OWNER, options, OPTION_NAMES)
-  const { maxAge, staleWhileRevalidate, staleIfError, tags, key, store, cacheStatus = 'weir', onError } = options
-  checkFunction(OWNER, 'onError', onError)
+  const { maxAge, staleWhileRevalidate, staleIfError, tags, key, store, cacheStatus = 'weir' } = options
   if (key !== undefined && key !== 'all' && key !== 'principal') checkFunction(OWNER, 'key', key)
-  if (store !== undefined)
-    for (const name of STORE_FUNCTIONS)
-      if (typeof store !== 'object' || store === null || typeof store[name] !== 'function')
-        throw invalid(OWNER, `store has no function ${name}(): for a client of Redis, write redisCache(client)`)
+  if (store !== undefined) checkStore(OWNER, store, STORE_FUNCTIONS, 'redisCache')
   if (cacheStatus !== false && (typeof cacheStatus !== 'string' || !/^[A-Za-z*][\w:/!#$%&'*+.^`|~-]*$/.test(cacheStatus)))
     throw invalid(OWNER, `cacheStatus is ${shown(cacheStatus)}, not false or a token such as "weir"`)
   const maxBytes = wholeNumber(OWNER, 'maxBytes', options.maxBytes ?? 64 * 1024 * 1024, 1)
@@ -134,7 +132,7 @@ export function checkedOptions(options: CacheOptions): CacheSettings {
     maxWaitMs: millisecondsOf(OWNER, 'maxWait', options.maxWait ?? '10s'),
     statusName: cacheStatus === false ? null : cacheStatus,
     clock: options.clock ?? null,
-    onError: onError === undefined ? () => {} : (error) => tell(onError, error),
+    onError: errorListener(OWNER, options.onError),
   }
 }
 
@@ -154,13 +152,4 @@ function checkedTags(tags: readonly string[]): readonly string[] {
 export function checkedTag(option: string, tag: unknown): string {
   if (typeof tag === 'string' && tag !== '' && tag.length <= LONGEST_TAG) return tag
   throw invalid(OWNER, `${option}: ${shown(tag)} is not a text of 1 to ${LONGEST_TAG} characters`)
-}
-
-/** It must not end the process, nor the request that happens to be here. */
-function tell(onError: (error: unknown) => void, error: unknown): void {
-  try {
-    onError(error)
-  } catch (failure) {
-    process.emitWarning(failure as Error)
-  }
 }

@@ -30,7 +30,7 @@ export interface CacheRequest {
   readonly wants: Directives | null
 }
 
-/** What the routes of a request depend on, apart from the URL: found out once for each route. */
+/** By route: what `boundFieldsOf` has found. */
 const FIELDS = new WeakMap<object, readonly string[]>()
 const NO_NAMES: readonly string[] = Object.freeze([])
 
@@ -43,8 +43,7 @@ export function readRequest(exchange: Exchange, settings: CacheSettings): CacheR
   // Only the handler may evaluate them (RFC 9111 §4.3.2).
   if (head.get('if-match') !== null || head.get('if-unmodified-since') !== null) return 'condition'
   const { personal } = exchange
-  if (personal === 'a nonce') return 'nonce'
-  if (personal !== null && settings.key === null) return 'session'
+  if (personal === 'nonce' || (personal === 'session' && settings.key === null)) return personal
   const key = keyOf(session, settings)
   if (key === null) return settings.key === null ? 'principal' : 'key'
   const wants = settings.heedsClients ? wantsOf(head) : null
@@ -82,7 +81,7 @@ function wantsOf(head: RequestHead): Directives | null {
 }
 
 /** The request fields that handlers get as parameters. What they return depends on these, whether they say so or not. */
-export function fieldsOf({ match }: Exchange): readonly string[] {
+export function boundFieldsOf({ match }: Exchange): readonly string[] {
   const route = match.route as Route | null
   if (route === null) return NO_NAMES
   let names = FIELDS.get(route)

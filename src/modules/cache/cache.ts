@@ -39,8 +39,9 @@ export interface CacheCounts {
   readonly collapsed: number
   /** Requests for which the handler ran. */
   readonly miss: number
-  /** Requests that the cache has nothing to do with. */
+  /** Requests that were passed on without a look into the cache, such as a POST. */
   readonly bypass: number
+  /** Responses that were put into the cache. */
   readonly stored: number
   /** Responses that were dropped to make room. */
   readonly evicted: number
@@ -48,8 +49,9 @@ export interface CacheCounts {
   readonly refreshes: number
   /** Commands to the store that have failed. */
   readonly storeErrors: number
-  /** What is in memory now, marks for Vary included. */
+  /** Entries in memory now. A URL whose responses depend on request fields has one more. */
   readonly entries: number
+  /** Bytes that they take, as `maxBytes` counts them. */
   readonly bytes: number
 }
 
@@ -179,7 +181,8 @@ export class Cache implements Policy {
   /** Null: there is nothing that may be sent. */
   #sendFound(exchange: Exchange, next: Next, request: CacheRequest, { key, entry }: Found): HttpResponse | Promise<HttpResponse> | null {
     if (entry === null) return null
-    const now = this.#clockOf(exchange).now()
+    const clock = this.#clockOf(exchange)
+    const now = clock.now()
     const use = useOf(entry, request, now)
     if (use !== 'fresh' && use !== 'while-revalidating') return null
     if (this.#sharing !== null && now - entry.checkedAt >= this.#settings.recheckAfterMs)
@@ -189,7 +192,7 @@ export class Cache implements Policy {
       this.#counts.stale++
       this.#refresh(exchange, request, key, entry)
     }
-    return sendEntry(exchange, this.#clockOf(exchange), entry, this.#hit(entry, now))
+    return sendEntry(exchange, clock, entry, this.#hit(entry, now))
   }
 
   #hit(entry: CacheEntry, now: number, more = ''): string | null {
@@ -244,7 +247,7 @@ export class Cache implements Policy {
         const use = useOf(end.entry, request, now)
         if (use === 'fresh' || use === 'while-revalidating') {
           this.#counts.collapsed++
-          return sendEntry(exchange, this.#clockOf(exchange), end.entry, this.#hit(end.entry, now, '; collapsed'))
+          return sendEntry(exchange, clock, end.entry, this.#hit(end.entry, now, '; collapsed'))
         }
       }
       found = this.#memory.find(request.primary, exchange.head)
@@ -253,12 +256,7 @@ export class Cache implements Policy {
         const { entry } = found
         if (entry === null || useOf(entry, request, now) === 'no') break
         this.#counts.stale++
-        return sendEntry(
-          exchange,
-          this.#clockOf(exchange),
-          entry,
-          statusMember(this.#settings, 'fwd=stale; collapsed; detail=stale-if-error'),
-        )
+        return sendEntry(exchange, clock, entry, statusMember(this.#settings, 'fwd=stale; collapsed; detail=stale-if-error'))
       }
       const sent = this.#sendFound(exchange, next, request, found)
       if (sent !== null) return sent
@@ -269,27 +267,19 @@ export class Cache implements Policy {
 
   /** Runs the handler for all who come from now on. */
   async #lead(exchange: Exchange, next: Next, request: CacheRequest, found: Found): Promise<HttpResponse> {
+    const clock = this.#clockOf(exchange)
     const flight = new Flight()
     this.#flights.set(found.key, flight)
     try {
-      const shared = this.#sharing === null ? null : await this.#sharing.obtain(request, this.#clockOf(exchange), flight, true)
+      const shared = this.#sharing === null ? null : await this.#sharing.obtain(request, clock, flight, true)
       if (shared !== null) {
-        const now = this.#clockOf(exchange).now()
+        const now = clock.now()
         flight.end({ kind: 'kept', entry: shared })
         this.#counts.hit++
-        return await sendEntry(exchange, this.#clockOf(exchange), shared, this.#hit(shared, now))
+        return await sendEntry(exchange, clock, shared, this.#hit(shared, now))
       }
       const forward = this.#whyForward(exchange, request, found)
-      return await this.#run({
-        exchange,
-        clock: this.#clockOf(exchange),
-        next,
-        request,
-        stale: found.entry,
-        flight,
-        isForAll: true,
-        forward,
-      })
+      return await this.#run({ exchange, clock, next, request, stale: found.entry, flight, isForAll: true, forward })
     } catch (error) {
       if (exchange.session.signal.aborted) flight.end({ kind: 'again' })
       throw error

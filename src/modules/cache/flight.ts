@@ -24,11 +24,6 @@ export class Flight {
   readonly #invalidated = new Set<string>()
   #end: FlightEnd | null = null
 
-  /** How many requests wait. */
-  get waiting(): number {
-    return this.#waiting.size
-  }
-
   get hasEnded(): boolean {
     return this.#end !== null
   }

@@ -3,17 +3,15 @@
 import type { Next } from '../../app/policies/middleware.ts'
 import type { Clock } from '../../base/clock.ts'
 import { HttpError } from '../../base/errors.ts'
-import { parseHttpDate } from '../../formats/http-date.ts'
-import type { Validators } from '../../http/answer/conditional.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { hasReadCookies } from '../../http/request/request.ts'
 import type { Exchange } from '../../http/session.ts'
 import { gather } from '../kept/gathered-body.ts'
 import { type KeptResponse, keptResponse } from '../kept/kept-response.ts'
-import { type CacheEntry, fieldIn, newEntry, variantOf } from './cache-entry.ts'
+import { type CacheEntry, fieldIn, newEntry, validatorsOf, variantOf } from './cache-entry.ts'
 import type { CacheSettings } from './cache-options.ts'
-import { type CacheRequest, fieldsOf, useOf } from './cache-request.ts'
+import { boundFieldsOf, type CacheRequest, useOf } from './cache-request.ts'
 import type { Flight } from './flight.ts'
 import { type JudgedResponse, judge, type Lifetime } from './freshness.ts'
 import { MOST_VARY_NAMES } from './memory-entries.ts'
@@ -58,8 +56,8 @@ const HIDDEN: readonly (readonly [string, null])[] = [
   ['if-range', null],
 ]
 const FAILURES: ReadonlySet<number> = new Set([500, 502, 503, 504])
-/** The age of the kept response counts from the new one. The others describe a body, which a 304 does not have. */
-const NOT_UPDATED = /^(?:age|content-(?:encoding|length|range|type))$/i
+/** They describe a body, which a 304 does not have. */
+const NOT_UPDATED = /^content-(?:encoding|length|range|type)$/i
 
 /** @throws what the handler throws, unless a stale response can be sent in its place */
 export async function runHandler(keeper: Keeper, run: Run): Promise<HttpResponse> {
@@ -153,8 +151,9 @@ function renew(
   keeper.drop(old, run)
   const lifetime = typeof verdict === 'string' ? NO_LIFETIME : verdict
   const entry = newEntry(kept, lifetime, startedAt - lifetime.initialAgeMs, old.vary, tags)
-  if (typeof verdict !== 'string' && !flight.isInvalidated(tags)) keeper.keep(run, entry)
-  endFlight(run, entry, typeof verdict !== 'string' && !flight.isInvalidated(tags))
+  const isKept = typeof verdict !== 'string' && !flight.isInvalidated(tags)
+  if (isKept) keeper.keep(run, entry)
+  endFlight(run, isKept ? entry : null)
   return sendEntry(exchange, run.clock, entry, statusMember(keeper.settings, `fwd=${run.forward}; fwd-status=304`))
 }
 
@@ -167,11 +166,12 @@ const NO_LIFETIME: Lifetime = {
   isForAuthorized: false,
 }
 
+/** Age and Date of the kept response are out of date, even if the 304 has none. */
 function updated(old: readonly string[], news: readonly string[]): readonly string[] {
   const names = new Set(['age', 'date'])
   const fields: string[] = []
   for (let i = 0; i < news.length; i += 2) {
-    if (NOT_UPDATED.test(news[i]!) && news[i]!.toLowerCase() !== 'age') continue
+    if (NOT_UPDATED.test(news[i]!)) continue
     names.add(news[i]!.toLowerCase())
     fields.push(news[i]!, news[i + 1]!)
   }
@@ -196,7 +196,13 @@ async function finish(
   const tell = (what: string): HttpResponse => {
     const member = statusMember(settings, `fwd=${forward}; ${what}`)
     if (member !== null) outgoing.appendHeader('Cache-Status', member)
-    if (run.isForAll && outgoing.statusCode === 200) settleConditions(exchange.head, outgoing, validatorsOf(outgoing), run.clock.wallTime())
+    if (run.isForAll && outgoing.statusCode === 200)
+      settleConditions(
+        exchange.head,
+        outgoing,
+        validatorsOf((name) => outgoing.getHeader(name)),
+        run.clock.wallTime(),
+      )
     return response
   }
   if (typeof verdict === 'string' || gathered === null) {
@@ -222,14 +228,14 @@ async function finish(
     return tell('detail=streamed')
   }
   const entry = keep(gathered.whole)
-  endFlight(run, entry, entry !== null)
+  endFlight(run, entry)
   if (entry?.forms != null) outgoing.keepCodedForms(entry.forms)
   return tell(entry === null ? 'detail=invalidated' : 'stored')
 }
 
-/** Those who wait get the response, if it can be sent without asking the handler again. */
-function endFlight({ clock, request, flight }: Run, entry: CacheEntry | null, isKept: boolean): void {
-  if (!isKept || entry === null) {
+/** Those who wait get the response, if it can be sent without asking the handler again. @param entry null if it is not kept */
+function endFlight({ clock, request, flight }: Run, entry: CacheEntry | null): void {
+  if (entry === null) {
     flight.end({ kind: 'again' })
     return
   }
@@ -270,8 +276,7 @@ function judgeFields({ settings }: Keeper, { exchange, clock, request }: Run, re
 
 /** Why the response is for its client alone; null if nothing is known of that. */
 function whyPersonal({ personal, session }: Exchange, { key }: CacheSettings): string | null {
-  if (personal === 'a nonce') return 'nonce'
-  if (personal === 'a session' && (key === null || key === 'all')) return 'session'
+  if (personal === 'nonce' || (personal === 'session' && (key === null || key === 'all'))) return personal
   // Set by middleware inside the cache.
   return session.principal !== null && key === null ? 'principal' : null
 }
@@ -289,7 +294,7 @@ function varyNames(field: string | null): readonly string[] | null {
 /** In lower case, sorted. */
 function namesOf({ settings }: Keeper, { exchange }: Run, response: OutgoingResponse): readonly string[] {
   const coded = response.listHeader('Content-Encoding') === null ? [] : ['accept-encoding']
-  return [...new Set([...(varyNames(response.listHeader('Vary')) ?? []), ...settings.vary, ...fieldsOf(exchange), ...coded])].sort()
+  return [...new Set([...(varyNames(response.listHeader('Vary')) ?? []), ...settings.vary, ...boundFieldsOf(exchange), ...coded])].sort()
 }
 
 /** Under its path, and under what the program names. */
@@ -310,9 +315,4 @@ export function namedTag(tag: string): string {
 /** A member of Cache-Status (RFC 9211). */
 export function statusMember({ statusName }: CacheSettings, parameters: string): string | null {
   return statusName === null ? null : `${statusName}; ${parameters}`
-}
-
-function validatorsOf(response: OutgoingResponse): Validators {
-  const date = response.getHeader('Last-Modified')
-  return { etag: response.getHeader('ETag'), lastModified: date === null ? null : parseHttpDate(date, Date.now()), isSettled: false }
 }

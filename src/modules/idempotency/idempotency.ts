@@ -13,9 +13,11 @@ import { checkFunction, checkNames, checkWord, flag, invalid, namesOf, tokensOf,
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { bodyOf } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
+import { errorListener } from '../error-listener.ts'
 import { gather } from '../kept/gathered-body.ts'
 import { type KeptResponse, keptResponse, packResponse, sendKept, unpackResponse } from '../kept/kept-response.ts'
 import { principalKey } from '../principal-key.ts'
+import { checkStore } from '../store-option.ts'
 
 import { fingerprintOf, readKey, SHORTEST_OPEN_KEY, storeKey } from './idempotency-key.ts'
 import type { Begun, IdempotencyStore } from './idempotency-store.ts'
@@ -74,7 +76,7 @@ const OPTION_NAMES = namesOf<IdempotencyOptions>()([
 ])
 const STORE_FUNCTIONS = ['begin', 'extend', 'finish', 'abandon'] as const
 const MARKER = 'Idempotent-Replayed'
-/** Of one client; a copy would be used by whoever repeats the request. */
+/** They belong to one exchange, and must not be sent again. */
 const NEVER_KEPT = /^(?:set-cookie|server-timing)$/i
 
 /**
@@ -107,15 +109,7 @@ export class Idempotency implements Policy {
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: IdempotencyOptions) {
     checkNames(OWNER, options, OPTION_NAMES)
-    const {
-      header = 'Idempotency-Key',
-      methods = ['POST', 'PATCH'],
-      ttl = '24h',
-      lease = '10s',
-      store,
-      scope = 'principal',
-      onError,
-    } = options
+    const { header = 'Idempotency-Key', methods = ['POST', 'PATCH'], ttl = '24h', lease = '10s', store, scope = 'principal' } = options
     this.#headerName = tokensOf(OWNER, 'header', [header])[0]!
     this.#header = header.toLowerCase()
     this.#isRequired = flag(OWNER, 'required', options.required)
@@ -131,12 +125,8 @@ export class Idempotency implements Policy {
     this.#retriesUnknown = options.whenUnknown === 'retry'
     this.#keepsServerErrors = flag(OWNER, 'keepServerErrors', options.keepServerErrors)
     this.#maxResponseBytes = wholeNumber(OWNER, 'maxResponseBytes', options.maxResponseBytes ?? 256 * 1024)
-    checkFunction(OWNER, 'onError', onError)
-    this.#onError = onError ?? ((): void => {})
-    if (store !== undefined)
-      for (const name of STORE_FUNCTIONS)
-        if (typeof store !== 'object' || store === null || typeof store[name] !== 'function')
-          throw invalid(OWNER, `store has no function ${name}(): for a client of Redis, write redisIdempotency(client)`)
+    this.#onError = errorListener(OWNER, options.onError)
+    if (store !== undefined) checkStore(OWNER, store, STORE_FUNCTIONS, 'redisIdempotency')
     this.#store = store ?? memoryIdempotency()
     this.#clock = options.clock
   }
@@ -186,12 +176,12 @@ export class Idempotency implements Policy {
     const token = randomUUID()
     const attempt = { fingerprint, token, leaseMs: this.#leaseMs, ttlMs: this.#ttlMs, retriesUnknown: this.#retriesUnknown }
     const begun = await this.#store.begin(id, attempt, clock).catch((cause: unknown) => {
-      this.#store.abandon(id, token, 'forget').catch((error: unknown) => this.#tell(error)) // it may have begun without telling
+      this.#store.abandon(id, token, 'forget').catch(this.#onError) // it may have begun without telling
       throw new WeirError('WEIR_STORE_UNAVAILABLE', 'idempotency', { cause })
     })
     if (begun.state !== 'begun') return this.#repeat(exchange, begun, fingerprint)
     const stopSigns = clock.every(Math.floor(this.#leaseMs / 3), () => {
-      this.#store.extend(id, token, this.#leaseMs).catch((error: unknown) => this.#tell(error))
+      this.#store.extend(id, token, this.#leaseMs).catch(this.#onError)
     })
     try {
       return await this.#run(exchange, next, id, token, clock)
@@ -240,20 +230,20 @@ export class Idempotency implements Policy {
       // A handler that was told to stop, because the client has left or time was up, may have had its effect or not. Any other error means that
       // it had none.
       const as = exchange.session.signal.aborted ? 'unknown' : 'forget'
-      await this.#store.abandon(id, token, as).catch((failure: unknown) => this.#tell(failure))
+      await this.#store.abandon(id, token, as).catch(this.#onError)
       throw error
     }
     const outgoing = outgoingOf(response)
     if (outgoing.statusCode >= 500 && !this.#keepsServerErrors) {
-      await this.#store.abandon(id, token, 'forget').catch((failure: unknown) => this.#tell(failure))
+      await this.#store.abandon(id, token, 'forget').catch(this.#onError)
       return response
     }
     const outcome = await this.#outcomeOf(exchange, response, before).catch(async (error: unknown) => {
-      await this.#store.abandon(id, token, 'unknown').catch((failure: unknown) => this.#tell(failure))
+      await this.#store.abandon(id, token, 'unknown').catch(this.#onError)
       throw error
     })
     // The client gets its response afterwards, so that it can have it again from then on.
-    await this.#store.finish(id, token, outcome, this.#ttlMs, clock).catch((failure: unknown) => this.#tell(failure))
+    await this.#store.finish(id, token, outcome, this.#ttlMs, clock).catch(this.#onError)
     return response
   }
 
@@ -266,15 +256,6 @@ export class Idempotency implements Policy {
     const kept = keptResponse(outgoing, before, gathered.whole)
     const fields = kept.fields.flatMap((name, i) => (i % 2 === 1 || NEVER_KEPT.test(name) ? [] : [name, kept.fields[i + 1]!]))
     return JSON.stringify(packResponse({ ...kept, fields }))
-  }
-
-  /** It must not end the process, nor the request that happens to be here. */
-  #tell(error: unknown): void {
-    try {
-      this.#onError(error)
-    } catch (failure) {
-      process.emitWarning(failure as Error)
-    }
   }
 }
 

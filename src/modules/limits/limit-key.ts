@@ -1,10 +1,9 @@
 // Which key of a limit a request belongs to.
 
-import { createHash } from 'node:crypto'
-
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { principalKey, shortKey } from '../principal-key.ts'
 
 import { networkOf } from './client-network.ts'
 
@@ -22,13 +21,10 @@ export type LimitKey = 'address' | 'principal' | 'all' | ((session: HttpSession)
 /** The key of a request; null if it is not limited. @throws WEIR_OPTION_INVALID for a key that is neither */
 export type KeyOf = (session: HttpSession) => string | null
 
-/** Longer keys are hashed, so that the bound on keys is one on memory. */
-const LONGEST = 256
-
 /** @throws WEIR_OPTION_INVALID */
 export function keyReader(owner: string, key: LimitKey): KeyOf {
   if (key === 'address') return addressKey
-  if (key === 'principal') return (session) => principalKey(owner, session)
+  if (key === 'principal') return (session) => principalKey(owner, session) ?? addressKey(session)
   if (key === 'all') return () => 'all'
   if (typeof key !== 'function') throw invalid(owner, `key is ${shown(key)}, not "address", "principal", "all" or a function`)
   return (session) => {
@@ -41,19 +37,9 @@ export function keyReader(owner: string, key: LimitKey): KeyOf {
 export function boundedKey(owner: string, key: string): string {
   if (typeof key !== 'string')
     throw invalid(owner, `a key is ${kindOf(key)}, not a string${key === undefined ? ': return null for no limit' : ''}`)
-  return key.length <= LONGEST ? key : `sha256 ${createHash('sha256').update(key, 'utf16le').digest('base64url')}`
+  return shortKey(key)
 }
 
 function addressKey(session: HttpSession): string {
   return networkOf(session.clientAddress)
-}
-
-function principalKey(owner: string, session: HttpSession): string {
-  const { principal } = session
-  if (principal === null) return addressKey(session)
-  const id: unknown = typeof principal === 'object' && 'id' in principal ? principal.id : principal
-  if (typeof id !== 'string' && typeof id !== 'number')
-    throw invalid(owner, `key is "principal", and session.principal is ${kindOf(principal)} without an id that is a string or a number`)
-  const scheme = typeof principal === 'object' && 'scheme' in principal && typeof principal.scheme === 'string' ? principal.scheme : ''
-  return boundedKey(owner, `principal ${scheme.length} ${scheme} ${id}`) // the length, because both may contain blanks
 }

@@ -12,6 +12,7 @@ import { checkWebMethod, webUrl } from '../../http/request/web-request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import { completeLight, lightHeaders, NATIVE } from './light-headers.ts'
+import { withoutSegments } from './mounted-url.ts'
 
 /** Methods that Fetch writes in upper case, if they are not. */
 const OTHER_CASE = /^(?:delete|get|head|options|post|put)$/i
@@ -33,19 +34,6 @@ export function guestRequest(session: HttpSession, prefixSegments: number): Requ
   if (lightClass === null) return webRequestOf(exchange.request, whole)
   checkWebMethod(method)
   return new lightClass(exchange, whole) as Request
-}
-
-/** Path and query without the first segments of the path. */
-export function withoutSegments(url: string, segments: number): string {
-  let at = 0
-  for (let i = 0; i < segments; i++) {
-    at = url.indexOf('/', at + 1)
-    if (at === -1) {
-      const query = url.indexOf('?')
-      return query === -1 ? '/' : `/${url.slice(query)}`
-    }
-  }
-  return url.slice(at)
 }
 
 /** Defined for the first request, because reading the global `Request` loads all of Node's fetch. */

@@ -2,18 +2,15 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from '../../app/logger.ts'
-import type { ModuleHost } from '../../app/module-host.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, flag, invalid, namesOf } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { mounted } from './mounted.ts'
+import { checkMountHost, countPrefixSegments, type MountHost, mapBelow } from './mounted.ts'
 import { errorOf } from './node-error.ts'
 import { NodeExchange, type NodeUpgradeHandler } from './node-exchange.ts'
-
-/** A server, or a group of its routes. */
-export type MountHost = Pick<ModuleHost, 'prefix' | 'logger' | 'isListening'>
+import { checkNode } from './node-message.ts'
 
 /** Passes the request on: to weir, without an error, or with one. */
 export type NodeNext = (error?: unknown) => void
@@ -36,11 +33,7 @@ export interface MountNodeOptions {
   readonly upgrade?: NodeUpgradeHandler
 }
 
-/** The rest of the path, in the routes of a mount. */
-const REST = 'mountedPath'
-
 type WithoutNext = (req: IncomingMessage, res: ServerResponse) => unknown
-type MapAnyPath = (method: null, path: string, declaration: object, handler: (args: unknown, session: HttpSession) => unknown) => unknown
 
 const OPTION_NAMES = namesOf<MountNodeOptions>()(['stripPrefix', 'next', 'upgrade'])
 
@@ -49,22 +42,21 @@ const OPTION_NAMES = namesOf<MountNodeOptions>()(['stripPrefix', 'next', 'upgrad
  * matches, with any method.
  *
  * @param path a prefix, such as `/` or `/old`. It may have parameters
- * @throws WEIR_OPTION_INVALID; WEIR_ROUTE_TEMPLATE; WEIR_ROUTE_CLASH if something is already mounted there
+ * @throws WEIR_OPTION_INVALID; WEIR_ROUTE_TEMPLATE; WEIR_ROUTE_CLASH if something is already mounted there; WEIR_SERVER_STATE on a
+ *   version of Node that it does not know
  */
 export function mountNode(server: MountHost, path: string, handler: NodeHandler, options: MountNodeOptions = {}): void {
-  const { map } = server as { readonly map?: MapAnyPath }
-  if (typeof map !== 'function') throw invalid('mountNode()', `the first argument is ${kindOf(server)}, not a server or a group`)
+  checkNode()
+  checkMountHost('mountNode()', server)
   if (typeof handler !== 'function') throw invalid('mountNode()', `the handler is ${kindOf(handler)}, not a function`)
   checkNames('mountNode()', options, OPTION_NAMES)
   flag('mountNode()', 'stripPrefix', options.stripPrefix)
   if (typeof options.next !== 'function') flag('mountNode()', 'next', options.next)
   checkFunction('mountNode()', 'upgrade', options.upgrade)
   const { stripPrefix = true, next = true, upgrade } = options
-  const mount: Mount = { logger: server.logger, handler, next, upgrade, prefixSegments: 0 }
-  const base = path.replace(/\/$/, '')
-  if (stripPrefix) mount.prefixSegments = `${server.prefix}${base}`.split('/').length - 1
-  for (const template of base === '' ? ['/', `/**${REST}`] : [base, `${base}/`, `${base}/**${REST}`])
-    map.call(server, null, template, { body: 'stream', use: [mounted] }, (_, session) => answer(mount, session))
+  const prefixSegments = stripPrefix ? countPrefixSegments(server, path) : 0
+  const mount: Mount = { logger: server.logger, handler, next, upgrade, prefixSegments }
+  mapBelow(server, path, (session) => answer(mount, session))
 }
 
 /** What is mounted. */
@@ -74,7 +66,7 @@ interface Mount {
   readonly next: NonNullable<MountNodeOptions['next']>
   readonly upgrade: NodeUpgradeHandler | undefined
   /** How many segments of a path are left out of `req.url`. */
-  prefixSegments: number
+  readonly prefixSegments: number
 }
 
 /** The handler of its routes. @returns what weir sends */

@@ -1,6 +1,44 @@
+// The routes of code that is mounted below a prefix: they match every path there that no other route does, with any method.
+
+import type { ModuleHost } from '../../app/module-host.ts'
 import type { Policy } from '../../app/policies/policy.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
+import type { HttpSession } from '../../http/session.ts'
 
-/** On the routes of mounted code: it has routes of its own, of which documents know nothing. */
-export const mounted: Policy = { name: 'mounted', describe: () => NOT_DOCUMENTED }
+/** A server, or a group of its routes. */
+export type MountHost = Pick<ModuleHost, 'prefix' | 'logger' | 'isListening'>
 
+type MapAnyPath = (method: null, path: string, declaration: object, handler: (args: unknown, session: HttpSession) => unknown) => unknown
+
+/** The rest of the path, in the routes of a mount. */
+const REST = 'mountedPath'
 const NOT_DOCUMENTED = Object.freeze({ isDocumented: false })
+/** Mounted code has routes of its own, of which documents know nothing. */
+const mounted: Policy = { name: 'mounted', describe: () => NOT_DOCUMENTED }
+
+/** @throws WEIR_OPTION_INVALID for anything but a server or a group */
+export function checkMountHost(owner: string, server: MountHost): void {
+  if (typeof (server as Partial<Mapper>).map !== 'function')
+    throw invalid(owner, `the first argument is ${kindOf(server)}, not a server or a group`)
+}
+
+interface Mapper {
+  readonly map: MapAnyPath
+}
+
+/** @throws WEIR_ROUTE_TEMPLATE, WEIR_ROUTE_CLASH */
+export function mapBelow(server: MountHost, path: string, answer: (session: HttpSession) => unknown): void {
+  const base = withoutSlash(path)
+  for (const template of base === '' ? ['/', `/**${REST}`] : [base, `${base}/`, `${base}/**${REST}`])
+    (server as MountHost & Mapper).map(null, template, { body: 'stream', use: [mounted] }, (_, session) => answer(session))
+}
+
+/** How many segments a path below the mount begins with that belong to the prefix. */
+export function countPrefixSegments({ prefix }: MountHost, path: string): number {
+  return `${prefix}${withoutSlash(path)}`.split('/').length - 1
+}
+
+function withoutSlash(path: string): string {
+  return path.replace(/\/$/, '')
+}

@@ -54,16 +54,20 @@ export interface NodeResponse extends ServerResponse<NodeRequest> {
 }
 
 const nodeFinish = (ServerResponse.prototype as NodeResponse)._finish
-/** Whether a response waits for the event `drain`. In Node, the server resets it. */
+/** Whether a response waits for the event `drain`. Node's server resets it, and there is no public way to do so. Undefined: this Node has another. */
 const NEED_DRAIN = symbolOf('kNeedDrain')
 /** Over HTTP/2 a handshake has no key (RFC 8441 §5), but packages for WebSockets require one. What they answer to it is not sent. */
 const ANY_KEY = 'AAAAAAAAAAAAAAAAAAAAAA=='
 
-function symbolOf(name: string): symbol {
+function symbolOf(name: string): symbol | undefined {
   const res = new ServerResponse({ method: 'GET', httpVersionMajor: 1, httpVersionMinor: 1 } as IncomingMessage)
-  const found = Object.getOwnPropertySymbols(res).find(({ description }) => description === name)
-  if (found === undefined) throw new WeirError('WEIR_SERVER_STATE', `weir/node does not support the responses of Node ${process.version}`)
-  return found
+  return Object.getOwnPropertySymbols(res).find(({ description }) => description === name)
+}
+
+/** Called when something is mounted, because the other functions of weir/node need nothing of this. @throws WEIR_SERVER_STATE */
+export function checkNode(): void {
+  if (NEED_DRAIN === undefined)
+    throw new WeirError('WEIR_SERVER_STATE', `mountNode() does not support the responses of Node ${process.version}`)
 }
 
 /**
@@ -129,9 +133,9 @@ export function detach(res: NodeResponse): void {
 
 /** The client has made room: code that waits for it may write again. */
 export function drain(res: NodeResponse): void {
-  const { [NEED_DRAIN]: isNeeded } = res as unknown as Record<symbol, boolean>
-  if (!isNeeded) return
-  ;(res as unknown as Record<symbol, boolean>)[NEED_DRAIN] = false
+  const flags = res as unknown as Record<symbol, boolean>
+  if (!flags[NEED_DRAIN!]) return
+  flags[NEED_DRAIN!] = false
   process.nextTick(emitDrain, res)
 }
 

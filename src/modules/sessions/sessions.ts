@@ -16,6 +16,7 @@ import { exchangeOf, type HttpSession } from '../../http/session.ts'
 import type { AnySchema, StandardSchema } from '../../schema/standard.ts'
 import type { Scheme } from '../auth/scheme.ts'
 import { type CsrfOptions, csrf } from '../csrf/csrf.ts'
+import { checkStore } from '../store-option.ts'
 import { type Keeping, type Kept, SealedKeeping, StoreKeeping } from './keeping.ts'
 import { SealedSessions } from './sealed.ts'
 import { CookieForms, soleCookie } from './session-cookie.ts'
@@ -187,7 +188,7 @@ export class SessionsModule implements Sessions {
   }
 
   of(session: HttpSession): OpenSession {
-    exchangeOf(session).personal ??= 'a session'
+    exchangeOf(session).personal ??= 'session'
     const open = this.#open.get(session.request)
     if (open !== undefined) return open
     // A request that was refused before any gate has none, as far as `onError` can tell.
@@ -269,9 +270,7 @@ export class SessionsModule implements Sessions {
 function keepingOf(store: unknown): Keeping {
   if (store instanceof SealedSessions) return new SealedKeeping(store.ring)
   if (typeof store !== 'object' || store === null) throw invalid(OWNER, `store is ${kindOf(store)}, not sealed({ keys }) or a store`)
-  for (const method of ['read', 'write', 'replace', 'delete'])
-    if (typeof (store as Record<string, unknown>)[method] !== 'function')
-      throw invalid(OWNER, `store has no function ${method}(): for a client of Redis, write redisSessions(client)`)
+  checkStore(OWNER, store, ['read', 'write', 'replace', 'delete'], 'redisSessions')
   return new StoreKeeping(store as SessionStore)
 }
 

@@ -11,7 +11,7 @@ import { mayHaveBody } from '../cycle/answer-head.ts'
 import type { Outbox } from '../transport/outbox.ts'
 import { answerHead } from './answer-head.ts'
 
-/** So few bytes are sent as text: they leave together with other responses, which is cheaper than a write of their own. */
+/** Up to this length, bytes are sent as text: they leave together with other responses, which is cheaper than a write of their own. */
 const SMALL_BYTES = 2 * 1024
 
 /** The response cannot be sent in one piece. */

@@ -108,3 +108,16 @@ test('pick() returns what get() does for each name, from one search', () => {
     }),
   )
 })
+
+test('pick() returns what is shown in the place of fields, as get() does', () => {
+  const head = read(new HeadReader(), 'A: 1\r\nB: 2\r\nC: 3\r\n')
+  head.show(
+    new Map([
+      ['a', null],
+      ['b', 'other'],
+    ]),
+  )
+  assert.deepEqual(head.pick(['a', 'b', 'c']), [null, 'other', '3'])
+  head.show(null)
+  assert.deepEqual(head.pick(['a', 'b', 'c']), ['1', '2', '3'])
+})

@@ -123,6 +123,7 @@ export class MutableHead {
    * case, without colons.
    */
   pick(names: readonly string[]): (string | null)[] {
+    if (this.#standIns !== null) return names.map((name) => this.get(name))
     const block = this.#block
     const values: (string | null)[] = []
     for (let i = 0; i < names.length; i++) values.push(null)

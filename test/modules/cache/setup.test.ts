@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { HttpServer, t } from '../../../src/index.ts'
+import { HttpServer, type HttpSession, t } from '../../../src/index.ts'
 import { apiKey, auth } from '../../../src/modules/auth/index.ts'
 import { cache, cacheMetrics } from '../../../src/modules/cache/index.ts'
 import { nonceOf, securityHeaders } from '../../../src/modules/headers/index.ts'
@@ -60,6 +60,25 @@ test('what has read a session or a nonce reaches nobody else', async () => {
     ['/session', false],
     ['/nonce', false],
     ['/plain', true],
+  ] as const) {
+    const first = (await server.inject(url)).text()
+    assert.equal((await server.inject(url)).text() === first, isKept, url)
+  }
+})
+
+test('a nonce is used once, also in responses for one principal that depend on a session', async () => {
+  const server = new HttpServer({ logger: null })
+  const visitors = sessions({ store: memorySessions(), csrf: false })
+  server.useModule(visitors)
+  server.use(securityHeaders('page'))
+  server.use(cache({ maxAge: '1h', key: 'principal' }))
+  let runs = 0
+  const runOf = (session: HttpSession): string => `${visitors.of(session).principal === null} ${++runs}`
+  server.mapGet('/session', (_, session) => runOf(session))
+  server.mapGet('/both', (_, session) => `${runOf(session)} ${nonceOf(session)}`)
+  for (const [url, isKept] of [
+    ['/session', true],
+    ['/both', false],
   ] as const) {
     const first = (await server.inject(url)).text()
     assert.equal((await server.inject(url)).text() === first, isKept, url)

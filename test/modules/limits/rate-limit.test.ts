@@ -178,11 +178,12 @@ describe('keys', () => {
     })
     server.use(rateLimit({ quota: 1, window: '1h', key: 'principal', clock: new TestClock() }))
     server.mapGet('/', () => 'done')
-    const as = async (scheme: string, id: string): Promise<number> =>
+    const as = async (scheme: string, id: string | number): Promise<number> =>
       (await server.inject({ url: '/', headers: { 'X-User': JSON.stringify({ scheme, id }) } })).status
     assert.deepEqual([await as('staff', '7'), await as('staff', '7')], [200, 429])
     assert.deepEqual([await as('customers', '7'), await as('customers', '7')], [200, 429])
     assert.deepEqual([await as('a', 'b c'), await as('a b', 'c')], [200, 200])
+    assert.deepEqual([await as('a', 1), await as('a', '1')], [200, 200])
   })
 
   test('a function decides, and null means no limit', async () => {

@@ -1,0 +1,21 @@
+// The option `onError` of modules: a program's listener for errors that clients do not learn of.
+
+import { checkFunction } from '../base/options.ts'
+
+/**
+ * Returns a listener that never throws: a failure of the program's own becomes a warning, because it must not end the process, nor the request
+ * that happens to be here. Without an option, errors are ignored.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function errorListener(owner: string, onError: ((error: unknown) => void) | undefined): (error: unknown) => void {
+  checkFunction(owner, 'onError', onError)
+  if (onError === undefined) return () => {}
+  return (error) => {
+    try {
+      onError(error)
+    } catch (failure) {
+      process.emitWarning(failure as Error)
+    }
+  }
+}
