@@ -69,6 +69,10 @@ export let headerOf: (request: HttpRequest, name: string) => string | null
 export let cookieOf: (request: HttpRequest, name: string) => string | null
 /** @internal Whether anything has read the cookies through the request. */
 export let hasReadCookies: (request: HttpRequest) => boolean
+/** @internal All fields are passed on to code of which nobody knows what it reads. */
+export let handOver: (request: HttpRequest) => void
+/** @internal */
+export let isHandedOver: (request: HttpRequest) => boolean
 /** @internal The body, null without one. What decodes it passes the body that takes its place, and that expires it. */
 export let bodyOf: (request: HttpRequest, replacement?: RequestBody) => RequestBody | null
 /** @internal As `toWeb`, with another URL, which `webUrl` has made. */
@@ -96,6 +100,10 @@ export class HttpRequest {
     headerOf = (request, name) => request.#head.get(name)
     cookieOf = (request, name) => request.#readCookies().first(name)
     hasReadCookies = (request) => request.#cookies !== null
+    handOver = (request) => {
+      request.#isHandedOver = true
+    }
+    isHandedOver = (request) => request.#isHandedOver
     bodyOf = (request, replacement) => (replacement === undefined ? request.#given : (request.#given = replacement))
     webRequestOf = (request, url) => request.#toWeb(url)
     readTypedBody = (request, body) => body.read(request.#head.contentType, request.#given, request.#settings)
@@ -113,6 +121,7 @@ export class HttpRequest {
   #form: MemoryForm | null = null
   #trailers: RequestHeaders | null = null
   #cookies: RequestCookies | null = null
+  #isHandedOver = false
   #routeValues: RouteValues | null = null
   #abort: AbortController | null = null
   #abortReason: Error | null = null
@@ -226,7 +235,9 @@ export class HttpRequest {
 
   /** The value of a header field, or null when the request has none. The name is case-insensitive. Repeated fields are joined with `, `. */
   header(name: string): string | null {
-    return this.#head.get(name.toLowerCase())
+    const lower = name.toLowerCase()
+    if (lower === 'cookie') this.#readCookies()
+    return this.#head.get(lower)
   }
 
   /** Number of cookies, for access by index with `cookie(i)`. */
@@ -427,6 +438,7 @@ export class HttpRequest {
   }
 
   #toWeb(url: string): Request {
+    this.#isHandedOver = true
     const web = new WebRequest(this.#head, url, this.#given, this)
     this.#webs ??= []
     this.#webs.push(web)

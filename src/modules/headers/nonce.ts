@@ -19,7 +19,7 @@ const nonces = new WeakMap<HttpRequest, string>()
  * @throws WEIR_RESPONSE_SENT for a first call after the head of the response was sent
  */
 export function nonceOf(session: HttpSession): string {
-  exchangeOf(session).personal ??= 'a nonce'
+  exchangeOf(session).personal = 'a nonce' // also after a session: a cache may keep a response for one principal, but never a nonce
   let nonce = nonces.get(session.request)
   if (nonce !== undefined) return nonce
   if (exchangeOf(session).sent !== null)

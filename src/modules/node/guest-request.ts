@@ -6,7 +6,7 @@
 // Node 24, the state is in private fields, which no other object can have: there the guest receives a native Request. No global is replaced.
 
 import type { RequestBody } from '../../http/body/body.ts'
-import { bodyOf, webRequestOf } from '../../http/request/request.ts'
+import { bodyOf, handOver, webRequestOf } from '../../http/request/request.ts'
 import { type WholeBody, wholeBody } from '../../http/request/web-body.ts'
 import { checkWebMethod, webUrl } from '../../http/request/web-request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
@@ -32,20 +32,18 @@ export function guestRequest(session: HttpSession, prefixSegments: number): Requ
   if (lightClass === undefined) lightClass = lightRequestClass()
   if (lightClass === null) return webRequestOf(exchange.request, whole)
   checkWebMethod(method)
+  handOver(exchange.request)
   return new lightClass(exchange, whole) as Request
 }
 
 /** Path and query without the first segments of the path. */
 export function withoutSegments(url: string, segments: number): string {
+  const query = url.indexOf('?')
+  const pathEnd = query === -1 ? url.length : query
   let at = 0
-  for (let i = 0; i < segments; i++) {
-    at = url.indexOf('/', at + 1)
-    if (at === -1) {
-      const query = url.indexOf('?')
-      return query === -1 ? '/' : `/${url.slice(query)}`
-    }
-  }
-  return url.slice(at)
+  for (let i = 0; i < segments && at !== -1; i++) at = url.indexOf('/', at + 1)
+  // A slash in the query is not one of the path.
+  return at === -1 || at >= pathEnd ? `/${url.slice(pathEnd)}` : url.slice(at)
 }
 
 /** Defined for the first request, because reading the global `Request` loads all of Node's fetch. */
