@@ -7,7 +7,7 @@ import { parseHttpDate } from '../../formats/http-date.ts'
 import type { Validators } from '../../http/answer/conditional.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
-import { hasReadCookies, isHandedOver } from '../../http/request/request.ts'
+import { cookieUse } from '../../http/request/request.ts'
 import type { Exchange } from '../../http/session.ts'
 import { gather } from '../kept/gathered-body.ts'
 import { type KeptResponse, keptResponse } from '../kept/kept-response.ts'
@@ -252,8 +252,8 @@ function judgeKept(keeper: Keeper, run: Run, { status, fields }: KeptResponse): 
 
 /** Code that gets all fields, such as a mounted application, must state itself that its response is for a cache. */
 function mayHaveReadCookies({ request }: Exchange, response: JudgedResponse): boolean {
-  if (hasReadCookies(request)) return true
-  return isHandedOver(request) && response.field('cache-control') === null && response.field('expires') === null
+  const use = cookieUse(request)
+  return use === 'read' || (use === 'shown' && response.field('cache-control') === null && response.field('expires') === null)
 }
 
 function judgeFields({ settings }: Keeper, { exchange, clock, request }: Run, response: JudgedResponse): Lifetime | string {

@@ -9,7 +9,7 @@ import { bodyOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { guestRequest } from './guest-request.ts'
-import type { MountHost } from './mount-node.ts'
+import type { MapsBelow, MountHost } from './mount-node.ts'
 import { mounted } from './mounted.ts'
 
 /** What a mounted fetch function receives after the request: for Hono, `context.env`. */
@@ -39,8 +39,6 @@ const OPTION_NAMES = namesOf<MountFetchOptions>()(['stripPrefix', 'next', 'passO
 /** The rest of the path, in the routes of a mount. */
 const REST = 'mountedPath'
 
-type MapAnyPath = (method: null, path: string, declaration: object, handler: (args: unknown, session: HttpSession) => unknown) => unknown
-
 /** What is mounted. */
 interface Mount {
   readonly fetch: FetchHandler
@@ -59,8 +57,8 @@ interface Mount {
  * @throws WEIR_OPTION_INVALID; WEIR_ROUTE_TEMPLATE; WEIR_ROUTE_CLASH if something is already mounted there
  */
 export function mountFetch(server: MountHost, path: string, fetch: FetchHandler, options: MountFetchOptions = {}): void {
-  const { map } = server as { readonly map?: MapAnyPath }
-  if (typeof map !== 'function') throw invalid('mountFetch()', `the first argument is ${kindOf(server)}, not a server or a group`)
+  if (typeof (server as MapsBelow).mapBelow !== 'function')
+    throw invalid('mountFetch()', `the first argument is ${kindOf(server)}, not a server or a group`)
   if (typeof fetch !== 'function') throw invalid('mountFetch()', `the fetch function is ${kindOf(fetch)}${hintFor(fetch)}`)
   checkNames('mountFetch()', options, OPTION_NAMES)
   const stripsPrefix = flag('mountFetch()', 'stripPrefix', options.stripPrefix)
@@ -70,8 +68,9 @@ export function mountFetch(server: MountHost, path: string, fetch: FetchHandler,
   const base = path.replace(/\/$/, '')
   const prefixSegments = stripsPrefix ? `${server.prefix}${base}`.split('/').length - 1 : 0
   const mount: Mount = { fetch, next, passesOn404, prefixSegments }
-  for (const template of base === '' ? ['/', `/*${REST}`] : [base, `${base}/`, `${base}/*${REST}`])
-    map.call(server, null, template, { body: 'stream', use: [mounted] }, (_, session) => answer(mount, session))
+  ;(server as MountHost & Required<MapsBelow>).mapBelow(path, REST, { body: 'stream', use: [mounted] }, (_, session) =>
+    answer(mount, session),
+  )
 }
 
 function hintFor(given: unknown): string {

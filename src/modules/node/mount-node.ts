@@ -40,7 +40,11 @@ export interface MountNodeOptions {
 const REST = 'mountedPath'
 
 type WithoutNext = (req: IncomingMessage, res: ServerResponse) => unknown
-type MapAnyPath = (method: null, path: string, declaration: object, handler: (args: unknown, session: HttpSession) => unknown) => unknown
+
+/** A member of servers and groups that is not public. */
+export interface MapsBelow {
+  readonly mapBelow?: (path: string, rest: string, declaration: object, handler: (args: unknown, session: HttpSession) => unknown) => void
+}
 
 const OPTION_NAMES = namesOf<MountNodeOptions>()(['stripPrefix', 'next', 'upgrade'])
 
@@ -52,8 +56,8 @@ const OPTION_NAMES = namesOf<MountNodeOptions>()(['stripPrefix', 'next', 'upgrad
  * @throws WEIR_OPTION_INVALID; WEIR_ROUTE_TEMPLATE; WEIR_ROUTE_CLASH if something is already mounted there
  */
 export function mountNode(server: MountHost, path: string, handler: NodeHandler, options: MountNodeOptions = {}): void {
-  const { map } = server as { readonly map?: MapAnyPath }
-  if (typeof map !== 'function') throw invalid('mountNode()', `the first argument is ${kindOf(server)}, not a server or a group`)
+  if (typeof (server as MapsBelow).mapBelow !== 'function')
+    throw invalid('mountNode()', `the first argument is ${kindOf(server)}, not a server or a group`)
   if (typeof handler !== 'function') throw invalid('mountNode()', `the handler is ${kindOf(handler)}, not a function`)
   checkNames('mountNode()', options, OPTION_NAMES)
   flag('mountNode()', 'stripPrefix', options.stripPrefix)
@@ -63,8 +67,9 @@ export function mountNode(server: MountHost, path: string, handler: NodeHandler,
   const mount: Mount = { logger: server.logger, handler, next, upgrade, prefixSegments: 0 }
   const base = path.replace(/\/$/, '')
   if (stripPrefix) mount.prefixSegments = `${server.prefix}${base}`.split('/').length - 1
-  for (const template of base === '' ? ['/', `/**${REST}`] : [base, `${base}/`, `${base}/**${REST}`])
-    map.call(server, null, template, { body: 'stream', use: [mounted] }, (_, session) => answer(mount, session))
+  ;(server as MountHost & Required<MapsBelow>).mapBelow(path, REST, { body: 'stream', use: [mounted] }, (_, session) =>
+    answer(mount, session),
+  )
 }
 
 /** What is mounted. */
