@@ -1,5 +1,5 @@
 // Writes the JavaScript of dist: a file for each entry of package.json, two for the `weir` command (the second one runs in the programs that
-// it starts), one for what they all share, and more for what is imported later.
+// it starts), one for what they all share, one for the part of that which browsers load, and more for what is imported later.
 //
 // Node needs longer to find and link a hundred small modules than to run them (decisions/011-bundled-dist.md).
 import { readFileSync } from 'node:fs'
@@ -28,20 +28,28 @@ function generateBundle(_options, bundle) {
 
 const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** The modules that `weir` itself imports when it is loaded. What only its modules or its command need stays out of the shared file. */
-let core = null
+/**
+ * The modules that an entry imports when it is loaded. What only the modules of `weir` or its command need stays out of the shared file, and
+ * what browsers load of it has a file of its own, so that no bundler for browsers sees the rest.
+ */
+const loaded = new Map()
 
-function coreIds(context) {
-  if (core !== null) return core
-  core = new Set()
-  const waiting = [resolve('src/index.ts')]
+function loadedBy(entry, context) {
+  const known = loaded.get(entry)
+  if (known !== undefined) return known
+  const ids = new Set()
+  const waiting = [resolve(`src/${entry}.ts`)]
   for (const id of waiting) {
-    if (core.has(id)) continue
-    core.add(id)
+    if (ids.has(id)) continue
+    ids.add(id)
     waiting.push(...(context.getModuleInfo(id)?.importedIds ?? []).filter((one) => isAbsolute(one)))
   }
-  return core
+  loaded.set(entry, ids)
+  return ids
 }
+
+const isShared = (id, context) => loadedBy('index', context).has(id)
+const isInBrowsers = (id, context) => isShared(id, context) && loadedBy('modules/client/index', context).has(id)
 
 await build({
   input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
@@ -59,7 +67,8 @@ await build({
     plugins: [{ name: 'ascii', generateBundle }],
     codeSplitting: {
       groups: [
-        { debugName: 'core', name: (id, context) => (coreIds(context).has(id) ? 'core' : null) },
+        { debugName: 'declarations', name: (id, context) => (isInBrowsers(id, context) ? 'declarations' : null), priority: 1 },
+        { debugName: 'core', name: (id, context) => (isShared(id, context) ? 'core' : null) },
         { name: 'masking', test: /[\\/]src[\\/]formats[\\/]masking[\\/]/ },
       ],
     },

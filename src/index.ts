@@ -34,6 +34,8 @@ export type { InlineHandler, MapAny, MapMethod, Module, ModuleHost } from './app
 export type { BeforeSend, Middleware, Next } from './app/policies/middleware.ts'
 export type { Check, CheckedRoute, Gate, NothingOrResponse, Policy, Usable, UsedPolicy } from './app/policies/policy.ts'
 export type { Binding } from './app/routes/binding.ts'
+export type { Contract, Entry, EntryOptions, PathParameters } from './app/routes/contract.ts'
+export type { ContractHandler, ContractHandlers, ContractOptions, HandlersFit, ServerSideOptions } from './app/routes/contract-routes.ts'
 export type {
   ArgsOf,
   Below,
@@ -100,9 +102,20 @@ export {
   bodyMapAnonymous,
   type Mappable,
 } from './http/body/body-map.ts'
-export { bytes, text } from './http/body/plain-body.ts'
+export type { BodySettings } from './http/body/body-reader.ts'
+export {
+  type BytesInput,
+  bytes,
+  type EventData,
+  type EventsBody,
+  events,
+  type JsonData,
+  type StreamBody,
+  stream,
+  text,
+} from './http/body/plain-body.ts'
 export { form, json } from './http/body/schema-body.ts'
-export type { BodyKind, BodySettings, TypedBody } from './http/body/typed-body.ts'
+export type { BodyKind, TypedBody } from './http/body/typed-body.ts'
 export type { CertificateName, ClientCertificate, SocketPeer } from './http/connection-info.ts'
 export type { ExchangeObserver, ExchangeRecord, ExchangeStart, Outcome, RecordKind } from './http/exchange-record.ts'
 export type { JsonEngine, JsonSettings, Serialize } from './http/json-engine.ts'
@@ -111,6 +124,7 @@ export {
   type FileFields,
   type FilesOf,
   type MultipartBody,
+  type MultipartInputOf,
   type MultipartOf,
   type MultipartShape,
   multipart,

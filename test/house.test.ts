@@ -74,6 +74,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ],
     [
       'auth',
+      'client',
       'compression',
       'cors',
       'csrf',

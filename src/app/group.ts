@@ -16,6 +16,8 @@ import type { Logger } from './logger.ts'
 import { checkModule, type InlineHandler, type MapMethod, type Module, type ModuleHost } from './module-host.ts'
 import type { BeforeSend } from './policies/middleware.ts'
 import { checkPolicy, type Gate, type Usable } from './policies/policy.ts'
+import type { Contract } from './routes/contract.ts'
+import { type ContractHandlers, type ContractOptions, type HandlersFit, routesOfContract } from './routes/contract-routes.ts'
 import type { Below, Declaration, GroupDeclaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
 import { warnOfLiteralParameters } from './routes/literal-parameters.ts'
 import { type Handler, Route } from './routes/route.ts'
@@ -121,6 +123,29 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   /** For a server's own route, the path as written: it must begin with a slash. */
   #pathOf(path: string): string {
     return this.#scope.prefix === '' ? path : joinPaths(this.#scope.prefix, path)
+  }
+
+  /**
+   * Maps each entry of a contract with the handler that has its name. A handler gets and returns what the declaration states, as with `mapGet`.
+   * A mapping that throws maps nothing. An entry without an `operationId` has its name as one, unless another route has that.
+   * @param handlers an object with a method for each entry, and no other: a literal, or an instance of a class, whose members that are not
+   * public are ignored
+   * @param options by entry, what its clients do not have to know: `{ createOrder: { use: [auth], requestTimeout: 1000 } }`. Options for all
+   * entries belong to a group
+   * @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_TEMPLATE, WEIR_ROUTE_DECLARATION
+   */
+  mapContract<C extends Contract, H extends Partial<ContractHandlers<C, P, D>>>(
+    contract: C,
+    handlers: H & NoInfer<HandlersFit<C, H>>,
+    options?: ContractOptions<NoInfer<C>>,
+  ): this
+  mapContract(contract: unknown, handlers: unknown, options: unknown = {}): this {
+    const mapping = {
+      scope: this.#scope,
+      pathOf: (path: string) => this.#pathOf(path),
+      isTaken: (operationId: string) => this.#home.table.hasOperation(operationId),
+    }
+    return this.#add(routesOfContract(mapping, contract, handlers, options))
   }
 
   /**

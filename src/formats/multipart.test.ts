@@ -5,7 +5,8 @@ import fc from 'fast-check'
 
 import { LimitError, WeirError } from '../base/errors.ts'
 
-import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits, MultipartParser } from './multipart.ts'
+import { MultipartParser } from './multipart.ts'
+import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits } from './multipart-limits.ts'
 import type { PartHead } from './part-head.ts'
 
 /** The result for a body: its complete parts as `name=data`, what was delivered of a part that never ended, and how the body ended. */

@@ -22,20 +22,9 @@ import { PayloadTooLargeError, WeirError } from '../base/errors.ts'
 import { isBoundary } from './boundary.ts'
 import { DelimiterSearch } from './delimiter-search.ts'
 import { type KnownHead, knownHead, rememberHead } from './known-part-heads.ts'
+import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits } from './multipart-limits.ts'
 import { type PartHead, readPartHead } from './part-head.ts'
 import { Preamble } from './preamble.ts'
-
-/** A limit of N allows N and refuses N + 1 with a `PayloadTooLargeError` that names it. */
-export interface MultipartLimits {
-  /** Number of parts in the form: fields and files together. Default 200. A part is counted before anything is created for it. */
-  readonly maxParts: number
-  /** Size of the header lines of one part, in bytes, with their line ends but without the empty line. Default 16 KiB. */
-  readonly maxPartHeaderSize: number
-  /** Number of header lines of one part. Default 32. */
-  readonly maxPartHeaders: number
-}
-
-export const DEFAULT_MULTIPART_LIMITS: MultipartLimits = { maxParts: 200, maxPartHeaderSize: 16 * 1024, maxPartHeaders: 32 }
 
 /**
  * Receives the events of one form: for each part `partBegin`, any number of `partData`, `partEnd`. Each returns whether to continue; after

@@ -20,6 +20,7 @@ const ROWS: readonly [argument: string, declaration: string, ending: string][] =
 ]
 
 const HEAD = `import { Controller, HttpServer, type HttpSession, Route, routes, t } from 'weir'
+import { contract, get, post } from 'weir/client'
 const NewOrder = t.object({ count: t.int, owner: t.object({ id: t.string }) })
 interface Order { count: number; owner: { id: string } }
 `
@@ -56,13 +57,17 @@ export class InGroup extends Controller {
   text() { return 'text' }
 }
 new HttpServer().group('/', { answers: { 200: t.int } }).mapController(InGroup)
+const api = contract({ user: get('/users/:id', { id: t.int }), save: post('/users') })
+new HttpServer().mapContract(api, { user: () => 1 })
+new HttpServer().mapContract(api, { user: () => 1, save: () => 1, load: () => 1 })
+get('/', { use: [] })
 `
 
 test('the last line of the compiler says what does not fit, in each notation', () => {
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(FOLDER, { recursive: true })
   const compilerOptions = {
-    paths: { weir: ['../../src/index.ts'] },
+    paths: { weir: ['../../src/index.ts'], 'weir/client': ['../../src/modules/client/index.ts'] },
     rootDir: '../..',
     noEmit: true,
     incremental: false,
@@ -85,5 +90,8 @@ test('the last line of the compiler says what does not fit, in each notation', (
     'the class has no public method of this name',
     'the method returns something that \\"answers\\" does not declare',
     `'text' returns something that \\"answers\\" of the group do not declare`,
+    "'save' of the contract has no handler",
+    "the contract has no entry 'load'",
+    "clients do not need 'use': pass it to mapContract",
   ])
 })

@@ -16,7 +16,8 @@ const NAMES = ['a', 'b', 'a/b', '~', '', '0', 'constructor', 'toString']
 const name = fc.constantFrom(...NAMES)
 const day = fc.date({ noInvalidDate: true, min: new Date('1000-01-01'), max: new Date('9000-01-01') })
 
-const leaf: fc.Arbitrary<SchemaCase> = fc.constantFrom(
+/** Schemas that can be read from one text too. */
+export const leafCase: fc.Arbitrary<SchemaCase> = fc.constantFrom(
   { schema: t.string, fitting: fc.string() },
   { schema: t.string.min(2).max(5), fitting: fc.string({ minLength: 2, maxLength: 5, unit: 'grapheme-ascii' }) },
   { schema: t.int.min(0), fitting: fc.nat() },
@@ -42,7 +43,7 @@ const { schema } = fc.letrec<{ schema: SchemaCase; shape: SchemaCase }>((tie) =>
     }),
   schema: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
-    leaf,
+    leafCase,
     tie('shape'),
     tie('schema').map(({ schema, fitting }) => ({ schema: t.array(schema), fitting: fc.array(fitting, { maxLength: 3 }) })),
     tie('schema').map(({ schema, fitting }) => ({ schema: t.record(schema), fitting: fc.dictionary(name, fitting, { maxKeys: 3 }) })),

@@ -18,7 +18,7 @@ import type { ExplainedArgument } from './explanation.ts'
 export function explainArguments(route: Route, request: HttpRequest, values: readonly string[], secrets: Secrets): ExplainedArgument[] {
   const { steps, body } = route
   const parameters = steps.map((step) => explainParameter(step, request, values, isHidden(step, route, secrets)))
-  return body === null ? parameters : [...parameters, explainBodyArgument(body)]
+  return body === null ? parameters : [...parameters, explainBodyArgument(body.declared)]
 }
 
 /** Whether another route that the client may have meant declares it secret. */

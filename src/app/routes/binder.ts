@@ -4,8 +4,8 @@ import { emptyRecord } from '../../base/empty-record.ts'
 import { BindingError, type BindingFailure } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { markSecretField } from '../../base/secret-fields.ts'
-import type { TypedBody } from '../../http/body/typed-body.ts'
-import { cookieOf, type HttpRequest, headerOf, queryValuesOf, readTypedBody } from '../../http/request/request.ts'
+import type { BodyReader } from '../../http/body/body-reader.ts'
+import { cookieOf, type HttpRequest, headerOf, queryValuesOf, readBodyWith } from '../../http/request/request.ts'
 import { Mismatch, show } from '../../schema/mismatch.ts'
 import { Schema } from '../../schema/schema.ts'
 import { type AnySchema, runSchema } from '../../schema/standard.ts'
@@ -37,12 +37,12 @@ export function isSecret({ schema }: Step): boolean {
 export class Binder {
   /** Those of the path first. */
   readonly steps: readonly Step[]
-  readonly #body: TypedBody | null
+  readonly #body: BodyReader | null
   /** Gives all arguments of one route the same shape. */
   readonly #Record: new () => Args
 
   /** @param bindings those of the path first, in its order */
-  constructor(bindings: Readonly<Record<string, Binding>>, body: TypedBody | null) {
+  constructor(bindings: Readonly<Record<string, Binding>>, body: BodyReader | null) {
     this.steps = Object.entries(bindings).map(([name, { source, name: key, schema }], index) => ({ name, source, index, key, schema }))
     for (const { source, key, schema } of this.steps)
       if (source === 'header' && schema instanceof Schema && schema.holdsSecret) markSecretField(key)
@@ -61,7 +61,7 @@ export class Binder {
     return args instanceof Promise ? this.#bindBodyLater(args, request, this.#body) : bindBody(args, request, this.#body)
   }
 
-  async #bindBodyLater(args: Promise<Args>, request: HttpRequest, body: TypedBody): Promise<Args> {
+  async #bindBodyLater(args: Promise<Args>, request: HttpRequest, body: BodyReader): Promise<Args> {
     return bindBody(await args, request, body)
   }
 
@@ -102,8 +102,8 @@ export class Binder {
   }
 }
 
-function bindBody(args: Args, request: HttpRequest, body: TypedBody): Args | Promise<Args> {
-  const value = readTypedBody(request, body)
+function bindBody(args: Args, request: HttpRequest, body: BodyReader): Args | Promise<Args> {
+  const value = readBodyWith(request, body)
   if (value instanceof Promise) return bindLater(args, value)
   if (value !== undefined) args['body'] = value
   return args

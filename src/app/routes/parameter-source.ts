@@ -3,19 +3,21 @@
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
-import { type AnySchema, isSchema, type OutputOf } from '../../schema/standard.ts'
+import { type AnySchema, type InputOf, isSchema, type OutputOf } from '../../schema/standard.ts'
 
 /** A parameter of type `T` from a header field or a cookie. Made by `header` and `cookie`. */
-export class ParameterSource<T = unknown> {
+export class ParameterSource<T = unknown, Input = unknown, Source extends 'header' | 'cookie' = 'header' | 'cookie'> {
   /** Never set: it only carries the type. */
   declare readonly output?: T
-  readonly source: 'header' | 'cookie'
+  /** Never set: it only carries the type of what clients send. */
+  declare readonly input?: Input
+  readonly source: Source
   /** Name of the field, in lower case, or of the cookie. */
   readonly name: string
   readonly schema: AnySchema
 
   /** @internal */
-  constructor(source: 'header' | 'cookie', name: string, schema: AnySchema) {
+  constructor(source: Source, name: string, schema: AnySchema) {
     if (typeof name !== 'string' || !isToken(name))
       throw new WeirError('WEIR_ROUTE_DECLARATION', `${source}(): ${shown(name)} is not the name of a ${source}`)
     if (!isSchema(schema))
@@ -35,7 +37,7 @@ export class ParameterSource<T = unknown> {
  * times is read as one text, joined with `, `.
  * @throws WEIR_ROUTE_DECLARATION for an invalid name, and for what is not a schema
  */
-export function header<S extends AnySchema>(name: string, schema: S): ParameterSource<OutputOf<S>> {
+export function header<S extends AnySchema>(name: string, schema: S): ParameterSource<OutputOf<S>, InputOf<S>, 'header'> {
   return new ParameterSource('header', name, schema)
 }
 
@@ -44,6 +46,6 @@ export function header<S extends AnySchema>(name: string, schema: S): ParameterS
  * first counts, which browsers send for the longest path. Errors never repeat its value, which scripts in the page may not read.
  * @throws WEIR_ROUTE_DECLARATION for an invalid name, and for what is not a schema
  */
-export function cookie<S extends AnySchema>(name: string, schema: S): ParameterSource<OutputOf<S>> {
+export function cookie<S extends AnySchema>(name: string, schema: S): ParameterSource<OutputOf<S>, InputOf<S>, 'cookie'> {
   return new ParameterSource('cookie', name, schema)
 }

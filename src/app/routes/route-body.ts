@@ -1,8 +1,14 @@
 // The `body` option of a route: how the body is read, or what its handler gets of it.
 
 import { WeirError } from '../../base/errors.ts'
+import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
+import type { BodyReader } from '../../http/body/body-reader.ts'
+import { BytesBodyReader, TextBodyReader } from '../../http/body/plain-body-reader.ts'
 import { SchemaBody } from '../../http/body/schema-body.ts'
+import { SchemaBodyReader } from '../../http/body/schema-body-reader.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
+import { MultipartBody } from '../../http/multipart/form-body.ts'
+import { MultipartBodyReader } from '../../http/multipart/form-body-reader.ts'
 
 import type { BodyOption } from './declaration.ts'
 
@@ -15,19 +21,27 @@ const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'TRACE'])
  * @returns null where the handler reads the body itself
  * @throws WEIR_ROUTE_DECLARATION for a body that can never be read
  */
-export function typedBodyOf(option: BodyOption | undefined, method: string | null, where: string): TypedBody | null {
+export function bodyReaderOf(option: BodyOption | undefined, method: string | null, where: string): BodyReader | null {
   if (option === undefined || option === 'buffer' || option === 'stream') return null
   const refuse = (why: string): never => {
     throw new WeirError('WEIR_ROUTE_DECLARATION', `the body of ${where} ${why}`)
   }
   if (method !== null && BODILESS.has(method)) refuse(`can never be read: ${method} has none. Use QUERY (mapQuery) or POST`)
-  const body = option instanceof TypedBody ? option : new SchemaBody('schema', option)
+  const body = readerOf(option instanceof TypedBody ? option : new SchemaBody('schema', option))
   const reason = body.unreadable
   if (reason !== null) refuse(`can never be read from ${body.types.join(' or ')}: ${reason}`)
   return body
 }
 
-export function bodyModeOf(option: BodyOption | undefined, body: TypedBody | null): 'auto' | 'buffer' | 'stream' {
+function readerOf(declared: TypedBody): BodyReader {
+  if (declared instanceof MultipartBody) return new MultipartBodyReader(declared)
+  if (declared instanceof SchemaBody) return new SchemaBodyReader(declared)
+  return declared.kind === 'text'
+    ? new TextBodyReader(declared as TypedBody<string>)
+    : new BytesBodyReader(declared as TypedBody<UnsharedBytes>)
+}
+
+export function bodyModeOf(option: BodyOption | undefined, body: BodyReader | null): 'auto' | 'buffer' | 'stream' {
   if (body !== null) return body.isStreamed ? 'stream' : 'buffer'
   return option === 'buffer' || option === 'stream' ? option : 'auto'
 }

@@ -89,7 +89,7 @@ export function listingOf(route: Route, { limits, invalidBodyStatus }: ListingSe
     host,
     endpoint,
     bindings,
-    body,
+    body: body?.declared ?? null,
     answers: scope.answers,
     ...documentation,
     metadata,

@@ -59,6 +59,10 @@ export class RouteTable {
     this.#note(route)
   }
 
+  hasOperation(operationId: string): boolean {
+    return this.#operations.has(operationId)
+  }
+
   /** Documents and generated clients know a route by it. @throws WEIR_ROUTE_DECLARATION */
   #noteOperation(route: Route): void {
     const { operationId } = route.documentation

@@ -4,7 +4,7 @@ import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
 import type { DeclaredAnswers } from '../../http/answer/declared-answers.ts'
-import type { TypedBody } from '../../http/body/typed-body.ts'
+import type { BodyReader } from '../../http/body/body-reader.ts'
 import { type AcceptField, acceptFieldOf } from '../../http/request/accepted-types.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
@@ -16,7 +16,7 @@ import { type Args, Binder, type Step } from './binder.ts'
 import { type Binding, bindingsOf } from './binding.ts'
 import { STANDARD_METHODS } from './declaration.ts'
 import { declaredAnswers } from './route-answers.ts'
-import { bodyModeOf, typedBodyOf } from './route-body.ts'
+import { bodyModeOf, bodyReaderOf } from './route-body.ts'
 import { type Chain, type NoRoute, Scope } from './scope.ts'
 import { splitDeclaration } from './split-declaration.ts'
 import { upgradeOfHandler } from './upgrade-handler.ts'
@@ -47,7 +47,7 @@ export class Route implements RouteInfo {
   /** Its parameters, by the names that handlers know them by. Without a prototype. */
   readonly bindings: Readonly<Record<string, Binding>>
   /** How its body is read for the handler; null where the handler does that. */
-  readonly body: TypedBody | null
+  readonly body: BodyReader | null
   readonly documentation: RouteDocumentation
   /** What its handler may answer with; null if nothing is declared. */
   readonly answers: DeclaredAnswers | null
@@ -97,7 +97,7 @@ export class Route implements RouteInfo {
     this.source = source
     const where = `${this.label} (${source})`
     this.bindings = bindingsOf(this.template, scope.bindings, where)
-    this.body = typedBodyOf(options.body, method, where)
+    this.body = bodyReaderOf(options.body, method, where)
     this.answers = declaredAnswers(this.label, scope.answers)
     this.bodyMode = bodyModeOf(options.body, this.body)
     const { summary = null, description = null, operationId = null, deprecated = false } = options

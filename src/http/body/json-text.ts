@@ -7,7 +7,7 @@ import { isJson, type MediaType, parseMediaType } from '../../formats/media-type
 import { DEFAULT_MAX_DEPTH } from '../../model/populate.ts'
 import { checkSettled } from '../json-engine.ts'
 import type { RequestBody } from './body.ts'
-import type { BodySettings } from './typed-body.ts'
+import type { BodySettings } from './body-reader.ts'
 
 export const JSON_TYPE = 'application/json'
 

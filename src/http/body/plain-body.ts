@@ -1,53 +1,19 @@
-// A body that its handler gets as text or bytes.
+// A body that its handler gets as text or bytes, and answers of that kind that clients read as they arrive.
 
-import { ContentTypeError, WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
-import { BYTES_TYPE, isInRange, type MediaType, mediaRange, parseMediaType } from '../../formats/media-type.ts'
-import type { RequestBody } from './body.ts'
-import { requireCharset } from './body-charset.ts'
-import { type BodySettings, TypedBody } from './typed-body.ts'
+import { BYTES_TYPE, mediaRange } from '../../formats/media-type.ts'
+import { type AnySchema, isSchema, type OutputOf } from '../../schema/standard.ts'
+import { TypedBody } from './typed-body.ts'
 
-const MEMBER = 'args.body'
+/** What a client may send where bytes are declared. */
+export type BytesInput = Blob | ArrayBuffer | UnsharedBytes | ReadableStream<Uint8Array>
 
-abstract class PlainBody<T> extends TypedBody<T> {
+class PlainBody<T, Input> extends TypedBody<T, Input> {
   /** Without content, it is an empty string, or no bytes. */
   override get isOptional(): boolean {
     return true
-  }
-
-  override accepts({ type }: MediaType): boolean {
-    return this.types.some((range) => isInRange(type, range))
-  }
-}
-
-class TextBody extends PlainBody<string> {
-  override accepts(type: MediaType): boolean {
-    if (!super.accepts(type)) return false
-    requireCharset(type)
-    return true
-  }
-
-  override read(contentType: string | null, body: RequestBody | null, _settings: BodySettings): string {
-    if (body === null || body.length(MEMBER) === 0) return ''
-    if (contentType === null) throw new ContentTypeError(null, this.types)
-    const text = body.strictText(MEMBER, requireCharset(parseMediaType(contentType)))
-    if (text === null) throw new WeirError('WEIR_BODY_MALFORMED', 'it is not valid UTF-8')
-    return text
-  }
-}
-
-class BytesBody extends PlainBody<UnsharedBytes> {
-  /** Content without a type may be treated as bytes (RFC 9110 §8.3). */
-  override get acceptsUntyped(): boolean {
-    return this.types.some((range) => isInRange(BYTES_TYPE, range))
-  }
-
-  override read(contentType: string | null, body: RequestBody | null): UnsharedBytes {
-    if (body === null || body.length(MEMBER) === 0) return new Uint8Array(0)
-    if (contentType === null && !this.acceptsUntyped) throw new ContentTypeError(null, this.types)
-    return body.copy(MEMBER)
   }
 }
 
@@ -57,8 +23,8 @@ class BytesBody extends PlainBody<UnsharedBytes> {
  * @param types accepted content types, or ranges such as `text/*`. Default `text/plain`
  * @throws WEIR_OPTION_INVALID if one of them is not a media type
  */
-export function text(...types: readonly string[]): TypedBody<string> {
-  return new TextBody('text', rangesOf('text()', types, 'text/plain'), null)
+export function text(...types: readonly string[]): TypedBody<string, string> {
+  return new PlainBody('text', rangesOf('text()', types, 'text/plain'), null)
 }
 
 /**
@@ -67,8 +33,69 @@ export function text(...types: readonly string[]): TypedBody<string> {
  * content type
  * @throws WEIR_OPTION_INVALID if one of them is not a media type
  */
-export function bytes(...types: readonly string[]): TypedBody<Uint8Array> {
-  return new BytesBody('bytes', rangesOf('bytes()', types, BYTES_TYPE), null)
+export function bytes(...types: readonly string[]): TypedBody<Uint8Array, BytesInput> {
+  return new PlainBody('bytes', rangesOf('bytes()', types, BYTES_TYPE), null)
+}
+
+/** The Content-Type of an event stream. */
+const EVENT_STREAM = 'text/event-stream'
+
+/** The data of events: one schema for all of them, or one for each name of an event. */
+export type EventData = AnySchema | { readonly [event: string]: AnySchema }
+
+/** An answer that is a stream of events. Made by `events`. */
+export class EventsBody<E = null> extends PlainBody<string, never> {
+  /** Never set: it only carries the type of the data. */
+  declare readonly event?: E
+  /** How a client of a contract gets it. */
+  readonly delivery: 'events' | 'json-events'
+  /** The schemas of the data, for documents; null for text. */
+  readonly data: EventData | null
+
+  /** @internal */
+  constructor(data: EventData | null) {
+    super('text', [EVENT_STREAM], null)
+    this.delivery = data === null ? 'events' : 'json-events'
+    this.data = data
+  }
+}
+
+/** An answer in bytes that clients read as it arrives. Made by `stream`. */
+export class StreamBody extends PlainBody<Uint8Array, never> {
+  /** How a client of a contract gets it. */
+  readonly delivery = 'stream'
+}
+
+/**
+ * For `answers`: a stream of events, which the handler returns with `sse` of `weir/sse`. A client of a contract gets an async iterable.
+ * @param data a schema for the data of all events, or schemas by the names of the events: `{ price: Price, halt: Halt }`. The data is JSON
+ * then, so it must not be a string. Without schemas, it is text. It is not checked.
+ * @throws WEIR_OPTION_INVALID for anything else
+ */
+export function events(): EventsBody
+export function events<const E extends EventData>(data: E & JsonData<E>): EventsBody<E>
+export function events(data?: EventData): EventsBody<EventData | null> {
+  if (data === undefined) return new EventsBody(null)
+  if (typeof data !== 'function' && (typeof data !== 'object' || data === null)) throw invalid('events()', `${shown(data)} is not a schema`)
+  for (const one of isSchema(data) ? [] : Object.values<unknown>(data))
+    if (!isSchema(one)) throw invalid('events()', `${shown(one)} is not a schema`)
+  return new EventsBody(data)
+}
+
+/** `unknown` unless the data of an event is a string, which `sse` sends as text, and not as JSON. */
+export type JsonData<E> = E extends AnySchema
+  ? [OutputOf<E>] extends [string]
+    ? 'events with text as their data need no schema: write events()'
+    : unknown
+  : { readonly [K in keyof E]: E[K] extends AnySchema ? JsonData<E[K]> : never }
+
+/**
+ * For `answers`: bytes, as with `bytes`. A client of a contract reads them as they arrive, and does not gather them in memory.
+ * @param types content types, or ranges such as `video/*`. Default `application/octet-stream`
+ * @throws WEIR_OPTION_INVALID if one of them is not a media type
+ */
+export function stream(...types: readonly string[]): StreamBody {
+  return new StreamBody('bytes', rangesOf('stream()', types, BYTES_TYPE), null)
 }
 
 function rangesOf(owner: string, types: readonly unknown[], byDefault: string): readonly string[] {

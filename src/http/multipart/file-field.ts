@@ -1,11 +1,8 @@
 // The files that a part of a form may contain.
 
-import { FileRefusedError, PayloadTooLargeError } from '../../base/errors.ts'
 import { checkNames, limitOf, listOf, namesOf, wholeNumber } from '../../base/options.ts'
-import { BYTES_TYPE, isInRange, parseMediaType } from '../../formats/media-type.ts'
-import type { PartHead } from '../../formats/part-head.ts'
 import { rangeOf } from '../body/plain-body.ts'
-import { checkExtension, extensionsOf } from './file-extensions.ts'
+import { extensionsOf } from './allowed-extensions.ts'
 import type { UploadedFile } from './multipart-form.ts'
 
 /** What `file` accepts. A limit of N allows N and refuses N + 1. */
@@ -73,16 +70,4 @@ export function file(rules: FileRules = {}): FileField {
     count: count === undefined ? null : wholeNumber('file()', 'count', count, 1),
     isOptional: false,
   })
-}
-
-/** Refuses a file by its head. @param before how many files of that name have been accepted @throws FileRefusedError, PayloadTooLargeError */
-export function checkFile(name: string, { types, extensions, count }: FileField, head: PartHead, before: number): void {
-  if (before >= (count ?? 1)) throw new PayloadTooLargeError(`${name}.count`, count ?? 1)
-  if (types !== null) {
-    const type = head.contentType ?? BYTES_TYPE
-    const essence = parseMediaType(type)?.type
-    if (essence === undefined || !types.some((range) => isInRange(essence, range)))
-      throw new FileRefusedError('WEIR_FILE_TYPE', `${name}: ${JSON.stringify(type.slice(0, 100))}`, types)
-  }
-  if (extensions !== null) checkExtension(head.fileName ?? '', extensions, name)
 }

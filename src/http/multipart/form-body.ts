@@ -1,23 +1,14 @@
 // A multipart form that its route declares: fields that a schema reads, and files with rules.
 
-import type { Buffer } from 'node:buffer'
-import { emptyRecord } from '../../base/empty-record.ts'
-import { ContentTypeError, InvalidBodyError, PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
 import { checkNames, invalid, namesOf } from '../../base/options.ts'
-import { type FormRecord, foldForm } from '../../formats/form.ts'
-import type { MediaType } from '../../formats/media-type.ts'
-import { isFile, type PartHead } from '../../formats/part-head.ts'
-import { type ObjectOf, type ObjectSchema, objectOf, type Shape } from '../../schema/composite.ts'
-import { MAX_MISMATCHES, Mismatch, shorten } from '../../schema/mismatch.ts'
-import type { RequestBody } from '../body/body.ts'
-import { type BodySettings, TypedBody } from '../body/typed-body.ts'
-import { checkFile, FileField } from './file-field.ts'
-import { DEFAULT_FORM_LIMITS, MemoryParts, type MultipartOptions, type UploadedFile } from './multipart-form.ts'
-import { type FormLimits, formLimits, type PartReceiver, readMultipart } from './multipart-reading.ts'
+import { type ObjectInputOf, type ObjectOf, type ObjectSchema, objectOf, type Shape } from '../../schema/composite.ts'
+import { TypedBody } from '../body/typed-body.ts'
+import { FileField } from './file-field.ts'
+import { DEFAULT_FORM_LIMITS, type FormLimits, formLimits } from './form-limits.ts'
+import type { MultipartOptions } from './multipart-form.ts'
 
 const FORM_DATA = 'multipart/form-data'
-const MEMBER = 'args.body'
 
 /** The files of a form, by the names of their parts. */
 export type FileFields = { readonly [name: string]: FileField }
@@ -44,174 +35,48 @@ export type FilesOf<G extends FileFields> = {
 }
 type FileOf<F> = F extends FileField<infer T> ? T : never
 
+/** What a client sends as a multipart form. A `File` has a name, and any other `Blob` is called `blob`. */
+export type MultipartInputOf<F extends Shape, G extends FileFields> = ([keyof F] extends [never]
+  ? { readonly fields?: Record<never, never> }
+  : { readonly fields: ObjectInputOf<F> }) &
+  ([keyof G] extends [never] ? { readonly files?: Record<never, never> } : { readonly files: FileInputsOf<G> })
+type FileInputsOf<G extends FileFields> = {
+  readonly [K in keyof G as undefined extends FileOf<G[K]> ? never : K]: FileInputOf<FileOf<G[K]>>
+} & {
+  readonly [K in keyof G as undefined extends FileOf<G[K]> ? K : never]?: FileInputOf<Exclude<FileOf<G[K]>, undefined>>
+}
+type FileInputOf<T> = T extends readonly unknown[] ? readonly Blob[] : Blob
+
 const OPTION_NAMES = namesOf<MultipartShape>()(['fields', 'files', 'maxParts', 'maxFieldBytes'])
 
-/** Like a record without a prototype, but cheaper: see `emptyRecord`. */
-const Folded = emptyRecord<FormRecord>()
-
 /** Made by `multipart`. */
-export class MultipartBody<T = unknown> extends TypedBody<T> {
+export class MultipartBody<T = unknown, Input = unknown> extends TypedBody<T, Input> {
   /** The files of the form, by name. Without a prototype. */
   readonly files: FileFields
   readonly isStrict: boolean
-  readonly #fields: ObjectSchema<unknown>
-  readonly #limits: FormLimits
+  /** @internal */
+  readonly fields: ObjectSchema<unknown>
+  /** @internal */
+  readonly limits: FormLimits
 
   /** @internal */
   constructor(fields: ObjectSchema<unknown>, files: FileFields, limits: FormLimits, isStrict: boolean) {
     super('multipart', [FORM_DATA], fields)
     this.files = files
     this.isStrict = isStrict
-    this.#fields = fields
-    this.#limits = limits
+    this.fields = fields
+    this.limits = limits
   }
 
   /** Refuses parts that are not declared, which are otherwise dropped. */
-  strict(): MultipartBody<T> {
-    return new MultipartBody(this.#fields, this.files, this.#limits, true)
+  strict(): MultipartBody<T, Input> {
+    return new MultipartBody(this.fields, this.files, this.limits, true)
   }
 
   /** @internal */
   override get isOptional(): boolean {
     return false
   }
-
-  /** Parts are dropped and refused as they arrive: nothing is kept of what is not wanted. @internal */
-  override get isStreamed(): boolean {
-    return true
-  }
-
-  /** @internal */
-  override get unreadable(): string | null {
-    for (const [name, schema] of this.#fields.properties) {
-      const reason = schema.unreadable('texts')
-      if (reason !== null) return `field "${name}": ${reason}`
-    }
-    return null
-  }
-
-  /** @internal */
-  override accepts({ type }: MediaType): boolean {
-    return type === FORM_DATA
-  }
-
-  /** @internal */
-  override async read(contentType: string | null, body: RequestBody | null, { invalidBodyStatus }: BodySettings): Promise<T> {
-    if (body === null) throw new WeirError('WEIR_BODY_MISSING', `as ${FORM_DATA}`)
-    if (contentType === null) throw new ContentTypeError(null, this.types)
-    const parts = new DeclaredParts(this.#fields, this.files, this.#limits, this.isStrict)
-    if (!(await readMultipart(contentType, body, MEMBER, this.#limits, () => parts))) throw new WeirError('WEIR_MULTIPART_INVALID')
-    const form = parts.form()
-    if (form instanceof Mismatch) throw new InvalidBodyError(form.failures('', 'body', ''), invalidBodyStatus)
-    return form as T
-  }
-}
-
-/** Keeps the parts that are declared, and discards the others as they arrive. */
-class DeclaredParts implements PartReceiver {
-  readonly #schema: ObjectSchema<unknown>
-  readonly #fileFields: FileFields
-  readonly #isStrict: boolean
-  readonly #memory: MemoryParts
-  readonly #files = new Map<string, UploadedFile[]>()
-  /** The first mistake of each part, by name. */
-  readonly #failures = new Map<string, Mismatch>()
-  #head: PartHead | null = null
-  #name = ''
-  /** The part is a file with these rules; null: a field. */
-  #file: FileField | null = null
-  #isKept = false
-  /** Of the file, so far. */
-  #size = 0
-
-  constructor(schema: ObjectSchema<unknown>, files: FileFields, limits: FormLimits, isStrict: boolean) {
-    this.#schema = schema
-    this.#fileFields = files
-    this.#isStrict = isStrict
-    this.#memory = new MemoryParts(limits)
-  }
-
-  begin(head: PartHead): boolean {
-    const name = keyOf(head.name)
-    const hasFile = isFile(head)
-    const file = this.#fileFields[name] ?? null
-    this.#head = head
-    this.#name = name
-    this.#file = file
-    this.#size = 0
-    this.#isKept = hasFile ? file !== null : this.#schema.properties.has(name)
-    if (!this.#isKept) this.#refuse(name, hasFile)
-    else {
-      if (file !== null && !this.#isNameless) this.#checkFile(file)
-      this.#memory.begin(head)
-    }
-    return true
-  }
-
-  data(buffer: Buffer, start: number, end: number): boolean {
-    if (!this.#isKept) return true
-    const file = this.#file
-    if (file !== null) {
-      if (this.#size === 0 && this.#isNameless) this.#checkFile(file) // it is a file, although it has no name
-      this.#size += end - start
-      if (this.#size > file.maxBytes) throw new PayloadTooLargeError(`${this.#name}.maxBytes`, file.maxBytes)
-    }
-    return this.#memory.data(buffer, start, end)
-  }
-
-  end(): boolean {
-    if (!this.#isKept) return true
-    if (this.#file === null) return this.#memory.end()
-    if (this.#size === 0 && this.#isNameless) return true // what clients send when no file was chosen
-    this.#memory.end()
-    const name = this.#name
-    const files = this.#files.get(name)
-    const one = this.#memory.lastFile!
-    if (files === undefined) this.#files.set(name, [one])
-    else files.push(one)
-    return true
-  }
-
-  async abort(): Promise<void> {}
-
-  /** Browsers send an empty file name if no file was chosen, and Node sends none. */
-  get #isNameless(): boolean {
-    return (this.#head!.fileName ?? '') === ''
-  }
-
-  #checkFile(file: FileField): void {
-    checkFile(this.#name, file, this.#head!, this.#files.get(this.#name)?.length ?? 0)
-  }
-
-  /** A part that is not declared, or is declared to be of the other kind. */
-  #refuse(name: string, hasFile: boolean): void {
-    const isDeclared = hasFile ? this.#schema.properties.has(name) : this.#fileFields[name] !== undefined
-    if (!isDeclared && !this.#isStrict) return
-    if (this.#failures.size >= MAX_MISMATCHES || this.#failures.has(name)) return
-    const expected = isDeclared ? (hasFile ? 'a string, not a file' : 'a file, with a file name') : 'no part of this name'
-    this.#failures.set(name, new Mismatch(expected, hasFile ? 'a file' : 'a string', [shorten(name)]))
-  }
-
-  /** What the handler gets, or everything that is wrong. */
-  form(): object | Mismatch {
-    const fields = this.#schema.fromForm(foldForm(this.#memory.fieldPairs, new Folded()))
-    const files: Record<string, UploadedFile | UploadedFile[]> = {}
-    const found = [...this.#failures.values()]
-    if (fields instanceof Mismatch)
-      for (const one of fields.all()) if (found.length < MAX_MISMATCHES && !this.#failures.has(String(one.path[0]))) found.push(one)
-    for (const [name, { count, isOptional }] of Object.entries(this.#fileFields)) {
-      const given = this.#files.get(name)
-      if (given !== undefined) files[name] = count === null ? given[0]! : given
-      else if (!isOptional && found.length < MAX_MISMATCHES && !this.#failures.has(name))
-        found.push(new Mismatch('a file', undefined, [name]))
-    }
-    return found.length > 0 ? Mismatch.ofAll(found) : { fields, files }
-  }
-}
-
-/** As in url-encoded forms, `[]` at the end of a name only states that there may be several. */
-function keyOf(name: string): string {
-  return name.endsWith('[]') ? name.slice(0, -2) : name
 }
 
 /**
@@ -225,7 +90,7 @@ function keyOf(name: string): string {
  */
 export function multipart<const F extends Shape = Record<never, never>, const G extends FileFields = Record<never, never>>(
   shape: MultipartShape<F, G>,
-): MultipartBody<MultipartOf<F, G>> {
+): MultipartBody<MultipartOf<F, G>, MultipartInputOf<F, G>> {
   checkNames('multipart()', shape, OPTION_NAMES)
   const { fields = {}, files = {} } = shape
   checkNames('multipart(): fields', fields, Object.keys(fields))
@@ -242,5 +107,5 @@ export function multipart<const F extends Shape = Record<never, never>, const G 
     known[name] = one
   }
   const limits = formLimits('multipart()', shape, DEFAULT_FORM_LIMITS)
-  return new MultipartBody<MultipartOf<F, G>>(schema, Object.freeze(known), limits, false)
+  return new MultipartBody(schema, Object.freeze(known), limits, false)
 }

@@ -2,8 +2,9 @@
 
 import { BodyAlreadyReadError, WeirError } from '../../base/errors.ts'
 import type { RequestBody } from '../body/body.ts'
-import { DEFAULT_FORM_LIMITS, MemoryParts, type MultipartFormData, type MultipartOptions, memoryLimits } from './multipart-form.ts'
-import { type FormLimits, readMultipart } from './multipart-reading.ts'
+import { DEFAULT_FORM_LIMITS, type FormLimits } from './form-limits.ts'
+import { MemoryParts, type MultipartFormData, type MultipartOptions, memoryLimits } from './multipart-form.ts'
+import { readMultipart } from './multipart-reading.ts'
 
 export class MemoryForm {
   #form: Promise<MultipartFormData | null> | null = null

@@ -7,12 +7,12 @@ import { PayloadTooLargeError } from '../../base/errors.ts'
 import { checkNames, flag, invalid, namesOf } from '../../base/options.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
-import { DEFAULT_MULTIPART_LIMITS } from '../../formats/multipart.ts'
 import { Pairs } from '../../formats/pairs.ts'
 import { isFile, type PartHead } from '../../formats/part-head.ts'
 
 import { GatheredBytes } from '../body/gathered-bytes.ts'
-import { type FormLimits, formLimits, type PartReceiver } from './multipart-reading.ts'
+import { DEFAULT_FORM_LIMITS, type FormLimits, formLimits } from './form-limits.ts'
+import type { PartReceiver } from './multipart-reading.ts'
 
 /** Limits of `bodyMultipart`. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError` (413). */
 export interface MultipartOptions {
@@ -25,13 +25,6 @@ export interface MultipartOptions {
 }
 
 const OPTION_NAMES = namesOf<MultipartOptions>()(['maxParts', 'maxFileBytes', 'maxFieldBytes'])
-
-/** The sizes of files and fields are limited only by the size of the body. */
-export const DEFAULT_FORM_LIMITS: FormLimits = {
-  ...DEFAULT_MULTIPART_LIMITS,
-  maxFileBytes: Number.POSITIVE_INFINITY,
-  maxFieldBytes: Number.POSITIVE_INFINITY,
-}
 
 /** @throws WEIR_OPTION_INVALID */
 export function memoryLimits(options: MultipartOptions): FormLimits {

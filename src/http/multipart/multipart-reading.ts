@@ -2,9 +2,9 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
-import { limitOf } from '../../base/options.ts'
 import { boundaryOf } from '../../formats/boundary.ts'
-import { type MultipartLimits, MultipartParser, type PartHandler } from '../../formats/multipart.ts'
+import { MultipartParser, type PartHandler } from '../../formats/multipart.ts'
+import type { MultipartLimits } from '../../formats/multipart-limits.ts'
 import type { PartHead } from '../../formats/part-head.ts'
 
 import type { BodySink, RequestBody } from '../body/body.ts'
@@ -17,26 +17,6 @@ export interface PartReceiver {
   end(): boolean
   /** The form will never be complete. Resolves when everything that was started has been released. */
   abort(error: Error): Promise<void>
-}
-
-/** Limits of a form, and of each of its parts in bytes. */
-export interface FormLimits extends MultipartLimits {
-  readonly maxFileBytes: number
-  readonly maxFieldBytes: number
-}
-
-/** @throws WEIR_OPTION_INVALID for a value that is not a number of parts or bytes */
-export function formLimits(
-  member: string,
-  given: Partial<Pick<FormLimits, 'maxParts' | 'maxFileBytes' | 'maxFieldBytes'>>,
-  byDefault: FormLimits,
-): FormLimits {
-  return {
-    ...byDefault,
-    maxParts: limitOf(member, 'maxParts', given.maxParts, byDefault.maxParts),
-    maxFileBytes: limitOf(member, 'maxFileBytes', given.maxFileBytes, byDefault.maxFileBytes),
-    maxFieldBytes: limitOf(member, 'maxFieldBytes', given.maxFieldBytes, byDefault.maxFieldBytes),
-  }
 }
 
 /**

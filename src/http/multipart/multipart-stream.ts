@@ -6,11 +6,12 @@ import { PayloadTooLargeError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { checkFunction, checkNames, namesOf } from '../../base/options.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
-import { DEFAULT_MULTIPART_LIMITS } from '../../formats/multipart.ts'
+import { DEFAULT_MULTIPART_LIMITS } from '../../formats/multipart-limits.ts'
 import { isFile, type PartHead } from '../../formats/part-head.ts'
 
 import { GatheredBytes } from '../body/gathered-bytes.ts'
-import { type FormLimits, formLimits, type MultipartReading, type PartReceiver } from './multipart-reading.ts'
+import { type FormLimits, formLimits } from './form-limits.ts'
+import type { MultipartReading, PartReceiver } from './multipart-reading.ts'
 import { PartStream } from './part-stream.ts'
 
 /** What is known about an uploaded file while it arrives. */

@@ -3,7 +3,7 @@
 import { ContentTypeError, WeirError } from '../../base/errors.ts'
 import { parseMediaType } from '../../formats/media-type.ts'
 import type { Head } from '../../wire/head/head.ts'
-import type { TypedBody } from '../body/typed-body.ts'
+import type { BodyReader } from '../body/body-reader.ts'
 import { acceptQueryOf } from './query-method.ts'
 
 /** A response field that states which types a method accepts. */
@@ -30,7 +30,7 @@ export function acceptFieldOf(method: string | null, types: readonly string[] | 
  * Refuses a request by its head, before any of the body is read.
  * @throws ContentTypeError, CharsetError; WEIR_CONTENT_TYPE_MISSING for a QUERY
  */
-export function checkContentType(body: TypedBody | null, { method, contentType, contentLength }: Head): void {
+export function checkContentType(body: BodyReader | null, { method, contentType, contentLength }: Head): void {
   const type = contentType === null ? null : parseMediaType(contentType)
   // A query means nothing without the type of its content (RFC 10008 §2).
   if (type === null && method === 'QUERY') throw new WeirError('WEIR_CONTENT_TYPE_MISSING')

@@ -24,9 +24,9 @@ import {
   NO_MAP_OPTIONS,
 } from '../body/body-map.ts'
 import { bodyLimit } from '../body/body-mode.ts'
+import type { BodyReader, BodySettings } from '../body/body-reader.ts'
 import { streamOf } from '../body/body-stream.ts'
 import { readJson } from '../body/json-text.ts'
-import type { BodySettings, TypedBody } from '../body/typed-body.ts'
 import type { ConnectionInfo } from '../connection-info.ts'
 import { noJsonForm } from '../json-engine.ts'
 import { MemoryForm } from '../multipart/memory-form.ts'
@@ -74,7 +74,7 @@ export let bodyOf: (request: HttpRequest, replacement?: RequestBody) => RequestB
 /** @internal As `toWeb`, with another URL, which `webUrl` has made. */
 export let webRequestOf: (request: HttpRequest, url: string) => Request
 /** @internal What the handler of a route gets of the body. */
-export let readTypedBody: (request: HttpRequest, body: TypedBody) => unknown
+export let readBodyWith: (request: HttpRequest, reader: BodyReader) => unknown
 
 /**
  * A request, as the client sent it. Everything is read-only.
@@ -98,7 +98,7 @@ export class HttpRequest {
     cookieUse = (request, shows) => (request.#cookies ? 'read' : (shows ? (request.#webs ??= []) : request.#webs) ? 'shown' : 'none')
     bodyOf = (request, replacement) => (replacement === undefined ? request.#given : (request.#given = replacement))
     webRequestOf = (request, url) => request.#toWeb(url)
-    readTypedBody = (request, body) => body.read(request.#head.contentType, request.#given, request.#settings)
+    readBodyWith = (request, reader) => reader.read(request.#head.contentType, request.#given, request.#settings)
   }
 
   readonly #head: Head

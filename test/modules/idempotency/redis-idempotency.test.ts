@@ -24,7 +24,7 @@ async function nodeRedis(t: TestContext, { port }: RedisServer): Promise<RedisCl
 function ioredis(t: TestContext, { port }: RedisServer): Promise<RedisClient> {
   const client = new Redis({ port, host: '127.0.0.1' }).on('error', () => {})
   t.after(() => client.disconnect())
-  return Promise.resolve(client)
+  return new Promise((resolve) => client.once('ready', () => resolve(client)))
 }
 
 for (const [name, connect] of Object.entries({ redis: nodeRedis, ioredis }))
@@ -104,7 +104,7 @@ test('a reservation that Redis made too late is undone, because the handler has 
   const redis = await startRedis(t)
   const server = new HttpServer({ logger: null })
   let runs = 0
-  server.mapPost('/', { use: [idempotency({ store: redisIdempotency(await ioredis(t, redis), { timeout: '100ms' }) })] }, () => `${++runs}`)
+  server.mapPost('/', { use: [idempotency({ store: redisIdempotency(await ioredis(t, redis), { timeout: '2s' }) })] }, () => `${++runs}`)
   const post = (): ReturnType<HttpServer['inject']> => server.inject({ method: 'POST', url: '/', headers: { 'Idempotency-Key': KEY } })
   assert.equal((await server.inject({ method: 'POST', url: '/', headers: { 'Idempotency-Key': `${KEY}-first` } })).status, 200)
   redis.process.kill('SIGSTOP')

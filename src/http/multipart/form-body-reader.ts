@@ -1,0 +1,174 @@
+// Reads a multipart form that its route declares: keeps what is declared, and drops or refuses everything else as it arrives.
+
+import type { Buffer } from 'node:buffer'
+import { emptyRecord } from '../../base/empty-record.ts'
+import { ContentTypeError, FileRefusedError, InvalidBodyError, PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { type FormRecord, foldForm } from '../../formats/form.ts'
+import { BYTES_TYPE, isInRange, type MediaType, parseMediaType } from '../../formats/media-type.ts'
+import { isFile, type PartHead } from '../../formats/part-head.ts'
+import type { ObjectSchema } from '../../schema/composite.ts'
+import { MAX_MISMATCHES, Mismatch, shorten } from '../../schema/mismatch.ts'
+import type { RequestBody } from '../body/body.ts'
+import { BodyReader, type BodySettings } from '../body/body-reader.ts'
+import { checkExtension } from './file-extensions.ts'
+import type { FileField } from './file-field.ts'
+import type { FileFields, MultipartBody } from './form-body.ts'
+import type { FormLimits } from './form-limits.ts'
+import { MemoryParts, type UploadedFile } from './multipart-form.ts'
+import { type PartReceiver, readMultipart } from './multipart-reading.ts'
+
+const MEMBER = 'args.body'
+
+/** Like a record without a prototype, but cheaper: see `emptyRecord`. */
+const Folded = emptyRecord<FormRecord>()
+
+export class MultipartBodyReader<T> extends BodyReader<T> {
+  declare readonly declared: MultipartBody<T>
+
+  /** Parts are dropped and refused as they arrive: nothing is kept of what is not wanted. */
+  override get isStreamed(): boolean {
+    return true
+  }
+
+  override get unreadable(): string | null {
+    for (const [name, schema] of this.declared.fields.properties) {
+      const reason = schema.unreadable('texts')
+      if (reason !== null) return `field "${name}": ${reason}`
+    }
+    return null
+  }
+
+  override accepts({ type }: MediaType): boolean {
+    return this.types.includes(type)
+  }
+
+  override async read(contentType: string | null, body: RequestBody | null, { invalidBodyStatus }: BodySettings): Promise<T> {
+    const { fields, files, limits, isStrict, types } = this.declared
+    if (body === null) throw new WeirError('WEIR_BODY_MISSING', `as ${types[0]}`)
+    if (contentType === null) throw new ContentTypeError(null, types)
+    const parts = new DeclaredParts(fields, files, limits, isStrict)
+    if (!(await readMultipart(contentType, body, MEMBER, limits, () => parts))) throw new WeirError('WEIR_MULTIPART_INVALID')
+    const form = parts.form()
+    if (form instanceof Mismatch) throw new InvalidBodyError(form.failures('', 'body', ''), invalidBodyStatus)
+    return form as T
+  }
+}
+
+/** Keeps the parts that are declared, and discards the others as they arrive. */
+class DeclaredParts implements PartReceiver {
+  readonly #schema: ObjectSchema<unknown>
+  readonly #fileFields: FileFields
+  readonly #isStrict: boolean
+  readonly #memory: MemoryParts
+  readonly #files = new Map<string, UploadedFile[]>()
+  /** The first mistake of each part, by name. */
+  readonly #failures = new Map<string, Mismatch>()
+  #head: PartHead | null = null
+  #name = ''
+  /** The part is a file with these rules; null: a field. */
+  #file: FileField | null = null
+  #isKept = false
+  /** Of the file, so far. */
+  #size = 0
+
+  constructor(schema: ObjectSchema<unknown>, files: FileFields, limits: FormLimits, isStrict: boolean) {
+    this.#schema = schema
+    this.#fileFields = files
+    this.#isStrict = isStrict
+    this.#memory = new MemoryParts(limits)
+  }
+
+  begin(head: PartHead): boolean {
+    const name = keyOf(head.name)
+    const hasFile = isFile(head)
+    const file = this.#fileFields[name] ?? null
+    this.#head = head
+    this.#name = name
+    this.#file = file
+    this.#size = 0
+    this.#isKept = hasFile ? file !== null : this.#schema.properties.has(name)
+    if (!this.#isKept) this.#refuse(name, hasFile)
+    else {
+      if (file !== null && !this.#isNameless) this.#checkFile(file)
+      this.#memory.begin(head)
+    }
+    return true
+  }
+
+  data(buffer: Buffer, start: number, end: number): boolean {
+    if (!this.#isKept) return true
+    const file = this.#file
+    if (file !== null) {
+      if (this.#size === 0 && this.#isNameless) this.#checkFile(file) // it is a file, although it has no name
+      this.#size += end - start
+      if (this.#size > file.maxBytes) throw new PayloadTooLargeError(`${this.#name}.maxBytes`, file.maxBytes)
+    }
+    return this.#memory.data(buffer, start, end)
+  }
+
+  end(): boolean {
+    if (!this.#isKept) return true
+    if (this.#file === null) return this.#memory.end()
+    if (this.#size === 0 && this.#isNameless) return true // what clients send when no file was chosen
+    this.#memory.end()
+    const name = this.#name
+    const files = this.#files.get(name)
+    const one = this.#memory.lastFile!
+    if (files === undefined) this.#files.set(name, [one])
+    else files.push(one)
+    return true
+  }
+
+  async abort(): Promise<void> {}
+
+  /** Browsers send an empty file name if no file was chosen, and Node sends none. */
+  get #isNameless(): boolean {
+    return (this.#head!.fileName ?? '') === ''
+  }
+
+  #checkFile(file: FileField): void {
+    checkFile(this.#name, file, this.#head!, this.#files.get(this.#name)?.length ?? 0)
+  }
+
+  /** A part that is not declared, or is declared to be of the other kind. */
+  #refuse(name: string, hasFile: boolean): void {
+    const isDeclared = hasFile ? this.#schema.properties.has(name) : this.#fileFields[name] !== undefined
+    if (!isDeclared && !this.#isStrict) return
+    if (this.#failures.size >= MAX_MISMATCHES || this.#failures.has(name)) return
+    const expected = isDeclared ? (hasFile ? 'a string, not a file' : 'a file, with a file name') : 'no part of this name'
+    this.#failures.set(name, new Mismatch(expected, hasFile ? 'a file' : 'a string', [shorten(name)]))
+  }
+
+  /** What the handler gets, or everything that is wrong. */
+  form(): object | Mismatch {
+    const fields = this.#schema.fromForm(foldForm(this.#memory.fieldPairs, new Folded()))
+    const files: Record<string, UploadedFile | UploadedFile[]> = {}
+    const found = [...this.#failures.values()]
+    if (fields instanceof Mismatch)
+      for (const one of fields.all()) if (found.length < MAX_MISMATCHES && !this.#failures.has(String(one.path[0]))) found.push(one)
+    for (const [name, { count, isOptional }] of Object.entries(this.#fileFields)) {
+      const given = this.#files.get(name)
+      if (given !== undefined) files[name] = count === null ? given[0]! : given
+      else if (!isOptional && found.length < MAX_MISMATCHES && !this.#failures.has(name))
+        found.push(new Mismatch('a file', undefined, [name]))
+    }
+    return found.length > 0 ? Mismatch.ofAll(found) : { fields, files }
+  }
+}
+
+/** As in url-encoded forms, `[]` at the end of a name only states that there may be several. */
+function keyOf(name: string): string {
+  return name.endsWith('[]') ? name.slice(0, -2) : name
+}
+
+/** Refuses a file by its head. @param before how many files of that name have been accepted @throws FileRefusedError, PayloadTooLargeError */
+function checkFile(name: string, { types, extensions, count }: FileField, head: PartHead, before: number): void {
+  if (before >= (count ?? 1)) throw new PayloadTooLargeError(`${name}.count`, count ?? 1)
+  if (types !== null) {
+    const type = head.contentType ?? BYTES_TYPE
+    const essence = parseMediaType(type)?.type
+    if (essence === undefined || !types.some((range) => isInRange(essence, range)))
+      throw new FileRefusedError('WEIR_FILE_TYPE', `${name}: ${JSON.stringify(type.slice(0, 100))}`, types)
+  }
+  if (extensions !== null) checkExtension(head.fileName ?? '', extensions, name)
+}
