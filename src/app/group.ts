@@ -109,6 +109,17 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     return this.#add([new Route(this.#scope, method, this.#pathOf(path), declaration, rest.at(-1) as Handler)])
   }
 
+  /**
+   * @internal Maps the path and every path below it, with any method: for mounted code. All or nothing is mapped.
+   * @param rest the name of the parameter that has the rest of the path
+   */
+  mapBelow(path: string, rest: string, declaration: object, handler: Handler): void {
+    const base = this.#pathOf(path).replace(/\/$/, '')
+    // Also with a slash after it, and with empty segments: a path that the policies of this group do not see may still be the same to that code.
+    const paths = base === '' ? ['/', `/**${rest}`] : [base, `${base}/`, `${base}/**${rest}`]
+    this.#add(paths.map((one) => new Route(this.#scope, null, one, declaration, handler)))
+  }
+
   /** For a server's own route, the path as written: it must begin with a slash. */
   #pathOf(path: string): string {
     return this.#scope.prefix === '' ? path : joinPaths(this.#scope.prefix, path)

@@ -1,6 +1,7 @@
 // Schemas of a document as TypeScript types.
 
 import { type ApiDocument, DocumentError, listOf, type Part, partOf } from './api-document.ts'
+import { cyclesIn } from './cycles-in.ts'
 import { typeNames } from './type-names.ts'
 import { arrayOf, intersection, literal, type Member, objectType, union } from './typescript.ts'
 
@@ -41,6 +42,8 @@ export class SchemaTypes {
   readonly #document: ApiDocument
   readonly #schemas: ReadonlyMap<string, unknown>
   readonly #names: ReadonlyMap<string, string>
+  /** By component: the number of its cycle. Made when it is needed. */
+  #cycles: ReadonlyMap<string, number> | null = null
   #written = 0
   #repeated = 0
 
@@ -93,7 +96,7 @@ export class SchemaTypes {
   #referTo(ref: string, place: Place): string {
     const name = this.#document.componentOf(ref, 'schemas')
     if (name !== null) {
-      const isCircular = place.alias !== null && this.#reaches(name, place.alias, new Set())
+      const isCircular = place.alias !== null && this.#isCircular(name, place.alias)
       return isCircular ? 'unknown' : this.#names.get(name)!
     }
     if (place.inlined.has(ref)) return 'unknown'
@@ -215,12 +218,10 @@ export class SchemaTypes {
     )
   }
 
-  /** Whether one component leads to another without an object or an array in between. */
-  #reaches(from: string, to: string, seen: Set<string>): boolean {
-    if (from === to) return true
-    if (seen.has(from)) return false
-    seen.add(from)
-    return this.#directRefs(this.#schemas.get(from), 0).some((next) => this.#reaches(next, to, seen))
+  /** Whether two components lead to each other without an object or an array in between. One of them is known to lead to the other. */
+  #isCircular(one: string, other: string): boolean {
+    this.#cycles ??= cyclesIn(this.#schemas.keys(), (name) => this.#directRefs(this.#schemas.get(name), 0))
+    return this.#cycles.get(one) === this.#cycles.get(other)
   }
 
   /** The components to which a schema refers without an object or an array in between. */

@@ -67,8 +67,8 @@ export let queryValuesOf: (request: HttpRequest, name: string) => string[]
 export let headerOf: (request: HttpRequest, name: string) => string | null
 /** @internal */
 export let cookieOf: (request: HttpRequest, name: string) => string | null
-/** @internal Whether anything has read the cookies through the request. */
-export let hasReadCookies: (request: HttpRequest) => boolean
+/** @internal Whether cookies were read here, or were shown to code that may read them, which `shows` states. */
+export let cookieUse: (request: HttpRequest, shows?: true) => 'read' | 'shown' | 'none'
 /** @internal The body, null without one. What decodes it passes the body that takes its place, and that expires it. */
 export let bodyOf: (request: HttpRequest, replacement?: RequestBody) => RequestBody | null
 /** @internal As `toWeb`, with another URL, which `webUrl` has made. */
@@ -95,7 +95,7 @@ export class HttpRequest {
     queryValuesOf = (request, name) => valuesOf(request.#readQuery(), name)
     headerOf = (request, name) => request.#head.get(name)
     cookieOf = (request, name) => request.#readCookies().first(name)
-    hasReadCookies = (request) => request.#cookies !== null
+    cookieUse = (request, shows) => (request.#cookies ? 'read' : (shows ? (request.#webs ??= []) : request.#webs) ? 'shown' : 'none')
     bodyOf = (request, replacement) => (replacement === undefined ? request.#given : (request.#given = replacement))
     webRequestOf = (request, url) => request.#toWeb(url)
     readBodyWith = (request, reader) => reader.read(request.#head.contentType, request.#given, request.#settings)
@@ -117,7 +117,7 @@ export class HttpRequest {
   #abort: AbortController | null = null
   #abortReason: Error | null = null
   #abortListener: (() => void) | null = null
-  /** The requests that `toWeb` has created. */
+  /** The requests that `toWeb` has created. Not null if other code has been shown all fields. */
   #webs: WebRequest[] | null = null
 
   /** @internal */
@@ -226,6 +226,7 @@ export class HttpRequest {
 
   /** The value of a header field, or null when the request has none. The name is case-insensitive. Repeated fields are joined with `, `. */
   header(name: string): string | null {
+    if (name.length === 6 && /^cookie$/i.test(name)) this.#readCookies()
     return this.#head.get(name.toLowerCase())
   }
 
@@ -289,9 +290,7 @@ export class HttpRequest {
    * Populates `model` from a JSON body (`application/json`, `+json`) or a form (`application/x-www-form-urlencoded`). It writes only the
    * model's own properties and those declared with `@Field`. Unknown names are ignored, and absent properties keep their values. Each value
    * is converted strictly, by the property's `@Field`, otherwise to the type of the property's current value.
-   *
    * All or nothing: when it throws, the model is unchanged.
-   *
    * @returns true when the model was populated; false when there is nothing to populate it from: no body, another content type, malformed
    * JSON, or JSON that is not an object
    * @throws ModelBindingError listing every property whose value cannot be converted; if you do not catch it, the client gets 400

@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts'
 import { HttpError } from '../../base/errors.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
-import { hasReadCookies } from '../../http/request/request.ts'
+import { cookieUse } from '../../http/request/request.ts'
 import type { Exchange } from '../../http/session.ts'
 import { gather } from '../kept/gathered-body.ts'
 import { type KeptResponse, keptResponse } from '../kept/kept-response.ts'
@@ -256,12 +256,18 @@ function judgeKept(keeper: Keeper, run: Run, { status, fields }: KeptResponse): 
   return judgeFields(keeper, run, { status, field: (name) => fieldIn(fields, name) })
 }
 
+/** Code that gets all fields, such as a mounted application, must state itself that its response is for a cache. */
+function mayHaveReadCookies({ request }: Exchange, response: JudgedResponse): boolean {
+  const use = cookieUse(request)
+  return use === 'read' || (use === 'shown' && response.field('cache-control') === null && response.field('expires') === null)
+}
+
 function judgeFields({ settings }: Keeper, { exchange, clock, request }: Run, response: JudgedResponse): Lifetime | string {
   const names = varyNames(response.field('vary'))
   if (names === null) return 'vary'
   // A handler that reads cookies says so in Vary, or the program in its options. Otherwise a response for one would be sent to all.
   const statesCookies = names.includes('cookie') || settings.vary.includes('cookie') || (settings.key !== null && settings.key !== 'all')
-  if (!statesCookies && hasReadCookies(exchange.request)) return 'cookies'
+  if (!statesCookies && mayHaveReadCookies(exchange, response)) return 'cookies'
   return judge(
     response,
     {

@@ -6,7 +6,7 @@
 // Node 24, the state is in private fields, which no other object can have: there the guest receives a native Request. No global is replaced.
 
 import type { RequestBody } from '../../http/body/body.ts'
-import { bodyOf, webRequestOf } from '../../http/request/request.ts'
+import { bodyOf, cookieUse, webRequestOf } from '../../http/request/request.ts'
 import { type WholeBody, wholeBody } from '../../http/request/web-body.ts'
 import { checkWebMethod, webUrl } from '../../http/request/web-request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
@@ -33,6 +33,7 @@ export function guestRequest(session: HttpSession, prefixSegments: number): Requ
   if (lightClass === undefined) lightClass = lightRequestClass()
   if (lightClass === null) return webRequestOf(exchange.request, whole)
   checkWebMethod(method)
+  cookieUse(exchange.request, true)
   return new lightClass(exchange, whole) as Request
 }
 

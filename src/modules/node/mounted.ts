@@ -9,8 +9,6 @@ import type { HttpSession } from '../../http/session.ts'
 /** A server, or a group of its routes. */
 export type MountHost = Pick<ModuleHost, 'prefix' | 'logger' | 'isListening'>
 
-type MapAnyPath = (method: null, path: string, declaration: object, handler: (args: unknown, session: HttpSession) => unknown) => unknown
-
 /** The rest of the path, in the routes of a mount. */
 const REST = 'mountedPath'
 const NOT_DOCUMENTED = Object.freeze({ isDocumented: false })
@@ -19,19 +17,18 @@ const mounted: Policy = { name: 'mounted', describe: () => NOT_DOCUMENTED }
 
 /** @throws WEIR_OPTION_INVALID for anything but a server or a group */
 export function checkMountHost(owner: string, server: MountHost): void {
-  if (typeof (server as Partial<Mapper>).map !== 'function')
+  if (typeof (server as Partial<MapsBelow>).mapBelow !== 'function')
     throw invalid(owner, `the first argument is ${kindOf(server)}, not a server or a group`)
 }
 
-interface Mapper {
-  readonly map: MapAnyPath
+/** A member of servers and groups that is not public. */
+interface MapsBelow {
+  mapBelow(path: string, rest: string, declaration: object, handler: (args: unknown, session: HttpSession) => unknown): void
 }
 
 /** @throws WEIR_ROUTE_TEMPLATE, WEIR_ROUTE_CLASH */
 export function mapBelow(server: MountHost, path: string, answer: (session: HttpSession) => unknown): void {
-  const base = withoutSlash(path)
-  for (const template of base === '' ? ['/', `/**${REST}`] : [base, `${base}/`, `${base}/**${REST}`])
-    (server as MountHost & Mapper).map(null, template, { body: 'stream', use: [mounted] }, (_, session) => answer(session))
+  ;(server as MountHost & MapsBelow).mapBelow(path, REST, { body: 'stream', use: [mounted] }, (_, session) => answer(session))
 }
 
 /** How many segments a path below the mount begins with that belong to the prefix. */

@@ -14,7 +14,7 @@ import { faultOf, WeirError } from '../../base/errors.ts'
 import { type ByteSource, UNREAD } from '../../http/answer/byte-source.ts'
 import type { BodySink } from '../../http/body/body.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
-import { bodyOf, onAbort } from '../../http/request/request.ts'
+import { bodyOf, cookieUse, onAbort } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
 import { fieldsOfText, storeHead } from './node-head.ts'
 import {
@@ -62,6 +62,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   /** @param prefixSegments how many segments of the path `req.url` leaves out */
   constructor(session: HttpSession, prefixSegments: number) {
     const exchange = exchangeOf(session)
+    cookieUse(session.request, true)
     this.session = session
     this.#exchange = exchange
     this.#body = new WrittenBody(this)

@@ -1,0 +1,41 @@
+// The policies of a group apply to every path below its prefix that code mounted there, and again at the root, would answer.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { HttpError, HttpServer } from '../../src/index.ts'
+import { mountFetch, mountNode } from '../../src/modules/node/index.ts'
+
+const closed = {
+  gate: (): never => {
+    throw new HttpError(403, 'not for you')
+  },
+}
+
+for (const kind of ['mountNode', 'mountFetch'] as const) {
+  test(`${kind}: no form of a path gets around the gate of a group`, async () => {
+    const server = new HttpServer({ logger: null })
+    const mount = (host: Pick<HttpServer, 'prefix' | 'logger' | 'isListening'>, path: string): void => {
+      if (kind === 'mountNode') mountNode(host, path, (req, res) => res.end(req.url), { stripPrefix: false })
+      else mountFetch(host, path, (request) => new Response(request.url))
+    }
+    mount(server, '/')
+    mount(server.group('/admin', { use: [closed] }), '/')
+    mount(server.group('/teams/:team', { use: [closed] }), '')
+    mount(server.group('/inner', { use: [closed] }), '/old')
+
+    for (const base of ['/admin', '/teams/1', '/inner/old', '/%61dmin'])
+      for (const more of ['', '/', '//', '/x', '//x', '/x/', '/x//y', '/?a', '?a', '/%2f'])
+        assert.equal((await server.inject(base + more)).status, 403, base + more)
+    for (const open of ['/', '/x', '//x', '/adminx', '/inner', '/inner/older']) assert.equal((await server.inject(open)).status, 200, open)
+  })
+
+  test(`${kind}: nothing is mapped if one of its paths is taken`, async () => {
+    const server = new HttpServer({ logger: null })
+    server.map(null, '/old/**rest', () => 'own')
+    const mount = (): void =>
+      kind === 'mountNode' ? mountNode(server, '/old', (_, res) => res.end()) : mountFetch(server, '/old', () => null)
+    assert.throws(mount, { code: 'WEIR_ROUTE_CLASH' })
+    assert.equal((await server.inject('/old')).status, 404)
+  })
+}
