@@ -105,7 +105,8 @@ export function checkedOptions(options: CacheOptions): CacheSettings {
   checkNames(OWNER, options, OPTION_NAMES)
   const { maxAge, staleWhileRevalidate, staleIfError, tags, key, store, cacheStatus = 'weir', onError } = options
   checkFunction(OWNER, 'onError', onError)
-  if (key !== undefined && key !== 'all' && key !== 'principal') checkFunction(OWNER, 'key', key)
+  if (key !== undefined && key !== 'all' && key !== 'principal' && typeof key !== 'function')
+    throw invalid(OWNER, `key is ${shown(key)}, not "all", "principal" or a function`)
   if (store !== undefined)
     for (const name of STORE_FUNCTIONS)
       if (typeof store !== 'object' || store === null || typeof store[name] !== 'function')

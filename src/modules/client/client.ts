@@ -42,6 +42,7 @@ export type Client<C extends Contract> = { readonly [K in keyof C]: Call<C[K]> }
  * @throws TypeError for a base with a query or a fragment
  */
 export function client<const C extends Contract>(contract: C | Outline<C>, base: string, options: ClientOptions = {}): Client<C> {
+  if (!/^(?:https?:\/)?(?:\/|$)/i.test(base)) throw new TypeError(`a base begins with https://, http:// or /, unlike ${base}`)
   if (/[?#]/.test(base)) throw new TypeError('a base has no query and no fragment')
   const { fetch: send, headers, ...common } = options
   const callOf = (entry: OutlinedEntry) => {

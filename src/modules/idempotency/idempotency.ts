@@ -121,6 +121,9 @@ export class Idempotency implements Policy {
     this.#isRequired = flag(OWNER, 'required', options.required)
     this.#methods = new Set(tokensOf(OWNER, 'methods', methods))
     if (this.#methods.size === 0) throw invalid(OWNER, 'methods is empty')
+    for (const method of this.#methods)
+      if (method !== method.toUpperCase())
+        throw invalid(OWNER, `methods: the names of methods are case-sensitive: write "${method.toUpperCase()}", not "${method}"`)
     this.#ttlMs = millisecondsOf(OWNER, 'ttl', ttl)
     this.#leaseMs = millisecondsOf(OWNER, 'lease', lease)
     if (this.#leaseMs < 1_000) throw invalid(OWNER, `lease is ${shown(lease)}, less than a second`)
@@ -136,7 +139,10 @@ export class Idempotency implements Policy {
     if (store !== undefined)
       for (const name of STORE_FUNCTIONS)
         if (typeof store !== 'object' || store === null || typeof store[name] !== 'function')
-          throw invalid(OWNER, `store has no function ${name}(): for a client of Redis, write redisIdempotency(client)`)
+          throw invalid(
+            OWNER,
+            `store is ${shown(store)} without a function ${name}(): for a client of Redis, write redisIdempotency(client)`,
+          )
     this.#store = store ?? memoryIdempotency()
     this.#clock = options.clock
   }
