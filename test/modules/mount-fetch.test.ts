@@ -97,6 +97,19 @@ for (const { title, options, connect } of TRANSPORTS) {
       })
     })
 
+    test('claims no length for a HEAD that it answers without a body', async (t) => {
+      const server = mounted(
+        ({ url }) => new Response(null, { headers: url.endsWith('/known') ? { 'Content-Length': '6' } : {} }),
+        {},
+        options,
+      )
+      const line = await lineTo(t, server, connect)
+      const unknown = await line.ask({ method: 'HEAD', path: '/' })
+      assert.deepEqual([unknown.status, unknown.length, unknown.body.length], [200, null, 0])
+      assert.equal((await line.ask({ method: 'HEAD', path: '/known' })).length, 6)
+      assert.equal((await line.ask({ path: '/' })).length, 0)
+    })
+
     test('answers HEAD with the head alone, and closes the body', async (t) => {
       let cancelled = 0
       const server = mounted(

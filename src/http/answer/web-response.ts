@@ -6,7 +6,7 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
-import { type ByteSource, bytesOf, HEAD_ONLY } from './byte-source.ts'
+import { type ByteSource, bytesOf, HEAD_ONLY, UNREAD } from './byte-source.ts'
 import { FRAMING } from './field-list.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 
@@ -15,6 +15,9 @@ type BodyResult = Awaited<ReturnType<BodyReader['read']>>
 
 /** Within so many microtasks, the stream of a body that was text or bytes has been read to its end. Node 20 to 26 need 2 or 3. */
 const MOST_TICKS = 6
+
+/** Statuses whose response has no content, to no method. */
+const NEVER_WITH_CONTENT: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** Checks the tag, because reading the global `Response` would load Node's whole fetch. */
 export function isWebResponse(result: object): result is Response {
@@ -42,7 +45,8 @@ export function copyWebResponse(
     response.status(web.status, web.statusText)
     const declared = copyFields(response, web.headers)
     const hasType = response.type !== null
-    if (body === null) return isHead && declared !== null ? response.header('Content-Length', declared) : response
+    // A response to HEAD has no body, which does not mean that the one to GET is empty.
+    if (body === null) return isHead && !NEVER_WITH_CONTENT.has(web.status) ? streamed(response, UNREAD, declared, hasType) : response
     if (isHead) return streamed(response, body as unknown as ByteSource, declared, hasType)
     const source = sourceOf(web)
     const reader = body.getReader() // from now on, nobody else can read it, or send it again

@@ -1,0 +1,1 @@
+export const load = () => ({ late: new Promise((resolve) => setTimeout(resolve, 500, 'It came late')) })
