@@ -1,7 +1,7 @@
 // The limits and timeouts of connections and requests. They are resolved once and frozen; the engine never reads the options again.
 
 import { shown } from './kind-of.ts'
-import { checkNames, invalid, namesOf } from './options.ts'
+import { checkNames, invalid, namesOf, sizeHint } from './options.ts'
 
 /** Sizes are in bytes. `null` means no limit, where it is allowed. A limit of N allows N and refuses N + 1. */
 export interface Limits {
@@ -137,7 +137,10 @@ function resolve<T extends object>(group: string, defaults: T, given: Partial<T>
     const least = MAY_BE_ZERO.has(name) ? 0 : 1
     const isNumber = typeof value === 'number' && Number.isSafeInteger(value) && value >= least
     if (!isNumber && !(value === null && MAY_BE_NULL.has(name)))
-      throw invalid(group, `${name} is ${shown(value)}, not a whole number of at least ${least}${MAY_BE_NULL.has(name) ? ', or null' : ''}`)
+      throw invalid(
+        group,
+        `${name} is ${shown(value)}, not a whole number of at least ${least}${MAY_BE_NULL.has(name) ? ', or null' : ''}${sizeHint(value)}`,
+      )
     settings[name] = value
   }
   return Object.freeze(settings) as T

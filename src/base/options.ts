@@ -48,7 +48,15 @@ function unknown(name: string, names: readonly string[]): string {
 /** Requires a whole number of at least `least`. */
 export function wholeNumber(owner: string, option: string, value: number, least: number = 0): number {
   if (Number.isSafeInteger(value) && value >= least) return value
-  throw invalid(owner, `${option} is ${shown(value)}, not a whole number of at least ${least}`)
+  throw invalid(owner, `${option} is ${shown(value)}, not a whole number of at least ${least}${sizeHint(value)}`)
+}
+
+/** For a size with a unit, which other libraries accept: what to write instead of `"25mb"`. */
+export function sizeHint(value: unknown): string {
+  const [, digits, unit] = (typeof value === 'string' && /^(\d+) ?([kmg])i?b?$/i.exec(value)) || []
+  if (digits === undefined || unit === undefined) return ''
+  const factors = Array.from({ length: 'kmg'.indexOf(unit.toLowerCase()) + 1 }, () => ' * 1024')
+  return `: for bytes, write ${digits}${factors.join('')}`
 }
 
 /**

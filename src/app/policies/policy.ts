@@ -100,6 +100,11 @@ const HOOKS = ['gate', 'middleware', 'beforeSend', 'describe', 'check'] as const
 /** @param owner the function that received it, for messages: `use()` @throws WEIR_OPTION_INVALID */
 export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
   if (typeof usable === 'function') {
+    if (usable.length > 2)
+      throw invalid(
+        owner,
+        `a middleware has two parameters, session and next, not ${usable.length}: mount code for Express with mountNode()`,
+      )
     const label = usable.name === '' ? '(anonymous)' : usable.name
     return { name: null, label, gate: null, middleware: usable as Middleware, beforeSend: null, describe: null, check: null }
   }

@@ -1,11 +1,19 @@
 // Metrics of caches, for `weir/metrics`.
 
+import { kindOf } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
 import type { MetricFamily, MetricSource } from '../metric-source.ts'
 
 import type { CacheCounts } from './cache.ts'
 
-/** A source for `metrics({ sources: [cacheMetrics({ pages, api })] })`. The names are the values of the label `cache`. */
+/**
+ * A source for `metrics({ sources: [cacheMetrics({ pages, api })] })`. The names are the values of the label `cache`.
+ * @throws WEIR_OPTION_INVALID for a value that is not a cache
+ */
 export function cacheMetrics(caches: Readonly<Record<string, { readonly counts: CacheCounts }>>): MetricSource {
+  for (const [name, one] of Object.entries({ ...caches }))
+    if (typeof one !== 'object' || one === null || !('counts' in one))
+      throw invalid('cacheMetrics()', `an object of caches is needed, such as { pages }: its member "${name}" is ${kindOf(one)}`)
   const family = (name: string, type: 'counter' | 'gauge', help: string, value: (counts: CacheCounts) => number): MetricFamily => ({
     name: `weir_cache_${name}`,
     type,

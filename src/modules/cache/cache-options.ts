@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { type Duration, millisecondsOf } from '../../base/duration.ts'
 import { shown } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, flag, invalid, listOf, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
+import { checkNames, flag, invalid, listOf, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { errorListener } from '../error-listener.ts'
@@ -106,7 +106,8 @@ const LONGEST_TAG = 256
 export function checkedOptions(options: CacheOptions): CacheSettings {
   checkNames(OWNER, options, OPTION_NAMES)
   const { maxAge, staleWhileRevalidate, staleIfError, tags, key, store, cacheStatus = 'weir' } = options
-  if (key !== undefined && key !== 'all' && key !== 'principal') checkFunction(OWNER, 'key', key)
+  if (key !== undefined && key !== 'all' && key !== 'principal' && typeof key !== 'function')
+    throw invalid(OWNER, `key is ${shown(key)}, not "all", "principal" or a function`)
   if (store !== undefined) checkStore(OWNER, store, STORE_FUNCTIONS, 'redisCache')
   if (cacheStatus !== false && (typeof cacheStatus !== 'string' || !/^[A-Za-z*][\w:/!#$%&'*+.^`|~-]*$/.test(cacheStatus)))
     throw invalid(OWNER, `cacheStatus is ${shown(cacheStatus)}, not false or a token such as "weir"`)

@@ -141,6 +141,7 @@ export class Cache implements Policy {
    * @throws (rejects) WEIR_OPTION_INVALID; WEIR_STORE_UNAVAILABLE: this process has dropped them, others may still send them
    */
   async invalidate(what: { readonly tag: string } | { readonly path: string }): Promise<void> {
+    if (typeof what === 'string') throw invalid('invalidate()', 'either { path } or { tag } is needed, not a string')
     checkNames('invalidate()', what, ['tag', 'path'])
     if (Object.keys(what).length !== 1) throw invalid('invalidate()', 'either tag or path is needed')
     if ('tag' in what) return this.#invalidate(namedTag(checkedTag('tag', what.tag)))

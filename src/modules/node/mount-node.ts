@@ -6,6 +6,7 @@ import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, flag, invalid, namesOf } from '../../base/options.ts'
+import { isWebResponse } from '../../http/answer/web-response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { checkMountHost, countPrefixSegments, type MountHost, mapBelow } from './mounted.ts'
 import { errorOf } from './node-error.ts'
@@ -48,7 +49,7 @@ const OPTION_NAMES = namesOf<MountNodeOptions>()(['stripPrefix', 'next', 'upgrad
 export function mountNode(server: MountHost, path: string, handler: NodeHandler, options: MountNodeOptions = {}): void {
   checkNode()
   checkMountHost('mountNode()', server)
-  if (typeof handler !== 'function') throw invalid('mountNode()', `the handler is ${kindOf(handler)}, not a function`)
+  if (typeof handler !== 'function') throw invalid('mountNode()', `the handler is ${kindOf(handler)}, not a function${hintFor(handler)}`)
   checkNames('mountNode()', options, OPTION_NAMES)
   flag('mountNode()', 'stripPrefix', options.stripPrefix)
   if (typeof options.next !== 'function') flag('mountNode()', 'next', options.next)
@@ -57,6 +58,14 @@ export function mountNode(server: MountHost, path: string, handler: NodeHandler,
   const prefixSegments = stripPrefix ? countPrefixSegments(server, path) : 0
   const mount: Mount = { logger: server.logger, handler, next, upgrade, prefixSegments }
   mapBelow(server, path, (session) => answer(mount, session))
+}
+
+function hintFor(given: unknown): string {
+  if (typeof given !== 'object' || given === null) return ': write mountNode(server, path, handler)'
+  const { callback, fetch, listen } = given as { readonly callback?: unknown; readonly fetch?: unknown; readonly listen?: unknown }
+  if (typeof callback === 'function') return ': pass app.callback()'
+  if (typeof fetch === 'function') return ': use mountFetch(server, path, app.fetch)'
+  return typeof listen === 'function' ? ': pass the function that it calls for each request' : ''
 }
 
 /** What is mounted. */
@@ -76,11 +85,22 @@ function answer(mount: Mount, session: HttpSession): unknown {
   if (mount.upgrade !== undefined && session.request.upgrade !== null) return exchange.upgrade(mount.upgrade)
   try {
     const returned = mount.next === false ? (mount.handler as WithoutNext)(req, res) : mount.handler(req, res, nextOf(mount, exchange))
-    if (isPromise(returned)) Promise.resolve(returned).catch((error: unknown) => fail(mount, exchange, error))
+    if (isPromise(returned))
+      Promise.resolve(returned).then(
+        (value) => checkReturned(exchange, value),
+        (error: unknown) => fail(mount, exchange, error),
+      )
+    else checkReturned(exchange, returned)
   } catch (error) {
     fail(mount, exchange, error)
   }
   return exchange.result()
+}
+
+/** Of a fetch function, such as Hono's, which has written nothing: the client would wait forever. */
+function checkReturned(exchange: NodeExchange, value: unknown): void {
+  if (typeof value !== 'object' || value === null || exchange.res.headersSent || !isWebResponse(value)) return
+  exchange.fail(new WeirError('WEIR_RESULT_UNSENDABLE', 'a handler of mountNode() returned a Response: mount it with mountFetch()'))
 }
 
 function nextOf(mount: Mount, exchange: NodeExchange): NodeNext {

@@ -1,0 +1,104 @@
+// What people try first who come from other libraries, and what the error tells them.
+
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { test } from 'node:test'
+
+import { HttpServer } from '../../src/index.ts'
+import { cache, cacheMetrics } from '../../src/modules/cache/index.ts'
+import { client, contract, get, t } from '../../src/modules/client/index.ts'
+import { idempotency } from '../../src/modules/idempotency/index.ts'
+import { mountNode } from '../../src/modules/node/index.ts'
+
+const INVALID = 'an option or argument is invalid: '
+const server = new HttpServer({ logger: null })
+
+/** What a program without types passes. */
+function untyped<T>(value: unknown): T {
+  return value as T
+}
+
+const MISTAKES: ReadonlyArray<readonly [make: () => unknown, message: string]> = [
+  [
+    () => mountNode(server, '/', untyped({ callback: () => {} })),
+    'mountNode(): the handler is an object, not a function: pass app.callback()',
+  ],
+  [
+    () => mountNode(server, '/', untyped({ fetch: () => {} })),
+    'mountNode(): the handler is an object, not a function: use mountFetch(server, path, app.fetch)',
+  ],
+  [
+    () => mountNode(server, '/', untyped(createServer())),
+    'mountNode(): the handler is a Server, not a function: pass the function that it calls for each request',
+  ],
+  [
+    () =>
+      mountNode(
+        server,
+        untyped(() => {}),
+        untyped('/'),
+      ),
+    'mountNode(): the handler is a string, not a function: write mountNode(server, path, handler)',
+  ],
+  [
+    () => server.use(untyped((_req: unknown, _res: unknown, next: () => void) => next())),
+    'use(): a middleware has two parameters, session and next, not 3: mount code for Express with mountNode()',
+  ],
+  [
+    () => new HttpServer({ limits: { maxRequestBodySize: untyped('25mb') } }),
+    'limits: maxRequestBodySize is the string "25mb", not a whole number of at least 0, or null: for bytes, write 25 * 1024 * 1024',
+  ],
+  [
+    () => cache({ maxBytes: untyped('64kB') }),
+    'cache: maxBytes is the string "64kB", not a whole number of at least 1: for bytes, write 64 * 1024',
+  ],
+  [() => cache({ maxBytes: untyped('many') }), 'cache: maxBytes is the string "many", not a whole number of at least 1'],
+  [() => cache({ key: untyped('user') }), 'cache: key is the string "user", not "all", "principal" or a function'],
+  [() => cache().invalidate(untyped('/x')), 'invalidate(): either { path } or { tag } is needed, not a string'],
+  [() => cacheMetrics(untyped(cache())), 'cacheMetrics(): an object of caches is needed, such as { pages }: its member "name" is a string'],
+  [() => idempotency({ methods: ['post'] }), 'idempotency: methods: the names of methods are case-sensitive: write "POST", not "post"'],
+  [
+    () => idempotency({ store: untyped('memory') }),
+    'idempotency: store is the string "memory" without a function begin(): for a client of Redis, write redisIdempotency(client)',
+  ],
+]
+
+for (const [make, message] of MISTAKES)
+  test(message, async () => {
+    await assert.rejects(async () => make(), { code: 'WEIR_OPTION_INVALID', message: INVALID + message })
+  })
+
+for (const [name, returned] of [
+  ['a Response', () => new Response('hello')],
+  ['a promise of one', async () => new Response('hello')],
+] as const)
+  test(`a mounted handler that returns ${name} fails instead of waiting forever`, { timeout: 10_000 }, async () => {
+    const errors: unknown[] = []
+    const mounting = new HttpServer({ logger: null, onError: (error) => void errors.push(error) })
+    mountNode(mounting, '/', returned)
+    assert.equal((await mounting.inject('/')).status, 500)
+    assert.match(String(errors[0]), /a handler of mountNode\(\) returned a Response: mount it with mountFetch\(\)/)
+  })
+
+test('a mounted handler may return the Response of a call of its own once it has responded', async () => {
+  const mounting = new HttpServer({ logger: null })
+  mountNode(mounting, '/', async (_req, res) => {
+    res.end('mine')
+    return new Response('theirs')
+  })
+  assert.equal((await mounting.inject('/')).text(), 'mine')
+})
+
+const api = contract({ user: get('/users/:id', { id: t.int, answers: { 200: t.int } }) })
+
+for (const base of ['localhost:3000', 'shop.example', undefined, { baseUrl: 'https://shop.example' }])
+  test(`a client with the base ${String(base)}`, () => {
+    const message = `a base begins with https://, http:// or /, unlike ${String(base)}`
+    assert.throws(() => client(api, untyped(base)), { name: 'TypeError', message })
+  })
+
+test('a client called with positional arguments', async () => {
+  const { user } = client(api, 'https://shop.example', { fetch: server.fetch })
+  await assert.rejects(user(untyped(5)), { name: 'TypeError', message: '"id" is undefined, which cannot be a part of a path' })
+  await assert.rejects(user({ id: untyped('..') }), { name: 'TypeError', message: '"id" is "..", which cannot be a part of a path' })
+})
