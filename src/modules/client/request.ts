@@ -92,11 +92,13 @@ export function requestOf(entry: OutlinedEntry, base: string, args: Args, common
   return request
 }
 
-/** Clients resolve `.` and `..`, encoded or not, and an empty segment would match another route. */
+/**
+ * Clients resolve `.` and `..`, encoded or not, and servers refuse them between backslashes too. An empty segment would match another route.
+ */
 function segmentsOf(name: string, value: unknown, isRest: boolean): string {
   const texts = textsOf(value)
   const segments = isRest ? `${texts[0] ?? ''}`.split('/') : texts
-  if (texts.length !== 1 || segments[0] === '' || segments.some((segment) => /^\.\.?$/.test(segment)))
+  if (texts.length !== 1 || segments[0] === '' || segments.some((segment) => /(^|\\)\.\.?(\\|$)/.test(segment)))
     throw new TypeError(`"${name}" cannot be a part of a path`)
   return segments.map(encodeURIComponent).join('/')
 }
