@@ -128,15 +128,28 @@ function readerOf({ source, giver }: GivenSource): SourceReader {
   if (isWebStream(source)) {
     // The stream's own iterator can be closed only between two pieces, so a silent stream would never be cancelled.
     const reader = source.getReader()
-    return { next: async () => reader.read(), close: () => void cancel(reader).catch(ignore) }
+    return { next: () => reader.read(), close: () => void cancel(reader).catch(ignore) }
   }
   const inItsName = <T>(act: () => T): T => (giver === null ? act() : giver.runInAsyncScope(act))
   const iterator = inItsName(() => source[Symbol.asyncIterator]())
   const lender = LEND_PIECE in source ? (source as LendingSource) : null
   return {
-    next: async (mostBytes) =>
-      inItsName(() => (lender !== null && mostBytes !== undefined ? lender[LEND_PIECE](mostBytes) : iterator.next())),
+    next: (mostBytes) =>
+      inItsName(() => asPromise(() => (lender !== null && mostBytes !== undefined ? lender[LEND_PIECE](mostBytes) : iterator.next()))),
     close: () => void inItsName(() => end(source, iterator)).catch(ignore),
+  }
+}
+
+/**
+ * What `next` of a program's own iterator returns or throws, as a promise. An async function would do the same, but passes a promise on
+ * three turns of the microtask queue later, for each piece.
+ */
+function asPromise(next: () => Promise<SourceResult>): Promise<SourceResult> {
+  try {
+    const result = next()
+    return result instanceof Promise ? result : Promise.resolve(result)
+  } catch (error) {
+    return Promise.reject(error)
   }
 }
 

@@ -108,10 +108,18 @@ export class WrittenBody implements AsyncIterator<Piece> {
 
   #takePieces(): Piece {
     const pieces = this.#pieces
+    const callbacks = this.#callbacks
+    if (pieces.length === 1 || this.waitingBytes <= MOST_PIECE_BYTES) {
+      this.#pieces = []
+      this.#callbacks = []
+      this.#sending = callbacks
+      this.#sendingBytes = this.waitingBytes
+      return joined(pieces)
+    }
     let bytes = 0
     let count = 0
     while (count < pieces.length && bytes < MOST_PIECE_BYTES) bytes += pieces[count++]!.length
-    this.#sending = this.#callbacks.splice(0, count)
+    this.#sending = callbacks.splice(0, count)
     this.#sendingBytes = bytes
     return joined(pieces.splice(0, count))
   }

@@ -164,7 +164,8 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     // An incomplete head has a limit of its own, and nothing else would ever complete it.
     const isAhead = wire.reading !== state.HEAD && wire.waitingBytes > MAX_WAITING_BYTES
     const hasEnough = isAhead || this.#drained > this.host.limits.maxDrainSize
-    const pauses = hasEnough || wire.reading === state.PAUSED
+    // A body that has arrived completely may wait for its reader while the socket is read: pausing it would cost two system calls.
+    const pauses = hasEnough || (wire.reading === state.PAUSED && wire.remainingBytes > 0)
     if (pauses === this.transport.isPaused) return
     if (pauses) this.transport.pause()
     else this.transport.resume()

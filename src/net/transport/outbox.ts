@@ -74,9 +74,9 @@ export class Outbox {
       return
     }
     const joined = Buffer.allocUnsafe(text.length + bytes.length + tail.length)
-    joined.write(text, 0, 'latin1')
+    if (text !== '') joined.write(text, 0, 'latin1')
     joined.set(bytes, text.length)
-    joined.write(tail, text.length + bytes.length, 'latin1')
+    if (tail !== '') joined.write(tail, text.length + bytes.length, 'latin1')
     this.#transport.writeBytes(joined)
   }
 
