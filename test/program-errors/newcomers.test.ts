@@ -6,7 +6,6 @@ import { test } from 'node:test'
 
 import { HttpServer } from '../../src/index.ts'
 import { cache, cacheMetrics } from '../../src/modules/cache/index.ts'
-import { client, contract, get, t } from '../../src/modules/client/index.ts'
 import { idempotency } from '../../src/modules/idempotency/index.ts'
 import { mountNode } from '../../src/modules/node/index.ts'
 
@@ -87,18 +86,4 @@ test('a mounted handler may return the Response of a call of its own once it has
     return new Response('theirs')
   })
   assert.equal((await mounting.inject('/')).text(), 'mine')
-})
-
-const api = contract({ user: get('/users/:id', { id: t.int, answers: { 200: t.int } }) })
-
-for (const base of ['localhost:3000', 'shop.example', undefined, { baseUrl: 'https://shop.example' }])
-  test(`a client with the base ${String(base)}`, () => {
-    const message = `a base begins with https://, http:// or /, unlike ${String(base)}`
-    assert.throws(() => client(api, untyped(base)), { name: 'TypeError', message })
-  })
-
-test('a client called with positional arguments', async () => {
-  const { user } = client(api, 'https://shop.example', { fetch: server.fetch })
-  await assert.rejects(user(untyped(5)), { name: 'TypeError', message: '"id" is undefined, which cannot be a part of a path' })
-  await assert.rejects(user({ id: untyped('..') }), { name: 'TypeError', message: '"id" is "..", which cannot be a part of a path' })
 })

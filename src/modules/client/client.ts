@@ -39,10 +39,9 @@ export type Client<C extends Contract> = { readonly [K in keyof C]: Call<C[K]> }
  * @param contract the contract, or what `outlineOf` returns for it
  * @param base where the paths of the contract begin: an origin, perhaps with the prefix of a group. In a browser also a path, or an empty
  * string for the origin of the page
- * @throws TypeError for a base with a query or a fragment, or without a scheme, such as `localhost:3000`
+ * @throws TypeError for a base with a query or a fragment
  */
 export function client<const C extends Contract>(contract: C | Outline<C>, base: string, options: ClientOptions = {}): Client<C> {
-  if (!/^(?:https?:\/)?(?:\/|$)/i.test(base)) throw new TypeError(`a base begins with https://, http:// or /, unlike ${base}`)
   if (/[?#]/.test(base)) throw new TypeError('a base has no query and no fragment')
   const { fetch: send, headers, ...common } = options
   const callOf = (entry: OutlinedEntry) => {
