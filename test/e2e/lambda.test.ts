@@ -1,4 +1,4 @@
-// The Lambda recipe of docs/guide/serverless.md, with events as AWS sends them.
+// The Lambda recipe of docs/guide/serverless.md, with events in the form that AWS documents.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
