@@ -1,14 +1,13 @@
-// Programs of the guides that need packages which only the benchmarks install.
+// Programs of the guides that need packages which only the benchmarks or the matrix of guests install.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { resolve } from 'node:path'
-import { test } from 'node:test'
+import { basename, join, resolve } from 'node:path'
+import { type TestContext, test } from 'node:test'
 
-const PACKAGES = resolve('bench/node_modules')
 /** Below the repository, so that the package refers to itself by its name. */
 const FOLDER = 'build/guides'
 
@@ -16,6 +15,19 @@ const FASTIFY_APP = `import Fastify from 'fastify'
 export const app = Fastify()
 app.get('/users/:id', async () => 'old')
 app.get('/orders', async () => ['old'])
+`
+
+/** Nest's decorators are called, because they need a compiler. */
+const NEST_APP = `import 'reflect-metadata'
+import { Controller, Get, Module } from '@nestjs/common'
+class Cats {
+  one() { return { from: 'Nest' } }
+  all() { return ['old'] }
+}
+for (const [name, path] of [['one', ':id'], ['all', '']]) Get(path)(Cats.prototype, name, Object.getOwnPropertyDescriptor(Cats.prototype, name))
+Controller('cats')(Cats)
+export class AppModule {}
+Module({ controllers: [Cats] })(AppModule)
 `
 
 /** The program below "Moving one route at a time". */
@@ -45,24 +57,46 @@ async function answerOf(url: string): Promise<string> {
     }
 }
 
-const skip = existsSync(`${PACKAGES}/fastify`) ? false : 'fastify is not in bench/node_modules'
-test('a Fastify application whose routes move one at a time', { skip }, async (t) => {
-  rmSync(FOLDER, { recursive: true, force: true })
-  mkdirSync(FOLDER, { recursive: true })
-  t.after(() => rmSync(FOLDER, { recursive: true, force: true }))
-  symlinkSync(PACKAGES, `${FOLDER}/node_modules`)
+/** Runs the program of the page with that application and these packages, until the test ends. @returns its URL, and how to stop it */
+async function start(t: TestContext, page: string, packages: string, file: string, app: string): Promise<[string, () => Promise<unknown>]> {
+  const folder = join(FOLDER, basename(page, '.md'))
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  symlinkSync(resolve(packages), join(folder, 'node_modules'))
   const port = await freePort()
-  const program = programOf('docs/guide/from-fastify.md')
+  const program = programOf(page)
   assert.match(program, /'127\.0\.0\.1', 3000/)
-  writeFileSync(`${FOLDER}/main.js`, program.replace('3000', String(port)))
-  writeFileSync(`${FOLDER}/fastify-app.js`, FASTIFY_APP)
-  const child = spawn(process.execPath, [`${FOLDER}/main.js`], { stdio: ['ignore', 'ignore', 'inherit'] })
-  t.after(() => child.kill('SIGKILL'))
-  const base = `http://127.0.0.1:${port}`
+  writeFileSync(join(folder, 'main.js'), program.replace('3000', String(port)))
+  writeFileSync(join(folder, file), app)
+  const child = spawn(process.execPath, [join(folder, 'main.js')], { stdio: ['ignore', 'ignore', 'inherit'] })
+  t.after(() => {
+    child.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const stop = (): Promise<unknown> => {
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    return gone
+  }
+  return [`http://127.0.0.1:${port}`, stop]
+}
+
+const without = (path: string): string | false => (existsSync(path) ? false : `${path} is not installed`)
+
+const FASTIFY = 'bench/node_modules'
+test('a Fastify application whose routes move one at a time', { skip: without(`${FASTIFY}/fastify`) }, async (t) => {
+  const [base, stop] = await start(t, 'docs/guide/from-fastify.md', FASTIFY, 'fastify-app.js', FASTIFY_APP)
   assert.equal(await answerOf(`${base}/users/5`), '{"id":5}')
   assert.equal(await answerOf(`${base}/orders`), '["old"]')
   assert.equal((JSON.parse(await answerOf(`${base}/none`)) as { statusCode: number }).statusCode, 404)
-  const gone = once(child, 'exit')
-  child.kill('SIGTERM')
-  assert.deepEqual(await gone, [0, null])
+  assert.deepEqual(await stop(), [0, null])
+})
+
+const NEST = 'test/guests/node_modules'
+test('a Nest application whose routes move one at a time', { skip: without(`${NEST}/@nestjs`) }, async (t) => {
+  const [base, stop] = await start(t, 'docs/guide/from-nest.md', NEST, 'app.module.js', NEST_APP)
+  assert.equal(await answerOf(`${base}/cats/5`), '{"id":5}')
+  assert.equal(await answerOf(`${base}/cats`), '["old"]')
+  assert.equal((JSON.parse(await answerOf(`${base}/none`)) as { statusCode: number }).statusCode, 404)
+  assert.deepEqual(await stop(), [0, null])
 })
