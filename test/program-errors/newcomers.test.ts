@@ -58,7 +58,7 @@ const MISTAKES: ReadonlyArray<readonly [make: () => unknown, message: string]> =
   [() => idempotency({ methods: ['post'] }), 'idempotency: methods: the names of methods are case-sensitive: write "POST", not "post"'],
   [
     () => idempotency({ store: untyped('memory') }),
-    'idempotency: store is the string "memory" without a function begin(): for a client of Redis, write redisIdempotency(client)',
+    'idempotency: store has no function begin(): for a client of Redis, write redisIdempotency(client)',
   ],
 ]
 

@@ -170,13 +170,9 @@ test('nothing is sent that RFC 9111 forbids', async () => {
       server.use(cache({ clock }))
       for (const path of ['/a', '/b'] as const) {
         server.mapGet(path, (_, { request, response }) => {
-          const { answer } = current!
+          // The fields are those of the step: a handler that reads Cookie itself is never kept.
+          const { answer, fields } = current!
           const { cacheControl: control, expires, age, vary, setsCookie, status } = answer
-          const fields: Record<string, string> = {}
-          for (const name of ['x-a', 'x-b', 'authorization', 'cookie']) {
-            const value = request.header(name)
-            if (value !== null) fields[name] = value
-          }
           const at = clock.now()
           all.push({ ...answer, at, url: request.url, cacheControl: control, fields, isInvalidated: false })
           if (control !== null) response.header('Cache-Control', control)
