@@ -66,7 +66,7 @@ async function drive({ get, post, open }) {
   await stream.read('data: 1')
   stream.leave()
   let left = before
-  for (let i = 0; i < 100 && left === before; i++) {
+  for (let i = 0; i < 500 && left === before; i++) {
     await new Promise((resolve) => setTimeout(resolve, 10))
     left = (await get('/left', { hidden: true })).json().left
   }
