@@ -4,21 +4,9 @@
 // Each program has one contract with that many entries, with parameters, bodies and answers; one `mapContract` with a handler for each; and a
 // client. "mapped" has no client. "called" calls each entry once and reads its answer. The cost of an entry is the difference from the program
 // with an empty contract, divided by the number of entries.
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { readOptions, withCompiler } from './compile.mjs'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const FOLDER = `${ROOT}build/bench-contracts`
-
-const { values } = parseArgs({
-  options: { counts: { type: 'string', default: '100,200,300,400,500,600' }, runs: { type: 'string', default: '5' } },
-})
-const counts = values.counts.split(',').map(Number)
-const runs = Number(values.runs)
-if (![...counts, runs].every((number) => Number.isInteger(number) && number > 0))
-  throw new TypeError('--counts and --runs are whole numbers')
+const { counts, runs } = readOptions('100,200,300,400,500,600')
 
 const HEAD = `import { HttpServer, Problem } from 'weir'
 import { client, contract, file, get, header, json, multipart, post, put, t } from 'weir/client'
@@ -80,56 +68,19 @@ function programOf(count, isCalled) {
   return `${HEAD}${models}const routes = contract({\n${lines('entry')}})\nnew HttpServer().mapContract(routes, {\n${lines('handler')}})\n${calls}export {}\n`
 }
 
-const CONFIG = {
-  compilerOptions: {
-    target: 'ES2022',
-    lib: ['ES2023', 'ESNext.Disposable'],
-    types: ['node'],
-    module: 'NodeNext',
-    strict: true,
-    noUncheckedIndexedAccess: true,
-    exactOptionalPropertyTypes: true,
-    noEmit: true,
-    skipLibCheck: true,
-    paths: { weir: ['../../dist/index.d.ts'], 'weir/client': ['../../dist/modules/client/index.d.ts'] },
-  },
-  include: ['program.ts'],
-}
-
-const tsc = (...args) =>
-  execFileSync(process.execPath, [`${ROOT}node_modules/typescript/bin/tsc`, '-p', FOLDER, ...args], { encoding: 'utf8' })
-
-/** Seconds, of the run that other processes disturbed least, and the number of types that were instantiated, which is the same in every run. */
-function measure(count, isCalled) {
-  writeFileSync(`${FOLDER}/program.ts`, programOf(count, isCalled))
-  let seconds = Number.POSITIVE_INFINITY
-  for (let run = 0; run < runs; run++) {
-    const start = performance.now()
-    tsc()
-    seconds = Math.min(seconds, (performance.now() - start) / 1000)
-  }
-  const [, instantiations] = tsc('--extendedDiagnostics', '--singleThreaded').match(/Instantiations: +(\d+)/)
-  return { seconds, instantiations: Number(instantiations) }
-}
-
-mkdirSync(FOLDER, { recursive: true })
-writeFileSync(`${FOLDER}/package.json`, '{ "type": "module" }')
-writeFileSync(`${FOLDER}/tsconfig.json`, JSON.stringify(CONFIG))
-try {
+withCompiler('bench-contracts', runs, (measure) => {
   console.log(`tsc for a contract, the shortest of ${runs} runs\n`)
   for (const isCalled of [false, true]) {
-    const empty = measure(0, isCalled)
+    const empty = measure(programOf(0, isCalled))
     console.log(
       `| entries, ${isCalled ? 'called' : 'mapped'} | seconds | ms per entry | instantiations per entry |\n| --- | --- | --- | --- |`,
     )
     console.log(`| 0 | ${empty.seconds.toFixed(2)} | | |`)
     for (const count of counts) {
-      const { seconds, instantiations } = measure(count, isCalled)
+      const { seconds, instantiations } = measure(programOf(count, isCalled))
       const each = (instantiations - empty.instantiations) / count
       console.log(`| ${count} | ${seconds.toFixed(2)} | ${(((seconds - empty.seconds) * 1000) / count).toFixed(2)} | ${each.toFixed(0)} |`)
     }
     console.log('')
   }
-} finally {
-  rmSync(FOLDER, { recursive: true })
-}
+})

@@ -3,22 +3,12 @@
 // Each program has that many routes with parameters, bodies and answers, ten in each group, two levels deep. A fifth of them are controllers
 // with two routes, one declared by a table and one by a decorator. The cost of a route is the difference from the program without routes,
 // which only loads weir's types, divided by the number of routes.
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { readFileSync } from 'node:fs'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const FOLDER = `${ROOT}build/bench-types`
+import { ROOT, readOptions, withCompiler } from './compile.mjs'
+
 const GROUP = 10
-
-const { values } = parseArgs({
-  options: { counts: { type: 'string', default: '100,200,400,500' }, runs: { type: 'string', default: '5' } },
-})
-const counts = values.counts.split(',').map(Number)
-const runs = Number(values.runs)
-if (![...counts, runs].every((number) => Number.isInteger(number) && number > 0))
-  throw new TypeError('--counts and --runs are whole numbers')
+const { counts, runs } = readOptions('100,200,400,500')
 
 /** A build from before `answers` has none. */
 const hasAnswers = /\breadonly answers\?/.test(readFileSync(`${ROOT}dist/app/routes/declaration.d.ts`, 'utf8'))
@@ -65,52 +55,16 @@ ${group}.mapController(Table${i}).mapController(Decorated${i})
   }
 }
 
-const CONFIG = {
-  compilerOptions: {
-    target: 'ES2022',
-    lib: ['ES2023', 'ESNext.Disposable'],
-    types: ['node'],
-    module: 'NodeNext',
-    strict: true,
-    noUncheckedIndexedAccess: true,
-    exactOptionalPropertyTypes: true,
-    noEmit: true,
-    skipLibCheck: true,
-    paths: { weir: ['../../dist/index.d.ts'] },
-  },
-  include: ['program.ts'],
-}
-
-const tsc = (...args) =>
-  execFileSync(process.execPath, [`${ROOT}node_modules/typescript/bin/tsc`, '-p', FOLDER, ...args], { encoding: 'utf8' })
-
-/** Seconds, of the run that other processes disturbed least, and the number of types that were instantiated, which is the same in every run. */
-function measure(count) {
-  writeFileSync(`${FOLDER}/program.ts`, programOf(count))
-  let seconds = Number.POSITIVE_INFINITY
-  for (let run = 0; run < runs; run++) {
-    const start = performance.now()
-    tsc()
-    seconds = Math.min(seconds, (performance.now() - start) / 1000)
-  }
-  const [, instantiations] = tsc('--extendedDiagnostics', '--singleThreaded').match(/Instantiations: +(\d+)/)
-  return { seconds, instantiations: Number(instantiations) }
-}
-
-mkdirSync(FOLDER, { recursive: true })
-writeFileSync(`${FOLDER}/tsconfig.json`, JSON.stringify(CONFIG))
-try {
-  const empty = measure(0)
+withCompiler('bench-types', runs, (measure) => {
+  const empty = measure(programOf(0))
   console.log(`tsc for routes with bodies${hasAnswers ? ' and answers' : ''}, the shortest of ${runs} runs\n`)
   console.log('| routes | seconds | ms per route | instantiations per route |\n| --- | --- | --- | --- |')
   console.log(`| 0 | ${empty.seconds.toFixed(2)} | | |`)
   for (const count of counts) {
-    const { seconds, instantiations } = measure(count)
+    const { seconds, instantiations } = measure(programOf(count))
     const perRoute = (total) => (total / count).toFixed(total > 10 * count ? 0 : 2)
     console.log(
       `| ${count} | ${seconds.toFixed(2)} | ${perRoute((seconds - empty.seconds) * 1000)} | ${perRoute(instantiations - empty.instantiations)} |`,
     )
   }
-} finally {
-  rmSync(FOLDER, { recursive: true })
-}
+})
