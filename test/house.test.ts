@@ -69,6 +69,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'principal-key.ts',
       'redaction.ts',
       'redis',
+      'relay-option.ts',
       'shutdown-listeners.ts',
       'store-option.ts',
       'this-machine.ts',
@@ -94,7 +95,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'static',
       'websocket',
     ],
-    ['cache', 'idempotency', 'openapi', 'sessions'],
+    ['cache', 'idempotency', 'openapi', 'relay', 'sessions', 'uploads'],
     ['oidc'],
   ],
 }

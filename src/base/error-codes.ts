@@ -192,6 +192,7 @@ export const ERRORS = {
   WEIR_CHAOS: developer(500, STAYS, 'a handler misbehaved', 'docs/guide/testing.md'),
   WEIR_PACKAGE_MISSING: developer(500, STAYS, 'a package that this module needs is not installed', 'docs/dependencies.md'),
   WEIR_STORE_UNAVAILABLE: transport(503, STAYS, 'a store did not answer', 'docs/dependencies.md', 5),
+  WEIR_RELAY_UNAVAILABLE: transport(503, STAYS, 'a relay did not take a message', 'docs/guide/relay.md', 5),
 
   // Multipart forms and files
   WEIR_MULTIPART_DELIMITER: peer(400, STAYS, 'the boundary appears where it is not a delimiter', 'RFC 2046 §5.1.1'),

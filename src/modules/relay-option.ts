@@ -1,0 +1,59 @@
+// A relay carries messages between the processes of a service, on one machine or on many: what `weir/relay` makes, and what the option `relay`
+// of other modules takes.
+
+import { invalid } from '../base/options.ts'
+
+/** A message of a channel. */
+export interface RelayMessage {
+  /**
+   * Where the message stands in its channel, for a relay that keeps messages: `after` takes it. Ids have no CR, LF or NUL, so they can be
+   * ids of events. Null if the relay keeps none.
+   */
+  readonly id: string | null
+  readonly data: string
+}
+
+/** How a subscription begins, and what it tells. */
+export interface RelaySubscribeOptions {
+  /**
+   * Begin with the messages that the relay keeps after the one with this id. An id that it does not know counts as older than all that it
+   * keeps, and `onGap` is called. Default: begin with what is published from now on.
+   */
+  readonly after?: string | undefined
+  /**
+   * Messages may have been lost: the relay was away and keeps none, or those that were missed have been dropped. Called once for each gap, in
+   * order with the messages: before the first one that follows it.
+   */
+  readonly onGap?: (() => void) | undefined
+}
+
+export interface RelaySubscription {
+  /** Resolves when everything that is published from now on will be delivered. Rejects if the subscription is closed before. */
+  readonly ready: Promise<void>
+  /** Ends the subscription: no call after it. */
+  close(): void
+}
+
+/** Carries messages between processes. Every subscriber gets every message of its channel, those of its own process too, in one order. */
+export interface Relay {
+  /** Whether messages reach other processes at this moment. For readiness: `health({ ready: { relay: () => relay.isConnected } })`. */
+  readonly isConnected: boolean
+  /**
+   * Resolves when the relay has the message.
+   *
+   * @returns the id of the message; null if the relay keeps none
+   * @throws (rejects) WEIR_RELAY_UNAVAILABLE if the relay is away, or if too much waits for it
+   */
+  publish(channel: string, data: string): Promise<string | null>
+  /** @param listener is called in order. What it throws is reported, and the messages go on */
+  subscribe(channel: string, listener: (message: RelayMessage) => void, options?: RelaySubscribeOptions): RelaySubscription
+  /** Ends all subscriptions and the connections that the relay opened itself. The program's own client stays open. */
+  close(): Promise<void>
+}
+
+/** @throws WEIR_OPTION_INVALID */
+export function checkRelay(owner: string, relay: unknown): void {
+  for (const name of ['publish', 'subscribe', 'close'])
+    if (typeof Object(relay)[name] !== 'function')
+      throw invalid(owner, `relay has no function ${name}(): for a client of Redis, write redisRelay(client)`)
+}

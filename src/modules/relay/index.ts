@@ -1,0 +1,3 @@
+// The public API of weir/relay.
+
+export type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
