@@ -49,7 +49,9 @@ function hasBase(): boolean {
 /** Debian with Node, npm and the user `node`, as in the image of that name. */
 function makeBase(): void {
   const root = join(folder, 'base')
-  execFileSync('debootstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', root], { stdio: ['ignore', 'ignore', 'inherit'] })
+  execFileSync('debootstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', root], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   const bin = join(root, 'usr/local/bin')
   copyFileSync(process.execPath, join(bin, 'node'))
   const modules = execFileSync('npm', ['root', '--global'], { encoding: 'utf8' }).trim()
