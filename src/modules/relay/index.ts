@@ -1,3 +1,7 @@
 // The public API of weir/relay.
 
+export type { RedisSubscribingClient } from '../redis/redis-subscriber.ts'
 export type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
+
+export { type RedisRelayOptions, redisRelay } from './redis-relay.ts'
+export { type RedisStreamRelayOptions, redisStreamRelay } from './redis-stream-relay.ts'
