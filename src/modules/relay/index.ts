@@ -2,6 +2,6 @@
 
 export type { RedisSubscribingClient } from '../redis/redis-subscriber.ts'
 export type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
-
+export { type MemoryRelayOptions, memoryRelay } from './memory-relay.ts'
 export { type RedisRelayOptions, redisRelay } from './redis-relay.ts'
 export { type RedisStreamRelayOptions, redisStreamRelay } from './redis-stream-relay.ts'
