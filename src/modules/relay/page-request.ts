@@ -6,7 +6,7 @@ import { costOf } from '../sse/client-queue.ts'
 import type { EncodedEvent } from '../sse/event.ts'
 
 /** A page ends with the event that exceeds this. */
-const PAGE_BYTES = 64 * 1024
+const PAGE_BYTES = 256 * 1024
 
 export interface Page {
   readonly events: readonly EncodedEvent[]
