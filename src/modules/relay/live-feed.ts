@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { Relay, RelayMessage, RelaySubscription } from '../relay-option.ts'
-import { readyOrAway } from '../relay-ready.ts'
+import { readyOrLate } from '../relay-ready.ts'
 import type { ClientQueue } from '../sse/client-queue.ts'
 import { ClientQueues, type QueueOptions } from '../sse/client-queues.ts'
 import type { EncodedEvent } from '../sse/event.ts'
@@ -124,7 +124,7 @@ export class LiveFeed implements PageSource, ResumingHost {
   #begin(): void {
     if (this.#subscription !== null) return
     this.#subscription = this.relay.subscribe(this.name, (message) => this.#hear(message), { onGap: () => this.#tellGap() })
-    const opened = readyOrAway(this.relay, this.#subscription.ready, this.#clock)
+    const opened = readyOrLate(this.#subscription.ready, this.#clock, () => this.#tellGap())
     this.#opened = opened
     void opened.then(() => {
       if (this.#opened === opened) this.#opened = null

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import type { Relay, RelaySubscription } from '../relay-option.ts'
-import { readyOrAway } from '../relay-ready.ts'
+import { readyOrLate } from '../relay-ready.ts'
 import { addShutdownListener } from '../shutdown-listeners.ts'
 import type { WebSocketData } from './data.ts'
 import { type Broadcast, decodeBroadcast, encodeBroadcast } from './envelope.ts'
@@ -112,7 +112,7 @@ export class RelayedRooms implements WebSocketRelayState {
   #subscribe(): void {
     try {
       this.#subscription = this.#relay.subscribe(this.#route.channel, ({ data }) => this.#hear(data), { onGap: () => this.#tellGap() })
-      this.#opened = readyOrAway(this.#relay, this.#subscription.ready, this.#clock)
+      this.#opened = readyOrLate(this.#subscription.ready, this.#clock, () => this.#tellGap())
     } catch (error) {
       this.#route.log('hears nothing of other processes: the relay refuses subscriptions', error)
     }

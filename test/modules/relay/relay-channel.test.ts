@@ -422,3 +422,14 @@ test('a client is told that it is connected when its process hears the others, o
   await server.stop()
   assert.match(await staying.rest(), /: the server is stopping/)
 })
+
+test('clients that were told so before the process heard the others learn of the gap', async (t) => {
+  const relay = new FakeRelay()
+  relay.isReady = false
+  const { server } = await serveChannel(t, relay)
+  const client = await RawClient.connect(server.port)
+  t.after(() => client.destroy())
+  await client.get('/events').until(': \n\n')
+  relay.open[0]!.ready.open()
+  await client.until('event: gap\ndata: \n\n')
+})

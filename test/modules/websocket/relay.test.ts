@@ -7,7 +7,7 @@ import { WebSocket as WsClient } from 'ws'
 
 import { HttpServer } from '../../../src/index.ts'
 import { memoryRelay, type Relay } from '../../../src/modules/relay/index.ts'
-import { readyOrAway } from '../../../src/modules/relay-ready.ts'
+import { readyOrLate } from '../../../src/modules/relay-ready.ts'
 import { type WebSocketOptions, type WebSocketRoute, websocket } from '../../../src/modules/websocket/index.ts'
 import { settled, TestClock } from '../../../src/testing/test-clock.ts'
 import { FakeRelay } from '../../support/fake-relay.ts'
@@ -147,9 +147,9 @@ test('the channel is named after the whole path, unless the option `channel` nam
   )
 })
 
-test('a client is connected when its process hears the others, or when the relay is away', async (t) => {
+test('a client is connected when its process hears the others', async (t) => {
   const relay = new FakeRelay()
-  relay.isReady = false
+  relay.isReady = relay.isConnected = false // a relay connects when it is needed
   const { join, route } = await machine(t, relay)
   const joined = join('r')
   await eventually(() => relay.subscriptions.length === 1, 'the subscription')
@@ -157,34 +157,49 @@ test('a client is connected when its process hears the others, or when the relay
   assert.equal(route.connections.size, 0)
   relay.subscriptions[0]!.ready.open()
   await joined
-  const away = new FakeRelay()
-  away.isReady = away.isConnected = false
-  const other = await machine(t, away)
-  await other.join('r')
-  assert.equal(other.route.relay?.isConnected, false)
 })
 
-test('a client waits for a silent relay for a second at most, and leaves no timer', async () => {
-  const clock = new TestClock()
+test('while the relay is away, clients are connected after a second, and onGap is called when it is back', async (t) => {
   const relay = new FakeRelay()
+  relay.isReady = relay.isConnected = false
+  let gaps = 0
+  const { join, route } = await machine(t, relay, { onGap: () => void gaps++ })
+  await join('r')
+  await join('r')
+  assert.deepEqual([route.relay?.isConnected, relay.subscriptions.length, gaps], [false, 1, 0])
+  relay.subscriptions[0]!.ready.open()
+  await settled()
+  assert.equal(gaps, 1)
+})
+
+test('clients wait for a second at most, are told of what came too late, and leave no timer', async () => {
+  const clock = new TestClock()
+  let late = 0
   const wait = async (ready: Promise<void>): Promise<() => boolean> => {
     let isOver = false
-    void readyOrAway(relay, ready, clock).then(() => (isOver = true))
+    void readyOrLate(ready, clock, () => late++).then(() => (isOver = true))
     await settled()
     return () => isOver
   }
-  const silent = await wait(new Promise(() => {}))
+  const silent = gate()
+  const isOver = await wait(silent.promise)
   await clock.advance(999)
-  assert.equal(silent(), false)
+  assert.equal(isOver(), false)
   await clock.advance(1)
-  assert.equal(silent(), true)
+  assert.deepEqual([isOver(), late], [true, 0])
+  silent.open()
+  await settled()
+  assert.equal(late, 1)
   const closed = gate()
   closed.fail(new Error('closed'))
   assert.equal((await wait(closed.promise))(), true)
   assert.equal((await wait(Promise.resolve()))(), true)
-  relay.isConnected = false
-  assert.equal((await wait(new Promise(() => {})))(), true)
-  assert.equal(clock.running, 0)
+  const closedLate = gate()
+  await wait(closedLate.promise)
+  await clock.advance(1_000)
+  closedLate.fail(new Error('closed'))
+  await settled()
+  assert.deepEqual([late, clock.running], [1, 0])
 })
 
 test('while the relay is away, clients of the process are served; the outage is reported once and counted', async (t) => {
