@@ -1,3 +1,9 @@
 // The public API of weir/relay.
 
+export type { RedisSubscribingClient } from '../redis/redis-subscriber.ts'
 export type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
+export type { RelayEvent } from './event-envelope.ts'
+export { type MemoryRelayOptions, memoryRelay } from './memory-relay.ts'
+export { type RedisRelayOptions, redisRelay } from './redis-relay.ts'
+export { type RedisStreamRelayOptions, redisStreamRelay } from './redis-stream-relay.ts'
+export { type RelayChannel, type RelayChannelOptions, relayChannel } from './relay-channel.ts'

@@ -1,0 +1,176 @@
+// A relay within one process: for services of one process, for development, and for tests.
+
+import { randomBytes } from 'node:crypto'
+
+import { WeirError } from '../../base/errors.ts'
+import { checkNames, invalid, namesOf, wholeNumber } from '../../base/options.ts'
+import { errorListener } from '../error-listener.ts'
+import type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
+
+export interface MemoryRelayOptions {
+  /** How many of the latest messages are kept for each channel. With 0, messages have no ids. Default 1,000. */
+  readonly maxLength?: number
+  /** Called with what a listener has thrown. Default: it becomes a warning of the process. */
+  readonly onError?: (error: unknown) => void
+}
+
+const OPTION_NAMES = namesOf<MemoryRelayOptions>()(['maxLength', 'onError'])
+const OWNER = 'memoryRelay()'
+const DEFAULT_LENGTH = 1_000
+
+/**
+ * Returns a relay that reaches the subscribers of this process alone, and keeps messages in its memory. A message that is published is
+ * delivered before `publish` resolves. A channel that keeps messages stays in memory until the relay is closed.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function memoryRelay(options: MemoryRelayOptions = {}): Relay {
+  checkNames(OWNER, options, OPTION_NAMES)
+  const maxLength = wholeNumber(OWNER, 'maxLength', options.maxLength ?? DEFAULT_LENGTH)
+  return new MemoryRelay(maxLength, errorListener(OWNER, options.onError ?? warn))
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : `a listener of a relay threw ${String(error)}`)
+}
+
+class Channel {
+  /** Begins each id, so that one of another channel is not known here, nor one of this program before its restart. */
+  readonly prefix = `${randomBytes(9).toString('base64url')}-`
+  /** The latest messages. The last one has the number `count`. */
+  readonly kept: RelayMessage[] = []
+  count = 0
+  readonly subscriptions = new Set<Subscription>()
+}
+
+class MemoryRelay implements Relay {
+  readonly #maxLength: number
+  readonly #onError: (error: unknown) => void
+  readonly #channels = new Map<string, Channel>()
+  isConnected = true
+
+  constructor(maxLength: number, onError: (error: unknown) => void) {
+    this.#maxLength = maxLength
+    this.#onError = onError
+  }
+
+  async publish(name: string, data: string): Promise<string | null> {
+    if (typeof data !== 'string') throw invalid(OWNER, `publish: the data is ${typeof data}, not a string`)
+    if (!this.isConnected) throw new WeirError('WEIR_RELAY_UNAVAILABLE', 'the relay is closed')
+    const channel = this.#channelOf(name)
+    const id = this.#maxLength === 0 ? null : `${channel.prefix}${++channel.count}`
+    const message = Object.freeze({ id, data })
+    if (id !== null) {
+      channel.kept.push(message)
+      if (channel.kept.length > this.#maxLength) channel.kept.shift()
+    }
+    let delivered: Promise<void> | null = null
+    for (const one of channel.subscriptions) delivered = one.add(message)
+    await delivered
+    this.#forgetIfUnused(name, channel)
+    return id
+  }
+
+  subscribe(name: string, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions = {}): RelaySubscription {
+    const { after, onGap } = options
+    const channel = this.#channelOf(name)
+    const subscription = new Subscription(listener, onGap, this.#onError, () => {
+      channel.subscriptions.delete(subscription)
+      this.#forgetIfUnused(name, channel)
+    })
+    if (!this.isConnected) subscription.close()
+    else channel.subscriptions.add(subscription)
+    if (after !== undefined) this.#catchUp(subscription, channel, after)
+    return subscription
+  }
+
+  async close(): Promise<void> {
+    this.isConnected = false
+    for (const { subscriptions } of this.#channels.values()) for (const one of subscriptions) one.close()
+    this.#channels.clear()
+  }
+
+  #catchUp(subscription: Subscription, { prefix, kept, count }: Channel, after: string): void {
+    const number = after.startsWith(prefix) ? Number(/^[1-9]\d{0,15}$/.exec(after.slice(prefix.length)) ?? 0) : 0
+    const oldest = count - kept.length + 1
+    // The one before the oldest was dropped itself, but nothing after it was.
+    const isKnown = number > 0 && number >= oldest - 1 && number <= count
+    if (!isKnown) void subscription.add(null)
+    for (const message of isKnown ? kept.slice(number - oldest + 1) : kept) void subscription.add(message)
+  }
+
+  #channelOf(name: string): Channel {
+    let channel = this.#channels.get(name)
+    if (channel === undefined) {
+      channel = new Channel()
+      this.#channels.set(name, channel)
+    }
+    return channel
+  }
+
+  #forgetIfUnused(name: string, channel: Channel): void {
+    if (channel.count === 0 && channel.subscriptions.size === 0 && this.#channels.get(name) === channel) this.#channels.delete(name)
+  }
+}
+
+class Subscription implements RelaySubscription {
+  readonly #listener: (message: RelayMessage) => void
+  readonly #onGap: (() => void) | undefined
+  readonly #onError: (error: unknown) => void
+  readonly #onClose: () => void
+  readonly ready: Promise<void>
+  #becomeReady: () => void = () => {}
+  #failToBeReady: (error: unknown) => void = () => {}
+  /** What is delivered next; null is a gap. */
+  #queue: (RelayMessage | null)[] = []
+  #delivery: Promise<void> | null = null
+  #isClosed = false
+
+  constructor(
+    listener: (message: RelayMessage) => void,
+    onGap: (() => void) | undefined,
+    onError: (error: unknown) => void,
+    onClose: () => void,
+  ) {
+    this.#listener = listener
+    this.#onGap = onGap
+    this.#onError = onError
+    this.#onClose = onClose
+    this.ready = new Promise((resolve, reject) => {
+      this.#becomeReady = resolve
+      this.#failToBeReady = reject
+    })
+    this.ready.catch(() => {}) // a program need not wait for it
+    queueMicrotask(() => this.#becomeReady())
+  }
+
+  /** Never calls the listener itself: it may be the one that publishes. @returns when everything was delivered */
+  add(message: RelayMessage | null): Promise<void> {
+    this.#queue.push(message)
+    this.#delivery ??= Promise.resolve().then(() => this.#deliver())
+    return this.#delivery
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#queue = []
+    this.#failToBeReady(new WeirError('WEIR_RELAY_UNAVAILABLE', 'the subscription was closed'))
+    this.#onClose()
+  }
+
+  #deliver(): void {
+    const queue = this.#queue
+    this.#queue = []
+    this.#delivery = null
+    for (const message of queue) {
+      if (this.#isClosed) return
+      try {
+        if (message === null) this.#onGap?.()
+        else this.#listener(message)
+      } catch (error) {
+        this.#onError(error)
+      }
+    }
+  }
+}
