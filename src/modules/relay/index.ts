@@ -2,3 +2,13 @@
 
 export type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
 export { type MemoryRelayOptions, memoryRelay } from './memory-relay.ts'
+export type {
+  NatsConnection,
+  NatsJetStream,
+  NatsJetStreamManager,
+  NatsMessage,
+  NatsStatus,
+  NatsStreamConfig,
+  NatsStreamInfo,
+} from './nats-client.ts'
+export { type NatsRelayOptions, natsRelay } from './nats-relay.ts'
