@@ -6,7 +6,7 @@
 
 import { invalid } from '../../base/options.ts'
 import type { NatsJetStream, NatsJetStreamManager, NatsStreamConfig, NatsStreamInfo } from './nats-client.ts'
-import type { NatsLink } from './nats-link.ts'
+import { type NatsLink, unavailable } from './nats-link.ts'
 import { subjectToken } from './nats-subject.ts'
 
 export interface NatsStreamOptions {
@@ -126,23 +126,27 @@ export class NatsStream {
   }
 
   async #find(): Promise<NatsStreamInfo> {
-    const { stream } = this.#options
     const { streams } = await this.#open()
     try {
-      const info = await this.#link.whileUp(() => streams.info(stream))
-      this.#check(info.config)
-      return info
+      return await this.#info()
     } catch (error) {
       if (codeOf(error) !== STREAM_NOT_FOUND) throw error
     }
-    try {
-      return await this.#link.whileUp(() => streams.add(this.#config()))
-    } catch (error) {
-      if (codeOf(error) !== NAME_IN_USE) throw error
-      const info = await this.#link.whileUp(() => streams.info(stream)) // another process has made it in this moment
-      this.#check(info.config)
-      return info
-    }
+    await this.#link
+      .whileUp(() => streams.add(this.#config()))
+      .catch((error: unknown) => {
+        if (codeOf(error) !== NAME_IN_USE) throw error // another process has just made one
+      })
+    return await this.#info()
+  }
+
+  async #info(): Promise<NatsStreamInfo> {
+    const { streams } = await this.#open()
+    const info = await this.#link.whileUp(() => streams.info(this.#options.stream))
+    // For a moment, a server knows a stream and not when it was made.
+    if (info.created.startsWith('0001-')) throw unavailable('the stream is just being made')
+    this.#check(info.config)
+    return info
   }
 
   #config(): Parameters<NatsJetStreamManager['streams']['add']>[0] {
