@@ -5,6 +5,7 @@ import { createClient, createClientPool, createCluster, createSentinel } from 'r
 
 import { RedisAccess } from '../../src/modules/redis/redis-access.ts'
 import type { RedisClient } from '../../src/modules/redis/redis-client.ts'
+import type { RedisSubscribingClient } from '../../src/modules/redis/redis-subscriber.ts'
 
 const nodes = [{ url: 'redis://127.0.0.1:7000' }]
 
@@ -29,3 +30,15 @@ new RedisAccess('test', createSentinel({ name: 'main', sentinelRootNodes: [{ hos
 new RedisAccess('test', 'redis://127.0.0.1')
 // @ts-expect-error nor is any other object
 new RedisAccess('test', { get: () => null })
+
+// Relays copy the client, for subscriptions.
+export const copied: readonly RedisSubscribingClient[] = [
+  createClient(),
+  createClient({ url: 'redis://127.0.0.1', RESP: 2, scripts: {}, disableOfflineQueue: true }),
+  await createClient().connect(),
+  createCluster({ rootNodes: nodes, RESP: 3, useReplicas: true }),
+  new Redis({ lazyConnect: true, keyPrefix: 'app:' }),
+  new RedisCluster([{ host: '127.0.0.1', port: 7000 }]),
+]
+// @ts-expect-error a pool cannot be copied
+export const pool: RedisSubscribingClient = createClientPool()

@@ -10,6 +10,8 @@ import type { RedisScript } from './redis-script.ts'
 export interface RedisAccessOptions {
   /** Milliseconds that Redis has for each command. Default 100. */
   readonly timeoutMs?: number | undefined
+  /** Milliseconds for which Redis gets no commands after 5 failures in a row. Default 5,000. */
+  readonly pauseMs?: number | undefined
   /** Called when Redis gets no more commands because the last ones have failed, and when it gets them again. */
   readonly onChange?: ((isDegraded: boolean, error: unknown) => void) | undefined
   /** For tests. Default: the system's clock. */
@@ -17,20 +19,21 @@ export interface RedisAccessOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 100
-/** Failures in a row after which Redis gets no commands for `PAUSE_MS`. */
+const DEFAULT_PAUSE_MS = 5_000
+/** Failures in a row after which Redis gets no commands for `pauseMs`. */
 const MOST_FAILURES = 5
-const PAUSE_MS = 5_000
 
 /** `open`: commands are sent. `paused`: none are. `probing`: one is, to find out whether Redis answers again. */
 type State = 'open' | 'paused' | 'probing'
 
 /**
- * Sends commands, each with one key, so that they work in a cluster. A command fails after `timeoutMs`; Redis may still run it later. After 5
- * failures in a row, commands fail immediately for 5 seconds, including those in flight. Then, the next command or the next question for
+ * Sends commands, each with one key or with keys of one slot, so that they work in a cluster. A command fails after `timeoutMs`; Redis may
+ * still run it later. After 5 failures in a row, commands fail immediately for `pauseMs`, including those in flight. Then, the next command or the next question for
  * `isDegraded` probes Redis in the background: no command waits for a Redis that is silent.
  */
 export class RedisAccess {
   readonly timeoutMs: number
+  readonly #pauseMs: number
   readonly #clock: Clock
   readonly #send: SendCommand
   readonly #onChange: ((isDegraded: boolean, error: unknown) => void) | undefined
@@ -45,11 +48,12 @@ export class RedisAccess {
   constructor(
     owner: string,
     client: RedisClient,
-    { timeoutMs = DEFAULT_TIMEOUT_MS, onChange, clock = systemClock }: RedisAccessOptions = {},
+    { timeoutMs = DEFAULT_TIMEOUT_MS, pauseMs = DEFAULT_PAUSE_MS, onChange, clock = systemClock }: RedisAccessOptions = {},
   ) {
     this.#send = senderOf(owner, client)
     this.#onChange = onChange
     this.timeoutMs = timeoutMs
+    this.#pauseMs = pauseMs
     this.#clock = clock
   }
 
@@ -71,19 +75,25 @@ export class RedisAccess {
 
   /** Runs a script with one key. Both attempts together have `timeoutMs`. @throws (rejects) WEIR_STORE_UNAVAILABLE */
   runScript(script: RedisScript, key: string, ...args: string[]): Promise<unknown> {
-    return this.#guarded(key, async () => {
+    return this.runScriptWith(script, [key], ...args)
+  }
+
+  /** The same with several keys, which are in one slot. */
+  runScriptWith(script: RedisScript, keys: readonly [string, ...string[]], ...args: string[]): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...args] as const
+    return this.#guarded(keys[0], async () => {
       try {
-        return await this.#send(['EVALSHA', script.sha1, '1', key, ...args], 3)
+        return await this.#send(['EVALSHA', script.sha1, ...rest], 3)
       } catch (error) {
         if (!isReply(error, 'NOSCRIPT')) throw error // Redis was restarted, or another node of the cluster has the key now
-        return this.#send(['EVAL', script.source, '1', key, ...args], 3)
+        return this.#send(['EVAL', script.source, ...rest], 3)
       }
     })
   }
 
   #guarded(key: string, send: () => Promise<unknown>): Promise<unknown> {
     this.#probeIfDue()
-    if (this.#state !== 'open') return Promise.reject(unavailable(`it gets no commands for ${PAUSE_MS} ms`, this.#lastError))
+    if (this.#state !== 'open') return Promise.reject(unavailable(`it gets no commands for ${this.#pauseMs} ms`, this.#lastError))
     this.#probeKey = key
     return this.#timed(send).then(
       (reply) => {
@@ -144,11 +154,11 @@ export class RedisAccess {
     this.#state = 'paused'
     this.#pausedAt = this.#clock.now()
     const waiting = [...this.#inFlight]
-    for (const fail of waiting) fail(unavailable(`it gets no commands for ${PAUSE_MS} ms`, this.#lastError))
+    for (const fail of waiting) fail(unavailable(`it gets no commands for ${this.#pauseMs} ms`, this.#lastError))
   }
 
   #probeIfDue(): void {
-    if (this.#state !== 'paused' || this.#clock.now() - this.#pausedAt < PAUSE_MS) return
+    if (this.#state !== 'paused' || this.#clock.now() - this.#pausedAt < this.#pauseMs) return
     this.#state = 'probing'
     const send = (): Promise<unknown> => this.#send(['EXISTS', this.#probeKey], 1)
     this.#timed(send).then(

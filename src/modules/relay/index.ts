@@ -1,5 +1,6 @@
 // The public API of weir/relay.
 
+export type { RedisSubscribingClient } from '../redis/redis-subscriber.ts'
 export type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
 export { type MemoryRelayOptions, memoryRelay } from './memory-relay.ts'
 export type {
@@ -12,3 +13,5 @@ export type {
   NatsStreamInfo,
 } from './nats-client.ts'
 export { type NatsRelayOptions, natsRelay } from './nats-relay.ts'
+export { type RedisRelayOptions, redisRelay } from './redis-relay.ts'
+export { type RedisStreamRelayOptions, redisStreamRelay } from './redis-stream-relay.ts'
