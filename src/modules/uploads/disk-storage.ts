@@ -174,14 +174,10 @@ class DiskStorage implements UploadStorage {
     }
   }
 
+  /** Files whose writing a crash has cut. A record that cannot be read is left to people: the bytes beside it may be the program's. */
   async sweep(before: number): Promise<void> {
-    const names = await this.#names()
-    const recorded = new Set(names.filter((name) => name.endsWith(RECORD)).map((name) => name.slice(0, -RECORD.length)))
-    for (const name of names) {
-      const id = name.slice(0, name.indexOf('.'))
-      const isRemains = isUploadId(id) && (name.endsWith(TEMPORARY) || (name === id + BYTES && !recorded.has(id)))
-      const isCut = name === id + RECORD && recorded.has(id) && (await this.#readInfo(id)) === null
-      if (!isRemains && !isCut) continue
+    for (const name of await this.#names()) {
+      if (!name.endsWith(TEMPORARY) || !isUploadId(name.slice(0, name.indexOf('.')))) continue
       const path = join(this.#directory, name)
       if ((await modifiedAt(path)) < before) await remove(path)
     }

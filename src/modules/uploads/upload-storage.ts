@@ -54,7 +54,8 @@ export interface UploadStorage {
   locate(record: UploadRecord): string
   /**
    * Moves the bytes of a complete upload to a place of the program's choice, a path or a key, from `record.keptAt`, or from its own place if that is
-   * null or has nothing. It never overwrites anything. The record is saved afterwards, with the target in `keptAt`.
+   * null or has nothing. It never overwrites anything. The record that is saved already has
+   * the target in `keptAt`, so that a crash loses nothing; the one that is passed has what was there before.
    */
   moveTo(record: UploadRecord, target: string): Promise<void>
   /** Deletes everything about an upload, except bytes that are where `keptAt` says. Resolves if nothing is there. */
