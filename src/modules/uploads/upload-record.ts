@@ -26,8 +26,11 @@ export interface UploadRecord {
   /** The field Upload-Concat of tus; null for an upload that is neither partial nor final. */
   readonly concat: string | null
   readonly stage: UploadStage
-  /** Whether the program has taken the bytes over: they are no longer deleted with the record. */
-  readonly isTaken: boolean
+  /**
+   * Where the program keeps the bytes: with `upload.keep()`, the place where the storage has them; with `upload.moveTo()`, another. They are no
+   * longer deleted with the record. Null while they are the storage's.
+   */
+  readonly keptAt: string | null
 }
 
 const ID = /^[A-Za-z0-9_-]{32}$/
@@ -42,23 +45,17 @@ export function isUploadId(text: string): boolean {
   return ID.test(text)
 }
 
-/** Reads the JSON of a record. Null if it is none: it was cut, or changed by others. */
-export function uploadRecordOf(json: string): UploadRecord | null {
-  let value: unknown
-  try {
-    value = JSON.parse(json)
-  } catch {
-    return null
-  }
+/** Checks what a storage has kept, parsed from JSON. Null if it is no record: it was cut, or changed by others. */
+export function uploadRecordOf(value: unknown): UploadRecord | null {
   if (typeof value !== 'object' || value === null) return null
   const record = value as { readonly [K in keyof UploadRecord]: unknown }
-  const { id, createdAt, expiresAt, length, owner, metadata, concat, stage, isTaken } = record
+  const { id, createdAt, expiresAt, length, owner, metadata, concat, stage, keptAt } = record
   if (typeof id !== 'string' || !isUploadId(id)) return null
   if (!isWhole(createdAt) || !isWhole(expiresAt) || (length !== null && !isWhole(length))) return null
   if (!isTextOrNull(owner) || typeof metadata !== 'string' || !isTextOrNull(concat)) return null
   if (stage !== 'open' && stage !== 'received' && stage !== 'complete') return null
-  if (typeof isTaken !== 'boolean') return null
-  return { id, createdAt, expiresAt, length, owner, metadata, concat, stage, isTaken }
+  if (!isTextOrNull(keptAt)) return null
+  return { id, createdAt, expiresAt, length, owner, metadata, concat, stage, keptAt }
 }
 
 function isWhole(value: unknown): value is number {

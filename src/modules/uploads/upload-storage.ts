@@ -28,8 +28,8 @@ export interface AppendOptions {
 /**
  * Keeps the bytes and the record of each upload. Made by `diskStorage` or `s3Storage`, or by your program.
  *
- * `create`, `save`, `append`, `complete`, `moveTo` and `delete` are called by one holder of the lock of an upload at a time (`UploadLocks`), `load`
- * and `read` too. All functions may reject: then the client gets 503, and may continue later.
+ * `save`, `append`, `complete`, `moveTo` and `delete` are called by one holder of the lock of an upload at a time (`UploadLocks`), `load` at any
+ * time: only the holder relies on the offset. All functions may reject: then the client gets 503, and may continue later.
  */
 export interface UploadStorage {
   /** What it is, for the list of modules: `disk`. */
@@ -50,11 +50,15 @@ export interface UploadStorage {
   complete(record: UploadRecord, size: number): Promise<void>
   /** The bytes of a complete upload, in order. */
   read(record: UploadRecord): Readable
-  /** Where the bytes of a complete upload are: the path of a file, or a URL such as `s3://bucket/key`. */
+  /** Where the storage itself keeps the bytes of a complete upload: the path of a file, or a URL such as `s3://bucket/key`. */
   locate(record: UploadRecord): string
-  /** Moves the bytes of a complete upload to a place of the program's choice: a path or a key. It never overwrites anything. */
+  /**
+   * Moves the bytes of a complete upload to a place of the program's choice, a path or a key, from `record.keptAt`, or from its own place if that is
+   * null or has nothing. It never overwrites anything. The record that is saved already has
+   * the target in `keptAt`, so that a crash loses nothing; the one that is passed has what was there before.
+   */
   moveTo(record: UploadRecord, target: string): Promise<void>
-  /** Deletes everything about an upload; of one whose record says `isTaken`, only what is not the program's. Resolves if nothing is there. */
+  /** Deletes everything about an upload, except bytes that are where `keptAt` says. Resolves if nothing is there. */
   delete(record: UploadRecord): Promise<void>
   /** The records of all uploads, to find those that have expired. Several processes may do this at the same time. */
   list(): AsyncIterable<UploadRecord>
