@@ -141,6 +141,7 @@ export class S3Front {
     const own = { ...headers }
     delete own['transfer-encoding']
     const outgoing = request({ port: this.#upstream, host: '127.0.0.1', agent: this.#agent, method, path })
+    outgoing.on('error', () => {}) // before the response, it rejects below
     for (const [name, value] of Object.entries(own)) if (value !== undefined && name !== 'connection') outgoing.setHeader(name, value)
     if (body.length > 0 || method === 'PUT') outgoing.setHeader('content-length', body.length)
     outgoing.end(body)

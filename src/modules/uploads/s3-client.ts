@@ -14,6 +14,13 @@ export interface AwsS3Client {
   readonly config: object
 }
 
+/** S3 accepts no smaller part, except the last one. */
+export const MIN_PART_BYTES = 5 * 1024 * 1024
+/** Unless the program wants another size. */
+export const PART_BYTES = 8 * 1024 * 1024
+/** Parameters that weir sets. */
+const OWN_PARAMS: readonly string[] = ['Bucket', 'Key', 'Body', 'ContentLength', 'UploadId', 'PartNumber', 'MultipartUpload']
+
 /** @param owner whose argument it is, such as `s3Storage()` @throws WEIR_OPTION_INVALID */
 export function checkClient(owner: string, client: AwsS3Client): void {
   const given: unknown = client
@@ -28,6 +35,14 @@ export function checkBucket(owner: string, bucket: string): void {
   if (typeof given !== 'string' || given === '') throw invalid(owner, `bucket is ${given === '' ? 'empty' : kindOf(given)}, not its name`)
 }
 
+/** @throws WEIR_OPTION_INVALID */
+export function checkParams(owner: string, params: Readonly<Record<string, unknown>>): void {
+  const given: unknown = params
+  if (typeof given !== 'object' || given === null) throw invalid(owner, `params is ${kindOf(given)}, not an object`)
+  const taken = Object.keys(given).find((name) => OWN_PARAMS.includes(name))
+  if (taken !== undefined) throw invalid(owner, `params: ${taken} is set by weir`)
+}
+
 /** What a failure of the client becomes. Its message names the operation and the kind of failure, not the bucket or the key. */
 export function unavailable(operation: string, cause: unknown): WeirError {
   return new WeirError('WEIR_STORE_UNAVAILABLE', `S3: ${operation} failed with ${nameOf(cause)}`, { cause })
@@ -40,4 +55,9 @@ export function nameOf(error: unknown): string {
   if (name === 'Error' || name === 'AggregateError') return code ?? error.message
   const { $metadata } = error as { $metadata?: { httpStatusCode?: number } }
   return $metadata?.httpStatusCode === undefined ? name : `${name} (${$metadata.httpStatusCode})`
+}
+
+/** Whether it is an error of S3 with one of these codes. */
+export function isOneOf(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && codes.includes(error.name)
 }

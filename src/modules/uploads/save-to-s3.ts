@@ -24,7 +24,7 @@ import {
   reserve,
   type UploadInfo,
 } from '../../http/uploads/content-policy.ts'
-import { type AwsS3Client, checkBucket, checkClient, unavailable } from './s3-client.ts'
+import { type AwsS3Client, checkBucket, checkClient, checkParams, MIN_PART_BYTES, PART_BYTES, unavailable } from './s3-client.ts'
 
 /** Where `saveToS3` saves an object, and what it tells S3 about it. */
 export interface S3Target {
@@ -75,10 +75,6 @@ export interface SavedObject {
 const OWNER = 'saveToS3()'
 const TARGET_NAMES = namesOf<S3Target>()(['bucket', 'key', 'prefix', 'params'])
 const POLICY_NAMES = namesOf<S3SavePolicy>()(['maxBytes', 'extensions', 'magic', 'hash', 'onProgress', 'partSize', 'concurrency', 'signal'])
-/** Parameters that weir sets. */
-const OWN_PARAMS: readonly string[] = ['Bucket', 'Key', 'Body', 'ContentLength', 'UploadId', 'PartNumber', 'MultipartUpload']
-const MIN_PART_BYTES = 5 * 1024 * 1024
-const PART_BYTES = 8 * 1024 * 1024
 const MOST_PARTS = 10_000
 const CONCURRENCY = 2
 /** Largest piece of a file in memory that is passed on at once. */
@@ -163,8 +159,7 @@ function checkTarget(target: S3Target): void {
   checkText(OWNER, 'prefix', target.prefix)
   if (target.key === '') throw invalid(OWNER, 'key is empty')
   if (target.key !== undefined && target.prefix !== undefined) throw invalid(OWNER, 'prefix is for generated keys, and key is given')
-  const taken = Object.keys(target.params ?? {}).find((name) => OWN_PARAMS.includes(name))
-  if (taken !== undefined) throw invalid(OWNER, `params: ${taken} is set by weir`)
+  checkParams(OWNER, target.params ?? {})
 }
 
 /** @throws WEIR_OPTION_INVALID */
