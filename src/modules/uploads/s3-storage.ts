@@ -163,6 +163,7 @@ class S3Storage implements UploadStorage {
     const before = record.keptAt === null ? own : this.#keyAt(record.keptAt)
     const place = this.#keyAt(target)
     if (place === '') throw invalid('moveTo()', 'the key is empty')
+    if (place.startsWith('s3://')) throw invalid('moveTo()', `${shown(target)} is in another bucket`)
     for (const from of before === own ? [own] : [before, own]) {
       if (from === place) return
       const found = await this.#bucket.find(from)
@@ -285,9 +286,7 @@ class S3Storage implements UploadStorage {
   /** The key of a place: a key, or a URL as `locate` returns it. */
   #keyAt(place: string): string {
     const start = `s3://${this.#bucket.name}/`
-    if (place.startsWith(start)) return place.slice(start.length)
-    if (place.startsWith('s3://')) throw invalid(OWNER, `${shown(place)} is in another bucket`)
-    return place
+    return place.startsWith(start) ? place.slice(start.length) : place
   }
 }
 
