@@ -44,7 +44,8 @@ export interface S3Server {
   kill(): Promise<void>
 }
 
-interface Launched {
+/** A server's process, which ends with this one. */
+export interface Launched {
   readonly child: ChildProcess
   readonly port: number
 }
@@ -55,8 +56,8 @@ let buckets = 0
 
 /** An empty bucket of a server on 127.0.0.1. @param isOwn whether the server is this test's own, and may be killed */
 export async function startS3(t: TestContext, isOwn = false): Promise<S3Server> {
-  if (!isOwn) shared ??= launch()
-  const { child, port } = await (isOwn ? launch() : shared!)
+  if (!isOwn) shared ??= launchS3()
+  const { child, port } = await (isOwn ? launchS3() : shared!)
   const bucket = `uploads-${++buckets}`
   const front = await S3Front.start(port)
   const endpoint = `http://127.0.0.1:${front.port}`
@@ -131,7 +132,8 @@ const PROGRAM = `
   process.stdin.resume().on('end', () => process.exit())
 `
 
-async function launch(): Promise<Launched> {
+/** Starts a server without anything in front of it. */
+export async function launchS3(): Promise<Launched> {
   const args = ['--input-type=module', '-e', PROGRAM, pathToFileURL(SERVER).href]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   for await (const line of createInterface({ input: child.stdout! })) {
