@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 
-import { HttpServer, type HttpSession, type InjectRequest, type InjectResponse } from '../../src/index.ts'
+import { HttpServer, type HttpSession, type InjectRequest, type InjectResponse, type ServerOptions } from '../../src/index.ts'
 import { diskStorage, type Upload, type UploadsOptions, uploads } from '../../src/modules/uploads/index.ts'
 import { TestClock } from '../../src/testing/index.ts'
 import { temporaryDirectory } from './temporary.ts'
@@ -36,11 +36,12 @@ export function uploading(
   t: TestContext,
   options: Partial<UploadsOptions> = {},
   then: (upload: Upload, session: HttpSession) => unknown = () => {},
+  serverOptions: ServerOptions = {},
 ): Uploading {
   const directory = temporaryDirectory(t)
   const clock = new TestClock()
   const received: Received[] = []
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ logger: null, ...serverOptions })
   server.gate((session) => {
     const id = session.request.header('x-user')
     if (id !== null) session.principal = { scheme: 'test', id }
