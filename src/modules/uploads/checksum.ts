@@ -6,7 +6,10 @@ import { createHash, type Hash, timingSafeEqual } from 'node:crypto'
 /** As in Tus-Checksum-Algorithm. */
 export const TUS_ALGORITHMS = ['sha1', 'sha256', 'sha512'] as const
 /** Of RFC 9530 §5, those that are not insecure. */
-const DIGEST_ALGORITHMS: Readonly<Record<string, string>> = { 'sha-256': 'sha256', 'sha-512': 'sha512' }
+const DIGEST_ALGORITHMS: ReadonlyMap<string, string> = new Map([
+  ['sha-256', 'sha256'],
+  ['sha-512', 'sha512'],
+])
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** Compares bytes with what a client has stated about them. */
@@ -41,7 +44,7 @@ export function tusChecksum(field: string): Checksum | null {
 export function contentDigest(field: string | null): Checksum | null {
   for (const member of (field ?? '').split(',')) {
     const [, name = '', value = ''] = /^\s*([a-z0-9*_.-]+)=:([^:]*):\s*$/.exec(member) ?? []
-    const algorithm = DIGEST_ALGORITHMS[name]
+    const algorithm = DIGEST_ALGORITHMS.get(name)
     if (algorithm !== undefined && BASE64.test(value)) return new Checksum(algorithm, value)
   }
   return null

@@ -142,6 +142,7 @@ export class Draft {
       return await work()
     } catch (error) {
       if (!(error instanceof WeirError)) throw error
+      if (error.code === 'WEIR_UPLOAD_CHECKSUM') throw new WeirError(error.code, 'Content-Digest', { status: 400 }) // 460 is of tus
       if (error.code === 'WEIR_UPLOAD_LENGTH')
         return refuse(session, error, { type: LENGTH_TYPE, title: 'Inconsistent Upload Length Values' })
       if (error.code !== 'WEIR_UPLOAD_OFFSET' || id === null) throw error
