@@ -151,7 +151,7 @@ export class S3Bucket {
    * @throws (rejects) WriteConflict if there is an object with the new key
    */
   async copy(from: string, to: string, { size, metadata }: FoundObject, mostAtOnce = MOST_COPIED_BYTES): Promise<void> {
-    const CopySource = `${this.name}/${encodeURIComponent(from)}`
+    const CopySource = [this.name, ...from.split('/')].map(encodeURIComponent).join('/')
     const whole = { ...this.#encryption(), Bucket: this.name, Key: to }
     try {
       if (size <= mostAtOnce) {

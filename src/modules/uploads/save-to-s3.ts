@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer'
 import type { Hash } from 'node:crypto'
 import { extname } from 'node:path'
 import { Readable } from 'node:stream'
+import type * as S3 from '@aws-sdk/client-s3'
 import type * as LibStorage from '@aws-sdk/lib-storage'
 
 import { BodyAlreadyReadError } from '../../base/errors.ts'
@@ -131,15 +132,16 @@ async function save(
     const { Upload } = requireOptionalPackage<typeof LibStorage>('@aws-sdk/lib-storage', '@aws-sdk/client-s3 @aws-sdk/lib-storage')
     signal?.throwIfAborted()
     const body = new ObjectBody(checked)
+    const sender = new Sender(client, body)
     const abort = (): void => void body.destroy(asError(signal?.reason))
     signal?.addEventListener('abort', abort)
     try {
       feed(body, content)
-      const sender = stoppingAtFailure(client, body)
       const params = { ...target.params, Bucket: target.bucket, Key: key, Body: body }
       const { ETag } = await new Upload({ client: sender as never, params: params as never, partSize, queueSize: concurrency }).done()
       return { bucket: target.bucket, key, size: body.received, hash: checked.hash?.digest('hex') ?? null, etag: ETag ?? null }
     } catch (error) {
+      await sender.deleteParts()
       throw body.failure ?? unavailable('saving an object', error)
     } finally {
       signal?.removeEventListener('abort', abort)
@@ -169,15 +171,45 @@ function partSizeOf(policy: S3SavePolicy): number {
   return Math.max(PART_BYTES, Number.isFinite(maxBytes) ? Math.ceil(maxBytes / MOST_PARTS) : 0)
 }
 
-/** Uploads go on with their other parts when one has failed: nothing more is read then. */
-function stoppingAtFailure(client: AwsS3Client, body: ObjectBody): AwsS3Client {
-  return {
-    config: client.config,
-    send: (command) =>
-      client.send(command).catch((error: unknown) => {
-        body.stop()
-        throw error
-      }),
+/**
+ * The client as `Upload` sees it. When a part has failed, nothing more is read: `Upload` would go on with the others. And the parts are deleted
+ * even where `Upload` does not do so: older versions keep them if joining them fails.
+ */
+class Sender {
+  readonly config: object
+  readonly #client: AwsS3Client
+  readonly #s3: typeof S3
+  readonly #body: ObjectBody
+  /** The parts that may be in S3. */
+  #unfinished: { readonly Bucket: string; readonly Key: string; readonly UploadId: string } | null = null
+
+  constructor(client: AwsS3Client, body: ObjectBody) {
+    this.config = client.config
+    this.#client = client
+    this.#s3 = requireOptionalPackage<typeof S3>('@aws-sdk/client-s3')
+    this.#body = body
+  }
+
+  async send(command: never): Promise<unknown> {
+    try {
+      const result = await this.#client.send(command)
+      const given: unknown = command
+      if (given instanceof this.#s3.CreateMultipartUploadCommand) {
+        const { Bucket, Key } = given.input
+        this.#unfinished = { Bucket: Bucket!, Key: Key!, UploadId: (result as S3.CreateMultipartUploadOutput).UploadId! }
+      } else if (given instanceof this.#s3.AbortMultipartUploadCommand) this.#unfinished = null
+      return result
+    } catch (error) {
+      this.#body.stop()
+      throw error
+    }
+  }
+
+  /** Never rejects: if S3 does not accept this either, nothing can be done. */
+  async deleteParts(): Promise<void> {
+    const parts = this.#unfinished
+    if (parts === null) return
+    await this.#client.send(new this.#s3.AbortMultipartUploadCommand(parts) as never).catch(() => {})
   }
 }
 
