@@ -185,6 +185,18 @@ export const ERRORS = {
   ),
   WEIR_IDEMPOTENCY_MISMATCH: peer(422, STAYS, 'this idempotency key was used for another request', 'docs/guide/idempotency.md'),
 
+  // Resumable uploads
+  WEIR_UPLOAD_REQUEST: peer(400, STAYS, 'the request does not follow the protocol of uploads', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_VERSION: peer(412, STAYS, 'this version of tus is not spoken here', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_UNKNOWN: peer(404, STAYS, 'there is no such upload', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_OFFSET: peer(409, STAYS, 'the upload does not continue at this offset', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_LENGTH: peer(400, STAYS, 'the lengths of the upload do not agree', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_CHECKSUM: peer(460, STAYS, 'the bytes do not have the stated checksum', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_FINAL: peer(403, STAYS, 'nothing can be appended to concatenated uploads', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_LOCKED: peer(423, STAYS, 'the upload cannot be worked on at the moment', 'docs/guide/resumable-uploads.md', 1),
+  WEIR_UPLOAD_SUPERSEDED: peer(409, CLOSES, 'another request has continued this upload', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOADS_OPEN: limit(429, STAYS, 'too many uploads are unfinished', 'docs/guide/resumable-uploads.md'),
+
   // The server
   WEIR_OPTION_INVALID: developer(500, STAYS, 'an option or argument is invalid', 'docs/limits.md'),
   WEIR_SERVER_STATE: developer(500, STAYS, 'this call is not possible in the current state', 'docs/guide/lifecycle.md'),

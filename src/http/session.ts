@@ -251,8 +251,8 @@ export class HttpSession {
 
 /** The engine's side of an exchange. */
 export interface ExchangeCarrier {
-  /** @param fields name, value, name, value @param overHttp1 whether also over HTTP/1.1 @returns whether they were sent */
-  sendEarlyHints(exchange: Exchange, fields: readonly string[], overHttp1: boolean): boolean
+  /** Sends an interim response: 103 or 104. @param fields name, value, name, value @returns whether it was sent */
+  interim(exchange: Exchange, status: number, fields: readonly string[]): boolean
   /**
    * Ends the exchange as if the client had left: the connection, or the stream of HTTP/2, is reset. Does nothing if another exchange has
    * taken its place.
@@ -362,10 +362,10 @@ export class Exchange {
     return this.#response
   }
 
-  /** @throws WEIR_RESPONSE_SENT */
-  sendEarlyHints(fields: readonly string[], overHttp1: boolean): boolean {
+  /** Sends 103 or 104. @param fields name, value, name, value @param overHttp1 whether also over HTTP/1.1 @throws WEIR_RESPONSE_SENT */
+  sendInterim(status: 103 | 104, fields: readonly string[], overHttp1: boolean): boolean {
     if (this.sent !== null) throw new WeirError('WEIR_RESPONSE_SENT')
-    return this.carrier?.sendEarlyHints(this, fields, overHttp1) === true
+    return (this.head.isHttp2 || overHttp1) && this.carrier?.interim(this, status, fields) === true
   }
 
   /** The object through which handlers see the response that is sent. */

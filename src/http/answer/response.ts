@@ -22,7 +22,7 @@ export let isResponse: (value: object) => value is HttpResponse
 export interface AnsweredRequest {
   readonly head: ConditionalRequest
   /** @param fields name, value, name, value @returns whether they were sent @throws WEIR_RESPONSE_SENT */
-  sendEarlyHints(fields: readonly string[], overHttp1: boolean): boolean
+  sendInterim(status: 103, fields: readonly string[], overHttp1: boolean): boolean
 }
 
 /**
@@ -138,7 +138,7 @@ export class HttpResponse<Status = any, Body = any> {
    *   connection or a body; WEIR_OPTION_INVALID; WEIR_SERVER_STATE for a response that was made by `new HttpResponse()`
    */
   earlyHints(fields: Readonly<Record<string, string | readonly string[]>>, options: EarlyHintsOptions = {}): boolean {
-    return this.#ownRequest('earlyHints').sendEarlyHints(hintFields(fields), checkedOverHttp1(options))
+    return this.#ownRequest('earlyHints').sendInterim(103, hintFields(fields), checkedOverHttp1(options))
   }
 
   /** Sets Content-Type. A body keeps it, unless it is set with a type of its own. @throws WEIR_RESPONSE_HEADER_SYNTAX */

@@ -19,7 +19,8 @@ export class PartStream extends Readable {
   #sink: BodySink | null = null
   #isWhole = false
   #isDiverting = false
-  #isReserved = false
+  /** The function that reserved it. */
+  #reservedBy: string | null = null
   #isSkipped = false
 
   constructor(onDemand: () => void) {
@@ -58,7 +59,7 @@ export class PartStream extends Readable {
    * mistake the empty rest for a complete file.
    */
   skipUnlessRead(): void {
-    if (this.#isReserved || this.#sink !== null || this.destroyed) return
+    if (this.#reservedBy !== null || this.#sink !== null || this.destroyed) return
     if (this.readableFlowing !== null || this.listenerCount('readable') > 0) return
     this.#isSkipped = true
     this.destroy()
@@ -66,13 +67,14 @@ export class PartStream extends Readable {
 
   /**
    * Reserves the stream for a reader that starts later: until then it is not skipped, and nothing else may listen to its data.
+   * @param owner who reads it, such as `saveTo()`
    * @returns why it cannot be reserved, or null
    */
-  reserve(): string | null {
-    if (this.#isReserved) return 'the file is already being saved'
+  reserve(owner: string): string | null {
+    if (this.#reservedBy !== null) return 'the file is already being saved'
     if (this.#isSkipped) return 'onFile returned before the file was read, so it was skipped'
     const other = otherReader(this)
-    this.#isReserved = other === null
+    if (other === null) this.#reservedBy = owner
     return other
   }
 
@@ -94,10 +96,10 @@ export class PartStream extends Readable {
 
   /** @throws BodyAlreadyReadError for a data listener on a reserved stream: each byte would reach only one of the two readers */
   override on(event: string | symbol, listener: (...args: never[]) => void): this {
-    if (this.#isReserved && (event === 'data' || event === 'readable')) {
+    if (this.#reservedBy !== null && (event === 'data' || event === 'readable')) {
       throw new BodyAlreadyReadError(
         `content.on('${event}')`,
-        'saveTo() reads the bytes of this file; its option onProgress reports how many',
+        `${this.#reservedBy} reads the bytes of this file; its option onProgress reports how many`,
       )
     }
     return super.on(event, listener as (...args: unknown[]) => void)

@@ -9,6 +9,7 @@ import { write } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 
 import type { BodySink } from '../body/body.ts'
+import type { ByteInspector } from './content-policy.ts'
 
 /**
  * As large as the receive buffer of net/transport/shared-read.ts, so that there is about one write per read. At half or twice the size, 1
@@ -20,12 +21,6 @@ const BUFFERS = 2
 /** Buffers that the next upload can reuse. */
 const spare: Buffer[] = []
 const MAX_SPARE = 8
-
-/** Checks every byte before it is written. If it throws, the write fails. */
-export interface ByteInspector {
-  look(bytes: Buffer): void
-  end(): void
-}
 
 export class DiskWriter implements BodySink {
   readonly #handle: FileHandle

@@ -232,7 +232,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   #sendInterim(head: string): void {
     if (this.#phase !== OPEN) return
     if (head.startsWith('HTTP/1.1 100 ')) this.read()
-    else if (head.startsWith('HTTP/1.1 103 ')) this.#exchange.sendEarlyHints(fieldsOfText(head.slice(head.indexOf('\r\n'))), true)
+    else if (head.startsWith('HTTP/1.1 103 ')) this.#exchange.sendInterim(103, fieldsOfText(head.slice(head.indexOf('\r\n'))), true)
   }
 
   /** `end` was not called in the turn in which the head was complete. */

@@ -76,8 +76,8 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   protected abstract sendContinue(): void
   /** Whether the client can receive trailers after the response. */
   protected abstract takesTrailers(head: Head): boolean
-  /** Sends `103 Early Hints`. @returns whether the client can receive it */
-  protected abstract sendHints(head: Head, fields: readonly string[]): boolean
+  /** Sends an interim response: 103 or 104. @returns whether the client can receive it */
+  protected abstract sendInterim(head: Head, status: number, fields: readonly string[]): boolean
   /** Stops waiting for the rest of the request. HTTP/1.1 reads nothing more after that. */
   protected abstract stopWaiting(): void
   /** Reads nothing of the body, if there is one, for now. */
@@ -319,9 +319,8 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     if (this.isGone) this.forget()
   }
 
-  sendEarlyHints(exchange: Exchange, fields: readonly string[], overHttp1: boolean): boolean {
-    const { head } = exchange
-    return exchange === this.exchange && !this.isGone && (head.isHttp2 || overHttp1) && this.sendHints(head, fields)
+  interim(exchange: Exchange, status: number, fields: readonly string[]): boolean {
+    return exchange === this.exchange && !this.isGone && this.sendInterim(exchange.head, status, fields)
   }
 
   cut(exchange: Exchange, error: Error): void {

@@ -188,7 +188,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
   }
 
   /** Nobody can receive an interim response. */
-  protected override sendHints(): boolean {
+  protected override sendInterim(): boolean {
     return false
   }
 

@@ -11,7 +11,7 @@ import { isTooLarge } from '../../http/body/body-mode.ts'
 import { abortRequest } from '../../http/request/request.ts'
 import type { Head } from '../../wire/head/head.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
-import { CONTINUE, encodeEarlyHints } from '../../wire/http1/encode.ts'
+import { CONTINUE, encodeInterim } from '../../wire/http1/encode.ts'
 
 import type { OpenConnection } from '../connections/connections.ts'
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
@@ -117,9 +117,9 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
   }
 
   /** RFC 9110 §15.2: HTTP/1.0 has no interim responses. */
-  protected override sendHints(head: Head, fields: readonly string[]): boolean {
+  protected override sendInterim(head: Head, status: number, fields: readonly string[]): boolean {
     if (head.minorVersion === 0) return false
-    this.#outbox.addText(encodeEarlyHints(fields))
+    this.#outbox.addText(encodeInterim(status, fields))
     this.#outbox.flush()
     return true
   }

@@ -183,8 +183,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     return true
   }
 
-  protected override sendHints(_: Head, fields: readonly string[]): boolean {
-    this.connection.wire.sendInterim(this.#stream, 103, fields)
+  protected override sendInterim(_: Head, status: number, fields: readonly string[]): boolean {
+    this.connection.wire.sendInterim(this.#stream, status, fields)
     this.connection.output.flushSoon()
     return true
   }

@@ -9,7 +9,8 @@ export const NO_LENGTH = -2
 
 export const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 export const LAST_CHUNK = '0\r\n\r\n'
-const EARLY_HINTS = 'HTTP/1.1 103 Early Hints\r\n'
+/** Interim responses with fields: RFC 8297, and draft-ietf-httpbis-resumable-upload. */
+const INTERIM_REASONS: Readonly<Record<number, string>> = { 103: 'Early Hints', 104: 'Upload Resumption Supported' }
 
 /** Values for the Connection field of a response. */
 export const CONNECTION_DEFAULT = ''
@@ -86,9 +87,9 @@ function statusLine(status: number): string {
   return line
 }
 
-/** `103 Early Hints` (RFC 8297). @param fields name, value, name, value */
-export function encodeEarlyHints(fields: readonly string[]): string {
-  return `${EARLY_HINTS}${fieldLines(fields)}\r\n`
+/** An interim response (RFC 9110 §15.2). @param fields name, value, name, value */
+export function encodeInterim(status: number, fields: readonly string[]): string {
+  return `HTTP/1.1 ${status} ${INTERIM_REASONS[status] ?? ''}\r\n${fieldLines(fields)}\r\n`
 }
 
 /** The last chunk, with the trailers after it (RFC 9112 §7.1.2). @param trailers name, value, name, value */

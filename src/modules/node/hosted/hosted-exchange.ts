@@ -174,11 +174,11 @@ export class HostedExchange extends RequestCycle<NoConnection, HostedAnswer> imp
     return head.isHttp2 || (head.minorVersion === 1 && /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i.test(head.get('te') ?? ''))
   }
 
-  protected override sendHints(head: MutableHead, fields: readonly string[]): boolean {
+  protected override sendInterim(head: MutableHead, status: number, fields: readonly string[]): boolean {
     if (head.minorVersion === 0 && !head.isHttp2) return false
     const hints: Record<string, string[]> = {}
     for (let i = 0; i < fields.length; i += 2) (hints[fields[i]!.toLowerCase()] ??= []).push(fields[i + 1]!)
-    if (!('link' in hints))
+    if (status !== 103 || !('link' in hints))
       return false // Node sends no others
     ;(this.#out as ServerResponse).writeEarlyHints(hints as { link: string[] })
     return true

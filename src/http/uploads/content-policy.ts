@@ -1,0 +1,178 @@
+// What an uploaded file may contain, wherever it is saved: the options that all ways of saving have in common, and their checks.
+
+import { AsyncResource } from 'node:async_hooks'
+import { Buffer } from 'node:buffer'
+import type { Hash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+
+import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../../base/errors.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { checkFunction, invalid, limitOf, listOf } from '../../base/options.ts'
+import { extensionsOf } from '../multipart/allowed-extensions.ts'
+import { checkExtension } from '../multipart/file-extensions.ts'
+import { otherReader, PartStream } from '../multipart/part-stream.ts'
+import { safeFileName } from './file-name.ts'
+
+/** What may be saved, and what is computed and reported meanwhile. */
+export interface ContentPolicy {
+  /** Largest size in bytes; when exceeded, `PayloadTooLargeError` (413). Default: no limit in addition to those of the form. */
+  readonly maxBytes?: number
+  /**
+   * Extensions that the client's file name may have, such as `.png` or `png`, case-insensitive. An empty string allows names without an
+   * extension. Default: any. Your own `fileName` is not checked.
+   */
+  readonly extensions?: readonly string[]
+  /**
+   * Byte sequences with which the file may begin, such as `[[0x89, 0x50, 0x4e, 0x47]]`, or a function that returns whether the first 64
+   * bytes (fewer for a shorter file) are allowed. Default: any.
+   */
+  readonly magic?: readonly (readonly number[] | Uint8Array)[] | ((first: Uint8Array) => boolean)
+  /** Hash to compute while writing, such as `sha256`. Default: none. */
+  readonly hash?: string
+  /**
+   * Called with the number of bytes received so far, each time more bytes have arrived within `maxBytes`; never for an empty file. If it
+   * throws, the save fails. A returned promise is not awaited.
+   */
+  readonly onProgress?: (bytes: number) => void
+}
+
+/** What the client sent about a file, of which only the name is used. */
+export interface UploadInfo {
+  readonly fileName: string | null
+}
+
+/** Enough to recognise any common file type. */
+const MAGIC_BYTES = 64
+
+/** Checks every byte before it is written. If it throws, the write fails. */
+export interface ByteInspector {
+  look(bytes: Buffer): void
+  end(): void
+}
+
+/** A policy whose options have been checked. */
+export interface CheckedPolicy {
+  readonly extensions: readonly string[] | null
+  readonly hash: Hash | null
+  readonly inspector: ByteInspector
+}
+
+/** @param owner whose policy it is, such as `saveTo()` @throws WEIR_OPTION_INVALID */
+export function checkedPolicy(owner: string, policy: ContentPolicy): CheckedPolicy {
+  const maxBytes = limitOf(owner, 'maxBytes', policy.maxBytes, Number.POSITIVE_INFINITY)
+  const extensions = policy.extensions === undefined ? null : extensionsOf(owner, policy.extensions)
+  const hash = policy.hash === undefined ? null : hashOf(owner, policy.hash)
+  checkMagic(owner, policy.magic)
+  checkFunction(owner, 'onProgress', policy.onProgress)
+  const onProgress = policy.onProgress === undefined ? null : AsyncResource.bind(policy.onProgress)
+  return { extensions, hash, inspector: new Inspector(maxBytes, policy.magic, onProgress) }
+}
+
+/**
+ * Makes sure that nothing of it was read yet: otherwise the rest would be saved as if it were the complete file. An uploaded file is
+ * reserved before the first `await`, so that it is not skipped when `onFile` returns without waiting for the save.
+ * @throws BodyAlreadyReadError, and WEIR_OPTION_INVALID for what is neither bytes nor a Readable
+ */
+export function reserve(owner: string, content: Readable | Uint8Array): void {
+  if (content instanceof Uint8Array) return
+  if (!isReadable(content)) throw invalid(owner, `content is bytes or a Readable, not ${kindOf(content)}`)
+  refuseIf(owner, content instanceof PartStream ? content.reserve(owner) : otherReader(content))
+}
+
+/** @param reason why the content cannot be read as a whole, or null @throws BodyAlreadyReadError */
+export function refuseIf(owner: string, reason: string | null): void {
+  if (reason !== null) throw new BodyAlreadyReadError(owner, reason)
+}
+
+/** Whether it can be read, and closed when something goes wrong. */
+export function isReadable(content: unknown): content is Readable {
+  return (
+    typeof content === 'object' &&
+    content !== null &&
+    Symbol.asyncIterator in content &&
+    'listenerCount' in content &&
+    'destroy' in content &&
+    typeof content.destroy === 'function'
+  )
+}
+
+/**
+ * The client's name of the file, made safe.
+ * @param extensions those it may have, or null for any
+ * @throws FileRefusedError, and WEIR_OPTION_INVALID: a file of the Web has a `name` instead, and every upload would be saved as `upload.bin`
+ */
+export function allowedName(owner: string, info: UploadInfo, extensions: readonly string[] | null): string {
+  const given: unknown = info
+  if (typeof given !== 'object' || given === null) throw invalid(owner, `info is an object with a fileName, not ${kindOf(given)}`)
+  if (info.fileName !== null && typeof info.fileName !== 'string')
+    throw invalid(owner, `info.fileName is ${shown(info.fileName)}, not a string or null`)
+  const name = safeFileName(info.fileName)
+  if (extensions !== null) checkExtension(name, extensions)
+  return name
+}
+
+/** Splits content, so that the caller can wait between two pieces: a large file in memory would be copied as a whole. */
+export async function* piecesOf(content: Readable | Uint8Array, maxBytes: number): AsyncGenerator<Buffer> {
+  for await (const chunk of content instanceof Uint8Array ? [content] : content) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+    for (let at = 0; at < bytes.length; at += maxBytes) yield bytes.subarray(at, at + maxBytes)
+  }
+}
+
+/** Two digits per byte. `node:crypto` is not imported above because loading it takes longer than starting a whole server. */
+export function randomHex(bytes: number): string {
+  return process.getBuiltinModule('node:crypto').randomBytes(bytes).toString('hex')
+}
+
+/** @throws WEIR_OPTION_INVALID for an algorithm that the system does not have */
+function hashOf(owner: string, algorithm: string): Hash {
+  try {
+    return process.getBuiltinModule('node:crypto').createHash(algorithm)
+  } catch {
+    throw invalid(owner, `hash is ${shown(algorithm)}, which this system does not support`)
+  }
+}
+
+function checkMagic(owner: string, magic: ContentPolicy['magic']): void {
+  if (magic === undefined || typeof magic === 'function') return
+  for (const known of listOf<unknown>(owner, 'magic', magic))
+    if (!Array.isArray(known) && !(known instanceof Uint8Array)) throw invalid(owner, `magic: ${shown(known)} is not a list of bytes`)
+}
+
+/** Checks the bytes against the policy before they are written. */
+class Inspector implements ByteInspector {
+  readonly #maxBytes: number
+  readonly #magic: ContentPolicy['magic']
+  readonly #onProgress: ((bytes: number) => void) | null
+  #size = 0
+  #first: Buffer | null
+
+  constructor(maxBytes: number, magic: ContentPolicy['magic'], onProgress: ((bytes: number) => void) | null) {
+    this.#maxBytes = maxBytes
+    this.#magic = magic
+    this.#onProgress = onProgress
+    this.#first = magic === undefined ? null : Buffer.alloc(0)
+  }
+
+  look(bytes: Buffer): void {
+    this.#size += bytes.length
+    if (this.#size > this.#maxBytes) throw new PayloadTooLargeError('maxBytes', this.#maxBytes)
+    this.#onProgress?.(this.#size)
+    if (this.#first === null) return
+    this.#first = Buffer.concat([this.#first, bytes.subarray(0, MAGIC_BYTES - this.#first.length)])
+    if (this.#first.length === MAGIC_BYTES) this.end()
+  }
+
+  /** The first bytes have arrived, or the file is shorter than that. */
+  end(): void {
+    const first = this.#first
+    const magic = this.#magic
+    if (first === null || magic === undefined) return
+    this.#first = null
+    const isAllowed =
+      typeof magic === 'function'
+        ? magic(first)
+        : magic.some((known) => known.length <= first.length && known.every((byte, i) => first[i] === byte))
+    if (!isAllowed) throw new FileRefusedError('WEIR_FILE_MAGIC')
+  }
+}
