@@ -62,7 +62,8 @@ async function baseline({ ports: { plain: port } }) {
 async function fragments({ ports: { plain: port } }) {
   const [a, b, c] = [some(), some(), some()]
   const get = (query, fields = 'Host: localhost\r\nConnection: close\r\n') => `GET /baseline11?${query} HTTP/1.1\r\n${fields}\r\n`
-  const post = (query, fields, body) => `POST /baseline11?${query} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${fields}\r\n\r\n${body}`
+  const post = (query, fields, body) =>
+    `POST /baseline11?${query} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${fields}\r\n\r\n${body}`
   const shapes = [
     [get('a=13&b=42'), 55],
     [get('a=13&b=42', 'Host: localhost\r\nUser-Agent: arena\r\nAccept: */*\r\nAccept-Encoding: gzip, br\r\nConnection: close\r\n'), 55],
@@ -268,7 +269,10 @@ async function fortunes({ ports: { plain: port } }) {
   const page = response.body.toString()
   assert.match(page, /<!doctype html>/i)
   assert.ok(page.length >= 18_432 && page.length <= 65_536, `${page.length} characters`)
-  const rows = [...page.matchAll(/<tr><td>(\d+)<\/td><td>(.*?)<\/td><\/tr>/g)].map(([, id, text]) => ({ id: Number(id), message: unescape(text) }))
+  const rows = [...page.matchAll(/<tr><td>(\d+)<\/td><td>(.*?)<\/td><\/tr>/g)].map(([, id, text]) => ({
+    id: Number(id),
+    message: decodeEntities(text),
+  }))
   assert.equal([...page.matchAll(/<tr/g)].length, 202)
   assert.ok(page.includes('&lt;script&gt;') && !page.includes('<script>'))
   const { fortunes: seeded } = await import('./postgres.mjs')
@@ -278,7 +282,7 @@ async function fortunes({ ports: { plain: port } }) {
 }
 
 const ENTITIES = { '&lt;': '<', '&gt;': '>', '&amp;': '&', '&quot;': '"', '&#39;': "'" }
-const unescape = (text) => text.replace(/&(?:lt|gt|amp|quot|#39);/g, (entity) => ENTITIES[entity])
+const decodeEntities = (text) => text.replace(/&(?:lt|gt|amp|quot|#39);/g, (entity) => ENTITIES[entity])
 
 async function echoWs({ ports: { plain: port } }) {
   const client = await WebSocketClient.open(port)

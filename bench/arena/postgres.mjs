@@ -45,7 +45,12 @@ export async function startPostgres(port) {
   mkdirSync(join(folder, 'socket'))
   if (user !== null) chownSync(join(folder, 'socket'), user.uid, user.gid)
   execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'bench', '--auth=trust', '--no-sync', '-E', 'UTF8'], how)
-  const settings = { listen_addresses: '127.0.0.1', port, unix_socket_directories: join(folder, 'socket'), max_connections: MAX_CONNECTIONS }
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: join(folder, 'socket'),
+    max_connections: MAX_CONNECTIONS,
+  }
   const options = Object.entries({ ...settings, fsync: 'off' }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const server = spawn(join(bin, 'postgres'), ['-D', data, ...options], { ...how, stdio: 'ignore' })
   const kill = () => {

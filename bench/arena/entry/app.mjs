@@ -55,7 +55,9 @@ export async function createApp({ workers, reusePort }) {
 
 function mapItems(server, dataset) {
   server.mapGet('/json/:count', { count: t.int.min(0), m: t.int.default(1) }, ({ count, m }) => {
-    const items = dataset.slice(0, count).map((item) => ({ ...item, total: item.price * item.quantity * m }))
+    const items = dataset.slice(0, count).map(({ id, name, category, price, quantity, active, tags, rating }) => {
+      return { id, name, category, price, quantity, active, tags, rating, total: price * quantity * m }
+    })
     return { items, count: items.length }
   })
 }

@@ -1,7 +1,7 @@
 // node:http, node:https and node:http2 by hand, by someone who counts microseconds and still wants correct responses; WebSockets by ws.
 import { createReadStream, stat } from 'node:fs'
 import { createServer } from 'node:http'
-import { createSecureServer, createServer as createHttp2Server } from 'node:http2'
+import { createServer as createHttp2Server, createSecureServer } from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
 import { parse } from 'node:querystring'
 import { pipeline } from 'node:stream'

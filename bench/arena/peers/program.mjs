@@ -17,7 +17,9 @@ const dataset = JSON.parse(readFileSync(`${DATA}/dataset.json`, 'utf8'))
 
 /** What `/json/:count?m=` responds with, made anew each time. */
 export function firstItems(count, m) {
-  const items = dataset.slice(0, count).map((item) => ({ ...item, total: item.price * item.quantity * m }))
+  const items = dataset.slice(0, count).map(({ id, name, category, price, quantity, active, tags, rating }) => {
+    return { id, name, category, price, quantity, active, tags, rating, total: price * quantity * m }
+  })
   return { items, count: items.length }
 }
 
