@@ -2,7 +2,7 @@
 import { brotliCompressSync, constants } from 'node:zlib'
 
 import { ofPerson, ofUpload } from '../answers.mjs'
-import { firstItems } from '../arena.mjs'
+import { firstItems } from '../arena/items.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { ROUTES } from '../route-table.mjs'

@@ -1,7 +1,7 @@
 // Express 5 as its users run it in production, following its guide on performance. ETag and X-Powered-By are off, because no other server
 // here sends them. zod validates, multer reads uploads.
 import { ofPerson, ofUpload } from '../answers.mjs'
-import { firstItems, MAX_UPLOAD } from '../arena.mjs'
+import { firstItems, MAX_UPLOAD } from '../arena/items.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { ROUTES } from '../route-table.mjs'

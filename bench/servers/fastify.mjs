@@ -1,7 +1,7 @@
 // Fastify with what its guide recommends for speed: a schema for every response, synchronous handlers, no logger. Its own plugins handle
 // forms, uploads and files.
 import { ofPerson, ofUpload } from '../answers.mjs'
-import { firstItems, MAX_UPLOAD } from '../arena.mjs'
+import { firstItems, MAX_UPLOAD } from '../arena/items.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { integerOf } from '../models-by-hand.mjs'

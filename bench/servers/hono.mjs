@@ -1,6 +1,6 @@
 // Hono on Node with its own adapter, and with its validator middleware for zod.
 import { ofPerson, ofUpload } from '../answers.mjs'
-import { firstItems } from '../arena.mjs'
+import { firstItems } from '../arena/items.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { ROUTES } from '../route-table.mjs'

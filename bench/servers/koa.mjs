@@ -1,6 +1,6 @@
 // Koa with the modules of its own organization, each on the routes that need it. zod validates.
 import { ofPerson, ofUpload } from '../answers.mjs'
-import { firstItems, MAX_UPLOAD } from '../arena.mjs'
+import { firstItems, MAX_UPLOAD } from '../arena/items.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { versionOf } from '../machine.mjs'
 import { ROUTES } from '../route-table.mjs'

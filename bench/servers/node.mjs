@@ -8,7 +8,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import busboy from 'busboy'
 
 import { ofPerson, ofUpload } from '../answers.mjs'
-import { firstItems, MAX_UPLOAD } from '../arena.mjs'
+import { firstItems, MAX_UPLOAD } from '../arena/items.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { integerOf, personOfForm, personOfJson } from '../models-by-hand.mjs'
 import { ROUTES } from '../route-table.mjs'

@@ -2,7 +2,7 @@
 import { pathToFileURL } from 'node:url'
 
 import { ofPerson } from '../answers.mjs'
-import { firstItems, MAX_UPLOAD } from '../arena.mjs'
+import { firstItems, MAX_UPLOAD } from '../arena/items.mjs'
 import { BYTES, DOCUMENT, FILE_NAME, keepFile } from '../large.mjs'
 import { integerOf, Person } from '../models-by-hand.mjs'
 import { ROUTES } from '../route-table.mjs'

@@ -1,4 +1,4 @@
-import { COUNTS_AND_FACTORS, firstItems } from '../arena.mjs'
+import { COUNTS_AND_FACTORS, firstItems } from '../arena/items.mjs'
 import { jsonExchange, requestOf } from '../message.mjs'
 
 const exchangesWith = (fields) =>

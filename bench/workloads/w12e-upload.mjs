@@ -1,4 +1,4 @@
-import { UPLOAD_SIZES } from '../arena.mjs'
+import { UPLOAD_SIZES } from '../arena/items.mjs'
 import { textExchange } from '../message.mjs'
 
 /** The body consists of zeros, which is cheapest for the generator. Servers must not read them, and there are as many bytes to move. */

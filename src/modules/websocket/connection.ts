@@ -62,6 +62,8 @@ const GOING_AWAY = 1001
 const INTERNAL_ERROR = 1011
 /** If messages are compressed, shorter ones are not. The option of ws has an effect only for clients without context takeover. */
 const COMPRESSION_THRESHOLD_BYTES = 1024
+/** Messages that a socket holds back to send them together do not wait for the client, and more of them would look as if they did. */
+const MOST_TOGETHER = 64
 
 export class WebSocketConnection<Args = unknown> {
   readonly #host: ConnectionHost<Args>
@@ -248,6 +250,10 @@ export class WebSocketConnection<Args = unknown> {
       return false
     }
     send(this.#sending.onGone)
+    if (this.#socket.writableCorked > 0 && this.#sending.waiting >= MOST_TOGETHER) {
+      this.#socket.uncork()
+      this.#socket.cork()
+    }
     this.#sending.add()
     return true
   }

@@ -25,9 +25,14 @@ export class SendQueue {
     this.#maxBytes = maxBytes
   }
 
+  /** How many messages were passed to ws, and are not known to have gone out. */
+  get waiting(): number {
+    return this.#given - this.#gone
+  }
+
   /** Whether this many bytes may wait in addition to those that do. */
   hasRoom(bytes: number): boolean {
-    return this.#ws.bufferedAmount + (this.#given - this.#gone) * MESSAGE_BYTES + bytes <= this.#maxBytes
+    return this.#ws.bufferedAmount + this.waiting * MESSAGE_BYTES + bytes <= this.#maxBytes
   }
 
   /** Counts a message that was passed to ws. */

@@ -1,6 +1,7 @@
 // The socket that another protocol receives: a Duplex over the transport that the HTTP/1.1 connection has handed over.
 //
-// What arrives in borrowed memory is pushed as a copy, and the transport is paused while nothing reads from the socket. A write is complete
+// What arrives in borrowed memory is pushed as a copy, and the transport is paused while nothing reads from the socket. What is written while
+// bytes are handled is sent together when they have been: sixteen messages in one read are answered by one write. A write is complete
 // when the transport has room again; until then it counts in `writableLength`. The socket closes only when the transport does, so
 // everything that was written before `end` is sent.
 
@@ -23,6 +24,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   receivedBytes = 0
   writtenBytes = 0
   #wasClosed = false
+  #isPushing = false
   /** The callback of a write that is waiting for room. */
   #onRoom: Done | null = null
   /** How much had been sent when it was last checked; null if nothing was waiting then. */
@@ -47,7 +49,14 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   onBytes(buffer: Buffer, length: number, borrowed: boolean): void {
     this.receivedBytes += length
     const piece = buffer.subarray(0, length)
-    if (!this.push(borrowed ? Buffer.from(piece) : piece)) this.#transport.pause()
+    this.#isPushing = true
+    this.cork()
+    try {
+      if (!this.push(borrowed ? Buffer.from(piece) : piece)) this.#transport.pause()
+    } finally {
+      this.#isPushing = false
+      this.uncork()
+    }
   }
 
   onEnd(): void {
@@ -84,6 +93,12 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   }
 
   // What a Duplex implements.
+
+  /** What was written before is sent, also by a handler of bytes. */
+  override destroy(error?: Error): this {
+    if (this.#isPushing) this.uncork()
+    return super.destroy(error)
+  }
 
   override _read(): void {
     if (this.#transport.isPaused) this.#transport.resume()

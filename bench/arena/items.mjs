@@ -4,7 +4,7 @@
 // - baseline: the sum of two query values, or of these and a body that is a number, with Content-Length or in chunks; text/plain.
 // - json: the first `count` of fifty items, each with `total` = price × quantity × m. The pairs of count and m are HttpArena's.
 // - upload: the number of bytes in the body, counted as they are read, not taken from the head.
-import { seededNumbers } from './message.mjs'
+import { seededNumbers } from '../message.mjs'
 
 const ITEM_COUNT = 50
 const below = seededNumbers(0xa3e4a)
