@@ -2,6 +2,7 @@
 
 export type { RedisSubscribingClient } from '../redis/redis-subscriber.ts'
 export type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
+export type { RelayEvent } from './event-envelope.ts'
 export { type MemoryRelayOptions, memoryRelay } from './memory-relay.ts'
 export type {
   NatsConnection,
@@ -15,3 +16,4 @@ export type {
 export { type NatsRelayOptions, natsRelay } from './nats-relay.ts'
 export { type RedisRelayOptions, redisRelay } from './redis-relay.ts'
 export { type RedisStreamRelayOptions, redisStreamRelay } from './redis-stream-relay.ts'
+export { type RelayChannel, type RelayChannelOptions, relayChannel } from './relay-channel.ts'
