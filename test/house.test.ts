@@ -70,6 +70,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'redaction.ts',
       'redis',
       'relay-option.ts',
+      'relay-ready.ts',
       'shutdown-listeners.ts',
       'store-option.ts',
       'this-machine.ts',

@@ -121,6 +121,27 @@ test('a check that takes too long has failed, its signal aborts, and it is not c
   assert.equal(runs, 2, 'its promise may have been lost')
 })
 
+test('while only checks that are not required fail, the server is ready and says that it is degraded', async () => {
+  let isConnected = false
+  let hasDatabase = true
+  const { ask, clock, logged, server } = create({
+    ready: { relay: { check: () => isConnected, required: false }, database: { check: () => hasDatabase, required: true } },
+    detail: ({ peer }) => peer.address === '10.0.0.7',
+  })
+  assert.deepEqual(await ask('/readyz'), [200, 'degraded\n'])
+  assert.deepEqual(await ask('/livez'), [200, 'ok\n'])
+  assert.deepEqual(logged, ['weir: health check "relay" failed: it returned false'])
+  const { status, json } = await server.inject({ url: '/readyz', peer: { address: '10.0.0.7' } })
+  const { state, checks } = json() as { state: string; checks: { name: string; state: string }[] }
+  assert.deepEqual([status, state, checks.map(({ name, state }) => `${name} ${state}`)], [200, 'degraded', ['relay failed', 'database ok']])
+  hasDatabase = false
+  await clock.advance(1_000)
+  assert.deepEqual(await ask('/readyz'), [503, 'failed\n'])
+  isConnected = hasDatabase = true
+  await clock.advance(1_000)
+  assert.deepEqual(await ask('/readyz'), [200, 'ok\n'])
+})
+
 test('startup checks must pass once; until then the server is not ready, but alive', async () => {
   let isMigrated = false
   let runs = 0
@@ -233,6 +254,9 @@ test('wrong options are refused by name', () => {
     [{ live: { db: { check: 1 } } }, /live\.db\.check is 1/],
     [{ live: { db: { check() {}, timeoutMs: 0 } } }, /live\.db\.timeoutMs is 0/],
     [{ live: { db: { check() {}, timeout: 1 } } }, /live\.db: there is no option "timeout"/],
+    [{ ready: { db: { check() {}, required: 'no' } } }, /ready\.db\.required is the string "no", not true or false/],
+    [{ live: { db: { check() {}, required: false } } }, /live\.db\.required is false: only a check of ready can be optional/],
+    [{ startup: { db: { check() {}, required: false } } }, /startup\.db\.required is false/],
     [{ timeoutMs: Number.POSITIVE_INFINITY }, /timeoutMs/],
     [{ paths: { alive: '/' } }, /paths: there is no option "alive"/],
     [{ checks: {} }, /no option "checks"/],

@@ -13,6 +13,8 @@ export type HealthCheck = (signal: AbortSignal) => unknown
 export interface CheckResult {
   readonly name: string
   readonly isOk: boolean
+  /** Whether the server is unready if it fails. */
+  readonly isRequired: boolean
   /** Why it failed; null if it has not. For viewers who may see it, and for the log. */
   readonly reason: string | null
   /** How long it took, in milliseconds. */
@@ -22,6 +24,7 @@ export interface CheckResult {
 export interface CheckSettings {
   readonly name: string
   readonly check: HealthCheck
+  readonly isRequired: boolean
   readonly timeoutMs: number
   /** The least time between two runs, in ms. */
   readonly intervalMs: number
@@ -61,9 +64,9 @@ export class Check {
 
   async #run(startedAt: number): Promise<CheckResult> {
     const reason = await this.#reason()
-    const { name, onChange } = this.#settings
+    const { name, isRequired, onChange } = this.#settings
     const isOk = reason === null
-    const result: CheckResult = Object.freeze({ name, isOk, reason, durationMs: this.#clock.now() - startedAt })
+    const result: CheckResult = Object.freeze({ name, isOk, isRequired, reason, durationMs: this.#clock.now() - startedAt })
     if (isOk !== this.#wasOk) {
       this.#wasOk = isOk
       onChange(result)

@@ -4,15 +4,20 @@ import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Usable } from '../../app/policies/policy.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { shown } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
+import { checkFunction, checkNames, checkText, flag, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { Check, type CheckResult, type HealthCheck } from './check.ts'
 
-/** A check with its own timeout. */
+/** A check with options of its own. */
 export interface HealthCheckOptions {
   readonly check: HealthCheck
+  /**
+   * For checks of `ready`: whether requests need what it checks. Default true. If false, and nothing else has failed, `/readyz` responds with
+   * 200 and `degraded` when it fails.
+   */
+  readonly required?: boolean
   /** Default: that of the module. */
   readonly timeoutMs?: number
 }
@@ -44,7 +49,7 @@ export interface HealthOptions {
 }
 
 /** What the routes answer with. */
-type State = 'ok' | 'failed' | 'starting' | 'stopping'
+type State = 'ok' | 'degraded' | 'failed' | 'starting' | 'stopping'
 
 interface Verdict {
   readonly state: State
@@ -63,6 +68,7 @@ const OPTION_NAMES = namesOf<HealthOptions>()([
   'use',
   'name',
 ])
+const CHECK_OPTION_NAMES = namesOf<HealthCheckOptions>()(['check', 'required', 'timeoutMs'])
 const PATHS = { live: '/livez', ready: '/readyz', startup: '/startupz' } as const
 const KINDS = ['live', 'ready', 'startup'] as const
 type Kind = (typeof KINDS)[number]
@@ -99,8 +105,8 @@ export function healthOn(clock: Clock, options: HealthOptions): Module {
       }
       const checksOf = (kind: Kind): Check[] =>
         Object.entries(options[kind] ?? {}).map(([name, given]) => {
-          const { check, timeoutMs: own = timeoutMs } = typeof given === 'function' ? { check: given } : given
-          return new Check({ name, check, timeoutMs: own, intervalMs, onChange }, clock)
+          const { check, timeoutMs: own = timeoutMs, required = true } = typeof given === 'function' ? { check: given } : given
+          return new Check({ name, check, isRequired: required, timeoutMs: own, intervalMs, onChange }, clock)
         })
       const server = new ServerHealth(host, { live: checksOf('live'), ready: checksOf('ready'), startup: checksOf('startup') })
       const declaration = {
@@ -155,12 +161,13 @@ class ServerHealth {
     const checks = this.#checks[kind]
     if (checks.length === 0) return { state: 'ok', results: NOTHING }
     const results = await Promise.all(checks.map((check) => check.result()))
-    return { state: results.every(({ isOk }) => isOk) ? 'ok' : bad, results }
+    const failed = results.filter(({ isOk }) => !isOk)
+    return { state: failed.length === 0 ? 'ok' : failed.some(({ isRequired }) => isRequired) ? bad : 'degraded', results }
   }
 }
 
 function answer(response: HttpResponse, { state, results }: Verdict, isDetailed: boolean): HttpResponse {
-  response.status(state === 'ok' ? 200 : 503).header('Cache-Control', 'no-store')
+  response.status(state === 'ok' || state === 'degraded' ? 200 : 503).header('Cache-Control', 'no-store')
   if (!isDetailed) return response.text(`${state}\n`)
   return response.json({
     state,
@@ -177,9 +184,11 @@ function checkChecks(kind: Kind, checks: HealthChecks | undefined): void {
     const where = `${kind}.${name}`
     if (typeof check === 'function') continue
     if (typeof check !== 'object' || check === null) throw invalid(OWNER, `${where} is ${shown(check)}, not a function`)
-    checkNames(`${OWNER}: ${where}`, check, ['check', 'timeoutMs'])
-    const { check: run, timeoutMs } = check as HealthCheckOptions
+    checkNames(`${OWNER}: ${where}`, check, CHECK_OPTION_NAMES)
+    const { check: run, timeoutMs, required } = check as HealthCheckOptions
     if (typeof run !== 'function') throw invalid(OWNER, `${where}.check is ${shown(run)}, not a function`)
     if (timeoutMs !== undefined) wholeNumber(OWNER, `${where}.timeoutMs`, timeoutMs, 1)
+    flag(OWNER, `${where}.required`, required)
+    if (required === false && kind !== 'ready') throw invalid(OWNER, `${where}.required is false: only a check of ready can be optional`)
   }
 }

@@ -1,5 +1,7 @@
 // The public API of weir/sse.
 
-export { type FullQueuePolicy, SseChannel, type SseChannelOptions } from './channel.ts'
+export { SseChannel, type SseChannelOptions } from './channel.ts'
+export type { FullQueuePolicy } from './client-queue.ts'
 export type { SseEvent } from './event.ts'
+export type { SseFeed } from './feed.ts'
 export { lastEventId, type SseOptions, type SseSource, sse } from './sse.ts'

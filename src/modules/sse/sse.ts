@@ -8,8 +8,8 @@ import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import { SseChannel } from './channel.ts'
 import { encodeEvent, type SseEvent } from './event.ts'
+import { SseFeed } from './feed.ts'
 import { type OpenSource, type SourceItem, SseStream } from './stream.ts'
 
 /**
@@ -17,7 +17,7 @@ import { type OpenSource, type SourceItem, SseStream } from './stream.ts'
  * response begins. It receives a signal that aborts when the client has left or the server stops; pass it on to what the iterable waits
  * for.
  */
-export type SseSource = SseChannel | AsyncIterable<SseEvent | string> | ((signal: AbortSignal) => AsyncIterable<SseEvent | string>)
+export type SseSource = SseFeed | AsyncIterable<SseEvent | string> | ((signal: AbortSignal) => AsyncIterable<SseEvent | string>)
 
 export interface SseOptions {
   /** How long a stream may be silent before a comment is sent, in milliseconds; null: never. Default 15 s. */
@@ -57,13 +57,13 @@ export function sse(session: HttpSession, source: SseSource, options: SseOptions
 }
 
 function isSource(source: unknown): boolean {
-  if (typeof source === 'function' || source instanceof SseChannel) return true
+  if (typeof source === 'function' || SseFeed.is(source)) return true
   return typeof source === 'object' && source !== null && Symbol.asyncIterator in source
 }
 
 /** Listens to a channel only once the response begins. */
 function sourceOf(session: HttpSession, source: SseSource): AsyncIterable<SourceItem> | OpenSource {
-  if (!(source instanceof SseChannel)) return source
+  if (!SseFeed.is(source)) return source
   const lastId = lastEventId(session.request)
   return () => source.subscribe(lastId)
 }

@@ -7,6 +7,7 @@ import { closeSource, takeSource } from '../../http/answer/byte-source.ts'
 
 import { type HeartbeatListener, type HeartbeatTimer, startHeartbeat, stopHeartbeat } from '../heartbeat-timer.ts'
 import { addShutdownListener, removeShutdownListener, type ShutdownListener } from '../shutdown-listeners.ts'
+import { ClientQueue } from './client-queue.ts'
 import { EncodedEvent, encodeEvent, type SseEvent } from './event.ts'
 
 /** What a source yields. */
@@ -90,13 +91,17 @@ export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListene
   }
 
   /** The source listens from here on, and keeps what it has to send until it is pulled. */
-  #begin(): IteratorResult<Piece> {
+  async #begin(): Promise<IteratorResult<Piece>> {
     addShutdownListener(this.#stopping, this)
     const { heartbeatMs } = this.#settings
     if (heartbeatMs !== null) this.#heartbeat = startHeartbeat(heartbeatMs, this)
     const source = typeof this.#source === 'function' ? this.#source(this.#ending.signal) : this.#source
     this.#items = source[Symbol.asyncIterator]()
     this.#ask(this.#items)
+    if (this.#items instanceof ClientQueue && this.#items.opened !== null) {
+      await this.#items.opened
+      if (this.#hasEnded) return DONE // the client has left
+    }
     this.#lastPieceAt = this.#heartbeat?.now ?? 0
     return { value: this.#settings.greeting }
   }

@@ -13,6 +13,7 @@ import type { HttpSession } from '../../http/session.ts'
 
 import { messageOf, pingOf, type WebSocketData } from './data.ts'
 import type { MessageGate } from './message-gate.ts'
+import type { RelayedRooms } from './relayed-rooms.ts'
 import type { Rooms } from './rooms.ts'
 import { SendQueue } from './send-queue.ts'
 
@@ -49,6 +50,8 @@ export interface ConnectionHost<Args> {
   readonly pingInterval: number | null
   readonly connections: Set<WebSocketConnection<Args>>
   readonly rooms: Rooms<WebSocketConnection<Args>>
+  /** Null: broadcasts stay in this process. */
+  readonly relayed: RelayedRooms | null
   report(error: unknown, requestId: string): void
   forget(connection: WebSocketConnection<Args>): void
 }
@@ -163,9 +166,9 @@ export class WebSocketConnection<Args = unknown> {
   }
 
   /**
-   * Sends to all others in a room, or to all others on the route if the room is null.
+   * Sends to all others in a room, or to all others on the route if the room is null. With a relay, those of other processes get it, too.
    *
-   * @returns the number of clients for which the message was queued
+   * @returns the number of clients of this process for which the message was queued
    * @throws LimitError as for `send`
    */
   broadcast(room: string | null, data: WebSocketData): number {
@@ -329,7 +332,7 @@ export class WebSocketConnection<Args = unknown> {
   }
 }
 
-/** Encodes the message once and sends it to each connection. @internal */
+/** Encodes the message once, sends it to each connection and passes it to the relay. @internal */
 export function broadcast<Args>(
   host: ConnectionHost<Args>,
   room: string | null,
@@ -337,9 +340,21 @@ export function broadcast<Args>(
   except: WebSocketConnection<Args> | null,
 ): number {
   const bytes = messageOf(data, host.maxQueuedBytes)
+  const queued = deliver(host, room, bytes, typeof data !== 'string', except)
+  host.relayed?.publish(room, data)
+  return queued
+}
+
+/** Sends to connections of this process. @internal */
+export function deliver<Args>(
+  host: ConnectionHost<Args>,
+  room: string | null,
+  bytes: Uint8Array,
+  isBinary: boolean,
+  except: WebSocketConnection<Args> | null,
+): number {
   let queued = 0
-  for (const connection of room === null ? host.connections : host.rooms.membersOf(room)) {
-    if (connection !== except && connection.sendBytes(bytes, typeof data !== 'string')) queued++
-  }
+  for (const connection of room === null ? host.connections : host.rooms.membersOf(room))
+    if (connection !== except && connection.sendBytes(bytes, isBinary)) queued++
   return queued
 }

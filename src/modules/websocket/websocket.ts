@@ -8,7 +8,7 @@ import type * as Ws from 'ws'
 import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
 import type { ArgsOf, Declaration } from '../../app/routes/declaration.ts'
 import { upgradesTo } from '../../app/routes/upgrade-handler.ts'
-import { checkNames, flag, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
+import { checkFunction, checkNames, checkText, flag, invalid, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
 import { problemOf } from '../../http/answer/problem.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
@@ -16,11 +16,14 @@ import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { HeartbeatTimer } from '../heartbeat-timer.ts'
 import { type OriginPredicate, type Origins, predicateOf } from '../origins.ts'
+import { checkRelay, type Relay } from '../relay-option.ts'
 import { addShutdownListener, removeShutdownListener } from '../shutdown-listeners.ts'
-import { broadcast, type ConnectionHost, WebSocketConnection, type WebSocketHandlers } from './connection.ts'
+import { broadcast, type ConnectionHost, deliver, WebSocketConnection, type WebSocketHandlers } from './connection.ts'
 import type { WebSocketData } from './data.ts'
+import type { Broadcast } from './envelope.ts'
 import { checkHandshake, checkOrigin, deflateOffer } from './handshake.ts'
 import { MessageGate } from './message-gate.ts'
+import { RelayedRooms, type RelayedRoute, type WebSocketRelayState } from './relayed-rooms.ts'
 import { Rooms } from './rooms.ts'
 
 /** The behaviour of a WebSocket route, and the handlers of its connections. */
@@ -52,6 +55,18 @@ export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
    * more, and most messages are too short to benefit.
    */
   readonly perMessageDeflate?: boolean
+  /**
+   * Carries broadcasts between the processes of a service, such as `redisRelay(client)` of `weir/relay`. Routes with the same relay and the
+   * same path share their rooms. Default: broadcasts stay in this process.
+   */
+  readonly relay?: Relay
+  /** Which routes of the relay share their rooms. Default: those with the same path. */
+  readonly channel?: string
+  /**
+   * Called when broadcasts of other processes may have been lost, because the relay was away and keeps no messages, or not as many. If it
+   * throws or rejects, the error is logged.
+   */
+  onGap?(): unknown
 }
 
 /** A module that maps one route, with the connections of that route. */
@@ -59,12 +74,14 @@ export interface WebSocketRoute<Args> extends Module {
   /** The open connections. */
   readonly connections: ReadonlySet<WebSocketConnection<Args>>
   /**
-   * Sends to all in a room, or to all on the route if the room is null.
+   * Sends to all in a room, or to all on the route if the room is null. With a relay, the clients of other processes get it, too.
    *
-   * @returns the number of clients for which the message was queued
+   * @returns the number of clients of this process for which the message was queued
    * @throws LimitError for a message larger than `maxQueuedBytes`
    */
   broadcast(room: string | null, data: WebSocketData): number
+  /** What the relay does; null without one. */
+  readonly relay: WebSocketRelayState | null
 }
 
 const OPTION_NAMES = namesOf<WebSocketOptions<unknown>>()([
@@ -79,6 +96,9 @@ const OPTION_NAMES = namesOf<WebSocketOptions<unknown>>()([
   'maxQueuedBytes',
   'pingInterval',
   'perMessageDeflate',
+  'relay',
+  'channel',
+  'onGap',
 ])
 const MIB = 1024 * 1024
 const DEFAULT_PING_INTERVAL_MS = 30_000
@@ -115,7 +135,7 @@ export function websocket(path: string, ...rest: readonly object[]): WebSocketRo
 
 type Args = unknown
 
-class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
+class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute {
   readonly name: string
   readonly #path: string
   readonly #declaration: object
@@ -128,6 +148,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
   readonly pingInterval: number | null
   readonly connections = new Set<WebSocketConnection<Args>>()
   readonly rooms = new Rooms<WebSocketConnection<Args>>()
+  readonly relayed: RelayedRooms | null
   #host: ModuleHost | null = null
 
   constructor(path: string, declaration: object, options: WebSocketOptions<Args>) {
@@ -144,6 +165,12 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
       wholeNumber(this.name, name, value, 1)
     }
     tokensOf(this.name, 'protocols', protocols)
+    const { relay } = options
+    if (relay !== undefined) checkRelay(this.name, relay)
+    else if (options.channel !== undefined || options.onGap !== undefined) throw invalid(this.name, 'channel and onGap need a relay')
+    checkText(this.name, 'channel', options.channel)
+    checkFunction(this.name, 'onGap', options.onGap)
+    this.relayed = relay === undefined ? null : new RelayedRooms(relay, this)
     this.#path = path
     this.#declaration = declaration
     this.#isAllowed = predicateOf(this.name, origins)
@@ -168,6 +195,10 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
     })
   }
 
+  get relay(): WebSocketRelayState | null {
+    return this.relayed
+  }
+
   install(host: ModuleHost): void {
     this.#host = host
     const { mapGet }: { mapGet: MapMethod<unknown> } = host
@@ -181,6 +212,23 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
 
   report(error: unknown, requestId: string): void {
     this.#host?.logger?.error(`weir: ${this.name} failed (request ${requestId})`, error)
+  }
+
+  /** Of the relay. Routes on different servers have the same one if they have the same path. */
+  get channel(): string {
+    return `websocket ${this.handlers.channel ?? `${this.#host?.prefix ?? ''}${this.#path}`}`
+  }
+
+  get onGap(): (() => unknown) | undefined {
+    return this.handlers.onGap
+  }
+
+  deliver({ room, bytes, isBinary }: Broadcast): void {
+    deliver(this, room, bytes, isBinary, null)
+  }
+
+  log(message: string, error: unknown): void {
+    this.#host?.logger?.error(`weir: ${this.name} ${message}`, error)
   }
 
   forget(connection: WebSocketConnection<Args>): void {
@@ -199,7 +247,9 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args> {
     if (request.upgrade?.includes('websocket')) {
       checkHandshake(session)
       await checkOrigin(this.#isAllowed, session)
+      const heard = this.relayed?.listen(server.stopping)
       await this.handlers.accept?.(args, session)
+      await heard
     }
     return response.upgrade('websocket', (socket, head) => this.#connect(args, session, socket, head))
   }

@@ -1,0 +1,156 @@
+// What one process hears of a channel: one subscription for all of its clients, as long as there are any. Each event is encoded once.
+
+import type { Clock } from '../../base/clock.ts'
+import type { Relay, RelayMessage, RelaySubscription } from '../relay-option.ts'
+import { readyOrLate } from '../relay-ready.ts'
+import type { ClientQueue } from '../sse/client-queue.ts'
+import { ClientQueues, type QueueOptions } from '../sse/client-queues.ts'
+import type { EncodedEvent } from '../sse/event.ts'
+import { decodeEnvelope } from './event-envelope.ts'
+import { PageRequest, type PageSource } from './page-request.ts'
+import { RecentEvents } from './recent-events.ts'
+import { ResumingClient, type ResumingHost } from './resuming-client.ts'
+
+export interface LiveFeedSettings {
+  readonly owner: string
+  readonly relay: Relay
+  /** Of the channel. */
+  readonly name: string
+  readonly queues: QueueOptions
+  /** What clients get for a gap. */
+  readonly gap: EncodedEvent
+  readonly onError: (error: unknown) => void
+  readonly clock: Clock
+}
+
+export class LiveFeed implements PageSource, ResumingHost {
+  readonly relay: Relay
+  readonly name: string
+  readonly gap: EncodedEvent
+  readonly #onError: (error: unknown) => void
+  readonly #clock: Clock
+  readonly #live: ClientQueues
+  readonly #resuming = new Set<ResumingClient>()
+  readonly #recent = new RecentEvents()
+  /** Clients that go on after the same id share their pages: after a restart, most have seen the same event last. */
+  readonly #requests = new Map<string, PageRequest>()
+  #subscription: RelaySubscription | null = null
+  #opened: Promise<void> | null = null
+  /** Whether the relay keeps no messages. It is unknown before the first one. */
+  #keepsNone = false
+  #hasReported = false
+  #isClosed = false
+
+  /** @throws WEIR_OPTION_INVALID */
+  constructor({ owner, relay, name, queues, gap, onError, clock }: LiveFeedSettings) {
+    this.relay = relay
+    this.name = name
+    this.gap = gap
+    this.#onError = onError
+    this.#clock = clock
+    this.#live = new ClientQueues(owner, queues, () => this.#endIfUnused())
+  }
+
+  get size(): number {
+    return this.#live.size + this.#resuming.size
+  }
+
+  listen(lastEventId: string | null): ClientQueue | ResumingClient {
+    if (!this.#isClosed) this.#begin()
+    if (lastEventId === null || this.#isClosed) {
+      const client = this.#live.add([], this.#opened)
+      if (this.#isClosed) client.finish()
+      return client
+    }
+    const client = this.join(lastEventId)
+    if (client !== null) return client
+    const resuming = new ResumingClient(this, lastEventId)
+    this.#resuming.add(resuming)
+    return resuming
+  }
+
+  finish(): void {
+    this.#live.finish()
+    for (const client of this.#resuming) client.finish()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.finish()
+  }
+
+  join(after: string): ClientQueue | null {
+    if (this.#keepsNone) return this.#live.add([this.gap])
+    return this.#recent.has(after) ? this.#live.add(this.#recent.after(after)) : null
+  }
+
+  requestPage(after: string): PageRequest {
+    let request = this.#requests.get(after)
+    if (request === undefined) {
+      request = new PageRequest(this, after)
+      this.#requests.set(after, request)
+    }
+    return request
+  }
+
+  leave(client: ResumingClient): void {
+    this.#resuming.delete(client)
+    this.#endIfUnused()
+  }
+
+  decode({ id, data }: RelayMessage): EncodedEvent | null {
+    try {
+      return decodeEnvelope(data, id)
+    } catch (error) {
+      if (!this.#hasReported)
+        this.#onError(new Error(`a message of the channel ${JSON.stringify(this.name)} is not an event`, { cause: error }))
+      this.#hasReported = true
+      return null
+    }
+  }
+
+  isRecent(id: string): boolean {
+    return this.#recent.has(id)
+  }
+
+  onMissingId(): void {
+    this.#keepsNone = true
+  }
+
+  onEnd({ after }: PageRequest): void {
+    this.#requests.delete(after)
+  }
+
+  #begin(): void {
+    if (this.#subscription !== null) return
+    this.#subscription = this.relay.subscribe(this.name, (message) => this.#hear(message), { onGap: () => this.#tellGap() })
+    const opened = readyOrLate(this.#subscription.ready, this.#clock, () => this.#tellGap())
+    this.#opened = opened
+    void opened.then(() => {
+      if (this.#opened === opened) this.#opened = null
+    })
+  }
+
+  #endIfUnused(): void {
+    if (this.size > 0) return
+    this.#subscription?.close()
+    this.#subscription = null
+    this.#opened = null
+    this.#recent.clear()
+  }
+
+  #hear(message: RelayMessage): void {
+    const event = this.decode(message)
+    const { id } = message
+    if (id === null) this.#keepsNone = true
+    else this.#recent.add(id, event)
+    if (event !== null) this.#live.push(event)
+    if (id === null) for (const request of this.#requests.values()) request.finish()
+    else this.#requests.get(id)?.finish() // what its clients wait for comes through here
+  }
+
+  #tellGap(): void {
+    this.#recent.clear()
+    this.#live.push(this.gap)
+  }
+}

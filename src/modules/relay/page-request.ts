@@ -1,0 +1,88 @@
+// One page of what a relay has kept after an id. Pages bound the memory of a client that has missed much and reads slowly: the next page is
+// requested when this one has been read.
+
+import type { Relay, RelayMessage, RelaySubscription } from '../relay-option.ts'
+import { costOf } from '../sse/client-queue.ts'
+import type { EncodedEvent } from '../sse/event.ts'
+
+/** A page ends with the event that exceeds this. */
+const PAGE_BYTES = 256 * 1024
+
+export interface Page {
+  readonly events: readonly EncodedEvent[]
+  /** The id after which the next page begins. */
+  readonly end: string
+}
+
+/** What a request needs of its channel. */
+export interface PageSource {
+  readonly relay: Relay
+  readonly name: string
+  /** What clients get for a gap. */
+  readonly gap: EncodedEvent
+  /** The event of a message; null for one that clients do not get. */
+  decode(message: RelayMessage): EncodedEvent | null
+  /** Whether this process has received the message with this id, and what followed, anyway. */
+  isRecent(id: string): boolean
+  /** The relay keeps no messages, although a client sent an id. */
+  onMissingId(): void
+  /** Called once, when the page is complete. */
+  onEnd(request: PageRequest): void
+}
+
+export class PageRequest {
+  readonly after: string
+  readonly #source: PageSource
+  readonly page: Promise<Page>
+  #resolve: (page: Page) => void = () => {}
+  #events: EncodedEvent[] = []
+  #end: string
+  #bytes = 0
+  #isDue = false
+  #hasEnded = false
+  #subscription: RelaySubscription | null = null
+  /** How many clients wait for it. */
+  waiting = 0
+
+  /** @throws what the relay throws */
+  constructor(source: PageSource, after: string) {
+    this.#source = source
+    this.after = this.#end = after
+    this.page = new Promise((resolve) => (this.#resolve = resolve))
+    this.#subscription = source.relay.subscribe(source.name, (message) => this.#add(message), {
+      after,
+      onGap: () => void this.#events.push(source.gap),
+    })
+    if (this.#hasEnded) this.#subscription.close()
+  }
+
+  /** The page is what has arrived. */
+  finish(): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#subscription?.close()
+    this.#source.onEnd(this)
+    // Without a message, the next request would report the gap again.
+    this.#resolve({ events: this.#end === this.after ? [] : this.#events, end: this.#end })
+  }
+
+  #add(message: RelayMessage): void {
+    if (this.#hasEnded) return
+    if (message.id === null) {
+      this.#source.onMissingId()
+      this.finish()
+      return
+    }
+    const event = this.#source.decode(message)
+    if (event !== null) {
+      this.#events.push(event)
+      this.#bytes += costOf(event)
+    }
+    this.#end = message.id
+    if (this.#bytes > PAGE_BYTES || this.#source.isRecent(message.id)) this.finish()
+    else if (!this.#isDue) {
+      this.#isDue = true
+      setImmediate(() => this.finish()) // what the relay delivers together belongs to one page
+    }
+  }
+}

@@ -1,0 +1,82 @@
+// A client that goes on after the last id that it saw, on whichever machine it saw it: first what the relay has kept, page by page, and then
+// what all clients of this process get.
+
+import type { ClientQueue } from '../sse/client-queue.ts'
+import type { EncodedEvent } from '../sse/event.ts'
+import type { PageRequest } from './page-request.ts'
+
+/** The channel, as such a client sees it. */
+export interface ResumingHost {
+  /** Lets it listen with the others, from the event after this id on; null if this process does not know the id. */
+  join(after: string): ClientQueue | null
+  requestPage(after: string): PageRequest
+  leave(client: ResumingClient): void
+}
+
+const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
+
+/** It has one reader, which waits for each event before it requests the next. */
+export class ResumingClient implements AsyncIterableIterator<EncodedEvent> {
+  readonly #host: ResumingHost
+  /** The id of the last event in `#page`, or before it. */
+  #position: string
+  #page: readonly EncodedEvent[] = []
+  #next = 0
+  /** While it waits for a page. */
+  #request: PageRequest | null = null
+  /** Once it listens with the others. */
+  #queue: ClientQueue | null = null
+  #hasEnded = false
+
+  constructor(host: ResumingHost, lastEventId: string) {
+    this.#host = host
+    this.#position = lastEventId
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<EncodedEvent>> {
+    for (;;) {
+      if (this.#next < this.#page.length) return { value: this.#page[this.#next++]! }
+      if (this.#queue !== null) return this.#queue.next()
+      if (this.#hasEnded) return DONE
+      this.#queue = this.#host.join(this.#position)
+      if (this.#queue === null) await this.#readPage()
+      else {
+        this.#page = []
+        this.#next = 0
+        this.#host.leave(this)
+      }
+    }
+  }
+
+  async return(): Promise<IteratorResult<EncodedEvent>> {
+    this.#page = []
+    this.finish()
+    await this.#queue?.return()
+    return DONE
+  }
+
+  /** The stream ends after what the client has been given so far. */
+  finish(): void {
+    if (this.#hasEnded || this.#queue !== null) return
+    this.#hasEnded = true
+    this.#host.leave(this)
+    const request = this.#request
+    if (request !== null && --request.waiting === 0) request.finish()
+  }
+
+  async #readPage(): Promise<void> {
+    const request = this.#host.requestPage(this.#position)
+    request.waiting++
+    this.#request = request
+    const { events, end } = await request.page
+    this.#request = null
+    if (this.#hasEnded) return
+    this.#page = events
+    this.#next = 0
+    this.#position = end
+  }
+}

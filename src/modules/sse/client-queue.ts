@@ -1,0 +1,90 @@
+// One client of a channel: the events that wait for it, in a bounded queue.
+
+import type { EncodedEvent } from './event.ts'
+
+/** What happens to a client whose queue is full. */
+export type FullQueuePolicy = 'disconnect' | 'drop-oldest'
+
+/** What an event costs in a queue in addition to its bytes, which all queues share. */
+const ENTRY_BYTES = 64
+const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
+
+/** It has one reader, which waits for each event before it requests the next. */
+export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
+  readonly #onLeave: () => void
+  /** Resolves when the client may be told that it is connected; null: immediately. */
+  readonly opened: Promise<void> | null
+  #queue: EncodedEvent[]
+  /** Events at the front that do not count towards the limit: they come from the history, which all clients share. */
+  #uncounted: number
+  #queuedBytes = 0
+  #deliver: ((result: IteratorResult<EncodedEvent>) => void) | null = null
+  #isFinished = false
+
+  constructor(missed: EncodedEvent[], opened: Promise<void> | null, onLeave: () => void) {
+    this.#queue = missed
+    this.#uncounted = missed.length
+    this.opened = opened
+    this.#onLeave = onLeave
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  /** @returns whether the client will get the event */
+  push(event: EncodedEvent, maxQueuedBytes: number, whenFull: FullQueuePolicy): boolean {
+    if (this.#deliver !== null) {
+      this.#give({ value: event })
+      return true
+    }
+    const cost = costOf(event)
+    if (whenFull === 'disconnect' && this.#queuedBytes + cost > maxQueuedBytes) {
+      this.#queue = []
+      this.finish()
+      return false
+    }
+    if (cost > maxQueuedBytes) return false // it would not fit into an empty queue
+    while (this.#queuedBytes + cost > maxQueuedBytes && this.#queue.length > 0) this.#shift()
+    this.#queue.push(event)
+    this.#queuedBytes += cost
+    return true
+  }
+
+  /** Accepts no more events: the stream ends after those that are queued. */
+  finish(): void {
+    this.#isFinished = true
+    this.#onLeave()
+    this.#give(DONE)
+  }
+
+  next(): Promise<IteratorResult<EncodedEvent>> {
+    if (this.#queue.length > 0) return Promise.resolve({ value: this.#shift() })
+    if (this.#isFinished) return Promise.resolve(DONE)
+    return new Promise((resolve) => (this.#deliver = resolve))
+  }
+
+  return(): Promise<IteratorResult<EncodedEvent>> {
+    this.#queue = []
+    this.finish()
+    return Promise.resolve(DONE)
+  }
+
+  #shift(): EncodedEvent {
+    const event = this.#queue.shift()!
+    if (this.#uncounted > 0) this.#uncounted--
+    else this.#queuedBytes -= costOf(event)
+    return event
+  }
+
+  #give(result: IteratorResult<EncodedEvent>): void {
+    const deliver = this.#deliver
+    this.#deliver = null
+    deliver?.(result)
+  }
+}
+
+/** What an event takes of `maxQueuedBytes`. */
+export function costOf(event: EncodedEvent): number {
+  return event.bytes.length + ENTRY_BYTES
+}

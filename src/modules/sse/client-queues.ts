@@ -1,0 +1,73 @@
+// All clients of a channel, and what happens to those that read too slowly.
+
+import { checkWord, wholeNumber } from '../../base/options.ts'
+
+import { ClientQueue, type FullQueuePolicy } from './client-queue.ts'
+import type { EncodedEvent } from './event.ts'
+
+export interface QueueOptions {
+  /**
+   * How many bytes of events may wait for one client, in addition to what its socket buffers. Each event counts 64 bytes more than its
+   * size. Default 1 MiB.
+   */
+  readonly maxQueuedBytes?: number
+  /**
+   * What happens to a client that reads too slowly. `'disconnect'`, the default, discards its queue and ends its stream, so that the client
+   * reconnects and sends the last id that it saw. `'drop-oldest'` discards the oldest waiting events, or the new event if it alone exceeds
+   * `maxQueuedBytes`.
+   */
+  readonly whenFull?: FullQueuePolicy
+}
+
+const DEFAULT_QUEUED_BYTES = 1024 * 1024
+
+export class ClientQueues {
+  readonly #maxQueuedBytes: number
+  readonly #whenFull: FullQueuePolicy
+  readonly #onLeave: () => void
+  readonly #clients = new Set<ClientQueue>()
+
+  /**
+   * @param owner whose options they are
+   * @param onLeave called after a client has left
+   * @throws WEIR_OPTION_INVALID
+   */
+  constructor(
+    owner: string,
+    { maxQueuedBytes = DEFAULT_QUEUED_BYTES, whenFull = 'disconnect' }: QueueOptions,
+    onLeave: () => void = () => {},
+  ) {
+    checkWord(owner, 'whenFull', whenFull, 'disconnect', 'drop-oldest')
+    this.#maxQueuedBytes = wholeNumber(owner, 'maxQueuedBytes', maxQueuedBytes, 1)
+    this.#whenFull = whenFull
+    this.#onLeave = onLeave
+  }
+
+  get size(): number {
+    return this.#clients.size
+  }
+
+  /**
+   * @param missed what the client gets first
+   * @param opened when it may be told that it is connected; null: immediately
+   */
+  add(missed: EncodedEvent[], opened: Promise<void> | null = null): ClientQueue {
+    const client: ClientQueue = new ClientQueue(missed, opened, () => {
+      if (this.#clients.delete(client)) this.#onLeave()
+    })
+    this.#clients.add(client)
+    return client
+  }
+
+  /** @returns the number of clients for which it was queued */
+  push(event: EncodedEvent): number {
+    let queued = 0
+    for (const client of this.#clients) if (client.push(event, this.#maxQueuedBytes, this.#whenFull)) queued++
+    return queued
+  }
+
+  /** Ends all streams once the clients have read what is queued. */
+  finish(): void {
+    for (const client of this.#clients) client.finish()
+  }
+}

@@ -1,0 +1,121 @@
+// Rooms and events of three processes with a real Redis between them.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { WebSocket } from 'ws'
+
+import { RawClient } from '../../support/raw-client.ts'
+import { noRedis, startRedis } from '../../support/redis.ts'
+import { eventually, within } from '../../support/serving.ts'
+
+interface Member {
+  readonly port: number
+  post(path: string, body: string): Promise<string>
+  state(): Promise<Record<string, unknown>>
+  /** Ends it as `kill -9` does. */
+  kill(): Promise<void>
+}
+
+const FILE = fileURLToPath(new URL('../../support/rooms-process.js', import.meta.url))
+
+async function launch(t: TestContext, kind: string, redisPort: number): Promise<Member> {
+  const child = spawn(process.execPath, [FILE, kind, String(redisPort)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill('SIGKILL')
+    await gone
+  }
+  t.after(kill)
+  const port = Number(String((await within(once(child.stdout, 'data'), 'the start', 20_000))[0]))
+  const url = (path: string): string => `http://127.0.0.1:${port}${path}`
+  return {
+    port,
+    post: async (path, body) => (await fetch(url(path), { method: 'POST', body, headers: { 'Content-Type': 'text/plain' } })).text(),
+    state: async () => (await (await fetch(url('/state'))).json()) as Record<string, unknown>,
+    kill,
+  }
+}
+
+async function join(t: TestContext, { port }: Member, room: string): Promise<{ ws: WebSocket; heard: string[] }> {
+  const ws = new WebSocket(`ws://127.0.0.1:${port}/chat/${room}`)
+  t.after(() => ws.terminate())
+  const heard: string[] = []
+  ws.on('message', (data) => void heard.push(String(data)))
+  await within(once(ws, 'open'), 'the connection')
+  return { ws, heard }
+}
+
+describe('three processes and a Redis', { skip: noRedis }, () => {
+  for (const kind of ['redis', 'redis-stream']) {
+    test(`${kind}: what one broadcasts, the others hear once, and its own clients do not hear twice, also after an outage`, async (t) => {
+      const redis = await startRedis(t)
+      const members = await Promise.all([launch(t, kind, redis.port), launch(t, kind, redis.port), launch(t, kind, redis.port)])
+      const clients = await Promise.all(members.flatMap((member) => [join(t, member, 'kitchen'), join(t, member, 'kitchen')]))
+      const garden = await join(t, members[1]!, 'garden')
+      const expected = clients.map(() => [] as string[])
+      for (let i = 0; i < 12; i++) {
+        const from = i % clients.length
+        clients[from]!.ws.send(`message ${i}`)
+        for (const [other, list] of expected.entries()) if (other !== from) list.push(`message ${i}`)
+        // One after the other, so that the order is known: messages of several processes at the same time have none.
+        await eventually(() => clients.every(({ heard }, at) => heard.length >= expected[at]!.length), `message ${i}`)
+      }
+      assert.equal(await members[2]!.post('/chat/kitchen', 'dinner'), '2')
+      for (const list of expected) list.push('dinner')
+      await eventually(() => clients.every(({ heard }, at) => heard.length >= expected[at]!.length), 'dinner')
+      for (const [at, { heard }] of clients.entries()) assert.deepEqual(heard, expected[at])
+      assert.deepEqual(garden.heard, [])
+
+      await redis.kill()
+      await eventually(async () => (await members[0]!.state()).isConnected === false, 'the outage', 20_000)
+      assert.equal(await members[0]!.post('/chat/kitchen', 'alone'), '2')
+      await redis.restart()
+      await eventually(
+        async () => (await Promise.all(members.map((one) => one.state()))).every((one) => one.isConnected),
+        'the end',
+        20_000,
+      )
+      assert.equal(await members[0]!.post('/chat/kitchen', 'together'), '2')
+      for (const [at, { heard }] of clients.entries()) {
+        await eventually(() => heard.at(-1) === 'together', 'the end of the outage')
+        const later = heard.slice(expected[at]!.length)
+        // A relay that tries again may deliver it to the others late, but to nobody twice.
+        if (at < 2) assert.deepEqual(later, ['alone', 'together'])
+        else assert.deepEqual([...new Set(later)].sort(), later.toSorted())
+      }
+    })
+  }
+
+  test('redis-stream: a client of a process that was killed resumes at another, and misses and repeats nothing', async (t) => {
+    const redis = await startRedis(t)
+    const members = await Promise.all([launch(t, 'redis-stream', redis.port), launch(t, 'redis-stream', redis.port)])
+    let lastId = await members[1]!.post('/events', 'first')
+    let published = 0
+    let isOver = false
+    const publishing = (async () => {
+      while (!isOver) await members[1]!.post('/events', `event ${published++}.`)
+    })()
+    const seen: number[] = []
+    for (const member of members) {
+      const client = await RawClient.connect(member.port)
+      t.after(() => client.destroy())
+      client.get('/events', `Last-Event-ID: ${lastId}\r\n`)
+      const text = await client.until(`event ${published + 40}.`)
+      const complete = text.slice(0, text.lastIndexOf('\n\n'))
+      seen.push(...[...complete.matchAll(/data: event (\d+)\./g)].map(([, number]) => Number(number)))
+      lastId = [...complete.matchAll(/id: (.+)/g)].at(-1)![1]!
+      if (member === members[0]) await member.kill()
+    }
+    isOver = true
+    await publishing
+    assert.ok(seen.length > 80, `${seen.length} events`)
+    assert.deepEqual(
+      seen,
+      seen.map((_, i) => i),
+    )
+  })
+})
