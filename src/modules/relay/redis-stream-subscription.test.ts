@@ -137,11 +137,14 @@ async function run(steps: readonly (typeof STEPS)[number][], before: number, aft
     if (isDue) verify()
   }
   for (const live of model.arriving.splice(0)) subscription.onLive(live)
-  verify()
-  for (let quiet = 0; quiet < 3; quiet++) {
-    await settled()
-    if (model.reply()) quiet = 0
-    else if (isDue) verify()
+  // As from time to time: a verification that begins while another runs does nothing.
+  for (const _ of [1, 2]) {
+    verify()
+    for (let quiet = 0; quiet < 3; quiet++) {
+      await settled()
+      if (model.reply()) quiet = 0
+      else if (isDue) verify()
+    }
   }
   await settled()
   assert.equal(isReady, true)
