@@ -121,8 +121,7 @@ export class NatsFeed {
     const after = Number(received.headers?.get('Nats-Last-Sequence'))
     if (!(seq > 0 && after >= 0)) return // nobody but the server publishes here
     if (this.#isLive && seq <= this.#position) return
-    // 0: the one before was dropped, or there was none. A feed that is live knows up to where it has heard everything.
-    const heard: Heard = { seq, after: after === 0 && this.#isLive ? this.#position : after, message: messageOf(seq, received.string()) }
+    const heard: Heard = { seq, after, message: messageOf(seq, received.string()) }
     if (this.#isLive && after <= this.#position) {
       this.#handOut(heard)
       return
@@ -133,8 +132,9 @@ export class NatsFeed {
   }
 
   #handOut(heard: Heard): void {
+    // With 0, the one before was dropped or there was none: then nothing is known from before this position.
+    this.#recent.push(heard.after === 0 ? { ...heard, after: this.#position } : heard)
     this.#position = heard.seq
-    this.#recent.push(heard)
     this.#recentCharacters += heard.message.data.length
     while (this.#recent.length > MOST_RECENT || this.#recentCharacters > MOST_RECENT_CHARACTERS)
       this.#recentCharacters -= this.#recent.shift()!.message.data.length

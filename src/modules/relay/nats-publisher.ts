@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 
-import { type Clock, systemClock } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import type { NatsJetStream } from './nats-client.ts'
 import { type NatsLink, unavailable } from './nats-link.ts'
@@ -11,6 +11,7 @@ import { type NatsLink, unavailable } from './nats-link.ts'
 export interface NatsPublisherOptions {
   readonly jetstream: NatsJetStream
   readonly link: NatsLink
+  readonly clock: Clock
   readonly timeoutMs: number
   readonly maxQueuedBytes: number
   /** Finds out whether messages can be sent, on each new connection and when JetStream does not take them. */
@@ -24,6 +25,7 @@ interface Waiting {
   /** By which the server knows a message that was sent again. */
   readonly token: string
   readonly deadline: number
+  isSent: boolean
   resolve(seq: number): void
   reject(error: WeirError): void
 }
@@ -35,7 +37,6 @@ const OVERHEAD_BYTES = 200
 
 export class NatsPublisher {
   readonly #options: NatsPublisherOptions
-  readonly #clock: Clock = systemClock
   /** Those that are not confirmed, oldest first: all are sent again together, so that they stay in order. */
   readonly #waiting = new Set<Waiting>()
   readonly #tokens = randomBytes(12).toString('base64url')
@@ -55,17 +56,17 @@ export class NatsPublisher {
 
   /** @throws (rejects) WEIR_RELAY_UNAVAILABLE */
   publish(subject: string, data: string): Promise<number> {
-    const { link, maxQueuedBytes, timeoutMs } = this.#options
+    const { clock, link, maxQueuedBytes, timeoutMs } = this.#options
     if (this.#isClosed || link.isOver) return Promise.reject(link.error())
     const bytes = Buffer.byteLength(data) + OVERHEAD_BYTES
     if (this.#bytes + bytes > maxQueuedBytes)
       return Promise.reject(unavailable(`more than maxQueuedBytes (${maxQueuedBytes}) would wait for NATS`, this.#trouble))
     return new Promise((resolve, reject) => {
       const token = `${this.#tokens}${(this.#count++).toString(36)}`
-      const message: Waiting = { subject, data, bytes, token, deadline: this.#clock.now() + timeoutMs, resolve, reject }
+      const message: Waiting = { subject, data, bytes, token, deadline: clock.now() + timeoutMs, isSent: false, resolve, reject }
       this.#bytes += bytes
       this.#waiting.add(message)
-      this.#stopTicks ??= this.#clock.every(TICK_MS, () => this.#expire())
+      this.#stopTicks ??= clock.every(TICK_MS, () => this.#expire())
       if (this.#gate === 'open') this.#send(message)
       else this.open()
     })
@@ -116,9 +117,10 @@ export class NatsPublisher {
   }
 
   #send(message: Waiting): void {
-    const { jetstream } = this.#options
+    const { clock, jetstream } = this.#options
     const round = this.#round
-    const timeout = Math.max(message.deadline - this.#clock.now(), 1)
+    const timeout = Math.max(message.deadline - clock.now(), 1)
+    message.isSent = true
     jetstream.publish(message.subject, message.data, { msgID: message.token, timeout }).then(
       ({ seq }) => {
         if (this.#settle(message)) message.resolve(seq)
@@ -141,13 +143,13 @@ export class NatsPublisher {
   }
 
   #expire(): void {
-    const now = this.#clock.now()
+    const { clock, timeoutMs } = this.#options
+    const now = clock.now()
     for (const message of this.#waiting) {
       if (message.deadline > now) return
       this.#settle(message)
-      message.reject(
-        unavailable(`NATS did not confirm the message within ${this.#options.timeoutMs} ms: it may have been published`, this.#trouble),
-      )
+      const outcome = message.isSent ? 'may have been' : 'was not'
+      message.reject(unavailable(`NATS did not confirm it within ${timeoutMs} ms: the message ${outcome} published`, this.#trouble))
     }
   }
 

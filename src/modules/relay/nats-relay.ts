@@ -1,5 +1,6 @@
 // natsRelay: its options, and which of the two relays they ask for.
 
+import { type Clock, systemClock } from '../../base/clock.ts'
 import { type Duration, millisecondsOf } from '../../base/duration.ts'
 import { checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import { errorListener } from '../error-listener.ts'
@@ -19,18 +20,21 @@ export interface NatsRelayOptions {
   readonly stream?: string
   /** How many messages of each channel a stream keeps that is made here. Default 1,000. */
   readonly maxLength?: number
-  /** How long messages are kept in a stream that is made here. Default 1 hour. */
+  /** How long messages are kept in a stream that is made here. Default `'1d'`. */
   readonly maxAge?: Duration
   /** Bytes that may wait until JetStream has confirmed them, each message with 200 more. `publish` rejects beyond that. Default 16 MiB. */
   readonly maxQueuedBytes?: number
   /**
-   * How long `publish` waits for a confirmation. Over JetStream, a message is sent again for so long, and stored once. Default 5 s.
+   * How long `publish` waits for a confirmation. Over JetStream, a message is sent again for so long, and stored once. Default 500 ms, or 10
+   * seconds with `jetstream`.
    */
   readonly timeout?: Duration
   /** Begins the subjects: one or more words of letters, digits, `-` and `_`, with dots between them. Default `weir`. */
   readonly prefix?: string
   /** Called with what a listener has thrown. Default: it becomes a warning of the process. */
   readonly onError?: (error: unknown) => void
+  /** For tests. Default: the system's clock. */
+  readonly clock?: Clock
 }
 
 const OWNER = 'natsRelay()'
@@ -43,6 +47,7 @@ const OPTION_NAMES = namesOf<NatsRelayOptions>()([
   'timeout',
   'prefix',
   'onError',
+  'clock',
 ])
 const OF_STREAMS = ['stream', 'maxLength', 'maxAge', 'maxQueuedBytes'] as const
 const PREFIX = /^[\w-]+(?:\.[\w-]+)*$/
@@ -60,9 +65,9 @@ const LONGEST_NAME = 100
 export function natsRelay(connection: NatsConnection, options: NatsRelayOptions = {}): Relay {
   checkConnection(OWNER, connection)
   checkNames(OWNER, options, OPTION_NAMES)
-  const { jetstream, maxAge, maxLength, prefix = 'weir' } = options
+  const { clock = systemClock, jetstream, maxAge, maxLength, prefix = 'weir' } = options
   const onError = errorListener(OWNER, options.onError ?? warn)
-  const timeoutMs = millisecondsOf(OWNER, 'timeout', options.timeout ?? '5s')
+  const timeoutMs = millisecondsOf(OWNER, 'timeout', options.timeout ?? (jetstream === undefined ? 500 : '10s'))
   checkName('prefix', prefix, PREFIX)
   if (jetstream === undefined) {
     for (const name of OF_STREAMS) if (options[name] !== undefined) throw invalid(OWNER, `${name} needs jetstream`)
@@ -85,6 +90,7 @@ export function natsRelay(connection: NatsConnection, options: NatsRelayOptions 
     stream,
     maxLength: maxLength === undefined ? undefined : wholeNumber(OWNER, 'maxLength', maxLength, 1),
     maxAgeMs,
+    clock,
     maxQueuedBytes: wholeNumber(OWNER, 'maxQueuedBytes', options.maxQueuedBytes ?? 16 * 1024 * 1024, 1),
     timeoutMs,
     onError,

@@ -1,6 +1,6 @@
 // A relay over JetStream, which keeps messages: who was away hears what was published meanwhile.
 
-import { systemClock } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
 import { checkData, type NatsConnection } from './nats-client.ts'
 import { NatsFeed } from './nats-feed.ts'
@@ -11,6 +11,7 @@ import { NatsSubscription } from './nats-subscription.ts'
 
 export interface NatsStreamRelayOptions extends NatsStreamOptions {
   readonly connection: NatsConnection
+  readonly clock: Clock
   readonly maxQueuedBytes: number
   readonly onError: (error: unknown) => void
 }
@@ -30,7 +31,7 @@ export class NatsStreamRelay implements Relay {
 
   constructor(options: NatsStreamRelayOptions) {
     this.#options = options
-    const { connection, jetstream, maxQueuedBytes, timeoutMs } = options
+    const { clock, connection, jetstream, maxQueuedBytes, timeoutMs } = options
     this.#link = new NatsLink(connection, {
       onDown: () => {
         this.#hasStream = false
@@ -45,8 +46,8 @@ export class NatsStreamRelay implements Relay {
     })
     this.#stream = new NatsStream(options, this.#link, () => this.#settle())
     const prepare = async (): Promise<void> => void (await this.#look())
-    this.#publisher = new NatsPublisher({ jetstream, link: this.#link, maxQueuedBytes, prepare, timeoutMs })
-    this.#stopVerifying = systemClock.every(VERIFY_MS, () => void this.#verify())
+    this.#publisher = new NatsPublisher({ clock, jetstream, link: this.#link, maxQueuedBytes, prepare, timeoutMs })
+    this.#stopVerifying = clock.every(VERIFY_MS, () => void this.#verify())
     void this.#begin()
   }
 

@@ -38,7 +38,7 @@ export interface StreamState {
 }
 
 export const DEFAULT_LENGTH = 1_000
-export const DEFAULT_AGE_MS = 3_600_000
+export const DEFAULT_AGE_MS = 86_400_000
 const NANOSECONDS = 1_000_000
 /** The server remembers ids of messages for so long. Its default. */
 const DUPLICATE_WINDOW_MS = 120_000

@@ -392,8 +392,9 @@ export function testConformance(title: string, open: (t: TestContext) => Medium 
       const relay = medium.relay()
       const [name, other] = [newName(), newName()]
       await publishAll(relay, name, 'a', 'b')
-      const [id] = await publishAll(relay, other, 'x')
       await new Promise((resolve) => setTimeout(resolve, 2)) // ids may be times
+      const [id] = await publishAll(relay, other, 'x')
+      await new Promise((resolve) => setTimeout(resolve, 2))
       await publishAll(relay, name, 'c')
       const heard = await listen(relay, name, id!)
       await publishAll(relay, name, 'd')

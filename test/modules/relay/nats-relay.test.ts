@@ -7,9 +7,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
-import type { NatsConnection } from '@nats-io/transport-node'
+import type { Msg, NatsConnection } from '@nats-io/transport-node'
 
 import { type NatsRelayOptions, natsRelay, type Relay } from '../../../src/modules/relay/index.ts'
+import { TestClock } from '../../../src/testing/test-clock.ts'
 import { type NatsServer, noNats, startNats } from '../../support/nats.ts'
 import { eventually, within } from '../../support/serving.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
@@ -145,7 +146,64 @@ test('kept: publish rejects when nobody confirms within the timeout', { skip }, 
   const relay = keeping(await server.connect(), { timeout: 150 })
   await relay.publish('a', 'x')
   await server.kill()
-  await assert.rejects(within(relay.publish('a', 'x'), 'publishing'), UNAVAILABLE)
+  await eventually(() => !relay.isConnected, 'the loss')
+  await assert.rejects(within(relay.publish('a', 'x'), 'publishing'), {
+    ...UNAVAILABLE,
+    message: /within 150 ms: the message was not published/,
+  })
+})
+
+/** A connection that loses messages for subscriptions, as servers of a cluster can. */
+function losing(connection: NatsConnection, isLost: (data: string) => boolean): NatsConnection {
+  return new Proxy(connection, {
+    get(target, name) {
+      const value = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      if (name !== 'subscribe') return value.bind(target)
+      return (subject: string, { callback }: { callback: (error: Error | null, message: Msg) => void }) =>
+        target.subscribe(subject, { callback: (error, message) => void (isLost(message.string()) || callback(error, message)) })
+    },
+  })
+}
+
+test('kept: a message that was lost on its way is read from the stream when the next one arrives', { skip }, async (t) => {
+  const server = await startNats(t)
+  const connection = losing(await server.connect(), (data) => data.startsWith('lost'))
+  const relay = keeping(connection)
+  const heard = await listen(relay, 'a')
+  for (const data of ['x', 'lost 1', 'lost 2', 'y', 'lost 3', 'z']) await relay.publish('a', data)
+  await hears(heard, 'x', 'lost 1', 'lost 2', 'y', 'lost 3', 'z')
+})
+
+test('kept: a message that was lost on its way is found within 30 seconds if no other arrives', { skip }, async (t) => {
+  const server = await startNats(t)
+  const clock = new TestClock()
+  const connection = losing(await server.connect(), (data) => data === 'lost')
+  const relay = keeping(connection, { clock })
+  const [heard, other] = [await listen(relay, 'a'), await listen(relay, 'b')]
+  for (const data of ['x', 'lost']) await relay.publish('a', data)
+  await relay.publish('b', 'y')
+  await Promise.all([hears(heard, 'x'), hears(other, 'y')])
+  await clock.advance(30_000)
+  await hears(heard, 'x', 'lost')
+  await relay.publish('b', 'z')
+  await Promise.all([hears(heard, 'x', 'lost'), hears(other, 'y', 'z')])
+  await relay.close()
+  assert.equal(clock.running, 0)
+})
+
+test('kept: subscriptions that begin anywhere in a busy channel hear all that follows, once and in order', { skip }, async (t) => {
+  const server = await startNats(t)
+  const [publisher, subscriber] = [keeping(await server.connect()), keeping(await server.connect())]
+  const data = Array.from({ length: 450 }, (_, i) => String(i))
+  const ids = await Promise.all(data.slice(0, 350).map((one) => publisher.publish('a', one)))
+  const rest = (async () => {
+    for (const one of data.slice(350)) await publisher.publish('a', one)
+  })()
+  const from = [0, 60, 92, 93, 94, 95, 250, 348, 349]
+  const heard = from.map((i) => listen(subscriber, 'a', ids[i]!))
+  await within(rest, 'publishing')
+  for (const [i, one] of heard.entries()) await hears(await one, ...data.slice(from[i]! + 1))
 })
 
 test('kept: more than maxQueuedBytes is refused at once, and a place is free after a confirmation', { skip }, async (t) => {
@@ -224,7 +282,7 @@ test('kept: an id ahead of the stream is unknown, even at the largest number', {
 
 test('kept: what a full channel has dropped is a gap; what others have dropped is none', { skip }, async (t) => {
   const server = await startNats(t)
-  const [relay, other] = [keeping(await server.connect(), { maxLength: 3 }), keeping(await server.connect())]
+  const [relay, other] = [keeping(await server.connect(), { maxLength: 3 }), keeping(await server.connect(), { maxLength: 3 })]
   const ids: string[] = []
   for (const data of ['a', 'b']) ids.push((await relay.publish('quiet', data))!)
   for (let i = 0; i < 10; i++) ids.push((await relay.publish('busy', String(i)))!)
@@ -304,7 +362,7 @@ test('wrong options are refused', { skip }, async (t) => {
     { onError: 1 },
     { jetstream: js, stream: 'a.b' },
     { jetstream: js, maxLength: 0 },
-    { jetstream: js, maxAge: '1s' },
+    { jetstream: js, maxAge: '9s' },
     { jetstream: js, maxQueuedBytes: 0 },
   ]
   for (const options of wrong) assert.throws(() => natsRelay(connection, options as NatsRelayOptions), INVALID)
