@@ -1,4 +1,4 @@
-// `node build/test/churn/relay.js <redis-stream|redis> [events] [seed]`: three processes with a relay between them, and clients that follow it
+// `node build/test/churn/relay.js <redis-stream|redis|nats-jetstream|nats> [events] [seed]`: three processes with a relay between them, and clients that follow it
 // as EventSource does. Processes and the relay's server are killed (SIGKILL) at random moments, and started again. Counts what clients lose and
 // what they get twice. By default 10,000 events.
 //
@@ -13,6 +13,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
+import { startNats } from '../support/nats.ts'
 import { startRedis } from '../support/redis.ts'
 
 /** The server of a relay. */
@@ -26,8 +27,10 @@ interface RelayServer {
 const SERVERS: Readonly<Record<string, () => Promise<RelayServer>>> = {
   'redis-stream': () => startRedis(ends, '--appendonly', 'yes'),
   redis: () => startRedis(ends, '--appendonly', 'yes'),
+  'nats-jetstream': () => startNats(ends),
+  nats: () => startNats(ends),
 }
-const KEEPS_MESSAGES: Readonly<Record<string, boolean>> = { 'redis-stream': true, redis: false }
+const KEEPS_MESSAGES: Readonly<Record<string, boolean>> = { 'redis-stream': true, 'nats-jetstream': true }
 
 const PROCESSES = 3
 const CLIENTS = 6
@@ -246,10 +249,10 @@ async function send(port: number, method: string, headers: Record<string, string
   return response
 }
 
-/** Ids of Redis: a time and a number in it. */
+/** Ids of Redis are a time and a number in it, those of NATS one number. */
 function order(a: string, b: string): number {
-  const [time, count] = a.split('-').map(Number) as [number, number]
-  const [otherTime, otherCount] = b.split('-').map(Number) as [number, number]
+  const [time = 0, count = 0] = a.split('-').map(Number)
+  const [otherTime = 0, otherCount = 0] = b.split('-').map(Number)
   return time - otherTime || count - otherCount
 }
 

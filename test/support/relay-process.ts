@@ -9,16 +9,28 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
+import { jetstream } from '@nats-io/jetstream'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 
-import { type RedisSubscribingClient, type Relay, redisRelay, redisStreamRelay } from '../../src/modules/relay/index.ts'
+import { natsRelay, type RedisSubscribingClient, type Relay, redisRelay, redisStreamRelay } from '../../src/modules/relay/index.ts'
 
 const CHANNEL = 'events'
 /** How each kind of relay is made, for the port of its server. */
 const RELAYS: Readonly<Record<string, (port: number, client: string) => Promise<Relay>>> = {
   'redis-stream': async (port, client) => redisStreamRelay(await redisClient(port, client), { maxLength: 20_000 }),
   redis: async (port, client) => redisRelay(await redisClient(port, client)),
+  'nats-jetstream': async (port) => {
+    const connection = await natsConnection(port)
+    return natsRelay(connection, { jetstream: jetstream(connection), maxLength: 20_000 })
+  },
+  nats: async (port) => natsRelay(await natsConnection(port)),
+}
+
+/** Waits for the server. */
+function natsConnection(port: number): Promise<NatsConnection> {
+  return connect({ port, waitOnFirstConnect: true, maxReconnectAttempts: -1, reconnectTimeWait: 100 })
 }
 
 async function redisClient(port: number, name: string): Promise<RedisSubscribingClient> {

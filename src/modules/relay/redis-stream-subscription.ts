@@ -18,8 +18,8 @@ export interface StreamSource {
 
 /** What precedes the first message of a stream. */
 export const BEGINNING = '0-0'
-/** The ids that streams have. Their numbers are exact in JavaScript. */
-const ID = /^(?:0|[1-9]\d{0,14})-(?:0|[1-9]\d{0,14})$/
+/** The ids that Redis makes of its time. Their numbers are exact in JavaScript. */
+const ID = /^[1-9]\d{0,14}-(?:0|[1-9]\d{0,14})$/
 /** Live messages that are kept while a subscriber reads. More are dropped: it reads them. */
 const MOST_PENDING = 128
 
@@ -43,9 +43,9 @@ export class StreamSubscription extends RedisSubscription {
     this.#source = source
     const { after } = options
     this.#isResuming = after !== undefined
-    // Another text than an id is unknown as one that is not in the stream: no message has it as its predecessor.
-    this.#last = after === undefined ? null : ID.test(after) ? after : BEGINNING
-    this.#previous = after ?? null
+    if (after === undefined) this.#last = this.#previous = null
+    else if (ID.test(after)) this.#last = this.#previous = after
+    else [this.#last, this.#previous] = [BEGINNING, ''] // as unknown as an id that no message has as its predecessor
   }
 
   onLive(live: LiveMessage): void {

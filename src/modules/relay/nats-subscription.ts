@@ -1,0 +1,77 @@
+// A subscription of the program to a relay over NATS: its listener is called in order, and what it throws is reported.
+
+import { neverUnhandled } from '../../base/never-unhandled.ts'
+import type { RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
+import { unavailable } from './nats-link.ts'
+
+export class NatsSubscription implements RelaySubscription {
+  readonly #listener: (message: RelayMessage) => void
+  readonly #onGap: (() => void) | undefined
+  readonly #onError: (error: unknown) => void
+  readonly ready: Promise<void>
+  #becomeReady: () => void = () => {}
+  #failToBeReady: (error: unknown) => void = () => {}
+  #onClose: (() => void) | null = null
+  isClosed = false
+  /** The sequence in the stream up to which it has heard everything. */
+  position = 0
+
+  constructor(listener: (message: RelayMessage) => void, { onGap }: RelaySubscribeOptions, onError: (error: unknown) => void) {
+    this.#listener = listener
+    this.#onGap = onGap
+    this.#onError = onError
+    this.ready = neverUnhandled(
+      new Promise((resolve, reject) => {
+        this.#becomeReady = resolve
+        this.#failToBeReady = reject
+      }),
+    )
+  }
+
+  set onClose(onClose: () => void) {
+    this.#onClose = onClose
+  }
+
+  becomeReady(): void {
+    this.#becomeReady()
+  }
+
+  hear(message: RelayMessage): void {
+    if (this.isClosed) return
+    try {
+      this.#listener(message)
+    } catch (error) {
+      this.#onError(error)
+    }
+  }
+
+  /** Hears a message of the stream, unless it has heard it before. */
+  hearFrom(seq: number, message: RelayMessage): void {
+    if (seq <= this.position) return
+    this.position = seq
+    this.hear(message)
+  }
+
+  /** @param position the sequence in the stream where it goes on */
+  hearGap(position: number = 0): void {
+    if (this.isClosed) return
+    this.position = position
+    try {
+      this.#onGap?.()
+    } catch (error) {
+      this.#onError(error)
+    }
+  }
+
+  close(): void {
+    this.end(unavailable('the subscription was closed'))
+  }
+
+  /** @param error what `ready` rejects with */
+  end(error: unknown): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    this.#failToBeReady(error)
+    this.#onClose?.()
+  }
+}
