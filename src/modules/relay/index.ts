@@ -14,6 +14,7 @@ export type {
   NatsStreamInfo,
 } from './nats-client.ts'
 export { type NatsRelayOptions, natsRelay } from './nats-relay.ts'
+export type { RedisMessengerOptions } from './redis-messenger.ts'
 export { type RedisRelayOptions, redisRelay } from './redis-relay.ts'
 export { type RedisStreamRelayOptions, redisStreamRelay } from './redis-stream-relay.ts'
 export { type RelayChannel, type RelayChannelOptions, relayChannel } from './relay-channel.ts'
