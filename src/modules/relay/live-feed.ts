@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Relay, RelayMessage, RelaySubscription } from '../relay-option.ts'
 import { readyOrLate } from '../relay-ready.ts'
 import type { ClientQueue } from '../sse/client-queue.ts'
-import { ClientQueues, type QueueOptions } from '../sse/client-queues.ts'
+import { ClientQueues, type SseQueueOptions } from '../sse/client-queues.ts'
 import type { EncodedEvent } from '../sse/event.ts'
 import { decodeEnvelope } from './event-envelope.ts'
 import { PageRequest, type PageSource } from './page-request.ts'
@@ -16,7 +16,7 @@ export interface LiveFeedSettings {
   readonly relay: Relay
   /** Of the channel. */
   readonly name: string
-  readonly queues: QueueOptions
+  readonly queues: SseQueueOptions
   /** What clients get for a gap. */
   readonly gap: EncodedEvent
   readonly onError: (error: unknown) => void

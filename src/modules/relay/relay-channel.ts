@@ -6,13 +6,13 @@ import { kindOf } from '../../base/kind-of.ts'
 import { checkNames, invalid, namesOf } from '../../base/options.ts'
 import { errorListener } from '../error-listener.ts'
 import { checkRelay, type Relay } from '../relay-option.ts'
-import type { QueueOptions } from '../sse/client-queues.ts'
+import type { SseQueueOptions } from '../sse/client-queues.ts'
 import { EncodedEvent, type SseEvent } from '../sse/event.ts'
 import { SseFeed } from '../sse/feed.ts'
 import { encodeEnvelope, type RelayEvent } from './event-envelope.ts'
 import { LiveFeed } from './live-feed.ts'
 
-export interface RelayChannelOptions extends QueueOptions {
+export interface RelayChannelOptions extends SseQueueOptions {
   /**
    * What a client gets when it may have lost events: those that followed the last one that it saw are not kept any more, or the relay was away
    * and keeps none. It comes before the next event, and must not have an id. Default `{ event: 'gap', data: '' }`.

@@ -1,11 +1,11 @@
 // Sends events to the clients of this process. Each event is encoded once, and waits for each client in a bounded queue.
 
 import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
-import { ClientQueues, type QueueOptions } from './client-queues.ts'
+import { ClientQueues, type SseQueueOptions } from './client-queues.ts'
 import { EncodedEvent, type SseEvent } from './event.ts'
 import { SseFeed } from './feed.ts'
 
-export interface SseChannelOptions extends QueueOptions {
+export interface SseChannelOptions extends SseQueueOptions {
   /** How many of the latest events with an id are kept for clients that reconnect with Last-Event-ID. Default 0. */
   readonly history?: number
 }

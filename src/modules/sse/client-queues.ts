@@ -5,7 +5,7 @@ import { checkWord, wholeNumber } from '../../base/options.ts'
 import { ClientQueue, type FullQueuePolicy } from './client-queue.ts'
 import type { EncodedEvent } from './event.ts'
 
-export interface QueueOptions {
+export interface SseQueueOptions {
   /**
    * How many bytes of events may wait for one client, in addition to what its socket buffers. Each event counts 64 bytes more than its
    * size. Default 1 MiB.
@@ -34,7 +34,7 @@ export class ClientQueues {
    */
   constructor(
     owner: string,
-    { maxQueuedBytes = DEFAULT_QUEUED_BYTES, whenFull = 'disconnect' }: QueueOptions,
+    { maxQueuedBytes = DEFAULT_QUEUED_BYTES, whenFull = 'disconnect' }: SseQueueOptions,
     onLeave: () => void = () => {},
   ) {
     checkWord(owner, 'whenFull', whenFull, 'disconnect', 'drop-oldest')

@@ -11,7 +11,7 @@ import { isPromise } from '../../base/is-promise.ts'
 import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import { messageOf, pingOf, type WebSocketData } from './data.ts'
+import { frameOf, messageOf, pingOf, type WebSocketData } from './data.ts'
 import type { MessageGate } from './message-gate.ts'
 import type { RelayedRooms } from './relayed-rooms.ts'
 import type { Rooms } from './rooms.ts'
@@ -140,13 +140,18 @@ export class WebSocketConnection<Args = unknown> {
    */
   send(data: WebSocketData): boolean {
     const bytes = messageOf(data, this.#host.maxQueuedBytes)
-    return this.sendBytes(bytes, typeof data !== 'string')
+    return this.#send(bytes, typeof data !== 'string')
   }
 
-  /** @internal */
-  sendBytes(bytes: Uint8Array, binary: boolean): boolean {
+  #send(bytes: Uint8Array, binary: boolean): boolean {
     const compress = bytes.length >= COMPRESSION_THRESHOLD_BYTES
     return this.#queue(bytes.length, (onGone) => this.#ws.send(bytes, { binary, compress }, onGone))
+  }
+
+  /** @internal Sends a message that others get as well. Its frame is made once, and without compression ws would add nothing to it. */
+  sendShared(message: SharedMessage): boolean {
+    if (this.#gate !== null) return this.#send(message.bytes, message.isBinary)
+    return this.#queue(message.bytes.length, (onGone) => void this.#socket.write(message.frame, onGone))
   }
 
   /**
@@ -338,6 +343,23 @@ export class WebSocketConnection<Args = unknown> {
   }
 }
 
+/** A message for several connections. */
+class SharedMessage {
+  readonly bytes: Uint8Array
+  readonly isBinary: boolean
+  #frame: Uint8Array | null = null
+
+  constructor(bytes: Uint8Array, isBinary: boolean) {
+    this.bytes = bytes
+    this.isBinary = isBinary
+  }
+
+  get frame(): Uint8Array {
+    this.#frame ??= frameOf(this.bytes, this.isBinary)
+    return this.#frame
+  }
+}
+
 /** Encodes the message once, sends it to each connection and passes it to the relay. @internal */
 export function broadcast<Args>(
   host: ConnectionHost<Args>,
@@ -359,8 +381,9 @@ export function deliver<Args>(
   isBinary: boolean,
   except: WebSocketConnection<Args> | null,
 ): number {
+  const message = new SharedMessage(bytes, isBinary)
   let queued = 0
   for (const connection of room === null ? host.connections : host.rooms.membersOf(room))
-    if (connection !== except && connection.sendBytes(bytes, isBinary)) queued++
+    if (connection !== except && connection.sendShared(message)) queued++
   return queued
 }

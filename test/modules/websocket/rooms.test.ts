@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type WebSocketConnection, type WebSocketRoute, websocket } from '../../../src/modules/websocket/index.ts'
 import { eventually, inBothReadModes } from '../../support/serving.ts'
-import { BINARY, frame, RawSocket, TEXT } from '../../support/websocket-client.ts'
+import { BINARY, frame, mapEcho, openWs, RawSocket, TEXT } from '../../support/websocket-client.ts'
 
 inBothReadModes('rooms of WebSockets', (serve) => {
   test('rooms: a broadcast reaches the members, and a connection leaves all rooms when it ends', async (t) => {
@@ -35,4 +35,25 @@ inBothReadModes('rooms of WebSockets', (serve) => {
     sockets[1]!.join('late')
     assert.equal(route.broadcast('late', 'x'), 0)
   })
+
+  for (const perMessageDeflate of [false, true])
+    test(`a broadcast of any length arrives unchanged, ${perMessageDeflate ? 'compressed' : 'as it is'}`, async (t) => {
+      let route!: WebSocketRoute<unknown>
+      const { server } = await serve(t, (server) => void (route = mapEcho(server, { perMessageDeflate })))
+      const clients = [await openWs(t, server), await openWs(t, server, '/', { perMessageDeflate: false })]
+      const heard = clients.map((client) => {
+        const all: unknown[] = []
+        client.on('message', (data, isBinary) => void all.push(isBinary ? data : String(data)))
+        return all
+      })
+      const sent = [0, 1, 125, 126, 127, 1_024, 65_535, 65_536, 200_000].flatMap((length) => [
+        '\u00fc'.repeat(length / 2),
+        Buffer.alloc(length, 7),
+      ])
+      for (const data of sent) assert.equal(route.broadcast(null, data), 2)
+      for (const all of heard) {
+        await eventually(() => all.length === sent.length, 'all messages')
+        assert.deepEqual(all, sent)
+      }
+    })
 })
