@@ -34,6 +34,8 @@ const FINAL = /^(?:NOPERM|WRONGTYPE) /
 export class RedisOutbox {
   readonly #options: OutboxOptions
   readonly #queues = new Map<string, Waiting[]>()
+  /** The batches that are being sent. */
+  readonly #sending = new Set<readonly Waiting[]>()
   #bytes = 0
   #number = 0
   #isClosed = false
@@ -63,14 +65,20 @@ export class RedisOutbox {
     })
   }
 
-  /** Rejects what waits. */
+  /** Rejects what waits, and what is on its way. */
   close(): void {
     this.#isClosed = true
+    for (const batch of this.#sending) this.#refuse(batch, 'it was closed: the message may have been published', undefined)
     for (const queue of this.#queues.values()) this.#refuse(queue.splice(0), 'it was closed: the message was not published', undefined)
   }
 
   async #drain(channel: string, queue: Waiting[]): Promise<void> {
-    while (queue.length > 0) await this.#send(channel, queue, take(queue))
+    while (queue.length > 0) {
+      const batch = take(queue)
+      this.#sending.add(batch)
+      await this.#send(channel, queue, batch)
+      this.#sending.delete(batch)
+    }
     this.#queues.delete(channel)
   }
 
