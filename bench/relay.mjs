@@ -1,9 +1,9 @@
-// What a relay over Redis costs each process: CPU time for an event that it publishes and delivers, and for one that another process has published.
+// What a relay costs each process: CPU time for an event that it publishes and delivers, and for one that another process has published.
 //
-//   npm run build && node bench/relay.mjs [--rounds 9] [--client redis|ioredis] [--redis 127.0.0.1:6379]
+//   npm run build && node bench/relay.mjs [--rounds 9] [--client redis|ioredis|nats] [--server 127.0.0.1:6379]
 //
-// Without `--redis`, it starts a redis-server of its own. The time is that of this process, with that of the client package; that of Redis is
-// not in it. Events have 100 bytes, and go to two subscribers on one channel. Rounds alternate; a number is the median of all rounds.
+// Without `--server`, it starts one of its own. The time is that of this process, with that of the client package; that of the server is not
+// in it. Events have 100 bytes, and go to two subscribers on one channel. Rounds alternate; a number is the median of all rounds.
 
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,6 +14,7 @@ import { createClient } from 'redis'
 
 import { redisRelay, redisStreamRelay } from '../dist/modules/relay/index.js'
 
+import { NATS } from './relay-nats.mjs'
 import { median } from './statistics.mjs'
 
 const option = (name, byDefault) => {
@@ -28,12 +29,26 @@ const CHANNEL = 'bench'
 const OWN_PORT = 16_379
 /** Events that are on their way at a time. */
 const WINDOWS = [1, 16]
-const KINDS = ['the client alone', 'redisRelay', 'redisStreamRelay']
+/** For each client: how it is opened, which relays are measured with it, and how its server is started. */
+const CLIENTS = {
+  redis: overRedis((address) => createClient({ url: `redis://${address}` }).connect()),
+  ioredis: overRedis((address) => {
+    const [host, port] = address.split(':')
+    return new Redis({ host, port: Number(port) })
+  }),
+  nats: NATS,
+}
 
-async function clientOf(name, address) {
-  const [host, port] = address.split(':')
-  if (name === 'ioredis') return new Redis({ host, port: Number(port) })
-  return await createClient({ url: `redis://${address}` }).connect()
+function overRedis(open) {
+  return {
+    open,
+    kinds: {
+      'the client alone': bareRelay,
+      redisRelay: (client) => redisRelay(client),
+      redisStreamRelay: (client) => redisStreamRelay(client, { maxLength: 10_000 }),
+    },
+    start: (port) => spawn('redis-server', ['--port', String(port), '--save', '', '--appendonly', 'no'], { stdio: 'ignore' }),
+  }
 }
 
 /** What the client costs by itself: PUBLISH, and a connection that subscribes. */
@@ -57,11 +72,6 @@ async function bareRelay(client) {
       return { ready: Promise.resolve(), close: () => listeners.delete(own) }
     },
   }
-}
-
-function relayOf(kind, client) {
-  if (kind === 'the client alone') return bareRelay(client)
-  return kind === 'redisRelay' ? redisRelay(client) : redisStreamRelay(client, { maxLength: 10_000 })
 }
 
 /** Publishes events, `window` at a time. */
@@ -96,8 +106,10 @@ async function timed(relay, start) {
 if (process.send !== undefined) {
   // Another process of the service, which publishes when it is told to.
   const [name, address] = process.argv.slice(2)
-  const client = await clientOf(name, address)
-  const relays = Object.fromEntries(await Promise.all(KINDS.map(async (kind) => [kind, await relayOf(kind, client)])))
+  const { kinds, open } = CLIENTS[name]
+  const client = await open(address)
+  const relays = {}
+  for (const [kind, create] of Object.entries(kinds)) relays[kind] = await create(client)
   process.on('message', async ({ kind, window }) => {
     await publish(relays[kind], window)
     process.send('done')
@@ -105,19 +117,20 @@ if (process.send !== undefined) {
   process.send('ready')
 } else {
   const name = option('client', 'redis')
-  let address = option('redis', null)
+  const { kinds, open, start } = CLIENTS[name]
+  let address = option('server', null)
   let server = null
   if (address === null) {
-    server = spawn('redis-server', ['--port', String(OWN_PORT), '--save', '', '--appendonly', 'no'], { stdio: 'ignore' })
+    server = start(OWN_PORT)
     address = `127.0.0.1:${OWN_PORT}`
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
   const other = fork(process.argv[1], [name, address])
   await once(other, 'message')
-  const client = await clientOf(name, address)
+  const client = await open(address)
   const rows = []
-  for (const kind of KINDS) {
-    const relay = await relayOf(kind, client)
+  for (const [kind, create] of Object.entries(kinds)) {
+    const relay = await create(client)
     for (const window of WINDOWS) {
       const how = window === 1 ? 'one at a time' : `${window} at a time`
       rows.push({ title: `${kind}: published ${how} and delivered`, relay, start: () => publish(relay, window), times: [] })

@@ -4,6 +4,7 @@
 // X-Proxy-Target repeat the request line. A request that a proxy did not mean to forward has no id.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -226,14 +227,27 @@ function listens(port: number): Promise<boolean> {
   })
 }
 
-/** A port that is currently free. */
-export function freePort(): Promise<number> {
+/**
+ * A port that is currently free, and that the system gives to nobody who asks for any: those are from 32768 on Linux, from 49152 elsewhere.
+ * Otherwise a connection or a server of another test could have it before the program that is about to start.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(10_240, 32_768)
+    if (!given.has(port) && (await canListen(port))) {
+      given.add(port)
+      return port
+    }
+  }
+}
+
+/** Those that this process has got: none is free again before its program listens. */
+const given = new Set<number>()
+
+function canListen(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
+    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(false) : reject(error)))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }
