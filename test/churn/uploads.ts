@@ -16,7 +16,8 @@ import { startUploadProcess, type UploadProcess } from '../support/upload-proces
 const MIB = 1024 * 1024
 const size = Number(process.argv[2] ?? 1024) * MIB
 const breaks = Number(process.argv[3] ?? 50)
-const EXPIRES_MS = 30_000 + breaks * 500 + Math.round(size / 10_000)
+/** Long enough for a busy machine: an upload that takes longer expires before it is complete. */
+const EXPIRES_MS = 60_000 + breaks * 2_000 + Math.round(size / 5_000)
 const PIECE = 256 * 1024
 
 type Protocol = 'tus' | 'draft'
