@@ -45,6 +45,10 @@ function hashOfFile(): string {
 
 const ends: (() => unknown)[] = []
 const directory = mkdtempSync(join(tmpdir(), 'weir-uploads-'))
+process.on('exit', () => {
+  for (const end of ends) end() // kills a server before it returns
+  rmSync(directory, { recursive: true, force: true })
+})
 const start = (port = 0): Promise<UploadProcess> =>
   startUploadProcess((end) => void ends.push(end), directory, { expiresAfterMs: EXPIRES_MS, port })
 let server = await start()
@@ -167,6 +171,4 @@ while (readdirSync(directory).length > 0 && performance.now() < deadline) await 
 const left = readdirSync(directory)
 if (left.length > 0) failures++
 console.log(`most memory of the server: ${mostMemory.toFixed(0)} MiB; left after the expiry: ${left.length} files`)
-for (const end of ends) await end()
-rmSync(directory, { recursive: true })
 process.exit(failures === 0 ? 0 : 1)
