@@ -26,6 +26,5 @@ server.useModule(
     },
   }),
 )
-server.mapGet('/memory', () => ({ rss: process.memoryUsage.rss() }))
 await server.start()
 console.log(server.port)

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 export interface UploadProcess {
   readonly port: number
+  readonly pid: number
   /** What it has printed about each upload. */
   readonly received: readonly { readonly size: number; readonly hash: string }[]
   /** Ends it as `kill -9` does. Resolves when it is gone. */
@@ -28,7 +29,7 @@ export async function startUploadProcess(
   const [first] = (await once(lines, 'line')) as [string]
   const received: { size: number; hash: string }[] = []
   lines.on('line', (line: string) => received.push(JSON.parse(line) as { size: number; hash: string }))
-  return { port: Number(first), received, kill }
+  return { port: Number(first), pid: child.pid!, received, kill }
 }
 
 async function killed(child: ChildProcess): Promise<void> {

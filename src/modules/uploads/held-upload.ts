@@ -6,10 +6,22 @@ import type { HttpSession } from '../../http/session.ts'
 import { AppendSource } from './append-source.ts'
 import type { Checksum } from './checksum.ts'
 import { Upload } from './completed-upload.ts'
-import { stored, type UploadCore } from './upload-core.ts'
+import { stored } from './storage-errors.ts'
 import type { UploadLock } from './upload-locks.ts'
 import type { UploadRecord } from './upload-record.ts'
-import type { StoredUpload } from './upload-storage.ts'
+import type { OnComplete } from './upload-settings.ts'
+import type { StoredUpload, UploadStorage } from './upload-storage.ts'
+
+/** What all uploads of a module have in common. */
+export interface UploadHome {
+  readonly storage: UploadStorage
+  readonly maxSize: number
+  readonly onComplete: OnComplete
+  /** @throws PayloadTooLargeError */
+  checkLength(length: number): void
+  /** It is complete or deleted, and no longer counts as open. */
+  settle(id: string): void
+}
 
 /** How an upload was completed. */
 export interface Completion {
@@ -18,15 +30,15 @@ export interface Completion {
 }
 
 export class HeldUpload {
-  readonly #core: UploadCore
+  readonly #home: UploadHome
   readonly #lock: UploadLock
   #record: UploadRecord
   #offset: number
   #source: AppendSource | null = null
   #isWanted = false
 
-  constructor(core: UploadCore, { record, offset }: StoredUpload, lock: UploadLock) {
-    this.#core = core
+  constructor(home: UploadHome, { record, offset }: StoredUpload, lock: UploadLock) {
+    this.#home = home
     this.#lock = lock
     this.#record = record
     this.#offset = offset
@@ -68,7 +80,7 @@ export class HeldUpload {
     const known = this.#record.length
     if (known === length) return
     if (known !== null) throw new WeirError('WEIR_UPLOAD_LENGTH', `it is ${known}, not ${length}`)
-    this.#core.checkLength(length)
+    this.#home.checkLength(length)
     if (length < this.#offset) throw new WeirError('WEIR_UPLOAD_LENGTH', `it has ${this.#offset} bytes already, more than ${length}`)
     await this.#save({ ...this.#record, length })
   }
@@ -84,7 +96,7 @@ export class HeldUpload {
     if (this.#isWanted) this.interrupt()
     const how = { isAtomic: checksum !== null, hasTakenOver: this.#lock.hasTakenOver }
     try {
-      this.#offset = await stored(this.#core.storage.append(this.#record, this.#offset, source.bytes(), how))
+      this.#offset = await stored(this.#home.storage.append(this.#record, this.#offset, source.bytes(), how))
     } catch (error) {
       if (source.hasOverrun && this.#lock.isHeld()) await this.cancel()
       throw error
@@ -96,7 +108,7 @@ export class HeldUpload {
 
   /** Appends the bytes of complete uploads. */
   async appendUploads(parts: readonly UploadRecord[]): Promise<void> {
-    const { storage } = this.#core
+    const { storage } = this.#home
     async function* bytes(): AsyncGenerator<Uint8Array> {
       for (const part of parts) yield* storage.read(part) as AsyncIterable<Uint8Array>
     }
@@ -111,7 +123,7 @@ export class HeldUpload {
    * @throws what `onComplete` throws
    */
   async complete(session: HttpSession): Promise<Completion> {
-    const { storage, onComplete } = this.#core
+    const { storage, onComplete } = this.#home
     if (this.#record.stage === 'complete') return { result: undefined }
     await stored(storage.complete(this.#record, this.#offset))
     const isPart = this.#record.concat === 'partial'
@@ -126,29 +138,29 @@ export class HeldUpload {
       throw error
     }
     await this.#save({ ...this.#record, stage: 'complete' })
-    this.#core.settle(this.#record.id)
+    this.#home.settle(this.#record.id)
     return { result }
   }
 
   async cancel(): Promise<void> {
-    await stored(this.#core.storage.delete(this.#record))
-    this.#core.settle(this.#record.id)
+    await stored(this.#home.storage.delete(this.#record))
+    this.#home.settle(this.#record.id)
   }
 
   get #room(): number {
-    return (this.#record.length ?? this.#core.maxSize) - this.#offset
+    return (this.#record.length ?? this.#home.maxSize) - this.#offset
   }
 
   /** @param size that it would have, if it is known */
   #overrun(size?: number): Error {
     const { length } = this.#record
-    if (length === null) return new PayloadTooLargeError('maxSize', this.#core.maxSize, size)
+    if (length === null) return new PayloadTooLargeError('maxSize', this.#home.maxSize, size)
     return new WeirError('WEIR_UPLOAD_LENGTH', `it is ${length}, and there are more bytes`)
   }
 
   async #save(record: UploadRecord): Promise<void> {
     this.#checkHeld()
-    await stored(this.#core.storage.save(record))
+    await stored(this.#home.storage.save(record))
     this.#record = record
   }
 

@@ -7,13 +7,14 @@
 import { createHash } from 'node:crypto'
 
 import type { Clock } from '../../base/clock.ts'
-import { HttpError, PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { networkOf } from '../limits/client-network.ts'
 import { principalKey } from '../principal-key.ts'
 
-import { HeldUpload } from './held-upload.ts'
+import { HeldUpload, type UploadHome } from './held-upload.ts'
 import type { OpenUploads } from './open-uploads.ts'
+import { stored, unavailable } from './storage-errors.ts'
 import type { UploadLocks } from './upload-locks.ts'
 import { isUploadId, newUploadId, type UploadRecord } from './upload-record.ts'
 import type { OnComplete } from './upload-settings.ts'
@@ -31,7 +32,7 @@ export interface Wish {
   readonly concat: string | null
 }
 
-export class UploadCore {
+export class UploadCore implements UploadHome {
   readonly storage: UploadStorage
   readonly maxSize: number
   readonly lifetimeMs: number
@@ -176,17 +177,4 @@ export class UploadCore {
 function ownerOf(session: HttpSession): string | null {
   const key = principalKey(OWNER, session)
   return key === null ? null : createHash('sha256').update(key, 'utf16le').digest('base64url')
-}
-
-/** @throws (rejects) what is for the client as it is; WEIR_STORE_UNAVAILABLE for any other error of a storage */
-export async function stored<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    throw error instanceof HttpError ? error : unavailable(error)
-  }
-}
-
-function unavailable(cause: unknown): WeirError {
-  return new WeirError('WEIR_STORE_UNAVAILABLE', OWNER, { cause })
 }

@@ -2,7 +2,6 @@
 
 import type { HttpResponse } from '../../http/answer/response.ts'
 import { bagKey, exchangeOf, type HttpSession } from '../../http/session.ts'
-import { CHUNKED } from '../../wire/head/framing.ts'
 
 const FIELDS = bagKey<Map<string, string>>('uploads')
 
@@ -39,7 +38,7 @@ export function hasBody(session: HttpSession): boolean {
 /** Null if it is known only at its end. */
 export function bodyLengthOf(session: HttpSession): number | null {
   const { contentLength } = exchangeOf(session).head
-  return contentLength === CHUNKED ? null : contentLength
+  return contentLength < 0 ? null : contentLength
 }
 
 /** The path of an upload that the request creates. Without the origin, so that it is right behind any proxy that keeps paths. */

@@ -1,14 +1,14 @@
 // Processes that share a directory, and locks in Redis.
 
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 
 import { Redis } from 'ioredis'
 
 import { systemClock } from '../../../src/base/clock.ts'
-import { redisLocks, type UploadLocks } from '../../../src/modules/uploads/index.ts'
+import { type Duration, redisLocks, type UploadLocks } from '../../../src/modules/uploads/index.ts'
 import { noRedis, type RedisServer, startRedis } from '../../support/redis.ts'
 import { eventually } from '../../support/serving.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
@@ -17,10 +17,10 @@ import { startUploadProcess } from '../../support/upload-processes.ts'
 const options = { skip: noRedis }
 const nobody = (): void => {}
 
-function locksIn(t: TestContext, { port }: RedisServer): UploadLocks {
+function locksIn(t: TestContext, { port }: RedisServer, timeout: Duration = '10s'): UploadLocks {
   const client = new Redis({ port, host: '127.0.0.1' }).on('error', () => {})
   t.after(() => client.disconnect())
-  return redisLocks(client, { lease: '2s', timeout: '10s' })
+  return redisLocks(client, { lease: '2s', timeout })
 }
 
 test('whoever comes later asks the holder, who learns of it', options, async (t) => {
@@ -59,7 +59,7 @@ test('a lock whose holder gives no sign is taken over, and its holder knows that
 
 test('without Redis, a holder counts as one no more when its lease is nearly over', options, async (t) => {
   const redis = await startRedis(t)
-  const locks = locksIn(t, redis)
+  const locks = locksIn(t, redis, '1s')
   let isWanted = false
   const held = (await locks.acquire('a', () => (isWanted = true), 0, systemClock))!
   await redis.kill()
@@ -106,6 +106,5 @@ test('an upload continues in another process, while the first still waits for it
   offset = Number((await send(third.port, 'HEAD', url, {})).headers['upload-offset'])
   assert.equal((await send(third.port, 'PATCH', url, patch(offset), data.subarray(offset))).status, 204)
   await eventually(() => third.received.length === 1, 'the upload')
-  const { createHash } = await import('node:crypto')
   assert.deepEqual(third.received[0], { size: data.length, hash: createHash('sha256').update(data).digest('hex') })
 })
