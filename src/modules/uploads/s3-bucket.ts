@@ -1,5 +1,6 @@
 // The operations of S3 that keep uploads, on one bucket. Failures become WEIR_STORE_UNAVAILABLE; what is missing becomes null.
 
+import { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type * as S3 from '@aws-sdk/client-s3'
 
