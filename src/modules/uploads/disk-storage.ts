@@ -5,7 +5,7 @@
 
 import { constants, createReadStream } from 'node:fs'
 import { copyFile, type FileHandle, link, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 
 import { WeirError } from '../../base/errors.ts'
@@ -92,7 +92,9 @@ class DiskStorage implements UploadStorage {
     const handle = await open(path, constants.O_RDWR | constants.O_CREAT, FILE_MODE)
     try {
       await handle.truncate(offset)
-      await this.#writeInfo({ record, verifiedTo: isAtomic ? offset : null })
+      if (offset === 0) await this.#syncDirectory(this.#directory) // the file may be new
+      const verifiedTo = isAtomic ? offset : null
+      if ((await this.#readInfo(record.id))?.verifiedTo !== verifiedTo) await this.#writeInfo({ record, verifiedTo })
       return await this.#write(record, handle, offset, bytes, isAtomic)
     } finally {
       await handle.close()
@@ -133,7 +135,9 @@ class DiskStorage implements UploadStorage {
       if (isMissing(error)) return // nothing has been appended yet
       throw error
     }
+    await this.#syncFile(copy)
     await rename(copy, path)
+    await this.#syncDirectory(this.#directory)
   }
 
   async complete(record: UploadRecord, size: number): Promise<void> {
@@ -156,8 +160,14 @@ class DiskStorage implements UploadStorage {
     const own = this.locate(record)
     const { keptAt } = record
     const place = resolve(target)
-    if (keptAt !== null && keptAt !== own && (await exists(keptAt))) await move(keptAt, place)
-    else await move(own, place)
+    const from = keptAt !== null && keptAt !== own && (await exists(keptAt)) ? keptAt : own
+    if (from === place) return
+    if (!(await hasLinked(from, place))) {
+      await copyFile(from, place, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+      await this.#syncFile(place)
+    }
+    await this.#syncDirectory(dirname(place))
+    await remove(from)
   }
 
   async delete(record: UploadRecord): Promise<void> {
@@ -227,16 +237,26 @@ class DiskStorage implements UploadStorage {
       await remove(temporary)
       throw error
     }
-    await this.#syncDirectory()
+    await this.#syncDirectory(this.#directory)
   }
 
   async #sync(handle: FileHandle): Promise<void> {
     if (this.#syncs) await handle.datasync()
   }
 
-  async #syncDirectory(): Promise<void> {
+  async #syncFile(path: string): Promise<void> {
+    const handle = await open(path, 'r+')
+    try {
+      await this.#sync(handle)
+    } finally {
+      await handle.close()
+    }
+  }
+
+  /** So that the names of new files survive a power failure, too. */
+  async #syncDirectory(path: string): Promise<void> {
     if (!this.#syncs || process.platform === 'win32') return // Windows cannot open a directory
-    const handle = await open(this.#directory, 'r')
+    const handle = await open(path, 'r')
     try {
       await handle.sync()
     } finally {
@@ -269,26 +289,18 @@ async function writeAll(handle: FileHandle, chunk: Uint8Array, position: number)
   return position + chunk.length
 }
 
-/** `link` fails when the name is taken; `rename` would overwrite that file. */
-async function move(from: string, to: string): Promise<void> {
-  if (from === to) return
+/**
+ * Gives a file another name, which must be free: `rename` would overwrite what has it.
+ * @returns false if it has to be copied: to another file system, or on one without hard links
+ */
+async function hasLinked(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to)
+    return true
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code !== 'EXDEV' && code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error
-    await copyInto(from, to) // to another file system, or on one without hard links
-  }
-  await remove(from)
-}
-
-async function copyInto(from: string, to: string): Promise<void> {
-  await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
-  const handle = await open(to, 'r+')
-  try {
-    await handle.datasync()
-  } finally {
-    await handle.close()
+    if (code === 'EXDEV' || code === 'EPERM' || code === 'ENOTSUP' || code === 'EOPNOTSUPP' || code === 'ENOSYS') return false
+    throw error
   }
 }
 

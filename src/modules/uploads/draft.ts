@@ -3,14 +3,14 @@
 // The form in which the resource that uploads are sent to creates an upload resource, which then has all of the upload. No other route becomes
 // resumable.
 
-import { ContentTypeError, UnsupportedError, WeirError } from '../../base/errors.ts'
+import { ContentTypeError, WeirError } from '../../base/errors.ts'
 import { PROBLEM_TYPE, problemFor } from '../../http/answer/problem.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import { contentDigest } from './checksum.ts'
 import { type HeldUpload, isRefusal } from './held-upload.ts'
 import type { UploadCore } from './upload-core.ts'
-import { bodyLengthOf, booleanIn, hasBody, locationOf, stateField, wholeNumberIn } from './upload-fields.ts'
+import { bodyLengthOf, booleanIn, checkCoding, hasBody, locationOf, stateField, wholeNumberIn } from './upload-fields.ts'
 import { metadataOfFields } from './upload-metadata.ts'
 
 /** Clients and servers of other iterations of the draft must not take each other's 104 for theirs. */
@@ -37,8 +37,7 @@ export class Draft {
     return this.#explained(session, null, async () => {
       const isLast = this.#statedCompleteness(session)
       const { request } = session
-      const coding = request.header('content-encoding')
-      if (coding !== null && coding.toLowerCase() !== 'identity') throw new CodedUploadError(coding)
+      checkCoding(session)
       const length = lengthOf(session, isLast, 0)
       const sent = bodyLengthOf(session)
       this.#limits(session, this.#core.lifetimeMs)
@@ -94,6 +93,7 @@ export class Draft {
       const { request } = session
       const type = request.header('content-type')
       if (type !== BYTES_TYPE) throw new ContentTypeError(type, [BYTES_TYPE])
+      checkCoding(session)
       const offset = wholeNumberIn(request.header('upload-offset'))
       if (offset === null) throw malformed('Upload-Offset')
       const checksum = contentDigest(request.header('content-digest'))
@@ -161,13 +161,6 @@ export class Draft {
   #limitsFor(leftMs: number): string {
     const age = `max-age=${Math.max(0, Math.floor(leftMs / 1000))}`
     return Number.isFinite(this.#core.maxSize) ? `max-size=${this.#core.maxSize}, ${age}` : age
-  }
-}
-
-/** What is appended is a part of the representation: nobody could decode it. */
-class CodedUploadError extends UnsupportedError {
-  constructor(coding: string) {
-    super('WEIR_CONTENT_CODING_UNSUPPORTED', JSON.stringify(coding.slice(0, 40)), ['identity'])
   }
 }
 

@@ -143,6 +143,7 @@ export class HeldUpload {
   }
 
   async cancel(): Promise<void> {
+    this.#checkHeld()
     await stored(this.#home.storage.delete(this.#record))
     this.#home.settle(this.#record.id)
   }
@@ -170,7 +171,10 @@ export class HeldUpload {
   }
 }
 
-/** Whether the program refuses the upload for good. What it throws because the client has left says nothing about the upload. */
+/**
+ * Whether the program refuses the upload for good. What it throws because the client has left, or because the lock was lost, says nothing about
+ * the upload.
+ */
 export function isRefusal(session: HttpSession, error: unknown): boolean {
-  return error instanceof HttpError && error.status < 500 && !session.signal.aborted
+  return error instanceof HttpError && error.status < 500 && error.code !== 'WEIR_UPLOAD_LOCKED' && !session.signal.aborted
 }

@@ -7,7 +7,7 @@ import type { HttpSession } from '../../http/session.ts'
 import { type Checksum, TUS_ALGORITHMS, tusChecksum } from './checksum.ts'
 import { type HeldUpload, isRefusal } from './held-upload.ts'
 import type { UploadCore } from './upload-core.ts'
-import { bodyLengthOf, hasBody, idIn, locationOf, stateField, wholeNumberIn } from './upload-fields.ts'
+import { bodyLengthOf, checkCoding, hasBody, idIn, locationOf, stateField, wholeNumberIn } from './upload-fields.ts'
 import { readMetadata } from './upload-metadata.ts'
 import type { UploadRecord } from './upload-record.ts'
 
@@ -174,9 +174,10 @@ function expires(session: HttpSession, expiresAt: number): void {
   stateField(session, 'Upload-Expires', formatHttpDate(expiresAt))
 }
 
-function checkType({ request }: HttpSession): void {
-  const type = request.header('content-type')
+function checkType(session: HttpSession): void {
+  const type = session.request.header('content-type')
   if (type !== BYTES_TYPE) throw new ContentTypeError(type, [BYTES_TYPE])
+  checkCoding(session)
 }
 
 function checksumOf({ request }: HttpSession): Checksum | null {

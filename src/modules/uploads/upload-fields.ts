@@ -1,6 +1,8 @@
 // Fields that both protocols read, and what both state about an upload.
 
+import { UnsupportedError } from '../../base/errors.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
+import { bodyOf } from '../../http/request/request.ts'
 import { bagKey, exchangeOf, type HttpSession } from '../../http/session.ts'
 
 const FIELDS = bagKey<Map<string, string>>('uploads')
@@ -33,6 +35,23 @@ export function booleanIn(field: string | null): boolean | null {
 /** Whether the request may have a body that is not empty. */
 export function hasBody(session: HttpSession): boolean {
   return exchangeOf(session).head.contentLength !== 0
+}
+
+/**
+ * What is appended is a part of the representation: nobody could decode it, and offsets count bytes as they are sent.
+ * @throws UnsupportedError
+ */
+export function checkCoding({ request }: HttpSession): void {
+  const coding = request.header('content-encoding')
+  if (bodyOf(request)?.isDecoded === true || (coding !== null && coding.toLowerCase() !== 'identity')) throw new CodedUploadError(coding)
+}
+
+class CodedUploadError extends UnsupportedError {
+  constructor(coding: string | null) {
+    super('WEIR_CONTENT_CODING_UNSUPPORTED', coding === null ? 'uploads are not decoded' : JSON.stringify(coding.slice(0, 40)), [
+      'identity',
+    ])
+  }
 }
 
 /** Null if it is known only at its end. */

@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import { diskStorage, type UploadStorage } from '../../../src/modules/uploads/index.ts'
 import { newUploadId, type UploadRecord } from '../../../src/modules/uploads/upload-record.ts'
 
-import { temporaryDirectory } from '../../support/temporary.ts'
+import { smallDisk, temporaryDirectory } from '../../support/temporary.ts'
 
 const WHOLE = { isAtomic: false, hasTakenOver: false }
 const ATOMIC = { isAtomic: true, hasTakenOver: false }
@@ -225,4 +225,27 @@ test('whatever appends break where, the bytes are those that counted', async (t)
     }),
     { numRuns: 60 },
   )
+})
+
+test('moves bytes to another file system', async (t) => {
+  const other = smallDisk(t, 1024)
+  if (other === null) return t.skip('this process may not mount disks')
+  const { storage, directory } = made(t)
+  const record = recordOf({ length: 3 })
+  await storage.create(record)
+  await storage.append(record, 0, bytesOf('abc'), WHOLE)
+  await storage.moveTo(record, join(other, 'a'))
+  assert.equal(readFileSync(join(other, 'a'), 'utf8'), 'abc')
+  assert.deepEqual(readdirSync(directory), [`${record.id}.json`])
+})
+
+test('a full disk breaks an append, and what fits is kept', async (t) => {
+  const directory = smallDisk(t, 64)
+  if (directory === null) return t.skip('this process may not mount disks')
+  const storage = diskStorage(directory, { sync: false })
+  const record = recordOf()
+  await storage.create(record)
+  await assert.rejects(storage.append(record, 0, bytesOf('a'.repeat(20_000), 'b'.repeat(80_000)), WHOLE), { code: 'ENOSPC' })
+  const offset = (await offsetIn(storage, record))!
+  assert.ok(offset >= 20_000 && offset < 100_000, String(offset))
 })

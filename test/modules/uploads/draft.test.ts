@@ -6,7 +6,10 @@ import { type IncomingMessage, request as requestOverHttp } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import { test } from 'node:test'
 
+import { gzipSync } from 'node:zlib'
+
 import { HttpError } from '../../../src/index.ts'
+import { decompression } from '../../../src/modules/decompression/index.ts'
 import { connect } from '../../../src/testing/index.ts'
 import { codeOf, hashOf, uploading } from '../../support/uploading.ts'
 
@@ -126,9 +129,13 @@ test('a content digest that does not fit discards the bytes', async (t) => {
 })
 
 test('encoded content is refused: nobody could decode a part of it', async (t) => {
-  const { send, files } = uploading(t)
+  const { server, send, files } = uploading(t)
   const answer = await send('POST', '/files', { 'Upload-Complete': '?0', 'Content-Encoding': 'gzip' }, 'abc')
   assert.deepEqual([answer.status, files()], [415, []])
+  server.use(decompression())
+  const packed = gzipSync('abc')
+  const decoded = await send('POST', '/files', { 'Upload-Complete': '?1', 'Content-Encoding': 'gzip' }, packed)
+  assert.deepEqual([decoded.status, files()], [415, []])
 })
 
 test('whether a client may try again follows from what onComplete throws', async (t) => {

@@ -1,0 +1,60 @@
+// What another process makes of what one has left.
+
+import assert from 'node:assert/strict'
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+import { diskStorage } from '../../../src/modules/uploads/index.ts'
+import { gate } from '../../support/serving.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
+import { uploading } from '../../support/uploading.ts'
+
+test('an upload whose process died in onComplete is completed when its client asks again', async (t) => {
+  const directory = temporaryDirectory(t)
+  const storage = diskStorage(directory, { sync: false })
+  const forever = gate()
+  const reached = gate()
+  const first = uploading(t, { storage }, () => {
+    reached.open()
+    return forever.promise
+  })
+  const url = await first.create(5)
+  const waiting = first.tus('PATCH', url, { 'Upload-Offset': 0 }, 'hello')
+  await reached.promise
+  const second = uploading(t, { storage })
+  assert.equal((await second.tus('HEAD', url)).headers.get('upload-offset'), '5')
+  assert.equal(second.received[0]?.text, 'hello')
+  await second.tus('HEAD', url)
+  assert.equal(second.received.length, 1)
+  forever.open()
+  await waiting
+})
+
+test('unfinished uploads of a principal count after a restart, too', async (t) => {
+  const storage = diskStorage(temporaryDirectory(t), { sync: false })
+  const first = uploading(t, { storage })
+  for (let i = 0; i < 2; i++) await first.create(5, { 'X-User': 'ann' })
+  const second = uploading(t, { storage, maxOpenUploads: 2 })
+  assert.equal((await second.tus('POST', '/files', { 'Upload-Length': 1, 'X-User': 'ann' })).status, 429)
+  assert.equal((await second.tus('POST', '/files', { 'Upload-Length': 1, 'X-User': 'bob' })).status, 201)
+})
+
+test('moveTo may be repeated when what follows it has failed', async (t) => {
+  const place = temporaryDirectory(t)
+  let runs = 0
+  const { tus, create, files } = uploading(t, {
+    async onComplete(upload) {
+      await upload.moveTo(join(place, String(runs)))
+      if (runs++ < 2) throw new Error('the database is away')
+      assert.equal(upload.path, join(place, '2'))
+      await rename(upload.path, join(place, 'done'))
+    },
+  })
+  const url = await create(5)
+  assert.equal((await tus('PATCH', url, { 'Upload-Offset': 0 }, 'hello')).status, 500)
+  assert.equal((await tus('HEAD', url)).status, 423)
+  assert.equal((await tus('HEAD', url)).status, 204)
+  assert.equal((await tus('HEAD', url)).headers.get('upload-offset'), '5')
+  assert.equal(files().length, 1) // the record: so a client whose response was lost learns that all is well
+})
