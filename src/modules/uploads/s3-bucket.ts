@@ -1,10 +1,11 @@
 // The operations of S3 that keep uploads, on one bucket. Failures become WEIR_STORE_UNAVAILABLE; what is missing becomes null.
 
+import { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type * as S3 from '@aws-sdk/client-s3'
 
 import { requireOptionalPackage } from '../../base/packages.ts'
-import { type AwsS3Client, isOneOf, unavailable } from './s3-client.ts'
+import { type AwsS3Client, isOneOf, s3Failure } from './s3-client.ts'
 
 /** A part of a multipart upload, by its number and the entity tag that S3 gave it. */
 export type Part = readonly [number: number, etag: string]
@@ -51,7 +52,7 @@ export class S3Bucket {
     } catch (error) {
       if (isOneOf(error, 'PreconditionFailed', 'ConditionalRequestConflict', ...(expected == null ? [] : ['NoSuchKey', 'NotFound'])))
         throw new WriteConflict('another process has written', { cause: error })
-      throw unavailable('writing', error)
+      throw s3Failure('writing', error)
     }
   }
 
@@ -66,7 +67,7 @@ export class S3Bucket {
       return { bytes: Buffer.from(buffer, byteOffset, length), etag: ETag ?? '' }
     } catch (error) {
       if (isOneOf(error, 'NoSuchKey', 'NotFound')) return null
-      throw unavailable('reading', error)
+      throw s3Failure('reading', error)
     }
   }
 
@@ -75,7 +76,7 @@ export class S3Bucket {
       const { Body } = await this.#send<S3.GetObjectCommandOutput>(new this.#s3.GetObjectCommand({ Bucket: this.name, Key: key }))
       return Body as Readable
     } catch (error) {
-      throw unavailable('reading', error)
+      throw s3Failure('reading', error)
     }
   }
 
@@ -87,7 +88,7 @@ export class S3Bucket {
       return { size: ContentLength ?? 0, metadata: Metadata ?? {} }
     } catch (error) {
       if (isOneOf(error, 'NoSuchKey', 'NotFound')) return null
-      throw unavailable('looking up', error)
+      throw s3Failure('looking up', error)
     }
   }
 
@@ -114,7 +115,7 @@ export class S3Bucket {
       return [number, ETag!]
     } catch (error) {
       if (isOneOf(error, 'NoSuchUpload')) return null
-      throw unavailable('writing a part', error)
+      throw s3Failure('writing a part', error)
     }
   }
 
@@ -128,7 +129,7 @@ export class S3Bucket {
       return true
     } catch (error) {
       if (isOneOf(error, 'NoSuchUpload')) return false
-      throw unavailable('joining the parts', error)
+      throw s3Failure('joining the parts', error)
     }
   }
 
@@ -137,7 +138,7 @@ export class S3Bucket {
     try {
       await this.#send(new this.#s3.AbortMultipartUploadCommand({ Bucket: this.name, Key: key, UploadId: uploadId }))
     } catch (error) {
-      if (!isOneOf(error, 'NoSuchUpload')) throw unavailable('aborting an upload', error)
+      if (!isOneOf(error, 'NoSuchUpload')) throw s3Failure('aborting an upload', error)
     }
   }
 
@@ -175,7 +176,7 @@ export class S3Bucket {
       }
     } catch (error) {
       if (isOneOf(error, 'PreconditionFailed', 'ConditionalRequestConflict')) throw new WriteConflict('the key is taken', { cause: error })
-      throw unavailable('copying', error)
+      throw s3Failure('copying', error)
     }
   }
 
@@ -224,7 +225,7 @@ export class S3Bucket {
     try {
       return await this.#send<T>(command)
     } catch (error) {
-      throw unavailable(operation, error)
+      throw s3Failure(operation, error)
     }
   }
 

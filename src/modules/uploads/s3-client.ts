@@ -44,7 +44,7 @@ export function checkParams(owner: string, params: Readonly<Record<string, unkno
 }
 
 /** What a failure of the client becomes. Its message names the operation and the kind of failure, not the bucket or the key. */
-export function unavailable(operation: string, cause: unknown): WeirError {
+export function s3Failure(operation: string, cause: unknown): WeirError {
   return new WeirError('WEIR_STORE_UNAVAILABLE', `S3: ${operation} failed with ${nameOf(cause)}`, { cause })
 }
 

@@ -1,6 +1,8 @@
 // What is known about the bytes of an upload in S3: one object, with a line of JSON and the bytes that are too few for a part. As one object,
 // the two cannot contradict each other after a crash.
 
+import { Buffer } from 'node:buffer'
+
 import type { Part } from './s3-bucket.ts'
 
 export interface S3State {

@@ -1,6 +1,7 @@
 // Uploads in S3. For each, an object with its record, and one with its state: which parts of the multipart upload count, and the bytes that are
 // too few for a part. Any process can continue it: nothing is kept on the machine.
 
+import { Buffer } from 'node:buffer'
 import { PassThrough, pipeline, type Readable } from 'node:stream'
 
 import { WeirError } from '../../base/errors.ts'

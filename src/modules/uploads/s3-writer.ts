@@ -1,5 +1,6 @@
 // Appends to one upload in S3: gathers parts, sends one while it gathers the next, and writes down how far it has come.
 
+import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 import { type Part, type S3Bucket, WriteConflict } from './s3-bucket.ts'
 import { encodeState, offsetOf, type S3State } from './s3-state.ts'

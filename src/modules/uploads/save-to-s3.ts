@@ -25,7 +25,7 @@ import {
   reserve,
   type UploadInfo,
 } from '../../http/uploads/content-policy.ts'
-import { type AwsS3Client, checkBucket, checkClient, checkParams, MIN_PART_BYTES, PART_BYTES, unavailable } from './s3-client.ts'
+import { type AwsS3Client, checkBucket, checkClient, checkParams, MIN_PART_BYTES, PART_BYTES, s3Failure } from './s3-client.ts'
 
 /** Where `saveToS3` saves an object, and what it tells S3 about it. */
 export interface S3Target {
@@ -142,7 +142,7 @@ async function save(
       return { bucket: target.bucket, key, size: body.received, hash: checked.hash?.digest('hex') ?? null, etag: ETag ?? null }
     } catch (error) {
       await sender.deleteParts()
-      throw body.failure ?? unavailable('saving an object', error)
+      throw body.failure ?? s3Failure('saving an object', error)
     } finally {
       signal?.removeEventListener('abort', abort)
       body.destroy()
