@@ -38,8 +38,10 @@ const ROUNDS = Number(values.rounds ?? (values.quick ? 3 : 9))
 const SECONDS = Number(values.seconds)
 const WARM_UP_SECONDS = 1
 const MOST_REPEATED = values.quick ? 1 : ROUNDS
-/** So that the compiler is done, also of a server that is driven slowly. */
-const WARM_UPS = values.quick ? 2 : 3
+/** At least, so that the compiler is done; more on a machine that gives a server so little time that it has not answered enough. */
+const WARM_UPS = 2
+const MOST_WARM_UPS = 6
+const WARM_REQUESTS = 8_000
 const machine = describeMachine()
 const { pinning } = machine
 const names = values.servers.split(',').filter((name) => {
@@ -115,11 +117,17 @@ async function measure(profile, load) {
   try {
     for (const name of names)
       if (serves(name, profile.needs)) servers.push(await start({ ...place, name, flags: flagsFor(name, profile.id) }))
-    for (const server of servers) for (let i = 0; i < WARM_UPS; i++) await load.run(profile, server, WARM_UP_SECONDS)
+    for (const server of servers) await warmUp(profile, load, server)
     return await compare(profile, load, servers)
   } finally {
     for (const server of servers) await server.stop()
   }
+}
+
+async function warmUp(profile, load, server) {
+  const most = profile.load?.load === 'paced' ? WARM_UPS : MOST_WARM_UPS
+  for (let runs = 0, requests = 0; runs < WARM_UPS || (runs < most && requests < WARM_REQUESTS); runs++)
+    requests = requests + (await load.run(profile, server, WARM_UP_SECONDS)).requests
 }
 
 async function compare(profile, load, servers) {
