@@ -34,7 +34,7 @@ ${versions(results, machine, beside)}## All figures
 
 ${sections.join('\n\n')}
 
-${['Logs, metrics and traces', 'Authentication', 'Sessions', 'Overload', 'Rate limits', 'Caching', 'Rooms across processes'].map(kept).join('')}## Reading
+${['Logs, metrics and traces', 'Authentication', 'Sessions', 'Overload', 'Rate limits', 'Caching', 'Contracts', 'OpenAPI documents', 'Relays', 'Rooms across processes', 'HttpArena'].map(kept).join('')}## Reading
 
 The figure that counts is the CPU time of the server process, over all its threads, divided by the requests that it
 answered. Requests/s and latencies of a closed loop depend on what else the machine does. The servers of a workload are
@@ -46,8 +46,8 @@ Each server is written the way its users write it: Fastify and Elysia with schem
 It is included to show what is possible outside Node. \`net-floor\` is not a server: it sends a fixed response to every
 chunk without reading it, which shows the cost of \`node:net\` with \`data\` events alone.
 
-TLS, HTTP/2, opening connections (except in w12b) and networks other than loopback were not measured. The w12 workloads
-are the HTTP/1.1 profiles of [HttpArena](https://www.http-arena.com), on one core.
+TLS, HTTP/2, opening connections (except in w12b) and networks other than loopback were not measured, except in
+[HttpArena](#httparena). The w12 workloads are the HTTP/1.1 profiles that the board had in April 2026, on one core.
 
 ## Repeating
 

@@ -76,41 +76,44 @@ async function limited({ port, requests, connections, perConnection, ms }) {
   return { requests: count, seconds: (performance.now() - began) / 1000 }
 }
 
-/** Requests at a fixed rate, on connections that stay open. A latency counts from when the request was due. */
+/**
+ * Requests at a fixed rate, on connections that stay open. A latency counts from when the request was due. Those that are due and not sent at the
+ * end, because every connection still waits, are not sent: `ratio` is the share of the rate that was held.
+ */
 async function paced({ port, isSecure, request, connections, rate, ms }) {
   const bytes = Buffer.from(request, 'latin1')
-  const free = await Promise.all(
-    Array.from({ length: connections }, async () => {
-      const connection = new Connection()
-      await connection.open({ port, isSecure })
-      return connection
-    }),
-  )
-  const every = [...free]
-  const waiting = []
+  const open = async () => {
+    const connection = new Connection()
+    await connection.open({ port, isSecure })
+    return connection
+  }
+  const every = await Promise.all(Array.from({ length: connections }, open))
+  const free = [...every]
+  const overdue = []
   const latencies = []
   const total = Math.round((rate * ms) / 1000)
   const began = performance.now()
-  let sent = 0
+  let scheduled = 0
   await new Promise((resolve, reject) => {
     const send = (connection, due) => {
       connection.onAnswers = () => {
         latencies.push(performance.now() - due)
-        if (waiting.length > 0) return send(connection, waiting.shift())
+        if (overdue.length > 0 && performance.now() - began < ms) return send(connection, overdue.shift())
         free.push(connection)
-        if (latencies.length === total) resolve()
+        if (scheduled === total && free.length === every.length) resolve()
       }
       connection.onFailure = reject
       connection.socket.write(bytes)
     }
     const tick = () => {
-      for (const now = performance.now(); sent < total && began + (sent * 1000) / rate <= now; sent++) {
-        const due = began + (sent * 1000) / rate
+      for (const now = performance.now(); scheduled < total && began + (scheduled * 1000) / rate <= now; scheduled++) {
+        const due = began + (scheduled * 1000) / rate
         const connection = free.pop()
-        if (connection === undefined) waiting.push(due)
+        if (connection === undefined) overdue.push(due)
         else send(connection, due)
       }
-      if (sent < total) setTimeout(tick, TICK_MS)
+      if (scheduled < total) setTimeout(tick, TICK_MS)
+      else if (free.length === every.length) resolve()
       else setTimeout(reject, DRAIN_MS, new Error('requests without a response after the end')).unref()
     }
     tick()
@@ -118,7 +121,7 @@ async function paced({ port, isSecure, request, connections, rate, ms }) {
   const seconds = (performance.now() - began) / 1000
   for (const connection of every) connection.close()
   return {
-    ...{ requests: total, seconds, ratio: total / seconds / rate },
+    ...{ requests: latencies.length, seconds, ratio: latencies.length / total },
     ...{ p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), p999: quantile(latencies, 0.999) },
   }
 }

@@ -33,7 +33,7 @@ export const PROFILES = [
     load: { load: 'paced', rate: 1e6 / THREADS, connections: 1024 / THREADS, request: get('/baseline11?a=1&b=2') },
   },
   {
-    ...{ id: 'latency-10k', board: '10,000 requests/s on 1,024 connections', tool: 'generator', longer: 3 },
+    ...{ id: 'latency-10k', board: '10,000 requests/s on 1,024 connections', tool: 'generator', longer: 2 },
     load: { load: 'paced', rate: 1e4 / THREADS, connections: 1024 / THREADS, request: get('/baseline11?a=1&b=2') },
   },
   { id: 'async', board: '32,000 connections, 10 ms', tool: 'wrk', connections: 32_000 / THREADS, requests: [get('/delay/10')] },

@@ -34,11 +34,14 @@ const { values } = parseArgs({
     'cpu-prof': { type: 'string' },
   },
 })
-const ROUNDS = Number(values.rounds ?? (values.quick ? 4 : 9))
+const ROUNDS = Number(values.rounds ?? (values.quick ? 3 : 9))
 const SECONDS = Number(values.seconds)
 const WARM_UP_SECONDS = 1
-/** So that the compiler is done, also of a server that is driven slowly. */
-const WARM_UPS = 3
+const MOST_REPEATED = values.quick ? 1 : ROUNDS
+/** At least, so that the compiler is done; more on a machine that gives a server so little time that it has not answered enough. */
+const WARM_UPS = 2
+const MOST_WARM_UPS = 6
+const WARM_REQUESTS = 8_000
 const machine = describeMachine()
 const { pinning } = machine
 const names = values.servers.split(',').filter((name) => {
@@ -55,7 +58,7 @@ if (postgres.skipped !== undefined) console.log(`async-db and fortunes are left 
 const place = { folder, database: postgres.url, pinning, node: values.node }
 if (values['cpu-prof'] !== undefined) mkdirSync(values['cpu-prof'], { recursive: true })
 
-const wrong = await checkAll()
+let wrong = await checkAll()
 const results = []
 let scaling = []
 if (!values.check) {
@@ -63,7 +66,13 @@ if (!values.check) {
   const load = new Load(pinning)
   for (const profile of profiles) {
     if (profile.tool in tools && tools[profile.tool] === null) console.log(`${profile.id} is left out: ${profile.tool} is not installed`)
-    else if (profile.needs !== 'database' || postgres.url !== undefined) results.push(await measure(profile, load))
+    else if (profile.needs !== 'database' || postgres.url !== undefined)
+      try {
+        results.push(await measure(profile, load))
+      } catch (error) {
+        wrong++
+        console.log(`${profile.id} was not measured: ${error.message}`)
+      }
   }
   await load.stop()
   if (values.scale !== 'none')
@@ -105,28 +114,42 @@ function serves(name, needs) {
 /** All servers run at a time; in each round every one of them gets its turn, in a rotating order. */
 async function measure(profile, load) {
   const servers = []
-  for (const name of names)
-    if (serves(name, profile.needs)) servers.push(await start({ ...place, name, flags: flagsFor(name, profile.id) }))
+  try {
+    for (const name of names)
+      if (serves(name, profile.needs)) servers.push(await start({ ...place, name, flags: flagsFor(name, profile.id) }))
+    for (const server of servers) await warmUp(profile, load, server)
+    return await compare(profile, load, servers)
+  } finally {
+    for (const server of servers) await server.stop()
+  }
+}
+
+async function warmUp(profile, load, server) {
+  const most = profile.load?.load === 'paced' ? WARM_UPS : MOST_WARM_UPS
+  for (let runs = 0, requests = 0; runs < WARM_UPS || (runs < most && requests < WARM_REQUESTS); runs++)
+    requests = requests + (await load.run(profile, server, WARM_UP_SECONDS)).requests
+}
+
+async function compare(profile, load, servers) {
   const seconds = SECONDS * (profile.longer ?? 1)
-  for (const server of servers) for (let i = 0; i < WARM_UPS; i++) await load.run(profile, server, WARM_UP_SECONDS)
   const rounds = []
   let repeated = 0
-  const before = { worked: workedSeconds(), at: performance.now(), own: 0 }
+  const worked = workedSeconds()
+  const began = performance.now()
   while (rounds.length < ROUNDS) {
     const hostInterfered = watchHost()
     const round = {}
     for (let i = 0; i < servers.length; i++) {
       const server = servers[(i + rounds.length) % servers.length]
-      const cpuBefore = totalOf(cpuOf(server.pid))
+      const before = totalOf(cpuOf(server.pid))
       const result = await load.run(profile, server, seconds)
-      const cpuSeconds = totalOf(cpuOf(server.pid)) - cpuBefore
-      round[server.name] = { ...result, cpuMicros: (cpuSeconds / result.requests) * 1e6, cpuShare: cpuSeconds / result.seconds }
+      const cpuSeconds = totalOf(cpuOf(server.pid)) - before
+      round[server.name] = { ...result, cpuMicros: (cpuSeconds / result.requests) * 1e6 }
     }
-    if (hostInterfered() && repeated < ROUNDS) repeated++
+    if (hostInterfered() && repeated < MOST_REPEATED) repeated++
     else rounds.push(round)
   }
-  const busyCores = (workedSeconds() - before.worked) / ((performance.now() - before.at) / 1000)
-  for (const server of servers) await server.stop()
+  const busyCores = (workedSeconds() - worked) / ((performance.now() - began) / 1000)
   const line = servers.map(({ name }) => `${name} ${rounds.at(-1)[name].cpuMicros.toFixed(1)} µs`).join(', ')
   console.log(`${profile.id}: ${line}${repeated > 0 ? `; ${repeated} rounds repeated` : ''}`)
   return { profile, rounds, repeated, busyCores }

@@ -1,4 +1,6 @@
 // The tables for docs/performance.md.
+import { loadavg } from 'node:os'
+
 import { median, uncertainty } from '../statistics.mjs'
 
 export const LABELS = { node: 'node:http', weir: 'weir', fastify: 'Fastify', bun: 'Bun.serve' }
@@ -9,7 +11,7 @@ export function headOf({ machine, tools, rounds, seconds, results, postgres, nod
   const busy =
     shares.length === 0
       ? ''
-      : ` ${Math.min(...shares).toFixed(1)} to ${Math.max(...shares).toFixed(1)} cores were busy, the bench's included.`
+      : ` ${Math.min(...shares).toFixed(1)} to ${Math.max(...shares).toFixed(1)} cores were busy, the bench's included, and the load average was ${loadavg()[2].toFixed(1)}.`
   return `${machine.processor}, ${machine.cores} cores, ${machine.memoryGiB} GiB; Node ${node === process.execPath ? machine.node : node}, wrk ${tools.wrk}, h2load ${
     tools.h2load
   }${postgres === undefined ? '' : `, PostgreSQL ${postgres}`}; commit ${machine.commit}. Medians of ${rounds} rounds of ${seconds} s.${busy}`

@@ -1,7 +1,7 @@
 // The entry for HttpArena: each of its endpoints answers once, on the port and in the protocol of the profile.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect as connectHttp2 } from 'node:http2'
 import { request } from 'node:https'
@@ -26,7 +26,7 @@ const ITEM = { id: 1, name: 'a', category: 'b', price: 3, quantity: 5, active: t
 const STYLE = 'a { color: red }'
 
 test('each endpoint answers', async (t) => {
-  const { plain, tls, h2, h2c, renewed } = await startEntry(t)
+  const { plain, tls, h2, h2c, renewed } = (await startEntry(t)).ports
   const origin = `http://127.0.0.1:${plain}`
   const textOf = async (path: string, options?: RequestInit): Promise<string> => {
     const response = await fetch(origin + path, options)
@@ -70,6 +70,15 @@ test('each endpoint answers', async (t) => {
   )
 })
 
+test('two workers share the ports, and SIGTERM stops them', async (t) => {
+  const { ports, child } = await startEntry(t, { WORKERS: '2' })
+  const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => overTls(ports.tls, { path: `/json/1?m=${i}` })))
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  const ended = new Promise((done) => child.once('exit', (code, signal) => done([code, signal])))
+  child.kill('SIGTERM')
+  assert.deepEqual(await ended, [0, null])
+})
+
 test('meta.json and the image fit the entry', () => {
   const { tests, completeness } = JSON.parse(readFileSync(join(ENTRY, 'meta.json'), 'utf8')) as { tests: string[]; completeness: object }
   assert.equal(new Set(tests).size, tests.length)
@@ -89,7 +98,7 @@ interface Ports {
 }
 
 /** Starts the program in a folder of its own, where it finds the built package under its name. */
-async function startEntry(t: TestContext): Promise<Ports> {
+async function startEntry(t: TestContext, more: NodeJS.ProcessEnv = {}): Promise<{ ports: Ports; child: ChildProcess }> {
   const folder = temporaryDirectory(t)
   cpSync(ENTRY, folder, { recursive: true })
   mkdirSync(join(folder, 'node_modules'))
@@ -108,6 +117,7 @@ async function startEntry(t: TestContext): Promise<Ports> {
     ...{ PATH: process.env['PATH'], WORKERS: '1', ADDRESS: '127.0.0.1', DATA_DIR: 'data', CERTS_DIR: 'certs', RENEWED_CERTS_DIR: 'certs' },
     ...{ PORT: String(ports.plain), TLS_PORT: String(ports.tls), H2_PORT: String(ports.h2), H2C_PORT: String(ports.h2c) },
     ...{ RENEWED_PORT: String(ports.renewed), ...(hasDatabase && { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }) },
+    ...more,
   }
   const child = spawn(process.execPath, ['server.mjs'], { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
@@ -116,7 +126,7 @@ async function startEntry(t: TestContext): Promise<Ports> {
       assert.equal(child.exitCode, null, 'the program ended')
       await pause(20)
     }
-  return ports
+  return { ports, child }
 }
 
 function accepts(port: number): Promise<boolean> {

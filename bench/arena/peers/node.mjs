@@ -153,6 +153,7 @@ function sendFile(request, response, name) {
   const { suffix, coding } = versionOf(file, request.headers['accept-encoding'])
   const path = `${STATIC}/${name}${suffix}`
   stat(path, (error, stats) => {
+    if (response.destroyed) return
     if (error !== null) return refuse(response, 404)
     const fields = { 'Content-Type': file.type, 'Content-Length': stats.size, 'Last-Modified': stats.mtime.toUTCString() }
     if (coding !== null) fields['Content-Encoding'] = coding
