@@ -65,7 +65,7 @@ export function scalingTable(rows) {
   const lines = rows.map(({ profile, name, threads, cores, isBound, ...measured }) => {
     const here = WORKERS.map((workers) => `${count(measured[workers].rate)}/s, ${measured[workers].cost.toFixed(1)} µs`)
     const primary = `${measured[2].primaryCost.toFixed(2)} µs`
-    return `| ${[profile, LABELS[name], ...here, primary, `${rounded(cores)} to ${rounded(threads)}/s${isBound ? ', bound by the primary' : ''}`].join(' | ')} |`
+    return `| ${[profile, LABELS[name], ...here, primary, isBound ? `at most ${rounded(threads)}/s, bound by the primary` : `${rounded(cores)} to ${rounded(threads)}/s`].join(' | ')} |`
   })
   return table(['', '', '1 process', '2 processes', 'of that in the primary', 'computed for 64 threads'], lines)
 }

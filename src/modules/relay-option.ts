@@ -6,8 +6,8 @@ import { invalid } from '../base/options.ts'
 /** A message of a channel. */
 export interface RelayMessage {
   /**
-   * Where the message stands in its channel, for a relay that keeps messages: `after` takes it. Ids have no CR, LF or NUL, so they can be
-   * ids of events. Null if the relay keeps none.
+   * The position of the message in its channel: pass it as `after` to begin with the next one. Ids have no CR, LF or NUL, so they can be ids
+   * of events. Null if the relay keeps no messages.
    */
   readonly id: string | null
   readonly data: string
@@ -21,20 +21,20 @@ export interface RelaySubscribeOptions {
    */
   readonly after?: string | undefined
   /**
-   * Messages may have been lost: the relay was away and keeps none, or those that were missed have been dropped. Called once for each gap, in
-   * order with the messages: before the first one that follows it.
+   * Called when messages may have been lost: the relay was away and keeps none, or it has dropped those that were missed. It is called once for
+   * each gap, in order with the messages, before the first one that follows the gap.
    */
   readonly onGap?: (() => void) | undefined
 }
 
 export interface RelaySubscription {
-  /** Resolves when everything that is published from now on will be delivered. Rejects if the subscription is closed before. */
+  /** Resolves when everything that is published from now on will be delivered. Rejects if the subscription is closed first. */
   readonly ready: Promise<void>
-  /** Ends the subscription: no call after it. */
+  /** Ends the subscription. The listener is not called after that. */
   close(): void
 }
 
-/** Carries messages between processes. Every subscriber gets every message of its channel, those of its own process too, in one order. */
+/** Carries messages between processes. Every subscriber of a channel gets every message, including those of its own process, in the same order. */
 export interface Relay {
   /** Whether messages reach other processes at this moment. For readiness: `health({ ready: { relay: () => relay.isConnected } })`. */
   readonly isConnected: boolean

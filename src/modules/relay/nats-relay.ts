@@ -16,20 +16,20 @@ export interface NatsRelayOptions {
    * have no ids, and a process misses what is published while it has no connection.
    */
   readonly jetstream?: NatsJetStream
-  /** Name of the stream in JetStream: letters, digits, `-` and `_`. It is made if there is none, and never changed. Default: `prefix`, with `_` for `.`. */
+  /** The name of the stream: letters, digits, `-` and `_`. The relay creates it if there is none, and never changes it. Default: `prefix`, with `_` for `.`. */
   readonly stream?: string
-  /** How many messages of each channel a stream keeps that is made here. Default 1,000. */
+  /** How many messages of each channel a stream keeps, if the relay creates it. Default 1,000. */
   readonly maxLength?: number
-  /** How long messages are kept in a stream that is made here. Default `'1d'`. */
+  /** How long a stream keeps messages, if the relay creates it. Default `'1d'`. */
   readonly maxAge?: Duration
-  /** Bytes that may wait until JetStream has confirmed them, each message with 200 more. `publish` rejects beyond that. Default 16 MiB. */
+  /** How many bytes of messages may wait for JetStream. Each message counts 200 more. When exceeded, `publish` rejects. Default 16 MiB. */
   readonly maxQueuedBytes?: number
   /**
-   * How long `publish` waits for a confirmation. Over JetStream, a message is sent again for so long, and stored once. Default 500 ms, or 10
-   * seconds with `jetstream`.
+   * How long `publish` waits for a confirmation. With `jetstream`, it sends the message again in that time, and the stream stores it once.
+   * Default 500 ms, or 10 seconds with `jetstream`.
    */
   readonly timeout?: Duration
-  /** Begins the subjects: one or more words of letters, digits, `-` and `_`, with dots between them. Default `weir`. */
+  /** The beginning of all subjects: one or more words of letters, digits, `-` and `_`, with dots between them. Default `weir`. */
   readonly prefix?: string
   /** Called with what a listener has thrown. Default: it becomes a warning of the process. */
   readonly onError?: (error: unknown) => void
@@ -55,9 +55,9 @@ const STREAM = /^[\w-]+$/
 const LONGEST_NAME = 100
 
 /**
- * Returns a relay over NATS 2.9 or later. With `jetstream`, messages are kept and subscriptions can go on after an id, the sequence of a message
- * in the stream; ids of clients are checked. Channels may have any name. The connection stays yours: it is never closed, and reconnects as you
- * have configured it.
+ * Returns a relay over NATS 2.9 or later. With `jetstream`, messages are kept, and a subscription can resume after an id. The id is the sequence
+ * of the message in the stream. Ids of clients are checked. Channels may have any name. The connection stays yours: the relay never closes it,
+ * and it reconnects as you have configured it.
  *
  * @param connection what `connect()` of the package `@nats-io/transport-node` (3) returns
  * @throws WEIR_OPTION_INVALID

@@ -16,7 +16,7 @@ import type { LiveMessage, RedisSubscription, SubscriptionEvents } from './redis
 export interface RedisMessengerOptions {
   /** The beginning of all keys and channels in Redis. Relays with the same prefix share their channels. Default `weir:relay:`. */
   readonly prefix?: string
-  /** How many bytes of messages wait for Redis at most. `publish` rejects when exceeded. Default 16 MiB. */
+  /** How many bytes of messages may wait for Redis. When exceeded, `publish` rejects. Default 16 MiB. */
   readonly maxQueuedBytes?: number
   /**
    * Called when messages no longer reach other processes, and when they do again.

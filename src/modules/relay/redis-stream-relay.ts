@@ -16,12 +16,12 @@ import type { LiveMessage } from './redis-subscription.ts'
 export interface RedisStreamRelayOptions extends RedisMessengerOptions {
   /**
    * How many messages each channel keeps at least. Redis keeps up to about 100 more, because it drops them in blocks. A subscriber that was
-   * away for more of them is told of a gap.
+   * away for more messages than that is told of a gap.
    */
   readonly maxLength: number
   /** How long a channel keeps its messages after it was last published to or subscribed to. Default `'1d'`. */
   readonly keepFor?: Duration
-  /** How long `publish` tries again while Redis is away. Default `'10s'`. */
+  /** How long `publish` waits for Redis, and tries again. Default `'10s'`. */
   readonly timeout?: Duration
 }
 

@@ -19,7 +19,7 @@ export interface RedisLocksOptions {
   readonly timeout?: Duration
   /**
    * How long after its last sign of life a process counts as dead, so that another may continue its uploads. Default 10 seconds, at least 2. A
-   * process that has given no sign for so long stops, too.
+   * process that has given no sign for that long stops working on them.
    */
   readonly lease?: Duration
 }

@@ -11,12 +11,12 @@ import type { UploadStorage } from './upload-storage.ts'
 
 /**
  * Called when all bytes of an upload are there. What it returns becomes the response, as from any handler; if it returns nothing, the protocol's own.
- * It is called until it succeeds: at least once, and more often if it throws or the process dies meanwhile. So what it does must be safe to repeat.
+ * It is called until it succeeds: again if it throws, or if the process dies while it runs. So what it does must be safe to repeat.
  */
 export type OnComplete = (upload: Upload, session: HttpSession) => unknown
 
 export interface UploadsOptions {
-  /** Where uploads are kept until they are complete: `diskStorage(directory)`. */
+  /** Where uploads are kept until they are complete: `diskStorage(directory)` or `s3Storage(client, options)`. */
   readonly storage: UploadStorage
   /**
    * Called when all bytes are there: moves, copies or reads them. Bytes that it leaves in the storage are deleted when the upload expires.

@@ -63,8 +63,8 @@ export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
   /** Which routes of the relay share their rooms. Default: those with the same path. */
   readonly channel?: string
   /**
-   * Called when broadcasts of other processes may have been lost, because the relay was away and keeps no messages, or not as many. If it
-   * throws or rejects, the error is logged.
+   * Called when broadcasts of other processes may have been lost, because the relay was away and keeps none, or has dropped them. If it throws
+   * or rejects, the error is logged.
    */
   onGap?(): unknown
 }
