@@ -104,12 +104,17 @@ export class UploadCore implements UploadHome {
    */
   async hold<T>(session: HttpSession, id: string, work: (held: HeldUpload) => Promise<T>): Promise<T> {
     await this.find(session, id)
-    let onWanted = (): void => {}
-    const lock = await stored(this.#locks.acquire(id, () => onWanted(), WAIT_MS, this.clock))
+    let held: HeldUpload | null = null
+    let isWanted = false
+    const onWanted = (): void => {
+      isWanted = true
+      held?.interrupt()
+    }
+    const lock = await stored(this.#locks.acquire(id, onWanted, WAIT_MS, this.clock))
     if (lock === null) throw new WeirError('WEIR_UPLOAD_LOCKED')
     try {
-      const held = new HeldUpload(this, await this.find(session, id), lock)
-      onWanted = () => held.interrupt()
+      held = new HeldUpload(this, await this.find(session, id), lock)
+      if (isWanted) held.interrupt() // nobody asks twice
       return await work(held)
     } finally {
       await lock.release()
