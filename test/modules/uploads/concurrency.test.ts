@@ -206,3 +206,21 @@ test('a request that was asked to stop before it began does so', async (t) => {
   assert.equal((await first.answer()).status, 409)
   assert.equal((await status).status, 204)
 })
+
+test('a creation that breaks leaves nothing, unless its client may know where the upload is', async (t) => {
+  const up = uploading(t)
+  const draft = 'Upload-Complete: ?1\r\n'
+  for (const [fields, isKept] of [
+    [`Tus-Resumable: 1.0.0\r\nContent-Type: ${BYTES_TYPE}\r\nUpload-Length: 10\r\n`, false],
+    [draft, false],
+    [`${draft}Upload-Draft-Interop-Version: 8\r\n`, true],
+  ] as const) {
+    const client = connect(up.server)
+    await client.send(`POST /files HTTP/1.1\r\nHost: a\r\n${fields}Content-Length: 10\r\n\r\nabc`)
+    const bytes = (): string | undefined => up.files().find((name) => name.endsWith('.bin'))
+    await eventually(() => statSync(join(up.directory, bytes() ?? ''), { throwIfNoEntry: false })?.size === 3, 'a file with 3 bytes')
+    client.abort()
+    if (!isKept) await eventually(() => up.files().length === 0, 'an empty directory')
+    else assert.equal(await offsetOf(up, `/files/${bytes()!.slice(0, -'.bin'.length)}`), '3')
+  }
+})
