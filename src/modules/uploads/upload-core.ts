@@ -14,7 +14,7 @@ import { principalKey } from '../principal-key.ts'
 
 import { HeldUpload, type UploadHome } from './held-upload.ts'
 import type { OpenUploads } from './open-uploads.ts'
-import { stored, unavailable } from './storage-errors.ts'
+import { stored, unavailable, withoutIds } from './storage-errors.ts'
 import type { UploadLocks } from './upload-locks.ts'
 import { isUploadId, newUploadId, type UploadRecord } from './upload-record.ts'
 import type { OnComplete } from './upload-settings.ts'
@@ -152,7 +152,7 @@ export class UploadCore implements UploadHome {
     }
     this.#open.keepOnly(open, before)
     await this.storage.sweep?.(this.clock.wallTime() - this.lifetimeMs)
-    if (failures.length > 0) throw failures[0]
+    if (failures.length > 0) throw withoutIds(failures[0])
   }
 
   async #expire(id: string): Promise<void> {
