@@ -341,6 +341,20 @@ describe('s3Storage', { skip: noS3 }, () => {
       assert.equal(await offsetOf(storage, record), PART + 9)
     })
 
+    test('a state whose response is lost for good keeps the parts that it names', async (t) => {
+      const s3 = await startS3(t)
+      const storage = storageOf(s3)
+      const record = await created(storage, FILE.length)
+      s3.front.fault = ({ method, path }) => (method === 'PUT' && path.endsWith('.state') ? 'lost' : null)
+      await assert.rejects(storage.append(record, 0, chunksOf(FILE), PLAIN), { code: 'WEIR_STORE_UNAVAILABLE' })
+      s3.front.fault = () => null
+      const offset = await offsetOf(storage, record)
+      assert.equal(offset, PART)
+      await storage.append(record, offset, chunksOf(FILE.subarray(offset)), PLAIN)
+      assert.ok((await buffer(storage.read(record))).equals(FILE))
+      await assertDeleted(s3, storage, record)
+    })
+
     test('a process that dies after it has joined the parts is continued', async (t) => {
       const SIZE = 2 * PART + 99
       const s3 = await startS3(t)

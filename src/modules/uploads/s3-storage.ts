@@ -9,7 +9,7 @@ import { shown } from '../../base/kind-of.ts'
 import { checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import { S3Bucket, WriteConflict } from './s3-bucket.ts'
 import { type AwsS3Client, checkBucket, checkClient, checkParams, MIN_PART_BYTES, PART_BYTES } from './s3-client.ts'
-import { type DecodedState, decodeState, offsetOf, type S3State } from './s3-state.ts'
+import { type DecodedState, decodeState, LINE_BYTES, offsetOf, type S3State } from './s3-state.ts'
 import { type KnownState, MOST_PARTS, PartsGone, S3Writer, type UploadKeys } from './s3-writer.ts'
 import { isUploadId, type UploadRecord, uploadRecordOf } from './upload-record.ts'
 import type { AppendOptions, StoredUpload, UploadStorage } from './upload-storage.ts'
@@ -39,9 +39,8 @@ const PREFIX = 'uploads/'
 const PLANNED_PARTS = MOST_PARTS - 1000
 const RECORD = '.json'
 const STATE = '.state'
-/** More than the line of most states, and of any. */
+/** More than the line of most states. */
 const FIRST_BYTES = 16 * 1024
-const LINE_BYTES = 1024 * 1024
 /** In the metadata of the object with the bytes: the upload that it is of. */
 const MARK = 'weir-upload'
 
