@@ -219,6 +219,9 @@ describe('s3Storage', { skip: noS3 }, () => {
     const moved = { ...second, keptAt: 'done/b.bin' }
     await storage.moveTo(second, 'done/b.bin') // after a crash
     await storage.save(moved)
+    const { metadata } = (await new S3Bucket(s3.client, s3.bucket, {}).find('done/b.bin'))!
+    assert.deepEqual(Object.keys(metadata), ['weir-upload'])
+    assert.notEqual(metadata['weir-upload'], second.id, 'ids are secret, and the object may be public')
     assert.deepEqual(await storage.load(second.id), { record: moved, offset: 5 })
     assert.ok((await buffer(storage.read(moved))).equals(FILE.subarray(0, 5)))
     await assert.rejects(storage.moveTo(kept, 'done/b.bin'), { code: 'WEIR_OPTION_INVALID', message: /there is an object with this key$/ })
