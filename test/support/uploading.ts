@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 
 import { HttpServer, type HttpSession, type InjectRequest, type InjectResponse, type ServerOptions } from '../../src/index.ts'
-import { diskStorage, type Upload, type UploadsOptions, uploads } from '../../src/modules/uploads/index.ts'
+import { diskStorage, type Upload, type UploadStorage, type UploadsOptions, uploads } from '../../src/modules/uploads/index.ts'
 import { TestClock } from '../../src/testing/index.ts'
 import { temporaryDirectory } from './temporary.ts'
 
@@ -89,4 +89,16 @@ export function hashOf(text: string | Uint8Array, algorithm = 'sha256'): string 
 
 export function codeOf(answer: InjectResponse): string {
   return (answer.json() as { code: string }).code
+}
+
+/** A storage that does some things in another way. */
+export function over(storage: UploadStorage, functions: Partial<UploadStorage>): UploadStorage {
+  return new Proxy(storage, {
+    get(target, name) {
+      const own = Reflect.get(functions, name) as unknown
+      if (own !== undefined) return own
+      const inner = Reflect.get(target, name) as unknown
+      return typeof inner === 'function' ? (inner.bind(target) as unknown) : inner
+    },
+  })
 }

@@ -219,6 +219,9 @@ describe('s3Storage', { skip: noS3 }, () => {
     const moved = { ...second, keptAt: 'done/b.bin' }
     await storage.moveTo(second, 'done/b.bin') // after a crash
     await storage.save(moved)
+    const { metadata } = (await new S3Bucket(s3.client, s3.bucket, {}).find('done/b.bin'))!
+    assert.deepEqual(Object.keys(metadata), ['weir-upload'])
+    assert.notEqual(metadata['weir-upload'], second.id, 'ids are secret, and the object may be public')
     assert.deepEqual(await storage.load(second.id), { record: moved, offset: 5 })
     assert.ok((await buffer(storage.read(moved))).equals(FILE.subarray(0, 5)))
     await assert.rejects(storage.moveTo(kept, 'done/b.bin'), { code: 'WEIR_OPTION_INVALID', message: /there is an object with this key$/ })
@@ -339,6 +342,20 @@ describe('s3Storage', { skip: noS3 }, () => {
       await storage.append(record, 0, chunksOf(FILE.subarray(0, PART + 9)), PLAIN)
       assert.ok(seen.size >= 2)
       assert.equal(await offsetOf(storage, record), PART + 9)
+    })
+
+    test('a state whose response is lost for good keeps the parts that it names', async (t) => {
+      const s3 = await startS3(t)
+      const storage = storageOf(s3)
+      const record = await created(storage, FILE.length)
+      s3.front.fault = ({ method, path }) => (method === 'PUT' && path.endsWith('.state') ? 'lost' : null)
+      await assert.rejects(storage.append(record, 0, chunksOf(FILE), PLAIN), { code: 'WEIR_STORE_UNAVAILABLE' })
+      s3.front.fault = () => null
+      const offset = await offsetOf(storage, record)
+      assert.equal(offset, PART)
+      await storage.append(record, offset, chunksOf(FILE.subarray(offset)), PLAIN)
+      assert.ok((await buffer(storage.read(record))).equals(FILE))
+      await assertDeleted(s3, storage, record)
     })
 
     test('a process that dies after it has joined the parts is continued', async (t) => {

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 
+import { withoutIds } from './storage-errors.ts'
 import { readMetadata } from './upload-metadata.ts'
 import type { UploadRecord } from './upload-record.ts'
 import type { UploadStorage } from './upload-storage.ts'
@@ -66,7 +67,7 @@ export class Upload {
       await this.#storage.moveTo(before, target)
     } catch (error) {
       await this.#keep(before.keptAt)
-      throw error
+      throw withoutIds(error)
     }
   }
 

@@ -48,9 +48,15 @@ export class Draft {
       const { id } = await this.#core.create(session, { length, metadata, concat: null })
       const location = locationOf(session, id)
       stateField(session, 'Location', location)
-      this.#announce(session, location)
+      const isAnnounced = this.#announce(session, location)
       return this.#core.hold(session, id, async (held) => {
-        if (hasBody(session)) await held.append(session, checksum)
+        if (hasBody(session)) {
+          await held.append(session, checksum).catch(async (error: unknown) => {
+            // Nobody knows where it is.
+            if (!isAnnounced && session.signal.aborted) await held.cancel().catch(() => {})
+            throw error
+          })
+        }
         if (isLast) return this.#complete(session, held)
         stateField(session, 'Upload-Offset', held.offset)
         return session.response.status(201)
@@ -58,9 +64,9 @@ export class Draft {
     })
   }
 
-  /** The client learns where the upload is before it has sent all of it. */
-  #announce(session: HttpSession, location: string): void {
-    if (session.request.header('upload-draft-interop-version') !== INTEROP_VERSION) return
+  /** The client learns where the upload is before it has sent all of it. @returns whether it may have done so */
+  #announce(session: HttpSession, location: string): boolean {
+    if (session.request.header('upload-draft-interop-version') !== INTEROP_VERSION) return false
     const fields = [
       'Upload-Draft-Interop-Version',
       INTEROP_VERSION,
@@ -69,7 +75,7 @@ export class Draft {
       'Upload-Limit',
       this.#limitsFor(this.#core.lifetimeMs),
     ]
-    exchangeOf(session).sendInterim(104, fields, true)
+    return exchangeOf(session).sendInterim(104, fields, true)
   }
 
   status(session: HttpSession, id: string): Promise<unknown> {

@@ -45,7 +45,7 @@ export class OpenUploads {
     if (share.size === 0) this.#shares.delete(client)
   }
 
-  /** Forgets those that another process has ended. @param known ids that the storage has @param before ids that were counted before it was asked */
+  /** Forgets those that another process has ended. @param known ids of unfinished uploads that the storage has @param before ids that were counted before it was asked */
   keepOnly(known: ReadonlySet<string>, before: readonly string[]): void {
     for (const id of before) if (!known.has(id)) this.delete(id)
   }

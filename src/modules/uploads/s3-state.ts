@@ -16,6 +16,8 @@ export interface S3State {
   readonly size: number | null
 }
 
+/** More than the line of any state. */
+export const LINE_BYTES = 1024 * 1024
 /** The end of the line of JSON. */
 const LINE_END = 0x0a
 

@@ -2,6 +2,7 @@
 // too few for a part. Any process can continue it: nothing is kept on the machine.
 
 import { Buffer } from 'node:buffer'
+import { createHash } from 'node:crypto'
 import { PassThrough, pipeline, type Readable } from 'node:stream'
 
 import { WeirError } from '../../base/errors.ts'
@@ -9,7 +10,7 @@ import { shown } from '../../base/kind-of.ts'
 import { checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import { S3Bucket, WriteConflict } from './s3-bucket.ts'
 import { type AwsS3Client, checkBucket, checkClient, checkParams, MIN_PART_BYTES, PART_BYTES } from './s3-client.ts'
-import { type DecodedState, decodeState, offsetOf, type S3State } from './s3-state.ts'
+import { type DecodedState, decodeState, LINE_BYTES, offsetOf, type S3State } from './s3-state.ts'
 import { type KnownState, MOST_PARTS, PartsGone, S3Writer, type UploadKeys } from './s3-writer.ts'
 import { isUploadId, type UploadRecord, uploadRecordOf } from './upload-record.ts'
 import type { AppendOptions, StoredUpload, UploadStorage } from './upload-storage.ts'
@@ -39,10 +40,9 @@ const PREFIX = 'uploads/'
 const PLANNED_PARTS = MOST_PARTS - 1000
 const RECORD = '.json'
 const STATE = '.state'
-/** More than the line of most states, and of any. */
+/** More than the line of most states. */
 const FIRST_BYTES = 16 * 1024
-const LINE_BYTES = 1024 * 1024
-/** In the metadata of the object with the bytes: the upload that it is of. */
+/** In the metadata of the object with the bytes: the upload that it is of. A hash, because the object may become public. */
 const MARK = 'weir-upload'
 
 /**
@@ -172,11 +172,11 @@ class S3Storage implements UploadStorage {
       const taken = await this.#bucket.find(place)
       // A process that has died after the copy leaves both.
       if (taken === null) await this.#bucket.copy(from, place, found).catch(asTaken)
-      else if (taken.metadata[MARK] !== record.id || taken.size !== found.size) asTaken(new WriteConflict())
+      else if (taken.metadata[MARK] !== markOf(record) || taken.size !== found.size) asTaken(new WriteConflict())
       await this.#bucket.delete(from)
       return
     }
-    if ((await this.#bucket.find(place))?.metadata[MARK] !== record.id)
+    if ((await this.#bucket.find(place))?.metadata[MARK] !== markOf(record))
       throw new WeirError('WEIR_STORE_UNAVAILABLE', 'S3: the object with the bytes of the upload is not there')
   }
 
@@ -226,7 +226,7 @@ class S3Storage implements UploadStorage {
       known === null || known === 'unreadable'
         ? { state: this.#newState(record), tail: Buffer.alloc(0), etag: null }
         : { state: known.state, tail: known.rest, etag: known.etag }
-    return new S3Writer(this.#bucket, this.#keys(record.id), { [MARK]: record.id }, state)
+    return new S3Writer(this.#bucket, this.#keys(record.id), { [MARK]: markOf(record) }, state)
   }
 
   #newState({ length }: UploadRecord): S3State {
@@ -240,7 +240,7 @@ class S3Storage implements UploadStorage {
    */
   async #recover(record: UploadRecord, writer: S3Writer, size: number | null): Promise<void> {
     const whole = await this.#bucket.find(this.#key(record.id))
-    if (whole !== null && whole.size === size && whole.metadata[MARK] === record.id) return writer.writeSize(size)
+    if (whole !== null && whole.size === size && whole.metadata[MARK] === markOf(record)) return writer.writeSize(size)
     await this.delete(record)
     throw new WeirError('WEIR_STORE_UNAVAILABLE', 'S3: the parts of the upload have been deleted')
   }
@@ -289,6 +289,10 @@ class S3Storage implements UploadStorage {
     const start = `s3://${this.#bucket.name}/`
     return place.startsWith(start) ? place.slice(start.length) : place
   }
+}
+
+function markOf({ id }: UploadRecord): string {
+  return createHash('sha256').update(id).digest('base64url')
 }
 
 function asTaken(error: Error): never {

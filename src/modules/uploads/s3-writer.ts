@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 import { type Part, type S3Bucket, WriteConflict } from './s3-bucket.ts'
-import { encodeState, offsetOf, type S3State } from './s3-state.ts'
+import { decodeState, encodeState, LINE_BYTES, offsetOf, type S3State } from './s3-state.ts'
 import { newUploadId } from './upload-record.ts'
 
 /** S3 accepts no more. */
@@ -117,8 +117,21 @@ export class S3Writer {
   /** Gives up: deletes parts that no state knows of. Never rejects. */
   async leave(): Promise<void> {
     await this.#sending
-    if (this.#uploadId === null || this.#uploadId === this.#writtenUploadId) return
-    await this.#bucket.abort(this.#keys.whole, this.#uploadId).catch(() => {}) // `sweep` finds them
+    const uploadId = this.#uploadId
+    if (uploadId === null || uploadId === this.#writtenUploadId) return
+    try {
+      if (!(await this.#isWritten(uploadId))) await this.#bucket.abort(this.#keys.whole, uploadId)
+    } catch {
+      // `sweep` finds them
+    }
+  }
+
+  /** Whether the state names this multipart upload: a write that has failed may have arrived all the same. */
+  async #isWritten(uploadId: string): Promise<boolean> {
+    const found = await this.#bucket.readBytes(this.#keys.state, LINE_BYTES)
+    if (found === null) return false
+    const known = decodeState(found.bytes)
+    return known === 'more' || known === null || known.state.uploadId === uploadId
   }
 
   /** Writes down that there is one object with all bytes. */

@@ -59,7 +59,7 @@ export class Tus {
     const location = locationOf(session, id)
     if (!hasBody(session) && length !== 0) return created(session, location, expiresAt)
     return this.#core.hold(session, id, async (held) => {
-      if (hasBody(session)) await held.append(session, checksum)
+      if (hasBody(session)) await orNothing(held, held.append(session, checksum))
       stateField(session, 'Upload-Offset', held.offset)
       if (!held.isWhole) return created(session, location, expiresAt)
       return this.#completeNew(session, held, location)
@@ -78,6 +78,9 @@ export class Tus {
     if (session.request.header('upload-length') !== null || hasBody(session)) throw malformed('Upload-Concat: final')
     const references = concat.slice('final;'.length).split(' ')
     if (references.length > MOST_PARTS) throw new WeirError('WEIR_UPLOAD_REQUEST', `Upload-Concat has more than ${MOST_PARTS} uploads`)
+    // Otherwise a few bytes would become a hundred times as many.
+    if (new Set(references.map(idIn)).size < references.length)
+      throw new WeirError('WEIR_UPLOAD_REQUEST', 'Upload-Concat names an upload more than once')
     const parts: UploadRecord[] = []
     for (const reference of references) {
       const { record } = await this.#core.find(session, idIn(reference))
@@ -88,27 +91,16 @@ export class Tus {
     const length = parts.reduce((sum, part) => sum + part.length!, 0)
     const { id } = await this.#core.create(session, { length, metadata, concat })
     const answer = await this.#core.hold(session, id, async (held) => {
-      try {
-        await held.appendUploads(parts)
-      } catch (error) {
-        await held.cancel()
-        throw error
-      }
+      await orNothing(held, held.appendUploads(parts))
       return this.#completeNew(session, held, locationOf(session, id))
     })
-    for (const one of new Set(parts)) await this.#core.hold(session, one.id, (held) => held.cancel()).catch(() => {}) // they expire otherwise
+    for (const one of parts) await this.#core.hold(session, one.id, (held) => held.cancel()).catch(() => {}) // they expire otherwise
     return answer
   }
 
-  /** A client that is told of an error does not learn where the upload is, and creates another. */
   async #completeNew(session: HttpSession, held: HeldUpload, location: string): Promise<unknown> {
-    try {
-      const { result } = await held.complete(session)
-      return created(session, location, null, result)
-    } catch (error) {
-      if (!isRefusal(session, error)) await held.cancel()
-      throw error
-    }
+    const { result } = await orNothing(held, held.complete(session))
+    return created(session, location, null, result)
   }
 
   /** To clients, an upload with all of its bytes is complete. So it is completed now, if that has failed before. */
@@ -159,6 +151,16 @@ export class Tus {
   async cancel(session: HttpSession, id: string): Promise<unknown> {
     await this.#core.hold(session, id, (held) => held.cancel())
     return session.response.noContent()
+  }
+}
+
+/** Work on a new upload. A client that gets an error does not learn where the upload is, and creates another. */
+async function orNothing<T>(held: HeldUpload, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    await held.cancel().catch(() => {}) // the client is told of the first error, and the upload expires
+    throw error
   }
 }
 

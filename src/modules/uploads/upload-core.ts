@@ -14,7 +14,7 @@ import { principalKey } from '../principal-key.ts'
 
 import { HeldUpload, type UploadHome } from './held-upload.ts'
 import type { OpenUploads } from './open-uploads.ts'
-import { stored, unavailable } from './storage-errors.ts'
+import { stored, unavailable, withoutIds } from './storage-errors.ts'
 import type { UploadLocks } from './upload-locks.ts'
 import { isUploadId, newUploadId, type UploadRecord } from './upload-record.ts'
 import type { OnComplete } from './upload-settings.ts'
@@ -104,12 +104,17 @@ export class UploadCore implements UploadHome {
    */
   async hold<T>(session: HttpSession, id: string, work: (held: HeldUpload) => Promise<T>): Promise<T> {
     await this.find(session, id)
-    let onWanted = (): void => {}
-    const lock = await stored(this.#locks.acquire(id, () => onWanted(), WAIT_MS, this.clock))
+    let held: HeldUpload | null = null
+    let isWanted = false
+    const onWanted = (): void => {
+      isWanted = true
+      held?.interrupt()
+    }
+    const lock = await stored(this.#locks.acquire(id, onWanted, WAIT_MS, this.clock))
     if (lock === null) throw new WeirError('WEIR_UPLOAD_LOCKED')
     try {
-      const held = new HeldUpload(this, await this.find(session, id), lock)
-      onWanted = () => held.interrupt()
+      held = new HeldUpload(this, await this.find(session, id), lock)
+      if (isWanted) held.interrupt() // nobody asks twice
       return await work(held)
     } finally {
       await lock.release()
@@ -130,19 +135,24 @@ export class UploadCore implements UploadHome {
     this.#open.delete(id)
   }
 
-  /** Deletes what has expired. Several processes may do so at the same time. */
+  /**
+   * Deletes what has expired. Several processes may do so at the same time. One upload that cannot be deleted keeps no other.
+   * @throws (rejects) the first error of the storage or of the locks, once all has been tried
+   */
   async sweep(): Promise<void> {
     const before = this.#open.ids
-    const known = new Set<string>()
+    const open = new Set<string>()
+    const failures: unknown[] = []
     for await (const record of this.storage.list()) {
-      if (record.expiresAt <= this.clock.wallTime()) await this.#expire(record.id)
-      else {
-        known.add(record.id)
+      if (record.expiresAt <= this.clock.wallTime()) await this.#expire(record.id).catch((error: unknown) => failures.push(error))
+      else if (isOpen(record)) {
+        open.add(record.id)
         this.#note(record)
       }
     }
-    this.#open.keepOnly(known, before)
+    this.#open.keepOnly(open, before)
     await this.storage.sweep?.(this.clock.wallTime() - this.lifetimeMs)
+    if (failures.length > 0) throw withoutIds(failures[0])
   }
 
   async #expire(id: string): Promise<void> {
@@ -159,7 +169,7 @@ export class UploadCore implements UploadHome {
 
   async #count(): Promise<void> {
     try {
-      for await (const record of this.storage.list()) this.#note(record)
+      for await (const record of this.storage.list()) if (isOpen(record)) this.#note(record)
     } catch (error) {
       this.#counted = null
       throw unavailable(error)
@@ -167,10 +177,14 @@ export class UploadCore implements UploadHome {
   }
 
   /** Of uploads without a principal, only those count that this process has created: the address is not kept. */
-  #note({ id, owner, length, stage, concat }: UploadRecord): void {
-    const isOpen = stage !== 'complete' || concat === 'partial'
-    if (isOpen && owner !== null) this.#open.note(id, owner, length ?? this.maxSize)
+  #note({ id, owner, length }: UploadRecord): void {
+    if (owner !== null) this.#open.note(id, owner, length ?? this.maxSize)
   }
+}
+
+/** Whether it counts as unfinished. A partial upload does, because it waits for the others. */
+function isOpen({ stage, concat }: UploadRecord): boolean {
+  return stage !== 'complete' || concat === 'partial'
 }
 
 /** A hash, so that a storage says nothing about the users. */

@@ -5,9 +5,11 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
+import { diskStorage, memoryLocks } from '../../../src/modules/uploads/index.ts'
 import { connect, type TestClient } from '../../../src/testing/index.ts'
 import { eventually } from '../../support/serving.ts'
-import { BYTES_TYPE, codeOf, type Uploading, uploading } from '../../support/uploading.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
+import { BYTES_TYPE, codeOf, over, type Uploading, uploading } from '../../support/uploading.ts'
 
 /** Sends the head of a PATCH, and the beginning of its body. */
 async function begin(client: TestClient, url: string, offset: number, length: number, first: string, more = ''): Promise<void> {
@@ -169,4 +171,56 @@ test('a stop ends requests that append, and keeps what has arrived', async (t) =
   const answer = await hanging.answer()
   assert.deepEqual([answer.status, codeOf(answer)], [503, 'WEIR_SERVER_STOPPED'])
   assert.equal(await offsetOf(up, url), '3')
+})
+
+test('a request that was asked to stop before it began does so', async (t) => {
+  const locks = memoryLocks()
+  const disk = diskStorage(temporaryDirectory(t), { sync: false })
+  const looks: (() => void)[] = []
+  let acquired = 0
+  let isSlow = false
+  const up = uploading(t, {
+    storage: over(disk, {
+      async load(id) {
+        if (isSlow && acquired === 1) await new Promise<void>((resolve) => looks.push(resolve))
+        return disk.load(id)
+      },
+    }),
+    locks: {
+      acquire(...args) {
+        acquired++
+        return locks.acquire(...args)
+      },
+    },
+  })
+  const url = await up.create(10)
+  isSlow = true
+  await using first = connect(up.server)
+  await begin(first, url, 0, 10, 'abc')
+  await eventually(() => looks.length === 1, 'a look at the upload by the holder of its lock')
+  isSlow = false
+  const status = up.tus('HEAD', url)
+  await eventually(() => acquired === 2, 'a second request for the lock')
+  await new Promise((resolve) => setImmediate(resolve))
+  looks[0]!()
+  assert.equal((await first.answer()).status, 409)
+  assert.equal((await status).status, 204)
+})
+
+test('a creation that breaks leaves nothing, unless its client may know where the upload is', async (t) => {
+  const up = uploading(t)
+  const draft = 'Upload-Complete: ?1\r\n'
+  for (const [fields, isKept] of [
+    [`Tus-Resumable: 1.0.0\r\nContent-Type: ${BYTES_TYPE}\r\nUpload-Length: 10\r\n`, false],
+    [draft, false],
+    [`${draft}Upload-Draft-Interop-Version: 8\r\n`, true],
+  ] as const) {
+    const client = connect(up.server)
+    await client.send(`POST /files HTTP/1.1\r\nHost: a\r\n${fields}Content-Length: 10\r\n\r\nabc`)
+    const bytes = (): string | undefined => up.files().find((name) => name.endsWith('.bin'))
+    await eventually(() => statSync(join(up.directory, bytes() ?? ''), { throwIfNoEntry: false })?.size === 3, 'a file with 3 bytes')
+    client.abort()
+    if (!isKept) await eventually(() => up.files().length === 0, 'an empty directory')
+    else assert.equal(await offsetOf(up, `/files/${bytes()!.slice(0, -'.bin'.length)}`), '3')
+  }
 })

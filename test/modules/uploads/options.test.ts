@@ -1,8 +1,11 @@
 // What a program may set, and what other modules make of the routes.
 
 import assert from 'node:assert/strict'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
+import { inspect } from 'node:util'
 
 import { HttpServer } from '../../../src/index.ts'
 import { accessLog } from '../../../src/modules/log/index.ts'
@@ -73,6 +76,21 @@ test('a log does not show the ids, which are secret', async (t) => {
   const id = url.slice('/files/'.length)
   await eventually(() => lines.join('').includes('PATCH'), 'the lines')
   assert.ok(!lines.join('').includes(id))
+})
+
+test('nor do the errors of the file system, which have the paths', async (t) => {
+  const logged: unknown[] = []
+  const logger = { error: (...details: unknown[]) => logged.push(details) }
+  const up = uploading(t, {}, (upload) => upload.moveTo('/nowhere/at/all'), { logger })
+  const [first, second] = [await up.create(1), await up.create(1)]
+  const idOf = (url: string): string => url.slice('/files/'.length)
+  symlinkSync('/nowhere/at/all', join(up.directory, `${idOf(second)}.bin`))
+  assert.equal((await up.tus('PATCH', first, { 'Upload-Offset': 0 }, 'a')).status, 500)
+  assert.equal((await up.tus('PATCH', second, { 'Upload-Offset': 0 }, 'a')).status, 503)
+  const text = inspect(logged, { depth: 10 })
+  assert.equal(logged.length, 2)
+  assert.equal(text.match(/ENOENT: no such file or directory, (?:open|link) '[^']*:id\.bin'/g)?.length, 2)
+  for (const url of [first, second]) assert.ok(!text.includes(idOf(url)))
 })
 
 test('documents describe the routes', async () => {

@@ -213,6 +213,9 @@ test('only complete partial uploads are concatenated', async (t) => {
   for (const url of [whole, unfinished]) assert.equal((await tus('POST', '/files', { 'Upload-Concat': `final;${url}` })).status, 400)
   assert.equal((await tus('POST', '/files', { 'Upload-Concat': 'final;/files/../x' })).status, 404)
   assert.equal((await tus('POST', '/files', { 'Upload-Concat': `final;${unfinished}`, 'Upload-Length': 5 })).status, 400)
+  await tus('PATCH', unfinished, { 'Upload-Offset': 0 }, 'hello')
+  assert.equal((await tus('POST', '/files', { 'Upload-Concat': `final;${unfinished} http://a${unfinished}` })).status, 400, 'twice')
+  assert.equal((await tus('POST', '/files', { 'Upload-Concat': `final;${unfinished}` })).status, 201)
 })
 
 test('clients that cannot send PATCH or DELETE send POST', async (t) => {
