@@ -1,6 +1,7 @@
 // A relay carries messages between the processes of a service, on one machine or on many: what `weir/relay` makes, and what the option `relay`
 // of other modules takes.
 
+import { kindOf } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
 
 /** A message of a channel. */
@@ -53,7 +54,10 @@ export interface Relay {
 
 /** @throws WEIR_OPTION_INVALID */
 export function checkRelay(owner: string, relay: unknown): void {
-  for (const name of ['publish', 'subscribe', 'close'])
-    if (typeof Object(relay)[name] !== 'function')
-      throw invalid(owner, `relay has no function ${name}(): for a client of Redis, write redisRelay(client)`)
+  if (relay instanceof Promise) throw invalid(owner, 'relay is a promise: await it')
+  const missing = ['publish', 'subscribe', 'close'].find((name) => typeof Object(relay)[name] !== 'function')
+  // Clients of Redis, connections to NATS and channels of events have all of these functions, or most of them.
+  if (missing === undefined && typeof Object(relay).isConnected === 'boolean') return
+  const what = `${kindOf(relay)} without ${missing === undefined ? 'isConnected' : `${missing}()`}`
+  throw invalid(owner, `relay is ${what}: pass what redisRelay(client), natsRelay(connection) or memoryRelay() returns`)
 }

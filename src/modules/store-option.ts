@@ -1,5 +1,6 @@
-// The option `store` of modules whose state processes may share.
+// Options of modules that take an object which keeps their state, such as `store`.
 
+import { shown } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
 
 /**
@@ -8,7 +9,11 @@ import { invalid } from '../base/options.ts'
  * @throws WEIR_OPTION_INVALID
  */
 export function checkStore(owner: string, store: unknown, functions: readonly string[], maker: string): void {
-  for (const name of functions)
-    if (typeof Object(store)[name] !== 'function')
-      throw invalid(owner, `store has no function ${name}(): for a client of Redis, write ${maker}(client)`)
+  checkFunctions(owner, 'store', store, functions, `for a client of Redis, write ${maker}(client)`)
+}
+
+/** @param hint what to write instead @throws WEIR_OPTION_INVALID */
+export function checkFunctions(owner: string, option: string, given: unknown, functions: readonly string[], hint: string): void {
+  const missing = functions.find((name) => typeof Object(given)[name] !== 'function')
+  if (missing !== undefined) throw invalid(owner, `${option} is ${shown(given)}, which has no function ${missing}(): ${hint}`)
 }

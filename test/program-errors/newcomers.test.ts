@@ -6,8 +6,11 @@ import { test } from 'node:test'
 
 import { HttpServer } from '../../src/index.ts'
 import { cache, cacheMetrics } from '../../src/modules/cache/index.ts'
+import { health } from '../../src/modules/health/index.ts'
 import { idempotency } from '../../src/modules/idempotency/index.ts'
 import { mountNode } from '../../src/modules/node/index.ts'
+import { memoryRelay, redisStreamRelay, relayChannel } from '../../src/modules/relay/index.ts'
+import { diskStorage, saveToS3, uploads } from '../../src/modules/uploads/index.ts'
 
 const INVALID = 'an option or argument is invalid: '
 const server = new HttpServer({ logger: null })
@@ -58,7 +61,45 @@ const MISTAKES: ReadonlyArray<readonly [make: () => unknown, message: string]> =
   [() => idempotency({ methods: ['post'] }), 'idempotency: methods: the names of methods are case-sensitive: write "POST", not "post"'],
   [
     () => idempotency({ store: untyped('memory') }),
-    'idempotency: store has no function begin(): for a client of Redis, write redisIdempotency(client)',
+    'idempotency: store is the string "memory", which has no function begin(): for a client of Redis, write redisIdempotency(client)',
+  ],
+  [
+    () => redisStreamRelay(untyped(Promise.resolve({ sendCommand() {} })), { maxLength: 10 }),
+    'redisStreamRelay(): client is a promise: await it',
+  ],
+  [
+    () => relayChannel(untyped({ publish() {}, subscribe() {}, close() {} }), 'news'), // a client of Redis
+    'relayChannel(): relay is an object without isConnected: pass what redisRelay(client), natsRelay(connection) or memoryRelay() returns',
+  ],
+  [
+    () =>
+      memoryRelay().subscribe(
+        untyped(() => {}),
+        untyped('news'),
+      ),
+    'memoryRelay(): channel is a function, not a name',
+  ],
+  [() => memoryRelay().subscribe('news', untyped('news')), 'memoryRelay(): listener is the string "news", not a function'],
+  [() => memoryRelay().publish('news', untyped({ usd: 4 })), 'memoryRelay(): publish: the data is an object, not a string'],
+  [
+    () => uploads('/files', { storage: untyped('/var/uploads'), onComplete() {} }),
+    'uploads: storage is the string "/var/uploads", which has no function create(): write diskStorage(directory) or s3Storage(client, { bucket })',
+  ],
+  [
+    () => uploads('/files', { storage: diskStorage('/tmp/never-used'), locks: untyped({ call() {} }), onComplete() {} }),
+    'uploads: locks is an object, which has no function acquire(): for a client of Redis, write redisLocks(client)',
+  ],
+  [
+    () => saveToS3(untyped({ send() {}, config: {} }), untyped('photos'), { fileName: 'a.png' }, new Uint8Array(1)),
+    'saveToS3(): target is the string "photos", not an object such as { bucket: \'photos\' }',
+  ],
+  [
+    () => health({ ready: { relay: untyped(memoryRelay().isConnected) } }),
+    'health: ready.relay is true, not a function or { check }: write () => …, which is called for each check',
+  ],
+  [
+    () => health({ ready: { relay: untyped(memoryRelay()) } }),
+    'health: ready.relay is a MemoryRelay, not a function or { check }: write () => …, which is called for each check',
   ],
 ]
 

@@ -183,7 +183,8 @@ function checkChecks(kind: Kind, checks: HealthChecks | undefined): void {
   for (const [name, check] of Object.entries<unknown>(checks)) {
     const where = `${kind}.${name}`
     if (typeof check === 'function') continue
-    if (typeof check !== 'object' || check === null) throw invalid(OWNER, `${where} is ${shown(check)}, not a function`)
+    if (typeof check !== 'object' || check === null || !('check' in check))
+      throw invalid(OWNER, `${where} is ${shown(check)}, not a function or { check }: write () => …, which is called for each check`)
     checkNames(`${OWNER}: ${where}`, check, CHECK_OPTION_NAMES)
     const { check: run, timeoutMs, required } = check as HealthCheckOptions
     if (typeof run !== 'function') throw invalid(OWNER, `${where}.check is ${shown(run)}, not a function`)

@@ -195,5 +195,7 @@ function isReply(error: unknown, code: string): boolean {
 }
 
 function describe(error: unknown): string {
-  return error instanceof Error ? error.message : 'the command failed'
+  if (!(error instanceof Error)) return 'the command failed'
+  // Of the package `redis`, which does not tell a client that was never connected from one that was closed.
+  return error.constructor.name === 'ClientClosedError' ? `${error.message} (connect() opens it)` : error.message
 }

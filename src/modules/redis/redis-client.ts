@@ -33,6 +33,7 @@ export type SendCommand = (args: [name: string, key: string, ...rest: string[]],
 export function senderOf(owner: string, client: RedisClient): SendCommand {
   const given: unknown = client
   if (typeof given !== 'object' || given === null) throw invalid(owner, `client is ${kindOf(given)}, not a client of redis or ioredis`)
+  if (given instanceof Promise) throw invalid(owner, 'client is a promise: await it')
   if ('call' in client && typeof client.call === 'function') return ([name, ...args]) => client.call(name, ...args)
   if (!('sendCommand' in client) || typeof client.sendCommand !== 'function')
     throw invalid(owner, 'client has neither sendCommand nor call: it is not a client of redis or ioredis')

@@ -3,7 +3,8 @@
 import { randomBytes } from 'node:crypto'
 
 import { WeirError } from '../../base/errors.ts'
-import { checkNames, invalid, namesOf, wholeNumber } from '../../base/options.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { checkFunction, checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import { errorListener } from '../error-listener.ts'
 import type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
 
@@ -28,6 +29,10 @@ export function memoryRelay(options: MemoryRelayOptions = {}): Relay {
   checkNames(OWNER, options, OPTION_NAMES)
   const maxLength = wholeNumber(OWNER, 'maxLength', options.maxLength ?? DEFAULT_LENGTH)
   return new MemoryRelay(maxLength, errorListener(OWNER, options.onError ?? warn))
+}
+
+function checkName(channel: unknown): void {
+  if (typeof channel !== 'string' || channel === '') throw invalid(OWNER, `channel is ${shown(channel)}, not a name`)
 }
 
 function warn(error: unknown): void {
@@ -55,7 +60,8 @@ class MemoryRelay implements Relay {
   }
 
   async publish(name: string, data: string): Promise<string | null> {
-    if (typeof data !== 'string') throw invalid(OWNER, `publish: the data is ${typeof data}, not a string`)
+    checkName(name)
+    if (typeof data !== 'string') throw invalid(OWNER, `publish: the data is ${kindOf(data)}, not a string`)
     if (!this.isConnected) throw new WeirError('WEIR_RELAY_UNAVAILABLE', 'the relay is closed')
     const channel = this.#channelOf(name)
     const id = this.#maxLength === 0 ? null : `${channel.prefix}${++channel.count}`
@@ -72,7 +78,11 @@ class MemoryRelay implements Relay {
   }
 
   subscribe(name: string, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions = {}): RelaySubscription {
+    checkName(name)
+    if (typeof listener !== 'function') throw invalid(OWNER, `listener is ${shown(listener)}, not a function`)
     const { after, onGap } = options
+    checkText(OWNER, 'after', after)
+    checkFunction(OWNER, 'onGap', onGap)
     const channel = this.#channelOf(name)
     const subscription = new Subscription(listener, onGap, this.#onError, () => {
       channel.subscriptions.delete(subscription)

@@ -23,6 +23,7 @@ export class Upload {
   readonly #storage: UploadStorage
   readonly #save: (record: UploadRecord) => Promise<void>
   #record: UploadRecord
+  readonly #pending = new Set<Promise<void>>()
 
   /** @internal @param save keeps a changed record */
   constructor(storage: UploadStorage, record: UploadRecord, save: (record: UploadRecord) => Promise<void>) {
@@ -59,7 +60,28 @@ export class Upload {
    * longer deleted when the upload expires.
    * @throws (rejects) WEIR_OPTION_INVALID for a target that is not a text; what the storage throws
    */
-  async moveTo(target: string): Promise<void> {
+  moveTo(target: string): Promise<void> {
+    return this.#noted(this.#moveTo(target))
+  }
+
+  /** Leaves its bytes where they are. They are no longer deleted when the upload expires: that is up to your program. */
+  keep(): Promise<void> {
+    return this.#noted(this.#keep(this.path))
+  }
+
+  /** Waits for what `onComplete` has begun and not waited for, while the lock is held. @internal @throws (rejects) what that throws */
+  async settled(): Promise<void> {
+    await Promise.all(this.#pending)
+  }
+
+  /** Only what has not settled is in the set, so an error that the program has handled does not count. */
+  #noted(work: Promise<void>): Promise<void> {
+    const noted = work.finally(() => this.#pending.delete(noted))
+    this.#pending.add(noted)
+    return noted
+  }
+
+  async #moveTo(target: string): Promise<void> {
     if (typeof target !== 'string' || target === '') throw invalid('moveTo()', `target is ${kindOf(target)}, not a path`)
     const before = this.#record
     await this.#keep(target)
@@ -69,11 +91,6 @@ export class Upload {
       await this.#keep(before.keptAt)
       throw withoutIds(error)
     }
-  }
-
-  /** Leaves its bytes where they are. They are no longer deleted when the upload expires: that is up to your program. */
-  async keep(): Promise<void> {
-    await this.#keep(this.path)
   }
 
   async #keep(keptAt: string | null): Promise<void> {

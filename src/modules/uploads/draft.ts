@@ -18,6 +18,7 @@ const INTEROP_VERSION = '8'
 const BYTES_TYPE = 'application/partial-upload'
 const COMPLETE = '?1'
 const INCOMPLETE = '?0'
+const NEITHER = 'it has neither Upload-Complete nor Tus-Resumable: only clients of resumable uploads can use this path, and no forms'
 /** Problem types of the draft, and their titles. */
 const OFFSET_TYPE = 'https://iana.org/assignments/http-problem-types#mismatching-upload-offset'
 const LENGTH_TYPE = 'https://iana.org/assignments/http-problem-types#inconsistent-upload-length'
@@ -137,7 +138,9 @@ export class Draft {
   /** Until the upload is complete, responses are about the upload, and not of the resource that it is sent to. @throws WEIR_UPLOAD_REQUEST */
   #statedCompleteness(session: HttpSession): boolean {
     stateField(session, 'Upload-Complete', INCOMPLETE)
-    const isLast = booleanIn(session.request.header('upload-complete'))
+    const stated = session.request.header('upload-complete')
+    const isLast = booleanIn(stated)
+    if (stated === null) throw new WeirError('WEIR_UPLOAD_REQUEST', NEITHER)
     if (isLast === null) throw malformed('Upload-Complete')
     return isLast
   }

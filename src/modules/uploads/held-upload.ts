@@ -133,6 +133,7 @@ export class HeldUpload {
     let result: unknown
     try {
       result = await onComplete(upload, session)
+      await upload.settled()
     } catch (error) {
       if (isRefusal(session, error)) await this.cancel()
       throw error

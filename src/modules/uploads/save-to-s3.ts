@@ -8,6 +8,7 @@ import type * as S3 from '@aws-sdk/client-s3'
 import type * as LibStorage from '@aws-sdk/lib-storage'
 
 import { BodyAlreadyReadError } from '../../base/errors.ts'
+import { shown } from '../../base/kind-of.ts'
 import { checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
 import type { BodySink } from '../../http/body/body.ts'
@@ -155,6 +156,9 @@ async function save(
 
 /** @throws WEIR_OPTION_INVALID */
 function checkTarget(target: S3Target): void {
+  const given: unknown = target
+  if (typeof given !== 'object' || given === null)
+    throw invalid(OWNER, `target is ${shown(given)}, not an object such as { bucket: 'photos' }`)
   checkNames(OWNER, target, TARGET_NAMES)
   checkBucket(OWNER, target.bucket)
   checkText(OWNER, 'key', target.key)

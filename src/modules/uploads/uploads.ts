@@ -10,7 +10,7 @@ import { checkFunction, checkNames, checkText, invalid, limitOf, namesOf, wholeN
 import type { HttpSession } from '../../http/session.ts'
 import { t } from '../../schema/t.ts'
 import { errorListener } from '../error-listener.ts'
-import { checkStore } from '../store-option.ts'
+import { checkFunctions } from '../store-option.ts'
 
 import { Draft } from './draft.ts'
 import { memoryLocks } from './memory-locks.ts'
@@ -60,8 +60,8 @@ export function uploads(path: string, options: UploadsOptions): Module {
     name = `uploads ${path}`,
     clock = systemClock,
   } = options
-  checkStore(OWNER, storage, STORAGE_FUNCTIONS, 'diskStorage')
-  checkStore(OWNER, locks, ['acquire'], 'redisLocks')
+  checkFunctions(OWNER, 'storage', storage, STORAGE_FUNCTIONS, 'write diskStorage(directory) or s3Storage(client, { bucket })')
+  checkFunctions(OWNER, 'locks', locks, ['acquire'], 'for a client of Redis, write redisLocks(client)')
   checkFunction(OWNER, 'onComplete', onComplete ?? null)
   checkText(OWNER, 'name', name)
   const maxSize = limitOf(OWNER, 'maxSize', options.maxSize, DEFAULT_MAX_SIZE)

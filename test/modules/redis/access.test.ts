@@ -168,11 +168,19 @@ test('a client that throws, and one that rejects with anything, fail in the same
   }
 })
 
+test('a client of `redis` that is not connected leads to an error that names connect', async () => {
+  class ClientClosedError extends Error {}
+  const { access } = accessTo({ sendCommand: () => Promise.reject(new ClientClosedError('The client is closed')) })
+  const error = (await failureOf(access.run('GET', 'a'))) as WeirError
+  assert.match(error.message, /Redis: The client is closed \(connect\(\) opens it\)$/)
+})
+
 test('what is not a client is refused by name', () => {
   const wrong: readonly [unknown, RegExp][] = [
     [undefined, /redisStore\(\): client is undefined, not a client of redis or ioredis/],
     ['redis://localhost', /client is a string/],
     [{}, /neither sendCommand nor call/],
+    [Promise.resolve({}), /client is a promise: await it/],
     [{ sendCommand() {}, getSentinelNode() {} }, /sentinel/],
   ]
   for (const [client, message] of wrong)

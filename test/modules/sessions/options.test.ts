@@ -14,7 +14,7 @@ test('wrong options are refused', () => {
   const wrong: readonly [object, RegExp][] = [
     [{}, /store is undefined/],
     [{ store: 'redis' }, /store is a string/],
-    [{ store: { sendCommand() {} } }, /store has no function read\(\).*redisSessions\(client\)/],
+    [{ store: { sendCommand() {} } }, /store is an object, which has no function read\(\).*redisSessions\(client\)/],
     [{ store, idleTimeout: '30m' }, /idleTimeout is the string "30m"/],
     [{ store, idleTimeout: 0 }, /idleTimeout is 0/],
     [{ store, absoluteTimeout: Number.POSITIVE_INFINITY }, /absoluteTimeout/],

@@ -233,3 +233,13 @@ test('what is refused is refused before the body is asked for', async (t) => {
   const accepted = await client.stream({ method: 'PATCH', url, headers: { ...patch, 'Upload-Offset': 3 }, body: 'x'.repeat(997) })
   assert.deepEqual([accepted.status, accepted.interim], [204, [100]])
 })
+
+test('a form that is sent to the path of uploads is told what is missing', async (t) => {
+  const { send, files } = uploading(t)
+  const body = new FormData()
+  body.append('file', new File(['hello'], 'a.txt'))
+  const refused = await send('POST', '/files', {}, body)
+  assert.equal(refused.status, 400)
+  assert.match(refused.text(), /it has neither Upload-Complete nor Tus-Resumable: only clients of resumable uploads can use this path/)
+  assert.deepEqual(files(), [])
+})

@@ -21,7 +21,10 @@ test('wrong options are refused where they are given', () => {
     ['path', () => uploads('files', OPTIONS)],
     ['onFinish', () => uploads('/files', { ...OPTIONS, onFinish() {} } as UploadsOptions)],
     ['onComplete', () => uploads('/files', { storage: OPTIONS.storage } as UploadsOptions)],
-    ['store has no function', () => uploads('/files', { ...OPTIONS, storage: '/var/uploads' as unknown as UploadStorage })],
+    [
+      'storage is the string "/var/uploads", which has no function create()',
+      () => uploads('/files', { ...OPTIONS, storage: '/var/uploads' as unknown as UploadStorage }),
+    ],
     ['maxSize', () => uploads('/files', { ...OPTIONS, maxSize: '5gb' as unknown as number })],
     ['expiresAfter', () => uploads('/files', { ...OPTIONS, expiresAfter: 0 })],
     ['maxOpenUploads', () => uploads('/files', { ...OPTIONS, maxOpenUploads: -1 })],

@@ -1,10 +1,12 @@
 // What another process makes of what one has left.
 
 import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
+import type { InjectResponse } from '../../../src/index.ts'
 import { diskStorage } from '../../../src/modules/uploads/index.ts'
 import { gate } from '../../support/serving.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
@@ -57,4 +59,36 @@ test('moveTo may be repeated when what follows it has failed', async (t) => {
   assert.equal((await tus('HEAD', url)).status, 204)
   assert.equal((await tus('HEAD', url)).headers.get('upload-offset'), '5')
   assert.equal(files().length, 1) // the record: so a client whose response was lost learns that all is well
+})
+
+test('an upload is not complete before a moveTo that onComplete does not wait for', async (t) => {
+  const place = temporaryDirectory(t)
+  const errors: unknown[] = []
+  const { create, tus } = uploading(
+    t,
+    {},
+    (upload) => {
+      upload.moveTo(join(place, 'made later', 'a')) // no await
+    },
+    { onError: (error) => void errors.push(error) },
+  )
+  const url = await create(1)
+  const append = (offset: number, body: string): Promise<InjectResponse> =>
+    tus('PATCH', url, { 'Upload-Offset': offset, 'Content-Type': 'application/offset+octet-stream' }, body)
+  assert.equal((await append(0, 'x')).status, 500)
+  assert.equal((errors[0] as NodeJS.ErrnoException).code, 'ENOENT')
+  mkdirSync(join(place, 'made later'))
+  assert.equal((await append(1, '')).status, 204)
+  assert.deepEqual(readdirSync(join(place, 'made later')), ['a'])
+})
+
+test('a moveTo that fails and is handled does not count', async (t) => {
+  const place = temporaryDirectory(t)
+  const { create, tus } = uploading(t, {}, async (upload) => {
+    await upload.moveTo(join(place, 'missing', 'a')).catch(() => upload.moveTo(join(place, 'b')))
+  })
+  const url = await create(1)
+  const headers = { 'Upload-Offset': 0, 'Content-Type': 'application/offset+octet-stream' }
+  assert.equal((await tus('PATCH', url, headers, 'x')).status, 204)
+  assert.deepEqual(readdirSync(place), ['b'])
 })

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { WebSocket as WsClient } from 'ws'
 
 import { HttpServer } from '../../../src/index.ts'
-import { memoryRelay, type Relay } from '../../../src/modules/relay/index.ts'
+import { memoryRelay, type Relay, relayChannel } from '../../../src/modules/relay/index.ts'
 import { readyOrLate } from '../../../src/modules/relay-ready.ts'
 import { type WebSocketOptions, type WebSocketRoute, websocket } from '../../../src/modules/websocket/index.ts'
 import { settled, TestClock } from '../../../src/testing/test-clock.ts'
@@ -316,8 +316,11 @@ test('onGap is called when broadcasts may have been lost, and what it throws is 
 test('a relay that is none, and options without a relay, are refused', () => {
   const relay = memoryRelay()
   const wrong: [object, RegExp][] = [
-    [{ relay: {} }, /relay has no function publish/],
-    [{ relay: null }, /relay has no function/],
+    [{ relay: {} }, /relay is an object without publish\(\): pass what redisRelay\(client\)/],
+    [{ relay: null }, /relay is null without publish/],
+    [{ relay: Promise.resolve(relay) }, /relay is a promise: await it/],
+    [{ relay: relayChannel(relay, 'news') }, /relay is a RelayChannel without isConnected/],
+    [{ relay: { publish() {}, subscribe() {}, close() {} } }, /relay is an object without isConnected/], // as a client of Redis
     [{ channel: 'x' }, /need a relay/],
     [{ onGap: () => {} }, /need a relay/],
     [{ relay, channel: 1 }, /channel is 1, not a string/],
