@@ -192,8 +192,10 @@ for (const [name, clientOf] of Object.entries(SINGLE))
         await eventually(() => !relay.isConnected, 'the refusal')
         redis.cli('acl', 'setuser', 'default', 'allchannels')
         await eventually(() => relay.isConnected, 'the subscription')
-        await relay.publish('a', 'x')
-        await eventually(() => heard.includes('x'), 'the message')
+        await eventually(async () => {
+          await relay.publish('a', 'x')
+          return heard.includes('x')
+        }, 'a message')
         assert.equal(heard.includes('lost'), false)
       }
     })
