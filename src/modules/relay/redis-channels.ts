@@ -23,8 +23,8 @@ interface Entry {
   isActive: boolean
   /** It has not been verified since it was confirmed. */
   isFresh: boolean
-  /** Waits for the confirmation. */
-  isSubscribing: boolean
+  /** Since when it has waited for the confirmation; null if it does not. */
+  subscribingSince: number | null
   isVerifying: boolean
 }
 
@@ -33,6 +33,8 @@ const TICK_MS = 1_000
 const MOST_VERIFYING = 64
 /** The least time between two connections that were replaced because messages did not arrive. */
 const REPLACE_MS = 5_000
+/** A connection that has not confirmed a subscription for this long counts as dead. */
+const CONFIRM_MS = 5_000
 
 /**
  * A client may lose a subscription without a word: in a cluster whose slots move, or when a connection is dead but not closed. So every channel
@@ -46,6 +48,8 @@ export class RedisChannels {
   readonly #due = new Set<Entry>()
   /** Those that `verify` has failed for. They are due in the next tick. */
   readonly #failed = new Set<Entry>()
+  /** Those that Redis refuses: its user may not subscribe to them. */
+  readonly #refused = new Set<Entry>()
   /** The rest of the present turn. */
   #turn: Iterator<Entry> | null = null
   #subscriber: RedisSubscriber | null = null
@@ -53,7 +57,7 @@ export class RedisChannels {
   #replacedAt = Number.NEGATIVE_INFINITY
   #stopTicks: (() => void) | null = null
 
-  /** @param onConnection called when the connection was made or lost */
+  /** @param onConnection called when the connection was made or lost, and when Redis refuses a subscription, or does no longer */
   constructor(source: SubscriberSource, clock: Clock, onConnection: (error: unknown) => void) {
     this.#source = source
     this.#clock = clock
@@ -62,7 +66,7 @@ export class RedisChannels {
 
   /** Whether messages arrive. True while there is nothing to subscribe to. */
   get isConnected(): boolean {
-    return this.#subscriber === null || this.#subscriber.isReady
+    return this.#subscriber === null || (this.#subscriber.isReady && this.#refused.size === 0)
   }
 
   isActive(name: string): boolean {
@@ -70,7 +74,7 @@ export class RedisChannels {
   }
 
   add(name: string, channel: RedisChannel): void {
-    const entry: Entry = { name, channel, isActive: false, isFresh: true, isSubscribing: false, isVerifying: false }
+    const entry: Entry = { name, channel, isActive: false, isFresh: true, subscribingSince: null, isVerifying: false }
     this.#entries.set(name, entry)
     this.#stopTicks ??= this.#clock.every(TICK_MS, () => this.#tick())
     if (this.#subscriber === null) this.#open()
@@ -110,13 +114,14 @@ export class RedisChannels {
     this.#entries.clear()
     this.#due.clear()
     this.#failed.clear()
+    this.#refused.clear()
     this.#subscriber?.close()
     this.#subscriber = null
   }
 
   #open(): void {
     this.#subscriber?.close()
-    for (const entry of this.#entries.values()) entry.isActive = entry.isSubscribing = false
+    this.#deactivate()
     this.#subscriber = this.#source.open({
       onMessage: (name, text) => this.#entries.get(name)?.channel.onMessage(text),
       onReady: () => {
@@ -124,37 +129,48 @@ export class RedisChannels {
         this.#onConnection(null)
       },
       onLost: (error) => {
-        for (const entry of this.#entries.values()) entry.isActive = entry.isSubscribing = false
+        this.#deactivate()
         this.#onConnection(error)
       },
     })
+  }
+
+  #deactivate(): void {
+    for (const entry of this.#entries.values()) {
+      entry.isActive = false
+      entry.subscribingSince = null
+    }
   }
 
   #subscribe(entry: Entry): void {
     const subscriber = this.#subscriber
     if (subscriber === null) return
     entry.isActive = false
-    entry.isSubscribing = true
+    entry.subscribingSince = this.#clock.now()
     const isCurrent = (): boolean => this.#subscriber === subscriber && this.#entries.get(entry.name) === entry
     subscriber.subscribe(entry.name).then(
       () => {
         if (!isCurrent()) return
-        entry.isSubscribing = false
+        entry.subscribingSince = null
         entry.isActive = true
         entry.isFresh = true
         this.#due.add(entry)
         this.#verifyDue()
+        if (this.#refused.delete(entry)) this.#onConnection(null)
       },
-      () => {
-        if (isCurrent()) entry.isSubscribing = false // it is tried again in the next tick, or when the connection is there
+      (error: unknown) => {
+        if (!isCurrent()) return
+        entry.subscribingSince = null // it is tried again in the next tick, or when the connection is there
+        if (!subscriber.isReady) return
+        this.#refused.add(entry)
+        this.#onConnection(error)
       },
     )
   }
 
   #tick(): void {
     if (this.#subscriber?.hasEnded === true) this.#open()
-    else if (this.#subscriber?.isReady === true)
-      for (const entry of this.#entries.values()) if (!entry.isActive && !entry.isSubscribing) this.#subscribe(entry)
+    else if (this.#subscriber?.isReady === true) this.#subscribeMissing()
     for (const entry of this.#failed) this.#due.add(entry)
     this.#failed.clear()
     // A turn ends before it begins again: a channel is not verified twice in a tick.
@@ -168,6 +184,16 @@ export class RedisChannels {
       if (value.isActive) this.#due.add(value)
     }
     this.#verifyDue()
+  }
+
+  #subscribeMissing(): void {
+    const now = this.#clock.now()
+    let isDead = false
+    for (const entry of this.#entries.values()) {
+      if (entry.subscribingSince !== null) isDead ||= now - entry.subscribingSince >= CONFIRM_MS
+      else if (!entry.isActive) this.#subscribe(entry)
+    }
+    if (isDead) this.replace()
   }
 
   #verifyDue(): void {
@@ -199,5 +225,6 @@ export class RedisChannels {
   #forget(entry: Entry): void {
     this.#due.delete(entry)
     this.#failed.delete(entry)
+    if (this.#refused.delete(entry)) this.#onConnection(null)
   }
 }

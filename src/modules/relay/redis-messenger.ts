@@ -16,7 +16,7 @@ import type { LiveMessage, RedisSubscription, SubscriptionEvents } from './redis
 export interface RedisMessengerOptions {
   /** The beginning of all keys and channels in Redis. Relays with the same prefix share their channels. Default `weir:relay:`. */
   readonly prefix?: string
-  /** How many bytes of messages may wait for Redis. When exceeded, `publish` rejects. Default 16 MiB. */
+  /** How many bytes of messages may wait for Redis. Each message counts 200 more. When exceeded, `publish` rejects. Default 16 MiB. */
   readonly maxQueuedBytes?: number
   /**
    * Called when messages no longer reach other processes, and when they do again.
@@ -42,8 +42,8 @@ export interface MessengerKind {
   readonly suffix: string
   readonly timeoutMs: number
   readonly retries: boolean
-  /** Parses what the script of `send` has published. */
-  parse(text: string): LiveMessage
+  /** Parses what the script of `send` has published. Null: it was published by another program. */
+  parse(text: string): LiveMessage | null
   send(
     access: RedisAccess,
     channel: ChannelNames,
@@ -109,7 +109,8 @@ export class RedisMessenger implements Relay {
     this.#outbox = new RedisOutbox({
       access: this.#access,
       clock,
-      retryMs: kind.retries ? kind.timeoutMs : null,
+      timeoutMs: kind.timeoutMs,
+      retries: kind.retries,
       maxQueuedBytes,
       send: (channel, number, batch) => {
         const names = this.#namesOf(channel)
@@ -193,7 +194,7 @@ export class RedisMessenger implements Relay {
 /** The subscribers of a channel in this process. */
 class LocalChannel implements RedisChannel {
   readonly #clock: Clock
-  readonly #parse: (text: string) => LiveMessage
+  readonly #parse: (text: string) => LiveMessage | null
   readonly #subscribe: Subscribe
   readonly #onDeaf: () => void
   readonly #onEmpty: () => void
@@ -201,7 +202,7 @@ class LocalChannel implements RedisChannel {
   /** Since when a message is known that has not arrived by itself; null if there is none. */
   #missingSince: number | null = null
 
-  constructor(clock: Clock, parse: (text: string) => LiveMessage, subscribe: Subscribe, onDeaf: () => void, onEmpty: () => void) {
+  constructor(clock: Clock, parse: (text: string) => LiveMessage | null, subscribe: Subscribe, onDeaf: () => void, onEmpty: () => void) {
     this.#clock = clock
     this.#parse = parse
     this.#subscribe = subscribe
@@ -228,8 +229,9 @@ class LocalChannel implements RedisChannel {
   }
 
   onMessage(text: string): void {
-    this.#missingSince = null
     const live = this.#parse(text)
+    if (live === null) return
+    this.#missingSince = null
     for (const subscription of this.#subscriptions) subscription.onLive(live)
   }
 

@@ -10,8 +10,10 @@ import type { RedisAccess } from '../redis/redis-access.ts'
 export interface OutboxOptions {
   readonly access: RedisAccess
   readonly clock: Clock
-  /** How long a message is tried again. Null: it is tried once. */
-  readonly retryMs: number | null
+  /** How long a message has, with all attempts. */
+  readonly timeoutMs: number
+  /** Whether a message that has failed is tried again. */
+  readonly retries: boolean
   readonly maxQueuedBytes: number
   /** Publishes a batch, and returns the ids of its messages. @param number greater than that of every batch before */
   send(channel: string, number: number, batch: readonly string[]): Promise<readonly (string | null)[]>
@@ -27,9 +29,11 @@ interface Waiting {
 
 const MOST_IN_BATCH = 100
 const MOST_BATCH_BYTES = 256 * 1024
+/** What a message takes in addition to its bytes: empty ones must not wait in any number. */
+const MESSAGE_BYTES = 200
 const PAUSE_MS = 50
 /** Replies that another attempt would not change. */
-const FINAL = /^(?:NOPERM|WRONGTYPE) /
+const FINAL = /^(?:NOPERM |WRONGTYPE |ERR The user executing the script )/
 
 export class RedisOutbox {
   readonly #options: OutboxOptions
@@ -46,14 +50,14 @@ export class RedisOutbox {
 
   /** @throws (rejects) WEIR_RELAY_UNAVAILABLE */
   publish(channel: string, data: string): Promise<string | null> {
-    const { clock, maxQueuedBytes, retryMs } = this.#options
+    const { clock, maxQueuedBytes, timeoutMs } = this.#options
     if (this.#isClosed) return Promise.reject(unavailable('it is closed: the message was not published'))
-    const bytes = Buffer.byteLength(data)
+    const bytes = Buffer.byteLength(data) + MESSAGE_BYTES
     if (this.#bytes + bytes > maxQueuedBytes)
       return Promise.reject(unavailable(`more than maxQueuedBytes (${maxQueuedBytes}) would wait for Redis: the message was not published`))
     this.#bytes += bytes
     return new Promise((resolve, reject) => {
-      const message: Waiting = { data, bytes, deadline: clock.now() + (retryMs ?? 0), resolve, reject }
+      const message: Waiting = { data, bytes, deadline: clock.now() + timeoutMs, resolve, reject }
       const queue = this.#queues.get(channel)
       if (queue !== undefined) {
         queue.push(message)
@@ -83,10 +87,10 @@ export class RedisOutbox {
   }
 
   async #send(channel: string, queue: Waiting[], given: Waiting[]): Promise<void> {
-    const { access, clock, retryMs, send } = this.#options
+    const { access, clock, retries, send } = this.#options
     const number = ++this.#number
-    const texts = given.map(({ data }) => data)
     let batch = given
+    let sent = given
     let error: unknown
     let isUncertain = false
     for (;;) {
@@ -94,8 +98,11 @@ export class RedisOutbox {
       if (access.isDegraded) error = access.lastError
       else {
         try {
+          // What may have been published has to be sent again as it was: Redis knows the batch by its number.
+          if (!isUncertain) sent = batch
+          const texts = sent.map(({ data }) => data)
           const ids = await send(channel, number, texts)
-          for (const message of batch) message.resolve(ids[given.indexOf(message)] ?? null)
+          for (const message of batch) message.resolve(ids[sent.indexOf(message)] ?? null)
           this.#forget(batch)
           return
         } catch (failure) {
@@ -104,14 +111,14 @@ export class RedisOutbox {
         }
       }
       const outcome = `${describe(error)}: the message ${isUncertain ? 'may have been' : 'was not'} published`
-      const isOver = retryMs === null || this.#isClosed || FINAL.test(causeOf(error))
+      const isOver = !retries || this.#isClosed || FINAL.test(causeOf(error))
       const now = clock.now()
       const hasExpired = ({ deadline }: Waiting): boolean => isOver || deadline <= now
       this.#refuse(batch.filter(hasExpired), outcome, error)
       batch = batch.filter((message) => !hasExpired(message))
-      if (batch.length === 0) return
       while (queue.length > 0 && queue[0]!.deadline <= now)
         this.#refuse([queue.shift()!], `${describe(error)}: the message was not published`, error)
+      if (batch.length === 0) return
       await pause(clock)
     }
   }

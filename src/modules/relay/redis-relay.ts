@@ -79,10 +79,14 @@ export function redisRelay(client: RedisSubscribingClient, options: RedisRelayOp
   })
 }
 
-function parse(text: string): LiveMessage {
-  const space = text.indexOf(' ')
-  const id = text.slice(0, space)
-  return { previous: String(Number(id) - 1), id, message: { id: null, data: text.slice(space + 1) } }
+/** The number before the data. */
+const HEAD = /^([1-9]\d{0,15}) /
+
+function parse(text: string): LiveMessage | null {
+  const head = HEAD.exec(text)
+  if (head === null) return null
+  const id = head[1]!
+  return { previous: String(Number(id) - 1), id, message: { id: null, data: text.slice(head[0].length) } }
 }
 
 class Counter {

@@ -40,7 +40,7 @@ const OPTION_NAMES = namesOf<RedisStreamRelayOptions>()([
 /**
  * Appends a batch and tells of it. Each entry has the id of the one before: what is missing in this chain has been dropped or lost. The second
  * key has the number and the ids of the last batch of this publisher. A batch that comes again, because its reply was lost, is not appended
- * again, nor is one that comes later than its successor.
+ * again, nor is one that comes later than its successor. Redis undoes nothing: an entry that may not be told of is deleted.
  *
  * ARGV: the command that publishes, the channel, the number of the batch, the most entries, how long the stream and how long the second key
  * live, and the messages.
@@ -56,7 +56,12 @@ local previous = newest and newest[1] or '0-0'
 local ids = {}
 for i = 7, #ARGV do
   local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[4], '*', 'p', previous, 'd', ARGV[i])
-  redis.call(ARGV[1], ARGV[2], previous .. ' ' .. id .. ' ' .. ARGV[i])
+  local told = redis.pcall(ARGV[1], ARGV[2], previous .. ' ' .. id .. ' ' .. ARGV[i])
+  if type(told) == 'table' and told.err then
+    redis.call('XDEL', KEYS[1], id)
+    redis.call('PEXPIRE', KEYS[1], ARGV[5])
+    return told
+  end
   previous = id
   ids[#ids + 1] = id
 end
@@ -158,10 +163,12 @@ class StreamReader implements StreamSource {
   }
 }
 
-function parse(text: string): LiveMessage {
-  const first = text.indexOf(' ')
-  const second = text.indexOf(' ', first + 1)
-  return liveOf(text.slice(0, first), text.slice(first + 1, second), text.slice(second + 1))
+/** The ids before the data. */
+const HEAD = /^(\d{1,15}-\d{1,15}) ([1-9]\d{0,14}-\d{1,15}) /
+
+function parse(text: string): LiveMessage | null {
+  const head = HEAD.exec(text)
+  return head && liveOf(head[1]!, head[2]!, text.slice(head[0].length))
 }
 
 function liveOf(previous: string, id: string, data: string): LiveMessage {

@@ -62,8 +62,9 @@ const GOING_AWAY = 1001
 const INTERNAL_ERROR = 1011
 /** If messages are compressed, shorter ones are not. The option of ws has an effect only for clients without context takeover. */
 const COMPRESSION_THRESHOLD_BYTES = 1024
-/** Messages that a socket holds back to send them together do not wait for the client, and more of them would look as if they did. */
+/** What a socket holds back to send it together does not wait for the client, and more of it would look as if it did. */
 const MOST_TOGETHER = 64
+const MOST_BYTES_TOGETHER = 16 * 1024
 
 export class WebSocketConnection<Args = unknown> {
   readonly #host: ConnectionHost<Args>
@@ -123,6 +124,7 @@ export class WebSocketConnection<Args = unknown> {
 
   /** Bytes that wait for the client, in addition to up to 64 KiB that the socket has accepted. */
   get bufferedBytes(): number {
+    this.#sendHeld() // it does not wait for the client
     return this.#ws.bufferedAmount
   }
 
@@ -250,17 +252,22 @@ export class WebSocketConnection<Args = unknown> {
 
   #queue(length: number, send: (onGone: () => void) => void): boolean {
     if (!this.isOpen) return false
+    if (!this.#sending.hasRoom(length)) this.#sendHeld()
     if (!this.#sending.hasRoom(length)) {
       this.close(TOO_SLOW, 'messages are read too slowly')
       return false
     }
     send(this.#sending.onGone)
-    if (this.#socket.writableCorked > 0 && this.#sending.waiting >= MOST_TOGETHER) {
-      this.#socket.uncork()
-      this.#socket.cork()
-    }
+    if (this.#sending.waiting >= MOST_TOGETHER || this.#ws.bufferedAmount >= MOST_BYTES_TOGETHER) this.#sendHeld()
     this.#sending.add()
     return true
+  }
+
+  /** Sends what the socket holds back while it handles bytes. */
+  #sendHeld(): void {
+    if (this.#socket.writableCorked === 0) return
+    this.#socket.uncork()
+    this.#socket.cork()
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {

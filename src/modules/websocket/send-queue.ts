@@ -32,13 +32,19 @@ export class SendQueue {
 
   /** Whether this many bytes may wait in addition to those that do. */
   hasRoom(bytes: number): boolean {
+    this.#notice()
     return this.#ws.bufferedAmount + this.waiting * MESSAGE_BYTES + bytes <= this.#maxBytes
   }
 
   /** Counts a message that was passed to ws. */
   add(): void {
     this.#given++
-    if (this.#ws.bufferedAmount === 0) this.#gone = this.#given // ws calls back later
+    this.#notice()
+  }
+
+  /** ws calls back later. */
+  #notice(): void {
+    if (this.#ws.bufferedAmount === 0) this.#gone = this.#given
   }
 
   /** The callback for ws, which calls it for each message in order. */

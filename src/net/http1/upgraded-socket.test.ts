@@ -7,7 +7,7 @@ import type { Transport } from '../transport/transport.ts'
 import { UpgradedSocket } from './upgraded-socket.ts'
 
 /** A socket over a transport that only notes what is written to it. */
-function upgraded(): { socket: UpgradedSocket; sent: string[]; deliver(text: string): void } {
+function upgraded() {
   const sent: string[] = []
   const transport = {
     ...{ isBlocked: false, isPaused: true, keepsBytes: false, unsentBytes: 0, sentBytes: 0 },
@@ -17,7 +17,7 @@ function upgraded(): { socket: UpgradedSocket; sent: string[]; deliver(text: str
     ...{ handOver() {}, pause() {}, resume() {}, end() {} },
   }
   const socket = new UpgradedSocket(transport as unknown as Transport, false, () => {})
-  return { socket, sent, deliver: (text) => socket.onBytes(Buffer.from(text), text.length, true) }
+  return { socket, sent, transport, deliver: (text: string) => socket.onBytes(Buffer.from(text), text.length, true) }
 }
 
 /** Lets the stream start to flow. */
@@ -54,4 +54,20 @@ test('what was written is sent before the end: by destroy() in the same turn, an
   assert.deepEqual(failed.sent, ['bye'])
   failed.socket.write('later')
   assert.deepEqual(failed.sent, ['bye', 'later'])
+})
+
+test('the client has read when some of what waited has gone out, and nothing is known while nothing waits', () => {
+  const { socket, transport } = upgraded()
+  const after = (sentBytes: number, unsentBytes: number): boolean => {
+    Object.assign(transport, { sentBytes, unsentBytes })
+    return socket.hasBeenRead()
+  }
+  assert.equal(after(0, 0), false)
+  assert.equal(after(500, 0), false)
+  assert.equal(after(500, 1_000), false)
+  assert.equal(after(500, 2_000), false)
+  assert.equal(after(501, 1_999), true)
+  assert.equal(after(501, 1_999), false)
+  assert.equal(after(2_500, 0), true)
+  assert.equal(after(2_500, 1_000), false)
 })

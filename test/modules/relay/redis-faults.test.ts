@@ -25,6 +25,8 @@ interface Proxy {
   readonly port: number
   /** The next reply on any connection is dropped, and its connection is closed. */
   losesReply: boolean
+  /** The next connection that subscribes gets nothing any more, not even the confirmation. It stays open. */
+  losesSubscription: boolean
   /** Connections that have subscribed get nothing any more. They stay open. */
   deafen(): void
 }
@@ -39,6 +41,7 @@ async function startProxy(t: TestContext, redis: RedisServer): Promise<Proxy> {
       return port
     },
     losesReply: false,
+    losesSubscription: false,
     deafen() {
       for (const socket of subscribers) deaf.add(socket)
     },
@@ -54,7 +57,11 @@ async function startProxy(t: TestContext, redis: RedisServer): Promise<Proxy> {
       })
     }
     client.on('data', (bytes) => {
-      if (bytes.includes('subscribe')) subscribers.add(client)
+      if (/subscribe/i.test(bytes.toString('latin1'))) {
+        subscribers.add(client)
+        if (proxy.losesSubscription) deaf.add(client)
+        proxy.losesSubscription = false
+      }
       upstream.write(bytes)
     })
     upstream.on('data', (bytes) => {
@@ -138,6 +145,59 @@ for (const [name, clientOf] of Object.entries(SINGLE))
       }, 'a message')
       assert.equal(heard[0], 'gap')
       assert.equal(heard.includes('0'), false)
+    })
+
+    test('a connection that does not confirm a subscription is replaced', async (t) => {
+      const { proxy, relay } = await open(t, (client) => redisRelay(client, { timeout: '20s', clock: fast }))
+      proxy.losesSubscription = true
+      const { heard, subscription } = hear(relay, 'a')
+      await subscription.ready
+      assert.equal(proxy.losesSubscription, false)
+      await relay.publish('a', '0')
+      await eventually(() => heard.length === 1, 'the message')
+    })
+
+    test('what other programs publish on its channels is ignored', async (t) => {
+      for (const [suffix, create] of Object.entries({
+        n: (client: RedisSubscribingClient) => redisRelay(client, { timeout: '20s' }),
+        s: (client: RedisSubscribingClient) => redisStreamRelay(client, { maxLength: 100, timeout: '20s' }),
+      })) {
+        const { redis, relay } = await open(t, create)
+        const { heard, ids, subscription } = hear(relay, 'a')
+        await subscription.ready
+        const last = (await relay.publish('a', '0')) ?? '-'
+        await eventually(() => heard.length === 1, 'the first message')
+        for (const forged of ['', ' ', 'garbage', 'x y z', '-5 x', '1e3 x', `${last} zzz x`, `${last} ${'9'.repeat(20)}-0 x`])
+          redis.cli('publish', `${name === 'redis' ? '' : 'app:'}weir:relay:{a}:${suffix}`, forged)
+        assert.notEqual(await relay.publish('a', '1'), '')
+        await eventually(() => heard.length >= 2, 'the next message')
+        assert.deepEqual(heard, ['0', '1'])
+        assert.equal(ids.length, 2)
+        assert.equal(relay.isConnected, true)
+      }
+    })
+
+    test('a user of Redis who may not use the channels publishes nothing, and is not connected', async (t) => {
+      for (const create of [
+        (client: RedisSubscribingClient) => redisRelay(client, { timeout: '20s' }),
+        (client: RedisSubscribingClient) => redisStreamRelay(client, { maxLength: 100, timeout: '20s' }),
+      ]) {
+        const { redis, relay } = await open(t, create)
+        const { heard } = hear(relay, 'a')
+        redis.cli('acl', 'setuser', 'default', 'resetchannels')
+        await assert.rejects(relay.publish('a', 'lost'), { code: 'WEIR_RELAY_UNAVAILABLE' })
+        const keys = redis.cli('--scan').split('\n')
+        const stream = keys.find((key) => key.endsWith(':s'))
+        if (stream !== undefined) assert.equal(redis.cli('xlen', stream).trim(), '0')
+        await eventually(() => !relay.isConnected, 'the refusal')
+        redis.cli('acl', 'setuser', 'default', 'allchannels')
+        await eventually(() => relay.isConnected, 'the subscription')
+        await eventually(async () => {
+          await relay.publish('a', 'x')
+          return heard.includes('x')
+        }, 'a message')
+        assert.equal(heard.includes('lost'), false)
+      }
     })
 
     test('close() rejects what waits, and closes the connection for subscriptions only', async (t) => {

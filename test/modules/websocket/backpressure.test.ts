@@ -67,6 +67,32 @@ inBothReadModes('a WebSocket client that reads slowly', (serve) => {
     assert.equal(received, 20_000)
   })
 
+  for (const [size, count] of [
+    [240, 10_000],
+    [500, 3_000],
+    [3_000, 500],
+    [10_000, 150],
+  ] as const)
+    test(`${count} messages of ${size} bytes at once do not count as slow reading, and all arrive`, async (t) => {
+      let waited = -1
+      const serving = await serve(t, (server) =>
+        mapEcho(server, {
+          message(socket) {
+            for (let i = 0; i < count; i++) assert.equal(socket.send('x'.repeat(size)), true)
+            waited = socket.bufferedBytes
+            socket.close(4000)
+          },
+        }),
+      )
+      const client = await openWs(t, serving.server)
+      let received = 0
+      client.on('message', () => received++)
+      client.send('go')
+      assert.equal((await once(client, 'close'))[0], 4000)
+      assert.equal(received, count)
+      assert.equal(waited, 0)
+    })
+
   test('drained() waits until what was queued has been sent, or never will be', async (t) => {
     const sockets: WebSocketConnection[] = []
     const serving = await serve(t, (server) => mapEcho(server, { open: (socket) => void sockets.push(socket) }))

@@ -59,7 +59,7 @@ inBothReadModes('the heartbeat of a WebSocket', (serve) => {
     }
   })
 
-  test('a client that reads slowly is not aborted, and one that stops reading is', async (t) => {
+  test('a client that stops reading is aborted', async (t) => {
     const codes: number[] = []
     const serving = await serve(t, (server) =>
       mapEcho(server, {
@@ -73,13 +73,7 @@ inBothReadModes('the heartbeat of a WebSocket', (serve) => {
       }),
     )
     const socket = await RawSocket.open(serving)
-    for (let i = 0; i < 60; i++) {
-      socket.client.resume()
-      await new Promise((resolve) => setTimeout(resolve, 1))
-      socket.client.pause()
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-    assert.deepEqual(codes, [])
+    socket.client.pause()
     await eventually(() => codes.length > 0, 'the end')
     assert.deepEqual(codes, [1006])
   })
