@@ -1,15 +1,17 @@
 // Runs the compiled tests under node's test runner. Names the files itself, because `node --test` reads globs only from Node 21 on.
 //
-//   node scripts/test.mjs                                    all tests
+//   node scripts/test.mjs                                    all tests, the unit tests in one process
 //   node scripts/test.mjs routing wire                       the files whose path contains one of the words
 //   node scripts/test.mjs routing --test-name-pattern=clash  options go to the runner
 //   node scripts/test.mjs --one-process build/src/           all files in one process: much faster, for tests that share nothing
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
 /** Options of the runner whose value may be the next argument. */
 const VALUED = /^--test-(?:concurrency|name-pattern|reporter|reporter-destination|shard|skip-pattern|timeout)$/
+
+const ONE_FILE = 'build/one-process.test.js'
 
 const words = []
 const options = []
@@ -35,9 +37,26 @@ const files = ['build/src', 'build/test']
 if (files.length === 0)
   throw new Error(`no compiled test ${words.length === 0 ? 'found' : `has ${words.join(' or ')} in its path`}: run npm run compile`)
 
+/**
+ * Writes a test that runs others in its process, one after the other, and fails for one that cannot be imported. Node's own
+ * `--test-isolation=none` exists only from Node 22 on, and is for all files or none.
+ */
+function asOneFile(files) {
+  const lines = files.map((file) => `await load('./${file.slice('build/'.length)}')`)
+  const load = `const load = (file) => import(file).catch((error) => void test(\`imports \${file}\`, () => Promise.reject(error)))`
+  writeFileSync(ONE_FILE, ["import { test } from 'node:test'", '', load, '', ...lines, ''].join('\n'))
+  return ONE_FILE
+}
+
+/** Unit tests share nothing: as one file, they take 10 s of CPU instead of 24. */
+const isUnit = (file) => file.startsWith('build/src/')
+
 // The runner itself would leave a core to itself, though it needs hardly any time.
-const runner = inOneProcess
-  ? [...options, 'scripts/one-process.mjs']
-  : ['--test', '--test-timeout=300000', `--test-concurrency=${availableParallelism()}`, ...options]
-const run = spawnSync(process.execPath, ['--enable-source-maps', ...runner, ...files], { stdio: 'inherit' })
+const runner = ['--test', '--test-timeout=300000', `--test-concurrency=${availableParallelism()}`, ...options]
+let command = [...runner, ...files]
+if (inOneProcess) command = [...options, asOneFile(files)]
+else if (words.length === 0) command = [...runner, asOneFile(files.filter(isUnit)), ...files.filter((file) => !isUnit(file))]
+/** Costly matrices are thinned when all tests run, and complete when their file is named. */
+const env = words.length === 0 ? { ...process.env, WEIR_TEST_ALL: '1' } : process.env
+const run = spawnSync(process.execPath, ['--enable-source-maps', ...command], { env, stdio: 'inherit' })
 process.exitCode = run.status ?? 1

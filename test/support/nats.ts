@@ -6,8 +6,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node'
-
+import { connect, type NatsConnectOptions, type OwnNatsConnection } from './nats-packages.ts'
 import { temporaryDirectory } from './temporary.ts'
 
 /** Why tests with NATS cannot run here, or false. */
@@ -22,7 +21,7 @@ export interface NatsServer {
   /** Starts it again on the same port, with what JetStream has stored. */
   restart(): Promise<void>
   /** A connection that is closed with the test, and reconnects quickly and forever. */
-  connect(options?: ConnectionOptions): Promise<NatsConnection>
+  connect(options?: NatsConnectOptions): Promise<OwnNatsConnection>
 }
 
 /** A server with JetStream on 127.0.0.1, ended with the test. */

@@ -9,12 +9,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-import { jetstream } from '@nats-io/jetstream'
-import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 
-import { natsRelay, type RedisSubscribingClient, type Relay, redisRelay, redisStreamRelay } from '../../src/modules/relay/index.ts'
+import {
+  type NatsConnection,
+  natsRelay,
+  type RedisSubscribingClient,
+  type Relay,
+  redisRelay,
+  redisStreamRelay,
+} from '../../src/modules/relay/index.ts'
+import { connect, jetstream } from './nats-packages.ts'
 
 const CHANNEL = 'events'
 /** How each kind of relay is made, for the port of its server. */

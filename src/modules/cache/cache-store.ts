@@ -2,9 +2,9 @@
 
 import { createHash } from 'node:crypto'
 
-import { type Duration, millisecondsOf } from '../../base/duration.ts'
-import { checkFunction, checkNames, checkText, namesOf } from '../../base/options.ts'
-import { RedisAccess } from '../redis/redis-access.ts'
+import type { Duration } from '../../base/duration.ts'
+import { checkNames, namesOf } from '../../base/options.ts'
+import { openRedis } from '../redis/open-redis.ts'
 import type { RedisClient } from '../redis/redis-client.ts'
 import { RedisScript } from '../redis/redis-script.ts'
 
@@ -73,10 +73,7 @@ return 1
  */
 export function redisCache(client: RedisClient, options: RedisCacheOptions = {}): CacheStore {
   checkNames(OWNER, options, OPTION_NAMES)
-  checkText(OWNER, 'prefix', options.prefix)
-  checkFunction(OWNER, 'onChange', options.onChange)
-  const { prefix = 'weir:cache:', timeout = 100, onChange } = options
-  const access = new RedisAccess(OWNER, client, { timeoutMs: millisecondsOf(OWNER, 'timeout', timeout), onChange })
+  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:cache:', timeoutMs: 100 })
   const named = (kind: string, key: string): string => `${prefix}${kind}:${createHash('sha256').update(key, 'utf16le').digest('base64url')}`
   const text = (reply: unknown): string | null => (reply === null || reply === undefined ? null : String(reply))
   return {

@@ -1,9 +1,9 @@
 // The outcomes of requests in Redis or Valkey, shared by all processes that use it. One key for each request, which Redis deletes when its
 // time is over. The time is that of Redis, so the clocks of the machines may differ.
 
-import { type Duration, millisecondsOf } from '../../base/duration.ts'
-import { checkFunction, checkNames, checkText, namesOf } from '../../base/options.ts'
-import { RedisAccess } from '../redis/redis-access.ts'
+import type { Duration } from '../../base/duration.ts'
+import { checkNames, namesOf } from '../../base/options.ts'
+import { openRedis } from '../redis/open-redis.ts'
 import type { RedisClient } from '../redis/redis-client.ts'
 import { RedisScript } from '../redis/redis-script.ts'
 
@@ -77,10 +77,7 @@ return redis.call('DEL', KEYS[1])
  */
 export function redisIdempotency(client: RedisClient, options: RedisIdempotencyOptions = {}): IdempotencyStore {
   checkNames(OWNER, options, OPTION_NAMES)
-  checkText(OWNER, 'prefix', options.prefix)
-  checkFunction(OWNER, 'onChange', options.onChange)
-  const { prefix = 'weir:idempotency:', timeout = 500, onChange } = options
-  const access = new RedisAccess(OWNER, client, { timeoutMs: millisecondsOf(OWNER, 'timeout', timeout), onChange })
+  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:idempotency:', timeoutMs: 500 })
   return {
     get isDegraded() {
       return access.isDegraded

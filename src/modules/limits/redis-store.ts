@@ -2,9 +2,10 @@
 // cluster; the time is that of Redis, so the clocks of the machines may differ.
 
 import type { Clock } from '../../base/clock.ts'
-import { type Duration, millisecondsOf } from '../../base/duration.ts'
-import { checkFunction, checkNames, checkText, namesOf } from '../../base/options.ts'
-import { RedisAccess } from '../redis/redis-access.ts'
+import type { Duration } from '../../base/duration.ts'
+import { checkNames, namesOf } from '../../base/options.ts'
+import { openRedis } from '../redis/open-redis.ts'
+import type { RedisAccess } from '../redis/redis-access.ts'
 import type { RedisClient } from '../redis/redis-client.ts'
 import { RedisScript } from '../redis/redis-script.ts'
 
@@ -65,10 +66,7 @@ return { 1, filled }
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): LimitStore {
   checkNames(OWNER, options, OPTION_NAMES)
-  checkText(OWNER, 'prefix', options.prefix)
-  checkFunction(OWNER, 'onChange', options.onChange)
-  const { prefix = 'weir:limit:', timeout = DEFAULT_TIMEOUT_MS, onChange, clock } = options
-  const access = new RedisAccess(OWNER, client, { timeoutMs: millisecondsOf(OWNER, 'timeout', timeout), onChange, clock })
+  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:limit:', timeoutMs: DEFAULT_TIMEOUT_MS })
   return {
     get isDegraded() {
       return access.isDegraded

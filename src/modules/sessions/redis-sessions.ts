@@ -1,7 +1,8 @@
 // Sessions in Redis or Valkey, through the program's own client.
 
-import { checkNames, checkText, namesOf, wholeNumber } from '../../base/options.ts'
-import { RedisAccess } from '../redis/redis-access.ts'
+import type { Duration } from '../../base/duration.ts'
+import { checkNames, namesOf } from '../../base/options.ts'
+import { openRedis } from '../redis/open-redis.ts'
 import type { RedisClient } from '../redis/redis-client.ts'
 import { RedisScript } from '../redis/redis-script.ts'
 
@@ -10,8 +11,13 @@ import type { SessionStore } from './session-store.ts'
 export interface RedisSessionsOptions {
   /** The beginning of all keys. Default `weir:session:`. */
   readonly prefix?: string
-  /** Milliseconds that Redis has for each command. Default 100. When exceeded: 503. */
-  readonly timeoutMs?: number
+  /** How long a request waits for each command. Default 100 ms. When exceeded: 503. */
+  readonly timeout?: Duration
+  /**
+   * Called when Redis gets no more commands because five in a row have failed, and when it gets them again.
+   * @param error why the last command failed; null when it gets commands again
+   */
+  readonly onChange?: (isDegraded: boolean, error: unknown) => void
 }
 
 /** A store in Redis, which can tell whether it works. */
@@ -21,8 +27,7 @@ export interface RedisSessions extends SessionStore {
 }
 
 const OWNER = 'redisSessions()'
-const OPTION_NAMES = namesOf<RedisSessionsOptions>()(['prefix', 'timeoutMs'])
-const DEFAULT_PREFIX = 'weir:session:'
+const OPTION_NAMES = namesOf<RedisSessionsOptions>()(['prefix', 'timeout', 'onChange'])
 
 /** Redis runs it in one step, so no other process can change the session in between. */
 const REPLACE = new RedisScript(`
@@ -39,26 +44,23 @@ return 1
  */
 export function redisSessions(client: RedisClient, options: RedisSessionsOptions = {}): RedisSessions {
   checkNames(OWNER, options, OPTION_NAMES)
-  const { prefix = DEFAULT_PREFIX, timeoutMs } = options
-  checkText(OWNER, 'prefix', prefix)
-  if (timeoutMs !== undefined) wholeNumber(OWNER, 'timeoutMs', timeoutMs, 1)
-  const redis = new RedisAccess(OWNER, client, { timeoutMs })
+  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:session:', timeoutMs: 100 })
   return {
     get isDegraded() {
-      return redis.isDegraded
+      return access.isDegraded
     },
     async read(key) {
-      const text = await redis.run('GET', prefix + key)
+      const text = await access.run('GET', prefix + key)
       return text === null || text === undefined ? null : String(text)
     },
     async write(key, text, ttlMs) {
-      await redis.run('SET', prefix + key, text, 'PX', String(ttlMs))
+      await access.run('SET', prefix + key, text, 'PX', String(ttlMs))
     },
     async replace(key, expected, text, ttlMs) {
-      return Number(await redis.runScript(REPLACE, prefix + key, expected, text, String(ttlMs))) === 1
+      return Number(await access.runScript(REPLACE, prefix + key, expected, text, String(ttlMs))) === 1
     },
     async delete(key) {
-      await redis.run('DEL', prefix + key)
+      await access.run('DEL', prefix + key)
     },
   }
 }

@@ -5,8 +5,9 @@ import { randomUUID } from 'node:crypto'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { type Duration, millisecondsOf } from '../../base/duration.ts'
 import { shown } from '../../base/kind-of.ts'
-import { checkNames, checkText, invalid, namesOf } from '../../base/options.ts'
-import { RedisAccess } from '../redis/redis-access.ts'
+import { checkNames, invalid, namesOf } from '../../base/options.ts'
+import { openRedis } from '../redis/open-redis.ts'
+import type { RedisAccess } from '../redis/redis-access.ts'
 import type { RedisClient } from '../redis/redis-client.ts'
 import { RedisScript } from '../redis/redis-script.ts'
 
@@ -73,11 +74,10 @@ return redis.call('DEL', KEYS[1])
  */
 export function redisLocks(client: RedisClient, options: RedisLocksOptions = {}): UploadLocks {
   checkNames(OWNER, options, OPTION_NAMES)
-  checkText(OWNER, 'prefix', options.prefix)
-  const { prefix = 'weir:uploads:', timeout = 500, lease = '10s' } = options
+  const { lease = '10s' } = options
   const leaseMs = millisecondsOf(OWNER, 'lease', lease)
   if (leaseMs < 2_000) throw invalid(OWNER, `lease is ${shown(lease)}, less than 2 seconds`)
-  const access = new RedisAccess(OWNER, client, { timeoutMs: millisecondsOf(OWNER, 'timeout', timeout) })
+  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:uploads:', timeoutMs: 500 })
   return {
     async acquire(id, onWanted, waitMs, clock) {
       const token = randomUUID()

@@ -39,7 +39,8 @@ test('memory of the size of a block is not lent, nor is the pool of Node, whose 
     Buffer.poolSize = bytes
     try {
       const pooled = Array.from({ length: 20 }, () => Buffer.allocUnsafe(10 * 1024)) // enough for a new pool
-      assert.equal(pooled.at(-1)!.buffer.byteLength, bytes)
+      const poolBytes = pooled.at(-1)!.buffer.byteLength
+      assert.ok(poolBytes === bytes || poolBytes === bytes + 64, `${poolBytes}`) // Node 26 aligns its pool
       assert.equal(pooled.some(isLent), false)
       const output = new FrameOutput()
       for (let i = 0; i < 20; i++) {

@@ -93,7 +93,7 @@ const STORES: Readonly<Record<string, { skip: string | false; stores: (t: TestCo
       const clientOf = async () => {
         const client = createClient({ url: `redis://127.0.0.1:${redis.port}` }).on('error', () => {})
         t.after(() => client.destroy())
-        return redisSessions(await client.connect(), { timeoutMs: 5_000 })
+        return redisSessions(await client.connect(), { timeout: 5_000 })
       }
       return [await clientOf(), await clientOf()]
     },

@@ -6,12 +6,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import { jetstream, jetstreamManager } from '@nats-io/jetstream'
-import type { Msg, NatsConnection } from '@nats-io/transport-node'
-
-import { type NatsRelayOptions, natsRelay, type Relay } from '../../../src/modules/relay/index.ts'
+import { type NatsConnection, type NatsMessage, type NatsRelayOptions, natsRelay, type Relay } from '../../../src/modules/relay/index.ts'
 import { TestClock } from '../../../src/testing/test-clock.ts'
 import { type NatsServer, noNats, startNats } from '../../support/nats.ts'
+import { jetstream, jetstreamManager } from '../../support/nats-packages.ts'
 import { eventually, within } from '../../support/serving.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 import { testConformance } from './conformance.ts'
@@ -160,7 +158,7 @@ function losing(connection: NatsConnection, isLost: (data: string) => boolean): 
       const value = Reflect.get(target, name)
       if (typeof value !== 'function') return value
       if (name !== 'subscribe') return value.bind(target)
-      return (subject: string, { callback }: { callback: (error: Error | null, message: Msg) => void }) =>
+      return (subject: string, { callback }: { callback: (error: Error | null, message: NatsMessage) => void }) =>
         target.subscribe(subject, { callback: (error, message) => void (isLost(message.string()) || callback(error, message)) })
     },
   })

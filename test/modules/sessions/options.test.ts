@@ -32,6 +32,14 @@ test('wrong options are refused', () => {
   for (const [options, message] of wrong) assert.throws(() => sessions(options as { store: typeof store }), message)
   assert.throws(() => memorySessions({ maxSessions: 0 }), /maxSessions/)
   assert.throws(() => redisSessions({} as never), /redisSessions\(\)/)
+  const client = { sendCommand: async (_args: string[]) => null }
+  const wrongOfRedis: readonly [object, RegExp][] = [
+    [{ prefix: 7 }, /redisSessions\(\).*prefix is 7/],
+    [{ timeout: 0 }, /timeout is 0/],
+    [{ timeoutMs: 100 }, /no option "timeoutMs"/],
+    [{ onChange: true }, /onChange is true/],
+  ]
+  for (const [options, message] of wrongOfRedis) assert.throws(() => redisSessions(client, options), message)
   assert.throws(() => sealed({} as never), /keys/)
   assert.throws(() => new HttpServer().use(sessions({ store }) as never), /install it with useModule/)
 })

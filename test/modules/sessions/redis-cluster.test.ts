@@ -36,7 +36,7 @@ describe('sessions in a cluster of three nodes', { skip: noRedis }, () => {
         t,
         nodes.map(({ port }) => port),
       )
-      const { server, logged } = sessionServer(redisSessions(client, { timeoutMs: 5_000 }))
+      const { server, logged } = sessionServer(redisSessions(client, { timeout: 5_000 }))
       const visitors = Array.from({ length: 24 }, () => connect(server, { cookies: true, peer: SECURE_PEER }))
       for (const [i, visitor] of visitors.entries()) {
         assert.deepEqual((await visitor.get('/count')).json(), { count: 1 }, name)

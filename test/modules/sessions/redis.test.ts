@@ -29,7 +29,7 @@ for (const [name, clientOf] of Object.entries(CLIENTS))
   describe(`sessions in Redis through ${name}`, { skip: noRedis }, () => {
     test('begin, change, get a new id with the principal, and are deleted when it signs out', async (t) => {
       const redis = await startRedis(t)
-      const { server } = sessionServer(redisSessions(await clientOf(t, redis.port), { timeoutMs: 5_000 }))
+      const { server } = sessionServer(redisSessions(await clientOf(t, redis.port), { timeout: 5_000 }))
       const client = connect(server, { cookies: true, peer: SECURE_PEER })
       const keys = (): string[] =>
         redis
@@ -58,8 +58,8 @@ for (const [name, clientOf] of Object.entries(CLIENTS))
 
     test('two processes that change different properties at the same time lose neither', async (t) => {
       const redis = await startRedis(t)
-      const one = sessionServer(redisSessions(await clientOf(t, redis.port), { timeoutMs: 5_000 }))
-      const other = sessionServer(redisSessions(await clientOf(t, redis.port), { timeoutMs: 5_000 }))
+      const one = sessionServer(redisSessions(await clientOf(t, redis.port), { timeout: 5_000 }))
+      const other = sessionServer(redisSessions(await clientOf(t, redis.port), { timeout: 5_000 }))
       const cookie = cookieOf(await connect(one.server, { peer: SECURE_PEER }).get('/count'))
       const headers = { Cookie: cookie }
       for (let i = 0; i < 20; i++) {
