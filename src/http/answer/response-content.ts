@@ -24,6 +24,12 @@ export type TakeOver = (socket: Duplex, head: Buffer) => void
 export interface UpgradedDuplex extends Duplex {
   /** Whether the client has read any of the bytes that were waiting for it at the previous call. */
   hasBeenRead(): boolean
+  readonly receivedBytes: number
+  /**
+   * Set it to true if nothing is going to be sent to a client that has ended its side. The socket may then close without `end`, if everything
+   * has been read and sent. Default false.
+   */
+  endsWithClient?: boolean
 }
 
 /**

@@ -86,6 +86,8 @@ export class WebSocketConnection<Args = unknown> {
   #ending: { readonly code: number; readonly reason: string } | null = null
   /** Whether something arrived, or was read by the client, since the last heartbeat. */
   #isAlive = true
+  /** How many bytes had arrived by then. */
+  #receivedBefore = 0
   #aliveAt = 0
   #hasPinged = false
 
@@ -226,15 +228,14 @@ export class WebSocketConnection<Args = unknown> {
     this.#handle(() => this.#host.handlers.open?.(this))
   }
 
-  /** @internal Bytes have arrived. A large message may take longer than any silence, so a piece of it counts as a sign of life. */
-  onBytes(): void {
-    this.#isAlive = true
-  }
-
   /** @internal Pings a client that has been silent, and aborts one that has not answered for as long again. */
   onHeartbeat(now: number): void {
     // The pong arrives only after the client has read everything that was sent before the ping.
     if (this.#socket.hasBeenRead()) this.#isAlive = true
+    // A large message may take longer than any silence, so a piece of it counts as a sign of life.
+    const { receivedBytes } = this.#socket
+    if (receivedBytes !== this.#receivedBefore) this.#isAlive = true
+    this.#receivedBefore = receivedBytes
     // While a handler is running, the socket is not read.
     if (this.#isAlive || this.#waiting !== null || this.#aliveAt === 0) {
       this.#isAlive = this.#hasPinged = false

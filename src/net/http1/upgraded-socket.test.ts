@@ -3,21 +3,28 @@ import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 
 import type { Transport } from '../transport/transport.ts'
+import type { Flushable } from '../transport/write-batch.ts'
 
 import { UpgradedSocket } from './upgraded-socket.ts'
 
-/** A socket over a transport that only notes what is written to it. */
-function upgraded() {
+/** A socket over a transport that only notes what is written to it. Under load, what is written waits until `flush` is called. */
+function upgraded({ isLoaded = false, isSecure = false, unsentBytes = 0 } = {}) {
   const sent: string[] = []
+  const boxes: Flushable[] = []
   const transport = {
-    ...{ isBlocked: false, isPaused: true, keepsBytes: false, unsentBytes: 0, sentBytes: 0 },
+    ...{ isBlocked: false, isPaused: true, isDestroyed: false, keepsBytes: false, isSecure, unsentBytes, sentBytes: 0 },
+    flushSoon: (box: Flushable) => (isLoaded ? void boxes.push(box) : box.flush()),
     writeText: (text: string) => sent.push(text),
     writeBytes: (bytes: Buffer) => sent.push(bytes.toString('latin1')),
     destroy: () => sent.push('destroyed'),
     ...{ handOver() {}, pause() {}, resume() {}, end() {} },
   }
   const socket = new UpgradedSocket(transport as unknown as Transport, false, () => {})
-  return { socket, sent, transport, deliver: (text: string) => socket.onBytes(Buffer.from(text), text.length, true) }
+  const deliver = (text: string) => socket.onBytes(Buffer.from(text), text.length, true)
+  const flush = () => {
+    for (const box of boxes.splice(0)) box.flush()
+  }
+  return { socket, sent, transport, deliver, flush }
 }
 
 /** Lets the stream start to flow. */
@@ -70,4 +77,61 @@ test('the client has read when some of what waited has gone out, and nothing is 
   assert.equal(after(501, 1_999), false)
   assert.equal(after(2_500, 0), true)
   assert.equal(after(2_500, 1_000), false)
+})
+
+test('under load, what is written while bytes are handled waits for other connections, and is sent in order', async () => {
+  const { socket, sent, deliver, flush } = upgraded({ isLoaded: true })
+  const done: string[] = []
+  socket.on('data', (bytes: Buffer) => {
+    for (const letter of String(bytes)) socket.write(letter, () => done.push(letter))
+  })
+  await flowing()
+  deliver('ab')
+  await flowing()
+  assert.deepEqual([sent, done], [[], []])
+  flush()
+  assert.deepEqual([sent, done], [['ab'], ['a', 'b']])
+  deliver('cd')
+  deliver('ef')
+  flush()
+  assert.deepEqual(sent, ['ab', 'cd', 'ef'])
+})
+
+test('under load, nothing that is written later waits for it, and it is sent before the end', async () => {
+  const { socket, sent, deliver, flush } = upgraded({ isLoaded: true })
+  socket.on('data', () => {
+    for (const letter of 'ab') socket.write(letter)
+  })
+  await flowing()
+  deliver('x')
+  socket.write('c')
+  assert.deepEqual(sent, ['ab', 'c'])
+  assert.equal(socket.writableLength, 0)
+  deliver('x')
+  socket.destroy()
+  flush()
+  assert.deepEqual(sent, ['ab', 'c', 'ab', 'destroyed'])
+})
+
+test('closes with a client that has ended its side, if that was asked for and nothing is left to read or to send', async () => {
+  const cases = [
+    { name: 'nothing is left', asks: true, events: 'close' },
+    { name: 'not asked for', asks: false, events: 'end' },
+    { name: 'TLS', asks: true, isSecure: true, events: 'end' },
+    { name: 'unsent', asks: true, unsentBytes: 1, events: 'end' },
+    { name: 'not read', asks: true, isPaused: true, events: '' },
+  ]
+  for (const { name, asks, isPaused, events, ...how } of cases) {
+    const { socket } = upgraded(how)
+    const seen: string[] = []
+    for (const event of ['end', 'close']) socket.on(event, () => seen.push(event))
+    socket.endsWithClient = asks
+    socket.resume()
+    await flowing()
+    if (isPaused) socket.pause()
+    socket.onEnd()
+    await flowing()
+    assert.equal(seen.join(), events, name)
+    assert.ok(socket.wasClosed, name)
+  }
 })

@@ -1,9 +1,10 @@
 // The socket that another protocol receives: a Duplex over the transport that the HTTP/1.1 connection has handed over.
 //
 // What arrives in borrowed memory is pushed as a copy, and the transport is paused while nothing reads from the socket. What is written while
-// bytes are handled is sent together when they have been: sixteen messages in one read are answered by one write. A write is complete
-// when the transport has room again; until then it counts in `writableLength`. The socket closes only when the transport does, so
-// everything that was written before `end` is sent.
+// bytes are handled is sent together when they have been: sixteen messages in one read are answered by one write, and under load it waits
+// for those of other connections (write-batch.ts), but not for longer than until the next write. A write is complete when the transport has
+// room again; until then it counts in `writableLength`. The socket closes only when the transport does, so everything that was written before
+// `end` is sent.
 
 import { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
@@ -12,19 +13,25 @@ import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 
 import type { OtherProtocol } from '../observe/upgrade-record.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
+import type { Flushable } from '../transport/write-batch.ts'
 
 /** Shorter pieces that are written together are joined, which is cheaper than a vectored write. */
 const JOIN_BYTES = 1024
 
 type Done = (error?: Error | null) => void
 
-export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDuplex, OtherProtocol {
+export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDuplex, OtherProtocol, Flushable {
   readonly #transport: Transport
   readonly #onGone: () => void
   receivedBytes = 0
   writtenBytes = 0
   #wasClosed = false
+  endsWithClient = false
   #isPushing = false
+  /** Whether what is written now may wait for other connections. */
+  #mayWait = false
+  /** What waits for other connections. Its callback is `#onRoom`. */
+  #waiting = ''
   /** The callback of a write that is waiting for room. */
   #onRoom: Done | null = null
   /** How much had been sent when it was last checked; null if nothing was waiting then. */
@@ -55,7 +62,9 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
       if (!this.push(borrowed ? Buffer.from(piece) : piece)) this.#transport.pause()
     } finally {
       this.#isPushing = false
+      this.#mayWait = true
       this.uncork()
+      this.#mayWait = false
     }
   }
 
@@ -65,7 +74,14 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
 
   #endReading(): void {
     this.#wasClosed = true
-    this.push(null)
+    if (this.endsWithClient && this.#isDone) this.destroy()
+    else this.push(null)
+  }
+
+  /** Whether everything that has arrived was read, and everything that was written has been sent. A client of TLS is to be told of the end. */
+  get #isDone(): boolean {
+    const { unsentBytes, isSecure } = this.#transport
+    return this.readableFlowing === true && this.readableLength === 0 && this.writableLength === 0 && unsentBytes === 0 && !isSecure
   }
 
   get wasClosed(): boolean {
@@ -73,6 +89,11 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   }
 
   onDrain(): void {
+    this.flush()
+    this.#callBack()
+  }
+
+  #callBack(): void {
     const onRoom = this.#onRoom
     this.#onRoom = null
     onRoom?.()
@@ -97,7 +118,22 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   /** What was written before is sent, also by a handler of bytes. */
   override destroy(error?: Error): this {
     if (this.#isPushing) this.uncork()
+    if (!this.#transport.isDestroyed) this.flush()
     return super.destroy(error)
+  }
+
+  /** What is written later must not wait for what waits, or it would look as if the client did not read. */
+  override write(chunk: unknown, encoding?: BufferEncoding | Done, done?: Done): boolean {
+    if (this.#waiting !== '') this.flush()
+    return super.write(chunk, encoding as BufferEncoding, done)
+  }
+
+  flush(): void {
+    if (this.#waiting === '') return
+    const text = this.#waiting
+    this.#waiting = ''
+    this.#transport.writeText(text)
+    if (!this.#transport.isBlocked) this.#callBack()
   }
 
   override _read(): void {
@@ -106,8 +142,11 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
 
   override _write(bytes: Buffer, _encoding: string, done: Done): void {
     this.writtenBytes += bytes.length
-    this.#transport.writeBytes(bytes)
-    this.#awaitRoom(done)
+    if (this.#mayWait && bytes.length < JOIN_BYTES) this.#writeText(bytes.toString('latin1'), done)
+    else {
+      this.#transport.writeBytes(bytes)
+      this.#awaitRoom(done)
+    }
   }
 
   override _writev(pieces: readonly { readonly chunk: Buffer }[], done: Done): void {
@@ -122,8 +161,18 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
         text = ''
       }
     }
-    if (text !== '') transport.writeText(text)
-    this.#awaitRoom(done)
+    this.#writeText(text, done)
+  }
+
+  #writeText(text: string, done: Done): void {
+    if (this.#mayWait && text !== '' && text.length < JOIN_BYTES) {
+      this.#waiting = text
+      this.#onRoom = done
+      this.#transport.flushSoon(this)
+    } else {
+      if (text !== '') this.#transport.writeText(text)
+      this.#awaitRoom(done)
+    }
   }
 
   override _final(done: Done): void {
@@ -133,6 +182,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   }
 
   override _destroy(error: Error | null, done: Done): void {
+    this.#waiting = ''
     this.#transport.destroy()
     // Otherwise, the callbacks of this write and of the ones after it would never be called.
     const onRoom = this.#onRoom
