@@ -11,8 +11,6 @@ import { availableParallelism } from 'node:os'
 /** Options of the runner whose value may be the next argument. */
 const VALUED = /^--test-(?:concurrency|name-pattern|reporter|reporter-destination|shard|skip-pattern|timeout)$/
 
-const ONE_FILE = 'build/one-process.test.js'
-
 const words = []
 const options = []
 const given = process.argv.slice(2)
@@ -41,21 +39,39 @@ if (files.length === 0)
  * Writes a test that runs others in its process, one after the other, and fails for one that cannot be imported. Node's own
  * `--test-isolation=none` exists only from Node 22 on, and is for all files or none.
  */
-function asOneFile(files) {
+function asOneFile(files, name) {
   const lines = files.map((file) => `await load('./${file.slice('build/'.length)}')`)
   const load = `const load = (file) => import(file).catch((error) => void test(\`imports \${file}\`, () => Promise.reject(error)))`
-  writeFileSync(ONE_FILE, ["import { test } from 'node:test'", '', load, '', ...lines, ''].join('\n'))
-  return ONE_FILE
+  const path = `build/one-process-${name}.test.js`
+  writeFileSync(path, ["import { test } from 'node:test'", '', load, '', ...lines, ''].join('\n'))
+  return path
 }
 
-/** Unit tests share nothing: as one file, they take 10 s of CPU instead of 24. */
-const isUnit = (file) => file.startsWith('build/src/')
+/** Tests in these folders share nothing, so each folder takes one process: a process for each file would double their CPU time. */
+const TOGETHER = [
+  'src',
+  ...['body', 'conformance', 'explain', 'http2', 'observers', 'program-errors', 'properties', 'routing', 'server'].map(
+    (name) => `test/${name}`,
+  ),
+]
+
+/** The folders of `TOGETHER` as one file each, the others as they are. */
+function gathered() {
+  const folderOf = (file) => TOGETHER.find((folder) => file.startsWith(`build/${folder}/`))
+  const together = TOGETHER.map((folder) =>
+    asOneFile(
+      files.filter((file) => folderOf(file) === folder),
+      folder.replaceAll('/', '-'),
+    ),
+  )
+  return [...together, ...files.filter((file) => folderOf(file) === undefined)]
+}
 
 // The runner itself would leave a core to itself, though it needs hardly any time.
 const runner = ['--test', '--test-timeout=300000', `--test-concurrency=${availableParallelism()}`, ...options]
 let command = [...runner, ...files]
-if (inOneProcess) command = [...options, asOneFile(files)]
-else if (words.length === 0) command = [...runner, asOneFile(files.filter(isUnit)), ...files.filter((file) => !isUnit(file))]
+if (inOneProcess) command = [...options, asOneFile(files, 'all')]
+else if (words.length === 0) command = [...runner, ...gathered()]
 /** Costly matrices are thinned when all tests run, and complete when their file is named. */
 const env = words.length === 0 ? { ...process.env, WEIR_TEST_ALL: '1' } : process.env
 const run = spawnSync(process.execPath, ['--enable-source-maps', ...command], { env, stdio: 'inherit' })
