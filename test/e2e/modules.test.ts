@@ -114,6 +114,7 @@ describe('the modules in Chromium', { skip: noChromium }, () => {
     await turn(true)
     await eventually(() => streams === 0, 'the end of the stream of a hidden page')
     await turn(false)
+    await eventually(() => streams === 1, 'a stream of the page that is visible again') // the status has not changed in between
     await status(page, clock, 'Listening.')
     assert.equal(streams, 1)
     assert.deepEqual(complaints, [])
