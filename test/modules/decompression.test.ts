@@ -313,6 +313,56 @@ describe('10 GiB of zeros', () => {
   }
 })
 
+/** Brotli of 16 MiB of zeros, in about twenty bytes: all of it is in the window before anything comes out. */
+const wide = (bits: number) => zlib.brotliCompressSync(Buffer.alloc(16 * MIB), { params: { [zlib.constants.BROTLI_PARAM_LGWIN]: bits } })
+
+test('a window of Brotli of more than 4 MiB is refused before anything is decoded', async () => {
+  const server = serverWith({}, { limits: { maxRequestBodySize: 100 * MIB } })
+  for (const bits of [23, 24])
+    for (const path of ['/bytes', '/stream', '/collect', '/form-stream'])
+      assert.equal(
+        await codeOf(post(server, path, 'br', wide(bits), path === '/form-stream' ? { 'Content-Type': FORM_TYPE! } : {})),
+        '400 WEIR_BODY_MALFORMED',
+        `${bits} ${path}`,
+      )
+  const large = Buffer.from('1116', 'hex') // the code of large windows
+  assert.equal(await codeOf(post(server, '/bytes', 'br', large)), '400 WEIR_BODY_MALFORMED')
+})
+
+test('six hundred wide windows at the same time take no more memory than a few', async (t) => {
+  const server = await started(t, serverWith({}, { limits: { maxRequestBodySize: 100 * MIB } }))
+  const body = wide(22)
+  const head = `POST /bytes HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Encoding: br\r\nContent-Length: ${body.length}\r\n\r\n`
+  const before = process.memoryUsage.rss()
+  let most = 0
+  const looking = setInterval(() => void (most = Math.max(most, process.memoryUsage.rss())), 5)
+  t.after(() => clearInterval(looking))
+  const asked = Array.from({ length: 600 }, async () => {
+    const client = await RawClient.connect(server.port)
+    client.send(Buffer.concat([Buffer.from(head), body]))
+    const { status } = await client.message()
+    client.destroy()
+    return status
+  })
+  assert.deepEqual(new Set(await Promise.all(asked)), new Set([413]))
+  assert.ok(most - before < 200 * MIB, `${most - before} bytes`)
+})
+
+test('pieces of one byte are gathered while the decoder works', async (t) => {
+  const server = await started(t, serverWith())
+  const text = randomBytes(3000).toString('hex')
+  for (const [coding, encode] of CODINGS) {
+    const client = await RawClient.connect(server.port)
+    t.after(() => client.destroy())
+    const coded = encode(Buffer.from(text))
+    client.send(`POST /text HTTP/1.1\r\nHost: a\r\nContent-Encoding: ${coding}\r\nTransfer-Encoding: chunked\r\n\r\n`)
+    const pieces = [...coded].map((byte) => Buffer.from([0x31, 0x0d, 0x0a, byte, 0x0d, 0x0a]))
+    client.send(Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]))
+    const { status, body } = await client.message()
+    assert.deepEqual([status, body.toString()], [200, text], coding)
+  }
+})
+
 test('a handler that does not read holds back the client', async () => {
   const PIECES = 80
   const member = zlib.gzipSync(NOISE)

@@ -43,6 +43,36 @@ export function isAvailable(coding: RequestCoding): boolean {
   }
 }
 
+const KIB = 1024
+/** The largest window of Brotli that is accepted, as a power of two: the default of its encoders. */
+export const MAX_BROTLI_WINDOW_BITS = 22
+
+/**
+ * The window that the first byte of a Brotli stream declares, as a power of two (RFC 7932 §9.1). Infinity for the code of large windows, which
+ * is no part of the coding.
+ */
+export function brotliWindowBits(first: number): number {
+  if ((first & 1) === 0) return 16
+  const large = (first >> 1) & 7
+  if (large !== 0) return 17 + large
+  const small = (first >> 4) & 7
+  if (small === 0) return 17
+  return small === 1 ? Number.POSITIVE_INFINITY : 8 + small
+}
+
+/** The most memory that a decoder takes for a stream with this first byte. */
+export function decoderBytes(coding: RequestCoding, first: number): number {
+  switch (coding) {
+    case 'gzip':
+    case 'deflate':
+      return 64 * KIB // 32 KiB of window, its state, and 16 KiB of output
+    case 'br':
+      return 2 ** brotliWindowBits(first) + 64 * KIB
+    case 'zstd':
+      return 2 ** ZSTD_WINDOW_BITS + 512 * KIB // each frame has a window of its own, so the first one says too little
+  }
+}
+
 export function createDecoder(coding: RequestCoding): Decoder {
   switch (coding) {
     case 'gzip':

@@ -6,7 +6,9 @@ import { Buffer } from 'node:buffer'
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { type BodySink, RequestBody } from '../../http/body/body.ts'
 
-import { createDecoder, type Decoder, type RequestCoding } from './codings.ts'
+import { brotliWindowBits, createDecoder, type Decoder, decoderBytes, MAX_BROTLI_WINDOW_BITS, type RequestCoding } from './codings.ts'
+import { type DecoderOwner, decoderMemory } from './decoder-memory.ts'
+import { GatheredPieces } from './gathered-pieces.ts'
 
 export interface DecodingLimits {
   /** Most decoded bytes; `Infinity` for no limit. */
@@ -17,6 +19,8 @@ export interface DecodingLimits {
 
 /** So many decoded bytes are allowed whatever their ratio: small bodies may compress well, and cannot do harm. */
 const BYTES_AT_ANY_RATIO = 64 * 1024
+/** Of a client that is faster than the decoder, so much waits for it. */
+const MOST_WAITING_BYTES = 16 * 1024
 
 /** Replaces `received`. It fails with PayloadTooLargeError, WEIR_BODY_MALFORMED, or whatever `received` fails with. */
 export class DecodedBody extends RequestBody {
@@ -40,14 +44,21 @@ export class DecodedBody extends RequestBody {
   }
 }
 
-class Decoding implements BodySink {
+class Decoding implements BodySink, DecoderOwner {
   readonly keepsBytes = true
   target!: RequestBody
+  decoderBytes = 0
+  starvesSince: number | null = null
   readonly #source: RequestBody
   readonly #coding: RequestCoding
   readonly #limits: DecodingLimits
-  /** Created for the first reader. */
+  /** What waits for the decoder. */
+  readonly #pieces = new GatheredPieces()
+  /** Created for the first bytes, as soon as there is memory for it. */
   #decoder: Decoder | null = null
+  #isStarted = false
+  /** The decoder works on bytes that it was given. */
+  #isWriting = false
   #receivedBytes = 0
   #decodedBytes = 0
   /** All of the source has arrived. */
@@ -64,23 +75,46 @@ class Decoding implements BodySink {
   /** The reader needs (more) bytes. */
   demand(): void {
     if (this.#isOver) return
-    if (this.#decoder !== null) this.#decoder.resume()
-    else this.#start(createDecoder(this.#coding))
+    this.#decoder?.resume()
+    if (this.#isStarted) return
+    this.#isStarted = true
+    try {
+      this.#source.take('decompression', this)
+    } catch (error) {
+      this.fail(error as Error)
+    }
   }
 
-  #start(decoder: Decoder): void {
+  /** There is memory for a decoder. */
+  start(): void {
+    const decoder = createDecoder(this.#coding)
     this.#decoder = decoder
     decoder.on('data', (chunk: Buffer) => this.#pass(chunk, decoder.bytesWritten))
-    decoder.on('drain', () => this.#source.demand())
     decoder.on('end', () => this.#finish(decoder.bytesWritten))
     decoder.on('error', (error: NodeJS.ErrnoException) => {
       const isCut = error.code === 'Z_BUF_ERROR'
       this.#refuse(this.#malformed(isCut ? 'it ends too early' : 'it is not valid', error))
     })
-    try {
-      this.#source.take('decompression', this)
-    } catch (error) {
-      this.fail(error as Error)
+    this.#write(this.#pieces.take())
+  }
+
+  giveUp(): void {
+    this.#refuse(new WeirError('WEIR_BODY_TOO_SLOW', 'others wait for a decoder'))
+  }
+
+  #write(bytes: Buffer): void {
+    this.#isWriting = true
+    this.#decoder!.write(bytes, this.#onWritten)
+  }
+
+  readonly #onWritten = (): void => {
+    this.#isWriting = false
+    if (this.#isOver) return
+    if (this.#pieces.byteLength > 0) this.#write(this.#pieces.take())
+    else if (this.#hasAll) this.#decoder!.end()
+    else {
+      this.starvesSince = decoderMemory.clock.now()
+      this.#source.demand()
     }
   }
 
@@ -102,7 +136,7 @@ class Decoding implements BodySink {
       this.#refuse(this.#malformed('bytes follow its end'))
       return
     }
-    this.#isOver = true
+    this.#end()
     this.target.finish(this.#source.trailers('decompression'))
   }
 
@@ -116,30 +150,54 @@ class Decoding implements BodySink {
     this.#source.fail(error)
   }
 
-  expire(route: string, poison: boolean): void {
+  /** Nothing more is passed on, and the memory of the decoder is free. */
+  #end(): void {
     this.#isOver = true
     this.#decoder?.destroy()
+    decoderMemory.leave(this)
+  }
+
+  expire(route: string, poison: boolean): void {
+    this.#end()
     this.#source.expire(route, poison)
   }
 
   // Called by the source.
 
   data(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
-    if (this.#isOver) return true // discarded, so that the connection can continue
+    if (this.#isOver || start === end) return true // discarded, so that the connection can continue
+    this.starvesSince = null
+    const isFirst = this.#receivedBytes === 0
     this.#receivedBytes += end - start
     const piece = buffer.subarray(start, end)
-    return this.#decoder!.write(borrowed ? Buffer.from(piece) : piece)
+    if (this.#decoder !== null && !this.#isWriting) {
+      this.#write(borrowed ? Buffer.from(piece) : piece)
+      return true
+    }
+    this.#pieces.add(piece)
+    if (isFirst) this.#enter(buffer[start]!)
+    return this.#isOver || (this.#decoder !== null && this.#pieces.byteLength < MOST_WAITING_BYTES)
+  }
+
+  #enter(first: number): void {
+    if (this.#coding === 'br' && brotliWindowBits(first) > MAX_BROTLI_WINDOW_BITS) {
+      this.#refuse(this.#malformed(`its window is larger than ${2 ** MAX_BROTLI_WINDOW_BITS} bytes`))
+      return
+    }
+    this.decoderBytes = decoderBytes(this.#coding, first)
+    decoderMemory.enter(this)
   }
 
   end(): void {
     this.#hasAll = true
-    this.#decoder?.end()
+    if (this.#isOver || this.#isWriting) return
+    if (this.#receivedBytes === 0) this.#refuse(this.#malformed('it ends too early'))
+    else if (this.#decoder !== null) this.#decoder.end()
   }
 
   fail(error: Error): void {
     if (this.#isOver) return
-    this.#isOver = true
-    this.#decoder?.destroy()
+    this.#end()
     this.target.fail(error)
   }
 }

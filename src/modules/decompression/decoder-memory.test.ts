@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as zlib from 'node:zlib'
+
+import { brotliWindowBits, decoderBytes } from './codings.ts'
+import { DecoderMemory, type DecoderOwner } from './decoder-memory.ts'
+
+class Owner implements DecoderOwner {
+  starvesSince: number | null = null
+  readonly name: string
+  readonly decoderBytes: number
+  readonly log: string[]
+
+  constructor(name: string, decoderBytes: number, log: string[]) {
+    this.name = name
+    this.decoderBytes = decoderBytes
+    this.log = log
+  }
+
+  start(): void {
+    this.log.push(`${this.name} starts`)
+  }
+  giveUp(): void {
+    this.log.push(`${this.name} is given up`)
+  }
+}
+
+function memory(allBytes: number) {
+  let now = 0
+  let tick: (() => void) | null = null
+  const log: string[] = []
+  const clock = {
+    now: () => now,
+    wallTime: () => now,
+    every(_periodMs: number, each: () => void) {
+      tick = each
+      return () => void (tick = null)
+    },
+  }
+  const pass = (ms: number) => {
+    now += ms
+    tick?.()
+  }
+  const owner = (name: string, bytes: number) => new Owner(name, bytes, log)
+  return { all: new DecoderMemory(clock, allBytes), log, owner, pass, looks: () => tick !== null }
+}
+
+test('what does not fit waits in order of arrival, and a small one does not overtake', () => {
+  const { all, log, owner, looks } = memory(10)
+  const [a, b, c, d] = [owner('a', 6), owner('b', 4), owner('c', 8), owner('d', 1)]
+  for (const one of [a, b, c, d]) all.enter(one)
+  assert.deepEqual(log, ['a starts', 'b starts'])
+  assert.ok(looks())
+  all.leave(a)
+  all.leave(a)
+  assert.deepEqual(log, ['a starts', 'b starts'])
+  all.leave(b)
+  assert.deepEqual(log, ['a starts', 'b starts', 'c starts', 'd starts'])
+  assert.ok(!looks(), 'no timer is left')
+})
+
+test('one that leaves while it waits makes room for the next', () => {
+  const { all, log, owner, looks } = memory(10)
+  const [a, b, c] = [owner('a', 9), owner('b', 9), owner('c', 1)]
+  for (const one of [a, b, c]) all.enter(one)
+  all.leave(b)
+  assert.deepEqual(log, ['a starts', 'c starts'])
+  assert.ok(!looks())
+})
+
+test('a decoder that starves is given up after five seconds, if others wait', () => {
+  const { all, log, owner, pass } = memory(10)
+  const [a, b] = [owner('a', 5), owner('b', 5)]
+  all.enter(a)
+  all.enter(b)
+  a.starvesSince = 0
+  pass(60_000)
+  assert.deepEqual(log, ['a starts', 'b starts'])
+  all.enter(owner('c', 5))
+  a.starvesSince = 60_000
+  pass(4_999)
+  assert.equal(log.length, 2)
+  pass(1)
+  assert.deepEqual(log.slice(2), ['a is given up'])
+})
+
+test('the first byte of Brotli states its window', () => {
+  for (const bits of [18, 20, 22, 24]) {
+    const params = { [zlib.constants.BROTLI_PARAM_LGWIN]: bits, [zlib.constants.BROTLI_PARAM_QUALITY]: 2 }
+    assert.equal(brotliWindowBits(zlib.brotliCompressSync(Buffer.alloc(2 ** 24), { params })[0]!), bits)
+  }
+  // RFC 7932 §9.1, its table, with the unused bits set.
+  const TABLE = [
+    [0b0, 16],
+    [0b0000001, 17],
+    [0b0011, 18],
+    [0b0101, 19],
+    [0b0111, 20],
+    [0b1001, 21],
+    [0b1011, 22],
+    [0b1101, 23],
+    [0b1111, 24],
+    [0b0100001, 10],
+    [0b0110001, 11],
+    [0b0111_0001, 15],
+  ] as const
+  for (const [byte, bits] of TABLE) assert.equal(brotliWindowBits(byte), bits, byte.toString(2))
+  assert.equal(brotliWindowBits(0b0010001), Number.POSITIVE_INFINITY)
+  assert.ok(decoderBytes('br', 0b1011) > 2 ** 22)
+})
