@@ -201,6 +201,7 @@ export class HttpSession {
    * none. With `rejectUnauthorized: false` it may be a certificate that no trusted CA has signed: check `authorized`.
    */
   get clientCertificate(): ClientCertificate | null {
+    this.#exchange.personal ??= 'session'
     return this.#exchange.connection.clientCertificate
   }
 

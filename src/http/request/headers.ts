@@ -6,6 +6,8 @@ export interface FieldBlock {
   get(name: string): string | null
   /** All fields in order, with their names as sent. */
   entries(): IterableIterator<[name: string, value: string]>
+  /** The cookies are shown to code of the program. Trailers have none. */
+  noteCookies?(): void
 }
 
 /** The fields of a request's head, or its trailers. Read-only. Names are case-insensitive; iteration keeps the order and spelling that the client sent. */
@@ -19,7 +21,9 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
 
   /** The value of a field, or null when the request has none. Repeated fields are joined with `, `, cookies with `; ` (RFC 9110 §5.2). */
   get(name: string): string | null {
-    return this.#fields.get(name.toLowerCase())
+    const lower = name.toLowerCase()
+    if (lower === 'cookie') this.#fields.noteCookies?.()
+    return this.#fields.get(lower)
   }
 
   has(name: string): boolean {
@@ -30,17 +34,21 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
   getAll(name: string): string[] {
     const wanted = name.toLowerCase()
     const values: string[] = []
+    if (wanted === 'cookie') this.#fields.noteCookies?.()
     for (const [field, value] of this.#fields.entries()) if (field.toLowerCase() === wanted) values.push(value)
     return values
   }
 
   /** All fields in order, with their names as sent. */
-  entries(): IterableIterator<[name: string, value: string]> {
-    return this.#fields.entries()
+  *entries(): IterableIterator<[name: string, value: string]> {
+    for (const entry of this.#fields.entries()) {
+      if (entry[0].length === 6 && /^cookie$/i.test(entry[0])) this.#fields.noteCookies?.()
+      yield entry
+    }
   }
 
   [Symbol.iterator](): IterableIterator<[name: string, value: string]> {
-    return this.#fields.entries()
+    return this.entries()
   }
 
   /** A record without a prototype that maps each name, in lower case, to the value that `get` returns. */

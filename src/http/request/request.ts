@@ -95,7 +95,8 @@ export class HttpRequest {
     queryValuesOf = (request, name) => valuesOf(request.#readQuery(), name)
     headerOf = (request, name) => request.#head.get(name)
     cookieOf = (request, name) => request.#readCookies().first(name)
-    cookieUse = (request, shows) => (request.#cookies ? 'read' : (shows ? (request.#webs ??= []) : request.#webs) ? 'shown' : 'none')
+    cookieUse = (request, shows) =>
+      request.#head.hasShownCookies ? 'read' : (shows ? (request.#webs ??= []) : request.#webs) ? 'shown' : 'none'
     bodyOf = (request, replacement) => (replacement === undefined ? request.#given : (request.#given = replacement))
     webRequestOf = (request, url) => request.#toWeb(url)
     readBodyWith = (request, reader) => reader.read(request.#head.contentType, request.#given, request.#settings)
@@ -201,8 +202,7 @@ export class HttpRequest {
   #readQuery(): Pairs {
     if (this.#query === null) {
       const text = this.#head.queryString
-      // The limit on the head bounds the number of pairs.
-      this.#query = text === '' ? NO_PAIRS : new Pairs(parseForm(text, Number.POSITIVE_INFINITY))
+      this.#query = text === '' ? NO_PAIRS : new Pairs(parseForm(text, Number.POSITIVE_INFINITY)) // the head is bounded
     }
     return this.#query
   }
@@ -226,7 +226,7 @@ export class HttpRequest {
 
   /** The value of a header field, or null when the request has none. The name is case-insensitive. Repeated fields are joined with `, `. */
   header(name: string): string | null {
-    if (name.length === 6 && /^cookie$/i.test(name)) this.#readCookies()
+    if (name.length === 6 && /^cookie$/i.test(name)) this.#head.noteCookies()
     return this.#head.get(name.toLowerCase())
   }
 
@@ -246,6 +246,7 @@ export class HttpRequest {
   }
 
   #readCookies(): RequestCookies {
+    this.#head.noteCookies()
     this.#cookies ??= new RequestCookies(this.#head.get('cookie'))
     return this.#cookies
   }

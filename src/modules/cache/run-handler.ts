@@ -214,7 +214,9 @@ async function finish(
   const bornAt = startedAt - verdict.initialAgeMs
   const facts = keptResponse(outgoing, before, null)
   const keep = (body: Uint8Array | null): CacheEntry | null => {
-    if (whyPersonal(exchange, settings) !== null || flight.isInvalidated(tags)) return null
+    // Asked again: code that makes a stream may have looked at its client since the head was sent.
+    const why = whyForOne(keeper, run, { status: outgoing.statusCode, field: (name) => outgoing.listHeader(name) })
+    if (why !== null || flight.isInvalidated(tags)) return null
     const entry = newEntry({ ...facts, body }, verdict, bornAt, vary, tags)
     keeper.keep(run, entry)
     return entry
@@ -244,8 +246,6 @@ function endFlight({ clock, request, flight }: Run, entry: CacheEntry | null): v
 }
 
 function judgeOutgoing(keeper: Keeper, run: Run, response: OutgoingResponse): Lifetime | string {
-  const why = whyPersonal(run.exchange, keeper.settings)
-  if (why !== null) return why
   if (response.content.kind === 'upgrade') return 'upgrade'
   if (response.trailers !== null) return 'trailers'
   if (/^text\/event-stream\b/i.test(response.type ?? '')) return 'event-stream' // for one client, who listens from now on
@@ -262,12 +262,12 @@ function mayHaveReadCookies({ request }: Exchange, response: JudgedResponse): bo
   return use === 'read' || (use === 'shown' && response.field('cache-control') === null && response.field('expires') === null)
 }
 
-function judgeFields({ settings }: Keeper, { exchange, clock, request }: Run, response: JudgedResponse): Lifetime | string {
-  const names = varyNames(response.field('vary'))
-  if (names === null) return 'vary'
-  // A handler that reads cookies says so in Vary, or the program in its options. Otherwise a response for one would be sent to all.
-  const statesCookies = names.includes('cookie') || settings.vary.includes('cookie') || (settings.key !== null && settings.key !== 'all')
-  if (!statesCookies && mayHaveReadCookies(exchange, response)) return 'cookies'
+function judgeFields(keeper: Keeper, run: Run, response: JudgedResponse): Lifetime | string {
+  const why = whyForOne(keeper, run, response)
+  if (why !== null) return why
+  const { settings } = keeper
+  const { exchange, clock, request } = run
+  if (varyNames(response.field('vary')) === null) return 'vary'
   return judge(
     response,
     {
@@ -280,7 +280,16 @@ function judgeFields({ settings }: Keeper, { exchange, clock, request }: Run, re
   )
 }
 
-/** Why the response is for its client alone; null if nothing is known of that. */
+/** Why the response is for its client alone, by everything that is known up to now; null if nothing is. */
+function whyForOne({ settings }: Keeper, { exchange }: Run, response: JudgedResponse): string | null {
+  const why = whyPersonal(exchange, settings)
+  if (why !== null) return why
+  // A handler that reads cookies says so in Vary, or the program in its options. Otherwise a response for one would be sent to all.
+  const names = varyNames(response.field('vary')) ?? []
+  const statesCookies = names.includes('cookie') || settings.vary.includes('cookie') || (settings.key !== null && settings.key !== 'all')
+  return !statesCookies && mayHaveReadCookies(exchange, response) ? 'cookies' : null
+}
+
 function whyPersonal({ personal, session }: Exchange, { key }: CacheSettings): string | null {
   if (personal === 'nonce' || (personal === 'session' && (key === null || key === 'all'))) return personal
   // Set by middleware inside the cache.

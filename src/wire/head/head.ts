@@ -32,6 +32,8 @@ export class MutableHead {
   isHttp2 = false
   /** Length of the body in bytes; 0 without a body, -1 (`CHUNKED`) when it is known only at its end. */
   contentLength = 0
+  /** Whether code of the program has been shown the cookies, or that there are none. */
+  hasShownCookies = false
   /** What takes the place of fields, by names in lower case; null for all fields as they were received. */
   #standIns: StandIns | null = null
 
@@ -152,6 +154,10 @@ export class MutableHead {
       line = end + 2
     }
     if (standIns !== null) for (const [name, value] of standIns) if (value !== null) yield [name, value]
+  }
+
+  noteCookies(): void {
+    this.hasShownCookies = true
   }
 
   /**

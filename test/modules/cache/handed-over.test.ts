@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inspect } from 'node:util'
 
-import { HttpServer } from '../../../src/index.ts'
+import { HttpServer, type HttpSession } from '../../../src/index.ts'
 import { type CacheOptions, cache } from '../../../src/modules/cache/index.ts'
 import { nonceOf } from '../../../src/modules/headers/index.ts'
 import { mountFetch, mountNode } from '../../../src/modules/node/index.ts'
@@ -57,4 +58,108 @@ test('a nonce is not kept, also if a session was read before it', async () => {
   const first = await server.inject('/')
   assert.equal(first.status, 200)
   assert.notEqual((await server.inject('/')).text(), first.text())
+})
+
+/** Every public way to what tells one client from another. */
+const WAYS: Readonly<Record<string, (session: HttpSession) => unknown>> = {
+  'request.header': ({ request }) => request.header('CoOkie'),
+  'request.cookie(name)': ({ request }) => request.cookie('user'),
+  'request.cookie(index)': ({ request }) => request.cookie(0),
+  'request.cookies': ({ request }) => request.cookies + Math.random(),
+  'headers.get': ({ request }) => request.headers.get('Cookie'),
+  'headers.has': ({ request }) => `${request.headers.has('cookie')} ${Math.random()}`,
+  'headers.getAll': ({ request }) => request.headers.getAll('COOKIE'),
+  'headers.entries': ({ request }) => Object.fromEntries(request.headers.entries()),
+  'iteration of headers': ({ request }) => [...request.headers],
+  'headers.toJSON': ({ request }) => request.headers.toJSON(),
+  'JSON.stringify(headers)': ({ request }) => JSON.stringify(request.headers),
+  'new Headers(headers)': ({ request }) => new Headers([...request.headers]).get('cookie'),
+  'a Map of headers': ({ request }) => [...new Map(request.headers)],
+  'inspect(headers)': ({ request }) => inspect(request.headers),
+  'toWeb().headers': ({ request }) => request.toWeb().headers.get('cookie'),
+  nonce: (session) => nonceOf(session),
+  principal(session) {
+    session.principal = { id: session.request.header('x-user') }
+    return session.principal
+  },
+}
+
+/** When the handler looks. Each returns a response that shows what it has seen. */
+const TIMES: Readonly<Record<string, (session: HttpSession, look: () => string) => unknown>> = {
+  'before it returns': (_, look) => look(),
+  'after a wait': async (_, look) => {
+    await new Promise(setImmediate)
+    return look()
+  },
+  'in the first piece of a stream': ({ response }, look) =>
+    response.stream(
+      (async function* () {
+        yield look()
+      })(),
+      'text/plain',
+    ),
+  'in a late piece of a stream': ({ response }, look) =>
+    response.stream(
+      (async function* () {
+        yield 'begun'
+        await new Promise(setImmediate)
+        await new Promise(setImmediate)
+        yield look()
+      })(),
+      'text/plain',
+    ),
+  'after the last piece of a stream': ({ response, request }, look) =>
+    response.stream(
+      (async function* () {
+        yield `for ${request.header('x-user')}`
+        await new Promise(setImmediate)
+        look()
+      })(),
+      'text/plain',
+    ),
+}
+
+for (const [time, answer] of Object.entries(TIMES))
+  test(`what tells clients apart is never sent to another one if it is looked at ${time}`, async () => {
+    for (const [way, look] of Object.entries(WAYS)) {
+      const server = new HttpServer({ logger: null })
+      server.mapGet('/', { use: [cache({ maxAge: '1m' })] }, (_, session) =>
+        answer(session, () => `seen: ${String(inspect(look(session)))}`),
+      )
+      const bodies: string[] = []
+      for (const name of ['ann', 'bob'])
+        bodies.push((await server.inject({ url: '/', headers: { Cookie: `user=${name}`, 'X-User': name } })).text())
+      assert.notEqual(bodies[1], bodies[0], way)
+      assert.doesNotMatch(bodies[1]!, /ann/, way)
+    }
+  })
+
+test('a response that is renewed for one client is not kept for others', async () => {
+  for (const [way, look] of Object.entries(WAYS)) {
+    const server = new HttpServer({ logger: null })
+    server.mapGet('/', { use: [cache({ maxAge: '1m' })] }, (_, session) => {
+      const { request, response } = session
+      const isKnown = request.header('if-none-match') === '"v1"'
+      response.header('Cache-Control', `max-age=${isKnown ? 60 : 0}`).header('ETag', '"v1"')
+      if (!isKnown) return response.text('for all')
+      return response.header('X-Seen', encodeURIComponent(inspect(look(session)))).status(304)
+    })
+    const ask = async (name: string) => {
+      const { status, headers } = await server.inject({ url: '/', headers: { Cookie: `user=${name}`, 'X-User': name } })
+      assert.equal(status, 200, way)
+      return headers.get('x-seen')
+    }
+    assert.equal(await ask('eve'), null)
+    await ask('ann')
+    assert.doesNotMatch((await ask('bob')) ?? '', /ann/, way)
+  }
+})
+
+test('a handler that reads other fields one by one does not keep its response from others', async () => {
+  const server = new HttpServer({ logger: null })
+  server.mapGet('/', { use: [cache({ maxAge: '1m' })] }, (_, { request }) => `${request.headers.get('accept')} ${request.header('x-user')}`)
+  const bodies = await Promise.all(
+    ['ann', 'bob'].map(async (name) => (await server.inject({ url: '/', headers: { Cookie: `user=${name}`, 'X-User': name } })).text()),
+  )
+  assert.equal(bodies[1], bodies[0])
 })
