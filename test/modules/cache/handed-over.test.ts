@@ -9,6 +9,7 @@ import { type CacheOptions, cache } from '../../../src/modules/cache/index.ts'
 import { nonceOf } from '../../../src/modules/headers/index.ts'
 import { mountFetch, mountNode } from '../../../src/modules/node/index.ts'
 import { memorySessions, sessions } from '../../../src/modules/sessions/index.ts'
+import { TestClock } from '../../../src/testing/index.ts'
 
 /** What two clients with different cookies get, in turn. */
 async function twice(server: HttpServer, url: string): Promise<string[]> {
@@ -136,12 +137,14 @@ for (const [time, answer] of Object.entries(TIMES))
 
 test('a response that is renewed for one client is not kept for others', async () => {
   for (const [way, look] of Object.entries(WAYS)) {
+    const clock = new TestClock()
     const server = new HttpServer({ logger: null })
-    server.mapGet('/', { use: [cache({ maxAge: '1m' })] }, (_, session) => {
+    let renewals = 0
+    server.mapGet('/', { use: [cache({ maxAge: '10s', clock })] }, (_, session) => {
       const { request, response } = session
-      const isKnown = request.header('if-none-match') === '"v1"'
-      response.header('Cache-Control', `max-age=${isKnown ? 60 : 0}`).header('ETag', '"v1"')
-      if (!isKnown) return response.text('for all')
+      response.header('ETag', '"v1"')
+      if (request.header('if-none-match') !== '"v1"') return response.text('for all')
+      renewals++
       return response.header('X-Seen', encodeURIComponent(inspect(look(session)))).status(304)
     })
     const ask = async (name: string) => {
@@ -150,7 +153,9 @@ test('a response that is renewed for one client is not kept for others', async (
       return headers.get('x-seen')
     }
     assert.equal(await ask('eve'), null)
+    await clock.advance(10_000)
     await ask('ann')
+    assert.equal(renewals, 1, way)
     assert.doesNotMatch((await ask('bob')) ?? '', /ann/, way)
   }
 })
