@@ -23,6 +23,7 @@ import type { WebSocketData } from './data.ts'
 import type { Broadcast } from './envelope.ts'
 import { checkHandshake, checkOrigin, deflateOffer } from './handshake.ts'
 import { MessageGate } from './message-gate.ts'
+import { ownFragments } from './own-fragments.ts'
 import { RelayedRooms, type RelayedRoute, type WebSocketRelayState } from './relayed-rooms.ts'
 import { Rooms } from './rooms.ts'
 
@@ -257,6 +258,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
   #connect(args: Args, session: HttpSession, socket: Duplex, head: Buffer): void {
     const { stopping } = session.server
     const offer = this.#compresses ? deflateOffer(session) : null
+    ownFragments(socket, head)
     const gate = offer === null ? null : new MessageGate(socket)
     if (gate !== null && head.length > 0) socket.unshift(head)
     const wire = gate ?? socket

@@ -162,3 +162,16 @@ inBothReadModes('messages of a WebSocket', (serve) => {
     })
   }
 })
+
+inBothReadModes('a message in many fragments', (serve) => {
+  for (const perMessageDeflate of [false, true])
+    test(`arrives whole, with other frames around each of them (perMessageDeflate: ${perMessageDeflate})`, async (t) => {
+      const serving = await serve(t, (server) => mapEcho(server, { perMessageDeflate }))
+      const { client } = await RawSocket.open(serving)
+      const pongs = Buffer.concat(Array.from({ length: 100 }, () => frame(PONG, 'x'.repeat(100))))
+      client.send(frame(TEXT, 'a', { fin: false }))
+      for (let i = 0; i < 300; i++) client.send(Buffer.concat([frame(0, 'a', { fin: false }), pongs]))
+      client.send(frame(0, '!'))
+      await client.until(`${'a'.repeat(301)}!`)
+    })
+})
