@@ -34,6 +34,8 @@ import { SentRecords } from './sent-records.ts'
 
 /** So much may wait for the transport: then nothing more is read. */
 const FULL_OUTPUT_BYTES = 256 * 1024
+/** So much may have been received and wait for the next turn: then nothing more is read. */
+const MOST_UNREAD_BYTES = 64 * 1024
 
 export class Http2Connection extends RequestSource implements OpenConnection, Http2RequestConnection, TransportOwner, Timed, OutputOwner {
   readonly wire: Http2WireConnection<Http2Exchange>
@@ -89,7 +91,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   }
 
   get isIdle(): boolean {
-    return this.#deadlines.phase === phase.IDLE && this.#exchanges.size === 0 && this.transport.unsentBytes === 0
+    return this.#deadlines.phase === phase.IDLE && this.#exchanges.size === 0 && !this.isAtRest && this.transport.unsentBytes === 0
   }
 
   get records(): SentRecords {
@@ -161,6 +163,11 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** @returns whether there may be more to do */
   #step(): boolean {
     const { wire } = this
+    if (this.isAtRest) {
+      this.#passOn()
+      wire.rest()
+      return false
+    }
     const event = wire.next()
     if (event === DATA) {
       this.#gather(wire.stream.owner!)
@@ -188,6 +195,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   #handle(event: number, stream: Http2Stream<Http2Exchange>): void {
     const isNew = event === HEAD || event === BAD_HEAD
+    if (isNew) this.countRequest(this.wire.listBytes)
     const exchange = isNew ? this.#begin(stream) : stream.owner!
     try {
       if (event === HEAD) exchange.start()
@@ -241,7 +249,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#enterPhase()
     if (this.#isLeft && this.wire.openStreams === 0) this.finish()
     this.output.flushTurn()
-    const pauses = this.#isFull
+    const pauses = this.#isFull || (this.isAtRest && this.wire.unreadBytes > MOST_UNREAD_BYTES)
     if (pauses === this.transport.isPaused) return
     if (pauses) this.transport.pause()
     else this.transport.resume()
