@@ -25,6 +25,7 @@ import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 import { ArrivedData } from './arrived-data.ts'
+import { Backlog } from './backlog.ts'
 import * as debts from './debts.ts'
 import { Debts } from './debts.ts'
 import { Http2Exchange, type Http2RequestConnection } from './exchange.ts'
@@ -42,6 +43,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   readonly output: Output<Http2Exchange>
   readonly #deadlines: Deadlines
   readonly #debts: Debts
+  readonly #backlog = new Backlog()
   /** Requests in progress, whose streams may be closed: a handler may still be cleaning up after a request that was cancelled. */
   readonly #exchanges = new Set<Http2Exchange>()
   /** Those with bodies in borrowed memory. */
@@ -68,6 +70,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** All has been written, and our side has ended. What arrives is discarded. */
   #isLingering = false
   #drainedBytes = 0
+  /** The client has broken the protocol, or flooded the connection. */
+  #isFaulty = false
   #isAborted = false
   #isGone = false
 
@@ -325,6 +329,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   #fail(error: Error): void {
     const { host, wire, transport } = this
     if (error instanceof Http2Error) {
+      this.#isFaulty = true
       const speaksHttp1 = isHttp1(error, this.#firstByte, transport.isSecure)
       if (speaksHttp1) {
         wire.takeOutput()
@@ -389,12 +394,13 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.wire.tick(elapsedMs)
     this.#records?.settle()
     const { unsentBytes, sentBytes } = transport
-    if (unsentBytes > 0 || this.#mayBeReading) deadlines.postponeEnd()
+    if (!this.#isFaulty && (unsentBytes > 0 || this.#mayBeReading)) deadlines.postponeEnd()
     // A socket that is not being read does not notice that the client has left.
     if (transport.isPaused) transport.probe()
     if (sentBytes > this.#sentBytes && unsentBytes > 0) this.#debts.hear()
     this.#sentBytes = sentBytes
     for (const exchange of this.#exchanges) exchange.tick(elapsedMs, unsentBytes, sentBytes)
+    this.#backlog.tick(elapsedMs, this.wire, this.#exchanges)
     const late = deadlines.checkWrite(elapsedMs, unsentBytes > 0 && this.#exchanges.size === 0, sentBytes)
     if (late !== null) {
       this.host.report(late, this)

@@ -301,10 +301,10 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
   protected override proceed(): void {}
 
   /** Ends the stream so that the client sees that something is missing. */
-  override breakOff(error: Error): void {
+  override breakOff(error: Error, code: number = INTERNAL_ERROR): void {
     this.cutOff(error)
     this.#endSending(error)
-    this.connection.wire.reset(this.#stream, INTERNAL_ERROR)
+    this.connection.wire.reset(this.#stream, code)
     this.connection.output.flushSoon()
     this.leave()
   }

@@ -44,7 +44,7 @@ const NOTHING = -1
 /** While this many bytes of output wait, nothing is read that could add to them. */
 const FULL_OUTPUT_BYTES = 256 * 1024
 /** While more than this waits of all responses, no further request begins: a client that does not read causes no more work. */
-const MOST_QUEUED_BYTES = 4 * 1024 * 1024
+export const MOST_QUEUED_BYTES = 4 * 1024 * 1024
 /** How many times `maxConcurrentStreams` requests may be in progress, including those that were reset and whose handlers have not settled. */
 const ROOM_FOR_RESET = 2
 
