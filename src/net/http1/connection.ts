@@ -339,9 +339,10 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     this.transport.end()
   }
 
-  /** The server is stopping: an idle connection ends now, a busy one after its response. */
-  drain(): void {
-    if (!this.isBusy && this.#wire.life !== state.DRAINING) this.#finish()
+  drain(isOver = false): void {
+    if (this.isBusy || this.#wire.life === state.DRAINING || !this.#wire.isServing) return
+    if (isOver || this.#exchange.hasServed) this.#finish()
+    else this.#deadlines.enter(phase.FIRST)
   }
 
   /** Ends the connection now, whatever is in progress. */

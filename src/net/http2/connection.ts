@@ -6,8 +6,6 @@
 //       │                      ├──▶ Http2Exchange           │   one for each request
 //       │                      │      └─ RequestCycle ──────┤   the exchange at the application, as in HTTP/1.1
 //       └──────── frames of all of them, one write a turn ◀─┘
-//
-// Loaded only by servers that are asked to speak HTTP/2.
 
 import { WeirError } from '../../base/errors.ts'
 import { Http2WireConnection } from '../../wire/http2/connection.ts'
@@ -17,7 +15,7 @@ import * as state from '../../wire/http2/states.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
-import type { OpenConnection } from '../connections/connections.ts'
+import { drainSoon, type OpenConnection } from '../connections/connections.ts'
 import { type Peer, STRANGER } from '../connections/peer.ts'
 import { RequestSource } from '../connections/request-source.ts'
 import * as phase from '../time/deadlines.ts'
@@ -33,9 +31,8 @@ import { Output, type OutputOwner } from './output.ts'
 import { isHttp1, SPEAK_HTTP2, tellOfStreams, violation } from './refusals.ts'
 import { SentRecords } from './sent-records.ts'
 
-/** So much may wait for the transport: then nothing more is read. */
+/** So much may wait for the transport, or have been received for the next turn: then nothing more is read. */
 const FULL_OUTPUT_BYTES = 256 * 1024
-/** So much may have been received and wait for the next turn: then nothing more is read. */
 const MOST_UNREAD_BYTES = 64 * 1024
 
 export class Http2Connection extends RequestSource implements OpenConnection, Http2RequestConnection, TransportOwner, Timed, OutputOwner {
@@ -49,7 +46,6 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** Those with bodies in borrowed memory. */
   readonly #borrowers: Http2Exchange[] = []
   #requests = 0
-  /** The first byte that was received. */
   #firstByte = -1
   #records: SentRecords | null = null
   /** The chunk being read, where it is ours to keep: bytes in it need no copy. */
@@ -109,11 +105,13 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#debts.hear()
     if (this.#isLingering) {
       this.#drainedBytes += length
-      // It is not read any more, but still gets what waits for it.
-      if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.pause()
+      if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.pause() // it still gets what waits for it
       return
     }
-    if (this.#firstByte === -1) this.#firstByte = buffer[0]!
+    if (this.#firstByte === -1) {
+      this.#firstByte = buffer[0]!
+      if (this.#deadlines.phase === phase.FIRST) drainSoon(this)
+    }
     this.#ownChunk = isBorrowed ? null : buffer
     this.wire.receive(buffer, length)
     this.run()
@@ -320,9 +318,11 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
    * The server stops. A client whose request crosses this news gets its response: first it is told to open no more streams, then, once it has
    * heard that, which one is the last.
    */
-  drain(): void {
-    this.wire.beginEnd()
-    this.output.flushSoon()
+  drain(isOver = false): void {
+    if (this.#firstByte !== -1 || this.output.isAgreed || isOver) {
+      this.wire.beginEnd()
+      this.output.flushSoon()
+    } else this.#deadlines.enter(phase.FIRST)
   }
 
   /** The one exit for what cannot continue: the client has broken the protocol, or weir has failed. */
