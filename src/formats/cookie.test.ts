@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { serialize } from 'cookie'
 import fc from 'fast-check'
 
-import { parseCookies } from './cookie.ts'
+import { MOST_COOKIES, parseCookies } from './cookie.ts'
 
 const CASES: readonly (readonly [says: string, header: string, cookies: readonly string[]])[] = [
   ['cookies keep their order and their duplicates', 'b=2; a=1; b=3', ['b', '2', 'a', '1', 'b', '3']],
@@ -55,4 +55,12 @@ test('any header yields pairs whose names are not empty', () => {
       for (let i = 0; i < cookies.length; i += 2) assert.match(cookies[i]!, /^[^=;\s].*/)
     }),
   )
+})
+
+test('the first cookies are read, and no more than are allowed', () => {
+  const named = (length: number): string[] => Array.from({ length }, (_, i) => `c${i}=${i}`)
+  const read = (pieces: readonly string[]): number => parseCookies(pieces.join('; ')).length / 2
+  assert.equal(read(named(MOST_COOKIES)), MOST_COOKIES)
+  assert.deepEqual(parseCookies(named(MOST_COOKIES + 1).join('; ')), parseCookies(named(MOST_COOKIES).join('; ')))
+  assert.equal(read([...Array.from({ length: MOST_COOKIES - 1 }, () => 'no cookie'), ...named(9)]), 1)
 })

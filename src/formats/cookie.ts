@@ -4,8 +4,11 @@ import { isBlank } from '../base/ascii.ts'
 
 import { decodePercent } from './percent.ts'
 
+/** The rest is not read: browsers keep fewer of one site, and a head by reference costs its client almost nothing. */
+export const MOST_COOKIES = 256
+
 /**
- * The cookies of a `Cookie` header in their order, duplicates included, as one list: name, value, name, value.
+ * The first `MOST_COOKIES` cookies of a `Cookie` header in their order, duplicates included, as one list: name, value, name, value.
  *
  * The header is split at each `;`, and each piece at its first `=`. SP and HTAB around names and values are removed, and nothing else:
  * `trim()` would also remove U+00A0, and then `\xa0__Host-id` would pass for `__Host-id`. A piece without `=` or without a name is not a
@@ -19,7 +22,7 @@ export function parseCookies(header: string): string[] {
   const cookies: string[] = []
   const end = header.length
   let equals = -2
-  for (let start = 0; start < end; ) {
+  for (let start = 0, pieces = 0; start < end && pieces < MOST_COOKIES; pieces++) {
     let stop = header.indexOf(';', start)
     if (stop === -1) stop = end
     if (equals < start && equals !== -1) equals = header.indexOf('=', start)

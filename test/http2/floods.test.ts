@@ -27,6 +27,7 @@ import {
   SETTINGS,
   WINDOW_UPDATE,
 } from '../../src/wire/http2/frames/frame-types.ts'
+import { FREE_LIST_BYTES, ROOM_FOR_REFUSALS } from '../../src/wire/http2/request-reader.ts'
 import type { Http2Stream } from '../../src/wire/http2/stream.ts'
 import { encodeFields, encodeFrame } from '../support/http2-client.ts'
 import { codeOf, PROLOGUE, uint32 } from '../support/http2-steps.ts'
@@ -36,6 +37,15 @@ const GET = encodeFields([
   [':scheme', 'https'],
   [':authority', 'a'],
   [':path', '/'],
+])
+
+/** The size of that list. */
+const GET_LIST_BYTES =
+  4 * 32 + ':method'.length + 'GET'.length + ':scheme'.length + 'https'.length + ':authority'.length + 1 + ':path'.length + 1
+/** A field of 3,033 bytes that enters the table, where 0xbe refers to it. */
+const INDEXED_3000 = Buffer.concat([
+  Buffer.from([0x40, 1, 0x61, 0x7f, 0x80 | ((3000 - 127) % 128), (3000 - 127) >> 7]),
+  Buffer.alloc(3000, 'x'),
 ])
 
 /** A client, and a server that releases each request at once, and answers it if it is told to. */
@@ -334,10 +344,35 @@ test('an endless head of small CONTINUATIONs is refused when it is larger than a
 
 test('a list that HPACK makes large is bounded while it is decoded', () => {
   const peers = new Peers(resolveLimits({ maxRequestHeaderSize: 16_384 }))
-  const large = Buffer.concat([Buffer.from([0x40, 1, 0x61, 0x7f, 0x80 | ((3000 - 127) % 128), (3000 - 127) >> 7]), Buffer.alloc(3000, 'x')])
-  const bomb = Buffer.concat([GET, large, Buffer.alloc(10_000, 0xbe)])
+  const bomb = Buffer.concat([GET, INDEXED_3000, Buffer.alloc(10_000, 0xbe)])
   for (let i = 0; i < 50; i++) peers.send(encodeFrame(HEADERS, END_HEADERS | END_STREAM, (peers.nextStream += 2), bomb))
   assert.deepEqual([peers.fault, peers.heads], [null, 50])
+})
+
+test('heads that HPACK makes large, with and without a response, spend an allowance by their size after decompression', () => {
+  const limits = resolveLimits()
+  const { most, perSecond, fault } = ALLOWANCES[kinds.HEAD_BYTES]!
+  const mostBytes = ROOM_FOR_REFUSALS * (limits.maxRequestHeaderSize + 32 * (limits.maxRequestHeaders + 5))
+  for (const references of [1, 2, 15, 60]) {
+    const peers = new Peers(limits)
+    peers.answers = true
+    const listBytes = GET_LIST_BYTES + references * 3033
+    const spent = Math.min(listBytes, mostBytes) - FREE_LIST_BYTES
+    const bomb = encodeFrame(HEADERS, END_HEADERS | END_STREAM, 1, Buffer.concat([GET, Buffer.alloc(references, 0xbe)]))
+    const send = (): void => {
+      bomb.writeUInt32BE((peers.nextStream += 2), 5)
+      peers.send(bomb)
+    }
+    peers.send(encodeFrame(HEADERS, END_HEADERS | END_STREAM, (peers.nextStream += 2), Buffer.concat([GET, INDEXED_3000])))
+    let left = most - Math.max(0, GET_LIST_BYTES + 3033 - FREE_LIST_BYTES)
+    for (; left >= spent; left -= spent) send()
+    assert.equal(peers.fault, null, `${references} references, within the allowance`)
+    peers.wire.tick(1000)
+    for (left += perSecond; left >= spent; left -= spent) send()
+    assert.equal(peers.fault, null, `${references} references, within what time gives back`)
+    send()
+    assert.equal(peers.fault, fault, `${references} references`)
+  }
 })
 
 test('single bytes that are held take about as much memory as they are', () => {

@@ -51,6 +51,11 @@ export class Http2OnClock {
     })
   }
 
+  /** How many sockets of the server are open. */
+  get openSockets(): number {
+    return this.#sockets.filter(({ destroyed }) => !destroyed).length
+  }
+
   /** Lets `ms` milliseconds pass after the server has read everything that the clients have sent. */
   async elapse(ms: number, ...clients: readonly RawHttp2[]): Promise<void> {
     const sent = clients.reduce((sum, { sentBytes }) => sum + sentBytes, 0)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { type ConditionalRequest, evaluatePreconditions, rangeApplies, type Validators, type Verdict } from './conditional.ts'
+import { type ConditionalRequest, evaluatePreconditions, MOST_TAGS, rangeApplies, type Validators, type Verdict } from './conditional.ts'
 
 const NOW = Date.UTC(2024, 5, 15)
 const CHANGED = 'Sun, 06 Nov 1994 08:49:37 GMT'
@@ -124,3 +124,15 @@ for (const [says, current, ifRange, applies] of RANGE_CASES) {
 }
 
 test('If-Range: without it every range applies', () => assert.equal(rangeApplies(requestOf({}), NOTHING, NOW), true))
+
+test('the last tag that is allowed counts, and one more decides for the safe side', () => {
+  const list = (length: number): string => [...Array.from({ length: length - 1 }, (_, i) => `"x${i}"`), '"a"'].join(', ')
+  const verdicts = (length: number): Verdict[] => [
+    evaluatePreconditions(requestOf({ 'if-match': list(length) }, 'PUT'), STRONG, NOW),
+    evaluatePreconditions(requestOf({ 'if-none-match': list(length) }), STRONG, NOW),
+    evaluatePreconditions(requestOf({ 'if-none-match': list(length) }, 'PUT'), STRONG, NOW),
+    evaluatePreconditions(requestOf({ 'if-none-match': list(length) }, 'PUT'), null, NOW),
+  ]
+  assert.deepEqual(verdicts(MOST_TAGS), ['send', 'not modified', 'failed', 'send'])
+  assert.deepEqual(verdicts(MOST_TAGS + 1), ['failed', 'send', 'failed', 'send'])
+})

@@ -59,7 +59,11 @@ export function evaluatePreconditions(request: ConditionalRequest, current: Vali
 function isUnchanged(request: ConditionalRequest, { etag, lastModified }: Validators, now: number): boolean {
   const noneMatch = request.get('if-none-match')
   if (noneMatch === '*') return true
-  if (noneMatch !== null) return etag !== null && tagsOf(noneMatch).some((tag) => opaque(tag) === opaque(etag))
+  if (noneMatch !== null) {
+    const tags = etag === null ? [] : tagsOf(noneMatch)
+    // Any of too many tags may be the current one. A client that reads may get it again, and one that writes may not overwrite it.
+    return tags === null ? !isReading(request.method) : tags.some((tag) => opaque(tag) === opaque(etag!))
+  }
   if (lastModified === null || !isReading(request.method)) return false
   const modifiedSince = readDate(request.get('if-modified-since'), now)
   return modifiedSince !== null && lastModified <= modifiedSince
@@ -81,23 +85,26 @@ export function rangeApplies(request: ConditionalRequest, current: Validators, n
 /** RFC 9110 §13.1.1: the list is `*`, or one of its tags is the current one and neither is weak. */
 function matchesStrongly(list: string, etag: string | null): boolean {
   if (list === '*') return true
-  return etag !== null && !etag.startsWith('W/') && tagsOf(list).includes(etag)
+  return etag !== null && !etag.startsWith('W/') && tagsOf(list)?.includes(etag) === true
 }
 
+/** Caches and browsers name one, or a few. */
+export const MOST_TAGS = 256
 /** One tag, and what precedes the next one: at least a comma. */
 const LISTED_TAG = /((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,[ \t,]*|$)/y
 
 /**
  * The tags of a list (RFC 9110 §8.8.3, §5.6.1.2: elements may be empty). A list with any invalid element has none, because its meaning is
  * unknown.
+ * @returns null if there are more than `MOST_TAGS`
  */
-function tagsOf(list: string): string[] {
+function tagsOf(list: string): string[] | null {
   const tags: string[] = []
   LISTED_TAG.lastIndex = /^[ \t,]*/.exec(list)![0].length
   while (LISTED_TAG.lastIndex < list.length) {
     const tag = LISTED_TAG.exec(list)?.[1]
     if (tag === undefined) return []
-    tags.push(tag)
+    if (tags.push(tag) > MOST_TAGS) return null
   }
   return tags
 }

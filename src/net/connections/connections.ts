@@ -16,8 +16,12 @@ export interface OpenConnection {
   readonly isBusy: boolean
   /** Whether the client has left. Its handlers may still be cleaning up. */
   readonly isGone: boolean
-  /** The server is stopping: an idle connection ends now, a busy one after its responses. */
-  drain(): void
+  /**
+   * The server is stopping: an idle connection ends now, a busy one after its responses. One that has never carried a request is not idle: its
+   * first one may be on its way, for `headersTimeout`.
+   * @param isOver whether there is no more time for that
+   */
+  drain(isOver?: boolean): void
   /** Aborts the connection now, whatever is in progress. */
   abort(error: Error): void
 }
@@ -134,7 +138,7 @@ export class Connections {
     this.#aborted = [...this.#open].filter((connection) => connection.isBusy && !connection.isGone).length
     const error = new WeirError('WEIR_SERVER_STOPPED')
     for (const connection of this.#open) {
-      if (!connection.isBusy) connection.drain() // it may not have been drained yet; it has nothing left to send, so it closes normally
+      if (!connection.isBusy) connection.drain(true) // it may not have been drained yet; it has nothing left to send, so it closes normally
       connection.abort(error)
     }
   }

@@ -8,6 +8,11 @@ import type { ConnectionHost } from './connection-host.ts'
 import { connectionId, nextConnection } from './connection-id.ts'
 import { clientAddressOf, clientPortOf, isProxiedTls, type Peer, socketPeerOf } from './peer.ts'
 
+/** How many requests of one connection are read in a row, before the event loop turns to others. */
+const REQUESTS_IN_A_ROW = 64
+/** The same in bytes of their heads. Over HTTP/2 a head of 64 KB may be received in 60 bytes. */
+const HEAD_BYTES_IN_A_ROW = 64 * 1024
+
 /** The base of connections. */
 export abstract class RequestSource {
   readonly host: ConnectionHost
@@ -17,6 +22,10 @@ export abstract class RequestSource {
   protected readonly transport: Transport
   /** A number until the text is needed. */
   #id: number | string = nextConnection()
+  #requestsInARow = 0
+  #headBytesInARow = 0
+  /** Enough requests have been read in a row: the rest waits for the next turn of the event loop, which calls `run`. */
+  protected isAtRest = false
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer) {
     this.host = host
@@ -25,6 +34,30 @@ export abstract class RequestSource {
     this.transport = transport
     // A socket that has been reset no longer knows its address.
     if (host.observers.hears('head')) void transport.remoteAddress
+  }
+
+  /** Reads what has been received. */
+  abstract run(): void
+
+  /**
+   * A request begins. Rests are counted over all turns, not within each: that costs almost nothing, and a connection with one request a turn is
+   * at rest only when it waits for the client.
+   */
+  protected countRequest(headBytes: number): void {
+    this.#headBytesInARow += headBytes
+    if (++this.#requestsInARow >= REQUESTS_IN_A_ROW || this.#headBytesInARow >= HEAD_BYTES_IN_A_ROW) this.#rest()
+  }
+
+  #rest(): void {
+    this.#requestsInARow = this.#headBytesInARow = 0
+    this.isAtRest = true
+    setImmediate(endRest, this)
+  }
+
+  /** @internal */
+  endRest(): void {
+    this.isAtRest = false
+    this.run()
   }
 
   get clientAddress(): string {
@@ -64,4 +97,8 @@ export abstract class RequestSource {
     if (typeof this.#id === 'number') this.#id = connectionId(this.#id)
     return this.#id
   }
+}
+
+function endRest(source: RequestSource): void {
+  source.endRest()
 }

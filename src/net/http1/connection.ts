@@ -77,7 +77,12 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   }
 
   get isBusy(): boolean {
-    return this.#wire.isBusy
+    return this.#wire.isBusy || this.#hasMore
+  }
+
+  /** Whether more requests have been received, and wait for the next turn. */
+  get #hasMore(): boolean {
+    return this.isAtRest && this.#wire.waitingBytes > 0
   }
 
   get isIdle(): boolean {
@@ -176,11 +181,12 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     const wire = this.#wire
     const exchange = this.#exchange
     if (!wire.isServing) return false
-    // While a client does not read, no more responses are produced for it.
-    if (!exchange.isOpen && this.#outbox.isBlocked) return false
+    // While a client does not read, no more responses are produced for it, and other clients have their turn.
+    if (!exchange.isOpen && (this.isAtRest || this.#outbox.isBlocked)) return false
     switch (wire.next()) {
       case HEAD:
         if (this.#tap !== null) this.#tap.requestBegun(wire.head)
+        this.countRequest(wire.head.size)
         exchange.start(wire.head)
         return true
       case DATA:
@@ -333,9 +339,10 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     this.transport.end()
   }
 
-  /** The server is stopping: an idle connection ends now, a busy one after its response. */
-  drain(): void {
-    if (!this.#wire.isBusy && this.#wire.life !== state.DRAINING) this.#finish()
+  drain(isOver = false): void {
+    if (this.isBusy || this.#wire.life === state.DRAINING || !this.#wire.isServing) return
+    if (isOver || this.#exchange.hasServed) this.#finish()
+    else this.#deadlines.enter(phase.FIRST)
   }
 
   /** Ends the connection now, whatever is in progress. */

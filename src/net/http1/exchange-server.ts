@@ -51,6 +51,11 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
     return this.exchange !== null
   }
 
+  /** Whether there has been a request. */
+  get hasServed(): boolean {
+    return this.#requests > 0
+  }
+
   override get isGone(): boolean {
     return this.#wire.isOver
   }

@@ -6,8 +6,6 @@
 //       │                      ├──▶ Http2Exchange           │   one for each request
 //       │                      │      └─ RequestCycle ──────┤   the exchange at the application, as in HTTP/1.1
 //       └──────── frames of all of them, one write a turn ◀─┘
-//
-// Loaded only by servers that are asked to speak HTTP/2.
 
 import { WeirError } from '../../base/errors.ts'
 import { Http2WireConnection } from '../../wire/http2/connection.ts'
@@ -17,7 +15,7 @@ import * as state from '../../wire/http2/states.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
-import type { OpenConnection } from '../connections/connections.ts'
+import { drainSoon, type OpenConnection } from '../connections/connections.ts'
 import { type Peer, STRANGER } from '../connections/peer.ts'
 import { RequestSource } from '../connections/request-source.ts'
 import * as phase from '../time/deadlines.ts'
@@ -25,6 +23,7 @@ import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 import { ArrivedData } from './arrived-data.ts'
+import { Backlog } from './backlog.ts'
 import * as debts from './debts.ts'
 import { Debts } from './debts.ts'
 import { Http2Exchange, type Http2RequestConnection } from './exchange.ts'
@@ -32,20 +31,21 @@ import { Output, type OutputOwner } from './output.ts'
 import { isHttp1, SPEAK_HTTP2, tellOfStreams, violation } from './refusals.ts'
 import { SentRecords } from './sent-records.ts'
 
-/** So much may wait for the transport: then nothing more is read. */
+/** So much may wait for the transport, or have been received for the next turn: then nothing more is read. */
 const FULL_OUTPUT_BYTES = 256 * 1024
+const MOST_UNREAD_BYTES = 64 * 1024
 
 export class Http2Connection extends RequestSource implements OpenConnection, Http2RequestConnection, TransportOwner, Timed, OutputOwner {
   readonly wire: Http2WireConnection<Http2Exchange>
   readonly output: Output<Http2Exchange>
   readonly #deadlines: Deadlines
   readonly #debts: Debts
+  readonly #backlog = new Backlog()
   /** Requests in progress, whose streams may be closed: a handler may still be cleaning up after a request that was cancelled. */
   readonly #exchanges = new Set<Http2Exchange>()
   /** Those with bodies in borrowed memory. */
   readonly #borrowers: Http2Exchange[] = []
   #requests = 0
-  /** The first byte that was received. */
   #firstByte = -1
   #records: SentRecords | null = null
   /** The chunk being read, where it is ours to keep: bytes in it need no copy. */
@@ -66,6 +66,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** All has been written, and our side has ended. What arrives is discarded. */
   #isLingering = false
   #drainedBytes = 0
+  /** The client has broken the protocol, or flooded the connection. */
+  #isFaulty = false
   #isAborted = false
   #isGone = false
 
@@ -89,7 +91,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   }
 
   get isIdle(): boolean {
-    return this.#deadlines.phase === phase.IDLE && this.#exchanges.size === 0 && this.transport.unsentBytes === 0
+    return this.#deadlines.phase === phase.IDLE && this.#exchanges.size === 0 && !this.isAtRest && this.transport.unsentBytes === 0
   }
 
   get records(): SentRecords {
@@ -103,11 +105,13 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#debts.hear()
     if (this.#isLingering) {
       this.#drainedBytes += length
-      // It is not read any more, but still gets what waits for it.
-      if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.pause()
+      if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.pause() // it still gets what waits for it
       return
     }
-    if (this.#firstByte === -1) this.#firstByte = buffer[0]!
+    if (this.#firstByte === -1) {
+      this.#firstByte = buffer[0]!
+      if (this.#deadlines.phase === phase.FIRST) drainSoon(this)
+    }
     this.#ownChunk = isBorrowed ? null : buffer
     this.wire.receive(buffer, length)
     this.run()
@@ -161,6 +165,11 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** @returns whether there may be more to do */
   #step(): boolean {
     const { wire } = this
+    if (this.isAtRest) {
+      this.#passOn()
+      wire.rest()
+      return false
+    }
     const event = wire.next()
     if (event === DATA) {
       this.#gather(wire.stream.owner!)
@@ -188,6 +197,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   #handle(event: number, stream: Http2Stream<Http2Exchange>): void {
     const isNew = event === HEAD || event === BAD_HEAD
+    if (isNew) this.countRequest(this.wire.listBytes)
     const exchange = isNew ? this.#begin(stream) : stream.owner!
     try {
       if (event === HEAD) exchange.start()
@@ -241,7 +251,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#enterPhase()
     if (this.#isLeft && this.wire.openStreams === 0) this.finish()
     this.output.flushTurn()
-    const pauses = this.#isFull
+    const pauses = this.#isFull || (this.isAtRest && this.wire.unreadBytes > MOST_UNREAD_BYTES)
     if (pauses === this.transport.isPaused) return
     if (pauses) this.transport.pause()
     else this.transport.resume()
@@ -308,15 +318,18 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
    * The server stops. A client whose request crosses this news gets its response: first it is told to open no more streams, then, once it has
    * heard that, which one is the last.
    */
-  drain(): void {
-    this.wire.beginEnd()
-    this.output.flushSoon()
+  drain(isOver = false): void {
+    if (this.#firstByte !== -1 || this.output.isAgreed || isOver) {
+      this.wire.beginEnd()
+      this.output.flushSoon()
+    } else this.#deadlines.enter(phase.FIRST)
   }
 
   /** The one exit for what cannot continue: the client has broken the protocol, or weir has failed. */
   #fail(error: Error): void {
     const { host, wire, transport } = this
     if (error instanceof Http2Error) {
+      this.#isFaulty = true
       const speaksHttp1 = isHttp1(error, this.#firstByte, transport.isSecure)
       if (speaksHttp1) {
         wire.takeOutput()
@@ -381,12 +394,13 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.wire.tick(elapsedMs)
     this.#records?.settle()
     const { unsentBytes, sentBytes } = transport
-    if (unsentBytes > 0 || this.#mayBeReading) deadlines.postponeEnd()
+    if (!this.#isFaulty && (unsentBytes > 0 || this.#mayBeReading)) deadlines.postponeEnd()
     // A socket that is not being read does not notice that the client has left.
     if (transport.isPaused) transport.probe()
     if (sentBytes > this.#sentBytes && unsentBytes > 0) this.#debts.hear()
     this.#sentBytes = sentBytes
     for (const exchange of this.#exchanges) exchange.tick(elapsedMs, unsentBytes, sentBytes)
+    this.#backlog.tick(elapsedMs, this.wire, this.#exchanges)
     const late = deadlines.checkWrite(elapsedMs, unsentBytes > 0 && this.#exchanges.size === 0, sentBytes)
     if (late !== null) {
       this.host.report(late, this)

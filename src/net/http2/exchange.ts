@@ -51,6 +51,8 @@ const RESET_DELAY_MS = 20
 export class Http2Exchange extends RequestCycle<Http2RequestConnection, StreamedAnswer<Http2Exchange>> implements Watched, TunnelOwner {
   readonly #stream: Http2Stream<Http2Exchange>
   #drainedBytes = 0
+  /** No body was declared, and the request has not ended. It begins with its end: a body may follow that must not be (RFC 9113 §8.1.1). */
+  #awaitsEnd = false
   /** All of the request has been received. */
   #hasEnded = false
   /** The response has been handed over, or there will be none. What still arrives is discarded. */
@@ -79,6 +81,11 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
   /** The head is complete. */
   start(): void {
     const { head, isWhole, isTunnel } = this.#stream
+    if (!isWhole && head.contentLength === 0 && !isTunnel) {
+      this.#awaitsEnd = true
+      this.deadlines.enter(phase.BODY)
+      return
+    }
     if (isTunnel) this.connection.wire.pauseBody(this.#stream) // until it is known who speaks
     this.open(head)
     if (isWhole || head.contentLength === 0) this.complete()
@@ -129,6 +136,10 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
   /** All of the request has been received. */
   complete(): void {
     if (this.#tunnel !== null) this.#tunnel.onEnd()
+    if (this.#awaitsEnd) {
+      this.#awaitsEnd = false
+      this.open(this.#stream.head)
+    }
     if (!this.#hasEnded) {
       this.#hasEnded = true
       if (!this.#isDone) this.deadlines.enter(phase.NONE)
@@ -290,10 +301,10 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
   protected override proceed(): void {}
 
   /** Ends the stream so that the client sees that something is missing. */
-  override breakOff(error: Error): void {
+  override breakOff(error: Error, code: number = INTERNAL_ERROR): void {
     this.cutOff(error)
     this.#endSending(error)
-    this.connection.wire.reset(this.#stream, INTERNAL_ERROR)
+    this.connection.wire.reset(this.#stream, code)
     this.connection.output.flushSoon()
     this.leave()
   }
@@ -365,6 +376,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     this.#endSending(error)
     this.#failure = error
     this.cutOff(error)
+    const { observers } = this.host
+    if (this.#awaitsEnd && observers.hears('head')) observers.end(observers.head(error, this.connection, 'HTTP/2.0'))
     this.leave()
   }
 
@@ -378,6 +391,16 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
   }
 
   // Time.
+
+  #refuseSlow(error: WeirError): void {
+    if (this.#awaitsEnd) {
+      this.#awaitsEnd = false
+      this.refuseHead(error)
+    } else {
+      this.#pauseBody()
+      this.refuse(error)
+    }
+  }
 
   /** The request is in progress. */
   get isBusy(): boolean {
@@ -409,10 +432,8 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
       if (deadlines.isOver) this.#refuseRest()
     } else {
       const slow = deadlines.checkPhase(elapsedMs)
-      if (slow !== null) {
-        this.#pauseBody()
-        this.refuse(slow)
-      } else if (this.answer === null) this.checkRequest(elapsedMs)
+      if (slow !== null) this.#refuseSlow(slow)
+      else if (this.answer === null) this.checkRequest(elapsedMs)
     }
   }
 }

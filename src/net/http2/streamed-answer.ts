@@ -3,7 +3,7 @@
 import { openSource, type SourceReader } from '../../http/answer/byte-source.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { ResponseTrailers } from '../../http/answer/trailers.ts'
-import type { Http2WireConnection } from '../../wire/http2/connection.ts'
+import { type Http2WireConnection, MOST_QUEUED_BYTES } from '../../wire/http2/connection.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
 import { DrainGate } from '../cycle/drain-gate.ts'
@@ -113,7 +113,8 @@ export class StreamedAnswer<T extends Watched> implements AnswerUnderWay, PumpTa
   /** What the client would not take now would wait in memory. */
   get mostPieceBytes(): number | undefined {
     if (this.#stream.queuedBytes > 0 || this.#last !== null) return undefined // their memory is still needed
-    const most = this.#output.isTight ? LEAST_PIECE_BYTES : MOST_PIECE_BYTES
+    const isMuch = this.#output.isTight || this.#wire.queuedBytes > MOST_QUEUED_BYTES
+    const most = isMuch ? LEAST_PIECE_BYTES : MOST_PIECE_BYTES
     return Math.max(LEAST_PIECE_BYTES, Math.min(most, this.#wire.roomFor(this.#stream)))
   }
 

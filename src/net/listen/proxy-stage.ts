@@ -65,9 +65,8 @@ export class ProxyStage implements OpenConnection, Timed {
     if (late !== null) this.#refuse(late)
   }
 
-  drain(): void {
-    this.#refuse(null)
-  }
+  /** A header will follow, and then a request. They have `headersTimeout` in any case. */
+  drain(): void {}
 
   abort(): void {
     this.#refuse(null)

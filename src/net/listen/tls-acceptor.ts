@@ -98,7 +98,7 @@ export class TlsAcceptor {
     } else {
       this.server = this.#tlsServer
       this.server.on('connection', (socket: Socket) => {
-        if (this.#admit(socket)) this.#beginHandshake(socket, null, 0)
+        if (this.#admit(socket)) this.#beginHandshake(socket, null)
       })
     }
   }
@@ -122,7 +122,7 @@ export class TlsAcceptor {
         raw.off('data', onData).off('end', onEnd).off('close', onEnd)
         if (rest.length > 0) raw.unshift(rest)
         raw.allowHalfOpen = false // as the server of Node's TLS has it
-        this.#beginHandshake(raw, header, raw.bytesRead - rest.length)
+        this.#beginHandshake(raw, header)
         this.#tlsServer.emit('connection', raw)
       },
       onRefused: (error) => {
@@ -138,12 +138,11 @@ export class TlsAcceptor {
     raw.resume()
   }
 
-  /** @param headerBytes that came before the handshake */
-  #beginHandshake(raw: Socket, proxyHeader: ProxyHeader | null, headerBytes: number): void {
+  #beginHandshake(raw: Socket, proxyHeader: ProxyHeader | null): void {
     const { host, connections } = this.#entrance
     // Node keeps the address from the first look. A socket that has been reset no longer knows it.
     if (host.observers.hears('tls')) void raw.remoteAddress
-    const handshake = new Handshake(raw, proxyHeader, headerBytes)
+    const handshake = new Handshake(raw, proxyHeader)
     this.#handshakes.set(raw, handshake)
     connections.add(handshake)
     raw.once('close', () => host.forget(handshake))
@@ -226,22 +225,18 @@ class Handshake implements OpenConnection {
   wasAborted = false
   readonly proxyHeader: ProxyHeader | null
   readonly #raw: Socket
-  readonly #headerBytes: number
 
-  constructor(raw: Socket, proxyHeader: ProxyHeader | null, headerBytes: number) {
+  constructor(raw: Socket, proxyHeader: ProxyHeader | null) {
     this.#raw = raw
     this.proxyHeader = proxyHeader
-    this.#headerBytes = headerBytes
   }
 
   get isGone(): boolean {
     return this.#raw.destroyed
   }
 
-  /** A handshake that has begun is completed, because a request will follow. */
-  drain(): void {
-    if (this.#raw.bytesRead === this.#headerBytes) this.abort()
-  }
+  /** The handshake is completed, because a request will follow. It has `headersTimeout` in any case. */
+  drain(): void {}
 
   abort(): void {
     this.wasAborted = true

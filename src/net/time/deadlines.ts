@@ -19,6 +19,8 @@ export const HEAD = 2
 export const BODY = 3
 /** The connection is being closed. */
 export const LINGER = 4
+/** Before the first request, while the server stops: it may be on its way. */
+export const FIRST = 5
 
 /** The shortest time over which the rate of a body is measured. */
 const FORGET_MS = 1_000
@@ -56,7 +58,7 @@ export class Deadlines {
   enter(phase: number): void {
     if (this.#phase === phase) return
     this.#phase = phase
-    this.#since = this.#ticker.now
+    if (phase !== FIRST) this.#since = this.#ticker.now // it has begun with the connection
   }
 
   /** Bytes are still waiting to be sent, so the time for which the connection may be idle or linger begins only after them. */
@@ -131,9 +133,10 @@ export class Deadlines {
     return rate < minBodyRate ? new LimitError('WEIR_BODY_TOO_SLOW', 'minBodyRate', minBodyRate, rate) : null
   }
 
-  /** Whether the connection has been idle, or has lingered, for long enough. */
+  /** Whether the connection has been idle, has waited for its first request, or has lingered, for long enough. */
   get isOver(): boolean {
-    const { keepAliveTimeout, lingerTimeout } = this.#timeouts
+    const { headersTimeout, keepAliveTimeout, lingerTimeout } = this.#timeouts
+    if (this.#phase === FIRST) return headersTimeout !== null && this.#isOver(this.#since, headersTimeout)
     if (this.#phase === IDLE) return keepAliveTimeout !== null && this.#isOver(this.#since, keepAliveTimeout)
     return this.#phase === LINGER && this.#isOver(this.#since, lingerTimeout)
   }

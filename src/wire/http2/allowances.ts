@@ -21,6 +21,8 @@ export const EMPTY_FRAMES = 6
 export const WINDOW_UPDATES = 7
 /** Frames on streams that we have reset. */
 export const LATE_FRAMES = 8
+/** Bytes of fields, as they are after decompression: a reference of one byte may stand for 4 KiB. */
+export const HEAD_BYTES = 9
 
 interface Allowance {
   readonly fault: FaultName
@@ -50,6 +52,7 @@ export const ALLOWANCES: readonly Allowance[] = [
   { fault: 'FLOOD_EMPTY', most: 1000, perSecond: 10, perRequest: 1, perFrame: 0 },
   { fault: 'FLOOD_WINDOWS', most: 2000, perSecond: 100, perRequest: 4, perFrame: 16 },
   { fault: 'FLOOD_LATE', most: 10_000, perSecond: 100, perRequest: 0, perFrame: 0 },
+  { fault: 'FLOOD_HEAD_BYTES', most: 32 * 1024 * 1024, perSecond: 16 * 1024 * 1024, perRequest: 0, perFrame: 0 },
 ]
 
 export class Allowances {
@@ -58,13 +61,13 @@ export class Allowances {
   #requests = 0
   #frames = 0
 
-  /** @throws Http2Error when nothing of the allowance is left */
-  spend(kind: number): void {
-    if (this.#left[kind]! < 1) {
+  /** @throws Http2Error when less than `units` of the allowance is left */
+  spend(kind: number, units = 1): void {
+    if (this.#left[kind]! < units) {
       this.#addUp(0)
-      if (this.#left[kind]! < 1) throw new Http2Error(ALLOWANCES[kind]!.fault)
+      if (this.#left[kind]! < units) throw new Http2Error(ALLOWANCES[kind]!.fault)
     }
-    this.#left[kind]!--
+    this.#left[kind]! -= units
   }
 
   /** Time has passed. */

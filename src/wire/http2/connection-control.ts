@@ -27,6 +27,12 @@ export abstract class ConnectionControl<T> extends BodyReceiver<T> {
   #life = state.SERVING
   #awaitsSettingsAck = true
   #earlyPriorities: Map<number, Priority> | null = null
+  protected readonly frames: FrameReader
+
+  constructor(frames: FrameReader) {
+    super()
+    this.frames = frames
+  }
 
   /** One of SERVING, ENDING, LAST, FAILED: see states.ts. */
   get life(): number {
@@ -36,6 +42,21 @@ export abstract class ConnectionControl<T> extends BodyReceiver<T> {
   /** Whether the client has yet to acknowledge our SETTINGS (RFC 9113 §6.5.3). */
   get awaitsSettingsAck(): boolean {
     return this.#awaitsSettingsAck
+  }
+
+  /** Whether the preface is complete, with the client's SETTINGS. */
+  get hasBegun(): boolean {
+    return this.frames.hasBegun
+  }
+
+  /** Whether a head or trailers have begun and are not complete. Nothing else can be received until they are. */
+  get inHead(): boolean {
+    return this.frames.inBlock
+  }
+
+  /** Bytes that were received, and that `next` has not read. */
+  get unreadBytes(): number {
+    return this.frames.unreadBytes
   }
 
   // The end.

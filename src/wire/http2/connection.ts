@@ -44,7 +44,7 @@ const NOTHING = -1
 /** While this many bytes of output wait, nothing is read that could add to them. */
 const FULL_OUTPUT_BYTES = 256 * 1024
 /** While more than this waits of all responses, no further request begins: a client that does not read causes no more work. */
-const MOST_QUEUED_BYTES = 4 * 1024 * 1024
+export const MOST_QUEUED_BYTES = 4 * 1024 * 1024
 /** How many times `maxConcurrentStreams` requests may be in progress, including those that were reset and whose handlers have not settled. */
 const ROOM_FOR_RESET = 2
 
@@ -53,7 +53,6 @@ const NO_BYTES = Buffer.alloc(0)
 /** @typeParam T what the owner keeps of a stream, in its `owner` */
 export class Http2WireConnection<T> extends ConnectionControl<T> {
   readonly #maxConcurrentStreams: number
-  readonly #frames: FrameReader
   readonly #requests: RequestReader
   #openStreams = 0
   #unreleased = 0
@@ -77,17 +76,18 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   fault: FaultName | null = null
   /** Contains the bytes of DATA: part of what was passed to `receive`, if `isBorrowed`; otherwise the owner may keep it. */
   buffer: Buffer = NO_BYTES
+  /** HEAD, BAD_HEAD: size of the list of fields. */
+  listBytes = 0
   dataStart = 0
   dataEnd = 0
   isBorrowed = true
 
   /** Our SETTINGS are in the output from the start. */
   constructor(limits: Limits, options: Http2Options = {}) {
-    super()
+    super(new FrameReader(Math.max(frames.DEFAULT_FRAME_BYTES, ROOM_FOR_REFUSALS * limits.maxRequestHeaderSize)))
     const { offersConnect = false } = options
     this.#maxConcurrentStreams = limits.maxConcurrentStreams
-    this.#requests = new RequestReader(limits, offersConnect)
-    this.#frames = new FrameReader(Math.max(frames.DEFAULT_FRAME_BYTES, ROOM_FOR_REFUSALS * limits.maxRequestHeaderSize))
+    this.#requests = new RequestReader(limits, offersConnect, this.allowances)
     const own = [settings.MAX_CONCURRENT_STREAMS, limits.maxConcurrentStreams, settings.INITIAL_WINDOW_SIZE, STREAM_WINDOW_BYTES]
     own.push(settings.MAX_HEADER_LIST_SIZE, this.#requests.maxListBytes, settings.NO_RFC7540_PRIORITIES, 1)
     if (offersConnect) own.push(settings.ENABLE_CONNECT_PROTOCOL, 1)
@@ -100,7 +100,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   /** Passes in `bytes[0, length)`, borrowed until `next` returns NEED_DATA, PAUSED or CLOSED. */
   receive(bytes: Buffer, length: number): void {
     this.#hasReadAll = false
-    if (this.life !== state.FAILED) this.#frames.receive(bytes, length)
+    if (this.life !== state.FAILED) this.frames.receive(bytes, length)
   }
 
   /**
@@ -118,11 +118,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   }
 
   #next(): number {
-    const fresh = this.#fresh
-    if (fresh !== null) {
-      this.#fresh = null
-      if (!fresh.isClosed) this.streams.add(fresh)
-    }
+    this.#settleFresh()
     const taking = this.#taking
     if (taking !== null) {
       this.#taking = null
@@ -130,7 +126,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
       if (taking.owesEnd && (taking.state === state.CLOSED || !(taking.isPaused || taking.isClosed))) return this.#end(taking)
     }
     if (this.outputBytes >= FULL_OUTPUT_BYTES) {
-      this.#frames.hold()
+      this.frames.hold()
       return PAUSED
     }
     for (;;) {
@@ -141,8 +137,20 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     }
   }
 
+  #settleFresh(): void {
+    const fresh = this.#fresh
+    this.#fresh = null
+    if (fresh !== null && !fresh.isClosed) this.streams.add(fresh)
+  }
+
+  /** After HEAD or BAD_HEAD, in place of `next`: the rest is read later. */
+  rest(): void {
+    this.#settleFresh()
+    this.frames.hold()
+  }
+
   #readFrame(): number {
-    const reader = this.#frames
+    const reader = this.frames
     switch (reader.next()) {
       case NEED_BYTES:
         this.#hasReadAll = true
@@ -183,7 +191,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   // Requests.
 
   #onHeaders(): number {
-    const { stream: id, isEnd, buffer, start, end } = this.#frames
+    const { stream: id, isEnd, buffer, start, end } = this.frames
     const stream = this.streams.get(id)
     const from = stream === undefined ? this.streams.stateOf(id) : stream.state
     const verdict = state.FRAMES_IN[from]![state.IN_HEADERS]
@@ -226,6 +234,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   #tellHead(stream: Http2Stream<T>): number {
     this.stream = stream
     this.error = stream.refusal
+    this.listBytes = this.#requests.listBytes
     return stream.refusal === null ? HEAD : BAD_HEAD
   }
 
@@ -244,7 +253,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   // Bodies.
 
   #onData(): number {
-    const { stream: id, flowBytes, flowLeft, dataLeft, isFirst, isLastFrame, isEnd, buffer, start, end } = this.#frames
+    const { stream: id, flowBytes, flowLeft, dataLeft, isFirst, isLastFrame, isEnd, buffer, start, end } = this.frames
     this.takeWindow(flowBytes, flowLeft)
     const stream = this.streams.get(id)
     const from = stream === undefined ? this.streams.stateOf(id) : stream.state
@@ -330,7 +339,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   // The end of a stream.
 
   #onReset(): number {
-    const { stream: id, code } = this.#frames
+    const { stream: id, code } = this.frames
     const stream = this.streams.get(id)
     if (stream === undefined) return this.#judge(id, stream, state.FRAMES_IN[this.streams.stateOf(id)]![state.IN_RST_STREAM])
     // A client that has its response may reset the stream for good reason.
@@ -370,7 +379,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
 
   /** A frame that is an error of its stream, whatever the state. */
   #onStreamFault(fault: FaultName): number {
-    const { stream: id } = this.#frames
+    const { stream: id } = this.frames
     const stream = this.streams.get(id)
     if (stream !== undefined) return this.#resetFor(stream, fault)
     // A stream that was never opened cannot be reset (RFC 9113 §6.4).
@@ -400,7 +409,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   }
 
   #onWindowUpdate(): number {
-    const { stream: id, value } = this.#frames
+    const { stream: id, value } = this.frames
     this.allowances.spend(allowances.WINDOW_UPDATES)
     if (id === 0) {
       if (!this.openWindow(null, value)) throw new Http2Error('WINDOW_OVERFLOW_CONNECTION')
@@ -416,21 +425,11 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     if (this.#fresh !== null) this.streams.add(this.#fresh)
     this.#fresh = this.#taking = null
     this.#waiting.length = 0
-    this.#frames.drop()
+    this.frames.drop()
     for (const stream of this.streams.values()) this.leaveReset(stream)
   }
 
   // For the owner's clock.
-
-  /** Whether the preface is complete, with the client's SETTINGS. */
-  get hasBegun(): boolean {
-    return this.#frames.hasBegun
-  }
-
-  /** Whether a head or trailers have begun and are not complete. Nothing else can be received until they are. */
-  get inHead(): boolean {
-    return this.#frames.inBlock
-  }
 
   /** Streams that are not closed. */
   get openStreams(): number {
@@ -444,6 +443,6 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
 
   /** Size of the memory held between two calls of `receive`: incomplete frames, and bodies that are paused. */
   get heldBytes(): number {
-    return this.#frames.heldBytes + this.heldBodyBytes
+    return this.frames.heldBytes + this.heldBodyBytes
   }
 }

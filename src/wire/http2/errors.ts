@@ -128,6 +128,7 @@ export const FAULTS = {
   FLOOD_EMPTY: connection(ENHANCE_YOUR_CALM, 'too many frames without content', 'CVE-2019-9518'),
   FLOOD_WINDOWS: connection(ENHANCE_YOUR_CALM, 'too many WINDOW_UPDATEs for what was sent', 'CVE-2019-9511'),
   FLOOD_LATE: connection(ENHANCE_YOUR_CALM, 'too many frames on streams that were reset', 'RFC 9113 §5.1'),
+  FLOOD_HEAD_BYTES: connection(ENHANCE_YOUR_CALM, 'too many bytes of fields by reference', 'RFC 9113 §10.5.1'),
 } as const satisfies Record<string, Http2Fault>
 
 export type FaultName = keyof typeof FAULTS

@@ -52,6 +52,8 @@ export abstract class FrameSender<T> {
   /** What we may still send on all streams together. */
   #sendWindow = DEFAULT_WINDOW_BYTES
   #queuedBytes = 0
+  /** Bytes of bodies that have been put into frames. */
+  sentDataBytes = 0
   /** Streams whose owners may send more. */
   #dry: Http2Stream<T>[] = []
 
@@ -327,6 +329,7 @@ export abstract class FrameSender<T> {
   #count(stream: Http2Stream<T>, length: number): void {
     stream.sendWindow -= length
     stream.sentBytes += length
+    this.sentDataBytes += length
     this.#sendWindow -= length
   }
 

@@ -2,6 +2,7 @@
 
 import { LimitError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
+import { type Allowances, HEAD_BYTES } from './allowances.ts'
 import { readHttp2Head, readHttp2Trailers } from './head.ts'
 import { HpackDecoder } from './hpack/decoder.ts'
 import { ENTRY_OVERHEAD, type HeaderField } from './hpack/header-field.ts'
@@ -12,6 +13,8 @@ import type { Http2Stream } from './stream.ts'
 export const ROOM_FOR_REFUSALS = 2
 /** `:method`, `:scheme`, `:authority`, `:path` and `:protocol`. */
 const PSEUDO_FIELDS = 5
+/** So much of each list spends nothing of the allowance: few ordinary heads are larger. */
+export const FREE_LIST_BYTES = 2 * 1024
 
 /** Fields that this and other connections have seen before. */
 const literals = new LiteralCache()
@@ -24,10 +27,13 @@ export class RequestReader {
   readonly #offersConnect: boolean
   /** Size of the largest list whose fields are kept, as SETTINGS_MAX_HEADER_LIST_SIZE counts it. */
   readonly maxListBytes: number
-  #listBytes = 0
+  readonly #allowances: Allowances
+  /** Size of the last list. */
+  listBytes = 0
 
-  constructor(limits: Limits, offersConnect: boolean) {
+  constructor(limits: Limits, offersConnect: boolean, allowances: Allowances) {
     this.#limits = limits
+    this.#allowances = allowances
     this.#offersConnect = offersConnect
     this.maxListBytes = ROOM_FOR_REFUSALS * (limits.maxRequestHeaderSize + ENTRY_OVERHEAD * (limits.maxRequestHeaders + PSEUDO_FIELDS))
   }
@@ -39,14 +45,16 @@ export class RequestReader {
    */
   decode(buffer: Buffer, start: number, end: number, isWanted: boolean): void {
     fields.length = 0
-    this.#listBytes = this.#decoder.decode(buffer, start, end, fields, isWanted ? this.maxListBytes : 0)
+    this.listBytes = this.#decoder.decode(buffer, start, end, fields, isWanted ? this.maxListBytes : 0)
+    const spent = Math.min(this.listBytes, this.maxListBytes) - FREE_LIST_BYTES // what is above that was not kept
+    if (spent > 0) this.#allowances.spend(HEAD_BYTES, spent)
   }
 
   /** Sets the head of a new stream, or why it is refused. */
   readHead<T>(stream: Http2Stream<T>): void {
     const { maxRequestHeaderSize } = this.#limits
     try {
-      if (this.#listBytes > this.maxListBytes) throw new LimitError('WEIR_HEAD_TOO_LARGE', 'maxRequestHeaderSize', maxRequestHeaderSize)
+      if (this.listBytes > this.maxListBytes) throw new LimitError('WEIR_HEAD_TOO_LARGE', 'maxRequestHeaderSize', maxRequestHeaderSize)
       stream.head = readHttp2Head(fields, stream.isWhole, this.#limits, this.#offersConnect)
       stream.isHead = stream.head.method === 'HEAD'
     } catch (error) {
@@ -58,6 +66,6 @@ export class RequestReader {
 
   /** @returns null if they are refused */
   readTrailers(): (readonly [name: string, value: string])[] | null {
-    return this.#listBytes > this.maxListBytes ? null : readHttp2Trailers(fields, this.#limits)
+    return this.listBytes > this.maxListBytes ? null : readHttp2Trailers(fields, this.#limits)
   }
 }

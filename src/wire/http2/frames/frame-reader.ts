@@ -66,6 +66,8 @@ export class FrameReader {
   /** The bytes of an incomplete frame, including its head. */
   #held: Buffer = NO_BYTES
   #heldBytes = 0
+  /** What is being read is in our own memory. */
+  #isHeld = true
 
   /** Bytes of the preface that have arrived. */
   #prefaceBytes = 0
@@ -153,15 +155,24 @@ export class FrameReader {
     if (this.#at === this.#inputEnd) {
       this.#input = bytes
       this.#inputEnd = length
+      this.#isHeld = false
     } else {
       this.#input = Buffer.concat([this.#input.subarray(this.#at, this.#inputEnd), bytes.subarray(0, length)])
       this.#inputEnd = this.#input.length
+      this.#isHeld = true
     }
     this.#at = 0
   }
 
+  /** Bytes that were received and have not been read. */
+  get unreadBytes(): number {
+    return this.#inputEnd - this.#at
+  }
+
   /** Copies what has not been read, for a caller that stops before NEED_DATA and needs its buffer again. */
   hold(): void {
+    if (this.#isHeld) return
+    this.#isHeld = true
     this.#input = Buffer.from(this.#input.subarray(this.#at, this.#inputEnd))
     this.#at = 0
     this.#inputEnd = this.#input.length

@@ -1,0 +1,192 @@
+// What one connection sent in one piece is read in several turns of the event loop, so that no other client waits for all of it.
+
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { type TestContext, test } from 'node:test'
+
+import { HttpServer, type ServerOptions } from '../../src/index.ts'
+import { cert, key } from '../support/certificate.ts'
+import { ACK, DATA, END_HEADERS, END_STREAM, encodeFields, encodeFrame, HEADERS, PREFACE, SETTINGS } from '../support/http2-client.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { eventually, gate } from '../support/serving.ts'
+
+/** What a turn reads at most, by docs/limits.md. */
+const REQUESTS = 64
+const HEAD_BYTES = 64 * 1024
+/** The check phase of a turn may read as much again: its callbacks have no order. */
+const PARTS = 2
+
+const LARGE = 'x'.repeat(4_000)
+
+const head1 = (fields = ''): string => `GET / HTTP/1.1\r\nHost: a\r\n${fields}\r\n`
+const FIELDS: [string, string][] = [
+  [':method', 'GET'],
+  [':scheme', 'https'],
+  [':path', '/'],
+  [':authority', 'a'],
+]
+
+function frames2(count: number, more = Buffer.alloc(0), first = Buffer.alloc(0)): Buffer {
+  const heads = Array.from({ length: count }, (_, i) =>
+    encodeFrame(HEADERS, END_HEADERS | END_STREAM, 2 * i + 1, Buffer.concat([encodeFields(FIELDS), i === 0 ? first : more])),
+  )
+  return Buffer.concat([PREFACE, encodeFrame(SETTINGS, 0, 0), ...heads])
+}
+
+/** `x-large` enters the table, where one byte refers to it. */
+const INDEXED = Buffer.concat([
+  Buffer.from([0x40, 1, 0x61, 0x7f, 0x80 | ((LARGE.length - 127) % 128), (LARGE.length - 127) >> 7]),
+  Buffer.from(LARGE),
+])
+
+interface Case {
+  readonly what: string
+  readonly options: ServerOptions
+  readonly requests: number
+  readonly bytes: Buffer
+  /** How many of them one part of a turn may read. */
+  readonly most: number
+  /** The size of what is written at a time; null to write all at once. */
+  readonly piece?: number
+}
+
+const tls = { tls: { key, cert } }
+const largeHead = head1(`a: ${LARGE}\r\n`.repeat(4))
+const cases: readonly Case[] = [
+  { what: 'small requests', options: {}, requests: 1_000, bytes: Buffer.from(head1().repeat(1_000)), most: REQUESTS },
+  {
+    what: 'small requests, without the shared buffer',
+    options: { sharedReceiveBuffer: false },
+    requests: 1_000,
+    bytes: Buffer.from(head1().repeat(1_000)),
+    most: REQUESTS,
+  },
+  {
+    what: 'small requests in small records',
+    options: tls,
+    requests: 1_000,
+    bytes: Buffer.from(head1().repeat(1_000)),
+    most: REQUESTS,
+    piece: 50,
+  },
+  {
+    what: 'large heads',
+    options: {},
+    requests: 50,
+    bytes: Buffer.from(largeHead.repeat(50)),
+    most: Math.ceil(HEAD_BYTES / largeHead.length),
+  },
+  { what: 'HTTP/2', options: { http2: 'cleartext' }, requests: 1_000, bytes: frames2(1_000), most: REQUESTS },
+  {
+    what: 'HTTP/2, large heads by reference',
+    options: { http2: 'cleartext' },
+    requests: 200,
+    bytes: frames2(200, Buffer.alloc(8, 0xbe), INDEXED),
+    most: Math.ceil(HEAD_BYTES / (8 * LARGE.length)),
+  },
+]
+
+/** Counts what happens in each turn of the event loop. */
+class Turns {
+  all = 0
+  #inTurn = 0
+  most = 0
+  #isOver = false
+
+  constructor(t: TestContext) {
+    t.after(() => {
+      this.#isOver = true
+    })
+    const next = (): void => {
+      this.#inTurn = 0
+      if (!this.#isOver) setImmediate(next)
+    }
+    next()
+  }
+
+  count(): void {
+    this.all++
+    this.most = Math.max(this.most, ++this.#inTurn)
+  }
+}
+
+async function begin(t: TestContext, { options, bytes, piece }: Case, map: (server: HttpServer) => void): Promise<[HttpServer, RawClient]> {
+  const server = new HttpServer({ port: 0, logger: null, ...options })
+  map(server)
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const client = await (options.tls === undefined
+    ? RawClient.connect(server.port)
+    : RawClient.connectTls({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false }))
+  t.after(() => client.destroy())
+  for (let at = 0; at < bytes.length; at += piece ?? bytes.length) client.send(bytes.subarray(at, at + (piece ?? bytes.length)))
+  return [server, client]
+}
+
+for (const it of cases) {
+  test(`${it.what}: all are answered, and few in one turn`, async (t) => {
+    const turns = new Turns(t)
+    const [, client] = await begin(t, it, (server) => server.mapGet('/', () => turns.count()))
+    await eventually(() => turns.all === it.requests, 'all requests')
+    assert.ok(turns.most <= PARTS * it.most, `${turns.most} in one turn`)
+    if (it.options.http2 === undefined) assert.equal((await client.messages(it.requests)).length, it.requests)
+  })
+}
+
+test('requests that wait for their turn are answered when the client has ended its side', async (t) => {
+  let calls = 0
+  const [, client] = await begin(t, cases[0]!, (server) => server.mapGet('/', () => ++calls))
+  client.end()
+  assert.equal((await client.messages(1_000)).length, 1_000)
+  await client.ended()
+})
+
+test('asynchronous handlers do not make a turn longer', async (t) => {
+  const turns = new Turns(t)
+  await begin(t, cases[0]!, (server) =>
+    server.mapGet('/', async () => {
+      await null
+      turns.count()
+    }),
+  )
+  await eventually(() => turns.all === 1_000, 'all requests')
+  assert.ok(turns.most <= PARTS * REQUESTS, `${turns.most} in one turn`)
+})
+
+test('a server that stops answers one more of the requests that wait', async (t) => {
+  let calls = 0
+  const stopped = gate()
+  const [, client] = await begin(t, cases[0]!, (server) =>
+    server.mapGet('/', () => {
+      if (++calls === REQUESTS) process.nextTick(() => void server.stop().then(() => stopped.open()))
+      return 'x'
+    }),
+  )
+  const answers = await client.rest()
+  await stopped.promise
+  assert.equal(calls, REQUESTS + 1)
+  assert.equal(answers.split('HTTP/1.1 200').length - 1, calls)
+  assert.match(answers.slice(answers.lastIndexOf('HTTP/1.1 200')), /connection: close/i)
+})
+
+test('20,000 requests in one piece are answered, although reading pauses in between', async (t) => {
+  const part = encodeFrame(HEADERS, END_HEADERS | END_STREAM, 1, encodeFields(FIELDS))
+  const server = new HttpServer({ port: 0, logger: null, http2: 'cleartext' })
+  server.mapGet('/', () => 'x')
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const client = await RawClient.connect(server.port)
+  t.after(() => client.destroy())
+  client.send(Buffer.concat([PREFACE, encodeFrame(SETTINGS, 0, 0), encodeFrame(SETTINGS, ACK, 0)]))
+  const parts: Buffer[] = []
+  for (let i = 0; i < 20_000; i++) {
+    const head = Buffer.from(part)
+    head.writeUInt32BE(2 * i + 1, 5)
+    parts.push(head)
+  }
+  client.send(Buffer.concat(parts))
+  const last = Buffer.alloc(4)
+  last.writeUInt32BE(2 * 19_999 + 1)
+  const answered = Buffer.concat([Buffer.from([0, 0, 1, DATA, END_STREAM]), last, Buffer.from('x')])
+  await client.until(answered.toString('latin1'))
+})
