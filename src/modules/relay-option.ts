@@ -31,6 +31,11 @@ export interface RelaySubscribeOptions {
 export interface RelaySubscription {
   /** Resolves when everything that is published from now on will be delivered. Rejects if the subscription is closed first. */
   readonly ready: Promise<void>
+  /**
+   * The id up to which everything has been delivered, also before the first message: passed as `after`, it goes on from here. Null before
+   * the subscription is ready, and if the relay keeps no messages.
+   */
+  readonly position?: string | null
   /** Ends the subscription. The listener is not called after that. */
   close(): void
 }

@@ -16,6 +16,8 @@ export class FakeRelay implements Relay {
   isConnected = true
   /** Whether subscriptions are ready immediately. */
   isReady = true
+  /** Of its subscriptions. */
+  position: string | null | undefined
   readonly published: string[] = []
   readonly subscriptions: FakeSubscription[] = []
   onPublish: (data: string) => Promise<string | null> = () => Promise.resolve(null)
@@ -46,7 +48,11 @@ export class FakeRelay implements Relay {
       },
     }
     this.subscriptions.push(subscription)
-    return { ready: ready.promise, close: () => void (subscription.isClosed = true) }
+    return {
+      ready: ready.promise,
+      ...(this.position !== undefined && { position: this.position }),
+      close: () => void (subscription.isClosed = true),
+    }
   }
 
   async close(): Promise<void> {}

@@ -1,30 +1,39 @@
-// A process of a service with a chat and events, as a program: `node rooms-process.js <redis|redis-stream> <port of Redis>`. It prints its port
+// A process of a service with a chat and events, as a program: `node rooms-process.js <redis|redis-stream|nats> <port of its server>`. It prints its port
 // when it listens.
 //
 //   /chat/:room           a WebSocket whose messages go to all others in the room
 //   POST /chat/:room      broadcasts the body
 //   GET /events           events, after `Last-Event-ID`
 //   POST /events          publishes the body
-//   GET /state            what the relay of the rooms does, and how many clients there are
+//   GET /state            what the relay of the rooms does, how many gaps and errors there were, and how many clients there are
 
 import { createClient } from 'redis'
 
 import { HttpServer, text } from '../../src/index.ts'
-import { redisRelay, redisStreamRelay, relayChannel } from '../../src/modules/relay/index.ts'
+import { natsRelay, type Relay, redisRelay, redisStreamRelay, relayChannel } from '../../src/modules/relay/index.ts'
 import { sse } from '../../src/modules/sse/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
+import { connect } from './nats-packages.ts'
 
 const [kind, port] = process.argv.slice(2)
-const client = await createClient({ url: `redis://127.0.0.1:${port}` })
-  .on('error', () => {})
-  .connect()
-const relay = kind === 'redis' ? redisRelay(client) : redisStreamRelay(client, { maxLength: 10_000 })
 
-const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: null })
+async function openRelay(): Promise<Relay> {
+  if (kind === 'nats') return natsRelay(await connect({ servers: `127.0.0.1:${port}`, maxReconnectAttempts: -1, reconnectTimeWait: 100 }))
+  const client = await createClient({ url: `redis://127.0.0.1:${port}` })
+    .on('error', () => {})
+    .connect()
+  return kind === 'redis' ? redisRelay(client) : redisStreamRelay(client, { maxLength: 10_000 })
+}
+
+const relay = await openRelay()
+let gaps = 0
+let errors = 0
+const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: { error: () => void errors++ } })
 const chat = websocket('/chat/:room', {
   relay,
   open: (socket) => void socket.join(socket.args.room),
   message: (socket, data) => void socket.broadcast(socket.args.room, data),
+  onGap: () => void gaps++,
 })
 const events = relayChannel(relay, 'events')
 server
@@ -34,7 +43,7 @@ server
   .mapPost('/events', { body: text() }, async ({ body }) => (await events.publish(body)) ?? '')
   .mapGet('/state', () => {
     const { isConnected, unpublished, ignored } = chat.relay!
-    return { isConnected, unpublished, ignored, sockets: chat.connections.size, listeners: events.size }
+    return { isConnected, unpublished, ignored, gaps, errors, sockets: chat.connections.size, listeners: events.size }
   })
 await server.start()
 console.log(server.port)

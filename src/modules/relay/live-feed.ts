@@ -5,7 +5,7 @@ import type { Relay, RelayMessage, RelaySubscription } from '../relay-option.ts'
 import { readyOrLate } from '../relay-ready.ts'
 import type { ClientQueue } from '../sse/client-queue.ts'
 import { ClientQueues, type SseQueueOptions } from '../sse/client-queues.ts'
-import type { EncodedEvent } from '../sse/event.ts'
+import { EncodedEvent } from '../sse/event.ts'
 import { decodeEnvelope } from './event-envelope.ts'
 import { PageRequest, type PageSource } from './page-request.ts'
 import { RecentEvents } from './recent-events.ts'
@@ -36,6 +36,8 @@ export class LiveFeed implements PageSource, ResumingHost {
   readonly #requests = new Map<string, PageRequest>()
   #subscription: RelaySubscription | null = null
   #opened: Promise<void> | null = null
+  /** Clients that wait until the subscription is ready, to know where they begin. */
+  readonly #waiting = new Set<ClientQueue>()
   /** Whether the relay keeps no messages. It is unknown before the first one. */
   #keepsNone = false
   #hasReported = false
@@ -60,6 +62,8 @@ export class LiveFeed implements PageSource, ResumingHost {
     if (lastEventId === null || this.#isClosed) {
       const client = this.#live.add([], this.#opened)
       if (this.#isClosed) client.finish()
+      else if (this.#opened === null) client.start = this.#position
+      else this.#waiting.add(client)
       return client
     }
     const client = this.join(lastEventId)
@@ -81,6 +85,7 @@ export class LiveFeed implements PageSource, ResumingHost {
 
   join(after: string): ClientQueue | null {
     if (this.#keepsNone) return this.#live.add([this.gap])
+    if (after === this.#position) return this.#live.add([])
     return this.#recent.has(after) ? this.#live.add(this.#recent.after(after)) : null
   }
 
@@ -121,13 +126,25 @@ export class LiveFeed implements PageSource, ResumingHost {
     this.#requests.delete(after)
   }
 
+  get #position(): string | null {
+    return this.#subscription?.position ?? null
+  }
+
   #begin(): void {
     if (this.#subscription !== null) return
-    this.#subscription = this.relay.subscribe(this.name, (message) => this.#hear(message), { onGap: () => this.#tellGap() })
-    const opened = readyOrLate(this.#subscription.ready, this.#clock, () => this.#tellGap())
+    const subscription = this.relay.subscribe(this.name, (message) => this.#hear(message), { onGap: () => this.#tellGap() })
+    this.#subscription = subscription
+    const opened = readyOrLate(subscription.ready, this.#clock, () => {
+      this.#tellGap()
+      const { position: id = null } = subscription
+      if (id !== null) this.#live.push(new EncodedEvent({ id })) // those that are connected have none
+    })
     this.#opened = opened
     void opened.then(() => {
-      if (this.#opened === opened) this.#opened = null
+      if (this.#opened !== opened) return
+      this.#opened = null
+      for (const client of this.#waiting) if (!client.hasHeard) client.start = this.#position
+      this.#waiting.clear()
     })
   }
 
@@ -136,6 +153,7 @@ export class LiveFeed implements PageSource, ResumingHost {
     this.#subscription?.close()
     this.#subscription = null
     this.#opened = null
+    this.#waiting.clear()
     this.#recent.clear()
   }
 

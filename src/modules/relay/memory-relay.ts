@@ -1,6 +1,6 @@
 // A relay within one process: for services of one process, for development, and for tests.
 
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
@@ -41,17 +41,22 @@ function warn(error: unknown): void {
 
 class Channel {
   /** Begins each id, so that one of another channel is not known here, nor one of this program before its restart. */
-  readonly prefix = `${randomBytes(9).toString('base64url')}-`
+  readonly prefix: string
   /** The latest messages. The last one has the number `count`. */
   readonly kept: RelayMessage[] = []
   count = 0
   readonly subscriptions = new Set<Subscription>()
+
+  constructor(prefix: string) {
+    this.prefix = prefix
+  }
 }
 
 class MemoryRelay implements Relay {
   readonly #maxLength: number
   readonly #onError: (error: unknown) => void
   readonly #channels = new Map<string, Channel>()
+  readonly #secret = randomBytes(16)
   isConnected = true
 
   constructor(maxLength: number, onError: (error: unknown) => void) {
@@ -84,7 +89,8 @@ class MemoryRelay implements Relay {
     checkText(OWNER, 'after', after)
     checkFunction(OWNER, 'onGap', onGap)
     const channel = this.#channelOf(name)
-    const subscription = new Subscription(listener, onGap, this.#onError, () => {
+    const position = this.#maxLength === 0 ? null : `${channel.prefix}${channel.count}`
+    const subscription = new Subscription(listener, onGap, this.#onError, position, () => {
       channel.subscriptions.delete(subscription)
       this.#forgetIfUnused(name, channel)
     })
@@ -101,10 +107,10 @@ class MemoryRelay implements Relay {
   }
 
   #catchUp(subscription: Subscription, { prefix, kept, count }: Channel, after: string): void {
-    const number = after.startsWith(prefix) ? Number(/^[1-9]\d{0,15}$/.exec(after.slice(prefix.length)) ?? 0) : 0
+    const number = after.startsWith(prefix) ? Number(/^(?:0|[1-9]\d{0,15})$/.exec(after.slice(prefix.length)) ?? -1) : -1
     const oldest = count - kept.length + 1
     // The one before the oldest was dropped itself, but nothing after it was.
-    const isKnown = number > 0 && number >= oldest - 1 && number <= count
+    const isKnown = number >= 0 && number >= oldest - 1 && number <= count
     if (!isKnown) void subscription.add(null)
     for (const message of isKnown ? kept.slice(number - oldest + 1) : kept) void subscription.add(message)
   }
@@ -112,7 +118,8 @@ class MemoryRelay implements Relay {
   #channelOf(name: string): Channel {
     let channel = this.#channels.get(name)
     if (channel === undefined) {
-      channel = new Channel()
+      // A channel that was forgotten before its first message has the same prefix again: subscribers know it as their position.
+      channel = new Channel(`${createHmac('sha256', this.#secret).update(name).digest('base64url').slice(0, 12)}-`)
       this.#channels.set(name, channel)
     }
     return channel
@@ -134,14 +141,17 @@ class Subscription implements RelaySubscription {
   /** What is delivered next; null is a gap. */
   #queue: (RelayMessage | null)[] = []
   #delivery: Promise<void> | null = null
+  position: string | null
   #isClosed = false
 
   constructor(
     listener: (message: RelayMessage) => void,
     onGap: (() => void) | undefined,
     onError: (error: unknown) => void,
+    position: string | null,
     onClose: () => void,
   ) {
+    this.position = position
     this.#listener = listener
     this.#onGap = onGap
     this.#onError = onError
@@ -175,6 +185,7 @@ class Subscription implements RelaySubscription {
     this.#delivery = null
     for (const message of queue) {
       if (this.#isClosed) return
+      this.position = message?.id ?? this.position
       try {
         if (message === null) this.#onGap?.()
         else this.#listener(message)

@@ -6,6 +6,7 @@ import type { NatsConnection, NatsMessage } from './nats-client.ts'
 import { type NatsLink, unavailable } from './nats-link.ts'
 import type { NatsStream, StreamState } from './nats-stream.ts'
 import type { NatsSubscription } from './nats-subscription.ts'
+import { BEFORE_FIRST } from './relay-position.ts'
 
 /** A message that this channel has heard. */
 interface Heard {
@@ -39,7 +40,7 @@ export class NatsFeed {
   readonly #subject: string
   readonly #unsubscribe: () => void
   readonly #all = new Set<NatsSubscription>()
-  /** Those that have heard everything up to `position`. */
+  /** Those that have heard everything up to `#position`. */
   readonly #live = new Set<NatsSubscription>()
   /** Begin with what is published from now on, as soon as the feed is live. */
   readonly #beginning = new Set<NatsSubscription>()
@@ -98,8 +99,10 @@ export class NatsFeed {
     if (!this.#isLive || position >= last) return
     const next = await this.#stream.next(this.#subject, position + 1)
     if (!this.#isLive || this.#position !== position) return
-    if (next === null) this.#position = last
-    else this.settle()
+    if (next === null) {
+      this.#position = last
+      for (const one of this.#live) one.sequence = last
+    } else this.settle()
   }
 
   end(error: unknown): void {
@@ -164,7 +167,7 @@ export class NatsFeed {
     if (!this.#isLive) return
     for (const one of this.#beginning) {
       this.#beginning.delete(one)
-      one.position = this.#position
+      one.sequence = this.#position
       this.#join(one)
     }
   }
@@ -246,8 +249,7 @@ export class NatsFeed {
   }
 
   async #resume(subscription: NatsSubscription, after: string): Promise<void> {
-    const given = SEQUENCE.test(after) && Number.isSafeInteger(Number(after)) ? Number(after) : -1
-    subscription.position = given
+    subscription.sequence = sequenceOf(after)
     let isChecked = false
     while (!subscription.isClosed && !this.#link.isOver) {
       await this.#settling
@@ -256,15 +258,15 @@ export class NatsFeed {
       if (this.#joinRecent(subscription, isChecked)) return
       try {
         if (!isChecked) {
-          const { position, isGap } = await this.#findGap(subscription.position, await this.#stream.state())
+          const { position, isGap } = await this.#findGap(subscription.sequence, await this.#stream.state())
           isChecked = true
           if (isGap) subscription.hearGap(position)
           continue
         }
         const verified = this.#position
-        const next = await this.#stream.next(this.#subject, subscription.position + 1)
+        const next = await this.#stream.next(this.#subject, subscription.sequence + 1)
         if (next !== null) subscription.hearFrom(next.seq, messageOf(next.seq, next.data))
-        else subscription.position = Math.max(subscription.position, verified)
+        else subscription.sequence = Math.max(subscription.sequence, verified)
       } catch {
         isChecked = false
         await pause()
@@ -274,13 +276,19 @@ export class NatsFeed {
 
   /** Joins one that has heard everything before the oldest message in memory. An id that was not checked may be none of this stream. */
   #joinRecent(subscription: NatsSubscription, isChecked: boolean): boolean {
-    const { position } = subscription
+    const { sequence } = subscription
     const oldest = this.#recent[0]?.after ?? this.#position
-    if (position < oldest || (!isChecked && position > this.#position)) return false
+    if (sequence < oldest || (!isChecked && sequence > this.#position)) return false
     for (const { message, seq } of this.#recent) subscription.hearFrom(seq, message)
     this.#join(subscription)
     return true
   }
+}
+
+/** -1 for an id that no stream has. */
+function sequenceOf(id: string): number {
+  if (id === BEFORE_FIRST) return 0
+  return SEQUENCE.test(id) && Number.isSafeInteger(Number(id)) ? Number(id) : -1
 }
 
 function messageOf(seq: number, data: string): RelayMessage {

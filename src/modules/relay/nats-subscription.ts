@@ -3,6 +3,7 @@
 import { neverUnhandled } from '../../base/never-unhandled.ts'
 import type { RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
 import { unavailable } from './nats-link.ts'
+import { BEFORE_FIRST } from './relay-position.ts'
 
 export class NatsSubscription implements RelaySubscription {
   readonly #listener: (message: RelayMessage) => void
@@ -13,8 +14,8 @@ export class NatsSubscription implements RelaySubscription {
   #failToBeReady: (error: unknown) => void = () => {}
   #onClose: (() => void) | null = null
   isClosed = false
-  /** The sequence in the stream up to which it has heard everything. */
-  position = 0
+  /** The sequence in the stream up to which it has heard everything; -1 if it is unknown, or there is none. */
+  sequence = -1
 
   constructor(listener: (message: RelayMessage) => void, { onGap }: RelaySubscribeOptions, onError: (error: unknown) => void) {
     this.#listener = listener
@@ -32,6 +33,11 @@ export class NatsSubscription implements RelaySubscription {
     this.#onClose = onClose
   }
 
+  get position(): string | null {
+    if (this.sequence < 0) return null
+    return this.sequence === 0 ? BEFORE_FIRST : String(this.sequence)
+  }
+
   becomeReady(): void {
     this.#becomeReady()
   }
@@ -47,15 +53,15 @@ export class NatsSubscription implements RelaySubscription {
 
   /** Hears a message of the stream, unless it has heard it before. */
   hearFrom(seq: number, message: RelayMessage): void {
-    if (seq <= this.position) return
-    this.position = seq
+    if (seq <= this.sequence) return
+    this.sequence = seq
     this.hear(message)
   }
 
-  /** @param position the sequence in the stream where it goes on */
-  hearGap(position: number = 0): void {
+  /** @param sequence the one in the stream where it goes on */
+  hearGap(sequence: number = -1): void {
     if (this.isClosed) return
-    this.position = position
+    this.sequence = sequence
     try {
       this.#onGap?.()
     } catch (error) {

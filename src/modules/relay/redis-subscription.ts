@@ -21,6 +21,10 @@ export interface SubscriptionEvents {
 
 export abstract class RedisSubscription implements RelaySubscription {
   readonly ready: Promise<void>
+  /** What `RelaySubscription` says of it. */
+  get position(): string | null {
+    return null
+  }
   protected isClosed = false
   readonly #listener: (message: RelayMessage) => void
   readonly #onGap: (() => void) | undefined

@@ -54,7 +54,9 @@ export class SseChannel extends SseFeed {
 
   /** @internal Listens from now on, beginning with the events that were missed since `lastEventId`. */
   subscribe(lastEventId: string | null): AsyncIterable<EncodedEvent> {
-    return this.#clients.add(lastEventId === null ? [] : this.#since(lastEventId))
+    const client = this.#clients.add(lastEventId === null ? [] : this.#since(lastEventId))
+    if (lastEventId === null) client.start = this.#history.at(-1)?.id ?? null
+    return client
   }
 
   /** An unknown id counts as older than all events in the history. */

@@ -14,6 +14,10 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
   readonly #onLeave: () => void
   /** Resolves when the client may be told that it is connected; null: immediately. */
   readonly opened: Promise<void> | null
+  /** Sent as the first id: where the client goes on if it has to return before its first event. Null: there is none. */
+  start: string | null = null
+  /** Whether it has been given an event, which has an id of its own. */
+  hasHeard = false
   #queue: EncodedEvent[]
   /** Events at the front that do not count towards the limit: they come from the history, which all clients share. */
   #uncounted: number
@@ -34,6 +38,7 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
 
   /** @returns whether the client will get the event */
   push(event: EncodedEvent, maxQueuedBytes: number, whenFull: FullQueuePolicy): boolean {
+    this.hasHeard = true
     if (this.#deliver !== null) {
       this.#give({ value: event })
       return true

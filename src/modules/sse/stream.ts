@@ -103,7 +103,9 @@ export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListene
       if (this.#hasEnded) return DONE // the client has left
     }
     this.#lastPieceAt = this.#heartbeat?.now ?? 0
-    return { value: this.#settings.greeting }
+    const start = this.#items instanceof ClientQueue ? this.#items.start : null
+    // Clients keep an id without data, and dispatch nothing.
+    return { value: start === null ? this.#settings.greeting : this.#settings.greeting + encodeEvent({ id: start }) }
   }
 
   #ask(items: AsyncIterator<SourceItem>): void {

@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer'
 
 import { kindOf } from '../../base/kind-of.ts'
+import type { Position } from './broadcast-numbers.ts'
 import type { WebSocketData } from './data.ts'
 
 /** A broadcast of another process. */
@@ -15,24 +16,43 @@ export interface Broadcast {
 
 const VERSION = 1
 
-/** @param origin identifies the route of this process, which ignores its own broadcasts */
-export function encodeBroadcast(origin: string, room: string | null, data: WebSocketData): string {
+/** What the relay carries. */
+export interface Envelope extends Position {
+  /** Null for a beacon, and for what comes from the process itself. */
+  readonly broadcast: Broadcast | null
+}
+
+/** @param position of the broadcast. Its origin identifies the route of this process, which ignores its own broadcasts */
+export function encodeBroadcast(position: Position, room: string | null, data: WebSocketData): string {
   const content =
     typeof data === 'string' ? { text: data } : { binary: Buffer.from(data.buffer, data.byteOffset, data.length).toString('base64') }
-  return JSON.stringify({ v: VERSION, origin, room, ...content })
+  return JSON.stringify({ ...head(position), room, ...content })
+}
+
+export function encodeBeacon(position: Position): string {
+  return JSON.stringify({ ...head(position), beacon: true })
+}
+
+function head({ origin, number, isAfterLoss }: Position): object {
+  return { v: VERSION, origin, n: number, ...(isAfterLoss && { lost: true }) }
 }
 
 /**
  * The message may come from any program that reaches the relay.
  *
- * @returns null for a broadcast of this origin
  * @throws Error that states what is wrong
  */
-export function decodeBroadcast(message: string, ownOrigin: string): Broadcast | null {
-  const { v, origin, room, text, binary } = parse(message)
+export function decodeEnvelope(message: string, ownOrigin: string): Envelope {
+  const { v, origin, n, lost, beacon, room, text, binary } = parse(message)
   if (v !== VERSION) throw new Error(`"v" is ${typeof v === 'number' ? v : kindOf(v)}, not ${VERSION}`)
   if (typeof origin !== 'string') throw new Error(`"origin" is ${kindOf(origin)}`)
-  if (origin === ownOrigin) return null
+  if (n !== undefined && !(Number.isSafeInteger(n) && (n as number) >= 0)) throw new Error('"n" is not a whole number')
+  const isBeacon = beacon === true
+  const broadcast = isBeacon || origin === ownOrigin ? null : decodeContent(room, text, binary)
+  return { origin, number: (n as number | undefined) ?? null, isBeacon, isAfterLoss: lost === true, broadcast }
+}
+
+function decodeContent(room: unknown, text: unknown, binary: unknown): Broadcast {
   if (room !== null && typeof room !== 'string') throw new Error(`"room" is ${kindOf(room)}`)
   if (typeof text === 'string' && binary === undefined) return { room, bytes: Buffer.from(text), isBinary: false }
   if (typeof binary !== 'string' || text !== undefined) throw new Error('there is not one of "text" and "binary"')

@@ -10,14 +10,18 @@ import { isPromise } from '../../base/is-promise.ts'
 import type { Relay, RelaySubscription } from '../relay-option.ts'
 import { readyOrLate } from '../relay-ready.ts'
 import { addShutdownListener } from '../shutdown-listeners.ts'
+import { HeardNumbers, LostNumbers, type Position } from './broadcast-numbers.ts'
 import type { WebSocketData } from './data.ts'
-import { type Broadcast, decodeBroadcast, encodeBroadcast } from './envelope.ts'
+import { type Broadcast, decodeEnvelope, encodeBeacon, encodeBroadcast } from './envelope.ts'
 
 /** What the relay of a route does. */
 export interface WebSocketRelayState {
   /** Whether broadcasts reach other processes at this moment. */
   readonly isConnected: boolean
-  /** How many broadcasts other processes did not get, because the relay was away or too slow. */
+  /**
+   * How many broadcasts the relay refused or did not pass on, because it was away or too slow. One that it delivers all the same is taken off
+   * again.
+   */
   readonly unpublished: number
   /**
    * How many messages of the relay no client got: those that are not broadcasts, such as messages of other programs, and those larger than
@@ -42,8 +46,8 @@ export interface RelayedRoute {
 const MOST_BYTES_IN_FLIGHT = 16 * 1024 * 1024
 /** What a message takes in addition to its characters. */
 const MESSAGE_BYTES = 512
-/** A relay that fails now and then is not reported more often. */
-const REPORT_INTERVAL_MS = 10_000
+/** How often it is tried whether an outage is over. A relay that is too slow is not reported more often. */
+const BEACON_MS = 500
 
 export class RelayedRooms implements WebSocketRelayState {
   readonly #relay: Relay
@@ -56,8 +60,13 @@ export class RelayedRooms implements WebSocketRelayState {
   /** Resolves when clients may connect. */
   #opened: Promise<void> = Promise.resolve()
   #bytesInFlight = 0
-  #reportedAt = Number.NEGATIVE_INFINITY
-  #hasFailed = false
+  /** The number of the last broadcast. */
+  #number = 0
+  readonly #heard = new HeardNumbers()
+  readonly #lost = new LostNumbers()
+  #attempts = 0
+  /** While an outage lasts, which ends when the relay takes something that it was given after its last failure. */
+  #outage: { isOver: boolean; lastFailure: number; isTrying: boolean; readonly stopTimer: () => void } | null = null
   unpublished = 0
   ignored = 0
 
@@ -89,30 +98,49 @@ export class RelayedRooms implements WebSocketRelayState {
 
   /** Never throws, and never waits. */
   publish(room: string | null, data: WebSocketData): void {
-    const message = encodeBroadcast(this.#origin, room, data)
+    const number = ++this.#number
+    const message = encodeBroadcast(this.#position(false), room, data)
     const bytes = 2 * message.length + MESSAGE_BYTES
     if (this.#bytesInFlight + bytes > MOST_BYTES_IN_FLIGHT) {
-      this.#fail(new Error(`${this.#bytesInFlight} bytes of broadcasts wait for it, of at most ${MOST_BYTES_IN_FLIGHT}`))
+      this.#fail(number, new Error(`${this.#bytesInFlight} bytes of broadcasts wait for it, of at most ${MOST_BYTES_IN_FLIGHT}`))
       return
     }
     this.#bytesInFlight += bytes
-    const publish = async (): Promise<void> => void (await this.#relay.publish(this.#route.channel, message))
-    publish()
-      .then(
-        () => {
-          this.#hasFailed = false
-        },
-        (error: unknown) => this.#fail(error),
-      )
-      .finally(() => {
-        this.#bytesInFlight -= bytes
-      })
+    void this.#give(message).then((error) => {
+      this.#bytesInFlight -= bytes
+      if (error !== null) this.#fail(number, error.reason)
+      // While more waits, it may be refused again and again: that is one outage.
+      else if (this.#bytesInFlight === 0 && this.#outage?.isOver === true) this.#endOutage()
+    })
+  }
+
+  #position(isBeacon: boolean): Position {
+    return { origin: this.#origin, number: this.#number, isBeacon, isAfterLoss: this.#outage !== null }
+  }
+
+  /** @returns resolves with why the relay has not taken the message; null if it has */
+  async #give(message: string): Promise<{ readonly reason: unknown } | null> {
+    const attempt = ++this.#attempts
+    try {
+      await this.#relay.publish(this.#route.channel, message)
+    } catch (reason) {
+      return { reason }
+    }
+    if (this.#outage !== null && attempt > this.#outage.lastFailure) this.#outage.isOver = true
+    return null
   }
 
   #subscribe(): void {
     try {
       this.#subscription = this.#relay.subscribe(this.#route.channel, ({ data }) => this.#hear(data), { onGap: () => this.#tellGap() })
-      this.#opened = readyOrLate(this.#subscription.ready, this.#clock, () => this.#tellGap())
+      const subscription = this.#subscription
+      this.#opened = readyOrLate(subscription.ready, this.#clock, () => this.#tellGap())
+      subscription.ready.then(
+        () => {
+          if (this.#subscription === subscription) this.#lost.begin(this.#number)
+        },
+        () => {}, // it was closed
+      )
     } catch (error) {
       this.#route.log('hears nothing of other processes: the relay refuses subscriptions', error)
     }
@@ -124,11 +152,21 @@ export class RelayedRooms implements WebSocketRelayState {
     this.#subscription?.close()
     this.#subscription = null
     this.#opened = Promise.resolve()
+    this.#heard.clear()
+    this.#lost.end()
+    this.#endOutage()
   }
 
   #hear(message: string): void {
     try {
-      const broadcast = decodeBroadcast(message, this.#origin)
+      const envelope = decodeEnvelope(message, this.#origin)
+      const { origin, number, isBeacon, broadcast } = envelope
+      if (origin === this.#origin) {
+        if (number !== null) this.#lost.hear(number, isBeacon)
+        this.unpublished = this.#lost.count
+        return
+      }
+      if (this.#heard.isMissing(envelope)) this.#callOnGap()
       if (broadcast === null) return
       const { maxQueuedBytes } = this.#route
       if (broadcast.bytes.length > maxQueuedBytes)
@@ -139,7 +177,13 @@ export class RelayedRooms implements WebSocketRelayState {
     }
   }
 
+  /** The relay tells of a gap, in which broadcasts of any process may be missing. */
   #tellGap(): void {
+    this.#heard.accept()
+    this.#callOnGap()
+  }
+
+  #callOnGap(): void {
     try {
       const result = this.#route.onGap?.()
       if (isPromise(result)) Promise.resolve(result).catch((error: unknown) => this.#route.log('failed: onGap', error))
@@ -149,13 +193,33 @@ export class RelayedRooms implements WebSocketRelayState {
   }
 
   /** Reports the first failure of an outage. */
-  #fail(error: unknown): void {
-    this.unpublished++
-    const now = this.#clock.now()
-    if (!this.#hasFailed && now - this.#reportedAt >= REPORT_INTERVAL_MS) {
-      this.#reportedAt = now
+  #fail(number: number, error: unknown): void {
+    this.#lost.refuse(number)
+    this.unpublished = this.#lost.count
+    if (this.#outage === null) {
+      const stopTimer = this.#clock.every(BEACON_MS, () => void this.#try())
+      this.#outage = { isOver: false, lastFailure: 0, isTrying: false, stopTimer }
       this.#route.log('reaches only clients of this process: the relay does not take its broadcasts', error)
     }
-    this.#hasFailed = true
+    this.#outage.isOver = false
+    this.#outage.lastFailure = this.#attempts
+  }
+
+  /** Tells the other processes how many broadcasts there were, even if no other follows. */
+  async #try(): Promise<void> {
+    const outage = this.#outage
+    if (outage === null || outage.isTrying) return
+    if (outage.isOver) this.#endOutage()
+    else if (this.#relay.isConnected) {
+      outage.isTrying = true
+      const error = await this.#give(encodeBeacon(this.#position(true)))
+      outage.isTrying = false
+      if (error === null && this.#outage === outage && outage.isOver) this.#endOutage()
+    }
+  }
+
+  #endOutage(): void {
+    this.#outage?.stopTimer()
+    this.#outage = null
   }
 }

@@ -46,6 +46,7 @@ const HOSTILE_IDS = [
   '-1',
   'NaN',
   '1e3',
+  'first ',
   '99999999999999-0',
   '18446744073709551615-18446744073709551615',
   '18446744073709551616-0',
@@ -384,6 +385,34 @@ export function testConformance(title: string, open: (t: TestContext) => Medium 
       }
       assert.equal(new Set(ids).size, data.length)
       for (const id of ids) assert.match(id!, /^[^\r\n\0]+$/)
+    })
+
+    test('a relay that keeps messages: a subscription tells from where to go on, also before the first message', async (t) => {
+      const medium = await open(t)
+      const [one, other] = [medium.relay(), medium.relay()]
+      const name = newName()
+      const positions: (string | null | undefined)[] = []
+      const heard = await listen(one, name)
+      positions.push(heard.subscription.position)
+      if (!medium.keeps) {
+        assert.equal(positions[0] ?? null, null)
+        return
+      }
+      const sent: string[] = []
+      for (const data of ['a', 'b', 'c']) {
+        await publishAll(other, name, data)
+        sent.push(data)
+        await hears(heard, ...sent)
+        positions.push(heard.subscription.position)
+      }
+      assert.equal(positions.at(-1), heard.ids.at(-1))
+      for (const [i, after] of positions.entries()) {
+        const resumed = await listen(other, name, after!)
+        await hears(resumed, ...sent.slice(i))
+        assert.equal(resumed.subscription.position, heard.ids.at(-1))
+      }
+      const late = await listen(other, name)
+      assert.equal(late.subscription.position, heard.ids.at(-1))
     })
 
     test('a relay that keeps messages: ids of another channel are not known', async (t) => {

@@ -7,7 +7,9 @@ import fc from 'fast-check'
 
 import { HttpServer } from '../../../src/index.ts'
 import { memoryRelay, type Relay, type RelayChannel, type RelayChannelOptions, relayChannel } from '../../../src/modules/relay/index.ts'
+import { RelayChannel as RelayChannelOnClock } from '../../../src/modules/relay/relay-channel.ts'
 import { sse } from '../../../src/modules/sse/index.ts'
+import { TestClock } from '../../../src/testing/test-clock.ts'
 import { FakeRelay } from '../../support/fake-relay.ts'
 import { RawClient } from '../../support/raw-client.ts'
 import { eventually, within } from '../../support/serving.ts'
@@ -79,6 +81,58 @@ test('what is published on any machine reaches the clients of all, in one order,
     [2, 2, 2],
   )
   assert.deepEqual(other.heard, [])
+})
+
+test('a client that connected before the first event has an id, and resumes on another machine with what it missed', async (t) => {
+  const relay = memoryRelay()
+  const [one, other] = [relayChannel(relay, 'news'), relayChannel(relay, 'news')]
+  const servers = await Promise.all(
+    [one, other].map(async (channel) => {
+      const server = new HttpServer({ logger: null }).mapGet('/events', (_, session) => sse(session, channel, { heartbeat: null }))
+      await server.start()
+      t.after(() => server.stop({ graceMs: 0 }))
+      return server
+    }),
+  )
+  const connect = async (server: HttpServer, lastId?: string): Promise<RawClient> => {
+    const client = await RawClient.connect(server.port)
+    t.after(() => client.destroy())
+    return client.get('/events', lastId === undefined ? '' : `Last-Event-ID: ${lastId}\r\n`)
+  }
+  // One is the first of its process, the other finds a subscription; later ones begin after events that others have heard.
+  for (let published = 0; published < 2; published++) {
+    const clients = [await connect(servers[0]!), await connect(servers[0]!)]
+    const ids = await Promise.all(clients.map(async (client) => /\nid: (.+)\n\n/.exec(await client.until('\n\n\r\n'))![1]!))
+    for (const client of clients) client.destroy()
+    await one.publish(`missed ${published}`)
+    for (const id of ids) {
+      const text = await (await connect(servers[1]!, id)).until(`data: missed ${published}\n\n`)
+      assert.doesNotMatch(text, /gap/)
+      assert.equal(text.match(/data: /g)?.length, 1)
+    }
+  }
+})
+
+test('a client has no id if the relay keeps nothing, and gets it late if the subscription is', async () => {
+  for (const position of [null, undefined]) {
+    const relay = new FakeRelay()
+    relay.position = position
+    const channel = relayChannel(relay, 'news')
+    const first = channel.subscribe(null) as unknown as { start: string | null; opened: Promise<void> }
+    await first.opened
+    assert.equal(first.start, null)
+  }
+  const relay = new FakeRelay()
+  relay.position = '7'
+  relay.isReady = false
+  const clock = new TestClock()
+  const late = new Listener(new RelayChannelOnClock(relay, 'news', {}, clock)).readAll()
+  clock.advance(1_000)
+  await settle()
+  assert.equal(late.lastId, null)
+  relay.subscriptions[0]!.ready.open()
+  await hears(late, 'event: gap data:', 'id: 7')
+  assert.equal(late.lastId, '7')
 })
 
 test('a process has one subscription, as long as it has clients', async () => {

@@ -1,4 +1,4 @@
-// Rooms and events of three processes with a real Redis between them.
+// Rooms and events of three processes with a real Redis or NATS between them.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -7,8 +7,9 @@ import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { WebSocket } from 'ws'
 
+import { type NatsServer, noNats, startNats } from '../../support/nats.ts'
 import { RawClient } from '../../support/raw-client.ts'
-import { noRedis, startRedis } from '../../support/redis.ts'
+import { noRedis, type RedisServer, startRedis } from '../../support/redis.ts'
 import { eventually, within } from '../../support/serving.ts'
 
 interface Member {
@@ -48,6 +49,75 @@ async function join(t: TestContext, { port }: Member, room: string): Promise<{ w
   await within(once(ws, 'open'), 'the connection')
   return { ws, heard }
 }
+
+/** Two processes hear what the first one broadcasts. */
+async function listening(t: TestContext, kind: string, port: number) {
+  const members = await Promise.all([launch(t, kind, port), launch(t, kind, port), launch(t, kind, port)])
+  const clients = await Promise.all(members.map((member) => join(t, member, 'kitchen')))
+  const [first, ...others] = members as [Member, ...Member[]]
+  await first.post('/chat/kitchen', 'first')
+  await eventually(() => clients.every(({ heard }) => heard.length === 1), 'the first message')
+  const gaps = async (): Promise<number> => Math.min(...(await Promise.all(others.map(async (one) => Number((await one.state()).gaps)))))
+  return { first, heard: clients.slice(1).map(({ heard }) => heard), gaps }
+}
+
+const OUTAGES: Record<string, { readonly skip: string | false; start(t: TestContext): Promise<RedisServer | NatsServer> }> = {
+  // Redis keeps its numbers: they do not show what it never got.
+  redis: { skip: noRedis, start: (t) => startRedis(t, '--appendonly', 'yes') },
+  nats: { skip: noNats, start: (t) => startNats(t) },
+}
+
+for (const [kind, { skip, start }] of Object.entries(OUTAGES))
+  test(`${kind}: whoever missed broadcasts is told, though nothing follows; each outage is an error, and they are counted`, {
+    skip,
+  }, async (t) => {
+    const server = await start(t)
+    const { first, heard, gaps } = await listening(t, kind, server.port)
+    let lost = 0
+    for (let outage = 1; outage <= 2; outage++) {
+      const before = await gaps()
+      await server.kill()
+      // A client of Redis may keep the first ones, and send them when it is back. The rest is lost: then Redis is known to be away.
+      for (let i = 1; i <= 8; i++) {
+        await first.post('/chat/kitchen', 'x')
+        await eventually(async () => Number((await first.state()).unpublished) >= lost + i, 'the refusal', 20_000)
+      }
+      assert.equal((await first.state()).errors, outage)
+      await server.restart()
+      await eventually(async () => (await gaps()) > before, 'the gap', 20_000)
+      await eventually(async () => (await first.state()).isConnected === true, 'the connection', 20_000)
+      await first.post('/chat/kitchen', `on ${outage}`)
+      await eventually(() => heard.every((one) => one.at(-1) === `on ${outage}`), 'the next message', 20_000)
+      // Of what Redis gets late, a process hears what comes after its own subscription is back. The last three it never gets.
+      lost = Number((await first.state()).unpublished)
+      assert.ok(lost >= 3 * outage && lost <= 8 * outage, `${lost} lost`)
+      if (kind === 'nats') assert.equal(lost, 8 * outage)
+    }
+  })
+
+for (const isLong of [false, true])
+  test(`redis: what is broadcast while Redis is paused ${isLong ? 'for long' : 'for a moment'} arrives late, or is counted and told`, {
+    skip: noRedis,
+  }, async (t) => {
+    const redis = await startRedis(t)
+    const { first, heard, gaps } = await listening(t, 'redis', redis.port)
+    redis.process.kill('SIGSTOP')
+    let sent = 0
+    for (; sent < 50; sent++) await first.post('/chat/kitchen', 'x')
+    await eventually(async () => Number((await first.state()).unpublished) > 0, 'the timeout')
+    while (isLong && (await first.state()).isConnected === true) {
+      await first.post('/chat/kitchen', 'x')
+      sent++
+    }
+    redis.process.kill('SIGCONT')
+    await eventually(async () => (await first.state()).isConnected === true, 'the end', 20_000)
+    await first.post('/chat/kitchen', 'last')
+    const lost = (one: readonly string[]): number => sent + 2 - one.length
+    await eventually(() => heard.every((one) => one.at(-1) === 'last'), 'the last message', 20_000)
+    for (const one of heard) await eventually(async () => (await first.state()).unpublished === lost(one), `${lost(one)} lost`)
+    if (isLong) assert.ok(lost(heard[0]!) > 0)
+    if (lost(heard[0]!) > 0) await eventually(async () => (await gaps()) > 0, 'the gap')
+  })
 
 describe('three processes and a Redis', { skip: noRedis }, () => {
   for (const kind of ['redis', 'redis-stream']) {

@@ -332,3 +332,26 @@ test('a relay that is none, and options without a relay, are refused', () => {
 test('without a relay, a route says so', () => {
   assert.equal(websocket('/', {}).relay, null)
 })
+
+test('each outage is one error, also soon after another, and the others are told without another broadcast', async (t) => {
+  const relay = memoryRelay()
+  const { publish } = relay
+  let isAway = false
+  relay.publish = (channel, data) => (isAway ? Promise.reject(new Error('away')) : publish.call(relay, channel, data))
+  let gaps = 0
+  const [one, other] = [await machine(t, relay), await machine(t, relay, { onGap: () => void gaps++ })]
+  const clients = [await one.join('r'), await other.join('r')]
+  one.route.broadcast('r', 'a')
+  await hear(['a'], ...clients)
+  for (let outage = 1; outage <= 3; outage++) {
+    isAway = true
+    for (let i = 0; i < 10; i++) one.route.broadcast('r', 'lost')
+    await eventually(() => one.logged.length === outage, 'the error')
+    isAway = false
+    if (outage === 2) one.route.broadcast('r', 'at once')
+    await eventually(() => gaps === outage, 'the gap')
+    assert.equal(one.route.relay!.unpublished, 10 * outage)
+  }
+  await settled()
+  assert.deepEqual([one.logged.length, gaps, clients[1]!.heard], [3, 3, ['a', 'at once']])
+})
