@@ -16,6 +16,7 @@ import type { BodySink } from '../../http/body/body.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { bodyOf, cookieUse, onAbort } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
+import { describeSocket } from './given-socket.ts'
 import { fieldsOfText, storeHead } from './node-head.ts'
 import {
   detach,
@@ -27,7 +28,7 @@ import {
   type NodeRequest,
   type NodeResponse,
 } from './node-message.ts'
-import { describeSocket, NodeSocket, type SocketOwner, type WriteCallback } from './node-socket.ts'
+import { NodeSocket, type SocketOwner, type WriteCallback } from './node-socket.ts'
 import { type BodyWriter, WrittenBody } from './written-body.ts'
 
 /** A listener for the event `upgrade` of `http.Server`. */
