@@ -247,7 +247,7 @@ function judgeOutgoing(keeper: Keeper, run: Run, response: OutgoingResponse): Li
   const why = whyPersonal(run.exchange, keeper.settings)
   if (why !== null) return why
   if (response.content.kind === 'upgrade') return 'upgrade'
-  if (response.trailers !== null) return 'trailers'
+  if (response.trailers?.areAnnounced === true) return 'trailers'
   if (/^text\/event-stream\b/i.test(response.type ?? '')) return 'event-stream' // for one client, who listens from now on
   return judgeFields(keeper, run, { status: response.statusCode, field: (name) => response.listHeader(name) })
 }
