@@ -69,6 +69,26 @@ test('a stream that its client resets', async (t) => {
   assert.deepEqual(log, ['aborted', 'close false'])
 })
 
+test('trailers that nobody has announced: after a stream, after one piece, after a Content-Length, and without a body', async (t) => {
+  const { server } = await serveHttp2(t, (server) =>
+    mountNode(server, '/', async (req, res) => {
+      if (req.url === '/length') res.setHeader('Content-Length', 2)
+      if (req.url !== '/empty' && req.url !== '/piece') res.write('a')
+      if (req.url === '/stream') await new Promise((resolve) => setImmediate(resolve))
+      res.addTrailers({ 'grpc-status': '0', 'content-length': '9' })
+      if (req.url === '/empty') res.end()
+      else res.end('b')
+    }),
+  )
+  const client = await Http2Client.connect(t, server.port)
+  for (const path of ['/stream', '/piece', '/length', '/empty']) {
+    const stream = client.open({ ':path': path })
+    const trailers = new Promise<Record<string, unknown>>((resolve) => stream.once('trailers', resolve))
+    await within(answerOf(stream), path)
+    assert.deepEqual(Object.keys(await within(trailers, `trailers of ${path}`)), ['grpc-status'], path)
+  }
+})
+
 test('a head without a body yet, and trailers', async (t) => {
   let goOn = (): void => {}
   const { server } = await serveHttp2(t, (server) =>

@@ -12,7 +12,7 @@ import { compression } from '../../src/modules/compression/index.ts'
 import { decompression } from '../../src/modules/decompression/index.ts'
 import { mountNode, type NodeHandler } from '../../src/modules/node/index.ts'
 import { connect as connectInMemory, TestClock } from '../../src/testing/index.ts'
-import { exchange, mount } from '../support/mounted.ts'
+import { exchange, type LoggingHandler, listen, mount } from '../support/mounted.ts'
 import { Observed, outlineOf } from '../support/observed.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { eventually, gate } from '../support/serving.ts'
@@ -521,7 +521,63 @@ test('trailers that the field Trailer announces', async (t) => {
   client.get('/', 'TE: trailers\r\nConnection: close\r\n')
   const text = await client.rest()
   assert.match(text, /\r\nTrailer: X-Sum\r\n/)
-  assert.match(text, /\r\n3\r\nabc\r\n0\r\nX-Sum: 3\r\n\r\n$/)
+  assert.match(text, /\r\n3\r\nabc\r\n0\r\nX-Sum: 3\r\nX-Other: not announced\r\n\r\n$/)
+})
+
+test('trailers that nobody has announced, as node:http sends them', async (t) => {
+  const ways: Readonly<Record<string, LoggingHandler>> = {
+    'in one turn': (_req, res) => {
+      res.write('abc')
+      res.addTrailers({ 'X-Sum': '3' })
+      res.end()
+    },
+    streamed: async (_req, res) => {
+      res.write('abc')
+      await wait(1)
+      res.addTrailers([
+        ['X-Sum', '3'],
+        ['X-Sum', '4'],
+      ])
+      res.end('d')
+    },
+    'without a body': (_req, res) => {
+      res.writeHead(200)
+      res.addTrailers({ 'grpc-status': '12', 'grpc-message': 'no' })
+      res.end()
+    },
+    'after Content-Length, where Node drops them': async (_req, res) => {
+      res.writeHead(200, { 'Content-Length': 3 })
+      res.write('abc')
+      await wait(1)
+      res.addTrailers({ 'X-Sum': '3' })
+      res.end()
+    },
+    'after one piece, where Node drops them': (_req, res) => {
+      res.addTrailers({ 'X-Sum': '3' })
+      res.end('abc')
+    },
+    'none at all': async (_req, res) => {
+      res.write('abc')
+      await wait(1)
+      res.end()
+    },
+  }
+  for (const [way, handler] of Object.entries(ways)) {
+    const answers = []
+    for (const port of [
+      await listen(t, (req, res) => handler(req, res, () => {})),
+      (await mount(t, (req, res) => handler(req, res, () => {}))).port,
+    ]) {
+      for (const method of ['GET', 'HEAD']) {
+        const client = await RawClient.connect(port)
+        client.send(`${method} / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+        const text = await client.rest()
+        // The pieces of a body are cut differently.
+        answers.push(/\r\n0\r\n([\s\S]*)\r\n$/.exec(text)?.[1] ?? '')
+      }
+    }
+    assert.deepEqual(answers.slice(2), answers.slice(0, 2), way)
+  }
 })
 
 test('fields of the connection are the server’s, except Connection: close', async (t) => {

@@ -4,7 +4,6 @@
 // Handlers never hold this object: whatever they do to their `HttpResponse` (replace methods, freeze it, change its prototype) has no
 // effect here.
 
-import { Buffer } from 'node:buffer'
 import { isFieldValue, isToken, LOWER } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
@@ -15,7 +14,7 @@ import type { CodedForms } from './coded-forms.ts'
 import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES } from './field-list.ts'
 import { checkedFileOptions, type FileOptions } from './file-options.ts'
 import { PROBLEM_TYPE, type Problem } from './problem.ts'
-import { NO_CONTENT, type ResponseContent, type TakeOver } from './response-content.ts'
+import { copyOf, NO_CONTENT, type ResponseContent, type TakeOver } from './response-content.ts'
 import { ResponseTrailers, type TrailerSource } from './trailers.ts'
 
 const JSON_TYPE = 'application/json'
@@ -109,9 +108,13 @@ export class OutgoingResponse {
 
   trailer(name: string, value: TrailerSource): this {
     this.#change()
-    this.#trailers ??= new ResponseTrailers()
-    this.#trailers.set(name, value)
+    this.ownTrailers().set(name, value)
     return this
+  }
+
+  ownTrailers(): ResponseTrailers {
+    this.#trailers ??= new ResponseTrailers()
+    return this.#trailers
   }
 
   vary(...names: readonly string[]): this {
@@ -307,16 +310,13 @@ export class OutgoingResponse {
   settleTrailers(areSent: boolean): void {
     const trailers = this.#trailers
     const content = this.#content
-    if (trailers === null) return
-    if (!areSent || trailers.isEmpty || content.kind === 'upgrade' || content.kind === 'file') {
+    if (!areSent || trailers === null || trailers.isEmpty || content.kind === 'upgrade' || content.kind === 'file') {
       this.#trailers = null
       return
     }
-    this.#fields ??= []
-    this.#fields.push('Trailer', trailers.names)
+    if (trailers.areAnnounced) (this.#fields ??= []).push('Trailer', trailers.names)
     if (content.kind === 'stream') return
-    // A copy, because bytes may be a view of the request's memory, which may be overwritten before they are sent.
-    const piece = content.kind === 'text' ? Buffer.from(content.text) : content.kind === 'bytes' ? Buffer.from(content.bytes) : null
+    const piece = copyOf(content)
     this.#declaredLength = piece?.length ?? 0
     this.#content = { kind: 'stream', source: onePiece(piece), giver: null }
   }

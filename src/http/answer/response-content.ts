@@ -1,5 +1,6 @@
 // The kinds of content that may follow the head of a response.
 
+import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 
 import type { ByteSource, GivenSource } from './byte-source.ts'
@@ -25,6 +26,9 @@ export interface UpgradedDuplex extends Duplex {
   /** Whether the client has read any of the bytes that were waiting for it at the previous call. */
   hasBeenRead(): boolean
   readonly receivedBytes: number
+  readonly writtenBytes: number
+  /** Called when something has been received or written. Absent until someone sets it. */
+  onActivity?: (() => void) | null
   /**
    * Set it to true if nothing is going to be sent to a client that has ended its side. The socket may then close without `end`, if everything
    * has been read and sent. Default false.
@@ -57,3 +61,9 @@ export type ResponseContent =
   | { readonly kind: 'upgrade'; readonly protocol: string; readonly takeOver: TakeOver }
 
 export const NO_CONTENT: ResponseContent = Object.freeze({ kind: 'none' })
+
+/** The bytes of a content that is complete. They are a copy, because bytes may be a view of the request's memory, which may be overwritten. */
+export function copyOf(content: ResponseContent): Uint8Array | null {
+  if (content.kind === 'text') return Buffer.from(content.text)
+  return content.kind === 'bytes' ? Buffer.from(content.bytes) : null
+}

@@ -20,6 +20,8 @@ interface Trailer {
 
 export class ResponseTrailers {
   #trailers: Trailer[] = []
+  #unannounced: (() => readonly string[]) | null = null
+  #dropsDigests = false
 
   /** Replaces the trailer of that name. @throws WEIR_RESPONSE_HEADER_SYNTAX */
   set(name: string, value: TrailerSource): void {
@@ -30,6 +32,19 @@ export class ResponseTrailers {
     this.#trailers.push({ name, value: typeof value === 'function' ? AsyncResource.bind(value) : textOf(name, value) })
   }
 
+  /**
+   * Fields that nobody has announced. Over HTTP/1.1, they are sent to clients that have not asked for trailers, too, as Node does.
+   * @param fields returns name, value, name, value when the body is complete; what may not follow a body is left out
+   */
+  setUnannounced(fields: () => readonly string[]): void {
+    this.#unannounced = fields
+  }
+
+  /** Whether only a client that has asked for trailers gets them. */
+  get mustBeAsked(): boolean {
+    return this.#unannounced === null
+  }
+
   drop(name: string): void {
     const wanted = name.toLowerCase()
     this.#trailers = this.#trailers.filter((trailer) => trailer.name.toLowerCase() !== wanted)
@@ -38,10 +53,22 @@ export class ResponseTrailers {
   /** The body has another content coding now: digests of its bytes are wrong. */
   dropDigests(): void {
     for (const name of OF_THE_BYTES) this.drop(name)
+    this.#dropsDigests = true
+  }
+
+  /** Whether an unannounced field of that name is left out: another has been announced, or it is wrong. */
+  #isKnown(name: string): boolean {
+    const isIt = (one: string): boolean => one.toLowerCase() === name.toLowerCase()
+    return this.#trailers.some((one) => isIt(one.name)) || (this.#dropsDigests && OF_THE_BYTES.some(isIt))
   }
 
   get isEmpty(): boolean {
-    return this.#trailers.length === 0
+    return this.#trailers.length === 0 && this.#unannounced === null
+  }
+
+  /** Unannounced ones may get lost: nobody has been told to wait for them. */
+  get areAnnounced(): boolean {
+    return this.#trailers.length > 0
   }
 
   /** The value of the field that announces them (RFC 9110 §6.6.2). */
@@ -59,6 +86,11 @@ export class ResponseTrailers {
     for (const { name, value } of this.#trailers) {
       const known = typeof value === 'function' ? await value() : value
       if (known !== null && known !== undefined) fields.push(name, textOf(name, known))
+    }
+    const rest = this.#unannounced?.() ?? []
+    for (let i = 0; i < rest.length; i += 2) {
+      const name = rest[i]!
+      if (isToken(name) && mayBeTrailer(name) && !this.#isKnown(name)) fields.push(name, textOf(name, rest[i + 1]))
     }
     return fields
   }

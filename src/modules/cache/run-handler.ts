@@ -247,7 +247,7 @@ function endFlight({ clock, request, flight }: Run, entry: CacheEntry | null): v
 
 function judgeOutgoing(keeper: Keeper, run: Run, response: OutgoingResponse): Lifetime | string {
   if (response.content.kind === 'upgrade') return 'upgrade'
-  if (response.trailers !== null) return 'trailers'
+  if (response.trailers?.areAnnounced === true) return 'trailers'
   if (/^text\/event-stream\b/i.test(response.type ?? '')) return 'event-stream' // for one client, who listens from now on
   return judgeFields(keeper, run, { status: response.statusCode, field: (name) => response.listHeader(name) })
 }

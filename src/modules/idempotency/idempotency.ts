@@ -253,7 +253,7 @@ export class Idempotency implements Policy {
   async #outcomeOf(exchange: Exchange, response: HttpResponse, before: readonly string[] | null): Promise<string> {
     const outgoing = outgoingOf(response)
     // The server has answered in the meantime, because time was up, and has dropped the response of the handler.
-    if (outgoing.isTaken || exchange.sent !== null || outgoing.trailers !== null) return NOT_KEPT
+    if (outgoing.isTaken || exchange.sent !== null || outgoing.trailers?.areAnnounced === true) return NOT_KEPT
     const gathered = await gather(outgoing, this.#maxResponseBytes, () => false)
     if (gathered === null || 'later' in gathered) return NOT_KEPT
     const kept = keptResponse(outgoing, before, gathered.whole)

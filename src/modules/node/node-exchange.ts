@@ -16,6 +16,7 @@ import type { BodySink } from '../../http/body/body.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { bodyOf, cookieUse, onAbort } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
+import { describeSocket } from './given-socket.ts'
 import { fieldsOfText, storeHead } from './node-head.ts'
 import {
   detach,
@@ -27,7 +28,7 @@ import {
   type NodeRequest,
   type NodeResponse,
 } from './node-message.ts'
-import { describeSocket, NodeSocket, type SocketOwner, type WriteCallback } from './node-socket.ts'
+import { NodeSocket, type SocketOwner, type WriteCallback } from './node-socket.ts'
 import { type BodyWriter, WrittenBody } from './written-body.ts'
 
 /** A listener for the event `upgrade` of `http.Server`. */
@@ -239,8 +240,10 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   startStream(): void {
     if (this.#phase !== OPEN || this.#isEnded) return
     this.#phase = STREAMING
-    if (this.res._hasBody) this.#setBody(this.#body as ByteSource)
-    else this.#setNothing()
+    if (this.res._hasBody) {
+      this.#setBody(this.#body as ByteSource)
+      this.#setTrailers()
+    } else this.#setNothing()
     this.#ready()
   }
 
@@ -260,8 +263,18 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     const whole = this.#body.takeWhole()
     this.#phase = STREAMING
     if (!this.res._hasBody) this.#setNothing()
-    else if (whole.length > 0) this.#setBody(whole)
+    else {
+      if (whole.length > 0) this.#setBody(whole)
+      if (this.res._trailer !== '') this.#setTrailers()
+    }
     this.#ready()
+  }
+
+  /** Before the end of a stream, nobody knows whether there will be any. Over HTTP/1.1, Node sends them after chunks only. */
+  #setTrailers(): void {
+    const { own, head } = this.#exchange
+    const { res } = this
+    if (head.isHttp2 || res._contentLength === null) own.ownTrailers().setUnannounced(() => fieldsOfText(res._trailer))
   }
 
   /** For HEAD, the head states the length that a body would have, if it is known. */

@@ -5,11 +5,12 @@
 // HTTP/2.
 
 import { EventEmitter } from 'node:events'
-import type { Socket } from 'node:net'
-import { type Duplex, getDefaultHighWaterMark } from 'node:stream'
+import { getDefaultHighWaterMark } from 'node:stream'
 
+import type { Clock } from '../../base/clock.ts'
 import type { ClientCertificate, ConnectionInfo } from '../../http/connection-info.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { IdleTimer, listenForTimeout, NO_TIMEOUT } from './idle-timer.ts'
 
 export type WriteCallback = (error?: Error | null) => void
 
@@ -29,20 +30,16 @@ export interface SocketOwner {
   onTimeout(): void
 }
 
-/** For a socket without a timeout. */
-const NO_TIMEOUT = 0
-
 export class NodeSocket extends EventEmitter {
   readonly #owner: SocketOwner
-  #stopTimer: (() => void) | null = null
-  #activeAt = 0
+  /** Null until a timeout is set, as it is for most. */
+  #timer: IdleTimer | null = null
   // Properties that Node's own code and packages read or write.
   destroyed = false
   readable = true
   writable = true
   readonly connecting = false
   readonly pending = false
-  timeout = NO_TIMEOUT
   errored: Error | null = null
   /** As in Node: true for TLS, otherwise undefined. Programs set it. */
   encrypted: true | undefined
@@ -56,6 +53,10 @@ export class NodeSocket extends EventEmitter {
     this.encrypted = owner.connection.isSecure || undefined
   }
 
+  get clock(): Clock {
+    return this.#owner.connection.clock
+  }
+
   get remoteAddress(): string | undefined {
     return this.#owner.connection.describePeer().address || undefined
   }
@@ -65,12 +66,15 @@ export class NodeSocket extends EventEmitter {
   }
 
   get remoteFamily(): string | undefined {
-    const address = this.remoteAddress
-    return address === undefined ? undefined : address.includes(':') ? 'IPv6' : 'IPv4'
+    return familyOf(this.remoteAddress)
   }
 
   get localAddress(): string | undefined {
     return this.#owner.session.server.address || undefined
+  }
+
+  get localFamily(): string | undefined {
+    return familyOf(this.localAddress)
   }
 
   get localPort(): number | undefined {
@@ -81,13 +85,17 @@ export class NodeSocket extends EventEmitter {
     return this.#owner.connection.clientCertificate?.authorized === true
   }
 
+  get authorizationError(): string | null {
+    return this.#owner.connection.clientCertificate?.authorizationError ?? null
+  }
+
   getPeerCertificate(): ClientCertificate | Record<string, never> {
     return this.#owner.connection.clientCertificate ?? {}
   }
 
   address(): { address: string; family: string; port: number } | Record<string, never> {
-    const { localAddress: address, localPort: port } = this
-    return address === undefined || port === undefined ? {} : { address, family: address.includes(':') ? 'IPv6' : 'IPv4', port }
+    const { localAddress: address, localFamily: family, localPort: port } = this
+    return address === undefined || family === undefined || port === undefined ? {} : { address, family, port }
   }
 
   get readyState(): string {
@@ -173,36 +181,30 @@ export class NodeSocket extends EventEmitter {
     return this
   }
 
+  get timeout(): number {
+    return this.#timer?.timeout ?? NO_TIMEOUT
+  }
+
   /** @param msecs of silence; 0 for no timeout */
   setTimeout(msecs: number, callback?: () => void): this {
-    if (callback !== undefined) {
-      if (msecs === NO_TIMEOUT) this.removeListener('timeout', callback)
-      else this.once('timeout', callback)
-    }
-    this.#stopTimer?.()
-    this.#stopTimer = null
-    this.timeout = msecs
-    if (!(msecs > 0) || this.destroyed) return this
-    const { clock } = this.#owner.connection
-    this.#activeAt = clock.now()
-    this.#stopTimer = clock.every(Math.max(1, msecs), () => {
-      if (clock.now() - this.#activeAt < msecs) return
-      this.#activeAt = clock.now()
+    listenForTimeout(this, msecs, callback)
+    if (this.destroyed || (this.#timer === null && !(msecs > 0))) return this
+    this.#timer ??= new IdleTimer(this.clock, () => {
       this.emit('timeout')
       this.#owner.onTimeout()
     })
+    this.#timer.start(msecs)
     return this
   }
 
   /** Something was received or sent. */
   touch(): void {
-    if (this.#stopTimer !== null) this.#activeAt = this.#owner.connection.clock.now()
+    this.#timer?.touch()
   }
 
   /** The response is complete: nothing is timed any more. */
   release(): void {
-    this.#stopTimer?.()
-    this.#stopTimer = null
+    this.#timer?.stop()
     this._httpMessage = null
   }
 
@@ -218,9 +220,6 @@ export class NodeSocket extends EventEmitter {
   }
 }
 
-/** Gives the socket of another protocol what code reads of a socket of Node. */
-export function describeSocket(socket: Duplex, { remoteAddress, remotePort, remoteFamily, encrypted }: NodeSocket): Socket {
-  const itself = (): Duplex => socket
-  const calls = { setNoDelay: itself, setKeepAlive: itself, setTimeout: itself, ref: itself, unref: itself }
-  return Object.assign(socket, { remoteAddress, remotePort, remoteFamily, encrypted, ...calls }) as unknown as Socket
+function familyOf(address: string | undefined): string | undefined {
+  return address === undefined ? undefined : address.includes(':') ? 'IPv6' : 'IPv4'
 }

@@ -74,8 +74,11 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   /** A reader of the body needs more of it. */
   protected abstract demand(): void
   protected abstract sendContinue(): void
-  /** Whether the client can receive trailers after the response. */
-  protected abstract takesTrailers(head: Head): boolean
+  /**
+   * Whether the client can receive trailers after the response.
+   * @param mustBeAsked whether a client of HTTP/1.1 has to say that it reads them (RFC 9110 §10.1.4)
+   */
+  protected abstract takesTrailers(head: Head, mustBeAsked: boolean): boolean
   /** Sends an interim response: 103 or 104. @returns whether the client can receive it */
   protected abstract sendInterim(head: Head, status: number, fields: readonly string[]): boolean
   /** Stops waiting for the rest of the request. HTTP/1.1 reads nothing more after that. */
@@ -272,9 +275,10 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
       this.expire()
       return
     }
-    if (response.trailers !== null) {
+    const { trailers } = response
+    if (trailers !== null) {
       const { head } = exchange
-      response.settleTrailers(mayHaveBody(response, head.method === 'HEAD') && this.takesTrailers(head))
+      response.settleTrailers(mayHaveBody(response, head.method === 'HEAD') && this.takesTrailers(head, trailers.mustBeAsked))
     }
     if (isAwaited && this.recording === null) this.recording = this.host.observers.beginUnheard(exchange, this.connection)
     if (exchange.timing !== null) sendTiming(exchange.timing, response)

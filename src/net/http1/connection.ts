@@ -37,6 +37,7 @@ import { Outbox } from '../transport/outbox.ts'
 import { TappedTransport } from '../transport/tapped-transport.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 import { ExchangeServer, type Http1RequestConnection } from './exchange-server.ts'
+import { UnansweredUpgrade } from './unanswered-upgrade.ts'
 import { UpgradedSocket } from './upgraded-socket.ts'
 import { sendWhole } from './whole-answer.ts'
 
@@ -253,6 +254,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     // An async function may fail later.
     const taken = async (): Promise<void> => takeOver(socket, rest)
     taken().catch((error: Error) => this.#exchange.crash(error))
+    if (socket.isAbandonable) new UnansweredUpgrade(this.host, this.transport, socket)
   }
 
   // Time.

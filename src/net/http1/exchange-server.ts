@@ -116,9 +116,8 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
     this.#outbox.flush()
   }
 
-  /** A client of HTTP/1.1 has to say that it reads them (RFC 9110 §10.1.4). */
-  protected override takesTrailers(head: Head): boolean {
-    return head.minorVersion === 1 && listsTrailers(head.get('te'))
+  protected override takesTrailers(head: Head, mustBeAsked: boolean): boolean {
+    return head.minorVersion === 1 && (!mustBeAsked || listsTrailers(head.get('te')))
   }
 
   /** RFC 9110 §15.2: HTTP/1.0 has no interim responses. */

@@ -1,6 +1,7 @@
 // The socket that another protocol receives: a Duplex over the transport that the HTTP/1.1 connection has handed over.
 //
-// What arrives in borrowed memory is pushed as a copy, and the transport is paused while nothing reads from the socket. What is written while
+// What arrives in borrowed memory is pushed as a copy. As in Node, the transport is read until as much waits as a stream keeps, also while nothing
+// reads from the socket: otherwise nobody would learn that the client has left. What is written while
 // bytes are handled is sent together when they have been: sixteen messages in one read are answered by one write, and under load it waits
 // for those of other connections (write-batch.ts), but not for longer than until the next write. A write is complete when the transport has
 // room again; until then it counts in `writableLength`. The socket closes only when the transport does, so everything that was written before
@@ -27,6 +28,9 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   writtenBytes = 0
   #wasClosed = false
   endsWithClient = false
+  /** The program has ended its side and has never read. */
+  #isDiscarding = false
+  onActivity: (() => void) | null = null
   #isPushing = false
   /** Whether what is written now may wait for other connections. */
   #mayWait = false
@@ -46,8 +50,8 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     this.#transport = transport
     this.#onGone = onGone
     transport.handOver(this)
-    transport.pause()
     transport.keepsBytes = true
+    if (transport.isPaused) transport.resume()
     if (hasEnded) this.#endReading()
   }
 
@@ -55,6 +59,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
 
   onBytes(buffer: Buffer, length: number, borrowed: boolean): void {
     this.receivedBytes += length
+    this.onActivity?.()
     const piece = buffer.subarray(0, length)
     this.#isPushing = true
     this.cork()
@@ -74,8 +79,12 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
 
   #endReading(): void {
     this.#wasClosed = true
-    if (this.endsWithClient && this.#isDone) this.destroy()
-    else this.push(null)
+    if (this.endsWithClient && this.#isDone) {
+      this.destroy()
+      return
+    }
+    this.push(null)
+    this.read(0) // tells of the end also where nothing reads
   }
 
   /** Whether everything that has arrived was read, and everything that was written has been sent. A client of TLS is to be told of the end. */
@@ -99,9 +108,17 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     onRoom?.()
   }
 
-  onClose(): void {
+  /** Whether the program may never look at it again: it has written nothing yet, or has ended its side and never read. */
+  get isAbandonable(): boolean {
+    if (this.destroyed) return false
+    return this.writableEnded ? this.#isDiscarding : this.writtenBytes === 0 && this.writableLength === 0
+  }
+
+  onClose(failure: Error | null = null): void {
     if (this.destroyed) this.#wasClosed = true // by the program
-    this.destroy()
+    // A socket of Node would end the process with an error for which nobody listens.
+    if (failure !== null && this.listenerCount('error') > 0) this.destroy(failure)
+    else this.destroy()
     this.#onGone()
   }
 
@@ -142,6 +159,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
 
   override _write(bytes: Buffer, _encoding: string, done: Done): void {
     this.writtenBytes += bytes.length
+    this.onActivity?.()
     if (this.#mayWait && bytes.length < JOIN_BYTES) this.#writeText(bytes.toString('latin1'), done)
     else {
       this.#transport.writeBytes(bytes)
@@ -152,6 +170,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   override _writev(pieces: readonly { readonly chunk: Buffer }[], done: Done): void {
     const transport = this.#transport
     let text = ''
+    this.onActivity?.()
     for (const { chunk } of pieces) {
       this.writtenBytes += chunk.length
       if (chunk.length < JOIN_BYTES) text += chunk.toString('latin1')
@@ -175,10 +194,20 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     }
   }
 
+  /** Closes so that the client notices that something is missing. */
+  resetAndDestroy(): this {
+    if (!this.destroyed) this.#transport.reset()
+    return this.destroy()
+  }
+
   override _final(done: Done): void {
     this.#wasClosed = true
     this.#transport.end()
     done()
+    if (this.readableFlowing !== null || this.listenerCount('readable') > 0) return
+    // The end of the client could wait behind bytes that nobody reads.
+    this.#isDiscarding = true
+    this.resume()
   }
 
   override _destroy(error: Error | null, done: Done): void {

@@ -2,7 +2,6 @@
 
 import { openSource, type SourceReader } from '../../http/answer/byte-source.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import type { ResponseTrailers } from '../../http/answer/trailers.ts'
 import { type Http2WireConnection, MOST_QUEUED_BYTES } from '../../wire/http2/connection.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
@@ -73,7 +72,9 @@ export class StreamedAnswer<T extends Watched> implements AnswerUnderWay, PumpTa
     await pump(this.#source, declaredLength, this)
     if (this.isGone) return
     const { trailers } = this.#response
-    if (trailers !== null) await this.#endWith(trailers)
+    const fields = trailers === null ? [] : await trailers.collect()
+    if (this.isGone) return
+    if (fields.length > 0) this.#endWith(fields)
     else if (!this.hasBegun) this.#begin(Math.max(0, declaredLength), true)
     else if (this.#last !== null) {
       this.#bodyBytes += this.#last.length
@@ -82,15 +83,13 @@ export class StreamedAnswer<T extends Watched> implements AnswerUnderWay, PumpTa
     this.#output.flushSoon()
   }
 
-  async #endWith(trailers: ResponseTrailers): Promise<void> {
-    const fields = await trailers.collect()
-    if (this.isGone) return
+  #endWith(fields: readonly string[]): void {
     if (!this.hasBegun) this.#begin(Math.max(0, this.#response.declaredLength), false)
     if (this.#last !== null) {
       this.#bodyBytes += this.#last.length
       this.#wire.sendData(this.#stream, this.#last, false)
     }
-    this.#wire.sendEnd(this.#stream, fields.length === 0 ? null : fields)
+    this.#wire.sendEnd(this.#stream, fields)
   }
 
   sendHead(): void {

@@ -34,6 +34,7 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, OtherProtocol {
   receivedBytes = 0
   writtenBytes = 0
   #wasClosed = false
+  onActivity: (() => void) | null = null
   /** The callback of a write that is waiting for the client. */
   #onTaken: Done | null = null
   /** How much had been sent when it was last checked; null if nothing was waiting then. */
@@ -53,6 +54,7 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, OtherProtocol {
 
   onData(buffer: Buffer, start: number, end: number, isBorrowed: boolean): void {
     this.receivedBytes += end - start
+    this.onActivity?.()
     const piece = buffer.subarray(start, end)
     if (!this.push(isBorrowed ? Buffer.from(piece) : piece)) this.#wire.pauseBody(this.#stream)
   }
@@ -61,6 +63,7 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, OtherProtocol {
   onEnd(): void {
     this.#wasClosed = true
     this.push(null)
+    this.read(0) // tells of the end also where nothing reads
   }
 
   /** The stream is closed. */
@@ -124,6 +127,7 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, OtherProtocol {
     }
     if (data.length === 0) return
     this.writtenBytes += data.length
+    this.onActivity?.()
     this.#wire.sendData(this.#stream, data, false)
   }
 

@@ -36,7 +36,7 @@ async function pair(
   prepare(accepted)
   const transport = new SocketTransport(accepted, path === null ? 'tcp' : 'unix', sharesBuffer)
   const closed = new Promise<void>((resolve) => {
-    transport.start({ onBytes() {}, onEnd() {}, onDrain() {}, onClose: resolve })
+    transport.start({ onBytes() {}, onEnd() {}, onDrain() {}, onClose: () => resolve() })
   })
   return { transport, client, closed }
 }

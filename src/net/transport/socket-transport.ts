@@ -61,7 +61,7 @@ export class SocketTransport implements Transport, Reader {
     socket[TRANSPORT] = this
     socket.on('end', onEnd)
     socket.on('drain', onDrain)
-    socket.on('error', ignore) // `close` follows, which is all that the server needs to know
+    socket.on('error', ignore) // `close` follows, which tells of it
     socket.on('close', onClose)
     socket.resume()
   }
@@ -77,7 +77,7 @@ export class SocketTransport implements Transport, Reader {
     else if (what === 'end') owner.onEnd()
     else {
       this.#onClosed?.()
-      owner.onClose()
+      owner.onClose(this.#socket.errored)
     }
   }
 

@@ -56,6 +56,9 @@ export interface TransportOwner {
   onEnd(): void
   /** Everything that was waiting has been sent. */
   onDrain(): void
-  /** The transport is gone. No event follows. */
-  onClose(): void
+  /**
+   * The transport is gone. No event follows.
+   * @param failure what has ended it, such as a reset by the client; null or absent if it was closed
+   */
+  onClose(failure?: Error | null): void
 }

@@ -169,9 +169,9 @@ export class HostedExchange extends RequestCycle<NoConnection, HostedAnswer> imp
     this.#out.writeContinue()
   }
 
-  /** A client of HTTP/1.1 has to say that it reads them (RFC 9110 §10.1.4). */
-  protected override takesTrailers(head: MutableHead): boolean {
-    return head.isHttp2 || (head.minorVersion === 1 && /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i.test(head.get('te') ?? ''))
+  protected override takesTrailers(head: MutableHead, mustBeAsked: boolean): boolean {
+    if (head.isHttp2) return true
+    return head.minorVersion === 1 && (!mustBeAsked || /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i.test(head.get('te') ?? ''))
   }
 
   protected override sendInterim(head: MutableHead, status: number, fields: readonly string[]): boolean {
