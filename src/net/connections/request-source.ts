@@ -24,8 +24,9 @@ export abstract class RequestSource {
   #id: number | string = nextConnection()
   #requestsInARow = 0
   #headBytesInARow = 0
-  /** Enough requests have been read in a row: the rest waits for the next turn of the event loop, which calls `run`. */
+  /** Enough requests have been read in a row: the rest waits for the next turn of the event loop. */
   protected isAtRest = false
+  #isHeldUp = false
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer) {
     this.host = host
@@ -54,9 +55,17 @@ export abstract class RequestSource {
     setImmediate(endRest, this)
   }
 
+  /** `run` leaves something for the next turn. @returns false */
+  protected holdUp(): boolean {
+    this.#isHeldUp = true
+    return false
+  }
+
   /** @internal */
   endRest(): void {
     this.isAtRest = false
+    if (!this.#isHeldUp) return
+    this.#isHeldUp = false
     this.run()
   }
 

@@ -182,8 +182,9 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     const wire = this.#wire
     const exchange = this.#exchange
     if (!wire.isServing) return false
-    // While a client does not read, no more responses are produced for it, and other clients have their turn.
-    if (!exchange.isOpen && (this.isAtRest || this.#outbox.isBlocked)) return false
+    // While a client does not read, no more responses are produced for it.
+    if (!exchange.isOpen && this.#outbox.isBlocked) return false
+    if (this.isAtRest && !exchange.isOpen && (wire.waitingBytes > 0 || wire.peerEnded)) return this.holdUp()
     switch (wire.next()) {
       case HEAD:
         if (this.#tap !== null) this.#tap.requestBegun(wire.head)

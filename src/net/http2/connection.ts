@@ -165,10 +165,10 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** @returns whether there may be more to do */
   #step(): boolean {
     const { wire } = this
-    if (this.isAtRest) {
+    if (this.isAtRest && (wire.unreadBytes > 0 || wire.mayBegin)) {
       this.#passOn()
       wire.rest()
-      return false
+      return this.holdUp()
     }
     const event = wire.next()
     if (event === DATA) {
