@@ -1,12 +1,18 @@
 // The bytes of one request, on their way to the storage: counted, hashed, and stopped when somebody else continues the upload.
 
 import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 
 import { WeirError } from '../../base/errors.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { addShutdownListener, removeShutdownListener } from '../shutdown-listeners.ts'
 
 import type { Checksum } from './checksum.ts'
+
+/** How many turns of the event loop the next bytes have to arrive in. Those that the kernel has are read in one or two. */
+const QUIET_TURNS = 8
+/** What may follow when somebody else wants to continue. A client that goes on sending is not waited for. */
+const MOST_MORE_BYTES = 1024 * 1024
 
 export class AppendSource {
   readonly #session: HttpSession
@@ -16,6 +22,11 @@ export class AppendSource {
   #body: Readable | null = null
   #stopped: Error | null = null
   #hasOverrun = false
+  /** Why it is stopped as soon as no more bytes are there. */
+  #wanted: Error | null = null
+  /** Counts the reads of the body. */
+  #reads = 0
+  #isReading = false
 
   /**
    * @param maxBytes that the upload has room for
@@ -39,6 +50,43 @@ export class AppendSource {
     this.#body?.destroy(error)
   }
 
+  /** Ends the body as soon as its next bytes have not arrived yet. One whose bytes are all there is read to its end. */
+  stopWhenQuiet(error: Error): void {
+    if (this.#wanted !== null) return
+    this.#wanted = error
+    // The client waits for `100 Continue`, and has sent nothing.
+    if (this.#body === null && this.#session.request.header('expect') !== null) this.stop(error)
+    else if (this.#isReading) void this.#watchRead(error)
+  }
+
+  async #watchRead(error: Error): Promise<void> {
+    const read = this.#reads
+    for (let turn = 0; turn < QUIET_TURNS; turn++) {
+      await setImmediate()
+      if (this.#reads !== read || !this.#isReading) return
+    }
+    this.stop(error)
+  }
+
+  /** The pieces of the body. */
+  async *#pieces(body: Readable): AsyncGenerator<Uint8Array> {
+    const pieces = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        this.#reads++
+        this.#isReading = true
+        if (this.#wanted !== null) void this.#watchRead(this.#wanted)
+        const { done, value } = await pieces.next()
+        this.#isReading = false
+        if (done === true) return
+        yield value
+      }
+    } finally {
+      this.#isReading = false
+      await pieces.return?.()
+    }
+  }
+
   /** To be read once. `100 Continue` is sent when its first bytes are asked for. */
   async *bytes(): AsyncGenerator<Uint8Array> {
     if (this.#stopped !== null) throw this.#stopped
@@ -57,8 +105,10 @@ export class AppendSource {
 
   async *#counted(body: Readable): AsyncGenerator<Uint8Array> {
     let count = 0
-    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    let more = 0
+    for await (const chunk of this.#pieces(body)) {
       count += chunk.length
+      if (this.#wanted !== null && (more += chunk.length) > MOST_MORE_BYTES) throw this.#wanted
       if (count > this.#maxBytes) {
         this.#hasOverrun = true
         throw this.#overrun()

@@ -58,10 +58,10 @@ export class HeldUpload {
     return this.#offset === this.#record.length
   }
 
-  /** Another request wants to continue. Only the receiving of bytes is interrupted. */
+  /** Another request wants to continue. Only the receiving of bytes is interrupted, and only if some have not arrived. */
   interrupt(): void {
     this.#isWanted = true
-    this.#source?.stop(new WeirError('WEIR_UPLOAD_SUPERSEDED'))
+    this.#source?.stopWhenQuiet(new WeirError('WEIR_UPLOAD_SUPERSEDED'))
   }
 
   /**

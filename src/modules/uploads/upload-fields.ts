@@ -63,7 +63,10 @@ export function bodyLengthOf(session: HttpSession): number | null {
 /** The path of an upload that the request creates. Without the origin, so that it is right behind any proxy that keeps paths. */
 export function locationOf({ request }: HttpSession, id: string): string {
   const path = request.url.slice(0, request.url.length - (request.queryString === '' ? 0 : request.queryString.length + 1))
-  return `${path.replace(/[/?]+$/, '')}/${id}`
+  // A loop: an expression would begin again at each of the characters before the last.
+  let end = path.length
+  while (end > 0 && (path[end - 1] === '/' || path[end - 1] === '?')) end--
+  return `${path.slice(0, end)}/${id}`
 }
 
 /** The last segment of a reference to an upload. */

@@ -7,7 +7,8 @@ import { test } from 'node:test'
 
 import { diskStorage, memoryLocks } from '../../../src/modules/uploads/index.ts'
 import { connect, type TestClient } from '../../../src/testing/index.ts'
-import { eventually } from '../../support/serving.ts'
+import { settled } from '../../../src/testing/test-clock.ts'
+import { eventually, gate } from '../../support/serving.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 import { BYTES_TYPE, codeOf, over, type Uploading, uploading } from '../../support/uploading.ts'
 
@@ -206,6 +207,48 @@ test('a request that was asked to stop before it began does so', async (t) => {
   assert.equal((await first.answer()).status, 409)
   assert.equal((await status).status, 204)
 })
+
+for (const when of ['while it waits for the storage', 'while it is stored'])
+  for (const size of [10, 200_000])
+    test(`a request whose ${size} bytes are all there is not ended by another, ${when}`, async (t) => {
+      const disk = diskStorage(temporaryDirectory(t), { sync: false })
+      const slow = gate()
+      const reached = gate()
+      const received: number[] = []
+      let hasWaited = false
+      const hold = async (): Promise<void> => {
+        if (hasWaited) return
+        hasWaited = true
+        reached.open()
+        await slow.promise
+      }
+      const up = uploading(t, {
+        storage: over(disk, {
+          async append(record, offset, bytes, how) {
+            if (when === 'while it waits for the storage') await hold()
+            async function* slowly(): AsyncGenerator<Uint8Array> {
+              for await (const piece of bytes) {
+                await hold()
+                yield piece
+              }
+            }
+            return disk.append(record, offset, slowly(), how)
+          },
+        }),
+        onComplete: (upload) => void received.push(upload.size),
+      })
+      const url = await up.create(size)
+      await using first = connect(up.server)
+      const sent = begin(first, url, 0, size, 'x'.repeat(size)) // the server does not read all of it yet
+      await reached.promise
+      const status = up.tus('HEAD', url)
+      await settled()
+      slow.open()
+      await sent
+      assert.equal((await first.answer()).status, 204)
+      assert.equal((await status).headers.get('upload-offset'), String(size))
+      assert.deepEqual(received, [size])
+    })
 
 test('a creation that breaks leaves nothing, unless its client may know where the upload is', async (t) => {
   const up = uploading(t)
