@@ -676,3 +676,35 @@ test('mistakes are refused when something is mounted', () => {
   mountNode(server, '/', echoUrl)
   assert.throws(() => mountNode(server, '/', echoUrl), { code: 'WEIR_ROUTE_CLASH' })
 })
+
+test('end() and destroySoon() of req.socket end the exchange after what was written, and destroy(error) tells of the error', async (t) => {
+  const heard: string[] = []
+  const server = await mount(t, (req, res) => {
+    const { socket } = req
+    for (const event of ['error', 'finish', 'close'])
+      socket.on(event, (error?: unknown) => heard.push(error instanceof Error ? error.message : event))
+    if (req.url === '/end') socket.end()
+    else if (req.url === '/soon') socket.destroySoon()
+    else if (req.url === '/error') socket.destroy(new Error('broken'))
+    else {
+      res.writeHead(200)
+      res.write('written')
+      setTimeout(() => socket.end(() => heard.push('called')), 5)
+    }
+  })
+  const expected = {
+    '/end': ['', 'finish,close'],
+    '/soon': ['', 'finish,close'],
+    '/error': ['', 'broken,close'],
+    '/written': ['written', 'finish,called,close'],
+  }
+  for (const [path, [body, events]] of Object.entries(expected)) {
+    heard.length = 0
+    const client = await RawClient.connect(server.port)
+    client.get(path)
+    const text = body === '' ? '' : await client.until(body!)
+    await client.closed()
+    assert.ok(text.includes(body!), path)
+    assert.equal(heard.join(), events, path)
+  }
+})

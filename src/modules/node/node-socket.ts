@@ -150,11 +150,26 @@ export class NodeSocket extends EventEmitter {
     return this
   }
 
-  end(): this {
+  end(data?: string | Uint8Array | (() => void) | null, encoding?: BufferEncoding | (() => void) | null, callback?: () => void): this {
+    if (this.destroyed) return this
+    const done = [data, encoding, callback].find((one) => typeof one === 'function')
+    if (typeof done === 'function') this.once('finish', done)
+    if (data !== null && data !== undefined && typeof data !== 'function') this.write(data, typeof encoding === 'string' ? encoding : null)
+    this.destroySoon()
     return this
   }
 
-  destroySoon(): void {}
+  /** A client of HTTP gets nothing after the end of our side, so the exchange ends with it. */
+  destroySoon(): void {
+    const end = (): void => {
+      if (this.destroyed) return
+      this.emit('finish')
+      this.destroy()
+    }
+    if (this.destroyed) return
+    if (this.#owner.waitingBytes === 0) end()
+    else this.#owner.write('', null, end) // after what was written before
+  }
 
   destroy(error?: Error | null): this {
     if (!this.destroyed) this.#owner.destroy(error ?? null)
@@ -216,6 +231,8 @@ export class NodeSocket extends EventEmitter {
     this.readable = false
     this.writable = false
     this.errored = error
+    // One without a listener would end the process; a server of Node has one.
+    if (error !== null && this.listenerCount('error') > 0) this.emit('error', error)
     this.emit('close', error !== null)
   }
 }
