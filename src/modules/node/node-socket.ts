@@ -14,8 +14,13 @@ import { IdleTimer, listenForTimeout, NO_TIMEOUT } from './idle-timer.ts'
 
 export type WriteCallback = (error?: Error | null) => void
 
+/** What has a server in the form of Node's. */
+export interface HasServer {
+  readonly httpServer: object
+}
+
 /** The exchange of a socket. */
-export interface SocketOwner {
+export interface SocketOwner extends HasServer {
   readonly session: HttpSession
   readonly connection: ConnectionInfo
   /** Bytes of the response that wait for the client. */
@@ -55,6 +60,10 @@ export class NodeSocket extends EventEmitter {
 
   get clock(): Clock {
     return this.#owner.connection.clock
+  }
+
+  get server(): object {
+    return this.#owner.httpServer
   }
 
   get remoteAddress(): string | undefined {
