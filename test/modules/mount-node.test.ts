@@ -708,3 +708,28 @@ test('end() and destroySoon() of req.socket end the exchange after what was writ
     assert.equal(heard.join(), events, path)
   }
 })
+
+test('a middleware gives each exchange a scope of its own, in routes and in mounted code', async (t) => {
+  const scopes = new AsyncLocalStorage<{ name: string }>()
+  const seen: string[] = []
+  const note = async (name: string): Promise<void> => {
+    scopes.getStore()!.name = name
+    await wait(5)
+    seen.push(`${name} ${scopes.getStore()!.name}`)
+  }
+  const server = await mount(
+    t,
+    async (req, res) => {
+      await note(req.url!)
+      res.end()
+    },
+    {
+      map: (server) => {
+        server.use((_, next) => scopes.run({ name: '' }, next))
+        server.mapGet('/route/:name', async ({ name }) => note(String(name)))
+      },
+    },
+  )
+  await Promise.all(['/route/a', '/route/b', '/c', '/d'].map((path) => fetch(`http://127.0.0.1:${server.port}${path}`)))
+  assert.deepEqual(seen.sort(), ['/c /c', '/d /d', 'a a', 'b b'])
+})
