@@ -25,7 +25,7 @@ import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
 import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Listeners } from './net/listen/listeners.ts'
-import { Places } from './net/listen/places.ts'
+import { Places, type Where } from './net/listen/places.ts'
 import { checkRunOptions, checkStopOptions, type RunOptions, type StopOptions, type StopReport } from './net/listen/stop-options.ts'
 import { Stopping } from './net/listen/stopping.ts'
 import { Observers } from './net/observe/observers.ts'
@@ -35,6 +35,9 @@ import { checkOptions, type ServerOptions, settingsOf } from './server-options.t
 
 /** @internal What opening a connection to a server needs: `weir/testing` uses it to connect clients without a socket. */
 export let hostOf: (server: HttpServer) => ConnectionHost
+
+/** @internal Makes a server listen elsewhere than its options say. @throws WEIR_OPTION_INVALID */
+export let moveTo: (server: HttpServer, where: Where) => void
 
 /** @internal The requests that servers of the program pass to this one (`toNodeListener`). */
 export let hostedOf: (server: HttpServer) => Connections
@@ -70,6 +73,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   static {
     hostOf = (server) => server.#host
     hostedOf = (server) => server.#hosted
+    moveTo = (server, where) => server.#places.move(where)
   }
 
   readonly #options: ServerOptions

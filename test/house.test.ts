@@ -27,6 +27,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
 const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
   'modules/node/hosted/': ['wire', 'net'],
   'modules/node/node-listener.ts': ['net', 'server.ts'],
+  'modules/node/to-node-server.ts': ['server.ts'],
 }
 /**
  * The large rooms, from the lowest floor up. A place is a folder or, if it ends in `.ts`, a file; one inside another is a separate place. A

@@ -676,3 +676,60 @@ test('mistakes are refused when something is mounted', () => {
   mountNode(server, '/', echoUrl)
   assert.throws(() => mountNode(server, '/', echoUrl), { code: 'WEIR_ROUTE_CLASH' })
 })
+
+test('end() and destroySoon() of req.socket end the exchange after what was written, and destroy(error) tells of the error', async (t) => {
+  const heard: string[] = []
+  const server = await mount(t, (req, res) => {
+    const { socket } = req
+    for (const event of ['error', 'finish', 'close'])
+      socket.on(event, (error?: unknown) => heard.push(error instanceof Error ? error.message : event))
+    if (req.url === '/end') socket.end()
+    else if (req.url === '/soon') socket.destroySoon()
+    else if (req.url === '/error') socket.destroy(new Error('broken'))
+    else {
+      res.writeHead(200)
+      res.write('written')
+      setTimeout(() => socket.end(() => heard.push('called')), 5)
+    }
+  })
+  const expected = {
+    '/end': ['', 'finish,close'],
+    '/soon': ['', 'finish,close'],
+    '/error': ['', 'broken,close'],
+    '/written': ['written', 'finish,called,close'],
+  }
+  for (const [path, [body, events]] of Object.entries(expected)) {
+    heard.length = 0
+    const client = await RawClient.connect(server.port)
+    client.get(path)
+    const text = body === '' ? '' : await client.until(body!)
+    await client.closed()
+    assert.ok(text.includes(body!), path)
+    assert.equal(heard.join(), events, path)
+  }
+})
+
+test('a middleware gives each exchange a scope of its own, in routes and in mounted code', async (t) => {
+  const scopes = new AsyncLocalStorage<{ name: string }>()
+  const seen: string[] = []
+  const note = async (name: string): Promise<void> => {
+    scopes.getStore()!.name = name
+    await wait(5)
+    seen.push(`${name} ${scopes.getStore()!.name}`)
+  }
+  const server = await mount(
+    t,
+    async (req, res) => {
+      await note(req.url!)
+      res.end()
+    },
+    {
+      map: (server) => {
+        server.use((_, next) => scopes.run({ name: '' }, next))
+        server.mapGet('/route/:name', async ({ name }) => note(String(name)))
+      },
+    },
+  )
+  await Promise.all(['/route/a', '/route/b', '/c', '/d'].map((path) => fetch(`http://127.0.0.1:${server.port}${path}`)))
+  assert.deepEqual(seen.sort(), ['/c /c', '/d /d', 'a a', 'b b'])
+})

@@ -1,11 +1,19 @@
 // toNodeListener: weir's routes inside servers of Node, in Express, and in a chain of middleware such as Vite's.
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { EventEmitter, once } from 'node:events'
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  IncomingMessage as IncomingMessageOfNode,
+  type ServerResponse,
+  ServerResponse as ServerResponseOfNode,
+} from 'node:http'
 import { createSecureServer, connect as http2Connect } from 'node:http2'
 import { createServer as createTlsServer } from 'node:https'
-import { Readable } from 'node:stream'
+import { Socket } from 'node:net'
+import { Readable, Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 
@@ -403,3 +411,52 @@ describe('inside other hosts', () => {
     await eventually(() => observed.ended.some(({ outcome }) => outcome === 'client-gone'), 'its record')
   })
 })
+
+/** Requests as packages make them that call a listener without a connection. */
+const SHAPED: Readonly<Record<string, (text: string) => IncomingMessage>> = {
+  // light-my-request: no trailers at all
+  'a Readable with raw fields': (text) =>
+    Object.assign(Readable.from([Buffer.from(text)]), {
+      ...{ method: 'POST', url: '/echo', httpVersion: '1.1', httpVersionMajor: 1, httpVersionMinor: 1 },
+      rawHeaders: ['host', 'localhost', 'content-length', String(text.length), 'x-many', 'a', 'x-many', 'b'],
+      socket: new EventEmitter(),
+    }) as unknown as IncomingMessage,
+  // serverless-http: `headers` alone, with numbers and lists, and a body that is pushed when it is read
+  'an IncomingMessage with headers alone': (text) => {
+    const message = new IncomingMessageOfNode(new Socket())
+    Object.assign(message, {
+      ...{ method: 'POST', url: '/echo', httpVersion: '1.1', httpVersionMajor: '1', httpVersionMinor: '1', complete: true },
+      headers: { host: 'localhost', 'content-length': text.length, 'x-many': ['a', 'b'], absent: undefined },
+      _read: () => {
+        message.push(text)
+        message.push(null)
+      },
+    })
+    return message
+  },
+}
+
+for (const [shape, make] of Object.entries(SHAPED)) {
+  test(`a request that is merely shaped like one of Node: ${shape}`, async (t) => {
+    const server = new HttpServer({ logger: null })
+    server.mapPost(
+      '/echo',
+      { body: 'stream' },
+      async (_, { request }) => `${request.headers.getAll('x-many').join()} ${await buffer(request.bodyStream())}`,
+    )
+    t.after(() => server.stop({ graceMs: 0 }))
+    const request = make('hello')
+    const response = new ServerResponseOfNode(request)
+    const sent: string[] = []
+    const socket = new Writable({
+      write(chunk, _encoding, done) {
+        sent.push(String(chunk))
+        done()
+      },
+    })
+    response.assignSocket(socket as unknown as Socket)
+    toNodeListener(server)(request, response)
+    await within(once(response, 'finish'), 'the response')
+    assert.match(sent.join(''), /^HTTP\/1.1 200 [\s\S]*a,b hello$/)
+  })
+}

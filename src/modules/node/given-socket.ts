@@ -10,10 +10,22 @@ import { IdleTimer, listenForTimeout } from './idle-timer.ts'
 import type { NodeSocket } from './node-socket.ts'
 
 /** What the socket of the request knows and says as well. */
-const SAME = [
-  ...['remoteAddress', 'remotePort', 'remoteFamily', 'localAddress', 'localPort', 'localFamily', 'address', 'encrypted'],
-  ...['authorized', 'authorizationError', 'getPeerCertificate', 'connecting', 'pending'],
-] as const satisfies readonly (keyof NodeSocket)[]
+const SAME: readonly (keyof NodeSocket)[] = [
+  'remoteAddress',
+  'remotePort',
+  'remoteFamily',
+  'localAddress',
+  'localPort',
+  'localFamily',
+  'address',
+  'encrypted',
+  'authorized',
+  'authorizationError',
+  'getPeerCertificate',
+  'server',
+  'connecting',
+  'pending',
+]
 
 /** Makes the socket of another protocol one of Node. @param asked the socket of the request that has asked for it */
 export function describeSocket(socket: Duplex, asked: NodeSocket): Socket {

@@ -5,3 +5,4 @@ export { type MountNodeOptions, mountNode, type NodeHandler, type NodeNext } fro
 export type { MountHost } from './mounted.ts'
 export type { NodeUpgradeHandler } from './node-exchange.ts'
 export { type NodeListener, toNodeListener } from './node-listener.ts'
+export { toNodeServer } from './to-node-server.ts'

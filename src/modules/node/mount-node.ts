@@ -12,6 +12,8 @@ import { checkMountHost, countPrefixSegments, type MountHost, mapBelow } from '.
 import { errorOf } from './node-error.ts'
 import { NodeExchange, type NodeUpgradeHandler } from './node-exchange.ts'
 import { checkNode } from './node-message.ts'
+import { NodeServer, type ServerControls } from './node-server.ts'
+import type { HasServer } from './node-socket.ts'
 
 /** Passes the request on: to weir, without an error, or with one. */
 export type NodeNext = (error?: unknown) => void
@@ -56,8 +58,18 @@ export function mountNode(server: MountHost, path: string, handler: NodeHandler,
   checkFunction('mountNode()', 'upgrade', options.upgrade)
   const { stripPrefix = true, next = true, upgrade } = options
   const prefixSegments = stripPrefix ? countPrefixSegments(server, path) : 0
-  const mount: Mount = { logger: server.logger, handler, next, upgrade, prefixSegments }
+  const mount = new Mount(server, handler, next, upgrade, prefixSegments)
   mapBelow(server, path, (session) => answer(mount, session))
+}
+
+/** Lets those that listen on the returned server answer what no route matches. */
+export function mountListeners(server: MountHost, controls: ServerControls): NodeServer {
+  const handler: NodeHandler = (req, res, next) => {
+    if (!mount.httpServer.emit('request', req, res)) next()
+  }
+  const mount = new Mount(server, handler, true, undefined, 0, controls)
+  mapBelow(server, '/', (session) => answer(mount, session))
+  return mount.httpServer
 }
 
 function hintFor(given: unknown): string {
@@ -69,20 +81,51 @@ function hintFor(given: unknown): string {
 }
 
 /** What is mounted. */
-interface Mount {
+class Mount implements HasServer {
   readonly logger: Logger | null
   readonly handler: NodeHandler
   readonly next: NonNullable<MountNodeOptions['next']>
-  readonly upgrade: NodeUpgradeHandler | undefined
   /** How many segments of a path are left out of `req.url`. */
   readonly prefixSegments: number
+  readonly #host: MountHost
+  readonly #upgrade: NodeUpgradeHandler | undefined
+  readonly #controls: ServerControls | null
+  #httpServer: NodeServer | null = null
+
+  constructor(
+    host: MountHost,
+    handler: NodeHandler,
+    next: NonNullable<MountNodeOptions['next']>,
+    upgrade: NodeUpgradeHandler | undefined,
+    prefixSegments: number,
+    controls: ServerControls | null = null,
+  ) {
+    this.logger = host.logger
+    this.handler = handler
+    this.next = next
+    this.prefixSegments = prefixSegments
+    this.#host = host
+    this.#upgrade = upgrade
+    this.#controls = controls
+  }
+
+  /** What `req.socket.server` is. Packages add their listener for `upgrade` there. */
+  get httpServer(): NodeServer {
+    this.#httpServer ??= new NodeServer(this.#host, this.#controls)
+    return this.#httpServer
+  }
+
+  get upgrade(): NodeUpgradeHandler | undefined {
+    return this.#upgrade ?? this.#httpServer?.upgradeListener
+  }
 }
 
 /** The handler of its routes. @returns what weir sends */
 function answer(mount: Mount, session: HttpSession): unknown {
-  const exchange = new NodeExchange(session, mount.prefixSegments)
+  const exchange = new NodeExchange(session, mount.prefixSegments, mount)
   const { req, res } = exchange
-  if (mount.upgrade !== undefined && session.request.upgrade !== null) return exchange.upgrade(mount.upgrade)
+  const upgrade = session.request.upgrade === null ? undefined : mount.upgrade
+  if (upgrade !== undefined) return exchange.upgrade(upgrade)
   try {
     const returned = mount.next === false ? (mount.handler as WithoutNext)(req, res) : mount.handler(req, res, nextOf(mount, exchange))
     if (isPromise(returned))

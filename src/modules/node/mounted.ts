@@ -5,12 +5,11 @@ import type { Policy } from '../../app/policies/policy.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { MOUNTED_REST } from '../http-conventions.ts'
 
 /** A server, or a group of its routes. */
 export type MountHost = Pick<ModuleHost, 'prefix' | 'logger' | 'isListening'>
 
-/** The rest of the path, in the routes of a mount. */
-const REST = 'mountedPath'
 const NOT_DOCUMENTED = Object.freeze({ isDocumented: false })
 /** Mounted code has routes of its own, of which documents know nothing. */
 const mounted: Policy = { name: 'mounted', describe: () => NOT_DOCUMENTED }
@@ -28,7 +27,7 @@ interface MapsBelow {
 
 /** @throws WEIR_ROUTE_TEMPLATE, WEIR_ROUTE_CLASH */
 export function mapBelow(server: MountHost, path: string, answer: (session: HttpSession) => unknown): void {
-  ;(server as MountHost & MapsBelow).mapBelow(path, REST, { body: 'stream', use: [mounted] }, (_, session) => answer(session))
+  ;(server as MountHost & MapsBelow).mapBelow(path, MOUNTED_REST, { body: 'stream', use: [mounted] }, (_, session) => answer(session))
 }
 
 /** How many segments a path below the mount begins with that belong to the prefix. */

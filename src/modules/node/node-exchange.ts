@@ -28,7 +28,7 @@ import {
   type NodeRequest,
   type NodeResponse,
 } from './node-message.ts'
-import { NodeSocket, type SocketOwner, type WriteCallback } from './node-socket.ts'
+import { type HasServer, NodeSocket, type SocketOwner, type WriteCallback } from './node-socket.ts'
 import { type BodyWriter, WrittenBody } from './written-body.ts'
 
 /** A listener for the event `upgrade` of `http.Server`. */
@@ -43,6 +43,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   readonly req: NodeRequest
   readonly res: NodeResponse
   readonly #exchange: Exchange
+  readonly #mount: HasServer
   readonly #socket: NodeSocket
   readonly #body: WrittenBody
   #phase = OPEN
@@ -61,15 +62,20 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   #resolve: ((result: unknown) => void) | null = null
 
   /** @param prefixSegments how many segments of the path `req.url` leaves out */
-  constructor(session: HttpSession, prefixSegments: number) {
+  constructor(session: HttpSession, prefixSegments: number, mount: HasServer) {
     const exchange = exchangeOf(session)
     cookieUse(session.request, true)
     this.session = session
     this.#exchange = exchange
+    this.#mount = mount
     this.#body = new WrittenBody(this)
     this.#socket = new NodeSocket(this)
     this.req = makeRequest(this, this.#socket, exchange.head, bodyOf(session.request), prefixSegments)
     this.res = makeResponse(this, this.#socket, this.req)
+  }
+
+  get httpServer(): object {
+    return this.#mount.httpServer
   }
 
   get connection(): ConnectionInfo {

@@ -14,8 +14,13 @@ import { IdleTimer, listenForTimeout, NO_TIMEOUT } from './idle-timer.ts'
 
 export type WriteCallback = (error?: Error | null) => void
 
+/** What has a server in the form of Node's. */
+export interface HasServer {
+  readonly httpServer: object
+}
+
 /** The exchange of a socket. */
-export interface SocketOwner {
+export interface SocketOwner extends HasServer {
   readonly session: HttpSession
   readonly connection: ConnectionInfo
   /** Bytes of the response that wait for the client. */
@@ -55,6 +60,10 @@ export class NodeSocket extends EventEmitter {
 
   get clock(): Clock {
     return this.#owner.connection.clock
+  }
+
+  get server(): object {
+    return this.#owner.httpServer
   }
 
   get remoteAddress(): string | undefined {
@@ -150,11 +159,26 @@ export class NodeSocket extends EventEmitter {
     return this
   }
 
-  end(): this {
+  end(data?: string | Uint8Array | (() => void) | null, encoding?: BufferEncoding | (() => void) | null, callback?: () => void): this {
+    if (this.destroyed) return this
+    const done = [data, encoding, callback].find((one) => typeof one === 'function')
+    if (typeof done === 'function') this.once('finish', done)
+    if (data !== null && data !== undefined && typeof data !== 'function') this.write(data, typeof encoding === 'string' ? encoding : null)
+    this.destroySoon()
     return this
   }
 
-  destroySoon(): void {}
+  /** A client of HTTP gets nothing after the end of our side, so the exchange ends with it. */
+  destroySoon(): void {
+    const end = (): void => {
+      if (this.destroyed) return
+      this.emit('finish')
+      this.destroy()
+    }
+    if (this.destroyed) return
+    if (this.#owner.waitingBytes === 0) end()
+    else this.#owner.write('', null, end) // after what was written before
+  }
 
   destroy(error?: Error | null): this {
     if (!this.destroyed) this.#owner.destroy(error ?? null)
@@ -216,6 +240,8 @@ export class NodeSocket extends EventEmitter {
     this.readable = false
     this.writable = false
     this.errored = error
+    // One without a listener would end the process; a server of Node has one.
+    if (error !== null && this.listenerCount('error') > 0) this.emit('error', error)
     this.emit('close', error !== null)
   }
 }

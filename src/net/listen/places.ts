@@ -16,6 +16,13 @@ interface PlaceOptions {
   readonly listen?: readonly ListenOptions[] | 'inherited'
 }
 
+/** An address and a port, or a Unix socket. */
+export interface Where {
+  readonly address?: string
+  readonly port?: number
+  readonly unixSocket?: string
+}
+
 const INHERITED = 'inherited'
 
 export class Places {
@@ -54,6 +61,18 @@ export class Places {
   /** The names of the endpoints; null while they are not known. */
   get names(): ReadonlySet<string> | null {
     return this.#all === null ? null : new Set(this.#all.flatMap(({ name }) => name ?? []))
+  }
+
+  /** Replaces where the only endpoint listens. What it speaks stays. @throws WEIR_OPTION_INVALID */
+  move(where: Where): void {
+    const [only, ...others] = this.#all ?? []
+    if (only === undefined || others.length > 0)
+      throw invalid('a server with several endpoints, or an inherited one, listens where its options say')
+    const { address, port: _port, unixSocket: _socket, ...rest } = only as object as Where
+    const kept = address === undefined || where.unixSocket !== undefined ? {} : { address }
+    const place = { ...rest, ...kept, ...where } as object as ListenOptions
+    checkListenOptions(place)
+    this.#all = [place]
   }
 
   /** Finds inherited sockets first, and returns all endpoints. @throws WEIR_OPTION_INVALID if there are none */

@@ -112,7 +112,7 @@ export class HostedExchange extends RequestCycle<NoConnection, HostedAnswer> imp
     incoming.on('data', (piece: Buffer) => {
       if (!this.#take(piece)) this.#pause()
     })
-    incoming.on('end', () => this.#complete(pairsOf(incoming.rawTrailers)))
+    incoming.on('end', () => this.#complete(pairsOf((incoming as { readonly rawTrailers?: readonly string[] }).rawTrailers ?? [])))
   }
 
   #pause(): void {

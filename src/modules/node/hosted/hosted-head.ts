@@ -2,6 +2,9 @@
 //
 // Node accepts what weir refuses, such as several Host fields, and chooses one of them. This way one reader judges all heads: targets, hosts,
 // lengths and limits. It reads the raw fields, not `headers`, from which Node has already left out what is repeated.
+//
+// Packages that call a listener without a connection (light-my-request, serverless-http) pass requests that are only shaped like Node's. Theirs
+// may have `headers` alone.
 
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
@@ -32,7 +35,9 @@ export function readHostedHead(request: HostedRequest, limits: Limits): MutableH
   return head
 }
 
-function blockOf({ method = '', url = '', httpVersion, rawHeaders }: HostedRequest, isHttp2: boolean): string {
+function blockOf(request: HostedRequest, isHttp2: boolean): string {
+  const { method = '', url = '', httpVersion } = request
+  const rawHeaders = rawFieldsOf(request)
   if (!isToken(method)) throw new ProtocolError('WEIR_METHOD_SYNTAX')
   if (!/^[\x21-\x7e]+$/.test(url)) throw new ProtocolError('WEIR_TARGET_SYNTAX')
   let lines = `${method} ${url} HTTP/${isHttp2 ? '1.1' : httpVersion}\r\n`
@@ -47,6 +52,14 @@ function blockOf({ method = '', url = '', httpVersion, rawHeaders }: HostedReque
     else if (value.toLowerCase() !== authority.toLowerCase()) throw new ProtocolError('WEIR_HOST_MISMATCH')
   }
   return `${lines}\r\n`
+}
+
+/** @returns name, value, name, value */
+function rawFieldsOf({ rawHeaders, headers }: { readonly rawHeaders?: readonly string[]; readonly headers?: object }): readonly string[] {
+  if (rawHeaders !== undefined && rawHeaders.length > 0) return rawHeaders
+  return Object.entries(headers ?? {}).flatMap(([name, given]) =>
+    [given as unknown].flat().flatMap((value) => (value === undefined || value === null ? [] : [name, String(value)])),
+  )
 }
 
 /** In HTTP/2, the host is a pseudo-header field, unless a proxy has converted the request. */
