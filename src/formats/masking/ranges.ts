@@ -5,6 +5,11 @@ import type { SecretNames } from './secret-words.ts'
 
 export type Range = readonly [start: number, end: number]
 
+/** The secret parameters of paths. */
+export interface PathSecrets {
+  in(target: string): Range[]
+}
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
@@ -153,7 +158,7 @@ export function partSecrets(text: string, boundary: string, names: SecretNames):
 }
 
 /** The secret parts of the value of a header field. Names of cookies, attributes and authentication schemes are not secret. */
-export function fieldSecrets(name: string, value: string, names: SecretNames): Range[] {
+export function fieldSecrets(name: string, value: string, names: SecretNames, segments: PathSecrets | null = null): Range[] {
   switch (name.toLowerCase()) {
     case 'set-cookie':
       return cookieSecrets(value.split(';', 1)[0]!)
@@ -167,6 +172,9 @@ export function fieldSecrets(name: string, value: string, names: SecretNames): R
     case 'referer':
     case 'location':
     case 'content-location':
+      return [...urlSecrets(value, names), ...(segments?.in(value) ?? [])]
+    case 'link':
+    case 'refresh':
       return urlSecrets(value, names)
     default:
       return names.has(name) ? [[0, value.length]] : []
@@ -203,6 +211,10 @@ export function urlSecrets(url: string, names: SecretNames): Range[] {
   return found
 }
 
+export function shifted(ranges: readonly Range[], by: number): Range[] {
+  return ranges.map(([start, end]): Range => [start + by, end + by])
+}
+
 /** Everything between two places but blanks, and bytes for which a server refuses a head: it refuses the masked one for the same reason. */
 export function wordsIn(text: string, from: number, to: number): Range[] {
   return [...text.slice(from, to).matchAll(/[^\x00-\x20"<>\\^`{|}\x7f-\uffff]+/g)].map(
@@ -235,7 +247,9 @@ function maskOf(secret: string): string {
 /** A secret that is repeated elsewhere, such as a token that a response echoes. */
 export function withoutRepeated(text: string, secrets: readonly string[]): string {
   let result = text
-  for (const secret of secrets) if (result.includes(secret)) result = result.replaceAll(secret, (found) => maskOf(found))
+  // The longest first: a shorter one may be a part of it.
+  for (const secret of [...secrets].sort((a, b) => b.length - a.length))
+    if (result.includes(secret)) result = result.replaceAll(secret, (found) => maskOf(found))
   return result
 }
 
@@ -245,6 +259,22 @@ const MOST_REPEATED = 100
 
 /** The secrets of a text that are looked for in the rest of its exchange. */
 export function repeatable(text: string, ranges: readonly Range[]): string[] {
-  const secrets = ranges.map(([start, end]) => text.slice(start, end)).filter((secret) => secret.length >= LEAST_REPEATED)
-  return [...new Set(secrets)].slice(0, MOST_REPEATED)
+  const secrets = ranges.slice(0, MOST_REPEATED).flatMap(([start, end]) => formsOf(text.slice(start, end)))
+  return [...new Set(secrets)].filter((secret) => secret.length >= LEAST_REPEATED)
+}
+
+/** A secret as it may be written elsewhere: decoded, or encoded in another way. */
+function formsOf(sent: string): string[] {
+  const forms = [sent]
+  const add = (text: string): void => {
+    if (text !== sent) forms.push(text)
+  }
+  const plain = sent.includes('\\') ? nameOf(`"${sent}"`, 0, sent.length + 2) : sent
+  const text = plain.includes('%') || plain.includes('+') ? decoded(plain.replaceAll('+', ' ')) : plain
+  add(text)
+  if (/[^\w.~-]/.test(text) && !/[\ud800-\udfff]/.test(text)) {
+    add(encodeURIComponent(text))
+    add(JSON.stringify(text).slice(1, -1))
+  }
+  return forms
 }
