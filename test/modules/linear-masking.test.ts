@@ -5,6 +5,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { bodySecrets } from '../../src/formats/masking/body-secrets.ts'
+import { masked, repeatable } from '../../src/formats/masking/ranges.ts'
+import { refusedHeadSecrets } from '../../src/formats/masking/refused-head.ts'
+import { SecretSegments } from '../../src/formats/masking/secret-segments.ts'
 import { SecretNames } from '../../src/formats/masking/secret-words.ts'
 import { Redaction } from '../../src/modules/redaction.ts'
 
@@ -29,4 +32,45 @@ test('a secret parameter after many question marks', () => {
 
 test('a form of many delimiters without a part', () => {
   assert.deepEqual(bodySecrets('--b'.repeat(LENGTH), 'multipart/form-data; boundary=b', new SecretNames()), [])
+})
+
+const PUMPED = [
+  'password=',
+  'password:',
+  'password: \\',
+  'password="',
+  '<password>',
+  '<a',
+  '>',
+  '=',
+  ':',
+  'a',
+  ' ',
+  '\t',
+  '\\"',
+  ';',
+  '\r',
+  '\n',
+  '--b\n',
+  'a: 1\n',
+]
+
+for (const piece of PUMPED)
+  test(`a body, and a head that was refused, of many ${JSON.stringify(piece)}`, () => {
+    const names = new SecretNames()
+    const segments = new SecretSegments()
+    segments.add('/reset/:token', ['token'])
+    for (const text of [
+      piece.repeat(LENGTH / piece.length),
+      `password${piece.repeat(LENGTH / piece.length)}`,
+      `GET /${piece.repeat(LENGTH / piece.length)}`,
+    ]) {
+      assert.equal(masked(text, bodySecrets(text, null, names)).length, text.length)
+      assert.equal(masked(text, refusedHeadSecrets(text, names, segments)).length, text.length)
+    }
+  })
+
+test('many short secrets do not crowd out one that is repeated', () => {
+  const text = JSON.stringify({ pins: Array.from({ length: 200 }, (_, i) => i), token: 'hunter2SECRET' })
+  assert.ok(repeatable(text, bodySecrets(text, null, new SecretNames(['pins']))).includes('hunter2SECRET'))
 })

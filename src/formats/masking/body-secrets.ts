@@ -2,7 +2,7 @@
 
 import { parseMediaType } from '../media-type.ts'
 import { looseSecrets } from './loose-secrets.ts'
-import { jsonSecrets, pairSecrets, partSecrets, type Range } from './ranges.ts'
+import { addAll, jsonSecrets, pairSecrets, partSecrets, type Range } from './ranges.ts'
 import type { SecretNames } from './secret-words.ts'
 
 /** The first line that could delimit parts. */
@@ -14,8 +14,8 @@ export function bodySecrets(text: string, contentType: string | null, names: Sec
   const stated = type?.type.startsWith('multipart/') === true ? type.parameters.get('boundary') : undefined
   const boundaries = new Set([stated, DELIMITER.exec(text)?.[1]?.trimEnd()])
   const found = [...jsonSecrets(text, names), ...looseSecrets(text, names)]
-  for (const boundary of boundaries) if (boundary !== undefined) found.push(...partSecrets(text, boundary, names))
+  for (const boundary of boundaries) if (boundary !== undefined) addAll(found, partSecrets(text, boundary, names))
   // In a form, a value ends at `&` only. Elsewhere that would hide the rest of the text.
-  if (type?.type === 'application/x-www-form-urlencoded' || /^[^\s=&<{["]+=/.test(text)) found.push(...pairSecrets(text, names))
+  if (type?.type === 'application/x-www-form-urlencoded' || /^[^\s=&<{["]+=/.test(text)) addAll(found, pairSecrets(text, names))
   return found
 }

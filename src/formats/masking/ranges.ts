@@ -199,16 +199,24 @@ const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i
 export function urlSecrets(url: string, names: SecretNames): Range[] {
   const found: Range[] = []
   const user = USER_INFO.exec(url)
-  if (user !== null) found.push(...wordsIn(url, user[1]!.length, user[1]!.length + user[2]!.length))
+  if (user !== null) addAll(found, wordsIn(url, user[1]!.length, user[1]!.length + user[2]!.length))
   const query = url.search(/[?#]/)
   if (query === -1) return found
   const parts = url.slice(query + 1).split(/[?#]/)
   let base = query + 1
   for (const part of parts) {
-    found.push(...pairsWith((name) => names.hasInQuery(name), part, base))
+    addAll(
+      found,
+      pairsWith((name) => names.hasInQuery(name), part, base),
+    )
     base += part.length + 1
   }
   return found
+}
+
+/** Adds ranges one by one: a call with all of them as its arguments fails where a client has sent a hundred thousand. */
+export function addAll(to: Range[], ranges: readonly Range[]): void {
+  for (const range of ranges) to.push(range)
 }
 
 export function shifted(ranges: readonly Range[], by: number): Range[] {
@@ -259,8 +267,8 @@ const MOST_REPEATED = 100
 
 /** The secrets of a text that are looked for in the rest of its exchange. */
 export function repeatable(text: string, ranges: readonly Range[]): string[] {
-  const secrets = ranges.slice(0, MOST_REPEATED).flatMap(([start, end]) => formsOf(text.slice(start, end)))
-  return [...new Set(secrets)].filter((secret) => secret.length >= LEAST_REPEATED)
+  const secrets = new Set(ranges.map(([start, end]) => text.slice(start, end)).filter((secret) => secret.length >= LEAST_REPEATED))
+  return [...secrets].slice(0, MOST_REPEATED).flatMap((secret) => formsOf(secret).filter(({ length }) => length >= LEAST_REPEATED))
 }
 
 /** A secret as it may be written elsewhere: decoded, or encoded in another way. */

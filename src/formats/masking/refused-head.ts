@@ -1,7 +1,7 @@
 // Where the secrets of a head are that was refused. Nobody knows what its bytes were meant to be, so all of it is secret but what is known to
 // be harmless.
 
-import { type Range, shifted, urlSecrets } from './ranges.ts'
+import { addAll, type Range, shifted, urlSecrets } from './ranges.ts'
 import type { SecretSegments } from './secret-segments.ts'
 import type { SecretNames } from './secret-words.ts'
 
@@ -47,7 +47,7 @@ export function refusedHeadSecrets(text: string, names: SecretNames, segments: S
     const line = text.slice(at, blanksBefore(text, at, end))
     if (line !== '') {
       const ranges = isFirst ? requestLine(line, names, segments) : fieldLine(line)
-      found.push(...shifted(isEscaped ? ranges.filter((range) => !isEscape(line, range)) : ranges, at))
+      addAll(found, shifted(isEscaped ? ranges.filter((range) => !isEscape(line, range)) : ranges, at))
       isFirst = false
     }
   }

@@ -7,6 +7,7 @@ import { DEFAULT_LIMITS } from '../../base/limits.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
 import { fieldLineSecrets } from '../../formats/masking/line-secrets.ts'
 import {
+  addAll,
   fieldSecrets,
   masked,
   type Range,
@@ -51,12 +52,13 @@ export class Masking {
       const chunks = isChunked ? chunkSpans(text, head.length) : null
       const spans = chunks ?? (isChunked ? spansBetweenChunkSizes(text, head.length) : [[head.length, text.length] as const])
       const body = spans.map(([start, end]) => text.slice(start, end)).join('')
-      for (const range of bodySecrets(body, field('content-type'), names)) ranges.push(...spread(range, spans))
+      for (const range of bodySecrets(body, field('content-type'), names)) addAll(ranges, spread(range, spans))
       if (isChunked) {
         // Where chunks are malformed, a trailer may be anywhere.
         const trailers = trailerSecrets(text, chunks?.at(-1)?.[1] ?? head.length, names, segments)
-        ranges.push(...trailers.ranges)
-        strays.push(...trailers.strays, ...extensions(text, head.length, spans))
+        addAll(ranges, trailers.ranges)
+        addAll(strays, trailers.strays)
+        addAll(strays, extensions(text, head.length, spans))
       }
     }
     const secrets = repeatable(text, ranges)
@@ -96,9 +98,9 @@ export class Masking {
       if (isFirst && text !== '') {
         isFirst = false
         const [, before = '', target = ''] = /^(\S*\s+)(\S*)/.exec(line) ?? []
-        ranges.push(...shifted([...urlSecrets(target, names), ...segments.in(target)], at + before.length))
+        addAll(ranges, shifted([...urlSecrets(target, names), ...segments.in(target)], at + before.length))
       } else if (text !== '') {
-        ranges.push(...shifted(fieldLineSecrets(text, names, segments), at))
+        addAll(ranges, shifted(fieldLineSecrets(text, names, segments), at))
         const colon = text.indexOf(':')
         if (colon !== -1) fields.set(text.slice(0, colon).trim().toLowerCase(), text.slice(colon + 1).trim())
       }
@@ -127,8 +129,7 @@ function trailerSecrets(
   const strays: Range[] = []
   let at = from
   for (const line of text.slice(from).split(/[\r\n]/)) {
-    if (!/^[0-9a-f]*(?:;|$)/i.test(line))
-      (line.includes(':') ? ranges : strays).push(...shifted(fieldLineSecrets(line, names, segments), at))
+    if (!/^[0-9a-f]*(?:;|$)/i.test(line)) addAll(line.includes(':') ? ranges : strays, shifted(fieldLineSecrets(line, names, segments), at))
     at += line.length + 1
   }
   return { ranges, strays }
@@ -140,7 +141,7 @@ function extensions(text: string, from: number, spans: readonly (readonly [start
   let at = from
   for (const [start, end] of [...spans, [text.length, text.length] as const]) {
     for (const { index, 0: line } of text.slice(at, start).matchAll(/;[^\r\n]*/g))
-      found.push(...wordsIn(text, at + index + 1, at + index + line.length))
+      addAll(found, wordsIn(text, at + index + 1, at + index + line.length))
     at = end
   }
   return found
