@@ -52,7 +52,7 @@ export class Masking {
       const chunks = isChunked ? chunkSpans(text, head.length) : null
       const spans = chunks ?? (isChunked ? spansBetweenChunkSizes(text, head.length) : [[head.length, text.length] as const])
       const body = spans.map(([start, end]) => text.slice(start, end)).join('')
-      for (const range of bodySecrets(body, field('content-type'), names)) addAll(ranges, spread(range, spans))
+      addAll(ranges, spread(bodySecrets(body, field('content-type'), names), spans))
       if (isChunked) {
         // Where chunks are malformed, a trailer may be anywhere.
         const trailers = trailerSecrets(text, chunks?.at(-1)?.[1] ?? head.length, names, segments)
@@ -175,15 +175,34 @@ function spansBetweenChunkSizes(text: string, from: number): (readonly [start: n
   return [...spans, [at, text.length]]
 }
 
-/** The places of a range of the joined spans. */
-function spread([start, end]: Range, spans: readonly (readonly [number, number])[]): Range[] {
+/** The places of ranges of the joined spans. */
+function spread(ranges: readonly Range[], spans: readonly (readonly [number, number])[]): Range[] {
   const found: Range[] = []
-  let at = 0
+  /** Where each span begins among the joined ones. */
+  const begins: number[] = []
+  let length = 0
   for (const [from, to] of spans) {
-    const first = Math.max(start, at)
-    const last = Math.min(end, at + to - from)
-    if (first < last) found.push([from + first - at, from + last - at])
-    at += to - from
+    begins.push(length)
+    length += to - from
   }
+  for (const [start, end] of ranges)
+    for (let i = lastUpTo(begins, start); i < spans.length && begins[i]! < end; i++) {
+      const [from, to] = spans[i]!
+      const first = Math.max(start, begins[i]!)
+      const last = Math.min(end, begins[i]! + to - from)
+      if (first < last) found.push([from + first - begins[i]!, from + last - begins[i]!])
+    }
   return found
+}
+
+/** The index of the last number that is at most `most`; 0 if there is none. */
+function lastUpTo(numbers: readonly number[], most: number): number {
+  let low = 0
+  let high = numbers.length
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (numbers[middle]! <= most) low = middle
+    else high = middle
+  }
+  return low
 }
